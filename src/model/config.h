@@ -89,8 +89,8 @@ struct LatentConfig {
   int rope_dim = 0;    // those that do, and of keys are the same for all heads
   int value_dim = 0;   // of a head's values
 
-  int query_dim() const { return still_dim + rope_dim; }      // of a head
-  int up_dim() const { return still_dim + value_dim; }        // what the latent becomes for a head
+  int query_dim() const { return still_dim + rope_dim; }  // of a head
+  int up_dim() const { return still_dim + value_dim; }    // what the latent becomes for a head
   // RMSNorm of latents and of inner rows of queries, whatever the model's own is.
   static constexpr float kEps = 1e-6f;
   bool operator==(const LatentConfig&) const = default;

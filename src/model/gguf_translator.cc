@@ -56,7 +56,7 @@ void GgufTranslator::decoder(const char* eps_key) {
     fields_.refuse("attention.causal", "true, because bidirectional attention is not supported",
                    ErrorCode::kUnsupported);
   refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}), offers_);
-  if (fields_.integer("expert_count").value_or(0) != 0)
+  if (!latent_ && fields_.integer("expert_count").value_or(0) != 0)
     fields_.refuse("expert_count", "0, because mixtures of experts are not supported",
                    ErrorCode::kUnsupported);
 }

@@ -30,8 +30,8 @@ class GgufTranslator {
   // Before decoder(): layers with 0 heads of keys and values are of the type `recurrent`, the
   // others "full_attention"; a file may also say that all are.
   void layers_by_kv_heads(const char* recurrent);
-  // Before decoder(): heads share a latent. A file says the sizes of heads as they are computed, or,
-  // as older ones do, as they would be without a latent.
+  // Before decoder(): heads share a latent. A file says the sizes of heads as they are computed,
+  // or, as older ones do, as they would be without a latent.
   void latent_heads() { latent_ = true; }
   // After decoder(): blocks that predict further tokens stand behind the layers, and count as such.
   // Returns how many.

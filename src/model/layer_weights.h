@@ -39,8 +39,8 @@ struct LayerWeights {
   // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
   // many rows.
   Stack qkv;
-  std::vector<float> qkv_bias;            // [outputs of qkv]
-  kernel::PackedMatrix q_up;              // of latents: [n_heads * query_dim, query_rank]
+  std::vector<float> qkv_bias;  // [outputs of qkv]
+  kernel::PackedMatrix q_up;    // of latents: [n_heads * query_dim, query_rank]
   LatentUp latent_up;
   kernel::PackedMatrix o;                 // [d_model, attended_dim]
   std::vector<float> o_bias;              // [d_model]

@@ -15,10 +15,10 @@ namespace pando::model {
 
 // Where a tensor of a layer goes. Tensors that name the same vector or stack go there one after
 // another, in their order; a single matrix takes one tensor. Those of experts hold all experts.
-using LayerPart =
-    std::variant<std::monostate, std::vector<float> LayerWeights::*, Stack LayerWeights::*,
-                 kernel::PackedMatrix LayerWeights::*, std::vector<float> ExpertWeights::*,
-                 Stack ExpertWeights::*, kernel::PackedMatrix ExpertWeights::*, LatentUp LayerWeights::*>;
+using LayerPart = std::variant<std::monostate, std::vector<float> LayerWeights::*,
+                               Stack LayerWeights::*, kernel::PackedMatrix LayerWeights::*,
+                               std::vector<float> ExpertWeights::*, Stack ExpertWeights::*,
+                               kernel::PackedMatrix ExpertWeights::*, LatentUp LayerWeights::*>;
 bool is_of_experts(const LayerPart& part);
 
 // A part of a tensor that is one of its own in a file: rows of it, of a tensor of experts rows of

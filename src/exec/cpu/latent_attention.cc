@@ -11,9 +11,9 @@ LatentAttention::LatentAttention(const model::ModelConfig& config, const kernel:
       latent_(config.latent),
       kernels_(kernels),
       dim_(config.attended_dim()),
-      first_dim_((latent_.query_rank > 0 ? latent_.query_rank
-                                         : config.n_heads * latent_.query_dim()) +
-                 config.head_dim),
+      first_dim_(
+          (latent_.query_rank > 0 ? latent_.query_rank : config.n_heads * latent_.query_dim()) +
+          config.head_dim),
       key_at_(first_dim_ - config.head_dim) {}
 
 void LatentAttention::begin(uint32_t n_rows) {
@@ -76,9 +76,8 @@ void LatentAttention::expand(const model::LayerWeights& weights, uint32_t n_rows
   const auto latent = [&](int head, int row) {
     return attended + row * row_len + head * config_.head_dim;
   };
-  products.multiply_each(
-      weights.latent_up.values, n_rows, latent,
-      {.y = values_.as<float>(), .step = latent_.value_dim, .row_stride = dim_});
+  products.multiply_each(weights.latent_up.values, n_rows, latent,
+                         {.y = values_.as<float>(), .step = latent_.value_dim, .row_stride = dim_});
   if (other_form)
     for (uint32_t row = 0; row < n_rows; ++row)
       kernels_.scale(this->row(row), 1.0f / 3.0f, dim_, this->row(row));

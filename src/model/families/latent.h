@@ -22,15 +22,34 @@ struct LatentFields {
 // All fields of config.json but those of experts.
 void read_latent(Fields& fields, const LatentFields& usual, ModelConfig& config);
 void write_latent(const ModelConfig& config, nlohmann::ordered_json& object);
-// Metadata of the architecture deepseek2, but those of experts.
-void translate_latent(GgufTranslator& gguf);
 
-// The tensors of a layer up to its feed-forward part.
-LayerSpecs latent_attention_specs(const ModelConfig& config, int layer);
+// The experts that all of these families have, in all layers but the first n_dense; a family says
+// how they are chosen. n_experts: where the file does not say it.
+void read_latent_experts(Fields& fields, int n_dense, int n_experts, ModelConfig& config);
+// How sigmoids choose them; what `usual` says of groups counts where the file says nothing.
+void read_sigmoid_choice(Fields& fields, const ExpertsConfig& usual, ModelConfig& config);
+void write_latent_experts(const ModelConfig& config, nlohmann::ordered_json& object);
+// The first layers, up to the first mixture.
+int n_dense_layers(const ModelConfig& config);
+
+// Metadata of the architecture deepseek2.
+void translate_latent(GgufTranslator& gguf);
+// Whether a file of that architecture has experts that are chosen by sigmoids, and the tokenizer of
+// GLM: what tells one family from another.
+bool has_sigmoid_router(const GgufFile& gguf);
+bool has_glm_tokenizer(const GgufFile& gguf);
+
+std::vector<WeightSpec> latent_layer(const ModelConfig& config, int layer);
 // Family::passed_over.
 std::string_view latent_passed_over(const ModelConfig& config, std::string_view tensor);
 
-// For shapes: the latent, and what follows from it and from the rotation.
+// For shapes: the latent, and what follows from it and from the rotation; mixtures in all layers
+// but the first n_dense.
 void set_latent(const LatentConfig& latent, ModelConfig& config);
+void set_mixtures(int n_dense, ModelConfig& config);
+
+// Family::offers.
+inline constexpr std::string_view kLatentFields[] = {"kv_lora_rank", "n_routed_experts",
+                                                     "rope.scaling.yarn_log_multiplier"};
 
 }  // namespace pando::model
