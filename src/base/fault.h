@@ -44,6 +44,10 @@ enum class Fault {
   kStageSumLost,         // ranks: a stage sends rows without what its last layer adds
   kHeadsOfFirstRank,     // ranks: after a norm over all heads, a rank goes on with the first's
   kHeadRunsJoined,       // ranks: heads that lie apart are gathered as if they were neighbours
+  kExpertRowsReversed,   // mixtures: an expert's rows are multiplied in another order than added
+  kExpertsByWeight,      // mixtures: what experts give is added by their weights
+  kExpertTailLane,       // mixtures: the last inner value of an expert lacks its activation
+  kRouterTieToLast,      // mixtures: of equal scores the last one wins
   kLatentFormByRows,     // latent attention: few rows are computed in another form than many
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal

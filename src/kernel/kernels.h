@@ -34,10 +34,16 @@ struct Kernels {
   void (*swiglu)(const float* gate, const float* up, int n, float* out);
   // The same with GELU, approximated by tanh.
   void (*geglu)(const float* gate, const float* up, int n, float* out);
+  // out[i] = (1 + u) g sigmoid(alpha g), with g = min(gate[i], limit) and u = up[i], clamped to
+  // [-limit, limit]; all [n]; out may be gate or up.
+  void (*clamped_swiglu)(const float* gate, const float* up, float alpha, float limit, int n,
+                         float* out);
   // x[i] *= sigmoid(gate[i]); both [n].
   void (*gate)(float* x, const float* gate, int n);
   // out[i] = sigmoid(x[i]); both [n].
   void (*sigmoids)(const float* x, int n, float* out);
+  // x[i] becomes exp(x[i]) / (sum of exp(x)); x: [n], n above 0.
+  void (*softmax)(float* x, int n);
   // step[i] = softplus(x[i] + bias[i]), alpha[i] = exp(rate[i] * step[i]); all [n]; step
   // may be x.
   void (*decay)(const float* x, const float* bias, const float* rate, int n, float* step,

@@ -28,7 +28,7 @@ AttentionLayer::AttentionLayer(const model::ModelConfig& config, const kernel::K
                                           : std::numbers::log2e * config.attention_scale)),
       score_cap_(static_cast<float>(std::numbers::log2e * config.score_cap)),
       times_(times) {
-  if (config.has_latent()) latent_.emplace(config, kernels);
+  if (config.has_latent()) latent_.emplace(config, kernels, pool);
   for (const model::RopeConfig& rotation : config.rotations)
     ropes_.emplace_back(rotation, config.rope_head_dim(), options.context);
   int n_before = 0, n_windows_before = 0;
@@ -56,7 +56,6 @@ AttentionLayer::Pages AttentionLayer::pages_of(int layer, const StepPlan& plan,
 void AttentionLayer::begin(uint32_t n_rows) {
   qkv_.reserve(n_rows * qkv_dim_ * sizeof(float));
   attended_.reserve(n_rows * q_dim_ * sizeof(float));
-  if (latent_) latent_->begin(n_rows);
 }
 
 void AttentionLayer::run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
@@ -67,8 +66,7 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
     return x.read(row, weights.attention_norm, own.size(), normed);
   };
   if (latent_)
-    latent_->project(weights, own.size(), normed_row, products, qkv + own.begin * qkv_dim_,
-                     static_cast<int64_t>(qkv_dim_));
+    latent_->project(weights, own.size(), normed_row, products);
   else if (own.size() > 0)
     products.multiply(weights.qkv, own.size(), normed_row, qkv + own.begin * qkv_dim_);
 
@@ -88,8 +86,8 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
     for (uint32_t row = own.begin + begin; row < own.begin + end; ++row) {
       float* const to = qkv + row * qkv_dim_;
       if (latent_)
-        latent_->finish_row(weights, ropes_[config_.layers[layer].rotation], position(row),
-                            row - own.begin, to, to + keys_);
+        latent_->write_row(weights, ropes_[config_.layers[layer].rotation], position(row),
+                           row - own.begin, to, to + keys_);
       else
         rotate(layer, weights, position(row), to);
     }

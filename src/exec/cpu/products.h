@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
@@ -21,14 +22,18 @@ class Products {
   // y = x w^T, where `source` yields the rows of x. w: matrices with the same inputs, whose outputs
   // stand one after another in y: [n_rows, outputs of all matrices] f32.
   void multiply(std::span<const kernel::PackedMatrix> w, uint32_t n_rows, kernel::RowSource source,
-                float* y);
+                float* y) {
+    const int end = static_cast<int>(n_rows);
+    multiply({&w, 1}, {&end, 1}, source, y);
+  }
   void multiply(const kernel::PackedMatrix& w, uint32_t n_rows, kernel::RowSource source,
                 float* y) {
-    multiply({&w, 1}, n_rows, source, y);
+    multiply(std::span(&w, 1), n_rows, source, y);
   }
-  // Of matrices of one shape and type, each with rows of its own: kernel::multiply_each.
-  void multiply_each(std::span<const kernel::PackedMatrix> w, uint32_t n_rows,
-                     kernel::EachRowSource source, const kernel::EachOutput& out);
+  // The same of rows in groups: w has the matrices of each group, which have the types and sizes of
+  // the first one's. group_ends: the row behind each group, ascending.
+  void multiply(std::span<const std::span<const kernel::PackedMatrix>> w,
+                std::span<const int> group_ends, kernel::RowSource source, float* y);
 
  private:
   // For Fault::kSplitSumOverK: multiplies the rows in unpacked_ as two halves of K.
@@ -38,8 +43,8 @@ class Products {
   ThreadPool& pool_;
   PhaseTimes& times_;
   kernel::PackedRows packed_;
+  std::vector<const kernel::PackedMatrix*> matrices_;  // one for each group
   AlignedBuffer unpacked_;  // [n_rows, inputs] f32, where one packing does not serve all matrices
-  AlignedBuffer each_;      // of multiply_each
 };
 
 }  // namespace pando::exec

@@ -34,7 +34,8 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
                   .share = weights.share},
                  times_),
       state_layout_(config_),
-      recurrent_(config_, kernels, pool, times_, /*is_divided=*/options.gather != nullptr) {}
+      recurrent_(config_, kernels, pool, times_, /*is_divided=*/options.gather != nullptr),
+      experts_(config_, weights.config, kernels, pool, gather_, times_) {}
 
 const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvViews& kv,
                                   const StateMemory& states, const float* before) {
@@ -200,7 +201,7 @@ void Transformer::feed_forward(int i, uint32_t n_rows) {
     case model::FeedForward::kDense:
       return dense(weights_.layers[i], n_rows);
     case model::FeedForward::kExperts:
-      PANDO_CHECK(false);
+      return experts_.run(weights_.layers[i], n_rows, x_, products_);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "exec/cpu/attention_layer.h"
+#include "exec/cpu/experts_layer.h"
 #include "exec/cpu/gather_rows.h"
 #include "exec/cpu/kv_memory.h"
 #include "exec/cpu/products.h"
@@ -82,6 +83,7 @@ class Transformer {
   AttentionLayer attention_;
   StateLayout state_layout_;
   RecurrentLayer recurrent_;
+  ExpertsLayer experts_;
   AlignedBuffer gate_up_;   // [n_rows, 2 d_ff] f32
   AlignedBuffer own_;       // [n_rows, own part] f32, where there are several ranks
   AlignedBuffer gathered_;  // [n_rows, all parts] f32
