@@ -26,6 +26,9 @@ GRANITE = dict(HYBRID, num_local_experts=0, num_experts_per_tok=0, shared_interm
                mamba_n_heads=4, mamba_d_state=12, mamba_chunk_size=16, embedding_multiplier=5.0,
                residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=3.0)
 MULTIPLIERS = dict(embedding_multiplier=5.0, residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=3.0)
+# Attention over latents, where no size of a head is another's.
+LATENT = dict(SMALL, num_key_value_heads=4, kv_lora_rank=24, q_lora_rank=20, qk_nope_head_dim=12,
+              qk_rope_head_dim=8, v_head_dim=20, moe_intermediate_size=24)
 PIXTRAL = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
                image_size=16)
 SIGLIP = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
@@ -216,6 +219,28 @@ MODELS = {
     "gemma3-vision": (45, "Gemma3", dict(SMALL, num_hidden_layers=3, head_dim=12, sliding_window=30,
                                          query_pre_attn_scalar=12, attention_bias=True, tie_word_embeddings=False,
                                          layer_types=layers("ara", "sliding_attention")), "bfloat16", (90, 37)),
+    "deepseek_v2-dense": (60, "DeepseekV2", dict(LATENT, q_lora_rank=None, first_k_dense_replace=2,
+                                                 num_experts_per_tok=1, tie_word_embeddings=False,
+                                                 rope_parameters=rope("yarn", factor=4.0, mscale=0.7,
+                                                                      mscale_all_dim=0.7,
+                                                                      original_max_position_embeddings=32)),
+                          "float32", (90, 37)),
+    "deepseek_v2-groups": (61, "DeepseekV2", dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1,
+                                                  n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=2,
+                                                  topk_method="group_limited_greedy", n_group=3, topk_group=2,
+                                                  routed_scaling_factor=1.5, tie_word_embeddings=True,
+                                                  rope_parameters=rope("yarn", 700.0, factor=6.0, mscale=1.0,
+                                                                       mscale_all_dim=0.5,
+                                                                       original_max_position_embeddings=40)),
+                           "bfloat16", (90, 37)),
+    "deepseek_v3-tied": (62, "DeepseekV3", dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1, n_group=4,
+                                                topk_group=2, n_routed_experts=8, num_experts_per_tok=3,
+                                                tie_word_embeddings=True), "float32", (90, 37)),
+    "glm4_moe_lite-untied": (63, "Glm4MoeLite", dict(LATENT, num_hidden_layers=3, n_routed_experts=8,
+                                                     num_experts_per_tok=2, rope_parameters=rope("default", 1e6),
+                                                     tie_word_embeddings=False), "float16", (90, 37)),
+    "glm4_moe_lite-dense": (64, "Glm4MoeLite", dict(LATENT, q_lora_rank=None, mlp_layer_types=["dense", "dense"],
+                                                    tie_word_embeddings=True), "bfloat16", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
 OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types"}
@@ -243,6 +268,9 @@ def randomise(model, generator):
             parameter.data = (0.0 if id(parameter) in zero_centred else 1.0) + 0.3 * noise
         else:
             parameter.data = 1.5 * noise / parameter.shape[-1] ** 0.5
+    for name, buffer in model.named_buffers():
+        if name.endswith("e_score_correction_bias"):
+            buffer.copy_(0.1 * torch.randn(buffer.shape, generator=generator))
 
 
 def to_old_form(path):

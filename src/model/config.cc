@@ -189,6 +189,7 @@ Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view so
 Status ModelConfig::validate(std::string_view source) const {
   for (const LayerConfig& layer : layers)
     PANDO_CHECK(layer.window >= 0 && layer.rotation >= 0 && layer.rotation < std::ssize(rotations));
+  if (Status status = validate_latent(source); !status) return status;
   const Size sizes[] = {{"vocab_size", vocab, 1, kMaxVocab, 1},
                         {"hidden_size", d_model, 1, kMaxWidth, 2},
                         {"num_hidden_layers", n_layers(), 1, kMaxLayers, 1},
@@ -229,7 +230,6 @@ Status ModelConfig::validate(std::string_view source) const {
   for (const RopeConfig& rope : rotations)
     if (!(rope.theta >= 1.0 && rope.theta <= 1e15))
       return bad_file("{}: 'rope_theta' is {}, expected a number in [1, 1e15]", source, rope.theta);
-  if (Status status = validate_latent(source); !status) return status;
   if (Status status = validate_experts(source); !status) return status;
   return validate_states(source);
 }

@@ -35,6 +35,7 @@ class ExactnessCases {
   CaseResult run_recurrent(uint64_t seed);
   CaseResult run_windowed(uint64_t seed);
   CaseResult run_ranks(uint64_t seed);
+  CaseResult run_latent(uint64_t seed);
   CaseResult run_eight(uint64_t seed);
   CaseResult run_long(uint64_t seed);
 

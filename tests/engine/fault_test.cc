@@ -10,7 +10,8 @@ namespace {
 
 using RunCase = CaseResult (ExactnessCases::*)(uint64_t);
 constexpr RunCase kAny = &ExactnessCases::run, kRecurrent = &ExactnessCases::run_recurrent,
-                  kWindowed = &ExactnessCases::run_windowed, kRanks = &ExactnessCases::run_ranks;
+                  kWindowed = &ExactnessCases::run_windowed, kRanks = &ExactnessCases::run_ranks,
+                  kLatent = &ExactnessCases::run_latent;
 
 struct NamedFault {
   Fault fault;
@@ -80,7 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kOutputsByPart, "OutputsByPart", kRanks},
                       NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks},
                       NamedFault{Fault::kHeadsOfFirstRank, "HeadsOfFirstRank", kRanks},
-                      NamedFault{Fault::kHeadRunsJoined, "HeadRunsJoined", kRanks}),
+                      NamedFault{Fault::kHeadRunsJoined, "HeadRunsJoined", kRanks},
+                      NamedFault{Fault::kLatentFormByRows, "LatentFormByRows", kLatent}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

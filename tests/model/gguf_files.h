@@ -14,6 +14,7 @@
 #include "model/checkpoint.h"
 #include "model/config.h"
 #include "model/gguf_hybrid.h"
+#include "model/gguf_latent.h"
 #include "model/make_model.h"
 #include "model/weight_specs.h"
 #include "reference/reference_blocks.h"
@@ -27,6 +28,7 @@ struct GgufFileOptions {
   bool widens_alternate = false;  // every second matrix to f32, where they are the checkpoint's
   std::vector<std::string> mtp_tensors = {};  // of one block of multi-token prediction
   bool declares_mtp = true;                   // the file says that it has that block
+  bool old_latents = false;                   // add_latent_keys
 };
 
 // Numbers of ggml's types.
@@ -72,6 +74,12 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
                          is_family(c, "gemma3_text") || has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
       {"model.layers.", "blk."},
+      {"self_attn.q_a_proj", "attn_q_a"},
+      {"self_attn.q_a_layernorm", "attn_q_a_norm"},
+      {"self_attn.q_b_proj", "attn_q_b"},
+      {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+      {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+      {"self_attn.kv_b_proj", "attn_kv_b"},
       {"self_attn.q_proj", "attn_q"},
       {"self_attn.k_proj", "attn_k"},
       {"self_attn.v_proj", "attn_v"},
@@ -149,6 +157,8 @@ inline std::string quantised_blocks(const std::vector<float>& w, DType type) {
   }
   return bytes;
 }
+
+inline bool quantised_type(DType type) { return type == DType::kQ8_0 || type == DType::kQ4_0; }
 
 // Architectures whose files hold a head's rows i and i + head_dim / 2 side by side, where
 // checkpoints do not.
@@ -228,7 +238,7 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
   const model::RopeConfig& rope = c.rotations[0];
   const bool is_granite = is_family(c, "granitemoehybrid");  // says it without rotation too
-  const int dim = is_granite ? c.head_dim : rope.rotary_dim(c.head_dim);
+  const int dim = is_granite ? c.head_dim : rope.rotary_dim(c.rope_head_dim());
   out->float32(arch + ".rope.freq_base", static_cast<float>(rope.theta));
   out->uint32(arch + ".rope.dimension_count", dim);
   if (rope.type == model::RopeType::kLinear || rope.type == model::RopeType::kYarn) {
@@ -238,6 +248,8 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   if (rope.type == model::RopeType::kYarn && is_family(c, "ministral3") &&
       rope.attention_factor == 1.0)
     out->float32(scaling + "yarn_log_multiplier", 1.0f);
+  if (rope.score_mscale > 0)
+    out->float32(scaling + "yarn_log_multiplier", static_cast<float>(0.1 * rope.score_mscale));
   if (rope.type == model::RopeType::kYarn || rope.type == model::RopeType::kLongRope)
     out->uint32(scaling + "original_context_length", rope.original_positions);
   if (rope.type == model::RopeType::kLongRope) {
@@ -264,23 +276,26 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
 }
 
 inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 3,
-                                int n_mtp_blocks = 0) {
+                                int n_mtp_blocks = 0, bool old_latents = false) {
   const std::string arch = gguf_architecture(c);
   GgufWriter out(version);
   out.string("general.architecture", arch)
       .uint32(arch + ".embedding_length", c.d_model)
       .uint32(arch + ".block_count", c.n_layers() + n_mtp_blocks)
       .uint32(arch + ".attention.head_count", c.n_heads)
-      .uint32(arch + ".attention.key_length", c.head_dim)
       .uint32(arch + ".feed_forward_length", c.d_ff)
       .uint32(arch + ".context_length", c.max_positions)
       .float32(arch + (c.norm == model::Norm::kRms ? ".attention.layer_norm_rms_epsilon"
                                                    : ".attention.layer_norm_epsilon"),
                c.rms_eps);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
+  if (c.has_latent())
+    add_latent_keys(c, old_latents, &out);
+  else
+    out.uint32(arch + ".attention.key_length", c.head_dim);
   if (c.recurrent.conv_taps > 0)
     add_hybrid_keys(c, &out);
-  else
+  else if (!c.has_latent())
     out.uint32(arch + ".attention.head_count_kv", c.n_kv_heads);
   add_windows(c, &out);
   add_other_keys(c, &out);
@@ -295,7 +310,8 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
 inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
                            const GgufFileOptions& options) {
   GgufWriter out =
-      gguf_metadata(c, options.version, options.declares_mtp && !options.mtp_tensors.empty());
+      gguf_metadata(c, options.version, options.declares_mtp && !options.mtp_tensors.empty(),
+                    options.old_latents);
   for (const std::string& name : options.mtp_tensors)
     out.tensor(name, {4}, 0, std::string(16, '\0'));
   int n_matrices = 0;
@@ -316,6 +332,17 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
       type = view.dtype;  // as writers of files do
     } else if (!stored) {
       bytes = quantised_blocks(wide, options.matrices);
+    }
+    if (has_part(spec.name, "kv_b_proj") && !options.old_latents) {
+      const std::string name = gguf_tensor_name(c, spec.name);
+      for (const LatentPart& part : latent_parts(c, wide)) {
+        const bool whole = part.shape.back() % 32 == 0 && quantised_type(options.matrices);
+        out.tensor(
+            name.substr(0, name.find("attn_")) + part.name, part.shape,
+            ggml_type(whole ? options.matrices : DType::kF32),
+            whole ? quantised_blocks(part.values, options.matrices) : f32_bytes(part.values));
+      }
+      continue;
     }
     const bool rotated =
         spec.name.find("q_proj") != spec.name.npos || spec.name.find("k_proj") != spec.name.npos;
@@ -339,7 +366,7 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
 // Random weights: of a type in blocks where rows are whole blocks of 256, but for every fourth
 // matrix, else f32.
 inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed, DType type) {
-  GgufWriter out = gguf_metadata(c);
+  GgufWriter out = gguf_metadata(c, /*version=*/3, /*n_mtp_blocks=*/0, /*old_latents=*/true);
   int n_matrices = 0;
   for (const model::WeightSpec& spec : model::weight_specs(c)) {
     int64_t n = 1;

@@ -86,6 +86,18 @@ class Loader {
     return {{begin, begin + int64_t{n} * k}, n, k, integers_};
   }
 
+  // The same of rows that become columns. Blocks go along rows: such weights become q8_0.
+  Matrix turned(const std::string& name, int n, int k, int first, int n_all) {
+    const Result<model::TensorView> view = tensor(name, {n_all, k});
+    const bool blocks = view && comes_in_blocks(view->dtype);
+    const std::vector<float> all = vector(name, {n_all, k});
+    std::vector<float> columns;
+    for (int column = 0; column < k; ++column)
+      for (int row = first; row < first + n; ++row)
+        columns.push_back(all[size_t(row) * k + column]);
+    return {columns, k, n, blocks && !integers_ ? DType::kQ8_0 : integers_};
+  }
+
   std::vector<float> vector_if(bool present, const std::string& name, int n) {
     return present ? vector(name, {n}) : std::vector<float>();
   }
@@ -190,6 +202,39 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   layer.o_bias = load.vector_if(c.o_bias, name("self_attn.o_proj.bias"), d);
 }
 
+Latent load_latent(const model::ModelConfig& c, const Names& name, Loader& load) {
+  const model::LatentConfig& l = c.latent;
+  const int d = c.d_model, queries = c.n_heads * (l.still_dim + l.rope_dim);
+  Latent layer;
+  if (l.query_rank > 0) {
+    layer.q = load.matrix(name("self_attn.q_a_proj.weight"), l.query_rank, d);
+    layer.q_norm = load.vector(name("self_attn.q_a_layernorm.weight"), {l.query_rank});
+    layer.q_up = load.matrix(name("self_attn.q_b_proj.weight"), queries, l.query_rank);
+  } else {
+    layer.q = load.matrix(name("self_attn.q_proj.weight"), queries, d);
+  }
+  layer.kv = load.matrix(name("self_attn.kv_a_proj_with_mqa.weight"), l.rank + l.rope_dim, d);
+  layer.kv_norm = load.vector(name("self_attn.kv_a_layernorm.weight"), {l.rank});
+  // A GGUF file may have both parts by themselves, and that of keys turned.
+  const char *whole = "self_attn.kv_b_proj.weight", *keys = "self_attn.kv_b_proj.weight[0]";
+  const char* values = "self_attn.kv_b_proj.weight[1]";
+  const int up = l.still_dim + l.value_dim;
+  for (int head = 0; head < c.n_heads; ++head) {
+    if (name.has(whole)) {
+      layer.key_up.push_back(
+          load.turned(name(whole), l.still_dim, l.rank, head * up, c.n_heads * up));
+      layer.value_up.push_back(
+          load.matrix(name(whole), l.value_dim, l.rank, head * up + l.still_dim, c.n_heads * up));
+    } else {
+      layer.key_up.push_back(
+          load.matrix(name(keys), l.rank, l.still_dim, head * l.rank, c.n_heads * l.rank));
+      layer.value_up.push_back(load.matrix(name(values), l.value_dim, l.rank, head * l.value_dim,
+                                           c.n_heads * l.value_dim));
+    }
+  }
+  return layer;
+}
+
 void load_feed_forward(const model::ModelConfig& c, const Names& name, Loader& load, Layer& layer) {
   const int d = c.d_model, ff = c.d_ff;
   // A GGUF file divides Granite's fused projection.
@@ -250,10 +295,14 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     Layer& layer = model.layers_.emplace_back();
     load_norms(d, name, load, layer);
     const model::Mixer mixer = c.layers[i].mixer;
-    if (mixer == model::Mixer::kAttention)
+    if (c.has_latent()) {
+      layer.latent = load_latent(c, name, load);
+      layer.o = load.matrix(name("self_attn.o_proj.weight"), d, c.n_heads * c.latent.value_dim);
+    } else if (mixer == model::Mixer::kAttention) {
       load_attention(c, name, load, layer);
-    else
+    } else {
       layer.recurrent = load_recurrent(c, mixer, name, load);
+    }
     load_feed_forward(c, name, load, layer);
   }
   model.last_norm_ =

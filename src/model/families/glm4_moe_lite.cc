@@ -92,7 +92,7 @@ ModelConfig tiny_glm_flash() {
   ModelConfig config =
       tiny_shape(kGlm4MoeLite, {.n_layers = 2, .head_dim = 16, .d_ff = 152, .tied = false});
   config.rms_eps = 1e-5f;
-  set_latent({.rank = 32, .query_rank = 32, .still_dim = 16, .rope_dim = 16, .value_dim = 24},
+  set_latent({.rank = 32, .query_rank = 32, .still_dim = 32, .rope_dim = 16, .value_dim = 24},
              config);
   config.experts = experts(8, 2, 32);
   set_mixtures(1, config);
