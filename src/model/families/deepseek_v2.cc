@@ -10,6 +10,11 @@ namespace {
 constexpr const char *kDense = "first_k_dense_replace", *kMethod = "topk_method",
                      *kGrouped = "group_limited_greedy";
 
+constexpr const char* kAbsent = R"({
+  "n_routed_experts": 64, "n_shared_experts": 2, "moe_intermediate_size": 1407,
+  "routed_scaling_factor": 1.0
+})";
+
 void read_choice(Fields& fields, ExpertsConfig& experts) {
   const std::string method = fields.string(kMethod, "greedy");
   if (method != "greedy" && method != kGrouped)
@@ -25,8 +30,7 @@ void read_choice(Fields& fields, ExpertsConfig& experts) {
 
 void read(Fields& fields, ModelConfig& config) {
   read_latent(fields, {}, config);
-  read_latent_experts(fields, static_cast<int>(fields.integer(kDense, 0, kMaxLayers, 0)), 64,
-                      config);
+  read_latent_experts(fields, static_cast<int>(fields.integer(kDense, 0, kMaxLayers, 0)), config);
   if (config.has(FeedForward::kExperts)) read_choice(fields, config.experts);
 }
 
@@ -95,6 +99,7 @@ const Family kDeepSeekV2 = {.name = "deepseek_v2",
                             .architecture = "DeepseekV2ForCausalLM",
                             .gguf_architecture = "deepseek2",
                             .offers = kLatentFields,
+                            .absent = kAbsent,
                             .read = read,
                             .write = write,
                             .owns = owns,

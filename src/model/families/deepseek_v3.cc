@@ -7,12 +7,16 @@ namespace pando::model {
 namespace {
 
 constexpr const char* kDense = "first_k_dense_replace";
+constexpr const char* kAbsent = R"({
+  "first_k_dense_replace": 3, "n_routed_experts": 256, "n_shared_experts": 1,
+  "num_experts_per_tok": 8, "moe_intermediate_size": 2048, "routed_scaling_factor": 2.5,
+  "n_group": 8, "topk_group": 4
+})";
 
 void read(Fields& fields, ModelConfig& config) {
   read_latent(fields, {}, config);
-  read_latent_experts(fields, static_cast<int>(fields.integer(kDense, 0, kMaxLayers, 3)), 256,
-                      config);
-  read_sigmoid_choice(fields, {.n_groups = 8, .n_groups_used = 4}, config);
+  read_latent_experts(fields, static_cast<int>(fields.integer(kDense, 0, kMaxLayers)), config);
+  read_sigmoid_choice(fields, config);
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
@@ -86,6 +90,7 @@ const Family kDeepSeekV3 = {.name = "deepseek_v3",
                             .architecture = "DeepseekV3ForCausalLM",
                             .gguf_architecture = "deepseek2",
                             .offers = kLatentFields,
+                            .absent = kAbsent,
                             .read = read,
                             .write = write,
                             .owns = owns,

@@ -11,6 +11,10 @@ namespace pando::model {
 namespace {
 
 constexpr const char *kTypes = "mlp_layer_types", *kDense = "first_k_dense_replace";
+constexpr const char* kAbsent = R"({
+  "n_routed_experts": 64, "n_shared_experts": 1, "num_experts_per_tok": 4,
+  "moe_intermediate_size": 1536, "routed_scaling_factor": 1.8, "n_group": 1, "topk_group": 1
+})";
 
 // Layers are dense, then sparse. Files say it by a list or by the number of dense ones, or not.
 int read_n_dense(Fields& fields, int n_layers) {
@@ -33,8 +37,8 @@ int read_n_dense(Fields& fields, int n_layers) {
 void read(Fields& fields, ModelConfig& config) {
   read_latent(fields, {.query_rank = 768, .still_dim = 192, .value_dim = 256, .rms_eps = 1e-5},
               config);
-  read_latent_experts(fields, read_n_dense(fields, config.n_layers()), 64, config);
-  read_sigmoid_choice(fields, {.n_groups = 1, .n_groups_used = 1}, config);
+  read_latent_experts(fields, read_n_dense(fields, config.n_layers()), config);
+  read_sigmoid_choice(fields, config);
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
@@ -109,6 +113,7 @@ const Family kGlm4MoeLite = {.name = "glm4_moe_lite",
                              .architecture = "Glm4MoeLiteForCausalLM",
                              .gguf_architecture = "deepseek2",
                              .offers = kLatentFields,
+                             .absent = kAbsent,
                              .read = read,
                              .write = write,
                              .owns = owns,

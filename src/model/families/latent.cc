@@ -66,26 +66,23 @@ int n_dense_layers(const ModelConfig& config) {
   return static_cast<int>(first - config.layers.begin());
 }
 
-void read_latent_experts(Fields& fields, int n_dense, int n_experts, ModelConfig& config) {
+void read_latent_experts(Fields& fields, int n_dense, ModelConfig& config) {
   set_mixtures(n_dense, config);
   if (!config.has(FeedForward::kExperts)) return;
-  const auto count = [&](const char* name, int64_t least, int64_t fallback) {
-    return static_cast<int>(fields.integer(name, least, kMaxWidth, fallback));
-  };
-  if (count("moe_layer_freq", 1, 1) != 1)
+  if (fields.integer("moe_layer_freq", 1, kMaxLayers, 1) != 1)
     fields.refuse("moe_layer_freq", "1", ErrorCode::kUnsupported);
   ExpertsConfig& e = config.experts;
-  e.n_experts = count("n_routed_experts", 1, n_experts);
+  e.n_experts = static_cast<int>(fields.integer("n_routed_experts", 1, kMaxExperts));
   e.n_used = static_cast<int>(fields.integer("num_experts_per_tok", 1, kMaxUsedExperts));
   e.d_ff = static_cast<int>(fields.integer("moe_intermediate_size", 1, kMaxWidth));
-  const int64_t shared = int64_t{count("n_shared_experts", 0, 0)} * e.d_ff;
+  const int64_t shared = fields.integer("n_shared_experts", 0, kMaxExperts) * e.d_ff;
   if (shared > kMaxWidth)
     fields.refuse("n_shared_experts", fmt::format("at most {} inner channels in all", kMaxWidth));
   e.shared_d_ff = static_cast<int>(std::min(shared, kMaxWidth));
   e.weight_scale = static_cast<float>(fields.positive("routed_scaling_factor"));
 }
 
-void read_sigmoid_choice(Fields& fields, const ExpertsConfig& usual, ModelConfig& config) {
+void read_sigmoid_choice(Fields& fields, ModelConfig& config) {
   if (!config.has(FeedForward::kExperts)) return;
   for (const auto& [name, only] :
        {std::pair{"topk_method", "noaux_tc"}, {"scoring_func", "sigmoid"}})
@@ -95,11 +92,8 @@ void read_sigmoid_choice(Fields& fields, const ExpertsConfig& usual, ModelConfig
   e.scores = RouterScores::kSigmoid;
   e.choice_bias = true;
   e.renormalised = fields.boolean("norm_topk_prob", true);
-  const auto groups = [&](const char* name, int fallback) {
-    return static_cast<int>(fields.integer(name, 1, kMaxExperts, fallback));
-  };
-  e.n_groups = groups("n_group", usual.n_groups);
-  e.n_groups_used = groups("topk_group", usual.n_groups_used);
+  e.n_groups = static_cast<int>(fields.integer("n_group", 1, kMaxExperts));
+  e.n_groups_used = static_cast<int>(fields.integer("topk_group", 1, kMaxExperts));
   e.n_group_best = 2;
 }
 

@@ -23,11 +23,9 @@ struct LatentFields {
 void read_latent(Fields& fields, const LatentFields& usual, ModelConfig& config);
 void write_latent(const ModelConfig& config, nlohmann::ordered_json& object);
 
-// The experts that all of these families have, in all layers but the first n_dense; a family says
-// how they are chosen. n_experts: where the file does not say it.
-void read_latent_experts(Fields& fields, int n_dense, int n_experts, ModelConfig& config);
-// How sigmoids choose them; what `usual` says of groups counts where the file says nothing.
-void read_sigmoid_choice(Fields& fields, const ExpertsConfig& usual, ModelConfig& config);
+// The experts of all layers but the first n_dense; a family says how they are chosen.
+void read_latent_experts(Fields& fields, int n_dense, ModelConfig& config);
+void read_sigmoid_choice(Fields& fields, ModelConfig& config);
 void write_latent_experts(const ModelConfig& config, nlohmann::ordered_json& object);
 // The first layers, up to the first mixture.
 int n_dense_layers(const ModelConfig& config);
