@@ -26,7 +26,7 @@ constexpr int64_t kMaxConvTaps = 16;
 constexpr int64_t kMaxExperts = int64_t{1} << 12;
 constexpr int64_t kMaxUsedExperts = int64_t{1} << 8;  // of a row
 
-// The norm of rows. kLayer: LayerNorm without bias.
+// The norm of rows. kLayer: LayerNorm.
 enum class Norm { kRms, kLayer };
 
 // RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
@@ -133,7 +133,8 @@ struct ModelConfig {
   int head_dim = 0;
   int d_ff = 0;  // of dense layers
   Norm norm = Norm::kRms;
-  float rms_eps = 1e-5f;  // of either norm
+  float rms_eps = 1e-5f;   // of either norm
+  bool norm_bias = false;  // of the norms of rows
   // Attention and feed-forward read the same norm of a row, and what they give is added to it.
   bool parallel = false;
   Activation activation = Activation::kSilu;
@@ -143,8 +144,9 @@ struct ModelConfig {
   int max_positions = 0;                               // longest sequence, in tokens
   bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
   QkNorm qk_norm = QkNorm::kNone;
-  bool qkv_bias = false;  // of queries, keys and values
-  bool o_bias = false;    // of the output projection
+  bool qkv_bias = false;   // of queries, keys and values
+  bool o_bias = false;     // of the output projection
+  bool head_bias = false;  // of the logits
   // Queries come with as many gates: attended values are multiplied by the gates' sigmoids.
   bool attention_gate = false;
   float embedding_scale = 1.0f;  // multiplies every embedding

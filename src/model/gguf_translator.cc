@@ -42,7 +42,11 @@ void GgufTranslator::decoder(const char* eps_key) {
   integer("embedding_length", "hidden_size");
   integer("block_count", "num_hidden_layers");
   integer("attention.head_count", "num_attention_heads");
-  integer("feed_forward_length", "intermediate_size");
+  // Files without dense layers may have the width of experts only.
+  constexpr const char *kWidth = "feed_forward_length",
+                       *kExpertWidth = "expert_feed_forward_length";
+  integer(fields_.has(kWidth) || !fields_.has(kExpertWidth) ? kWidth : kExpertWidth,
+          "intermediate_size");
   integer("context_length", "max_position_embeddings");
   if (!fields_.status()) return;
   kv_heads();
@@ -56,8 +60,10 @@ void GgufTranslator::decoder(const char* eps_key) {
     fields_.refuse("attention.causal", "true, because bidirectional attention is not supported",
                    ErrorCode::kUnsupported);
   refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}), offers_);
-  if (!latent_ && fields_.integer("expert_count").value_or(0) != 0)
-    fields_.refuse("expert_count", "0, because mixtures of experts are not supported",
+  constexpr const char* kExperts = "expert_count";
+  const bool may_have_experts = std::ranges::find(offers_, kExperts) != offers_.end();
+  if (!may_have_experts && fields_.integer(kExperts).value_or(0) != 0)
+    fields_.refuse(kExperts, fmt::format("0 for {}", config_["model_type"].get<std::string>()),
                    ErrorCode::kUnsupported);
 }
 

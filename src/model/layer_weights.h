@@ -33,7 +33,9 @@ struct ExpertWeights {
 // Of latent attention qkv has queries, or the inner rows of their projection, then latents and the
 // shared channels of keys: [n_heads * query_dim or query_rank, and rank + rope_dim; d_model].
 struct LayerWeights {
-  std::vector<float> attention_norm;  // [d_model] norm before the mixer
+  // [d_model] norm before the mixer. A bias of this norm, or of that before the feed-forward,
+  // stands behind it: [2 d_model].
+  std::vector<float> attention_norm;
   // [head_dim], or over all heads [q_dim] and [kv_dim]; of latents [query_rank] and [rank]
   std::vector<float> q_norm, k_norm;
   // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as

@@ -140,7 +140,7 @@ Status make_model(const MakeModelOptions& options) {
                               (options.out / name).string());
   fs::create_directories(options.out, failure);
   if (failure) return io_error("cannot create {}: {}", options.out.string(), failure.message());
-  const std::vector<WeightSpec> specs = weight_specs(*config);
+  const std::vector<WeightSpec> specs = checkpoint_specs(*config);
   std::vector<SafetensorsWriter::Tensor> tensors;
   for (const WeightSpec& spec : specs) tensors.push_back({spec.name, options.dtype, spec.shape});
   Result<SafetensorsWriter> writer =

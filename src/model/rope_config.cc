@@ -40,6 +40,8 @@ const std::array<NamedType, 5>& types() {
 // Of Ministral 3: queries grow with their positions.
 constexpr const char* kQueryGrowth = "llama_4_scaling_beta";
 constexpr const char* kAllScale = "mscale_all_dim";
+// Of Phi-3.5-MoE: the factor of longrope's cosines and sines, below and above the original context.
+constexpr const char *kShortScale = "short_mscale", *kLongScale = "long_mscale";
 
 // Checked here: a count of channels is made of it before all is read.
 double read_share(Fields& fields, double fallback) {
@@ -106,6 +108,9 @@ class RopeReader {
 
   bool is_known(const NamedType& type, std::string_view name) const {
     if (allowed_.sections && (name == "mrope_section" || name == "mrope_interleaved")) return true;
+    if (allowed_.mscales && type.type == RopeType::kLongRope &&
+        (name == kShortScale || name == kLongScale))
+      return true;
     if (allowed_.query_growth && type.type == RopeType::kYarn &&
         (name == kQueryGrowth || name == "max_position_embeddings"))
       return true;
@@ -169,6 +174,12 @@ class RopeReader {
     const double factor = read_factor(context_ratio(rope));
     rope.attention_factor = read_attention_factor(
         std::sqrt(1.0 + std::log(factor) / std::log(rope.original_positions)));
+    if (!allowed_.mscales || fields_.find(kShortScale) == nullptr) return;
+    rope.attention_factor = fields_.positive(kShortScale);
+    if (rope.attention_factor > 1e3) fields_.refuse(kShortScale, "a number in (0, 1000]");
+    if (fields_.positive(kLongScale) != rope.attention_factor)
+      fields_.refuse(kLongScale, fmt::format("the value of '{}'", kShortScale),
+                     ErrorCode::kUnsupported);
   }
 
   std::vector<double> read_list(const char* name, size_t n) {

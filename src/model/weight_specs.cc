@@ -58,10 +58,15 @@ std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec) {
   return parts;
 }
 
-WeightSpec last_norm_spec(const ModelConfig& c) {
-  WeightSpec spec = {"model.norm.weight", {c.d_model}, "output_norm.weight"};
-  if (c.family->last_norm != nullptr) c.family->last_norm(spec);
-  return spec;
+std::vector<WeightSpec> last_norm_specs(const ModelConfig& c) {
+  std::vector<WeightSpec> specs = {{"model.norm.weight", {c.d_model}, "output_norm.weight"}};
+  if (c.family->last_norm != nullptr) c.family->last_norm(specs[0]);
+  if (c.norm_bias) specs.push_back({"model.norm.bias", {c.d_model}, "output_norm.bias"});
+  return specs;
+}
+
+WeightSpec head_bias_spec(const ModelConfig& c) {
+  return {"lm_head.bias", {c.vocab}, "output.bias"};
 }
 
 WeightSpec head_spec(const ModelConfig& c) {
@@ -77,8 +82,16 @@ std::vector<WeightSpec> weight_specs(const ModelConfig& c) {
     std::vector<WeightSpec> own = c.family->layer_weights(c, layer);
     std::move(own.begin(), own.end(), std::back_inserter(specs));
   }
-  specs.push_back(last_norm_spec(c));
+  for (WeightSpec& spec : last_norm_specs(c)) specs.push_back(std::move(spec));
   if (!c.tied_embeddings) specs.push_back(head_spec(c));
+  if (c.head_bias) specs.push_back(head_bias_spec(c));
+  return specs;
+}
+
+std::vector<WeightSpec> checkpoint_specs(const ModelConfig& c) {
+  std::vector<WeightSpec> specs;
+  for (const WeightSpec& spec : weight_specs(c))
+    for (WeightSpec& tensor : checkpoint_tensors_of(spec)) specs.push_back(std::move(tensor));
   return specs;
 }
 

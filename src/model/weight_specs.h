@@ -67,11 +67,15 @@ std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec);
 std::string layer_weight_name(int layer, std::string_view part);
 
 // Every weight that a model of this shape has, in the order of the forward pass: the embedding
-// [vocab, d_model], the tensors of each layer, the last norm [d_model], and lm_head
-// [vocab, d_model] unless embeddings are tied. Any other tensor in a file is refused.
+// [vocab, d_model], the tensors of each layer, the last norm [d_model], lm_head [vocab, d_model]
+// unless embeddings are tied, and biases. Any other tensor in a file is refused.
 std::vector<WeightSpec> weight_specs(const ModelConfig& config);
-// The last norm, and the matrix that gives the logits: lm_head, or the embedding where it is tied.
-WeightSpec last_norm_spec(const ModelConfig& config);
+// The same as the tensors of a published checkpoint.
+std::vector<WeightSpec> checkpoint_specs(const ModelConfig& config);
+// The last norm and its bias, the matrix that gives the logits (lm_head, or the embedding where it
+// is tied) and its bias.
+std::vector<WeightSpec> last_norm_specs(const ModelConfig& config);
 WeightSpec head_spec(const ModelConfig& config);
+WeightSpec head_bias_spec(const ModelConfig& config);
 
 }  // namespace pando::model

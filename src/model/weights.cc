@@ -43,7 +43,8 @@ class Loader {
 
   Status load_ends() {
     if (w_.share.is_last())
-      if (Status status = append(last_norm_spec(config_), w_.final_norm); !status) return status;
+      for (const WeightSpec& spec : last_norm_specs(config_))
+        if (Status status = append(spec, w_.final_norm); !status) return status;
     if (!w_.share.is_first()) return {};
     Result<TensorView> embedding =
         w_.checkpoint.tensor("model.embed_tokens.weight", {config_.vocab, config_.d_model});
@@ -55,7 +56,10 @@ class Loader {
       };
       if (Status status = each_row(w_.embedding, {0, config_.vocab}, check); !status) return status;
     }
-    return w_.share.has_head() ? matrix(head_spec(config_), w_.head) : Status();
+    if (!w_.share.has_head()) return {};
+    if (config_.head_bias)
+      if (Status status = append(head_bias_spec(config_), w_.head_bias); !status) return status;
+    return matrix(head_spec(config_), w_.head);
   }
 
  private:
@@ -466,6 +470,7 @@ Result<Weights> Weights::open(const std::filesystem::path& directory) {
                  .layers = {},
                  .final_norm = {},
                  .head = {},
+                 .head_bias = {},
                  .has_no_head = has_no_head,
                  .passed_over = std::move(*passed_over)};
 }

@@ -59,11 +59,18 @@ std::optional<DType> in_blocks(CaseWeights kind) {
   }
 }
 
+// Neighbouring experts get the same logits, so that ties are common.
+void repeat_rows(std::vector<float>& router, const model::ModelConfig& config) {
+  for (int expert = 1; expert < config.experts.n_experts; expert += 2)
+    std::copy_n(router.begin() + (expert - 1) * config.d_model, config.d_model,
+                router.begin() + expert * config.d_model);
+}
+
 Status write_model(const model::ModelConfig& config, DType dtype,
                    const std::filesystem::path& directory) {
   std::filesystem::create_directories(directory);
   std::vector<model::SafetensorsWriter::Tensor> tensors;
-  const std::vector<model::WeightSpec> specs = model::weight_specs(config);
+  const std::vector<model::WeightSpec> specs = model::checkpoint_specs(config);
   for (const model::WeightSpec& spec : specs) tensors.push_back({spec.name, dtype, spec.shape});
   Result<model::SafetensorsWriter> writer =
       model::SafetensorsWriter::create(directory / "model.safetensors", tensors);
@@ -71,6 +78,7 @@ Status write_model(const model::ModelConfig& config, DType dtype,
   for (const model::WeightSpec& spec : specs) {
     std::vector<float> values(spec.n_elements());
     model::random_weights(/*seed=*/7, spec, 0, values);
+    if (spec.part == model::LayerPart(&model::LayerWeights::router)) repeat_rows(values, config);
     std::vector<uint16_t> halves(values.size());
     std::ranges::transform(values, halves.begin(), dtype == DType::kF16 ? f32_to_f16 : f32_to_bf16);
     const auto bytes =
@@ -100,9 +108,14 @@ Result<model::Weights> load_blocks(const CaseModel& model, DType type,
                                    const model::Share& share) {
   model::ModelConfig config = config_of(model);
   config.d_model = config.d_ff = 256;
+  if (config.has(model::FeedForward::kExperts)) {
+    config.experts.d_ff = 256;
+    for (model::LayerConfig& layer : config.layers)
+      layer.feed_forward = model::FeedForward::kExperts;
+  }
   model::ModelConfig known = config;  // a GGUF file cannot say every rotation and window
   known.rotations = {{}};
-  for (model::LayerConfig& layer : known.layers) layer = {};
+  for (model::LayerConfig& layer : known.layers) layer = {.feed_forward = layer.feed_forward};
   const std::filesystem::path path = directory / (model.name() + ".gguf");
   std::ofstream(path, std::ios::binary) << random_gguf(known, 7, type);
   ThreadPool pool(1);

@@ -1,6 +1,7 @@
 #include "exec/cpu/residual_stream.h"
 
 #include <cmath>
+#include <iterator>
 
 #include "base/fault.h"
 
@@ -42,6 +43,7 @@ const float* ResidualStream::read(uint32_t row, std::span<const float> norm, uin
   } else {
     norm_of_(x, norm.data(), eps_, d_model_, own);
   }
+  if (std::ssize(norm) > d_model_) kernels_.add(own, norm.data() + d_model_, d_model_);
   return own;
 }
 

@@ -37,8 +37,9 @@ class ResidualStream {
   // Says that every row was read: from now on reading adds nothing.
   void end_add() { pending_ = false; }
 
-  // Adds the row's summand and returns the row, [d_model] f32. norm: [d_model] or empty. With a
-  // norm the normed row goes to `own`, [d_model] f32, which is returned. n_rows: number of rows
+  // Adds the row's summand and returns the row, [d_model] f32. norm: [d_model], [2 d_model]
+  // with a bias behind it, or empty. With a norm the normed row goes to `own`, [d_model] f32, which
+  // is returned. n_rows: number of rows
   // that are read, for Fault::kScalarTailRow.
   const float* read(uint32_t row, std::span<const float> norm, uint32_t n_rows, float* own);
 

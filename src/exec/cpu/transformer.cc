@@ -51,7 +51,8 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
     PANDO_CHECK(states.base != nullptr && !plan.state_tasks.empty());
     recurrent_.begin(n_rows);
   }
-  gate_up_.reserve(size_t{n_rows} * 2 * config_.d_ff * sizeof(float));
+  if (config_.has(model::FeedForward::kDense))
+    gate_up_.reserve(size_t{n_rows} * 2 * config_.d_ff * sizeof(float));
   hidden_.reserve(size_t{n_outputs} * config_.d_model * sizeof(float));
   kernel::copy_pages(kv.pages, plan.copies);
   kernel::copy_pages(kv.windows, plan.windows.copies);
@@ -99,9 +100,11 @@ void Transformer::logits(const float* hidden, uint32_t n, float* out) {
       out);
   const float divisor = config_.logit_divisor, scale = config_.logit_scale;
   const float cap = config_.logit_cap;
-  if (divisor == 1.0f && scale == 1.0f && cap == 0.0f) return;
+  const std::vector<float>& bias = weights_.head_bias;
+  if (bias.empty() && divisor == 1.0f && scale == 1.0f && cap == 0.0f) return;
   const size_t vocab = config_.vocab;
   for_rows(pool_, n, [&](uint32_t row) {
+    if (!bias.empty()) kernels_.add(out + row * vocab, bias.data(), config_.vocab);
     for (size_t i = row * vocab; i < (row + 1) * vocab; ++i) out[i] = out[i] / divisor * scale;
     if (cap > 0.0f) kernels_.soft_cap(out + row * vocab, cap, config_.vocab);
   });

@@ -11,6 +11,8 @@ namespace {
 constexpr NamedMixer kDeltaMixers[] = {{"linear_attention", Mixer::kDeltaNet},
                                        {"full_attention", Mixer::kAttention}};
 
+constexpr const char* kSharedWidth = "shared_expert_intermediate_size";
+
 // Queries and gates take turns, head by head.
 void add_gated_attention(LayerSpecs& specs, const ModelConfig& c) {
   const RowOrder by_head = {.groups = c.n_heads, .runs = {c.head_dim, c.head_dim}};
@@ -38,9 +40,10 @@ void fix_delta_net(ModelConfig& config) {
   config.attention_gate = true;
 }
 
-void read_delta_net(Fields& fields, bool sections, ModelConfig& config) {
+void read_delta_net(Fields& fields, bool sections, ModelConfig& config, const char* d_ff_name) {
   read_decoder(fields,
                {.head_dim = 256,
+                .d_ff_name = d_ff_name,
                 .attention_bias = true,
                 .rope = {.partial = true, .sections = sections, .rotary_share = 0.25}},
                config);
@@ -109,7 +112,28 @@ void translate_delta_net(GgufTranslator& gguf) {
     config["layer_types"].push_back((**recurrent)[i] != 0 ? "linear_attention" : "full_attention");
 }
 
-std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, AddDelta add_delta) {
+void read_delta_net_experts(Fields& fields, const ExpertFields& usual, ModelConfig& config) {
+  read_experts(fields, usual, config);
+  read_shared_expert(fields, kSharedWidth, /*absent=*/512, config);
+  config.experts.shared_gate = config.experts.shared_d_ff > 0;
+}
+
+void write_delta_net_experts(const ModelConfig& config, const ExpertFields& usual,
+                             nlohmann::ordered_json& object) {
+  write_experts(config, usual, object);
+  object[kSharedWidth] = config.experts.shared_d_ff;
+}
+
+// Where a file has no width for the shared expert, it is that of dense layers.
+void translate_delta_net_experts(GgufTranslator& gguf) {
+  translate_experts(gguf);
+  if (!gguf.fields().status() || gguf.config()["num_experts"] == 0) return;
+  if (!gguf.fields().copy_integer("expert_shared_feed_forward_length", kSharedWidth, gguf.config()))
+    gguf.same(kSharedWidth, "intermediate_size");
+}
+
+std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, AddDelta add_delta,
+                                        const ExpertNames& experts) {
   LayerSpecs specs(config, layer);
   specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
   if (config.layers[layer].mixer == Mixer::kDeltaNet) {
@@ -118,8 +142,16 @@ std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, Ad
     add_gated_attention(specs, config);
   }
   specs.norm("post_attention_layernorm", "post_attention_norm", &LayerWeights::feed_forward_norm);
-  specs.gate_and_up();
-  specs.down();
+  if (config.layers[layer].feed_forward == FeedForward::kDense) {
+    specs.feed_forward();
+  } else {
+    constexpr const char* kShared = "mlp.shared_expert";
+    specs.router();
+    specs.experts(experts);
+    specs.gate_and_up(kShared);
+    specs.down(kShared);
+    specs.shared_gate();
+  }
   for (WeightSpec& spec : specs.all())
     for (const LayerPart part :
          {LayerPart(&LayerWeights::attention_norm), LayerPart(&LayerWeights::feed_forward_norm),

@@ -127,7 +127,7 @@ bool has_glm_tokenizer(const GgufFile& gguf) {
 
 namespace {
 
-void translate_experts(GgufTranslator& gguf) {
+void translate_latent_experts(GgufTranslator& gguf) {
   GgufFields& fields = gguf.fields();
   nlohmann::json& config = gguf.config();
   constexpr const char* kDense = "first_k_dense_replace";
@@ -165,7 +165,7 @@ void translate_latent(GgufTranslator& gguf) {
   gguf.decoder();
   gguf.multi_token_blocks();
   if (!fields.status()) return;
-  translate_experts(gguf);
+  translate_latent_experts(gguf);
   // Files have a tenth of the multiplier, which rotations and scores share.
   constexpr const char* kMultiplier = "rope.scaling.yarn_log_multiplier";
   const auto scaling = config.find("rope_scaling");

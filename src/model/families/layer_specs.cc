@@ -21,10 +21,14 @@ void LayerSpecs::pair_rows(WeightSpec& spec) const {
     spec.rows = spec.gguf_rows = RowOrder::pairs(config_.head_dim, n);
 }
 
-WeightSpec& LayerSpecs::norm(const char* name, const char* gguf_name,
-                             std::vector<float> LayerWeights::*part) {
-  return add(fmt::format("{}.weight", name).c_str(), fmt::format("{}.weight", gguf_name).c_str(),
-             {config_.d_model}, part);
+void LayerSpecs::norm(const char* name, const char* gguf_name,
+                      std::vector<float> LayerWeights::*part) {
+  const auto add_one = [&](const char* kind) {
+    add(fmt::format("{}.{}", name, kind).c_str(), fmt::format("{}.{}", gguf_name, kind).c_str(),
+        {config_.d_model}, part);
+  };
+  add_one("weight");
+  if (config_.norm_bias) add_one("bias");
 }
 
 std::string LayerSpecs::gguf_name(const char* name) const {
@@ -93,6 +97,16 @@ void LayerSpecs::down(const char* module) {
       {config_.d_model, d_ff()}, &LayerWeights::down);
 }
 
+void LayerSpecs::feed_forward() {
+  if (!is_mixture()) {
+    gate_and_up();
+    down();
+    return;
+  }
+  router();
+  experts();
+}
+
 void LayerSpecs::router(const char* name, const char* choice_bias) {
   const ExpertsConfig& e = config_.experts;
   add(fmt::format("{}.weight", name).c_str(), "ffn_gate_inp.weight", {e.n_experts, config_.d_model},
@@ -141,8 +155,7 @@ std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer, RowPai
   specs.query_key_norms();
   specs.output();
   specs.norm("post_attention_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
-  specs.gate_and_up();
-  specs.down();
+  specs.feed_forward();
   return specs.take();
 }
 

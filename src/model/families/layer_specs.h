@@ -23,6 +23,14 @@ struct ExpertNames {
   const char* down_of_one = "down_proj";
 };
 
+// Mixtral's, and those of families like it.
+inline constexpr ExpertNames kMixtralExperts = {.gate_up = "block_sparse_moe.experts.gate_up_proj",
+                                                .down = "block_sparse_moe.experts.down_proj",
+                                                .module = "block_sparse_moe.experts",
+                                                .gate = "w1",
+                                                .up = "w3",
+                                                .down_of_one = "w2"};
+
 class LayerSpecs {
  public:
   LayerSpecs(const ModelConfig& config, int layer, RowPairs pairs = RowPairs::kNone)
@@ -34,8 +42,8 @@ class LayerSpecs {
   // file.
   WeightSpec& add(const char* name, const char* gguf_name, std::vector<int64_t> shape,
                   LayerPart part);
-  // "<name>.weight" [d_model].
-  WeightSpec& norm(const char* name, const char* gguf_name, std::vector<float> LayerWeights::*part);
+  // "<name>.weight" [d_model], and "<name>.bias" where norms have biases.
+  void norm(const char* name, const char* gguf_name, std::vector<float> LayerWeights::*part);
 
   // Groups of tensors, under the names that most families use. Biases and norms are listed where
   // the configuration has them.
@@ -48,6 +56,9 @@ class LayerSpecs {
   void gate_up(const char* name);  // one tensor, which GGUF files divide
   void fused_gate_up();            // one tensor, in GGUF files as well
   void down(const char* module = "mlp");
+
+  // All of these, or router and experts of a mixture without a shared expert.
+  void feed_forward();
 
   // Of a mixture of experts. GGUF files have the usual names.
   void router(const char* name = "mlp.gate",  // and its biases
