@@ -158,7 +158,19 @@ inline std::string quantised_blocks(const std::vector<float>& w, DType type) {
   return bytes;
 }
 
-inline bool quantised_type(DType type) { return type == DType::kQ8_0 || type == DType::kQ4_0; }
+inline bool is_in_blocks(DType type) { return type == DType::kQ8_0 || type == DType::kQ4_0; }
+
+// Of f32, f16 or bf16.
+inline std::string narrowed(const std::vector<float>& values, DType type) {
+  std::string bytes;
+  for (const float x : values) {
+    if (type == DType::kF32)
+      GgufWriter::append(&bytes, x);
+    else
+      GgufWriter::append(&bytes, type == DType::kF16 ? f32_to_f16(x) : f32_to_bf16(x));
+  }
+  return bytes;
+}
 
 // Architectures whose files hold a head's rows i and i + head_dim / 2 side by side, where
 // checkpoints do not.
@@ -336,11 +348,10 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     if (has_part(spec.name, "kv_b_proj") && !options.old_latents) {
       const std::string name = gguf_tensor_name(c, spec.name);
       for (const LatentPart& part : latent_parts(c, wide)) {
-        const bool whole = part.shape.back() % 32 == 0 && quantised_type(options.matrices);
-        out.tensor(
-            name.substr(0, name.find("attn_")) + part.name, part.shape,
-            ggml_type(whole ? options.matrices : DType::kF32),
-            whole ? quantised_blocks(part.values, options.matrices) : f32_bytes(part.values));
+        const bool blocks = is_in_blocks(options.matrices) && part.shape.back() % 32 == 0;
+        const DType own = blocks ? options.matrices : view.dtype;
+        out.tensor(name.substr(0, name.find("attn_")) + part.name, part.shape, ggml_type(own),
+                   blocks ? quantised_blocks(part.values, own) : narrowed(part.values, own));
       }
       continue;
     }

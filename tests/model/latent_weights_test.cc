@@ -2,13 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "model/gguf_files.h"
 #include "model/make_model.h"
 #include "model/test_files.h"
 #include "model/weights.h"
 
-namespace pando::model {
+namespace pando::model::latent_weights_test {
 namespace {
 
 using testing::GgufFileOptions;
@@ -161,4 +165,4 @@ TEST_F(LatentWeights, OfThatMayBeBrokenAreRefused) {
 }
 
 }  // namespace
-}  // namespace pando::model
+}  // namespace pando::model::latent_weights_test
