@@ -120,6 +120,14 @@ CaseResult ExactnessCases::run_windowed(uint64_t seed) {
   return run(draw_windowed(seed, kv_type_));
 }
 
+CaseResult ExactnessCases::run_mixture(uint64_t seed) {
+  return run(draw_mixture(seed, kv_type_, !models_.in_blocks()));
+}
+
+CaseResult ExactnessCases::run_mixture_ranks(uint64_t seed) {
+  return run(draw_mixture_ranks(seed, kv_type_, !models_.in_blocks()));
+}
+
 CaseResult ExactnessCases::run_ranks(uint64_t seed) {
   return run(draw_ranks(seed, kv_type_, !models_.in_blocks()));
 }

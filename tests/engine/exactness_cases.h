@@ -34,6 +34,8 @@ class ExactnessCases {
   CaseResult run(uint64_t seed, const Timed& timed);
   CaseResult run_recurrent(uint64_t seed);
   CaseResult run_windowed(uint64_t seed);
+  CaseResult run_mixture(uint64_t seed);
+  CaseResult run_mixture_ranks(uint64_t seed);
   CaseResult run_ranks(uint64_t seed);
   CaseResult run_latent(uint64_t seed);
   CaseResult run_eight(uint64_t seed);

@@ -276,6 +276,26 @@ Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
   return s;
 }
 
+Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
+  Rng rng(seed ^ 0x8cb92ba72f3d8dd7);
+  constexpr std::array kShapes = {"tiny-qwen3-moe", "tiny-mixtral",     "tiny-olmoe",
+                                  "tiny-phimoe",    "tiny-granite-moe", "tiny-granite-moe-shared"};
+  constexpr std::array kRecurrent = {"tiny-qwen3.5-moe", "tiny-qwen3-next-moe",
+                                     "tiny-granite-moe-hybrid"};
+  const bool recurrent = recurrent_too && chance(rng, 40);
+  Scenario s = recurrent ? draw_recurrent(seed, kv_type) : draw_scenario(seed, kv_type);
+  const size_t index = rng();
+  s.model = {.shape = recurrent ? kRecurrent[index % kRecurrent.size()]
+                                : kShapes[index % kShapes.size()]};
+  EngineOptions& engine = s.loop.engine;
+  if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
+  s.loop.n_window_pages = 0;
+  set_memory(s, s.n_pages);
+  if (recurrent)
+    engine.kv_memory += s.loop.n_slots * exec::StateLayout(config_of(s.model)).slot_bytes();
+  return s;
+}
+
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
   Scenario s = draw_scenario(seed, kv_type);
   Rng rng(seed ^ 0xa0761d6478bd642f);
@@ -300,21 +320,7 @@ void set_memory_of_ranks(Scenario& s) {
   s.loop.engine.threads = 1;
 }
 
-}  // namespace
-
-Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
-  Rng rng(seed ^ 0xe7037ed1a0b428db);
-  Scenario s;
-  switch (uniform(rng, 0, 3)) {
-    case 0:
-      s = draw_windowed(seed, kv_type);
-      break;
-    case 1:
-      s = recurrent_too ? draw_recurrent(seed, kv_type) : draw_windowed(seed, kv_type);
-      break;
-    default:
-      s = draw_scenario(seed, kv_type);
-  }
+void spread_over_ranks(Rng& rng, Scenario& s) {
   EngineOptions& engine = s.loop.engine;
   if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
   exec::RankLayout& ranks = s.ranks;
@@ -330,6 +336,31 @@ Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent
     s.n_pages = s.n_pages / ranks.kvp + 2 * ranks.kvp_tokens / s.sizes.page_len;
   }
   set_memory_of_ranks(s);
+}
+
+}  // namespace
+
+Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
+  Rng rng(seed ^ 0xe7037ed1a0b428db);
+  Scenario s;
+  switch (uniform(rng, 0, 3)) {
+    case 0:
+      s = draw_windowed(seed, kv_type);
+      break;
+    case 1:
+      s = recurrent_too ? draw_recurrent(seed, kv_type) : draw_windowed(seed, kv_type);
+      break;
+    default:
+      s = draw_scenario(seed, kv_type);
+  }
+  spread_over_ranks(rng, s);
+  return s;
+}
+
+Scenario draw_mixture_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
+  Scenario s = draw_mixture(seed, kv_type, recurrent_too);
+  Rng rng(seed ^ 0x94d049bb133111eb);
+  spread_over_ranks(rng, s);
   return s;
 }
 

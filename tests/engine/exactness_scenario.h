@@ -50,6 +50,9 @@ Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type);
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type);
 // The same over models with latent attention, on one rank or several.
 Scenario draw_latent(uint64_t seed, std::optional<KvType> kv_type);
+// The same over models with mixtures of experts.
+Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
+Scenario draw_mixture_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
 // The same over ranks: any of the models above, in two stages, with positions in up to three parts,
 // by two ranks each.
 Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);

@@ -198,6 +198,31 @@ TEST(ExactnessLatent, Int8Weights) { run_latent_cases(CaseWeights::kInt8); }
 TEST(ExactnessLatent, Q4_KWeights) { run_latent_cases(CaseWeights::kQ4_K); }
 TEST(ExactnessLatent, Int8KeysAndValues) { run_latent_cases(CaseWeights::kF16, KvType::kInt8); }
 
+// Models with mixtures of experts: whoever else chose an expert, on one rank and on several.
+void run_mixture_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
+  ExactnessCases cases(weights, kv_type);
+  int n_rows = 0;
+  for (int i = 0; i < n_cases() / 2; ++i) {
+    const uint64_t seed = 80'000'000 + 1000 * static_cast<uint64_t>(weights) + i;
+    const CaseResult result = i % 4 == 3 ? cases.run_mixture_ranks(seed) : cases.run_mixture(seed);
+    ASSERT_TRUE(result.equal) << result.what;
+    n_rows += result.n_rows;
+  }
+  printf("%d cases, %d logits rows equal\n", n_cases() / 2, n_rows);
+}
+
+TEST(ExactnessMixtures, F32Weights) { run_mixture_cases(CaseWeights::kF32); }
+TEST(ExactnessMixtures, F16Weights) { run_mixture_cases(CaseWeights::kF16); }
+TEST(ExactnessMixtures, BF16Weights) { run_mixture_cases(CaseWeights::kBF16); }
+TEST(ExactnessMixtures, BF16DotWeights) { run_mixture_cases(CaseWeights::kBF16Dot); }
+TEST(ExactnessMixtures, Q8_0Weights) { run_mixture_cases(CaseWeights::kQ8_0); }
+TEST(ExactnessMixtures, Q4_0Weights) { run_mixture_cases(CaseWeights::kQ4_0); }
+TEST(ExactnessMixtures, Int8Weights) { run_mixture_cases(CaseWeights::kInt8); }
+TEST(ExactnessMixtures, Q4_KWeights) { run_mixture_cases(CaseWeights::kQ4_K); }
+TEST(ExactnessMixtures, Q6_KWeights) { run_mixture_cases(CaseWeights::kQ6_K); }
+TEST(ExactnessMixtures, MXFP4Weights) { run_mixture_cases(CaseWeights::kMXFP4); }
+TEST(ExactnessMixtures, Int8KeysAndValues) { run_mixture_cases(CaseWeights::kF16, KvType::kInt8); }
+
 TEST(ExactnessWindowed, F32Weights) { run_windowed_cases(CaseWeights::kF32); }
 TEST(ExactnessWindowed, BF16Weights) { run_windowed_cases(CaseWeights::kBF16); }
 TEST(ExactnessWindowed, Q8_0Weights) { run_windowed_cases(CaseWeights::kQ8_0); }

@@ -13,6 +13,7 @@
 #include "kernel/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
+#include "model/gguf_experts.h"
 #include "model/gguf_hybrid.h"
 #include "model/gguf_latent.h"
 #include "model/make_model.h"
@@ -93,6 +94,17 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"post_self_attn_layernorm", "post_attention_norm"},
       {"post_mlp_layernorm", "post_ffw_norm"},
       {"input_layernorm", "attn_norm"},
+      {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
+      {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+      {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+      {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+      {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+      {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+      {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+      {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+      {"mlp.gate.", "ffn_gate_inp."},
+      {"block_sparse_moe.gate.", "ffn_gate_inp."},
+      {"block_sparse_moe.router.layer.", "ffn_gate_inp."},
       {"mlp.gate_up_proj", "ffn_up"},
       {"mlp.gate_proj", "ffn_gate"},
       {"mlp.up_proj", "ffn_up"},
@@ -110,7 +122,7 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"mamba.dt_bias", "ssm_dt.bias"},
       {"mamba.norm", "ssm_norm"},
       {"mamba.out_proj", "ssm_out"},
-      {"shared_mlp.output_linear", "ffn_down"},
+      {"shared_mlp.output_linear", c.experts.n_experts > 0 ? "ffn_down_shexp" : "ffn_down"},
       {"operator_norm", "attn_norm"},
       {"self_attn.out_proj", "attn_output"},
       {"self_attn.q_layernorm", "attn_q_norm"},
@@ -175,7 +187,8 @@ inline std::string narrowed(const std::vector<float>& values, DType type) {
 // Architectures whose files hold a head's rows i and i + head_dim / 2 side by side, where
 // checkpoints do not.
 inline bool has_paired_rows(const model::ModelConfig& c) {
-  for (const char* name : {"llama", "smollm3", "mistral3", "granite", "granitehybrid"})
+  for (const char* name :
+       {"llama", "smollm3", "mistral3", "granite", "granitemoe", "granitehybrid"})
     if (c.family->gguf_architecture == std::string_view(name)) return true;
   return false;
 }
@@ -230,7 +243,7 @@ inline void add_windows(const model::ModelConfig& c, GgufWriter* out) {
 // Of single families.
 inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c);
-  if (is_family(c, "granite"))
+  if (is_family(c, "granite") || is_family(c, "granitemoe") || is_family(c, "granitemoeshared"))
     out->float32(arch + ".embedding_scale", c.embedding_scale)
         .float32(arch + ".residual_scale", c.residual_scale)
         .float32(arch + ".attention.scale", c.attention_scale)
@@ -295,16 +308,19 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
       .uint32(arch + ".embedding_length", c.d_model)
       .uint32(arch + ".block_count", c.n_layers() + n_mtp_blocks)
       .uint32(arch + ".attention.head_count", c.n_heads)
-      .uint32(arch + ".feed_forward_length", c.d_ff)
       .uint32(arch + ".context_length", c.max_positions)
       .float32(arch + (c.norm == model::Norm::kRms ? ".attention.layer_norm_rms_epsilon"
                                                    : ".attention.layer_norm_epsilon"),
                c.rms_eps);
+  if (const int width = gguf_width(c); width > 0) out.uint32(arch + ".feed_forward_length", width);
+  add_expert_keys(c, &out);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
-  if (c.has_latent())
+  if (c.has_latent()) {
     add_latent_keys(c, old_latents, &out);
-  else
+    add_latent_expert_keys(c, &out);
+  } else {
     out.uint32(arch + ".attention.key_length", c.head_dim);
+  }
   if (c.recurrent.conv_taps > 0)
     add_hybrid_keys(c, &out);
   else if (!c.has_latent())
@@ -318,6 +334,32 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
   return out;
 }
 
+// The matrices of all experts of a layer: of the type that the options say, or, where rows are no
+// whole number of its blocks, as stored.
+inline void add_experts(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
+                        const model::WeightSpec& spec, const GgufFileOptions& options,
+                        GgufWriter* out) {
+  const model::WeightSpec first_stored = checkpoint.stored_as(spec)[0];
+  const DType stored =
+      checkpoint.tensor(first_stored.expert < 0 ? first_stored.of_expert(0) : first_stored)
+          .value()
+          .dtype;
+  int64_t first = 0;
+  for (const auto& [name, n] : expert_parts(c, spec)) {
+    model::TensorView view;
+    std::string bytes;
+    for (int expert = 0; expert < spec.shape[0]; ++expert)
+      bytes += expert_rows(checkpoint, spec, expert, first, n);
+    view.dtype = stored;
+    view.shape = {spec.shape[0], n, spec.shape[2]};
+    view.data = reinterpret_cast<const std::byte*>(bytes.data());
+    const bool keeps = options.matrices == stored || spec.shape[2] % 32 != 0;
+    out->tensor(name, view.shape, ggml_type(keeps ? stored : options.matrices),
+                keeps ? bytes : quantised_blocks(widened(view), options.matrices));
+    first += n;
+  }
+}
+
 // The whole file. Vectors are f32, as every writer has them.
 inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
                            const GgufFileOptions& options) {
@@ -328,6 +370,10 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     out.tensor(name, {4}, 0, std::string(16, '\0'));
   int n_matrices = 0;
   for (const model::WeightSpec& spec : model::weight_specs(c)) {
+    if (is_of_experts(spec)) {
+      add_experts(c, checkpoint, spec, options, &out);
+      continue;
+    }
     const model::TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
     const std::vector<float> wide = hybrid_values(c, spec, widened(view));
     const bool stored = spec.shape.size() == 2 && options.matrices == view.dtype;
@@ -379,14 +425,27 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
 inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed, DType type) {
   GgufWriter out = gguf_metadata(c, /*version=*/3, /*n_mtp_blocks=*/0, /*old_latents=*/true);
   int n_matrices = 0;
-  for (const model::WeightSpec& spec : model::weight_specs(c)) {
+  const auto add = [&](const std::string& name, const model::WeightSpec& spec) {
     int64_t n = 1;
     for (const int64_t size : spec.shape) n *= size;
-    const bool blocks = spec.shape.size() == 2 && spec.shape[1] % 256 == 0 && n_matrices++ % 4 != 3;
+    const bool blocks =
+        spec.shape.size() > 1 && spec.shape.back() % 256 == 0 && n_matrices++ % 4 != 3;
     std::vector<float> floats(blocks ? 0 : n);
     model::random_weights(seed, spec, 0, floats);
-    out.tensor(gguf_tensor_name(c, spec.name), spec.shape, ggml_type(blocks ? type : DType::kF32),
+    out.tensor(name, spec.shape, ggml_type(blocks ? type : DType::kF32),
                blocks ? reference::random_blocks(type, n, seed++) : f32_bytes(floats));
+  };
+  for (const model::WeightSpec& spec : model::weight_specs(c)) {
+    if (!is_of_experts(spec)) {
+      add(gguf_tensor_name(c, spec.name), spec);
+      continue;
+    }
+    for (const auto& [name, n] : expert_parts(c, spec)) {
+      model::WeightSpec part = spec;
+      part.name = name;
+      part.shape[1] = n;
+      add(name, part);
+    }
   }
   return out.bytes();
 }

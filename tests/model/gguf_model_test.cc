@@ -77,8 +77,16 @@ void expect_same(const Weights& a, const Weights& b) {
     EXPECT_EQ(a.layers[i].dt_bias, b.layers[i].dt_bias);
     EXPECT_EQ(a.layers[i].skip, b.layers[i].skip);
     EXPECT_EQ(a.layers[i].state_norm, b.layers[i].state_norm);
+    expect_same(a.layers[i].router, b.layers[i].router, "router");
+    EXPECT_EQ(a.layers[i].shared_gate, b.layers[i].shared_gate);
+    ASSERT_EQ(a.layers[i].experts.size(), b.layers[i].experts.size());
+    for (size_t j = 0; j < a.layers[i].experts.size(); ++j) {
+      expect_same(a.layers[i].experts[j].gate_up, b.layers[i].experts[j].gate_up, "experts");
+      expect_same(a.layers[i].experts[j].down, b.layers[i].experts[j].down, "experts");
+    }
   }
   EXPECT_EQ(a.final_norm, b.final_norm);
+  EXPECT_EQ(a.head_bias, b.head_bias);
   expect_same(a.head, b.head, "head");
 }
 
@@ -96,11 +104,34 @@ ModelConfig as_gguf(ModelConfig config) {
 }
 
 TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
-  for (const char* shape :
-       {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2", "tiny-phi3", "tiny-olmo2",
-        "tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-smollm3",
-        "tiny-ministral3", "tiny-olmo3", "tiny-granite3", "tiny-cohere2", "tiny-glm4",
-        "tiny-seed-oss", "tiny-gemma2", "tiny-gemma3"}) {
+  for (const char* shape : {"tiny-llama",
+                            "tiny-qwen3",
+                            "tiny-mistral",
+                            "tiny-qwen2",
+                            "tiny-phi3",
+                            "tiny-olmo2",
+                            "tiny-qwen3.5",
+                            "tiny-qwen3-next",
+                            "tiny-lfm2",
+                            "tiny-granite",
+                            "tiny-smollm3",
+                            "tiny-ministral3",
+                            "tiny-olmo3",
+                            "tiny-granite3",
+                            "tiny-cohere2",
+                            "tiny-glm4",
+                            "tiny-seed-oss",
+                            "tiny-gemma2",
+                            "tiny-gemma3",
+                            "tiny-qwen3-moe",
+                            "tiny-mixtral",
+                            "tiny-olmoe",
+                            "tiny-granite-moe",
+                            "tiny-granite-moe-shared",
+                            "tiny-granite-moe-hybrid",
+                            "tiny-phimoe",
+                            "tiny-qwen3.5-moe",
+                            "tiny-qwen3-next-moe"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());
@@ -119,7 +150,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
 }
 
 TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
-  for (const char* shape : {"tiny-llama", "tiny-qwen3", "tiny-lfm2"}) {
+  for (const char* shape : {"tiny-llama", "tiny-qwen3", "tiny-lfm2", "tiny-qwen3-moe"}) {
     make(shape, DType::kBF16);
     for (const DType type : {DType::kQ8_0, DType::kQ4_0}) {
       const Weights made = load(folder_.path(), type);
@@ -128,6 +159,9 @@ TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
       const Weights as_stored = load(gguf);
       expect_same(as_stored.layers[1].qkv, made.layers[1].qkv, "qkv");
       expect_same(as_stored.layers[1].gate_up, made.layers[1].gate_up, "gate_up");
+      for (size_t i = 0; i < made.layers[1].experts.size(); ++i)
+        expect_same(as_stored.layers[1].experts[i].gate_up, made.layers[1].experts[i].gate_up,
+                    "experts");
       expect_same(as_stored.head, made.head, "head");
     }
   }

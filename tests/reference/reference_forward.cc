@@ -53,18 +53,12 @@ Floats Model::attention(const Layer& layer, const model::LayerConfig& kind, cons
 Floats Model::norm_rows(const Floats& x, const Floats& w) const {
   if (config_.norm == model::Norm::kRms || w.empty()) return rms_norm_rows(x, w, config_.rms_eps);
   Floats y(x.size());
-  for (size_t i = 0; i < x.size(); i += w.size())
-    layer_norm(&x[i], w.data(), static_cast<int>(w.size()), config_.rms_eps, &y[i]);
+  const size_t n = config_.d_model;
+  for (size_t i = 0; i < x.size(); i += n) {
+    layer_norm(&x[i], w.data(), static_cast<int>(n), config_.rms_eps, &y[i]);
+    for (size_t j = n; j < w.size(); ++j) y[i + j - n] += w[j];
+  }
   return y;
-}
-
-Floats Model::feed_forward(const Layer& layer, const Floats& h, int n) const {
-  Floats gate = layer.gate.times(h, n);
-  const Floats up = layer.up.times(h, n);
-  for (size_t i = 0; i < gate.size(); ++i)
-    gate[i] =
-        (config_.activation == model::Activation::kSilu ? silu(gate[i]) : gelu(gate[i])) * up[i];
-  return layer.down.times(gate, n);
 }
 
 Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
@@ -88,14 +82,19 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
                              : recurrent(config_, kind.mixer, layer.recurrent, h, n);
     add(norm_rows(mixed, layer.attention_sum_norm), x);
     const Floats h2 = config_.parallel ? h : norm_rows(x, layer.feed_forward_norm);
-    add(norm_rows(feed_forward(layer, h2, n), layer.feed_forward_sum_norm), x);
+    const Floats y = kind.feed_forward == model::FeedForward::kDense
+                         ? gated(config_, layer.feed_forward, h2, n)
+                         : experts(config_, layer.experts, layer.feed_forward, h2, n);
+    add(norm_rows(y, layer.feed_forward_sum_norm), x);
   }
   x.erase(x.begin(), x.begin() + int64_t{first} * d_model);
   return norm_rows(x, last_norm_);
 }
 
 Floats Model::logits(std::span<const int32_t> tokens, int first) const {
-  Floats rows = lm_head_[0].times(hidden(tokens, first), static_cast<int>(tokens.size()) - first);
+  Floats rows =
+      plus_bias(lm_head_[0].times(hidden(tokens, first), static_cast<int>(tokens.size()) - first),
+                head_bias_);
   for (float& logit : rows)
     logit = capped(logit / config_.logit_divisor * config_.logit_scale, config_.logit_cap);
   return rows;

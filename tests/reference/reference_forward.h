@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
+#include "reference/reference_experts.h"
 #include "reference/reference_recurrent.h"
 
 namespace pando::reference {
@@ -35,14 +36,15 @@ struct Latent {
 };
 
 struct Layer {
-  // Before a part, and of what it adds: [d_model], or empty.
+  // Before a part, and of what it adds: [d_model], a bias behind it where there is one, or empty.
   std::vector<float> attention_norm, attention_sum_norm, feed_forward_norm, feed_forward_sum_norm;
   std::vector<float> q_norm, k_norm;  // [head_dim] or of all heads, or empty
   std::vector<float> q_bias, gate_bias, k_bias, v_bias, o_bias;  // [out], or empty
   Matrix q, query_gates, k, v, o;                                // of attention
   Latent latent;                                                 // of attention over latents
   Recurrent recurrent;                                           // of a layer with a state
-  Matrix gate, up, down;
+  Gated feed_forward;  // of a dense layer, or of the shared expert
+  Experts experts;     // of a mixture
 };
 
 // Holds all weights in f32. Any thread may call; every call is a whole forward pass.
@@ -61,14 +63,14 @@ class Model {
   std::vector<float> norm_rows(const std::vector<float>& x, const std::vector<float>& w) const;
   std::vector<float> attention(const Layer& layer, const model::LayerConfig& kind,
                                const std::vector<float>& h, int n) const;
-  std::vector<float> feed_forward(const Layer& layer, const std::vector<float>& h, int n) const;
 
   model::ModelConfig config_;
   Options options_;
   std::vector<float> embedding_;  // [vocab, d_model]
   std::vector<Layer> layers_;
-  std::vector<float> last_norm_;  // [d_model]
+  std::vector<float> last_norm_;  // [d_model], a bias behind it
   std::vector<Matrix> lm_head_;   // exactly one, once loaded
+  std::vector<float> head_bias_;  // [vocab], or empty
 };
 
 }  // namespace pando::reference

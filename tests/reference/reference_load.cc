@@ -29,8 +29,10 @@ class Loader {
   std::vector<float> vector(const std::string& name, std::initializer_list<int64_t> shape) {
     size_t n = 1;
     for (const int64_t size : shape) n *= static_cast<size_t>(size);
+    return elements(tensor(name, shape), n);
+  }
+  std::vector<float> elements(const Result<model::TensorView>& view, size_t n) {
     std::vector<float> out(n);
-    const Result<model::TensorView> view = tensor(name, shape);
     if (!view && status_.ok()) status_ = view.error();
     if (!view) return out;
     if (comes_in_blocks(view->dtype)) {
@@ -75,13 +77,15 @@ class Loader {
   // Rows [first, first + n) of a weight of n_all rows.
   Matrix matrix(const std::string& name, int n, int k, int first = 0, int n_all = 0) {
     const std::initializer_list<int64_t> shape = {n_all == 0 ? n : n_all, k};
-    const Result<model::TensorView> view = tensor(name, shape);
+    return matrix_of(tensor(name, shape), n, k, first, n_all);
+  }
+  Matrix matrix_of(const Result<model::TensorView>& view, int n, int k, int first, int n_all) {
     if (view && comes_in_blocks(view->dtype) && !integers_) {
       const std::vector<Quantised> all = blocks_of(*view);
       const auto begin = all.begin() + int64_t{first} * k / 32;
       return {{begin, begin + int64_t{n} * k / 32}, n, k};
     }
-    const std::vector<float> all = vector(name, shape);
+    const std::vector<float> all = elements(view, size_t(n_all == 0 ? n : n_all) * k);
     const auto begin = all.begin() + int64_t{first} * k;
     return {{begin, begin + int64_t{n} * k}, n, k, integers_};
   }
@@ -98,11 +102,35 @@ class Loader {
     return {columns, k, n, blocks && !integers_ ? DType::kQ8_0 : integers_};
   }
 
+  // Rows [first, first + n) of one expert's matrix, or elements of its vector (k is 0).
+  Matrix expert_matrix(const model::WeightSpec& spec, int expert, int first, int n, int k) {
+    const auto [one, before] = stored_at(spec, expert, first);
+    return matrix_of(checkpoint_.tensor(one), n, k, first - before, static_cast<int>(one.shape[0]));
+  }
+  std::vector<float> expert_vector(const model::WeightSpec& spec, int expert, int first, int n) {
+    const auto [one, before] = stored_at(spec, expert, first);
+    const std::vector<float> all =
+        elements(checkpoint_.tensor(one), static_cast<size_t>(one.shape[0]));
+    return {all.begin() + first - before, all.begin() + first - before + n};
+  }
+
   std::vector<float> vector_if(bool present, const std::string& name, int n) {
     return present ? vector(name, {n}) : std::vector<float>();
   }
 
  private:
+  // The tensor that has row `row` of an expert, and the number of rows before it.
+  std::pair<model::WeightSpec, int> stored_at(const model::WeightSpec& spec, int expert, int row) {
+    int before = 0;
+    for (const model::WeightSpec& stored : checkpoint_.stored_as(spec)) {
+      if (stored.expert >= 0 && stored.expert != expert) continue;
+      const model::WeightSpec one = stored.expert < 0 ? stored.of_expert(expert) : stored;
+      const int n = static_cast<int>(one.shape[0]);
+      if (row < before + n) return {one, before};
+      before += n;
+    }
+    return {spec.of_expert(expert), 0};
+  }
   Result<model::TensorView> tensor(const std::string& name, std::initializer_list<int64_t> shape) {
     const auto spec = specs_.find(name);
     return spec == specs_.end() ? checkpoint_.tensor(name, shape)
@@ -235,31 +263,73 @@ Latent load_latent(const model::ModelConfig& c, const Names& name, Loader& load)
   return layer;
 }
 
-void load_feed_forward(const model::ModelConfig& c, const Names& name, Loader& load, Layer& layer) {
-  const int d = c.d_model, ff = c.d_ff;
+// The feed-forward of a dense layer, or the shared expert, d_ff wide.
+void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name, Loader& load,
+                       Gated& layer) {
+  const int d = c.d_model;
   // A GGUF file divides Granite's fused projection.
   const std::string fused = name.any({"mlp.gate_up_proj.weight", "shared_mlp.input_linear.weight"});
   if (name.checkpoint.contains(fused)) {
-    layer.gate = load.matrix(fused, ff, d, 0, 2 * ff);
-    layer.up = load.matrix(fused, ff, d, ff, 2 * ff);
+    layer.gate = load.matrix(fused, d_ff, d, 0, 2 * d_ff);
+    layer.up = load.matrix(fused, d_ff, d, d_ff, 2 * d_ff);
   } else {
-    layer.gate = load.matrix(name.any({"mlp.gate_proj.weight", "feed_forward.w1.weight",
-                                       "shared_mlp.input_linear.weight[0]"}),
-                             ff, d);
-    layer.up = load.matrix(name.any({"mlp.up_proj.weight", "feed_forward.w3.weight",
-                                     "shared_mlp.input_linear.weight[1]"}),
-                           ff, d);
+    layer.gate = load.matrix(
+        name.any({"mlp.gate_proj.weight", "feed_forward.w1.weight",
+                  "mlp.shared_expert.gate_proj.weight", "mlp.shared_experts.gate_proj.weight",
+                  "shared_mlp.input_linear.weight[0]"}),
+        d_ff, d);
+    layer.up = load.matrix(
+        name.any({"mlp.up_proj.weight", "feed_forward.w3.weight",
+                  "mlp.shared_expert.up_proj.weight", "mlp.shared_experts.up_proj.weight",
+                  "shared_mlp.input_linear.weight[1]"}),
+        d_ff, d);
   }
-  layer.down = load.matrix(name.any({"mlp.down_proj.weight", "feed_forward.w2.weight",
-                                     "shared_mlp.output_linear.weight"}),
-                           d, ff);
+  layer.down = load.matrix(
+      name.any({"mlp.down_proj.weight", "feed_forward.w2.weight",
+                "mlp.shared_expert.down_proj.weight", "mlp.shared_experts.down_proj.weight",
+                "shared_mlp.output_linear.weight"}),
+      d, d_ff);
+}
+
+void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, Experts& layer) {
+  const model::ExpertsConfig& e = c.experts;
+  const int d = c.d_model, ff = e.d_ff;
+  layer.router =
+      Matrix(load.vector(name.any({"mlp.gate.weight", "block_sparse_moe.gate.weight",
+                                   "block_sparse_moe.router.layer.weight", "mlp.router.weight"}),
+                         {e.n_experts, d}),
+             e.n_experts, d, {});
+  if (e.shared_gate) layer.shared_gate = load.vector(name("mlp.shared_expert_gate.weight"), {1, d});
+  layer.choice_bias =
+      load.vector_if(e.choice_bias, name("mlp.gate.e_score_correction_bias"), e.n_experts);
+  layer.all.resize(e.n_experts);
+  for (const model::WeightSpec& spec : c.family->layer_weights(c, name.layer))
+    for (int i = 0; i < e.n_experts; ++i) {
+      using W = model::ExpertWeights;
+      Gated& expert = layer.all[i];
+      if (spec.part == model::LayerPart(&W::gate_up)) {
+        expert.gate = load.expert_matrix(spec, i, 0, ff, d);
+        expert.up = load.expert_matrix(spec, i, ff, ff, d);
+      } else if (spec.part == model::LayerPart(&W::gate_up_bias)) {
+        expert.gate_bias = load.expert_vector(spec, i, 0, ff);
+        expert.up_bias = load.expert_vector(spec, i, ff, ff);
+      } else if (spec.part == model::LayerPart(&W::down)) {
+        expert.down = load.expert_matrix(spec, i, 0, d, ff);
+      } else if (spec.part == model::LayerPart(&W::down_bias)) {
+        expert.down_bias = load.expert_vector(spec, i, 0, d);
+      }
+    }
 }
 
 // Norms have names of their places in Llama's layer; other families have others too.
 void load_norms(int d, const Names& name, Loader& load, Layer& layer) {
   const auto norm = [&](std::initializer_list<const char*> names) {
     const std::string found = name.any(names);
-    return load.vector_if(name.checkpoint.contains(found), found, d);
+    std::vector<float> all = load.vector_if(name.checkpoint.contains(found), found, d);
+    const std::string bias = found.substr(0, found.rfind('.')) + ".bias";
+    const std::vector<float> behind = load.vector_if(name.checkpoint.contains(bias), bias, d);
+    all.insert(all.end(), behind.begin(), behind.end());
+    return all;
   };
   const char* behind = "post_attention_layernorm.weight";
   const char* last = "post_feedforward_layernorm.weight";
@@ -303,12 +373,18 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     } else {
       layer.recurrent = load_recurrent(c, mixer, name, load);
     }
-    load_feed_forward(c, name, load, layer);
+    const bool is_dense = c.layers[i].feed_forward == model::FeedForward::kDense;
+    if (!is_dense) load_experts(c, name, load, layer.experts);
+    if (const int d_ff = is_dense ? c.d_ff : c.experts.shared_d_ff; d_ff > 0)
+      load_feed_forward(c, d_ff, name, load, layer.feed_forward);
   }
   model.last_norm_ =
       load.vector(checkpoint.contains("model.embedding_norm.weight") ? "model.embedding_norm.weight"
                                                                      : "model.norm.weight",
                   {c.d_model});
+  const std::vector<float> norm_bias = load.vector_if(c.norm_bias, "model.norm.bias", c.d_model);
+  model.last_norm_.insert(model.last_norm_.end(), norm_bias.begin(), norm_bias.end());
+  model.head_bias_ = load.vector_if(c.head_bias, "lm_head.bias", c.vocab);
   const char* head = c.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
   model.lm_head_.push_back(load.matrix(head, c.vocab, c.d_model));
   if (!load.status().ok()) return load.status().error();
