@@ -139,11 +139,23 @@ TEST_F(LatentWeights, OfARankAreThoseOfItsHeads) {
   }
 }
 
-TEST_F(LatentWeights, OfThatMayBeBrokenAreRefused) {
+// As published files have it: one more block, or one more layer of a checkpoint.
+TEST_F(LatentWeights, OfTheLayerBehindTheLastAreNotRead) {
+  make("tiny-glm-flash", DType::kF32);
+  const Weights gguf =
+      load(convert({.mtp_tensors = {"blk.2.attn_norm.weight", "blk.2.nextn.eh_proj.weight"}}));
+  EXPECT_EQ(gguf.config, ModelConfig::load(folder_.path()).value());
+  EXPECT_EQ(gguf.passed_over, (std::vector<std::string>{"multi-token prediction (2 tensors)"}));
+  const Family& family = *gguf.config.family;
+  EXPECT_EQ(family.passed_over(gguf.config, "model.layers.2.eh_proj.weight"),
+            "multi-token prediction");
+  EXPECT_EQ(family.passed_over(gguf.config, "model.layers.1.eh_proj.weight"), "");
+  EXPECT_EQ(family.passed_over(gguf.config, "model.layers.20.eh_proj.weight"), "");
+}
+
+TEST_F(LatentWeights, ThatAreNotFiniteAreRefused) {
   make("tiny-deepseek-v2", DType::kF32);
   const std::filesystem::path file = folder_.path() / "model.safetensors";
-  const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
-  const ModelConfig config = ModelConfig::load(folder_.path()).value();
   std::string bytes;
   {
     std::ifstream in(file, std::ios::binary);
