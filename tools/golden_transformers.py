@@ -33,6 +33,9 @@ MOE = dict(SMALL, num_experts_per_tok=3)
 QWEN3_5_MOE = {key: value for key, value in QWEN3_5.items() if key != "intermediate_size"}
 GPT_OSS = dict(SMALL, head_dim=16, intermediate_size=40, num_local_experts=5, num_experts_per_tok=2, swiglu_limit=1.5,
                sliding_window=20, tie_word_embeddings=False)
+# Attention over latents, where no size of a head is another's.
+LATENT = dict(SMALL, num_key_value_heads=4, kv_lora_rank=24, q_lora_rank=20, qk_nope_head_dim=12,
+              qk_rope_head_dim=8, v_head_dim=20, moe_intermediate_size=24)
 PIXTRAL = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
                image_size=16)
 SIGLIP = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
@@ -274,6 +277,28 @@ MODELS = {
     # Four-bit experts, whose rows are whole groups of 32.
     "gpt_oss-mxfp4": (81, "GptOss", dict(GPT_OSS, hidden_size=64, intermediate_size=96, num_experts_per_tok=3), "bfloat16",
                       (90, 37)),
+    "deepseek_v2-dense": (60, "DeepseekV2", dict(LATENT, q_lora_rank=None, first_k_dense_replace=2,
+                                                 num_experts_per_tok=1, tie_word_embeddings=False,
+                                                 rope_parameters=rope("yarn", factor=4.0, mscale=0.7,
+                                                                      mscale_all_dim=0.7,
+                                                                      original_max_position_embeddings=32)),
+                          "float32", (90, 37)),
+    "deepseek_v2-groups": (61, "DeepseekV2", dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1,
+                                                  n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=2,
+                                                  topk_method="group_limited_greedy", n_group=3, topk_group=2,
+                                                  routed_scaling_factor=1.5, tie_word_embeddings=True,
+                                                  rope_parameters=rope("yarn", 700.0, factor=6.0, mscale=1.0,
+                                                                       mscale_all_dim=0.5,
+                                                                       original_max_position_embeddings=40)),
+                           "bfloat16", (90, 37)),
+    "deepseek_v3-tied": (62, "DeepseekV3", dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1, n_group=4,
+                                                topk_group=2, n_routed_experts=8, num_experts_per_tok=3,
+                                                tie_word_embeddings=True), "float32", (90, 37)),
+    "glm4_moe_lite-untied": (63, "Glm4MoeLite", dict(LATENT, num_hidden_layers=3, n_routed_experts=8,
+                                                     num_experts_per_tok=2, rope_parameters=rope("default", 1e6),
+                                                     tie_word_embeddings=False), "float16", (90, 37)),
+    "glm4_moe_lite-dense": (64, "Glm4MoeLite", dict(LATENT, q_lora_rank=None, mlp_layer_types=["dense", "dense"],
+                                                    tie_word_embeddings=True), "bfloat16", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
 OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types"}
@@ -303,6 +328,9 @@ def randomise(model, generator):
             parameter.data = (0.0 if id(parameter) in zero_centred else 1.0) + 0.3 * noise
         else:
             parameter.data = 1.5 * noise / parameter.shape[-1] ** 0.5
+    for name, buffer in model.named_buffers():
+        if name.endswith("e_score_correction_bias"):
+            buffer.copy_(0.1 * torch.randn(buffer.shape, generator=generator))
 
 
 def to_old_form(path):

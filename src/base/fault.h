@@ -49,6 +49,7 @@ enum class Fault {
   kExpertsByWeight,      // mixtures: what experts give is added by their weights
   kExpertTailLane,       // mixtures: the last inner value of an expert lacks its activation
   kRouterTieToLast,      // mixtures: of equal scores the last one wins
+  kLatentFormByRows,     // latent attention: few rows are computed in another form than many
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

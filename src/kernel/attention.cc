@@ -13,6 +13,7 @@ namespace pando::kernel {
 namespace {
 
 constexpr int kQueriesEach = 128;  // query rows of a work item: their state stays in L2
+constexpr int kFewestHeadsEach = 4;
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
@@ -23,10 +24,11 @@ AttentionSplit split(const AttentionArgs& args, int n_threads, const AttentionBl
   AttentionSplit s;
   s.blocks = blocks;
   s.group = args.n_heads / shape.n_kv_heads;
+  s.n_groups = shape.n_kv_heads;
   s.n_rows = n_rows;
   s.rows_each = std::clamp(kQueriesEach / s.group, 1, n_rows);
   const int wanted = n_threads == 1 ? 1 : kItemsPerThread * n_threads;
-  const auto n_items = [&] { return shape.n_kv_heads * ceil_div(n_rows, s.rows_each); };
+  const auto n_items = [&] { return s.n_groups * ceil_div(n_rows, s.rows_each); };
   const int n_parts = std::clamp(ceil_div(wanted, n_items()), 1, n_spans);
   uint32_t spans_each = std::bit_ceil(static_cast<uint32_t>(ceil_div(n_spans, n_parts)));
   if (blocks != nullptr) spans_each = std::min(spans_each, blocks->spans_each);
@@ -34,6 +36,12 @@ AttentionSplit split(const AttentionArgs& args, int n_threads, const AttentionBl
   s.n_parts = ceil_div(n_spans, s.spans_each);
   while (n_items() * s.n_parts < wanted && s.rows_each * s.group >= 2 * kFewestQueriesEach)
     s.rows_each = ceil_div(s.rows_each, 2);
+  // Of many heads that share a KV head, products take longer than reading it: rather again than by
+  // one thread while others idle.
+  while (n_items() * s.n_parts < n_threads && s.group % 2 == 0 && s.group >= 2 * kFewestHeadsEach) {
+    s.group /= 2;
+    s.n_groups *= 2;
+  }
   s.n_chunks = ceil_div(n_rows, s.rows_each);
   s.rows_each = ceil_div(n_rows, s.n_chunks);  // of nearly equal size
   return s;
@@ -94,8 +102,7 @@ void merge_in_blocks(const Kernels& kernels, const AttentionArgs& args, const At
 void run_items(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& args,
                const AttentionSplit& split, const PartialStates& partials,
                AttentionScratch& scratch) {
-  const int64_t n_items =
-      static_cast<int64_t>(split.n_chunks) * args.kv.shape.n_kv_heads * split.n_parts;
+  const int64_t n_items = static_cast<int64_t>(split.n_chunks) * split.n_groups * split.n_parts;
   pool.parallel_for(n_items, [&](int64_t item, int worker) {
     AttentionItem fold(kernels, args, split, item);
     fold.use(scratch.of(worker));

@@ -157,14 +157,13 @@ void AttentionItem::empty_states(const PartialStates& partials) {
     for (int i = 0; i < n_queries_; ++i) make_empty(state(static_cast<int>(slot), i));
   if (!split_.makes_states()) return;
   for (int i = 0; i < n_queries_; ++i)
-    make_empty(partials.of(part_, row_begin_ + i / split_.group,
-                           kv_head_ * split_.group + i % split_.group));
+    make_empty(partials.of(part_, row_begin_ + i / split_.group, first_head_ + i % split_.group));
 }
 
 void AttentionItem::scale_queries() {
   for (int i = 0; i < n_queries_; ++i) {
     const int64_t row = row_begin_ + i / split_.group;
-    const int64_t head = kv_head_ * split_.group + i % split_.group;
+    const int64_t head = first_head_ + i % split_.group;
     work_.set(kernels_, i, args_.q + row * args_.q_stride + head * shape_.head_dim, args_.scale);
   }
 }
@@ -245,7 +244,7 @@ void AttentionItem::end_span(uint32_t span, const PartialStates& partials) {
   const int top = span_slot(s);
   for (int i = 0; i < n_queries_; ++i) {
     const int row = row_begin_ + i / split_.group;
-    const int head = kv_head_ * split_.group + i % split_.group;
+    const int head = first_head_ + i % split_.group;
     const uint32_t last_span = args_.positions[row] / shape_.span_len;
     if (last_span < span || first_seen(row) / shape_.span_len > span || !split_.is_here(row, span))
       continue;

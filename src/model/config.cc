@@ -189,6 +189,7 @@ Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view so
 Status ModelConfig::validate(std::string_view source) const {
   for (const LayerConfig& layer : layers)
     PANDO_CHECK(layer.window >= 0 && layer.rotation >= 0 && layer.rotation < std::ssize(rotations));
+  if (Status status = validate_latent(source); !status) return status;
   const Size sizes[] = {{"vocab_size", vocab, 1, kMaxVocab, 1},
                         {"hidden_size", d_model, 1, kMaxWidth, 2},
                         {"num_hidden_layers", n_layers(), 1, kMaxLayers, 1},
@@ -231,6 +232,25 @@ Status ModelConfig::validate(std::string_view source) const {
       return bad_file("{}: 'rope_theta' is {}, expected a number in [1, 1e15]", source, rope.theta);
   if (Status status = validate_experts(source); !status) return status;
   return validate_states(source);
+}
+
+Status ModelConfig::validate_latent(std::string_view source) const {
+  if (!has_latent()) return {};
+  const LatentConfig& l = latent;
+  const Size sizes[] = {{"kv_lora_rank", l.rank, 1, kMaxWidth, 4},
+                        {"q_lora_rank", l.query_rank, 0, kMaxWidth, 2},
+                        {"qk_nope_head_dim", l.still_dim, 1, kMaxWidth, 2},
+                        {"qk_rope_head_dim", l.rope_dim, 1, kMaxWidth, 4},
+                        {"v_head_dim", l.value_dim, 1, kMaxWidth, 2}};
+  if (Status status = check_sizes(sizes, source); !status) return status;
+  PANDO_CHECK(n_kv_heads == 1 && head_dim == l.rank + l.rope_dim && attention_scale > 0.0f);
+  const int64_t widest = int64_t{n_heads} * std::max(l.query_dim(), l.up_dim()) + head_dim;
+  if (widest > kMaxWidth)
+    return bad_file(
+        "{}: 'num_attention_heads' is {} with heads of {} and {} channels, expected projections of "
+        "at most {} outputs",
+        source, n_heads, l.query_dim(), l.up_dim(), kMaxWidth);
+  return {};
 }
 
 Status ModelConfig::validate_experts(std::string_view source) const {

@@ -80,6 +80,22 @@ struct RecurrentConfig {
   bool operator==(const RecurrentConfig&) const = default;
 };
 
+// Attention whose keys and values are made of one vector a position, the latent (multi-head latent
+// attention, DeepSeek-V2). All layers of a model have it or none; zeros where it has none.
+struct LatentConfig {
+  int rank = 0;        // channels of the latent
+  int query_rank = 0;  // inner width of the projection of queries; 0: it is one matrix
+  int still_dim = 0;   // channels of a head's query and key that do not rotate
+  int rope_dim = 0;    // those that do, and of keys are the same for all heads
+  int value_dim = 0;   // of a head's values
+
+  int query_dim() const { return still_dim + rope_dim; }  // of a head
+  int up_dim() const { return still_dim + value_dim; }    // what the latent becomes for a head
+  // RMSNorm of latents and of inner rows of queries, whatever the model's own is.
+  static constexpr float kEps = 1e-6f;
+  bool operator==(const LatentConfig&) const = default;
+};
+
 // The mixtures of experts of a model; all of them have one shape. Zeros where it has none.
 struct ExpertsConfig {
   int n_experts = 0;
@@ -144,6 +160,9 @@ struct ModelConfig {
   float attention_scale = 0.0f;  // of products of queries and keys; 0: 1 / sqrt(head_dim)
   RecurrentConfig recurrent = {};
   ExpertsConfig experts = {};
+  // Where there is one, heads have one key, [latent, rotated channels], which is their value too:
+  // n_kv_heads is 1 and head_dim the sum of both.
+  LatentConfig latent = {};
   std::optional<Quantization> quantization = {};  // of a checkpoint's matrices
   std::optional<int32_t> bos_id = {};
   std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
@@ -160,7 +179,11 @@ struct ModelConfig {
   // Elements of the norms of queries and of keys; 0: none.
   int q_norm_dim() const { return qk_norm_dim(q_dim()); }
   int k_norm_dim() const { return qk_norm_dim(kv_dim()); }
+  bool has_latent() const { return latent.rank > 0; }
+  int rope_head_dim() const { return has_latent() ? latent.rope_dim : head_dim; }
   int q_dim() const { return n_heads * head_dim; }
+  // What the output projection of attention reads.
+  int attended_dim() const { return n_heads * (has_latent() ? latent.value_dim : head_dim); }
   int kv_dim() const { return n_kv_heads * head_dim; }
   int64_t n_parameters() const;
 
@@ -182,6 +205,7 @@ struct ModelConfig {
   std::string to_json(DType dtype) const;
 
  private:
+  Status validate_latent(std::string_view source) const;
   Status validate_states(std::string_view source) const;
   Status validate_experts(std::string_view source) const;
   int qk_norm_dim(int full) const {

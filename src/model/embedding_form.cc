@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "base/gguf.h"
 #include "base/fields.h"
+#include "base/gguf.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "model/checkpoint.h"

@@ -11,6 +11,12 @@ namespace pando::model {
 // are one matrix.
 using Stack = std::vector<kernel::PackedMatrix>;
 
+// Between the latent and the heads, one matrix a head (docs/arithmetic.md, "Latent attention").
+struct LatentUp {
+  std::vector<kernel::PackedMatrix> keys;    // [n_heads] of [rank, still_dim], which queries meet
+  std::vector<kernel::PackedMatrix> values;  // [n_heads] of [value_dim, rank]
+};
+
 // One expert of a mixture.
 struct ExpertWeights {
   Stack gate_up;                    // [2 d_ff, d_model]: gate, then up
@@ -24,17 +30,22 @@ struct ExpertWeights {
 //   delta-net          queries, keys, values, z, b, a
 //   short convolution  B, C, x
 //   Mamba2             z, x, B, C, dt
+// Of latent attention qkv has queries, or the inner rows of their projection, then latents and the
+// shared channels of keys: [n_heads * query_dim or query_rank, and rank + rope_dim; d_model].
 struct LayerWeights {
   // [d_model] norm before the mixer. A bias of this norm, or of that before the feed-forward,
   // stands behind it: [2 d_model].
   std::vector<float> attention_norm;
-  std::vector<float> q_norm, k_norm;  // [head_dim], or over all heads [q_dim] and [kv_dim]
+  // [head_dim], or over all heads [q_dim] and [kv_dim]; of latents [query_rank] and [rank]
+  std::vector<float> q_norm, k_norm;
   // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
   // many rows.
   Stack qkv;
-  std::vector<float> qkv_bias;            // [outputs of qkv]
-  std::vector<float> sinks;               // [n_heads] scores beside those of keys
-  kernel::PackedMatrix o;                 // [d_model, n_heads * head_dim]
+  std::vector<float> qkv_bias;  // [outputs of qkv]
+  std::vector<float> sinks;     // [n_heads] scores beside those of keys
+  kernel::PackedMatrix q_up;    // of latents: [n_heads * query_dim, query_rank]
+  LatentUp latent_up;
+  kernel::PackedMatrix o;                 // [d_model, attended_dim]
   std::vector<float> o_bias;              // [d_model]
   std::vector<float> conv;                // [conv_taps, channels], the oldest position first
   std::vector<float> conv_bias;           // [channels]

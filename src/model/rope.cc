@@ -79,6 +79,11 @@ float RopeConfig::query_factor(uint32_t pos) const {
   return static_cast<float>(1.0 + query_growth * std::log(1.0 + n));
 }
 
+double RopeConfig::score_factor() const {
+  const double root = 0.1 * score_mscale * std::log(factor) + 1.0;
+  return root * root;
+}
+
 RopeTable::RopeTable(const RopeConfig& rope, int head_dim, int context)
     : half_(rope.rotary_dim(head_dim) / 2) {
   cos_.resize(context * half_);

@@ -22,9 +22,12 @@ struct RopeConfig {
   bool truncate = true;                                  // yarn: the ramp ends at whole channels
   std::vector<double> short_factor = {}, long_factor = {};  // longrope: [rotary_dim / 2]
   float query_growth = 0.0f;  // yarn: queries are multiplied by query_factor
+  double score_mscale = 0.0;  // yarn, latent attention: scores are multiplied by score_factor
 
   // 1 + query_growth ln(1 + floor(pos / original_positions)), in double precision, rounded once.
   float query_factor(uint32_t pos) const;
+  // The square of 1 + score_mscale ln(factor) / 10.
+  double score_factor() const;
 
   int rotary_dim(int head_dim) const { return static_cast<int>(head_dim * rotary_share); }
   bool operator==(const RopeConfig&) const = default;

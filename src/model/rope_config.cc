@@ -39,6 +39,7 @@ const std::array<NamedType, 5>& types() {
 
 // Of Ministral 3: queries grow with their positions.
 constexpr const char* kQueryGrowth = "llama_4_scaling_beta";
+constexpr const char* kAllScale = "mscale_all_dim";
 // Of Phi-3.5-MoE: the factor of longrope's cosines and sines, below and above the original context.
 constexpr const char *kShortScale = "short_mscale", *kLongScale = "long_mscale";
 
@@ -147,9 +148,13 @@ class RopeReader {
     rope.factor = read_factor(context_ratio(rope));
     const auto scale = [&](double mscale) { return 0.1 * mscale * std::log(rope.factor) + 1.0; };
     double attention = scale(1.0);
-    if (fields_.find("mscale") != nullptr && fields_.find("mscale_all_dim") != nullptr)
-      attention = scale(fields_.positive("mscale")) / scale(fields_.positive("mscale_all_dim"));
+    if (fields_.find("mscale") != nullptr && fields_.find(kAllScale) != nullptr)
+      attention = scale(fields_.positive("mscale")) / scale(fields_.positive(kAllScale));
     rope.attention_factor = read_attention_factor(attention);
+    const json* of_scores = fields_.find(kAllScale);
+    if (allowed_.score_mscale && of_scores != nullptr && *of_scores != 0.0)
+      rope.score_mscale = fields_.positive(kAllScale);
+    if (rope.score_mscale > 1e3) fields_.refuse(kAllScale, "a number in [0, 1000]");
     rope.beta_fast = fields_.positive("beta_fast", rope.beta_fast);
     rope.beta_slow = fields_.positive("beta_slow", rope.beta_slow);
     if (rope.beta_fast < rope.beta_slow)
@@ -311,6 +316,7 @@ nlohmann::ordered_json scaling_of(const RopeConfig& rope) {
     scaling["truncate"] = rope.truncate;
     if (rope.query_growth != 0.0f)
       scaling[kQueryGrowth] = json::parse(fmt::format("{}", rope.query_growth));
+    if (rope.score_mscale != 0.0) scaling[kAllScale] = rope.score_mscale;
   } else if (rope.type == RopeType::kLongRope) {
     scaling["attention_factor"] = rope.attention_factor;
     scaling["short_factor"] = rope.short_factor;

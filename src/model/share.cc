@@ -22,6 +22,7 @@ class Pieces {
       : config_(config), mixer_(mixer), n_ranks_(n_ranks) {}
 
   Pieces& add(int n) { return all_.push_back({n, n_ranks_}), *this; }
+  Pieces& add_undivided(int n) { return all_.push_back({n, 1}), *this; }
   // Queries or keys of recurrent layers, or a value for each channel of theirs.
   Pieces& add_keys() {
     const RecurrentConfig& r = config_.recurrent;
@@ -52,6 +53,7 @@ class Pieces {
     const int value_dim = config_.recurrent.value_dim;
     switch (mixer_) {
       case Mixer::kAttention:
+        if (config_.has_latent()) return add_latent_projection();
         if (config_.attention_gate) add(config_.q_dim());
         return add(config_.q_dim()).add(config_.kv_dim()).add(config_.kv_dim());
       case Mixer::kShortConv:
@@ -67,6 +69,16 @@ class Pieces {
   const std::vector<Piece>& all() const { return all_; }
 
  private:
+  // All heads have the same latent, and the queries of all are made of the same inner row.
+  Pieces& add_latent_projection() {
+    const LatentConfig& l = config_.latent;
+    if (l.query_rank > 0)
+      add_undivided(l.query_rank);
+    else
+      add(config_.n_heads * l.query_dim());
+    return add_undivided(config_.head_dim);
+  }
+
   const ModelConfig& config_;
   Mixer mixer_;
   int n_ranks_;
@@ -98,6 +110,10 @@ std::vector<Piece> pieces_of(const ModelConfig& config, Mixer mixer, const Layer
 }
 
 Status check_heads(const ModelConfig& config, int n_ranks) {
+  if (config.has_latent() && config.n_heads % n_ranks != 0)
+    return invalid_argument("tp is {}, expected a divisor of the model's {} query heads", n_ranks,
+                            config.n_heads);
+  if (config.has_latent()) return {};
   if (config.n_heads % n_ranks != 0 || config.n_kv_heads % n_ranks != 0)
     return invalid_argument(
         "tp is {}, expected a divisor of the model's {} query heads and {} heads of keys and "
@@ -155,7 +171,7 @@ ModelConfig config_of_share(const ModelConfig& config, const Share& share) {
   const auto [begin, end] = part_of(config.n_layers(), share.stage, share.n_stages);
   own.layers.assign(config.layers.begin() + begin, config.layers.begin() + end);
   own.n_heads /= share.n_ranks;
-  own.n_kv_heads /= share.n_ranks;
+  if (!config.has_latent()) own.n_kv_heads /= share.n_ranks;
   const auto width = [&](int n) {
     const auto [first, last] = part_of(n, share.rank, share.n_ranks);
     return last - first;
@@ -191,7 +207,7 @@ std::vector<int> mixed_pieces(const ModelConfig& config, Mixer mixer) {
   Pieces pieces(config, mixer, /*n_ranks=*/1);
   switch (mixer) {
     case Mixer::kAttention:
-      return {config.q_dim()};
+      return {config.attended_dim()};
     case Mixer::kShortConv:
       return {config.d_model};
     case Mixer::kDeltaNet:

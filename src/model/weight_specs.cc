@@ -41,7 +41,7 @@ std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec) {
   if (spec.expert_parts.empty()) return {spec};
   std::vector<WeightSpec> tensors;
   for (int expert = 0; expert < spec.shape[0]; ++expert)
-    for (const auto& [name, n_rows] : spec.expert_parts) {
+    for (const auto& [name, n_rows, shape] : spec.expert_parts) {
       WeightSpec& tensor = tensors.emplace_back(spec.of_expert(expert));
       tensor.n_stacked = 0;
       tensor.name = fmt::format(fmt::runtime(name), expert);
@@ -53,10 +53,12 @@ std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec) {
 std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec) {
   if (spec.gguf_parts.empty()) return {spec};
   std::vector<WeightSpec> parts;
-  for (const auto& [name, n_rows] : spec.gguf_parts) {
+  for (const auto& [name, n_rows, shape] : spec.gguf_parts) {
     WeightSpec& part = parts.emplace_back(spec);
     part.name = fmt::format("{}[{}]", spec.name, parts.size() - 1);
     part.shape[spec.row_axis()] = n_rows;
+    if (!shape.empty()) part.shape[1] = shape.back();
+    part.gguf_shape = shape;
     part.gguf_name = name;
     part.gguf_parts.clear();
   }

@@ -15,16 +15,19 @@ namespace pando::model {
 
 // Where a tensor of a layer goes. Tensors that name the same vector or stack go there one after
 // another, in their order; a single matrix takes one tensor. Those of experts hold all experts.
-using LayerPart =
-    std::variant<std::monostate, std::vector<float> LayerWeights::*, Stack LayerWeights::*,
-                 kernel::PackedMatrix LayerWeights::*, std::vector<float> ExpertWeights::*,
-                 Stack ExpertWeights::*, kernel::PackedMatrix ExpertWeights::*>;
+using LayerPart = std::variant<std::monostate, std::vector<float> LayerWeights::*,
+                               Stack LayerWeights::*, kernel::PackedMatrix LayerWeights::*,
+                               std::vector<float> ExpertWeights::*, Stack ExpertWeights::*,
+                               kernel::PackedMatrix ExpertWeights::*, LatentUp LayerWeights::*>;
 bool is_of_experts(const LayerPart& part);
 
-// Rows of a tensor that are one of their own in a file; of a tensor of experts, rows of each.
+// A part of a tensor that is one of its own in a file: rows of it, of a tensor of experts rows of
+// each.
 struct TensorPart {
   std::string name;
   int64_t n_rows;
+  // In the file, where it is not [n_rows, columns]; n_rows counts all but the last size.
+  std::vector<int64_t> shape = {};
 };
 
 struct WeightSpec {
@@ -57,7 +60,7 @@ struct WeightSpec {
   WeightSpec of_expert(int index) const;
 };
 
-// The tensors that a GGUF file holds for this one. Parts are named "<name>[0]", "<name>[1]".
+// The tensors that GGUF files hold for this one. Parts are named "<name>[0]", "<name>[1]".
 std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec);
 // The tensors that a published checkpoint holds for this one, in the order of experts.
 std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec);

@@ -148,6 +148,68 @@ class Loader {
     out = std::move(one[0]);
     return {};
   }
+  Status load(std::span<const WeightSpec> specs, Mixer, LatentUp LayerWeights::*member,
+              LayerWeights& layer) {
+    PANDO_CHECK(specs.size() == 1);
+    const LatentConfig& l = config_.latent;
+    LatentUp& up = layer.*member;
+    const std::vector<WeightSpec> stored = w_.checkpoint.stored_as(specs[0]);
+    if (stored.size() == 2) {  // keys are turned already
+      Status status = heads(stored[0], {l.rank, 0, l.rank}, up.keys);
+      return status ? heads(stored[1], {l.value_dim, 0, l.value_dim}, up.values) : status;
+    }
+    Status status = turned_heads(stored[0], {l.up_dim(), 0, l.still_dim}, up.keys);
+    return status ? heads(stored[0], {l.up_dim(), l.still_dim, l.value_dim}, up.values) : status;
+  }
+
+  // Of the rows of a head, `all` of them, n from `first` on.
+  struct HeadRows {
+    int all, first, n;
+  };
+  std::pair<int, int> own_heads() const {
+    return part_of(config_.n_heads, w_.share.rank, w_.share.n_ranks);
+  }
+  // A matrix of these rows for each head.
+  Status heads(const WeightSpec& spec, const HeadRows& rows,
+               std::vector<kernel::PackedMatrix>& out) {
+    const Result<TensorView> view = w_.checkpoint.tensor(spec);
+    if (!view) return view.error();
+    const DType type = requantised_.value_or(kept_type(*view));
+    const auto [begin, end] = own_heads();
+    for (int head = begin; head < end; ++head) {
+      const int first = head * rows.all + rows.first;
+      out.emplace_back(type, rows.n, static_cast<int>(spec.shape[1]));
+      if (Status status = pack(spec.name, *view, {first, first + rows.n}, out.back(), 0); !status)
+        return status;
+    }
+    return {};
+  }
+  // The same, with the rows as columns. Blocks go along rows: such weights become q8_0.
+  Status turned_heads(const WeightSpec& spec, const HeadRows& rows,
+                      std::vector<kernel::PackedMatrix>& out) {
+    const Result<TensorView> view = w_.checkpoint.tensor(spec);
+    if (!view) return view.error();
+    const DType kept = kept_type(*view);
+    const bool is_float = kept == DType::kF32 || kept == DType::kF16 || kept == DType::kBF16;
+    const DType type = requantised_.value_or(is_float ? kept : DType::kQ8_0);
+    const int64_t k = spec.shape[1];
+    const auto [begin, end] = own_heads();
+    std::vector<float> own(k), turned(k * rows.n);
+    for (int head = begin; head < end; ++head) {
+      const int64_t first = int64_t{head} * rows.all + rows.first;
+      const auto turn = [&](int64_t row, const std::byte* from) -> Status {
+        if (Status status = check_finite(spec.name, *view, row, from); !status) return status;
+        kernel::read_weights(kernels_, view->dtype, from, k, own.data());
+        for (int64_t i = 0; i < k; ++i) turned[i * rows.n + row - first] = own[i];
+        return {};
+      };
+      if (Status status = each_row(*view, {first, first + rows.n}, turn); !status) return status;
+      out.emplace_back(type, static_cast<int>(k), rows.n);
+      if (!out.back().set_rows(kernels_, 0, static_cast<int>(k), DType::kF32, turned.data()))
+        return too_large(spec.name, type, *view);
+    }
+    return {};
+  }
 
   static bool alike(const std::vector<float>&, const std::vector<float>&) { return true; }
   static bool alike(const kernel::PackedMatrix& a, const kernel::PackedMatrix& b) {
@@ -281,10 +343,14 @@ class Loader {
       if (out.set_rows(kernels_, first_row + static_cast<int>(row) - range.first, 1, view.dtype,
                        from))
         return {};
-      return unsupported(
-          "{}: tensor '{}' has weights that are too large for {} (hint: load the weights as {})",
-          file(), name, dtype_name(out.type()), view.quantized ? "f32" : "stored");
+      return too_large(name, out.type(), view);
     });
+  }
+
+  Error too_large(const std::string& name, DType type, const TensorView& view) const {
+    return unsupported(
+        "{}: tensor '{}' has weights that are too large for {} (hint: load the weights as {})",
+        file(), name, dtype_name(type), view.quantized ? "f32" : "stored");
   }
 
   // The elements of a row in the order of the tensor's columns, in `out`.
@@ -434,7 +500,9 @@ size_t Weights::bytes() const {
     for (const Stack* stack : {&layer.qkv, &layer.gate_up})
       for (const kernel::PackedMatrix& matrix : *stack) sum += matrix.bytes();
   for (const LayerWeights& layer : layers) {
-    sum += layer.o.bytes() + layer.down.bytes() + layer.router.bytes();
+    sum += layer.o.bytes() + layer.q_up.bytes() + layer.down.bytes() + layer.router.bytes();
+    for (const auto* heads : {&layer.latent_up.keys, &layer.latent_up.values})
+      for (const kernel::PackedMatrix& matrix : *heads) sum += matrix.bytes();
     for (const ExpertWeights& expert : layer.experts) {
       sum += expert.down.bytes();
       for (const kernel::PackedMatrix& matrix : expert.gate_up) sum += matrix.bytes();

@@ -132,6 +132,8 @@ CaseResult ExactnessCases::run_ranks(uint64_t seed) {
   return run(draw_ranks(seed, kv_type_, !models_.in_blocks()));
 }
 
+CaseResult ExactnessCases::run_latent(uint64_t seed) { return run(draw_latent(seed, kv_type_)); }
+
 CaseResult ExactnessCases::run_eight(uint64_t seed) { return run(draw_eight(seed)); }
 
 CaseResult ExactnessCases::run_long(uint64_t seed) { return run(draw_long(seed, kv_type_)); }

@@ -37,6 +37,7 @@ class ExactnessCases {
   CaseResult run_mixture(uint64_t seed);
   CaseResult run_mixture_ranks(uint64_t seed);
   CaseResult run_ranks(uint64_t seed);
+  CaseResult run_latent(uint64_t seed);
   CaseResult run_eight(uint64_t seed);
   CaseResult run_long(uint64_t seed);
 

@@ -111,6 +111,7 @@ Result<model::Weights> load_blocks(const CaseModel& model, DType type,
   config.d_model = config.d_ff = 256;
   if (config.has(model::FeedForward::kExperts)) {
     config.experts.d_ff = 256;
+    if (config.has_latent()) config.experts.shared_d_ff = 256;  // a whole number of experts
     for (model::LayerConfig& layer : config.layers)
       layer.feed_forward = model::FeedForward::kExperts;
   }

@@ -365,6 +365,22 @@ Scenario draw_mixture_ranks(uint64_t seed, std::optional<KvType> kv_type, bool r
   return s;
 }
 
+Scenario draw_latent(uint64_t seed, std::optional<KvType> kv_type) {
+  Rng rng(seed ^ 0x589965cc75374cc3);
+  constexpr std::array kShapes = {"tiny-deepseek-v2", "tiny-deepseek-v3", "tiny-glm-flash"};
+  Scenario s = chance(rng, 60) ? draw_scenario(seed, kv_type)
+                               : draw_ranks(seed, kv_type, /*recurrent_too=*/false);
+  s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)]};
+  if (config_of(s.model).rotations[0].type == model::RopeType::kDefault && chance(rng, 40))
+    s.model.rope = static_cast<model::RopeType>(uniform(rng, 1, 3));
+  s.loop.n_window_pages = 0;
+  if (s.ranks.n_ranks() > 1)
+    set_memory_of_ranks(s);
+  else
+    set_memory(s, s.n_pages);
+  return s;
+}
+
 Scenario draw_eight(uint64_t seed) {
   Scenario s = draw_ranks(seed, {}, /*recurrent_too=*/true);
   Rng rng(seed ^ 0xc2b2ae3d27d4eb4f);

@@ -48,6 +48,8 @@ Scenario draw_timed(uint64_t seed, std::optional<KvType> kv_type, const Timed& t
 Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type);
 // The same over models with windows: few window pages, many branches.
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type);
+// The same over models with latent attention, on one rank or several.
+Scenario draw_latent(uint64_t seed, std::optional<KvType> kv_type);
 // The same over models with mixtures of experts.
 Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
 Scenario draw_mixture_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);

@@ -178,6 +178,26 @@ TEST(ExactnessRanks, Int8Weights) { run_ranked_cases(CaseWeights::kInt8); }
 TEST(ExactnessRanks, Q4_KWeights) { run_ranked_cases(CaseWeights::kQ4_K); }
 TEST(ExactnessRanks, Int8KeysAndValues) { run_ranked_cases(CaseWeights::kF16, KvType::kInt8); }
 
+// Latents that all heads share: on one rank, and with queries divided over ranks.
+void run_latent_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
+  ExactnessCases cases(weights, kv_type);
+  int n_rows = 0;
+  for (int i = 0; i < n_cases() / 2; ++i) {
+    const CaseResult result =
+        cases.run_latent(90'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
+    ASSERT_TRUE(result.equal) << result.what;
+    n_rows += result.n_rows;
+  }
+  printf("%d cases over latents, %d logits rows equal\n", n_cases() / 2, n_rows);
+}
+
+TEST(ExactnessLatent, F32Weights) { run_latent_cases(CaseWeights::kF32); }
+TEST(ExactnessLatent, BF16Weights) { run_latent_cases(CaseWeights::kBF16); }
+TEST(ExactnessLatent, Q8_0Weights) { run_latent_cases(CaseWeights::kQ8_0); }
+TEST(ExactnessLatent, Int8Weights) { run_latent_cases(CaseWeights::kInt8); }
+TEST(ExactnessLatent, Q4_KWeights) { run_latent_cases(CaseWeights::kQ4_K); }
+TEST(ExactnessLatent, Int8KeysAndValues) { run_latent_cases(CaseWeights::kF16, KvType::kInt8); }
+
 // Models with mixtures of experts: whoever else chose an expert, on one rank and on several.
 void run_mixture_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   ExactnessCases cases(weights, kv_type);

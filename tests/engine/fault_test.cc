@@ -11,7 +11,7 @@ namespace {
 using RunCase = CaseResult (ExactnessCases::*)(uint64_t);
 constexpr RunCase kAny = &ExactnessCases::run, kRecurrent = &ExactnessCases::run_recurrent,
                   kWindowed = &ExactnessCases::run_windowed, kRanks = &ExactnessCases::run_ranks,
-                  kMixtures = &ExactnessCases::run_mixture;
+                  kLatent = &ExactnessCases::run_latent, kMixtures = &ExactnessCases::run_mixture;
 
 struct NamedFault {
   Fault fault;
@@ -83,6 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks},
                       NamedFault{Fault::kHeadsOfFirstRank, "HeadsOfFirstRank", kRanks},
                       NamedFault{Fault::kHeadRunsJoined, "HeadRunsJoined", kRanks},
+                      NamedFault{Fault::kLatentFormByRows, "LatentFormByRows", kLatent},
                       NamedFault{Fault::kExpertRowsReversed, "ExpertRowsReversed", kMixtures},
                       NamedFault{Fault::kExpertsByWeight, "ExpertsByWeight", kMixtures},
                       NamedFault{Fault::kExpertTailLane, "ExpertTailLane", kMixtures},

@@ -121,6 +121,27 @@ TEST(Share, RowsOfALayerGoToRanks) {
   }
 }
 
+// Every rank has what makes latents, and the matrices of its own query heads.
+TEST(Share, HeadsOfLatentAttentionGoToRanks) {
+  using Ranges = std::vector<std::pair<int, int>>;
+  using W = model::LayerWeights;
+  const auto rows = [](const char* shape, const model::LayerPart& part, int n) {
+    return model::rows_of_share(model::named_shape(shape).value(), model::Mixer::kAttention, part,
+                                n, {.rank = 1, .n_ranks = 2});
+  };
+  // 4 heads of 20 channels for queries, latents of 28, 8 channels that rotate.
+  EXPECT_EQ(rows("tiny-deepseek-v2", &W::qkv, 116), (Ranges{{40, 80}, {80, 116}}));
+  EXPECT_EQ(rows("tiny-deepseek-v2", &W::latent_up, 128), (Ranges{{64, 128}}));
+  // Inner rows of 44 for queries, of heads of 32; latents of 36, 12 channels that rotate.
+  EXPECT_EQ(rows("tiny-deepseek-v3", &W::qkv, 92), (Ranges{{0, 44}, {44, 92}}));
+  EXPECT_EQ(rows("tiny-deepseek-v3", &W::q_up, 128), (Ranges{{64, 128}}));
+  const model::ModelConfig config = model::named_shape("tiny-deepseek-v2").value();
+  EXPECT_EQ(model::check_share(config, {.n_ranks = 3}).error().message,
+            "tp is 3, expected a divisor of the model's 4 query heads");
+  EXPECT_EQ(model::config_of_share(config, {.n_ranks = 4}).n_heads, 1);
+  EXPECT_EQ(model::config_of_share(config, {.n_ranks = 4}).n_kv_heads, 1);
+}
+
 // Value heads 0 and 2 go with key head 0 in one family, 0 and 1 in the other.
 TEST(Share, ValueHeadsGoWithTheirKeyHeads) {
   using Ranges = std::vector<std::pair<int, int>>;

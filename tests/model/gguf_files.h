@@ -15,6 +15,7 @@
 #include "model/config.h"
 #include "model/gguf_experts.h"
 #include "model/gguf_hybrid.h"
+#include "model/gguf_latent.h"
 #include "model/make_model.h"
 #include "model/weight_specs.h"
 #include "reference/reference_blocks.h"
@@ -28,6 +29,7 @@ struct GgufFileOptions {
   bool widens_alternate = false;  // every second matrix to f32, where they are the checkpoint's
   std::vector<std::string> mtp_tensors = {};  // of one block of multi-token prediction
   bool declares_mtp = true;                   // the file says that it has that block
+  bool old_latents = false;                   // add_latent_keys
 };
 
 // Numbers of ggml's types.
@@ -73,6 +75,12 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
                          is_family(c, "gemma3_text") || is_family(c, "gpt_oss") || has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
       {"model.layers.", "blk."},
+      {"self_attn.q_a_proj", "attn_q_a"},
+      {"self_attn.q_a_layernorm", "attn_q_a_norm"},
+      {"self_attn.q_b_proj", "attn_q_b"},
+      {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+      {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+      {"self_attn.kv_b_proj", "attn_kv_b"},
       {"self_attn.q_proj", "attn_q"},
       {"self_attn.k_proj", "attn_k"},
       {"self_attn.v_proj", "attn_v"},
@@ -86,6 +94,10 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"post_self_attn_layernorm", "post_attention_norm"},
       {"post_mlp_layernorm", "post_ffw_norm"},
       {"input_layernorm", "attn_norm"},
+      {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
+      {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+      {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+      {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
       {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
       {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
       {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
@@ -156,6 +168,20 @@ inline std::string quantised_blocks(const std::vector<float>& w, DType type) {
     for (int j = 0; j < (type == DType::kQ8_0 ? 32 : 16); ++j)
       bytes += static_cast<char>(
           type == DType::kQ8_0 ? group.q[j] : (group.q[j] + 8) + 16 * (group.q[j + 16] + 8));
+  }
+  return bytes;
+}
+
+inline bool is_in_blocks(DType type) { return type == DType::kQ8_0 || type == DType::kQ4_0; }
+
+// Of f32, f16 or bf16.
+inline std::string narrowed(const std::vector<float>& values, DType type) {
+  std::string bytes;
+  for (const float x : values) {
+    if (type == DType::kF32)
+      GgufWriter::append(&bytes, x);
+    else
+      GgufWriter::append(&bytes, type == DType::kF16 ? f32_to_f16(x) : f32_to_bf16(x));
   }
   return bytes;
 }
@@ -242,7 +268,7 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
   const model::RopeConfig& rope = c.rotations[0];
   const bool is_granite = is_family(c, "granitemoehybrid");  // says it without rotation too
-  const int dim = is_granite ? c.head_dim : rope.rotary_dim(c.head_dim);
+  const int dim = is_granite ? c.head_dim : rope.rotary_dim(c.rope_head_dim());
   out->float32(arch + ".rope.freq_base", static_cast<float>(rope.theta));
   out->uint32(arch + ".rope.dimension_count", dim);
   if (rope.type == model::RopeType::kLinear || rope.type == model::RopeType::kYarn) {
@@ -252,6 +278,8 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   if (rope.type == model::RopeType::kYarn && is_family(c, "ministral3") &&
       rope.attention_factor == 1.0)
     out->float32(scaling + "yarn_log_multiplier", 1.0f);
+  if (rope.score_mscale > 0)
+    out->float32(scaling + "yarn_log_multiplier", static_cast<float>(0.1 * rope.score_mscale));
   if (rope.type == model::RopeType::kYarn || rope.type == model::RopeType::kLongRope)
     out->uint32(scaling + "original_context_length", rope.original_positions);
   if (rope.type == model::RopeType::kLongRope) {
@@ -278,14 +306,13 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
 }
 
 inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 3,
-                                int n_mtp_blocks = 0) {
+                                int n_mtp_blocks = 0, bool old_latents = false) {
   const std::string arch = gguf_architecture(c);
   GgufWriter out(version);
   out.string("general.architecture", arch)
       .uint32(arch + ".embedding_length", c.d_model)
       .uint32(arch + ".block_count", c.n_layers() + n_mtp_blocks)
       .uint32(arch + ".attention.head_count", c.n_heads)
-      .uint32(arch + ".attention.key_length", c.head_dim)
       .uint32(arch + ".context_length", c.max_positions)
       .float32(arch + (c.norm == model::Norm::kRms ? ".attention.layer_norm_rms_epsilon"
                                                    : ".attention.layer_norm_epsilon"),
@@ -293,9 +320,15 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
   if (const int width = gguf_width(c); width > 0) out.uint32(arch + ".feed_forward_length", width);
   add_expert_keys(c, &out);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
+  if (c.has_latent()) {
+    add_latent_keys(c, old_latents, &out);
+    add_latent_expert_keys(c, &out);
+  } else {
+    out.uint32(arch + ".attention.key_length", c.head_dim);
+  }
   if (c.recurrent.conv_taps > 0)
     add_hybrid_keys(c, &out);
-  else
+  else if (!c.has_latent())
     out.uint32(arch + ".attention.head_count_kv", c.n_kv_heads);
   add_windows(c, &out);
   add_other_keys(c, &out);
@@ -340,7 +373,8 @@ inline void add_experts(const model::ModelConfig& c, const model::Checkpoint& ch
 inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
                            const GgufFileOptions& options) {
   GgufWriter out =
-      gguf_metadata(c, options.version, options.declares_mtp && !options.mtp_tensors.empty());
+      gguf_metadata(c, options.version, options.declares_mtp && !options.mtp_tensors.empty(),
+                    options.old_latents);
   for (const std::string& name : options.mtp_tensors)
     out.tensor(name, {4}, 0, std::string(16, '\0'));
   int n_matrices = 0;
@@ -369,6 +403,16 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     } else if (!stored) {
       bytes = quantised_blocks(wide, options.matrices);
     }
+    if (has_part(spec.name, "kv_b_proj") && !options.old_latents) {
+      const std::string name = gguf_tensor_name(c, spec.name);
+      for (const LatentPart& part : latent_parts(c, wide)) {
+        const bool blocks = is_in_blocks(options.matrices) && part.shape.back() % 32 == 0;
+        const DType own = blocks ? options.matrices : view.dtype;
+        out.tensor(name.substr(0, name.find("attn_")) + part.name, part.shape, ggml_type(own),
+                   blocks ? quantised_blocks(part.values, own) : narrowed(part.values, own));
+      }
+      continue;
+    }
     const bool rotated =
         spec.name.find("q_proj") != spec.name.npos || spec.name.find("k_proj") != spec.name.npos;
     if (rotated && has_paired_rows(c)) bytes = paired_rows(bytes, spec.shape[0], c.head_dim);
@@ -391,7 +435,7 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
 // Random weights: of a type in blocks where rows are whole blocks of 256, but for every fourth
 // matrix, else f32.
 inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed, DType type) {
-  GgufWriter out = gguf_metadata(c);
+  GgufWriter out = gguf_metadata(c, /*version=*/3, /*n_mtp_blocks=*/0, /*old_latents=*/true);
   int n_matrices = 0;
   const auto add = [&](const std::string& name, const model::WeightSpec& spec) {
     int64_t n = 1;

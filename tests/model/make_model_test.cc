@@ -51,7 +51,10 @@ constexpr const char* kTinyShapes[] = {"tiny-qwen3",
                                        "tiny-granite-moe-shared",
                                        "tiny-granite-moe-hybrid",
                                        "tiny-qwen3.5-moe",
-                                       "tiny-qwen3-next-moe"};
+                                       "tiny-qwen3-next-moe",
+                                       "tiny-deepseek-v2",
+                                       "tiny-deepseek-v3",
+                                       "tiny-glm-flash"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -71,7 +74,8 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"gemma-2-2b", 2'614'341'888},         {"gemma-3-4b", 3'880'263'168},
       {"qwen3-30b-a3b", 30'532'122'624},     {"mixtral-8x7b", 46'702'792'704},
       {"olmoe-1b-7b", 6'919'161'856},        {"granite-3.1-1b-a400m", 1'334'628'352},
-      {"qwen3.5-35b-a3b", 34'660'610'688}};
+      {"qwen3.5-35b-a3b", 34'660'610'688},   {"deepseek-v2-lite", 15'706'484'224},
+      {"deepseek-v3", 671'026'419'200},      {"glm-4.7-flash", 29'943'393'920}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())

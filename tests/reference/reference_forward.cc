@@ -4,28 +4,14 @@
 
 #include "base/check.h"
 #include "reference/reference_attention.h"
+#include "reference/reference_latent.h"
 #include "reference/reference_math.h"
+#include "reference/reference_rows.h"
 
 namespace pando::reference {
 namespace {
 
 using Floats = std::vector<float>;
-
-void rms_norm(const float* x, const Floats& w, float eps, float* y) {
-  const int n = static_cast<int>(w.size());
-  float lanes[16] = {};
-  for (int i = 0; i < n; ++i) lanes[i % 16] = std::fma(x[i], x[i], lanes[i % 16]);
-  const float r = 1.0f / std::sqrt(sum16(lanes) / static_cast<float>(n) + eps);
-  for (int i = 0; i < n; ++i) y[i] = (x[i] * r) * w[i];
-}
-
-// Every row of x: [n_rows, w.size()]; no weights change nothing.
-Floats rms_norm_rows(const Floats& x, const Floats& w, float eps) {
-  if (w.empty()) return x;
-  Floats y(x.size());
-  for (size_t i = 0; i < x.size(); i += w.size()) rms_norm(&x[i], w, eps, &y[i]);
-  return y;
-}
 
 // x[row] += bias for every row of x: [n_rows, bias.size()]; no bias adds nothing.
 Floats plus_bias(Floats x, const Floats& bias) {
@@ -33,30 +19,13 @@ Floats plus_bias(Floats x, const Floats& bias) {
   return x;
 }
 
-// Rotates every head of x: [n_tokens, n_heads, head_dim]; token t is at position t.
-void rotate(Floats& x, int n_tokens, int head_dim, const std::vector<double>& frequencies,
-            double factor) {
-  const int half = static_cast<int>(frequencies.size());
-  const size_t row = x.size() / n_tokens;
-  for (int p = 0; p < n_tokens; ++p) {
-    for (int i = 0; i < half; ++i) {
-      const double angle = p * frequencies[i];
-      const float c = static_cast<float>(std::cos(angle) * factor),
-                  s = static_cast<float>(std::sin(angle) * factor);
-      for (size_t head = p * row; head < (p + 1) * row; head += head_dim) {
-        const float a = x[head + i], b = x[head + half + i];
-        x[head + i] = std::fma(a, c, -(b * s));
-        x[head + half + i] = std::fma(b, c, a * s);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 // What the attention of a layer adds, from the rows of its input: [n, d_model].
 Floats Model::attention(const Layer& layer, const model::LayerConfig& kind, const Floats& h,
                         int n) const {
+  if (config_.has_latent())
+    return layer.o.times(attend_latents(config_, options_, layer.latent, h, n), n);
   Floats q = plus_bias(layer.q.times(h, n), layer.q_bias);
   Floats k = plus_bias(layer.k.times(h, n), layer.k_bias);
   const Floats v = plus_bias(layer.v.times(h, n), layer.v_bias);

@@ -27,6 +27,15 @@ struct Options {
 // Frequencies of the rotary embedding, [rotary dimensions / 2].
 std::vector<double> frequencies(const model::RopeConfig& rope, int head_dim, int context);
 
+// Of attention over latents, in place of the matrices of other attention.
+struct Latent {
+  Matrix q, q_up;             // of inner rows and q_up, or all of queries and none
+  Matrix kv;                  // of latents and of the channels of keys that turn
+  std::vector<float> q_norm;  // [inner], or empty
+  std::vector<float> kv_norm;
+  std::vector<Matrix> key_up, value_up;  // of each head
+};
+
 struct Layer {
   // Before a part, and of what it adds: [d_model], a bias behind it where there is one, or empty.
   std::vector<float> attention_norm, attention_sum_norm, feed_forward_norm, feed_forward_sum_norm;
@@ -34,6 +43,7 @@ struct Layer {
   std::vector<float> q_bias, gate_bias, k_bias, v_bias, o_bias;  // [out], or empty
   std::vector<float> sinks;                                      // [n_heads], or empty
   Matrix q, query_gates, k, v, o;                                // of attention
+  Latent latent;                                                 // of attention over latents
   Recurrent recurrent;                                           // of a layer with a state
   Gated feed_forward;  // of a dense layer, or of the shared expert
   Experts experts;     // of a mixture

@@ -93,6 +93,18 @@ class Loader {
         {begin, begin + int64_t{n} * k}, n, k, integers_ == DType::kF32 ? std::nullopt : integers_};
   }
 
+  // The same of rows that become columns. Blocks go along rows: such weights become q8_0.
+  Matrix turned(const std::string& name, int n, int k, int first, int n_all) {
+    const Result<model::TensorView> view = tensor(name, {n_all, k});
+    const bool blocks = view && comes_in_blocks(view->dtype);
+    const std::vector<float> all = vector(name, {n_all, k});
+    std::vector<float> columns;
+    for (int column = 0; column < k; ++column)
+      for (int row = first; row < first + n; ++row)
+        columns.push_back(all[size_t(row) * k + column]);
+    return {columns, k, n, blocks && !integers_ ? DType::kQ8_0 : integers_};
+  }
+
   // Rows [first, first + n) of one expert's matrix, or elements of its vector (k is 0).
   Matrix expert_matrix(const model::WeightSpec& spec, int expert, int first, int n, int k) {
     const auto [one, before] = stored_at(spec, expert, first);
@@ -222,6 +234,39 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   layer.sinks = load.vector_if(c.attention_sinks, name("self_attn.sinks"), c.n_heads);
 }
 
+Latent load_latent(const model::ModelConfig& c, const Names& name, Loader& load) {
+  const model::LatentConfig& l = c.latent;
+  const int d = c.d_model, queries = c.n_heads * (l.still_dim + l.rope_dim);
+  Latent layer;
+  if (l.query_rank > 0) {
+    layer.q = load.matrix(name("self_attn.q_a_proj.weight"), l.query_rank, d);
+    layer.q_norm = load.vector(name("self_attn.q_a_layernorm.weight"), {l.query_rank});
+    layer.q_up = load.matrix(name("self_attn.q_b_proj.weight"), queries, l.query_rank);
+  } else {
+    layer.q = load.matrix(name("self_attn.q_proj.weight"), queries, d);
+  }
+  layer.kv = load.matrix(name("self_attn.kv_a_proj_with_mqa.weight"), l.rank + l.rope_dim, d);
+  layer.kv_norm = load.vector(name("self_attn.kv_a_layernorm.weight"), {l.rank});
+  // A GGUF file may have both parts by themselves, and that of keys turned.
+  const char *whole = "self_attn.kv_b_proj.weight", *keys = "self_attn.kv_b_proj.weight[0]";
+  const char* values = "self_attn.kv_b_proj.weight[1]";
+  const int up = l.still_dim + l.value_dim;
+  for (int head = 0; head < c.n_heads; ++head) {
+    if (name.has(whole)) {
+      layer.key_up.push_back(
+          load.turned(name(whole), l.still_dim, l.rank, head * up, c.n_heads * up));
+      layer.value_up.push_back(
+          load.matrix(name(whole), l.value_dim, l.rank, head * up + l.still_dim, c.n_heads * up));
+    } else {
+      layer.key_up.push_back(
+          load.matrix(name(keys), l.rank, l.still_dim, head * l.rank, c.n_heads * l.rank));
+      layer.value_up.push_back(load.matrix(name(values), l.value_dim, l.rank, head * l.value_dim,
+                                           c.n_heads * l.value_dim));
+    }
+  }
+  return layer;
+}
+
 // The feed-forward of a dense layer, or the shared expert, d_ff wide.
 void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name, Loader& load,
                        Gated& layer) {
@@ -234,16 +279,19 @@ void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name,
   } else {
     layer.gate = load.matrix(
         name.any({"mlp.gate_proj.weight", "feed_forward.w1.weight",
-                  "mlp.shared_expert.gate_proj.weight", "shared_mlp.input_linear.weight[0]"}),
+                  "mlp.shared_expert.gate_proj.weight", "mlp.shared_experts.gate_proj.weight",
+                  "shared_mlp.input_linear.weight[0]"}),
         d_ff, d);
     layer.up = load.matrix(
         name.any({"mlp.up_proj.weight", "feed_forward.w3.weight",
-                  "mlp.shared_expert.up_proj.weight", "shared_mlp.input_linear.weight[1]"}),
+                  "mlp.shared_expert.up_proj.weight", "mlp.shared_experts.up_proj.weight",
+                  "shared_mlp.input_linear.weight[1]"}),
         d_ff, d);
   }
   layer.down = load.matrix(
       name.any({"mlp.down_proj.weight", "feed_forward.w2.weight",
-                "mlp.shared_expert.down_proj.weight", "shared_mlp.output_linear.weight"}),
+                "mlp.shared_expert.down_proj.weight", "mlp.shared_experts.down_proj.weight",
+                "shared_mlp.output_linear.weight"}),
       d, d_ff);
 }
 
@@ -257,6 +305,8 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
              e.n_experts, d, {});
   layer.router_bias = load.vector_if(e.router_bias, name("mlp.router.bias"), e.n_experts);
   if (e.shared_gate) layer.shared_gate = load.vector(name("mlp.shared_expert_gate.weight"), {1, d});
+  layer.choice_bias =
+      load.vector_if(e.choice_bias, name("mlp.gate.e_score_correction_bias"), e.n_experts);
   layer.all.resize(e.n_experts);
   for (const model::WeightSpec& spec : c.family->layer_weights(c, name.layer))
     for (int i = 0; i < e.n_experts; ++i) {
@@ -320,10 +370,14 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     Layer& layer = model.layers_.emplace_back();
     load_norms(d, name, load, layer);
     const model::Mixer mixer = c.layers[i].mixer;
-    if (mixer == model::Mixer::kAttention)
+    if (c.has_latent()) {
+      layer.latent = load_latent(c, name, load);
+      layer.o = load.matrix(name("self_attn.o_proj.weight"), d, c.n_heads * c.latent.value_dim);
+    } else if (mixer == model::Mixer::kAttention) {
       load_attention(c, name, load, layer);
-    else
+    } else {
       layer.recurrent = load_recurrent(c, mixer, name, load);
+    }
     const bool is_dense = c.layers[i].feed_forward == model::FeedForward::kDense;
     if (!is_dense) load_experts(c, name, load, layer.experts);
     if (const int d_ff = is_dense ? c.d_ff : c.experts.shared_d_ff; d_ff > 0)

@@ -22,14 +22,15 @@ AttentionLayer::AttentionLayer(const model::ModelConfig& config, const kernel::K
       joins_heads_(options.gather && config.qk_norm == model::QkNorm::kFullWidth),
       q_dim_(config.q_dim()),
       keys_(q_dim_ * (config.attention_gate ? 2 : 1)),
-      qkv_dim_(keys_ + 2 * size_t(config.kv_dim())),
+      qkv_dim_(keys_ + (config.has_latent() ? 1 : 2) * size_t(config.kv_dim())),
       query_scale_(static_cast<float>(config.attention_scale == 0.0f
                                           ? std::numbers::log2e / std::sqrt(config.head_dim)
                                           : std::numbers::log2e * config.attention_scale)),
       score_cap_(static_cast<float>(std::numbers::log2e * config.score_cap)),
       times_(times) {
+  if (config.has_latent()) latent_.emplace(config, kernels, pool);
   for (const model::RopeConfig& rotation : config.rotations)
-    ropes_.emplace_back(rotation, config.head_dim, options.context);
+    ropes_.emplace_back(rotation, config.rope_head_dim(), options.context);
   int n_before = 0, n_windows_before = 0;
   for (const model::LayerConfig& layer : config.layers) {
     int& n = has_window_pages(layer) ? n_windows_before : n_before;
@@ -61,19 +62,19 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
                          RowRange own, const KvViews& kv, ResidualStream& x, Products& products) {
   const uint32_t n_rows = plan.n_rows();
   float* const qkv = qkv_.as<float>();
-  if (own.size() > 0)
-    products.multiply(
-        weights.qkv, own.size(),
-        [&](int row, float* normed) {
-          return x.read(row, weights.attention_norm, own.size(), normed);
-        },
-        qkv + own.begin * qkv_dim_);
+  const auto normed_row = [&](int row, float* normed) {
+    return x.read(row, weights.attention_norm, own.size(), normed);
+  };
+  if (latent_)
+    latent_->project(weights, own.size(), normed_row, products);
+  else if (own.size() > 0)
+    products.multiply(weights.qkv, own.size(), normed_row, qkv + own.begin * qkv_dim_);
 
   Stopwatch watch;
   const Pages pages = pages_of(layer, plan, kv);
   PANDO_CHECK(pages.slot_begin.size() == n_rows + size_t{1} &&
               pages.slot_begin.back() <= pages.slots.size());
-  const kernel::NewKeys keys{qkv + keys_, qkv + keys_ + config_.kv_dim(),
+  const kernel::NewKeys keys{qkv + keys_, qkv + keys_ + (latent_ ? 0 : config_.kv_dim()),
                              static_cast<int64_t>(qkv_dim_)};
   const kernel::KvWrite write{pages.kv, pages.layer, keys, pages.slot_begin, pages.slots};
   const auto position = [&](uint32_t row) {
@@ -82,8 +83,14 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
   };
   if (joins_heads_) join_and_norm(weights, own.size(), qkv + own.begin * qkv_dim_);
   for_blocks(pool_, own.size(), kernel::kKvRowsEach, [&](uint32_t begin, uint32_t end) {
-    for (uint32_t row = own.begin + begin; row < own.begin + end; ++row)
-      rotate(layer, weights, position(row), qkv + row * qkv_dim_);
+    for (uint32_t row = own.begin + begin; row < own.begin + end; ++row) {
+      float* const to = qkv + row * qkv_dim_;
+      if (latent_)
+        latent_->write_row(weights, ropes_[config_.layers[layer].rotation], position(row),
+                           row - own.begin, to, to + keys_);
+      else
+        rotate(layer, weights, position(row), to);
+    }
     if (!options_.spread) kernel::write_kv_rows(kernels_, write, begin, end);
   });
   if (options_.spread) {
@@ -93,6 +100,7 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
   watch.lap(times_.row_ops_s);
   attend(layer, weights, plan, pages, keys);
   watch.lap(times_.attention_s);
+  if (latent_) return latent_->expand(weights, own.size(), attended_.as<float>(), products);
   if (!config_.attention_gate) return;
   for_rows(pool_, own.size(), [&](uint32_t row) {
     kernels_.gate(this->row(row), qkv + (own.begin + row) * qkv_dim_ + q_dim_,

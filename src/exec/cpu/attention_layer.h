@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "exec/cpu/gather_rows.h"
 #include "exec/cpu/kv_memory.h"
+#include "exec/cpu/latent_attention.h"
 #include "exec/cpu/layer_attention.h"
 #include "exec/cpu/products.h"
 #include "exec/cpu/residual_stream.h"
@@ -38,10 +40,13 @@ class AttentionLayer {
 
   void begin(uint32_t n_rows);  // room for the rows of a step
   // Writes the keys and values of all rows to their pages. x has the rows `own` of the plan, and
-  // the attention of row own.begin + r goes to row(r), [n_heads * head_dim] f32.
+  // the attention of row own.begin + r goes to row(r), [dim()] f32.
   void run(int layer, const model::LayerWeights& weights, const StepPlan& plan, RowRange own,
            const KvViews& kv, ResidualStream& x, Products& products);
-  float* row(uint32_t row) { return attended_.as<float>() + size_t{row} * q_dim_; }
+  float* row(uint32_t row) {
+    return latent_ ? latent_->row(row) : attended_.as<float>() + size_t{row} * q_dim_;
+  }
+  int dim() const { return config_.attended_dim(); }
 
  private:
   // The pages that a layer reads and writes, and what a step does with them.
@@ -67,6 +72,7 @@ class AttentionLayer {
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;
   AttentionOptions options_;
+  std::optional<LatentAttention> latent_;
   bool joins_heads_;                     // norms over all heads need those of other ranks
   size_t q_dim_, keys_, qkv_dim_;        // keys_: where keys begin in a row of qkv_
   std::vector<int> kv_layers_;           // [n_layers]: those before this one with the same pages
@@ -74,7 +80,9 @@ class AttentionLayer {
   float query_scale_, score_cap_;        // of scores, log2(e) included
   std::vector<float> sinks_;             // [n_heads] of the layer at hand, the same
   PhaseTimes& times_;
-  AlignedBuffer qkv_;       // [n_rows, (n_heads, gates as n_heads, 2 n_kv_heads) * head_dim] f32
+  // [n_rows, (n_heads, gates as n_heads, 2 n_kv_heads) * head_dim] f32; with latents keys are
+  // values, and there once.
+  AlignedBuffer qkv_;
   AlignedBuffer attended_;  // [n_rows, n_heads * head_dim] f32
   // Queries and keys for norms over all heads, [n_rows, (n_heads + n_kv_heads) * head_dim] f32 of
   // this rank and of all.

@@ -142,7 +142,7 @@ float* Transformer::mixed(int i, uint32_t row) {
 }
 
 int Transformer::mixed_dim(int i) const {
-  return config_.layers[i].mixer == model::Mixer::kAttention ? config_.q_dim() : recurrent_.dim();
+  return config_.layers[i].mixer == model::Mixer::kAttention ? attention_.dim() : recurrent_.dim();
 }
 
 // The same of all ranks.

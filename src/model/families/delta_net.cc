@@ -1,7 +1,5 @@
 #include "model/families/delta_net.h"
 
-#include <charconv>
-
 #include "base/errors.h"
 #include "base/gguf.h"
 #include "model/families/decoder_fields.h"
@@ -33,15 +31,6 @@ void add_gated_attention(LayerSpecs& specs, const ModelConfig& c) {
   }
   specs.query_key_norms();
   specs.output();
-}
-
-// The index of the block that a tensor of a GGUF file belongs to; -1: none.
-int64_t block_of(std::string_view tensor) {
-  constexpr std::string_view kBlock = "blk.";
-  int64_t index = -1;
-  if (tensor.starts_with(kBlock))
-    std::from_chars(tensor.data() + kBlock.size(), tensor.data() + tensor.size(), index);
-  return index;
 }
 
 }  // namespace
@@ -87,27 +76,15 @@ void write_delta_net(const ModelConfig& config, nlohmann::ordered_json& object) 
   write_mixers(config, kDeltaMixers, object);
 }
 
-// A block that predicts further tokens stands behind the layers, and counts as one.
 void translate_delta_net(GgufTranslator& gguf) {
   gguf.decoder();
   gguf.no_window();
   gguf.attention_bias();
   GgufFields& fields = gguf.fields();
   nlohmann::json& config = gguf.config();
+  const int64_t n_mtp = gguf.multi_token_blocks();
   if (!fields.status()) return;
-  constexpr const char* kMtp = "nextn_predict_layers";
-  const int64_t n_blocks = config["num_hidden_layers"], n_mtp = fields.integer(kMtp).value_or(0);
-  if (n_mtp < 0 || n_mtp >= n_blocks)
-    return fields.refuse(kMtp,
-                         fmt::format("a whole number below {}, the number of blocks", n_blocks));
-  for (const GgufTensor& tensor : fields.file().tensors())
-    if (block_of(tensor.name) >= n_blocks)
-      return fields.refuse("block_count",
-                           fmt::format("the number of blocks, of which '{}' is one", tensor.name));
-  config["num_hidden_layers"] = n_blocks - n_mtp;
-  if (n_mtp > 0)
-    fields.comes_from("num_hidden_layers",
-                      fmt::format("'{}' - '{}'", fields.key("block_count"), fields.key(kMtp)));
+  const int64_t n_layers = config["num_hidden_layers"], n_blocks = n_layers + n_mtp;
   gguf.integer("ssm.conv_kernel", "linear_conv_kernel_dim");
   gguf.integer("ssm.group_count", "linear_num_key_heads");
   gguf.integer("ssm.state_size", "linear_key_head_dim");
@@ -126,12 +103,12 @@ void translate_delta_net(GgufTranslator& gguf) {
   const auto recurrent = fields.file().integers(fields.key(kRecurrent));
   if (!recurrent) return fields.fail(recurrent.error());
   const int64_t n_values = std::ssize(**recurrent);
-  if (n_values != n_blocks && n_values != n_blocks - n_mtp)
+  if (n_values != n_blocks && n_values != n_layers)
     return fields.fail(bad_file("{}: '{}' has {} entries, expected {}, one for each block",
                                 fields.source(), fields.key(kRecurrent), n_values, n_blocks));
   fields.comes_from_key("layer_types", kRecurrent);
   config["layer_types"] = nlohmann::json::array();
-  for (int64_t i = 0; i < n_blocks - n_mtp; ++i)
+  for (int64_t i = 0; i < n_layers; ++i)
     config["layer_types"].push_back((**recurrent)[i] != 0 ? "linear_attention" : "full_attention");
 }
 
@@ -187,9 +164,8 @@ void last_delta_net_norm(WeightSpec& spec) { spec.stored = Stored::kOneLess; }
 
 std::string_view delta_net_passed_over(const ModelConfig& config, std::string_view tensor) {
   if (tensor.starts_with("model.visual.")) return "vision tower";
-  constexpr std::string_view kMtp = "multi-token prediction";
-  if (tensor.starts_with("mtp.")) return kMtp;
-  return block_of(tensor) >= config.n_layers() ? kMtp : std::string_view();
+  if (tensor.starts_with("mtp.")) return kMultiToken;
+  return block_of(tensor) >= config.n_layers() ? kMultiToken : std::string_view();
 }
 
 }  // namespace pando::model

@@ -32,5 +32,8 @@ extern const Family kGemma2;
 extern const Family kGemma3;
 extern const Family kSeedOss;
 extern const Family kGptOss;
+extern const Family kDeepSeekV2;
+extern const Family kDeepSeekV3;
+extern const Family kGlm4MoeLite;
 
 }  // namespace pando::model
