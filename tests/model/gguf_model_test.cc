@@ -97,10 +97,11 @@ ModelConfig as_gguf(ModelConfig config) {
 
 TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
   for (const char* shape :
-       {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2", "tiny-phi3", "tiny-olmo2",
-        "tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-smollm3",
-        "tiny-ministral3", "tiny-olmo3", "tiny-granite3", "tiny-cohere2", "tiny-glm4",
-        "tiny-seed-oss", "tiny-gemma2", "tiny-gemma3"}) {
+       {"tiny-llama",    "tiny-qwen3",      "tiny-mistral",    "tiny-qwen2",    "tiny-phi3",
+        "tiny-olmo2",    "tiny-qwen3.5",    "tiny-qwen3-next", "tiny-lfm2",     "tiny-granite",
+        "tiny-smollm3",  "tiny-ministral3", "tiny-olmo3",      "tiny-granite3", "tiny-cohere2",
+        "tiny-glm4",     "tiny-seed-oss",   "tiny-gemma2",     "tiny-gemma3",   "tiny-exaone4",
+        "tiny-ernie4.5", "tiny-hunyuan"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());

@@ -25,10 +25,11 @@ std::string bytes_of(const std::filesystem::path& path) {
 }
 
 constexpr const char* kTinyShapes[] = {
-    "tiny-qwen3",   "tiny-llama",      "tiny-mistral",    "tiny-qwen2",    "tiny-phi3",
-    "tiny-olmo2",   "tiny-qwen3.5",    "tiny-qwen3-next", "tiny-lfm2",     "tiny-granite",
-    "tiny-smollm3", "tiny-ministral3", "tiny-olmo3",      "tiny-granite3", "tiny-cohere2",
-    "tiny-glm4",    "tiny-seed-oss",   "tiny-gemma2",     "tiny-gemma3"};
+    "tiny-qwen3",    "tiny-llama",      "tiny-mistral",    "tiny-qwen2",    "tiny-phi3",
+    "tiny-olmo2",    "tiny-qwen3.5",    "tiny-qwen3-next", "tiny-lfm2",     "tiny-granite",
+    "tiny-smollm3",  "tiny-ministral3", "tiny-olmo3",      "tiny-granite3", "tiny-cohere2",
+    "tiny-glm4",     "tiny-seed-oss",   "tiny-gemma2",     "tiny-gemma3",   "tiny-exaone4",
+    "tiny-ernie4.5", "tiny-hunyuan"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -45,7 +46,9 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"granite-3.1-2b", 2'533'531'648},     {"olmo-3-7b", 7'298'011'136},
       {"ministral-3-3b", 3'429'006'336},     {"command-r7b", 8'028'033'024},
       {"glm-4-9b", 9'400'279'040},           {"seed-oss-36b", 36'151'104'512},
-      {"gemma-2-2b", 2'614'341'888},         {"gemma-3-4b", 3'880'263'168}};
+      {"gemma-2-2b", 2'614'341'888},         {"gemma-3-4b", 3'880'263'168},
+      {"exaone-4.0-1.2b", 1'279'391'488},    {"exaone-4.0-32b", 32'003'216'384},
+      {"ernie-4.5-0.3b", 360'748'032},       {"hunyuan-1.8b", 1'791'080'448}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())

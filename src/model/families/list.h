@@ -24,5 +24,8 @@ extern const Family kGlm4;
 extern const Family kGemma2;
 extern const Family kGemma3;
 extern const Family kSeedOss;
+extern const Family kExaone4;
+extern const Family kErnie4_5;
+extern const Family kHunYuan;
 
 }  // namespace pando::model
