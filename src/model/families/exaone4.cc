@@ -1,7 +1,6 @@
 // EXAONE 4: OLMo 2 with norms of each query and key. The larger model has a window in most layers,
 // and no rotation in the others.
 #include "model/families/decoder_fields.h"
-#include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/olmo2.h"
 #include "model/families/shapes.h"
