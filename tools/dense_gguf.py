@@ -6,8 +6,8 @@ engines:
     tools/dense_gguf.py DIRECTORY model.gguf
 
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
-cohere2, glm4, seed_oss, gemma2, gemma3_text, qwen3_moe, mixtral, olmoe, granitemoe or granitemoeshared. Weights
-become f32. There is no tokenizer, and nothing that reads images.
+cohere2, glm4, seed_oss, gemma2, gemma3_text, exaone4, ernie4_5, hunyuan_v1_dense, qwen3_moe, mixtral, olmoe, granitemoe
+or granitemoeshared. Weights become f32. There is no tokenizer, and nothing that reads images.
 """
 import json
 import pathlib
@@ -22,9 +22,11 @@ from hybrid_gguf import paired, read_tensors
 Arch = gguf.MODEL_ARCH
 ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": Arch.OLMO2, "granite": Arch.GRANITE,
                  "cohere2": Arch.COHERE2, "glm4": Arch.GLM4, "seed_oss": Arch.SEED_OSS, "gemma2": Arch.GEMMA2,
-                 "gemma3_text": Arch.GEMMA3, "qwen3_moe": Arch.QWEN3MOE, "mixtral": Arch.LLAMA, "olmoe": Arch.OLMOE,
-                 "granitemoe": Arch.GRANITE_MOE, "granitemoeshared": Arch.GRANITE_MOE}
-PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared")  # the channels that turn together become neighbours
+                 "gemma3_text": Arch.GEMMA3, "exaone4": Arch.EXAONE4, "ernie4_5": Arch.ERNIE4_5,
+                 "hunyuan_v1_dense": Arch.HUNYUAN_DENSE, "qwen3_moe": Arch.QWEN3MOE, "mixtral": Arch.LLAMA,
+                 "olmoe": Arch.OLMOE, "granitemoe": Arch.GRANITE_MOE, "granitemoeshared": Arch.GRANITE_MOE}
+# The channels that turn together become neighbours.
+PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared")
 
 
 def head_dim_of(config):
@@ -53,8 +55,29 @@ def tensors(config, path):
         yield found, np.ascontiguousarray(array)
 
 
-def add_rope(writer, rope):
-    writer.add_rope_freq_base(float(rope["rope_theta"]))
+def rope_of(config):
+    """rope_parameters, or what older files have instead."""
+    if "rope_parameters" in config:
+        return config["rope_parameters"]
+    rope = dict(config.get("rope_scaling") or {}, rope_theta=config["rope_theta"])
+    return dict(rope, rope_type=rope.get("rope_type", rope.get("type", "default")))
+
+
+def llama3_factors(rope, dim):
+    """What the frequency of each pair of channels is divided by."""
+    turns = rope["original_max_position_embeddings"] / (2 * np.pi * rope["rope_theta"] ** (np.arange(0, dim, 2) / dim))
+    low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+    smooth = np.clip((turns - low) / (high - low), 0, 1)
+    return (1 / ((1 - smooth) / rope["factor"] + smooth)).astype(np.float32)
+
+
+def add_rope(writer, rope, dim):
+    theta = float(rope["rope_theta"])
+    if rope["rope_type"] == "dynamic":
+        theta *= rope["alpha"] ** (dim / (dim - 2))
+    writer.add_rope_freq_base(theta)
+    if rope["rope_type"] == "llama3":
+        writer.add_tensor("rope_freqs.weight", llama3_factors(rope, dim))
     if rope["rope_type"] in ("linear", "yarn"):
         writer.add_rope_scaling_type(gguf.RopeScalingType(rope["rope_type"]))
         writer.add_rope_scaling_factor(rope["factor"])
@@ -81,11 +104,11 @@ def add_keys(writer, config):
         writer.add_layer_norm_eps(config["layer_norm_eps"])
     else:
         writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
-    rope = config["rope_parameters"]
+    rope = rope_of(config)
     if "sliding_attention" in rope:
         writer.add_rope_freq_base_swa(float(rope["sliding_attention"]["rope_theta"]))
     full = rope.get("full_attention", rope)
-    add_rope(writer, full)
+    add_rope(writer, full, head_dim_of(config))
     writer.add_rope_dimension_count(int(head_dim_of(config) * full.get("partial_rotary_factor", 1)))
     if config.get("sliding_window") and "layer_types" in config:
         writer.add_sliding_window(config["sliding_window"])

@@ -211,6 +211,25 @@ MODELS = {
     "seed_oss-untied": (42, "SeedOss", dict(SMALL, head_dim=16, tie_word_embeddings=False), "float32", (90, 37)),
     "seed_oss-output": (43, "SeedOss", dict(SMALL, head_dim=12, attention_bias=False, attention_out_bias=True,
                                             tie_word_embeddings=True), "bfloat16", (90, 37)),
+    # As the larger model: every fourth layer sees all, and does not rotate.
+    "exaone4-window": (48, "Exaone4", dict(SMALL, num_hidden_layers=5, sliding_window=13, tie_word_embeddings=False,
+                                           rope_parameters=rope("llama3", 500.0, factor=8.0, low_freq_factor=1.0,
+                                                                high_freq_factor=4.0,
+                                                                original_max_position_embeddings=32)),
+                       "float32", (90, 37)),
+    # As the smaller one: all layers see all, and rotate.
+    "exaone4-full": (49, "Exaone4", dict(SMALL, head_dim=16, sliding_window=None, layer_types=layers("aa", ""),
+                                         tie_word_embeddings=True), "bfloat16", (90, 37)),
+    "ernie4_5-tied": (50, "Ernie4_5", dict(SMALL, head_dim=12, tie_word_embeddings=True), "float32", (90, 37)),
+    "ernie4_5-untied": (51, "Ernie4_5", dict(SMALL, head_dim=None, num_key_value_heads=1, tie_word_embeddings=False,
+                                             rope_parameters=rope("yarn", 700.0, factor=4.0,
+                                                                  original_max_position_embeddings=32)),
+                        "bfloat16", (90, 37)),
+    "hunyuan-tied": (52, "HunYuanDenseV1", dict(SMALL, head_dim=16, tie_word_embeddings=True,
+                                                rope_parameters=rope("dynamic", 500.0, alpha=50.0, factor=1.0)),
+                     "float32", (90, 37)),
+    "hunyuan-bias": (53, "HunYuanDenseV1", dict(SMALL, head_dim=12, attention_bias=True, num_key_value_heads=1,
+                                                tie_word_embeddings=False), "bfloat16", (90, 37)),
     "gemma2-tied": (46, "Gemma2", dict(SMALL, num_hidden_layers=3, head_dim=16, sliding_window=13,
                                        query_pre_attn_scalar=24, attn_logit_softcapping=2.5,
                                        final_logit_softcapping=4.0, tie_word_embeddings=True), "float32", (90, 37)),
@@ -301,7 +320,7 @@ MODELS = {
                                                     tie_word_embeddings=True), "bfloat16", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
-OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types"}
+OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types", "hunyuan-tied"}
 # Saved without the head and its prefix, as the Qwen3 embedding models are.
 BARE = {"qwen3-embedding"}
 # Saved as part of a model that reads images too.

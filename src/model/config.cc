@@ -25,6 +25,7 @@ bool is_class_of(const Family& family, std::string_view name) {
   constexpr std::string_view kHeaded = "ForCausalLM";
   const std::string_view headed = family.architecture;
   if (name == headed) return true;
+  if (family.older_architecture != nullptr && name == family.older_architecture) return true;
   PANDO_CHECK(headed.ends_with(kHeaded));
   const std::string_view stem = headed.substr(0, headed.size() - kHeaded.size());
   return name.starts_with(stem) && name.substr(stem.size()) == "Model";

@@ -30,7 +30,8 @@ constexpr int64_t kMaxUsedExperts = int64_t{1} << 8;  // of a row
 enum class Norm { kRms, kLayer };
 
 // RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
-enum class QkNorm { kNone, kPerHead, kFullWidth };
+// kPerHeadTurned: of each head, after the rotation.
+enum class QkNorm { kNone, kPerHead, kPerHeadTurned, kFullWidth };
 
 // The part of a layer in which a row meets the rows before it.
 // The last three are recurrent: they carry a state from row to row (kernel/state_layout.h).
@@ -209,7 +210,7 @@ struct ModelConfig {
   Status validate_states(std::string_view source) const;
   Status validate_experts(std::string_view source) const;
   int qk_norm_dim(int full) const {
-    return qk_norm == QkNorm::kNone ? 0 : qk_norm == QkNorm::kPerHead ? head_dim : full;
+    return qk_norm == QkNorm::kNone ? 0 : qk_norm == QkNorm::kFullWidth ? full : head_dim;
   }
 };
 

@@ -37,6 +37,15 @@ const std::array<NamedType, 5>& types() {
   return all;
 }
 
+// With an alpha; without one the rotation depends on the length of each sequence.
+const NamedType& dynamic_type() {
+  static const NamedType type = {
+      RopeType::kDefault,
+      "dynamic",
+      {"alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"}};
+  return type;
+}
+
 // Of Ministral 3: queries grow with their positions.
 constexpr const char* kQueryGrowth = "llama_4_scaling_beta";
 constexpr const char* kAllScale = "mscale_all_dim";
@@ -99,6 +108,8 @@ class RopeReader {
     std::string name = fields_.string("rope_type", fields_.string("type", "default"));
     if (std::ranges::find(allowed_.longrope_names, name) != allowed_.longrope_names.end())
       name = "longrope";
+    if (allowed_.alpha && name == "dynamic" && fields_.find("alpha") != nullptr)
+      return &dynamic_type();
     for (const NamedType& type : types())
       if (type.name == name) return &type;
     fields_.refuse(fields_.find("rope_type") != nullptr ? "rope_type" : "type",

@@ -35,13 +35,18 @@ bool may_have_window(model::ModelConfig config) {
 }
 
 // Any family, with any scaling of its rotation and a window of any size where it can have one.
-CaseModel random_model(Rng& rng) {
+// `all`: also a family that the golden hashes are not of.
+CaseModel random_model(Rng& rng, bool all) {
   CaseModel model;
   constexpr std::array kShapes = {"tiny-llama", "tiny-qwen3",   "tiny-mistral",    "tiny-qwen2",
                                   "tiny-phi3",  "tiny-olmo2",   "tiny-smollm3",    "tiny-olmo3",
                                   "tiny-glm4",  "tiny-cohere2", "tiny-ministral3", "tiny-gemma2",
                                   "tiny-gemma3"};
-  model.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)];
+  constexpr std::array kOthers = {"tiny-granite3", "tiny-seed-oss", "tiny-exaone4", "tiny-ernie4.5",
+                                  "tiny-hunyuan"};
+  const size_t drawn =
+      uniform(rng, 0, static_cast<int>(kShapes.size() + (all ? kOthers.size() : 0)) - 1);
+  model.shape = drawn < kShapes.size() ? kShapes[drawn] : kOthers[drawn - kShapes.size()];
   const model::ModelConfig config = model::named_shape(model.shape).value();
   if (may_have_window(config) && chance(rng, 70))
     model.window = std::array{1, 3, 8, 13, 40, 70, 150}[uniform(rng, 0, 6)];
@@ -191,7 +196,7 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type) {
   Rng rng(seed);
   Scenario s;
   s.seed = seed;
-  s.model = random_model(rng);
+  s.model = random_model(rng, /*all=*/seed >= 24);
   const bool real_sizes = chance(rng, 30);
   if (real_sizes) s.sizes = {chance(rng, 50) ? 32 : 16, 64, 2048};
   const int longest = real_sizes ? 230 : uniform(rng, 6, 70);
@@ -300,8 +305,8 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
   Scenario s = draw_scenario(seed, kv_type);
   Rng rng(seed ^ 0xa0761d6478bd642f);
-  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3",    "tiny-qwen2", "tiny-qwen3",
-                                  "tiny-olmo3",   "tiny-cohere2", "tiny-gemma3"};
+  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3",    "tiny-qwen2",  "tiny-qwen3",
+                                  "tiny-olmo3",   "tiny-cohere2", "tiny-gemma3", "tiny-exaone4"};
   s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)],
              .window = std::array{1, 3, 8, 13, 21, 40}[uniform(rng, 0, 5)]};
   EngineOptions& engine = s.loop.engine;
@@ -398,7 +403,7 @@ Scenario draw_long(uint64_t seed, std::optional<KvType> kv_type) {
   Rng rng(seed);
   Scenario s;
   s.seed = seed;
-  s.model = random_model(rng);
+  s.model = random_model(rng, /*all=*/true);
   if (s.model.window > 0) s.model.window = std::array{70, 1000, 2048, 4000}[uniform(rng, 0, 3)];
   s.sizes = {32, 64, 2048};
   EngineOptions& engine = s.loop.engine;

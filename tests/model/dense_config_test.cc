@@ -56,6 +56,16 @@ json gemma3(const json& change = json::object()) {
   return decoder("Gemma3ForCausalLM", "gemma3_text", change);
 }
 
+json exaone4(const json& change = json::object()) {
+  return decoder("Exaone4ForCausalLM", "exaone4", change);
+}
+json ernie4_5(const json& change = json::object()) {
+  return decoder("Ernie4_5ForCausalLM", "ernie4_5", change);
+}
+json hunyuan(const json& change = json::object()) {
+  return decoder("HunYuanDenseV1ForCausalLM", "hunyuan_v1_dense", change);
+}
+
 Result<ModelConfig> parse(const json& object) {
   return ModelConfig::parse(object.dump(), "test.json");
 }
@@ -339,6 +349,92 @@ TEST(DenseConfig, ReadsSeedOss) {
   EXPECT_FALSE(config.qkv_bias);
   EXPECT_TRUE(config.o_bias);
   expect_error(seed_oss({{"mlp_bias", true}}), {"mlp_bias"});
+}
+
+TEST(DenseConfig, ReadsExaone4) {
+  const ModelConfig usual = read(exaone4());
+  EXPECT_EQ(usual.qk_norm, QkNorm::kPerHead);
+  EXPECT_EQ(usual.rms_eps, 1e-5f);
+  EXPECT_FALSE(usual.tied_embeddings);
+  EXPECT_EQ(windows(usual), (Ints{4096, 4096, 4096, 0}));
+  EXPECT_EQ(rotations(usual), (Ints{0, 0, 0, 1}));
+  EXPECT_EQ(usual.rotations[1].rotary_dim(16), 0);
+  // Only layers of a model with windows may lack the rotation.
+  const ModelConfig full = read(exaone4({{"sliding_window", nullptr}}));
+  EXPECT_EQ(windows(full), (Ints{0, 0, 0, 0}));
+  EXPECT_EQ(rotations(full), (Ints{0, 0, 0, 0}));
+  const json none =
+      json::array({"full_attention", "full_attention", "full_attention", "full_attention"});
+  EXPECT_EQ(rotations(read(exaone4({{"layer_types", none}}))), (Ints{1, 1, 1, 1}));
+  const ModelConfig config =
+      read(exaone4({{"sliding_window", 9}, {"sliding_window_pattern", 2}, {"head_dim", 32}}));
+  EXPECT_EQ(windows(config), (Ints{9, 0, 9, 0}));
+  EXPECT_EQ(rotations(config), (Ints{0, 1, 0, 1}));
+  EXPECT_EQ(config.head_dim, 32);
+  // Published files have letters beside the list of layers.
+  const json types = {"sliding_attention", "full_attention", "full_attention", "sliding_attention"};
+  const json letters = {{"sliding_window_pattern", "LLLG"}, {"sliding_window", 8}};
+  json listed = letters;
+  listed["layer_types"] = types;
+  EXPECT_EQ(windows(read(exaone4(listed))), (Ints{8, 0, 0, 8}));
+  expect_error(exaone4(letters), {"sliding_window_pattern", "LLLG", "an integer"},
+               ErrorCode::kBadFile);
+  expect_error(exaone4({{"attention_bias", true}}), {"attention_bias", "exaone4"});
+}
+
+TEST(DenseConfig, ReadsErnie4_5) {
+  const ModelConfig usual = read(ernie4_5());
+  EXPECT_EQ(usual.head_dim, 128);
+  EXPECT_EQ(usual.rms_eps, 1e-5f);
+  EXPECT_EQ(usual.rotations[0].theta, 5e5);
+  EXPECT_TRUE(usual.tied_embeddings);
+  const ModelConfig derived =
+      read(ernie4_5({{"head_dim", nullptr}, {"num_key_value_heads", nullptr}}));
+  EXPECT_EQ(derived.head_dim, 16);
+  EXPECT_EQ(derived.n_kv_heads, 4);
+  json absent = ernie4_5();
+  absent.erase("num_key_value_heads");
+  expect_error(absent, {"num_key_value_heads", "absent"}, ErrorCode::kBadFile);
+  EXPECT_EQ(read(ernie4_5({{"architectures", {"Ernie4_5_ForCausalLM"}}})), usual);
+  expect_error(ernie4_5({{"use_bias", true}}), {"use_bias"});
+}
+
+TEST(DenseConfig, ReadsHunYuan) {
+  const ModelConfig usual = read(hunyuan());
+  EXPECT_EQ(usual.qk_norm, QkNorm::kPerHeadTurned);
+  EXPECT_EQ(usual.head_dim, 16);
+  EXPECT_EQ(usual.rms_eps, 1e-5f);
+  EXPECT_EQ(usual.rotations[0], RopeConfig());
+  EXPECT_FALSE(usual.qkv_bias);
+  const json published = {{"alpha", 1000.0},  {"beta_fast", 32}, {"beta_slow", 1},
+                          {"factor", 1.0},    {"mscale", 1.0},   {"mscale_all_dim", 1.0},
+                          {"type", "dynamic"}};
+  const ModelConfig config = read(hunyuan({{"attention_bias", true},
+                                           {"head_dim", 128},
+                                           {"num_experts", 1},
+                                           {"rope_theta", 1e4},
+                                           {"rope_scaling", published}}));
+  EXPECT_EQ(config.rotations[0].type, RopeType::kDefault);
+  EXPECT_NEAR(config.rotations[0].theta, 11158839.925, 1e-3);
+  EXPECT_EQ(config.rotations[0].theta, named_shape("hunyuan-1.8b")->rotations[0].theta);
+  EXPECT_TRUE(config.o_bias);
+  const json newer = {{"rope_type", "dynamic"}, {"alpha", 1000.0}, {"rope_theta", 1e4}};
+  EXPECT_EQ(read(hunyuan({{"head_dim", 128}, {"rope_parameters", newer}})).rotations,
+            config.rotations);
+  // Without the factor a rotation of this type depends on the length of a sequence.
+  const json growing = {{"rope_type", "dynamic"}, {"factor", 2.0}};
+  expect_error(hunyuan({{"rope_scaling", growing}}), {"rope_type", "dynamic"});
+  expect_error(hunyuan({{"rope_scaling", {{"type", "dynamic"}, {"alpha", 0}}}}),
+               {"'rope_scaling'", "alpha", "above 0"}, ErrorCode::kBadFile);
+  expect_error(hunyuan({{"rope_scaling", {{"type", "linear"}, {"factor", 2.0}, {"alpha", 9.0}}}}),
+               {"alpha", "linear"});
+  expect_error(hunyuan({{"rope_parameters", newer},
+                        {"rope_scaling", {{"rope_type", "dynamic"}, {"alpha", 50.0}}}}),
+               {"rope_scaling", "alpha"}, ErrorCode::kBadFile);
+  expect_error(decoder("LlamaForCausalLM", "llama", {{"rope_scaling", newer}}), {"dynamic"});
+  expect_error(hunyuan({{"num_experts", 16}}), {"num_experts", "16"});
+  expect_error(hunyuan({{"use_cla", true}}), {"use_cla"});
+  expect_error(hunyuan({{"use_qk_norm", false}}), {"use_qk_norm"});
 }
 
 }  // namespace

@@ -72,7 +72,8 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
   // Norms after attention, or so called.
   const bool post_norm = is_family(c, "olmo2") || is_family(c, "olmo3") ||
                          is_family(c, "seed_oss") || is_family(c, "gemma2") ||
-                         is_family(c, "gemma3_text") || is_family(c, "gpt_oss") || has_delta_net(c);
+                         is_family(c, "gemma3_text") || is_family(c, "exaone4") ||
+                         is_family(c, "gpt_oss") || has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
       {"model.layers.", "blk."},
       {"self_attn.q_a_proj", "attn_q_a"},
@@ -88,6 +89,8 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"self_attn.o_proj", "attn_output"},
       {"self_attn.q_norm", "attn_q_norm"},
       {"self_attn.k_norm", "attn_k_norm"},
+      {"self_attn.query_layernorm", "attn_q_norm"},
+      {"self_attn.key_layernorm", "attn_k_norm"},
       {"post_attention_layernorm", post_norm ? "post_attention_norm" : "ffn_norm"},
       {"post_feedforward_layernorm", "post_ffw_norm"},
       {"pre_feedforward_layernorm", "ffn_norm"},
@@ -225,7 +228,7 @@ inline std::string f32_bytes(const std::vector<float>& values) {
 // Whether files say which layers have a window.
 inline bool says_windows(const model::ModelConfig& c) {
   return is_family(c, "olmo3") || is_family(c, "gemma2") || is_family(c, "cohere2") ||
-         is_family(c, "gemma3_text");
+         is_family(c, "gemma3_text") || is_family(c, "exaone4");
 }
 
 // Whether files give a window to layers that the family fixes.

@@ -138,7 +138,10 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
                             "tiny-phimoe",
                             "tiny-gpt-oss",
                             "tiny-qwen3.5-moe",
-                            "tiny-qwen3-next-moe"}) {
+                            "tiny-qwen3-next-moe",
+                            "tiny-exaone4",
+                            "tiny-ernie4.5",
+                            "tiny-hunyuan"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());

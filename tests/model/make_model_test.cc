@@ -54,7 +54,10 @@ constexpr const char* kTinyShapes[] = {"tiny-qwen3",
                                        "tiny-qwen3-next-moe",
                                        "tiny-deepseek-v2",
                                        "tiny-deepseek-v3",
-                                       "tiny-glm-flash"};
+                                       "tiny-glm-flash",
+                                       "tiny-exaone4",
+                                       "tiny-ernie4.5",
+                                       "tiny-hunyuan"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -75,7 +78,9 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"qwen3-30b-a3b", 30'532'122'624},     {"mixtral-8x7b", 46'702'792'704},
       {"olmoe-1b-7b", 6'919'161'856},        {"granite-3.1-1b-a400m", 1'334'628'352},
       {"qwen3.5-35b-a3b", 34'660'610'688},   {"deepseek-v2-lite", 15'706'484'224},
-      {"deepseek-v3", 671'026'419'200},      {"glm-4.7-flash", 29'943'393'920}};
+      {"deepseek-v3", 671'026'419'200},      {"glm-4.7-flash", 29'943'393'920},
+      {"exaone-4.0-1.2b", 1'279'391'488},    {"exaone-4.0-32b", 32'003'216'384},
+      {"ernie-4.5-0.3b", 360'748'032},       {"hunyuan-1.8b", 1'791'080'448}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())

@@ -29,13 +29,18 @@ Floats Model::attention(const Layer& layer, const model::LayerConfig& kind, cons
   Floats q = plus_bias(layer.q.times(h, n), layer.q_bias);
   Floats k = plus_bias(layer.k.times(h, n), layer.k_bias);
   const Floats v = plus_bias(layer.v.times(h, n), layer.v_bias);
-  q = rms_norm_rows(q, layer.q_norm, config_.rms_eps);
-  k = rms_norm_rows(k, layer.k_norm, config_.rms_eps);
+  const auto norm = [&] {
+    q = rms_norm_rows(q, layer.q_norm, config_.rms_eps);
+    k = rms_norm_rows(k, layer.k_norm, config_.rms_eps);
+  };
+  const bool turns_first = config_.qk_norm == model::QkNorm::kPerHeadTurned;
+  if (!turns_first) norm();
   const model::RopeConfig& rope = config_.rotations[kind.rotation];
   const int context = options_.context > 0 ? options_.context : config_.max_positions;
   const std::vector<double> turns = frequencies(rope, config_.head_dim, context);
   rotate(q, n, config_.head_dim, turns, rope.attention_factor);
   rotate(k, n, config_.head_dim, turns, rope.attention_factor);
+  if (turns_first) norm();
   for (size_t i = 0; i < q.size() && rope.query_growth != 0.0f; ++i) {
     const auto position = static_cast<double>(i / (q.size() / n));
     const double turn = std::floor(position / rope.original_positions);

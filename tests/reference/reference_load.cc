@@ -219,10 +219,14 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   layer.v = part("self_attn.v_proj.weight", 0, kv, kv, queries + kv);
   layer.o = load.matrix(name.any({"self_attn.o_proj.weight", "self_attn.out_proj.weight"}), d, q);
   const bool norms = c.qk_norm != model::QkNorm::kNone;
-  layer.q_norm = load.vector_if(
-      norms, name.any({"self_attn.q_norm.weight", "self_attn.q_layernorm.weight"}), c.q_norm_dim());
-  layer.k_norm = load.vector_if(
-      norms, name.any({"self_attn.k_norm.weight", "self_attn.k_layernorm.weight"}), c.k_norm_dim());
+  layer.q_norm = load.vector_if(norms,
+                                name.any({"self_attn.q_norm.weight", "self_attn.q_layernorm.weight",
+                                          "self_attn.query_layernorm.weight"}),
+                                c.q_norm_dim());
+  layer.k_norm = load.vector_if(norms,
+                                name.any({"self_attn.k_norm.weight", "self_attn.k_layernorm.weight",
+                                          "self_attn.key_layernorm.weight"}),
+                                c.k_norm_dim());
   layer.q_bias = load.vector_if(c.qkv_bias, name("self_attn.q_proj.bias"), queries);
   if (c.qkv_bias) {
     layer.gate_bias.assign(layer.q_bias.begin() + q, layer.q_bias.end());

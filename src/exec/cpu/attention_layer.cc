@@ -192,11 +192,13 @@ void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint3
   for (int head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
     float* x = head < config_.n_heads ? qkv + head * head_dim
                                       : qkv + keys_ + (head - config_.n_heads) * head_dim;
-    if (config_.qk_norm == model::QkNorm::kPerHead) {
+    const auto norm = [&] {
       const std::vector<float>& weight = head < config_.n_heads ? weights.q_norm : weights.k_norm;
       kernels_.rms_norm(x, weight.data(), config_.rms_eps, head_dim, x);
-    }
+    };
+    if (config_.qk_norm == model::QkNorm::kPerHead) norm();
     kernels_.rope(x, rope.cos(pos), rope.sin(pos), rope.rotary_dim());
+    if (config_.qk_norm == model::QkNorm::kPerHeadTurned) norm();
     if (growth != 1.0f && head < config_.n_heads) kernels_.scale(x, growth, head_dim, x);
   }
 }

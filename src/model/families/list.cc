@@ -8,7 +8,8 @@ constexpr const Family* kFamilies[] = {
     &kQwen3,     &kQwen3Moe, &kPhi3,          &kPhiMoe,           &kOlmo2,      &kOlmo3,
     &kOlmoe,     &kGranite,  &kGraniteMoe,    &kGraniteMoeShared, &kCohere2,    &kGlm4,
     &kGemma2,    &kGemma3,   &kSeedOss,       &kGptOss,           &kQwen3_5,    &kQwen3_5Moe,
-    &kQwen3Next, &kLfm2,     &kGraniteHybrid, &kDeepSeekV2,       &kDeepSeekV3, &kGlm4MoeLite};
+    &kQwen3Next, &kLfm2,     &kGraniteHybrid, &kDeepSeekV2,       &kDeepSeekV3, &kGlm4MoeLite,
+    &kExaone4,   &kErnie4_5, &kHunYuan};
 
 }  // namespace
 

@@ -35,5 +35,8 @@ extern const Family kGptOss;
 extern const Family kDeepSeekV2;
 extern const Family kDeepSeekV3;
 extern const Family kGlm4MoeLite;
+extern const Family kExaone4;
+extern const Family kErnie4_5;
+extern const Family kHunYuan;
 
 }  // namespace pando::model
