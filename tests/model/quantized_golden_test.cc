@@ -21,7 +21,7 @@ std::string hash_of_bytes(const std::string& bytes) {
   return fmt::format("{:016x}", hash);
 }
 
-class QuantizedGolden : public ::testing::TestWithParam<QuantizedFixture> {
+class QuantizedGolden : public testing::TestWithParam<QuantizedFixture> {
  protected:
   static Weights load(const std::filesystem::path& directory, std::optional<DType> type) {
     ThreadPool pool(1);
