@@ -6,7 +6,8 @@ engines:
     tools/dense_gguf.py DIRECTORY model.gguf
 
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
-cohere2, glm4, seed_oss, gemma2 or gemma3_text. Weights become f32. There is no tokenizer, and nothing that reads images.
+cohere2, glm4, seed_oss, gemma2, gemma3_text, qwen3_moe, mixtral, olmoe, granitemoe or granitemoeshared. Weights
+become f32. There is no tokenizer, and nothing that reads images.
 """
 import json
 import pathlib
@@ -15,13 +16,15 @@ import sys
 import gguf
 import numpy as np
 
+from expert_tensors import add_expert_keys, split_experts
 from hybrid_gguf import paired, read_tensors
 
 Arch = gguf.MODEL_ARCH
 ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": Arch.OLMO2, "granite": Arch.GRANITE,
                  "cohere2": Arch.COHERE2, "glm4": Arch.GLM4, "seed_oss": Arch.SEED_OSS, "gemma2": Arch.GEMMA2,
-                 "gemma3_text": Arch.GEMMA3}
-PAIRED = ("smollm3", "ministral3", "granite")  # the channels that turn together become neighbours
+                 "gemma3_text": Arch.GEMMA3, "qwen3_moe": Arch.QWEN3MOE, "mixtral": Arch.LLAMA, "olmoe": Arch.OLMOE,
+                 "granitemoe": Arch.GRANITE_MOE, "granitemoeshared": Arch.GRANITE_MOE}
+PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared")  # the channels that turn together become neighbours
 
 
 def head_dim_of(config):
@@ -32,7 +35,11 @@ def tensors(config, path):
     """(name, f32 array) as a GGUF file has them."""
     family = config["model_type"]
     names = gguf.get_tensor_name_map(ARCHITECTURES[family], config["num_hidden_layers"])
-    for full, array in read_tensors(path):
+    for expert, other in split_experts(config, read_tensors(path)):
+        if expert is not None:
+            yield expert, np.ascontiguousarray(other)
+            continue
+        full, array = other
         name = full.replace("language_model.", "", 1)
         if name.startswith(("vision_tower.", "multi_modal_projector.")):
             continue
@@ -69,6 +76,7 @@ def add_keys(writer, config):
     writer.add_value_length(head_dim_of(config))
     writer.add_vocab_size(config["vocab_size"])
     writer.add_tokenizer_model("no_vocab")
+    add_expert_keys(writer, config)
     if "layer_norm_eps" in config:
         writer.add_layer_norm_eps(config["layer_norm_eps"])
     else:

@@ -29,6 +29,9 @@ MULTIPLIERS = dict(embedding_multiplier=5.0, residual_multiplier=0.6, attention_
 # Attention over latents, where no size of a head is another's.
 LATENT = dict(SMALL, num_key_value_heads=4, kv_lora_rank=24, q_lora_rank=20, qk_nope_head_dim=12,
               qk_rope_head_dim=8, v_head_dim=20, moe_intermediate_size=24)
+# Mixtures of experts, whose width is no whole number of lanes.
+MOE = dict(SMALL, num_experts_per_tok=3)
+QWEN3_5_MOE = {key: value for key, value in QWEN3_5.items() if key != "intermediate_size"}
 PIXTRAL = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
                image_size=16)
 SIGLIP = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
@@ -219,13 +222,57 @@ MODELS = {
     "gemma3-vision": (45, "Gemma3", dict(SMALL, num_hidden_layers=3, head_dim=12, sliding_window=30,
                                          query_pre_attn_scalar=12, attention_bias=True, tie_word_embeddings=False,
                                          layer_types=layers("ara", "sliding_attention")), "bfloat16", (90, 37)),
-    "deepseek_v2-dense": (60, "DeepseekV2", dict(LATENT, q_lora_rank=None, first_k_dense_replace=2,
+    # One of three layers is dense.
+    "qwen3_moe-tied": (60, "Qwen3Moe", dict(MOE, num_hidden_layers=3, head_dim=16, moe_intermediate_size=20,
+                                            num_experts=6, norm_topk_prob=True, mlp_only_layers=[1],
+                                            tie_word_embeddings=True), "float32", (90, 37)),
+    "qwen3_moe-untied": (61, "Qwen3Moe", dict(MOE, head_dim=12, moe_intermediate_size=24, num_experts=5,
+                                              attention_bias=True, tie_word_embeddings=False), "bfloat16", (90, 37)),
+    "mixtral-window": (62, "Mixtral", dict(SMALL, intermediate_size=24, num_local_experts=5, num_experts_per_tok=2,
+                                           sliding_window=20, tie_word_embeddings=False), "bfloat16", (90, 37)),
+    "olmoe-untied": (63, "Olmoe", dict(MOE, intermediate_size=20, num_experts=7, tie_word_embeddings=False),
+                     "float32", (90, 37)),
+    "granite_moe-tied": (64, "GraniteMoe", dict(MOE, **MULTIPLIERS, intermediate_size=28, num_local_experts=6,
+                                                tie_word_embeddings=True), "float16", (90, 37)),
+    "granite_moe-shared": (65, "GraniteMoeShared", dict(MOE, **MULTIPLIERS, intermediate_size=28, num_local_experts=6,
+                                                        shared_intermediate_size=40, tie_word_embeddings=False),
+                           "float32", (90, 37)),
+    "granite_moe-hybrid": (66, "GraniteMoeHybrid",
+                           dict(GRANITE, intermediate_size=24, num_local_experts=6, num_experts_per_tok=2,
+                                shared_intermediate_size=40, tie_word_embeddings=True,
+                                layer_types=layers("rara", "linear_attention")), "bfloat16", (90, 37)),
+    # The library takes the short factors of longrope for sequences of any length.
+    "phimoe-longrope": (67, "Phimoe", dict(SMALL, intermediate_size=24, num_local_experts=6, num_experts_per_tok=2,
+                                           router_jitter_noise=0.2, lm_head_bias=True, attention_bias=True,
+                                           tie_word_embeddings=False, original_max_position_embeddings=96,
+                                           rope_parameters=rope("longrope", 700.0, short_mscale=1.2, long_mscale=1.2,
+                                                                original_max_position_embeddings=96,
+                                                                short_factor=[1.0, 1.1, 1.5, 2.0],
+                                                                long_factor=[1.0, 2.0, 5.0, 20.0])),
+                        "float32", (90, 37)),
+    "phimoe-window": (68, "Phimoe", dict(SMALL, intermediate_size=24, num_local_experts=4, num_experts_per_tok=2,
+                                         sliding_window=20, tie_word_embeddings=False), "bfloat16", (90, 37)),
+    "qwen3_5_moe-tied": (69, "Qwen3_5Moe", dict(QWEN3_5_MOE, moe_intermediate_size=20,
+                                                shared_expert_intermediate_size=28, num_experts=7,
+                                                num_experts_per_tok=3, tie_word_embeddings=True,
+                                                layer_types=layers("rara", "linear_attention")), "float32", (90, 37)),
+    "qwen3_5_moe-vision": (70, "Qwen3_5Moe", dict(QWEN3_5_MOE, moe_intermediate_size=24,
+                                                  shared_expert_intermediate_size=20, num_experts=5,
+                                                  num_experts_per_tok=2, tie_word_embeddings=False,
+                                                  layer_types=layers("rrra", "linear_attention")),
+                           "bfloat16", (90, 37)),
+    "qwen3_next-experts": (71, "Qwen3Next", dict(QWEN3_5, num_experts=6, num_experts_per_tok=2,
+                                                 moe_intermediate_size=20, shared_expert_intermediate_size=28,
+                                                 linear_num_value_heads=6, mlp_only_layers=[3],
+                                                 tie_word_embeddings=False,
+                                                 layer_types=layers("rara", "linear_attention")), "float32", (90, 37)),
+    "deepseek_v2-dense": (80, "DeepseekV2", dict(LATENT, q_lora_rank=None, first_k_dense_replace=2,
                                                  num_experts_per_tok=1, tie_word_embeddings=False,
                                                  rope_parameters=rope("yarn", factor=4.0, mscale=0.7,
                                                                       mscale_all_dim=0.7,
                                                                       original_max_position_embeddings=32)),
                           "float32", (90, 37)),
-    "deepseek_v2-groups": (61, "DeepseekV2", dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1,
+    "deepseek_v2-groups": (81, "DeepseekV2", dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1,
                                                   n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=2,
                                                   topk_method="group_limited_greedy", n_group=3, topk_group=2,
                                                   routed_scaling_factor=1.5, tie_word_embeddings=True,
@@ -233,13 +280,13 @@ MODELS = {
                                                                        mscale_all_dim=0.5,
                                                                        original_max_position_embeddings=40)),
                            "bfloat16", (90, 37)),
-    "deepseek_v3-tied": (62, "DeepseekV3", dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1, n_group=4,
+    "deepseek_v3-tied": (82, "DeepseekV3", dict(LATENT, num_hidden_layers=3, first_k_dense_replace=1, n_group=4,
                                                 topk_group=2, n_routed_experts=8, num_experts_per_tok=3,
                                                 tie_word_embeddings=True), "float32", (90, 37)),
-    "glm4_moe_lite-untied": (63, "Glm4MoeLite", dict(LATENT, num_hidden_layers=3, n_routed_experts=8,
+    "glm4_moe_lite-untied": (83, "Glm4MoeLite", dict(LATENT, num_hidden_layers=3, n_routed_experts=8,
                                                      num_experts_per_tok=2, rope_parameters=rope("default", 1e6),
                                                      tie_word_embeddings=False), "float16", (90, 37)),
-    "glm4_moe_lite-dense": (64, "Glm4MoeLite", dict(LATENT, q_lora_rank=None, mlp_layer_types=["dense", "dense"],
+    "glm4_moe_lite-dense": (84, "Glm4MoeLite", dict(LATENT, q_lora_rank=None, mlp_layer_types=["dense", "dense"],
                                                     tie_word_embeddings=True), "bfloat16", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
@@ -247,7 +294,7 @@ OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo
 # Saved without the head and its prefix, as the Qwen3 embedding models are.
 BARE = {"qwen3-embedding"}
 # Saved as part of a model that reads images too.
-WITH_VISION = {"qwen3_5-vision": VISION, "ministral3-vision": PIXTRAL, "mistral3-vision": PIXTRAL,
+WITH_VISION = {"qwen3_5-vision": VISION, "qwen3_5_moe-vision": VISION, "ministral3-vision": PIXTRAL, "mistral3-vision": PIXTRAL,
                "gemma3-vision": SIGLIP}
 POSITIONS = (0, 1, 7, 16, 31, 36)
 
@@ -256,8 +303,8 @@ def randomise(model, generator):
     """Norms near 1, biases near 0, states that fade over some ten tokens, and matrices large enough
     that attention is far from uniform."""
     zero_centred = {id(module.weight) for module in model.modules()
-                    if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3NextRMSNorm", "Gemma2RMSNorm",
-                                                                       "Gemma3RMSNorm")}  # w of 1 + w
+                    if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3_5MoeRMSNorm", "Qwen3NextRMSNorm",
+                                                 "Gemma2RMSNorm", "Gemma3RMSNorm")}  # w of 1 + w
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if name.endswith((".bias", "dt_bias")):

@@ -63,15 +63,18 @@ std::string fingerprint(const model::Weights& weights) {
   };
   add(weights.config.to_json(DType::kF32));
   for (const std::string& name : weights.checkpoint.names()) add(name);
+  const auto add_tensor = [&](const model::WeightSpec& spec) {
+    const Result<model::TensorView> view = weights.checkpoint.tensor(spec);
+    if (!view) return;
+    constexpr size_t kSome = 4096;
+    const size_t n = std::min(view->n_bytes, kSome);
+    const auto* const data = reinterpret_cast<const char*>(view->data);
+    add(std::to_string(view->n_bytes));
+    add({data, n});
+    add({data + view->n_bytes - n, n});
+  };
   for (const model::WeightSpec& spec : model::weight_specs(weights.config))
-    if (const Result<model::TensorView> view = weights.checkpoint.tensor(spec); view) {
-      constexpr size_t kSome = 4096;
-      const size_t n = std::min(view->n_bytes, kSome);
-      const auto* const data = reinterpret_cast<const char*>(view->data);
-      add(std::to_string(view->n_bytes));
-      add({data, n});
-      add({data + view->n_bytes - n, n});
-    }
+    for (const model::WeightSpec& stored : weights.checkpoint.stored_as(spec)) add_tensor(stored);
   return std::to_string(hash);
 }
 

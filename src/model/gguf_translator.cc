@@ -60,7 +60,7 @@ void GgufTranslator::decoder(const char* eps_key) {
     fields_.refuse("attention.causal", "true, because bidirectional attention is not supported",
                    ErrorCode::kUnsupported);
   refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}), offers_);
-  constexpr const char* kExperts = "expert_count";
+  constexpr std::string_view kExperts = "expert_count";
   const bool may_have_experts = std::ranges::find(offers_, kExperts) != offers_.end();
   if (!may_have_experts && fields_.integer(kExperts).value_or(0) != 0)
     fields_.refuse(kExperts, fmt::format("0 for {}", config_["model_type"].get<std::string>()),

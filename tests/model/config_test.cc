@@ -316,7 +316,7 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
   const ErrorCode code = ErrorCode::kUnsupported;
   expect_error({{"architectures", {"GemmaForCausalLM"}}}, code,
                {"GemmaForCausalLM", "Phi3ForCausalLM"});
-  expect_error({{"model_type", "mixtral"}}, code, {"model_type", "mixtral", "mistral"});
+  expect_error({{"model_type", "mistral4"}}, code, {"model_type", "mistral4", "mistral"});
   expect_error({{"architectures", {"LlamaForSequenceClassification"}}}, code,
                {"architectures", "LlamaForSequenceClassification"});
   expect_error({{"is_causal", false}}, code, {"is_causal", "bidirectional attention"});

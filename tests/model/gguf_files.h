@@ -380,7 +380,10 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     std::string bytes = hybrid_order(
         c, spec, {reinterpret_cast<const char*>(view.data), view.n_bytes}, dtype_size(view.dtype));
     DType type = options.matrices;
-    if (spec.shape.size() != 2) {
+    // As writers of files do.
+    const bool is_wide = spec.part == model::LayerPart(&model::LayerWeights::router) ||
+                         spec.part == model::LayerPart(&model::LayerWeights::shared_gate);
+    if (spec.shape.size() != 2 || is_wide) {
       type = DType::kF32;
       bytes = f32_bytes(wide);
     } else if (stored && options.widens_alternate && n_matrices++ % 2 == 1) {

@@ -8,6 +8,7 @@
 
 #include "model/gguf_files.h"
 #include "model/make_model.h"
+#include "model/safetensors.h"
 #include "model/test_files.h"
 #include "model/weights.h"
 
@@ -165,6 +166,62 @@ TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
       expect_same(as_stored.head, made.head, "head");
     }
   }
+}
+
+// A checkpoint may have one tensor for all experts of a layer instead.
+TEST_F(GgufModel, FusedExpertsAreThoseOfSingleTensors) {
+  make("tiny-qwen3-moe", DType::kBF16);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
+  const TemporaryFolder fused;
+  std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const WeightSpec& spec : weight_specs(config))
+    tensors.push_back({spec.name, DType::kBF16, spec.shape});
+  auto writer = SafetensorsWriter::create(fused.path() / "model.safetensors", tensors).value();
+  for (const WeightSpec& spec : weight_specs(config)) {
+    std::string bytes;
+    if (!testing::is_of_experts(spec)) {
+      const TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
+      bytes.assign(reinterpret_cast<const char*>(view.data), view.n_bytes);
+    } else {
+      for (int expert = 0; expert < spec.shape[0]; ++expert)
+        bytes += testing::expert_rows(checkpoint, spec, expert, 0, spec.shape[1]);
+    }
+    ASSERT_TRUE(writer.append(std::as_bytes(std::span(bytes))).ok());
+  }
+  ASSERT_TRUE(writer.finish().ok());
+  fused.write("config.json", config.to_json(DType::kBF16));
+  expect_same(load(fused.path()), load(folder_.path()));
+}
+
+// Experts of a layer are multiplied together.
+TEST_F(GgufModel, ExpertsOfOneLayerHaveOneType) {
+  make("tiny-qwen3-moe", DType::kF32);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
+  const TemporaryFolder mixed;
+  const auto is_other = [](const WeightSpec& spec) {
+    return spec.name == "model.layers.1.mlp.experts.5.down_proj.weight";
+  };
+  std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const WeightSpec& spec : checkpoint_specs(config))
+    tensors.push_back({spec.name, is_other(spec) ? DType::kBF16 : DType::kF32, spec.shape});
+  auto writer = SafetensorsWriter::create(mixed.path() / "model.safetensors", tensors).value();
+  for (const WeightSpec& spec : checkpoint_specs(config)) {
+    const TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
+    const std::string bytes(reinterpret_cast<const char*>(view.data), view.n_bytes);
+    const std::string zeros(view.n_bytes / 2, '\0');
+    ASSERT_TRUE(writer.append(std::as_bytes(std::span(is_other(spec) ? zeros : bytes))).ok());
+  }
+  ASSERT_TRUE(writer.finish().ok());
+  mixed.write("config.json", config.to_json(DType::kF32));
+  ThreadPool pool(1);
+  const auto refused = Weights::load(mixed.path(), std::nullopt, kernel::best_kernels(), pool);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  for (const char* word : {"experts.5.down_proj", "another type", "one type"})
+    EXPECT_NE(refused.error().message.find(word), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(Weights::load(mixed.path(), DType::kQ8_0, kernel::best_kernels(), pool).ok());
 }
 
 TEST_F(GgufModel, PassesOverMultiTokenPrediction) {

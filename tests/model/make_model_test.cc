@@ -24,12 +24,37 @@ std::string bytes_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-constexpr const char* kTinyShapes[] = {
-    "tiny-qwen3",       "tiny-llama",      "tiny-mistral",    "tiny-qwen2",    "tiny-phi3",
-    "tiny-olmo2",       "tiny-qwen3.5",    "tiny-qwen3-next", "tiny-lfm2",     "tiny-granite",
-    "tiny-smollm3",     "tiny-ministral3", "tiny-olmo3",      "tiny-granite3", "tiny-cohere2",
-    "tiny-glm4",        "tiny-seed-oss",   "tiny-gemma2",     "tiny-gemma3",   "tiny-deepseek-v2",
-    "tiny-deepseek-v3", "tiny-glm-flash"};
+constexpr const char* kTinyShapes[] = {"tiny-qwen3",
+                                       "tiny-llama",
+                                       "tiny-mistral",
+                                       "tiny-qwen2",
+                                       "tiny-phi3",
+                                       "tiny-olmo2",
+                                       "tiny-qwen3.5",
+                                       "tiny-qwen3-next",
+                                       "tiny-lfm2",
+                                       "tiny-granite",
+                                       "tiny-smollm3",
+                                       "tiny-ministral3",
+                                       "tiny-olmo3",
+                                       "tiny-granite3",
+                                       "tiny-cohere2",
+                                       "tiny-glm4",
+                                       "tiny-seed-oss",
+                                       "tiny-gemma2",
+                                       "tiny-gemma3",
+                                       "tiny-qwen3-moe",
+                                       "tiny-mixtral",
+                                       "tiny-olmoe",
+                                       "tiny-phimoe",
+                                       "tiny-granite-moe",
+                                       "tiny-granite-moe-shared",
+                                       "tiny-granite-moe-hybrid",
+                                       "tiny-qwen3.5-moe",
+                                       "tiny-qwen3-next-moe",
+                                       "tiny-deepseek-v2",
+                                       "tiny-deepseek-v3",
+                                       "tiny-glm-flash"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -47,8 +72,10 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"ministral-3-3b", 3'429'006'336},     {"command-r7b", 8'028'033'024},
       {"glm-4-9b", 9'400'279'040},           {"seed-oss-36b", 36'151'104'512},
       {"gemma-2-2b", 2'614'341'888},         {"gemma-3-4b", 3'880'263'168},
-      {"deepseek-v2-lite", 15'706'484'224},  {"deepseek-v3", 671'026'419'200},
-      {"glm-4.7-flash", 29'943'393'920}};
+      {"qwen3-30b-a3b", 30'532'122'624},     {"mixtral-8x7b", 46'702'792'704},
+      {"olmoe-1b-7b", 6'919'161'856},        {"granite-3.1-1b-a400m", 1'334'628'352},
+      {"qwen3.5-35b-a3b", 34'660'610'688},   {"deepseek-v2-lite", 15'706'484'224},
+      {"deepseek-v3", 671'026'419'200},      {"glm-4.7-flash", 29'943'393'920}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())
@@ -150,8 +177,8 @@ TEST_F(MakeModelTest, WritesTheWeightsOfItsConfiguration) {
       EXPECT_EQ(*config, *named_shape(shape));
       const auto checkpoint = Checkpoint::open(out);
       ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message;
-      EXPECT_EQ(checkpoint->names().size(), weight_specs(*config).size());
-      for (const WeightSpec& spec : weight_specs(*config)) {
+      EXPECT_EQ(checkpoint->names().size(), checkpoint_specs(*config).size());
+      for (const WeightSpec& spec : checkpoint_specs(*config)) {
         const auto view = checkpoint->tensor(spec.name, spec.shape);
         ASSERT_TRUE(view.ok()) << view.error().message;
         ASSERT_EQ(view->dtype, dtype);

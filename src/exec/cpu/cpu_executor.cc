@@ -42,6 +42,8 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
             .window_page_bytes = sizes.windows.page_bytes(),
             .n_slots = sizes.n_slots,
             .slot_bytes = sizes.slot_bytes,
+            .n_experts = weights.config.experts.n_experts,
+            .n_used_experts = weights.config.experts.n_used,
             .keeps_keys = !options.hooks.one_layer,
             .name = options.isa};
   if (store_ == nullptr) return;

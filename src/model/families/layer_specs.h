@@ -12,8 +12,9 @@ namespace pando::model {
 // kGguf: GGUF files, in every layer. kAll: checkpoints too, in layers that rotate.
 enum class RowPairs { kNone, kGguf, kAll };
 
-// What checkpoints call the matrices of experts: tensors of all experts, and "<module>.<expert>.
-// <gate>.weight" of each, null where published files have the former.
+// What checkpoints call the matrices of experts. `gate_up` and `down` are tensors of all experts.
+// Most published files have tensors of each expert instead, "<module>.<expert>.<gate>.weight";
+// `module` is null where they do not.
 struct ExpertNames {
   const char* gate_up = "mlp.experts.gate_up_proj";
   const char* down = "mlp.experts.down_proj";
