@@ -47,7 +47,8 @@ void set_latent(const LatentConfig& latent, ModelConfig& config);
 void set_mixtures(int n_dense, ModelConfig& config);
 
 // Family::offers.
-inline constexpr std::string_view kLatentFields[] = {
-    "kv_lora_rank", "n_routed_experts", "expert_count", "rope.scaling.yarn_log_multiplier"};
+inline constexpr std::string_view kLatentFields[] = {"kv_lora_rank", "n_routed_experts",
+                                                     "expert_count", "expert_weights_scale",
+                                                     "rope.scaling.yarn_log_multiplier"};
 
 }  // namespace pando::model
