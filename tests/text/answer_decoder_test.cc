@@ -24,8 +24,11 @@ class ChannelsOfAnswers : public ::testing::Test {
     ASSERT_TRUE(channels_);
   }
 
+  std::vector<Token> tokens(const std::string& text) const {
+    return tokenizer_->encode(text, /*add_bos=*/false).value();
+  }
   AnswerDecoder decoder(const Request& request, const std::string& prompt) const {
-    return {*tokenizer_, &*channels_, request, tokenizer_->encode(prompt, false).value()};
+    return {*tokenizer_, &*channels_, request, tokens(prompt)};
   }
 
   // "content|reasoning".
@@ -37,7 +40,7 @@ class ChannelsOfAnswers : public ::testing::Test {
       all.content += text.content;
       all.reasoning += text.reasoning;
     };
-    for (const Token token : tokenizer_->encode(answer, false).value()) take(decoder.push(token));
+    for (const Token token : tokens(answer)) take(decoder.push(token));
     take(decoder.finish());
     return all.content + "|" + all.reasoning;
   }
@@ -58,7 +61,7 @@ TEST_F(ChannelsOfAnswers, TextComesWithItsToken) {
   AnswerDecoder decoder = this->decoder(conversation(), kPrompt);
   const auto push = [&](const std::string& text) {
     AnswerText all;
-    for (const Token token : tokenizer_->encode(text, false).value()) {
+    for (const Token token : tokens(text)) {
       const AnswerText more = decoder.push(token);
       all.content += more.content;
       all.reasoning += more.reasoning;
@@ -77,8 +80,7 @@ TEST_F(ChannelsOfAnswers, TextComesWithItsToken) {
 // Also where a character is cut off by the token that ends its message.
 TEST_F(ChannelsOfAnswers, CharactersComeWhole) {
   AnswerDecoder decoder = this->decoder(conversation(), kPrompt);
-  for (const Token token : tokenizer_->encode("<|channel|>analysis<|message|>", false).value())
-    decoder.push(token);
+  for (const Token token : tokens("<|channel|>analysis<|message|>")) decoder.push(token);
   EXPECT_EQ(decoder.push(0xC3).reasoning, "");
   EXPECT_EQ(decoder.push(0xA9).reasoning, "é");
   EXPECT_EQ(decoder.push(0xC3).reasoning, "");
