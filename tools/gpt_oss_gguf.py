@@ -82,8 +82,6 @@ def main():
     config = json.loads((directory / "config.json").read_text())
     writer = gguf.GGUFWriter(sys.argv[2], gguf.MODEL_ARCH_NAMES[gguf.MODEL_ARCH.GPT_OSS])
     add_keys(writer, config)
-    writer.add_expert_count(config["num_local_experts"])
-    writer.add_expert_used_count(config["num_experts_per_tok"])
     writer.add_expert_feed_forward_length(config["intermediate_size"])
     for name, array, stored in all_tensors(config, directory / "model.safetensors"):
         writer.add_tensor(name, np.ascontiguousarray(array), raw_dtype=stored)

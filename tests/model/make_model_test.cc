@@ -50,6 +50,7 @@ constexpr const char* kTinyShapes[] = {"tiny-qwen3",
                                        "tiny-granite-moe",
                                        "tiny-granite-moe-shared",
                                        "tiny-granite-moe-hybrid",
+                                       "tiny-gpt-oss",
                                        "tiny-qwen3.5-moe",
                                        "tiny-qwen3-next-moe",
                                        "tiny-deepseek-v2",
@@ -184,7 +185,7 @@ TEST_F(MakeModelTest, WritesTheWeightsOfItsConfiguration) {
       ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message;
       EXPECT_EQ(checkpoint->names().size(), checkpoint_specs(*config).size());
       for (const WeightSpec& spec : checkpoint_specs(*config)) {
-        const auto view = checkpoint->tensor(spec.name, spec.shape);
+        const auto view = checkpoint->tensor(spec.name, spec.checkpoint_shape());
         ASSERT_TRUE(view.ok()) << view.error().message;
         ASSERT_EQ(view->dtype, dtype);
         std::vector<float> expected(view->n_bytes / dtype_size(dtype));

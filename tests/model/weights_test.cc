@@ -15,7 +15,7 @@
 namespace pando::model {
 namespace {
 
-class WeightsTest : public testing::Test {
+class WeightsTest : public ::testing::Test {
  protected:
   // A tiny model, Llama of one layer if nothing else is said, with these tensors more, and each
   // name passed through `rename`.

@@ -24,12 +24,11 @@ class ChannelsOfAnswers : public ::testing::Test {
     ASSERT_TRUE(channels_);
   }
 
-  AnswerDecoder decoder(const Request& request, const std::string& prompt) const {
-    return {*tokenizer_, &*channels_, request, tokenizer_->encode(prompt, false).value()};
+  std::vector<Token> tokens(const std::string& text) const {
+    return tokenizer_->encode(text, /*add_bos=*/false).value();
   }
-
-  std::vector<Token> tokens_of(const std::string& text) const {
-    return tokenizer_->encode(text, false).value();
+  AnswerDecoder decoder(const Request& request, const std::string& prompt) const {
+    return {*tokenizer_, &*channels_, request, tokens(prompt)};
   }
 
   // "content|reasoning".
@@ -41,7 +40,7 @@ class ChannelsOfAnswers : public ::testing::Test {
       all.content += text.content;
       all.reasoning += text.reasoning;
     };
-    for (const Token token : tokens_of(answer)) take(decoder.push(token));
+    for (const Token token : tokens(answer)) take(decoder.push(token));
     take(decoder.finish());
     return all.content + "|" + all.reasoning;
   }
@@ -62,7 +61,7 @@ TEST_F(ChannelsOfAnswers, TextComesWithItsToken) {
   AnswerDecoder decoder = this->decoder(conversation(), kPrompt);
   const auto push = [&](const std::string& text) {
     AnswerText all;
-    for (const Token token : tokens_of(text)) {
+    for (const Token token : tokens(text)) {
       const AnswerText more = decoder.push(token);
       all.content += more.content;
       all.reasoning += more.reasoning;
@@ -81,7 +80,7 @@ TEST_F(ChannelsOfAnswers, TextComesWithItsToken) {
 // Also where a character is cut off by the token that ends its message.
 TEST_F(ChannelsOfAnswers, CharactersComeWhole) {
   AnswerDecoder decoder = this->decoder(conversation(), kPrompt);
-  for (const Token token : tokens_of("<|channel|>analysis<|message|>")) decoder.push(token);
+  for (const Token token : tokens("<|channel|>analysis<|message|>")) decoder.push(token);
   EXPECT_EQ(decoder.push(0xC3).reasoning, "");
   EXPECT_EQ(decoder.push(0xA9).reasoning, "é");
   EXPECT_EQ(decoder.push(0xC3).reasoning, "");
