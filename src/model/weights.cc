@@ -25,8 +25,7 @@ class Loader {
   Status load_layer(int index) {
     LayerWeights& layer = w_.layers[index];
     const Share& share = w_.share;
-    const int in_model = part_of(config_.n_layers(), share.stage, share.n_stages).first + index;
-    const Mixer mixer = config_.layers[in_model].mixer;
+    const int in_model = layers_of_share(config_, share).first + index;
     std::vector<WeightSpec> specs = config_.family->layer_weights(config_, in_model);
     for (auto next = specs.begin(); next != specs.end();) {
       const LayerPart part = next->part;
@@ -34,7 +33,7 @@ class Loader {
           next, specs.end(), [&](const WeightSpec& spec) { return spec.part == part; });
       const std::span<const WeightSpec> of_part(next, end);
       Status status =
-          std::visit([&](auto member) { return load(of_part, mixer, member, layer); }, part);
+          std::visit([&](auto member) { return load(of_part, in_model, member, layer); }, part);
       if (!status) return status;
       next = end;
     }
@@ -44,58 +43,80 @@ class Loader {
   Status load_ends() {
     if (w_.share.is_last())
       if (Status status = append(last_norm_spec(config_), w_.final_norm); !status) return status;
-    if (!w_.share.is_first()) return {};
+    if (Status status = load_layer_inputs(); !status) return status;
+    if (!w_.share.is_first() && config_.layer_input_dim == 0) return {};
     Result<TensorView> embedding =
         w_.checkpoint.tensor("model.embed_tokens.weight", {config_.vocab, config_.d_model});
     if (!embedding) return embedding.error();
     w_.embedding = std::move(*embedding);
-    if (!config_.tied_embeddings) {  // used where it lies: nothing else looks at all of it
-      const auto check = [&](int64_t row, const std::byte* from) {
-        return check_finite("model.embed_tokens.weight", w_.embedding, row, from);
-      };
-      if (Status status = each_row(w_.embedding, {0, config_.vocab}, check); !status) return status;
-    }
+    if (!config_.tied_embeddings)
+      if (Status status = check_table("model.embed_tokens.weight", w_.embedding); !status)
+        return status;
     return w_.share.has_head() ? matrix(head_spec(config_), w_.head) : Status();
   }
 
  private:
+  // Every rank has all of what its stage needs.
+  Status load_layer_inputs() {
+    const std::vector<WeightSpec> specs = layer_input_specs(config_);
+    if (specs.empty()) return {};
+    Result<TensorView> table = w_.checkpoint.tensor(specs[0].name, specs[0].shape);
+    if (!table) return table.error();
+    w_.layer_input_table = std::move(*table);
+    if (Status status = check_table(specs[0].name, w_.layer_input_table); !status) return status;
+    const auto [first, last] = layers_of_share(config_, w_.share);
+    Stack one;
+    const Ranges rows = {{first * config_.layer_input_dim, last * config_.layer_input_dim}};
+    if (Status status = stack(std::span(specs).subspan(1, 1), rows, one); !status) return status;
+    w_.layer_input_projection = std::move(one[0]);
+    return append(specs[2], w_.layer_input_norm);
+  }
+
+  // Of a table that is used where it lies: nothing else looks at all of it.
+  Status check_table(const std::string& name, const TensorView& table) {
+    return each_row(table, {0, table.shape[0]}, [&](int64_t row, const std::byte* from) {
+      return check_finite(name, table, row, from);
+    });
+  }
+
   // The tensors of one part of a layer.
-  Status load(std::span<const WeightSpec>, Mixer, std::monostate, LayerWeights&) {
+  Status load(std::span<const WeightSpec>, int, std::monostate, LayerWeights&) {
     PANDO_CHECK(false);
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+  Status load(std::span<const WeightSpec> specs, int index,
               std::vector<float> LayerWeights::*member, LayerWeights& layer) {
     std::vector<float>& all = layer.*member;
     for (const WeightSpec& spec : specs)
       if (Status status = append(spec, all); !status) return status;
     std::vector<float> own;
     for (const auto& [begin, end] :
-         rows_of_share(config_, mixer, member, static_cast<int>(all.size()), w_.share))
+         rows_of_share(config_, index, member, static_cast<int>(all.size()), w_.share))
       own.insert(own.end(), all.begin() + begin, all.begin() + end);
     all = std::move(own);
     return {};
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer, Stack LayerWeights::*member,
+  Status load(std::span<const WeightSpec> specs, int index, Stack LayerWeights::*member,
               LayerWeights& layer) {
     std::vector<WeightSpec> stored;
     for (const WeightSpec& spec : specs)
       for (WeightSpec& part : w_.checkpoint.stored_as(spec)) stored.push_back(std::move(part));
-    return stack(stored, ranges_of(specs, mixer, member), layer.*member);
+    return stack(stored, ranges_of(specs, index, member), layer.*member);
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+  Status load(std::span<const WeightSpec> specs, int index,
               kernel::PackedMatrix LayerWeights::*member, LayerWeights& layer) {
     PANDO_CHECK(specs.size() == 1);
     Stack one;
-    if (Status status = stack(specs, ranges_of(specs, mixer, member), one); !status) return status;
+    if (Status status = stack(specs, ranges_of(specs, index, member), one); !status) return status;
     layer.*member = std::move(one[0]);
     return {};
   }
 
   using Ranges = std::vector<std::pair<int, int>>;
-  Ranges ranges_of(std::span<const WeightSpec> specs, Mixer mixer, const LayerPart& part) const {
+  // index: of the layer in the model.
+  Ranges ranges_of(std::span<const WeightSpec> specs, int index, const LayerPart& part) const {
     int64_t n = 0;
     for (const WeightSpec& spec : specs) n += spec.shape[0];
-    return rows_of_share(config_, mixer, part, static_cast<int>(n), w_.share);
+    return rows_of_share(config_, index, part, static_cast<int>(n), w_.share);
   }
   // Of rows [begin, end), those in the ranges, counted from `begin`.
   static Ranges within(const Ranges& ranges, int64_t begin, int64_t end) {
@@ -356,11 +377,13 @@ Result<Weights> Weights::load(const std::filesystem::path& directory,
 }
 
 size_t Weights::bytes() const {
-  size_t sum = head.bytes();
+  size_t sum = head.bytes() + layer_input_projection.bytes();
   for (const LayerWeights& layer : layers)
     for (const Stack* stack : {&layer.qkv, &layer.gate_up})
       for (const kernel::PackedMatrix& matrix : *stack) sum += matrix.bytes();
-  for (const LayerWeights& layer : layers) sum += layer.o.bytes() + layer.down.bytes();
+  for (const LayerWeights& layer : layers)
+    sum += layer.o.bytes() + layer.down.bytes() + layer.input_gate.bytes() +
+           layer.input_projection.bytes();
   return sum;
 }
 

@@ -43,7 +43,8 @@ TEST(Families, NameEachTensorOnceInEachFormat) {
           << spec.name;
       without_part += spec.part == LayerPart();
     }
-    EXPECT_EQ(without_part, config->tied_embeddings ? 2 : 3) << family->name;
+    const int n_inputs = config->layer_input_dim > 0 ? 3 : 0;
+    EXPECT_EQ(without_part, (config->tied_embeddings ? 2 : 3) + n_inputs) << family->name;
   }
 }
 

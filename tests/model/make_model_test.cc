@@ -28,7 +28,7 @@ constexpr const char* kTinyShapes[] = {
     "tiny-qwen3",   "tiny-llama",      "tiny-mistral",    "tiny-qwen2",    "tiny-phi3",
     "tiny-olmo2",   "tiny-qwen3.5",    "tiny-qwen3-next", "tiny-lfm2",     "tiny-granite",
     "tiny-smollm3", "tiny-ministral3", "tiny-olmo3",      "tiny-granite3", "tiny-cohere2",
-    "tiny-glm4",    "tiny-seed-oss",   "tiny-gemma2",     "tiny-gemma3"};
+    "tiny-glm4",    "tiny-seed-oss",   "tiny-gemma2",     "tiny-gemma3",   "tiny-gemma4"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -45,7 +45,9 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"granite-3.1-2b", 2'533'531'648},     {"olmo-3-7b", 7'298'011'136},
       {"ministral-3-3b", 3'429'006'336},     {"command-r7b", 8'028'033'024},
       {"glm-4-9b", 9'400'279'040},           {"seed-oss-36b", 36'151'104'512},
-      {"gemma-2-2b", 2'614'341'888},         {"gemma-3-4b", 3'880'263'168}};
+      {"gemma-2-2b", 2'614'341'888},         {"gemma-3-4b", 3'880'263'168},
+      {"gemma-4-e2b", 4'628'569'379},        {"gemma-4-e4b", 7'463'013'418},
+      {"gemma-4-31b", 30'697'345'340}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())
@@ -192,6 +194,25 @@ TEST_F(MakeModelTest, OverridesCutTheSameModel) {
     ASSERT_TRUE(part.ok() && whole.ok()) << spec.name;
     EXPECT_EQ(std::memcmp(part->data, whole->data, part->n_bytes), 0) << spec.name;
   }
+}
+
+// Which layers read the keys of others depends on the number of layers, and the last one sees all.
+TEST_F(MakeModelTest, LayersAreThoseOfTheirNumber) {
+  const auto layers = [&](int n) {
+    const auto out = make(fmt::format("of{}", n).c_str(), {.shape = "tiny-gemma4", .n_layers = n});
+    const ModelConfig config = ModelConfig::load(out).value();
+    EXPECT_EQ(Checkpoint::open(out)->names().size(), weight_specs(config).size());
+    std::vector<std::pair<bool, int>> all;  // whether it has a window, and keys_back
+    for (const LayerConfig& layer : config.layers)
+      all.emplace_back(layer.window > 0, layer.keys_back);
+    return all;
+  };
+  using Layers = std::vector<std::pair<bool, int>>;
+  EXPECT_EQ(layers(1), (Layers{{false, 0}}));
+  EXPECT_EQ(layers(3), (Layers{{true, 0}, {false, 0}, {false, 0}}));
+  EXPECT_EQ(layers(4), (Layers{{true, 0}, {false, 0}, {true, 0}, {false, 2}}));
+  EXPECT_EQ(layers(6),
+            (Layers{{true, 0}, {false, 0}, {true, 0}, {true, 1}, {false, 3}, {false, 4}}));
 }
 
 TEST_F(MakeModelTest, RefusesWhatCannotBe) {

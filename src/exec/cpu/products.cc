@@ -10,7 +10,7 @@
 namespace pando::exec {
 
 void Products::multiply(std::span<const kernel::PackedMatrix> w, uint32_t n_rows,
-                        kernel::RowSource source, float* y) {
+                        kernel::RowSource source, float* y, int64_t y_stride) {
   Stopwatch watch;
   const int k = w[0].k(), m = static_cast<int>(n_rows);
   int64_t n = 0;
@@ -19,6 +19,7 @@ void Products::multiply(std::span<const kernel::PackedMatrix> w, uint32_t n_rows
     n += matrix.n();
     alike = alike && kernel::PackedRows::same_for(w[0].type(), matrix.type());
   }
+  if (y_stride > 0) n = y_stride;
   const bool split = fault_on(Fault::kSplitSumOverK) && m >= 64;
   const auto unpacked = [&](int row, float*) { return unpacked_.as<float>() + int64_t{row} * k; };
   if (!alike || split) {  // a source may be asked once

@@ -19,9 +19,10 @@ class Products {
       : kernels_(kernels), pool_(pool), times_(times) {}
 
   // y = x w^T, where `source` yields the rows of x. w: matrices with the same inputs, whose outputs
-  // stand one after another in y: [n_rows, outputs of all matrices] f32.
+  // stand one after another in y: [n_rows, outputs of all matrices] f32. y_stride: values between
+  // rows of y, where there are more.
   void multiply(std::span<const kernel::PackedMatrix> w, uint32_t n_rows, kernel::RowSource source,
-                float* y);
+                float* y, int64_t y_stride = 0);
   void multiply(const kernel::PackedMatrix& w, uint32_t n_rows, kernel::RowSource source,
                 float* y) {
     multiply({&w, 1}, n_rows, source, y);

@@ -3,10 +3,10 @@
 namespace pando::model {
 namespace {
 
-constexpr const Family* kFamilies[] = {&kLlama,   &kSmolLm3,   &kMistral, &kMinistral3,   &kQwen2,
-                                       &kQwen3,   &kPhi3,      &kOlmo2,   &kOlmo3,        &kGranite,
-                                       &kCohere2, &kGlm4,      &kGemma2,  &kGemma3,       &kSeedOss,
-                                       &kQwen3_5, &kQwen3Next, &kLfm2,    &kGraniteHybrid};
+constexpr const Family* kFamilies[] = {
+    &kLlama,  &kSmolLm3, &kMistral, &kMinistral3, &kQwen2, &kQwen3,        &kPhi3,
+    &kOlmo2,  &kOlmo3,   &kGranite, &kCohere2,    &kGlm4,  &kGemma2,       &kGemma3,
+    &kGemma4, &kSeedOss, &kQwen3_5, &kQwen3Next,  &kLfm2,  &kGraniteHybrid};
 
 }  // namespace
 
