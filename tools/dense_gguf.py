@@ -37,6 +37,8 @@ def tensors(config, path):
         if name.removeprefix("model.").startswith(("vision_tower.", "multi_modal_projector.", "embed_vision.")):
             continue
         name += ".weight" if name.endswith(".layer_scalar") else ""
+        if name.endswith("embed_tokens_per_layer.weight"):
+            array = array[:config["vocab_size"]]
         if family in PAIRED and (".q_proj." in name or ".k_proj." in name):
             array = paired(array, head_dim_of(config))
         if family in ("gemma2", "gemma3_text") and name.endswith("norm.weight"):
@@ -59,10 +61,13 @@ def add_rope(writer, rope):
         writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
 
 
-# Of layers that see all.
+# Of layers that see all: the size of heads, and the number of those of keys and values.
 def global_heads(config):
-    return (config["global_head_dim"],
-            config["num_global_key_value_heads"] if config["attention_k_eq_v"] else config["num_key_value_heads"])
+    dim, n_kv = config["head_dim"], config["num_key_value_heads"]
+    if "per_layer_config" in config:
+        own = next(iter(config["per_layer_config"].values()), {})
+        return own.get("head_dim", dim), own.get("num_key_value_heads", n_kv)
+    return config["global_head_dim"], config["num_global_key_value_heads"] if config["attention_k_eq_v"] else n_kv
 
 
 def add_gemma4_keys(writer, config):
