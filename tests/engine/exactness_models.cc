@@ -17,7 +17,7 @@ namespace pando::testing {
 namespace {
 
 bool has_window(const model::LayerConfig& layer) { return layer.window > 0; }
-bool reads_others(const model::LayerConfig& layer) { return layer.keys_back > 0; }
+bool reads_another(const model::LayerConfig& layer) { return layer.keys_back > 0; }
 
 std::optional<DType> requantised(CaseWeights kind) {
   switch (kind) {
@@ -129,7 +129,7 @@ model::ModelConfig config_of(const CaseModel& model) {
   model::ModelConfig config = model::named_shape(model.shape).value();
   const std::vector<model::LayerConfig> layers = config.layers;
   // Layers that read the keys of others stay the last ones.
-  const auto n_sharing = static_cast<size_t>(std::ranges::count_if(layers, reads_others));
+  const auto n_sharing = static_cast<size_t>(std::ranges::count_if(layers, reads_another));
   const size_t n_own = layers.size() - n_sharing;
   config.layers.resize(model.wide ? 8 : n_sharing > 0 ? layers.size() : 2);
   for (size_t i = 0; i < config.layers.size(); ++i) {
