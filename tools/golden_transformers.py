@@ -235,7 +235,7 @@ MODELS = {
                                        attention_bias=True, sliding_window=20, hidden_size_per_layer_input=0,
                                        tie_word_embeddings=False), "bfloat16", (90, 37)),
     # As the published models are saved: with a vision tower.
-    "gemma4-vision": (50, "Gemma4", dict(SMALL, num_hidden_layers=4, head_dim=16, global_head_dim=16,
+    "gemma4-vision": (52, "Gemma4", dict(SMALL, num_hidden_layers=4, head_dim=16, global_head_dim=16,
                                          num_global_key_value_heads=1, attention_k_eq_v=True, sliding_window=9,
                                          layer_types=layers("rara", "sliding_attention"), num_kv_shared_layers=2,
                                          hidden_size_per_layer_input=8, vocab_size_per_layer_input=61,
@@ -270,6 +270,10 @@ def randomise(model, generator):
             parameter.data = (0.0 if id(parameter) in zero_centred else 1.0) + 0.3 * noise
         else:
             parameter.data = 1.5 * noise / parameter.shape[-1] ** 0.5
+    if type(model).__name__.startswith("Gemma4"):  # products of queries and keys are not divided by a root
+        for name, parameter in model.named_parameters():
+            if name.endswith("q_norm.weight"):
+                parameter.data /= parameter.shape[0] ** 0.5
     for name, buffer in model.named_buffers():
         if name.endswith("layer_scalar"):
             buffer.data = 1.0 + 0.3 * torch.randn(buffer.shape, generator=generator)
