@@ -38,6 +38,8 @@ LATENT = dict(SMALL, num_key_value_heads=4, kv_lora_rank=24, q_lora_rank=20, qk_
               qk_rope_head_dim=8, v_head_dim=20, moe_intermediate_size=24)
 PIXTRAL = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
                image_size=16)
+GEMMA4_VISION = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+                     num_key_value_heads=2, head_dim=8, patch_size=4, position_embedding_size=16)
 SIGLIP = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, patch_size=4,
               image_size=16)
 VISION = dict(depth=1, hidden_size=16, num_heads=2, intermediate_size=16, patch_size=2,
@@ -51,6 +53,10 @@ def layers(pattern, recurrent):
 
 def rope(kind, theta=10000.0, **fields):
     return dict(rope_type=kind, rope_theta=theta, **fields)
+
+
+GEMMA4_ROPE = dict(full_attention=rope("proportional", 700.0, partial_rotary_factor=0.5),
+                   sliding_attention=rope("default", 300.0))
 
 
 # name: seed, family, configuration, type of the stored weights, lengths of the sequences
@@ -318,6 +324,25 @@ MODELS = {
                                                      tie_word_embeddings=False), "float16", (90, 37)),
     "glm4_moe_lite-dense": (84, "Glm4MoeLite", dict(LATENT, q_lora_rank=None, mlp_layer_types=["dense", "dense"],
                                                     tie_word_embeddings=True), "bfloat16", (90, 37)),
+    # The two last layers read the keys of layers 2 and 1.
+    "gemma4-inputs": (48, "Gemma4", dict(SMALL, num_hidden_layers=5, head_dim=16, global_head_dim=32,
+                                         sliding_window=13, layer_types=layers("rarra", "sliding_attention"),
+                                         num_kv_shared_layers=2, use_double_wide_mlp=True,
+                                         hidden_size_per_layer_input=12, vocab_size_per_layer_input=70,
+                                         final_logit_softcapping=4.0, rope_parameters=GEMMA4_ROPE,
+                                         tie_word_embeddings=True), "float32", (90, 37)),
+    # Of layers that see all, the keys are the values too.
+    "gemma4-keys": (49, "Gemma4", dict(SMALL, num_hidden_layers=7, num_key_value_heads=4, head_dim=12,
+                                       global_head_dim=24, num_global_key_value_heads=2, attention_k_eq_v=True,
+                                       attention_bias=True, sliding_window=20, hidden_size_per_layer_input=0,
+                                       tie_word_embeddings=False), "bfloat16", (90, 37)),
+    # As the published models are saved: with a vision tower.
+    "gemma4-vision": (52, "Gemma4", dict(SMALL, num_hidden_layers=4, head_dim=16, global_head_dim=16,
+                                         num_global_key_value_heads=1, attention_k_eq_v=True, sliding_window=9,
+                                         layer_types=layers("rara", "sliding_attention"), num_kv_shared_layers=2,
+                                         hidden_size_per_layer_input=8, vocab_size_per_layer_input=61,
+                                         rope_parameters=GEMMA4_ROPE, tie_word_embeddings=True),
+                      "float16", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
 OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types", "hunyuan-tied"}
@@ -325,9 +350,11 @@ OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo
 BARE = {"qwen3-embedding"}
 # Saved as part of a model that reads images too.
 WITH_VISION = {"qwen3_5-vision": VISION, "qwen3_5_moe-vision": VISION, "ministral3-vision": PIXTRAL, "mistral3-vision": PIXTRAL,
-               "gemma3-vision": SIGLIP}
+               "gemma3-vision": SIGLIP, "gemma4-vision": GEMMA4_VISION}
 # Experts in the form that the published models of gpt-oss have.
 MXFP4 = {"gpt_oss-mxfp4"}
+# Fixtures whose config.json has the form that files had before per_layer_config.
+GLOBAL_HEADS = {"gemma4-inputs", "gemma4-vision"}
 POSITIONS = (0, 1, 7, 16, 31, 36)
 
 
@@ -347,9 +374,26 @@ def randomise(model, generator):
             parameter.data = (0.0 if id(parameter) in zero_centred else 1.0) + 0.3 * noise
         else:
             parameter.data = 1.5 * noise / parameter.shape[-1] ** 0.5
+    if type(model).__name__.startswith("Gemma4"):  # products of queries and keys are not divided by a root
+        for name, parameter in model.named_parameters():
+            if name.endswith("q_norm.weight"):
+                parameter.data /= parameter.shape[0] ** 0.5
     for name, buffer in model.named_buffers():
         if name.endswith("e_score_correction_bias"):
             buffer.copy_(0.1 * torch.randn(buffer.shape, generator=generator))
+        if name.endswith("layer_scalar"):
+            buffer.data = 1.0 + 0.3 * torch.randn(buffer.shape, generator=generator)
+
+
+def to_global_heads(path):
+    config = json.loads(path.read_text())
+    text = config.get("text_config", config)
+    del text["per_layer_config"]
+    fields = MODELS[path.parent.name][2]
+    for name in ("head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads"):
+        if name in fields:
+            text[name] = fields[name]
+    path.write_text(json.dumps(config, indent=2) + "\n")
 
 
 def to_old_form(path):
@@ -413,6 +457,8 @@ def make(name, folder):
         path.write_text(path.read_text().replace(family + "Model", family + "ForCausalLM"))
     if name in OLD_FORM:
         to_old_form(path)
+    if name in GLOBAL_HEADS:
+        to_global_heads(path)
     # Read back rather than converted: `to` would round the rotary tables as well.
     model = model_class.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
     if name in MXFP4:

@@ -18,7 +18,8 @@
 #include "base/errors.h"
 #include "base/thread_priority.h"
 #include "engine/options.h"
-#include "kernel/kv_layout.h"
+#include "exec/cpu/kv_memory.h"
+#include "exec/cpu/kv_sizes.h"
 
 namespace pando {
 
@@ -243,12 +244,9 @@ class Engine::Impl {
 };
 
 size_t kv_bytes_per_token(const Model& model, KvType type) {
-  const model::ModelConfig& config = model.parts().weights.config;
-  const kernel::KvShape shape{.type = kv_dtype(type),
-                              .n_layers = config.n_attention_layers(),
-                              .n_kv_heads = config.n_kv_heads,
-                              .head_dim = config.head_dim};
-  return shape.page_bytes() / static_cast<size_t>(shape.page_len);
+  const exec::KvOptions options{.type = kv_dtype(type)};
+  const exec::KvSizes sizes = exec::KvSizes::shapes_of(model.parts().weights.config, options);
+  return exec::page_bytes(sizes.pages) / static_cast<size_t>(options.page_len);
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

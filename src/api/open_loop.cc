@@ -1,5 +1,6 @@
 #include "api/open_loop.h"
 
+#include <algorithm>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -52,6 +53,13 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
     return unsupported(
         "sharing '{}' does not support models with recurrent layers, such as {}, expected 'tree', "
         "'prefix_cached' or 'packed'",
+        engine.sharing, weights.config.family->name);
+  const auto reads_others = [](const model::LayerConfig& layer) { return layer.keys_back > 0; };
+  if (!technique.full_plans &&
+      (sizes->pages.size() > 1 || std::ranges::any_of(weights.config.layers, reads_others)))
+    return unsupported(
+        "sharing '{}' does not support models whose layers have different heads or read the keys "
+        "of others, such as {}, expected 'tree', 'prefix_cached' or 'packed'",
         engine.sharing, weights.config.family->name);
   if (weights.config.score_cap > 0.0f && !technique.caps_scores)
     return unsupported("sharing '{}' does not support models with soft caps of scores, such as {}",

@@ -56,8 +56,13 @@ class Inspector {
         keys_seen_(model.parts().weights.config) {
     engine_.context = engine.context;
     const model::ModelConfig& config = model.parts().weights.config;
-    found_.flops_per_token = 2.0 * static_cast<double>(model.info().n_parameters);
-    found_.flops_per_key = 4.0 * config.n_attention_layers() * config.n_heads * config.head_dim;
+    // Rows of this table are only read.
+    const double table =
+        1.0 * config.layer_input_vocab * config.n_layers() * config.layer_input_dim;
+    found_.flops_per_token = 2.0 * (static_cast<double>(model.info().n_parameters) - table);
+    for (int i = 0; i < config.n_layers(); ++i)
+      if (config.layers[i].mixer == model::Mixer::kAttention)
+        found_.flops_per_key += 4.0 * config.heads(i).q_dim();
     found_.kv_bytes = kv_bytes_per_token(model, engine.kv_type);
   }
 

@@ -117,7 +117,10 @@ void refuse_both_ways(Fields& fields) {
   if (!fields.boolean("is_causal", true))
     fields.refuse("is_causal", "true, because bidirectional attention is not supported",
                   ErrorCode::kUnsupported);
-  if (fields.boolean("use_bidirectional_attention", false))
+  // "vision": the tokens of images alone, which are not supported anyway.
+  constexpr const char* kBothWays = "use_bidirectional_attention";
+  const json* both_ways = fields.find(kBothWays);
+  if (both_ways != nullptr && *both_ways != "vision" && *both_ways != false)
     fields.refuse("use_bidirectional_attention",
                   "false, because bidirectional attention is not supported",
                   ErrorCode::kUnsupported);
@@ -225,6 +228,7 @@ Status ModelConfig::validate(std::string_view source) const {
        {std::pair{"final_logit_softcapping", logit_cap}, {"attn_logit_softcapping", score_cap}})
     if (!(value >= 0.0f && value <= 1e6f))
       return bad_file("{}: '{}' is {}, expected a number in (0, 1e6]", source, field, value);
+  if (Status status = validate_layers(source); !status) return status;
   if (!(attention_scale >= 0.0f && attention_scale <= 1e6f))
     return bad_file("{}: 'attention_multiplier' is {}, expected a number in (0, 1e6]", source,
                     attention_scale);
@@ -284,6 +288,37 @@ Status ModelConfig::validate_experts(std::string_view source) const {
   return {};
 }
 
+// The names are those of Gemma 4.
+Status ModelConfig::validate_layers(std::string_view source) const {
+  for (int i = 0; i < n_layers(); ++i) {
+    const LayerConfig& layer = layers[i];
+    const auto& [n, n_kv, dim] = heads(i);
+    const Size sizes[] = {
+        {"num_global_key_value_heads", n_kv, 1, kMaxWidth, 1},
+        {"global_head_dim", dim, 1, kMaxWidth, 4},
+        {"intermediate_size", d_ff_of(i), layer.feed_forward == FeedForward::kDense, kMaxWidth, 2}};
+    if (Status status = check_sizes(sizes, source); !status) return status;
+    if (n % n_kv != 0)
+      return bad_file(
+          "{}: 'num_attention_heads' is {}, expected a multiple of 'num_global_key_value_heads' {}",
+          source, n, n_kv);
+    if (int64_t{n} * dim > kMaxWidth)
+      return bad_file("{}: 'num_attention_heads' x 'global_head_dim' is {}, expected at most {}",
+                      source, int64_t{n} * dim, kMaxWidth);
+    PANDO_CHECK(layer.keys_back >= 0 && layer.keys_back <= i);
+    const int from = i - layer.keys_back;
+    PANDO_CHECK(layer.keys_back == 0 ||
+                (layers[from].keys_back == 0 && heads(from) == heads(i) &&
+                 layers[from].window == layer.window && layers[from].mixer == layer.mixer));
+  }
+  if (layer_input_dim == 0) return {};
+  const Size sizes[] = {{"hidden_size_per_layer_input", layer_input_dim, 2, kMaxWidth, 2},
+                        {"vocab_size_per_layer_input", layer_input_vocab, vocab, kMaxVocab, 1},
+                        {"num_hidden_layers' x 'hidden_size_per_layer_input",
+                         int64_t{n_layers()} * layer_input_dim, 1, kMaxWidth, 1}};
+  return check_sizes(sizes, source);
+}
+
 // The names are those of the first family that has the field.
 Status ModelConfig::validate_states(std::string_view source) const {
   if (n_recurrent_layers() == 0) return {};
@@ -327,6 +362,18 @@ bool ModelConfig::has(FeedForward kind) const {
 
 int ModelConfig::n_attention_layers() const {
   return static_cast<int>(std::ranges::count(layers, Mixer::kAttention, &LayerConfig::mixer));
+}
+
+Heads ModelConfig::heads(int layer) const {
+  const LayerConfig& own = layers[layer];
+  return {n_heads, own.n_kv_heads > 0 ? own.n_kv_heads : n_kv_heads,
+          own.head_dim > 0 ? own.head_dim : head_dim};
+}
+
+int ModelConfig::widest_head() const {
+  int widest = head_dim;
+  for (const LayerConfig& layer : layers) widest = std::max(widest, layer.head_dim);
+  return widest;
 }
 
 int ModelConfig::conv_channels(Mixer mixer) const {

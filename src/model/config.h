@@ -55,11 +55,26 @@ enum class RouterScores {
   kSparseMixer,      // of two experts: see docs/arithmetic.md
 };
 
+// The heads of one layer with attention.
+struct Heads {
+  int n = 0;     // of queries, a multiple of n_kv
+  int n_kv = 0;  // of keys and values
+  int head_dim = 0;
+
+  int q_dim() const { return n * head_dim; }
+  int kv_dim() const { return n_kv * head_dim; }
+  bool operator==(const Heads&) const = default;
+};
+
 struct LayerConfig {
   Mixer mixer = Mixer::kAttention;
   int window = 0;    // a query at position p sees keys behind p - window; 0: all up to its own
   int rotation = 0;  // of queries and keys: index into ModelConfig::rotations
   FeedForward feed_forward = FeedForward::kDense;
+  int n_kv_heads = 0, head_dim = 0, d_ff = 0;  // 0: as the model has them
+  bool values_are_keys = false;                // values are the keys before their norm and rotation
+  // The layer attends to the keys and values of the layer so many before it; 0: to its own.
+  int keys_back = 0;
 
   bool operator==(const LayerConfig&) const = default;
 };
@@ -123,7 +138,8 @@ struct ExpertsConfig {
 
 // A plain value. What `load` and `parse` return satisfies `validate`: every size is positive,
 // n_heads is a multiple of n_kv_heads, head_dim of 4, every layer's rotation is one of rotations,
-// and no product of two sizes overflows int64.
+// a layer that reads the keys of another has its heads and its window, and no product of two sizes
+// overflows int64.
 struct ModelConfig {
   const Family* family = nullptr;  // never null in what is read or made
   int vocab = 0;
@@ -145,9 +161,10 @@ struct ModelConfig {
   int max_positions = 0;                               // longest sequence, in tokens
   bool tied_embeddings = false;  // the LM head is the embedding table; lm_head.weight is not read
   QkNorm qk_norm = QkNorm::kNone;
-  bool qkv_bias = false;   // of queries, keys and values
-  bool o_bias = false;     // of the output projection
-  bool head_bias = false;  // of the logits
+  bool value_norm = false;  // RMSNorm of each head's values, without weights
+  bool qkv_bias = false;    // of queries, keys and values
+  bool o_bias = false;      // of the output projection
+  bool head_bias = false;   // of the logits
   // Queries come with as many gates: attended values are multiplied by the gates' sigmoids.
   bool attention_gate = false;
   // Each query head has a score of its own, a sink, that takes weight and has no value.
@@ -159,6 +176,9 @@ struct ModelConfig {
   float logit_cap = 0.0f;        // logits l become cap tanh(l / cap); 0: they stay
   float score_cap = 0.0f;        // the same of scaled products of queries and keys
   float attention_scale = 0.0f;  // of products of queries and keys; 0: 1 / sqrt(head_dim)
+  // Each layer gets so many inputs of each token, from a table of their own with so many rows.
+  // Zeros: there are none.
+  int layer_input_dim = 0, layer_input_vocab = 0;
   RecurrentConfig recurrent = {};
   ExpertsConfig experts = {};
   // Where there is one, heads have one key, [latent, rotated channels], which is their value too:
@@ -177,14 +197,19 @@ struct ModelConfig {
   int n_recurrent_layers() const { return n_layers() - n_attention_layers(); }
   // Channels of a recurrent layer's convolution.
   int conv_channels(Mixer mixer) const;
-  // Elements of the norms of queries and of keys; 0: none.
-  int q_norm_dim() const { return qk_norm_dim(q_dim()); }
-  int k_norm_dim() const { return qk_norm_dim(kv_dim()); }
+  Heads heads(int layer) const;
+  int widest_head() const;  // of all layers
+  int d_ff_of(int layer) const { return layers[layer].d_ff > 0 ? layers[layer].d_ff : d_ff; }
+  // Elements of the norms of queries and of keys of a layer with these heads; 0: none.
+  int q_norm_dim(const Heads& heads) const { return qk_norm_dim(heads.head_dim, heads.q_dim()); }
+  int k_norm_dim(const Heads& heads) const { return qk_norm_dim(heads.head_dim, heads.kv_dim()); }
   bool has_latent() const { return latent.rank > 0; }
-  int rope_head_dim() const { return has_latent() ? latent.rope_dim : head_dim; }
+  // What the output projection of a layer with attention reads.
+  int attended_dim(int layer) const {
+    return has_latent() ? n_heads * latent.value_dim : heads(layer).q_dim();
+  }
+  // Of layers with the model's heads.
   int q_dim() const { return n_heads * head_dim; }
-  // What the output projection of attention reads.
-  int attended_dim() const { return n_heads * (has_latent() ? latent.value_dim : head_dim); }
   int kv_dim() const { return n_kv_heads * head_dim; }
   int64_t n_parameters() const;
 
@@ -206,11 +231,12 @@ struct ModelConfig {
   std::string to_json(DType dtype) const;
 
  private:
+  Status validate_layers(std::string_view source) const;
   Status validate_latent(std::string_view source) const;
   Status validate_states(std::string_view source) const;
   Status validate_experts(std::string_view source) const;
-  int qk_norm_dim(int full) const {
-    return qk_norm == QkNorm::kNone ? 0 : qk_norm == QkNorm::kFullWidth ? full : head_dim;
+  int qk_norm_dim(int one, int full) const {
+    return qk_norm == QkNorm::kNone ? 0 : qk_norm == QkNorm::kFullWidth ? full : one;
   }
 };
 

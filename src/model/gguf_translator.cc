@@ -115,7 +115,33 @@ bool GgufTranslator::has_tensor(std::string_view ending) const {
 }
 
 void GgufTranslator::integer(const char* name, const char* field) {
-  if (!fields_.copy_integer(name, field, config_)) fields_.refuse(name, "a whole number");
+  if (!copy_first(name, field)) fields_.refuse(name, "a whole number");
+}
+
+// Of the first layer, where layers may differ.
+bool GgufTranslator::copy_first(const char* name, const char* field) {
+  const auto list = fields_.file().integers(fields_.key(name));
+  if (!differs_by_layer_ || !list || !*list || (*list)->empty())
+    return fields_.copy_integer(name, field, config_);
+  fields_.comes_from_key(field, name);
+  config_[field] = (**list)[0];
+  return true;
+}
+
+std::vector<int64_t> GgufTranslator::by_layer(const char* name) {
+  if (!fields_.status()) return {};
+  const auto n_layers = config_["num_hidden_layers"].get<int64_t>();
+  if (n_layers < 1 || n_layers > kMaxLayers) return {};  // read() refuses it
+  const auto list = fields_.file().integers(fields_.key(name));
+  if (list && *list) {
+    if (std::ssize(**list) == n_layers) return **list;
+    fields_.fail(bad_file("{}: '{}' has {} entries, expected {}, one for each layer",
+                          fields_.source(), fields_.key(name), (*list)->size(), n_layers));
+    return {};
+  }
+  const int64_t one = fields_.required_integer(name);
+  if (!fields_.status()) return {};
+  return std::vector<int64_t>(static_cast<size_t>(n_layers), one);
 }
 
 void GgufTranslator::same(const char* field, const char* other) {
@@ -130,7 +156,7 @@ void GgufTranslator::kv_heads() {
   const auto list = fields_.file().integers(fields_.key(kName));
   fields_.comes_from_key("num_key_value_heads", kName);
   if (recurrent_ == nullptr || !list || !*list) {
-    if (!fields_.copy_integer(kName, "num_key_value_heads", config_))
+    if (!copy_first(kName, "num_key_value_heads"))
       same("num_key_value_heads", "num_attention_heads");
     return;
   }

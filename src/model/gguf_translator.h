@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/gguf.h"
 #include "model/family.h"
@@ -27,6 +28,12 @@ class GgufTranslator {
 
   // Sizes, norms, rotation, embeddings and special tokens. eps_key: of what is added in norms.
   void decoder(const char* eps_key = "attention.layer_norm_rms_epsilon");
+  // Before decoder(): numbers of heads of keys and values and widths of feed-forward may differ by
+  // layer. The fields get those of the first layer.
+  void differ_by_layer() { differs_by_layer_ = true; }
+  // The value of a key for each layer: a list, or one for all. After decoder(). Empty after an
+  // error.
+  std::vector<int64_t> by_layer(const char* name);
   // Before decoder(): layers with 0 heads of keys and values are of the type `recurrent`, the
   // others "full_attention"; a file may also say that all are.
   void layers_by_kv_heads(const char* recurrent);
@@ -56,6 +63,7 @@ class GgufTranslator {
   void same(const char* field, const char* other);
 
  private:
+  bool copy_first(const char* name, const char* field);
   void kv_heads();
   void heads();
   void sizes_of_latent();
@@ -68,7 +76,8 @@ class GgufTranslator {
   std::span<const std::string_view> offers_;
   bool latent_ = false;
   const char* recurrent_ = nullptr;  // type of layers without heads of keys and values
-  int64_t rotary_dim_ = 0;           // channels of a head that rotate
+  bool differs_by_layer_ = false;
+  int64_t rotary_dim_ = 0;  // channels of a head that rotate
 };
 
 }  // namespace pando::model

@@ -39,7 +39,8 @@ struct LayerWeights {
   // [head_dim], or over all heads [q_dim] and [kv_dim]; of latents [query_rank] and [rank]
   std::vector<float> q_norm, k_norm;
   // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
-  // many rows.
+  // many rows. Without values where these are the keys, and without both where the layer reads the
+  // keys of another.
   Stack qkv;
   std::vector<float> qkv_bias;  // [outputs of qkv]
   std::vector<float> sinks;     // [n_heads] scores beside those of keys
@@ -59,6 +60,11 @@ struct LayerWeights {
   Stack gate_up;                             // [2 d_ff, d_model]: gate, then up
   kernel::PackedMatrix down;                 // [d_model, d_ff]
   std::vector<float> feed_forward_sum_norm;  // [d_model] norm of what feed-forward adds
+  // Of the layer's own inputs (exec/cpu/layer_inputs.h): their gate [layer_input_dim, d_model], the
+  // projection of what it lets through [d_model, layer_input_dim], and the norm of that [d_model].
+  kernel::PackedMatrix input_gate, input_projection;
+  std::vector<float> input_sum_norm;
+  std::vector<float> scale;  // [1] multiplies the residual stream behind the layer
 
   // Of mixtures of experts. Every rank has all of the router.
   kernel::PackedMatrix router;          // [n_experts, d_model] f32

@@ -32,8 +32,12 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
           "make-model: 'num_hidden_layers' is {}, expected an integer in [1, {}]",
           *options.n_layers, kMaxLayers);
     config->layers.resize(static_cast<size_t>(*options.n_layers), config->layers.back());
+    // What a layer is may depend on their number.
+    config = ModelConfig::parse(config->to_json(options.dtype), "make-model");
+    if (!config) return invalid_argument("{}", config.error().message);
   }
   config->vocab = options.vocab.value_or(config->vocab);
+  if (options.vocab && config->layer_input_vocab > 0) config->layer_input_vocab = config->vocab;
   config->max_positions = options.max_positions.value_or(config->max_positions);
   if (options.eos_id) {
     config->eos_ids = {*options.eos_id};

@@ -68,6 +68,11 @@ std::vector<double> rope_frequencies(const RopeConfig& rope, int rotary_dim, int
         frequency =
             plain / (context > rope.original_positions ? rope.long_factor : rope.short_factor)[i];
         break;
+      case RopeType::kProportional:
+        frequency = static_cast<int>(i) < static_cast<int>(rope.rotary_share * rotary_dim / 2)
+                        ? plain / rope.factor
+                        : 0.0;
+        break;
     }
   }
   return frequencies;

@@ -18,8 +18,8 @@ struct NamedType {
   std::vector<std::string_view> fields;  // beside rope_type, rope_theta, partial_rotary_factor
 };
 
-const std::array<NamedType, 5>& types() {
-  static const std::array<NamedType, 5> all = {{
+const std::array<NamedType, 6>& types() {
+  static const std::array<NamedType, 6> all = {{
       {RopeType::kDefault, "default", {}},
       {RopeType::kLinear, "linear", {"factor"}},
       {RopeType::kLlama3,
@@ -33,6 +33,7 @@ const std::array<NamedType, 5>& types() {
        "longrope",
        {"short_factor", "long_factor", "factor", "attention_factor",
         "original_max_position_embeddings"}},
+      {RopeType::kProportional, "proportional", {"factor"}},
   }};
   return all;
 }
@@ -84,6 +85,10 @@ class RopeReader {
     rope.theta = fields_.positive("rope_theta", rope.theta);
     rope.rotary_share = read_share(fields_, rope.rotary_share);
     if (rope.type == RopeType::kDefault) return rope;
+    if (rope.type == RopeType::kProportional) {
+      rope.factor = read_factor(1.0);
+      return rope;
+    }
     if (rope.type != RopeType::kLinear) rope.original_positions = read_original(rope.type);
     if (rope.type == RopeType::kLongRope) {
       read_longrope(rope, head_dim);
@@ -113,7 +118,8 @@ class RopeReader {
     for (const NamedType& type : types())
       if (type.name == name) return &type;
     fields_.refuse(fields_.find("rope_type") != nullptr ? "rope_type" : "type",
-                   "default, linear, llama3, yarn or longrope", ErrorCode::kUnsupported);
+                   "default, linear, llama3, yarn, longrope or proportional",
+                   ErrorCode::kUnsupported);
     return nullptr;
   }
 
@@ -315,6 +321,7 @@ nlohmann::ordered_json scaling_of(const RopeConfig& rope) {
   if (rope.type == RopeType::kDefault) return scaling;
   scaling["rope_type"] = std::ranges::find(types(), rope.type, &NamedType::type)->name;
   if (rope.type != RopeType::kLongRope) scaling["factor"] = rope.factor;
+  if (rope.type == RopeType::kProportional) return scaling;
   if (rope.type != RopeType::kLinear)
     scaling["original_max_position_embeddings"] = rope.original_positions;
   if (rope.type == RopeType::kLlama3) {
@@ -353,6 +360,7 @@ nlohmann::ordered_json rope_parameters(const RopeConfig& rope) {
   nlohmann::ordered_json parameters = scaling_of(rope);
   if (parameters.empty()) parameters["rope_type"] = "default";
   parameters["rope_theta"] = rope.theta;
+  if (rope.rotary_share != 1.0) parameters["partial_rotary_factor"] = rope.rotary_share;
   return parameters;
 }
 

@@ -65,6 +65,19 @@ std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec) {
   return parts;
 }
 
+std::vector<WeightSpec> layer_input_specs(const ModelConfig& c) {
+  if (c.layer_input_dim == 0) return {};
+  const int64_t n = int64_t{c.n_layers()} * c.layer_input_dim;
+  return {
+      {"model.embed_tokens_per_layer.weight",
+       {c.layer_input_vocab, n},
+       "per_layer_token_embd.weight"},
+      {"model.per_layer_model_projection.weight", {n, c.d_model}, "per_layer_model_proj.weight"},
+      {"model.per_layer_projection_norm.weight",
+       {c.layer_input_dim},
+       "per_layer_proj_norm.weight"}};
+}
+
 std::vector<WeightSpec> last_norm_specs(const ModelConfig& c) {
   std::vector<WeightSpec> specs = {{"model.norm.weight", {c.d_model}, "output_norm.weight"}};
   if (c.family->last_norm != nullptr) c.family->last_norm(specs[0]);
@@ -85,6 +98,7 @@ WeightSpec head_spec(const ModelConfig& c) {
 std::vector<WeightSpec> weight_specs(const ModelConfig& c) {
   std::vector<WeightSpec> specs = {
       {"model.embed_tokens.weight", {c.vocab, c.d_model}, "token_embd.weight"}};
+  for (WeightSpec& spec : layer_input_specs(c)) specs.push_back(std::move(spec));
   for (int layer = 0; layer < c.n_layers(); ++layer) {
     std::vector<WeightSpec> own = c.family->layer_weights(c, layer);
     std::move(own.begin(), own.end(), std::back_inserter(specs));

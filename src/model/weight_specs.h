@@ -69,11 +69,16 @@ std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec);
 std::string layer_weight_name(int layer, std::string_view part);
 
 // Every weight that a model of this shape has, in the order of the forward pass: the embedding
-// [vocab, d_model], the tensors of each layer, the last norm [d_model], lm_head [vocab, d_model]
-// unless embeddings are tied, and biases. Any other tensor in a file is refused.
+// [vocab, d_model], the tensors of inputs of layers, the tensors of each layer, the last norm
+// [d_model], lm_head [vocab, d_model] unless embeddings are tied, and biases. Any other tensor in a
+// file is refused.
 std::vector<WeightSpec> weight_specs(const ModelConfig& config);
 // The same as the tensors of a published checkpoint.
 std::vector<WeightSpec> checkpoint_specs(const ModelConfig& config);
+// What inputs of layers are made of: their table [layer_input_vocab, n_layers * layer_input_dim],
+// the projection of embeddings [n_layers * layer_input_dim, d_model], and its norm
+// [layer_input_dim]. Empty where the model has none.
+std::vector<WeightSpec> layer_input_specs(const ModelConfig& config);
 // The last norm and its bias, the matrix that gives the logits (lm_head, or the embedding where it
 // is tied) and its bias.
 std::vector<WeightSpec> last_norm_specs(const ModelConfig& config);

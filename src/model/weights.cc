@@ -25,8 +25,7 @@ class Loader {
   Status load_layer(int index) {
     LayerWeights& layer = w_.layers[index];
     const Share& share = w_.share;
-    const int in_model = part_of(config_.n_layers(), share.stage, share.n_stages).first + index;
-    const Mixer mixer = config_.layers[in_model].mixer;
+    const int in_model = layers_of_share(config_, share).first + index;
     std::vector<WeightSpec> specs = config_.family->layer_weights(config_, in_model);
     for (auto next = specs.begin(); next != specs.end();) {
       const LayerPart part = next->part;
@@ -34,7 +33,7 @@ class Loader {
           next, specs.end(), [&](const WeightSpec& spec) { return spec.part == part; });
       const std::span<const WeightSpec> of_part(next, end);
       Status status =
-          std::visit([&](auto member) { return load(of_part, mixer, member, layer); }, part);
+          std::visit([&](auto member) { return load(of_part, in_model, member, layer); }, part);
       if (!status) return status;
       next = end;
     }
@@ -45,17 +44,15 @@ class Loader {
     if (w_.share.is_last())
       for (const WeightSpec& spec : last_norm_specs(config_))
         if (Status status = append(spec, w_.final_norm); !status) return status;
-    if (!w_.share.is_first()) return {};
+    if (Status status = load_layer_inputs(); !status) return status;
+    if (!w_.share.is_first() && config_.layer_input_dim == 0) return {};
     Result<TensorView> embedding =
         w_.checkpoint.tensor("model.embed_tokens.weight", {config_.vocab, config_.d_model});
     if (!embedding) return embedding.error();
     w_.embedding = std::move(*embedding);
-    if (!config_.tied_embeddings) {  // used where it lies: nothing else looks at all of it
-      const auto check = [&](int64_t row, const std::byte* from) {
-        return check_finite("model.embed_tokens.weight", w_.embedding, row, from);
-      };
-      if (Status status = each_row(w_.embedding, {0, config_.vocab}, check); !status) return status;
-    }
+    if (!config_.tied_embeddings)
+      if (Status status = check_table("model.embed_tokens.weight", w_.embedding); !status)
+        return status;
     if (!w_.share.has_head()) return {};
     if (config_.head_bias)
       if (Status status = append(head_bias_spec(config_), w_.head_bias); !status) return status;
@@ -63,21 +60,44 @@ class Loader {
   }
 
  private:
+  // Every rank has all of what its stage needs.
+  Status load_layer_inputs() {
+    const std::vector<WeightSpec> specs = layer_input_specs(config_);
+    if (specs.empty()) return {};
+    Result<TensorView> table = w_.checkpoint.tensor(specs[0].name, specs[0].shape);
+    if (!table) return table.error();
+    w_.layer_input_table = std::move(*table);
+    if (Status status = check_table(specs[0].name, w_.layer_input_table); !status) return status;
+    const auto [first, last] = layers_of_share(config_, w_.share);
+    Stack one;
+    const Ranges rows = {{first * config_.layer_input_dim, last * config_.layer_input_dim}};
+    if (Status status = stack(std::span(specs).subspan(1, 1), rows, one); !status) return status;
+    w_.layer_input_projection = std::move(one[0]);
+    return append(specs[2], w_.layer_input_norm);
+  }
+
+  // Of a table that is used where it lies: nothing else looks at all of it.
+  Status check_table(const std::string& name, const TensorView& table) {
+    return each_row(table, {0, table.shape[0]}, [&](int64_t row, const std::byte* from) {
+      return check_finite(name, table, row, from);
+    });
+  }
+
   // The tensors of one part of a layer.
-  Status load(std::span<const WeightSpec>, Mixer, std::monostate, LayerWeights&) {
+  Status load(std::span<const WeightSpec>, int, std::monostate, LayerWeights&) {
     PANDO_CHECK(false);
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+  Status load(std::span<const WeightSpec> specs, int index,
               std::vector<float> LayerWeights::*member, LayerWeights& layer) {
-    return fill(specs, mixer, layer.*member, member);
+    return fill(specs, index, layer.*member, member);
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer, Stack LayerWeights::*member,
+  Status load(std::span<const WeightSpec> specs, int index, Stack LayerWeights::*member,
               LayerWeights& layer) {
-    return fill(stored_as(specs), mixer, layer.*member, member);
+    return fill(stored_as(specs), index, layer.*member, member);
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+  Status load(std::span<const WeightSpec> specs, int index,
               kernel::PackedMatrix LayerWeights::*member, LayerWeights& layer) {
-    return fill(specs, mixer, layer.*member, member);
+    return fill(specs, index, layer.*member, member);
   }
 
   std::vector<WeightSpec> stored_as(std::span<const WeightSpec> specs) const {
@@ -89,7 +109,7 @@ class Loader {
 
   // The tensors of one part of all experts of a layer.
   template <class Member>
-  Status load_experts(std::span<const WeightSpec> specs, Mixer mixer, Member member,
+  Status load_experts(std::span<const WeightSpec> specs, int index, Member member,
                       LayerWeights& layer) {
     const std::vector<WeightSpec> stored = stored_as(specs);
     layer.experts.resize(config_.experts.n_experts);
@@ -101,7 +121,7 @@ class Loader {
           own.push_back(spec.of_expert(expert));
         else if (spec.expert == expert)
           own.push_back(spec);
-      if (Status status = fill(own, mixer, layer.experts[expert].*member, member); !status)
+      if (Status status = fill(own, index, layer.experts[expert].*member, member); !status)
         return status;
       // Experts are multiplied together, which takes one packing of rows for all of them.
       if (!alike(layer.experts[0].*member, layer.experts[expert].*member))
@@ -112,43 +132,43 @@ class Loader {
     }
     return {};
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+  Status load(std::span<const WeightSpec> specs, int index,
               std::vector<float> ExpertWeights::*member, LayerWeights& layer) {
-    return load_experts(specs, mixer, member, layer);
+    return load_experts(specs, index, member, layer);
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer, Stack ExpertWeights::*member,
+  Status load(std::span<const WeightSpec> specs, int index, Stack ExpertWeights::*member,
               LayerWeights& layer) {
-    return load_experts(specs, mixer, member, layer);
+    return load_experts(specs, index, member, layer);
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+  Status load(std::span<const WeightSpec> specs, int index,
               kernel::PackedMatrix ExpertWeights::*member, LayerWeights& layer) {
-    return load_experts(specs, mixer, member, layer);
+    return load_experts(specs, index, member, layer);
   }
 
   // What `specs` hold of this share, in `out`, which is a member of what `part` says.
-  Status fill(std::span<const WeightSpec> specs, Mixer mixer, std::vector<float>& out,
+  Status fill(std::span<const WeightSpec> specs, int index, std::vector<float>& out,
               const LayerPart& part) {
     std::vector<float> all;
     for (const WeightSpec& spec : specs)
       if (Status status = append(spec, all); !status) return status;
     out.clear();
     for (const auto& [begin, end] :
-         rows_of_share(config_, mixer, part, static_cast<int>(all.size()), w_.share))
+         rows_of_share(config_, index, part, static_cast<int>(all.size()), w_.share))
       out.insert(out.end(), all.begin() + begin, all.begin() + end);
     return {};
   }
-  Status fill(std::span<const WeightSpec> specs, Mixer mixer, Stack& out, const LayerPart& part) {
-    return stack(specs, ranges_of(specs, mixer, part), out);
+  Status fill(std::span<const WeightSpec> specs, int index, Stack& out, const LayerPart& part) {
+    return stack(specs, ranges_of(specs, index, part), out);
   }
-  Status fill(std::span<const WeightSpec> specs, Mixer mixer, kernel::PackedMatrix& out,
+  Status fill(std::span<const WeightSpec> specs, int index, kernel::PackedMatrix& out,
               const LayerPart& part) {
     PANDO_CHECK(specs.size() == 1);
     Stack one;
-    if (Status status = stack(specs, ranges_of(specs, mixer, part), one); !status) return status;
+    if (Status status = stack(specs, ranges_of(specs, index, part), one); !status) return status;
     out = std::move(one[0]);
     return {};
   }
-  Status load(std::span<const WeightSpec> specs, Mixer, LatentUp LayerWeights::*member,
+  Status load(std::span<const WeightSpec> specs, int, LatentUp LayerWeights::*member,
               LayerWeights& layer) {
     PANDO_CHECK(specs.size() == 1);
     const LatentConfig& l = config_.latent;
@@ -220,10 +240,11 @@ class Loader {
   }
 
   using Ranges = std::vector<std::pair<int, int>>;
-  Ranges ranges_of(std::span<const WeightSpec> specs, Mixer mixer, const LayerPart& part) const {
+  // index: of the layer in the model.
+  Ranges ranges_of(std::span<const WeightSpec> specs, int index, const LayerPart& part) const {
     int64_t n = 0;
     for (const WeightSpec& spec : specs) n += spec.shape[0];
-    return rows_of_share(config_, mixer, part, static_cast<int>(n), w_.share);
+    return rows_of_share(config_, index, part, static_cast<int>(n), w_.share);
   }
   // Of rows [begin, end), those in the ranges, counted from `begin`.
   static Ranges within(const Ranges& ranges, int64_t begin, int64_t end) {
@@ -496,12 +517,13 @@ Result<Weights> Weights::load(const std::filesystem::path& directory,
 }
 
 size_t Weights::bytes() const {
-  size_t sum = head.bytes();
+  size_t sum = head.bytes() + layer_input_projection.bytes();
   for (const LayerWeights& layer : layers)
     for (const Stack* stack : {&layer.qkv, &layer.gate_up})
       for (const kernel::PackedMatrix& matrix : *stack) sum += matrix.bytes();
   for (const LayerWeights& layer : layers) {
-    sum += layer.o.bytes() + layer.q_up.bytes() + layer.down.bytes() + layer.router.bytes();
+    sum += layer.o.bytes() + layer.q_up.bytes() + layer.down.bytes() + layer.router.bytes() +
+           layer.input_gate.bytes() + layer.input_projection.bytes();
     for (const auto* heads : {&layer.latent_up.keys, &layer.latent_up.values})
       for (const kernel::PackedMatrix& matrix : *heads) sum += matrix.bytes();
     for (const ExpertWeights& expert : layer.experts) {

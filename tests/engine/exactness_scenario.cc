@@ -8,10 +8,10 @@
 
 #include "engine/open_laboratory.h"
 #include "engine/options.h"
+#include "exec/cpu/kv_memory.h"
 #include "exec/cpu/kv_sizes.h"
 #include "exec/cpu/state_layout.h"
 #include "kernel/kernels.h"
-#include "kernel/kv_layout.h"
 #include "model/make_model.h"
 #include "pando/sharing.h"
 
@@ -34,6 +34,12 @@ bool may_have_window(model::ModelConfig config) {
   return read.ok() && *read == config;
 }
 
+// Published techniques know no such models.
+bool reads_others(const model::ModelConfig& config) {
+  return std::ranges::any_of(config.layers,
+                             [](const model::LayerConfig& layer) { return layer.keys_back > 0; });
+}
+
 // Any family, with any scaling of its rotation and a window of any size where it can have one.
 // `all`: also a family that the golden hashes are not of.
 CaseModel random_model(Rng& rng, bool all) {
@@ -42,8 +48,8 @@ CaseModel random_model(Rng& rng, bool all) {
                                   "tiny-phi3",  "tiny-olmo2",   "tiny-smollm3",    "tiny-olmo3",
                                   "tiny-glm4",  "tiny-cohere2", "tiny-ministral3", "tiny-gemma2",
                                   "tiny-gemma3"};
-  constexpr std::array kOthers = {"tiny-granite3", "tiny-seed-oss", "tiny-exaone4", "tiny-ernie4.5",
-                                  "tiny-hunyuan"};
+  constexpr std::array kOthers = {"tiny-granite3", "tiny-seed-oss", "tiny-exaone4",
+                                  "tiny-ernie4.5", "tiny-hunyuan",  "tiny-gemma4"};
   const size_t drawn =
       uniform(rng, 0, static_cast<int>(kShapes.size() + (all ? kOthers.size() : 0)) - 1);
   model.shape = drawn < kShapes.size() ? kShapes[drawn] : kOthers[drawn - kShapes.size()];
@@ -169,13 +175,13 @@ void set_memory(Scenario& s, size_t n_pages) {
                                 .span_len = s.sizes.span_len,
                                 .window_pages = is_own && s.ranks.kvp == 1};
   const exec::KvSizes sizes = exec::KvSizes::of(config, options).value();
-  engine.kv_memory = n_pages * sizes.pages.page_bytes();
+  engine.kv_memory = n_pages * exec::page_bytes(sizes.pages);
   if (sizes.window == 0) return;
   Rng rng(s.seed ^ 0x8ebc6af09c88c6e3);
   const size_t least = exec::least_window_pages(options, sizes.window);
   s.loop.n_window_pages =
       std::max(least, chance(rng, 40) ? n_pages : least + static_cast<size_t>(uniform(rng, 0, 5)));
-  engine.kv_memory += s.loop.n_window_pages * sizes.windows.page_bytes();
+  engine.kv_memory += s.loop.n_window_pages * exec::page_bytes(sizes.windows);
 }
 
 }  // namespace
@@ -238,7 +244,8 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type) {
   s.cancel_percent = chance(rng, 70) ? 0 : 10;
   // Or a technique that keeps the bits as well. Who is cancelled depends on the steps, and the
   // golden hashes are of answers that are not.
-  if (engine.sharing == "packed" && (s.cancel_percent == 0 || seed >= 24))
+  if (engine.sharing == "packed" && (s.cancel_percent == 0 || seed >= 24) &&
+      !reads_others(config_of(s.model)))
     engine.sharing =
         or_packed(std::array{"packed", "radix:threshold=1", "radix:rows=60,bucket=8",
                              "prepacked:batch=3", "prepacked:dataset,batch=2"}[seed % 5]);
@@ -305,8 +312,9 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
   Scenario s = draw_scenario(seed, kv_type);
   Rng rng(seed ^ 0xa0761d6478bd642f);
-  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3",    "tiny-qwen2",  "tiny-qwen3",
-                                  "tiny-olmo3",   "tiny-cohere2", "tiny-gemma3", "tiny-exaone4"};
+  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3",    "tiny-qwen2",
+                                  "tiny-qwen3",   "tiny-olmo3",   "tiny-cohere2",
+                                  "tiny-gemma3",  "tiny-exaone4", "tiny-gemma4"};
   s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)],
              .window = std::array{1, 3, 8, 13, 21, 40}[uniform(rng, 0, 5)]};
   EngineOptions& engine = s.loop.engine;
@@ -394,6 +402,7 @@ Scenario draw_eight(uint64_t seed) {
   if (ranks.kvp > 1) s.n_pages *= ranks.kvp;  // as many for each part as for all
   ranks.kvp = 1;
   ranks.spp = std::array{2, 4, 8}[uniform(rng, 0, 2)];
+  if (reads_others(config_of(s.model))) ranks.spp = std::min(ranks.spp, 4);  // they stay together
   ranks.tp = 8 / ranks.spp;
   set_memory_of_ranks(s);
   return s;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/cpu/kv_memory.h"
 #include "exec/cpu/state_layout.h"
 #include "exec/ranks/rank_executor.h"
 #include "model/make_model.h"
@@ -97,10 +98,37 @@ TEST(Share, HeadsOfRecurrentLayersDivide) {
       "of their 2 groups");
 }
 
+TEST(Share, LayersStayWithThoseWhoseKeysTheyRead) {
+  const model::ModelConfig tiny =
+      model::named_shape("tiny-gemma4").value();  // 3 reads 2, 4 reads 1
+  using Range = std::pair<int, int>;
+  EXPECT_EQ(model::layers_of_share(tiny, {.stage = 0, .n_stages = 2}), Range(0, 1));
+  EXPECT_EQ(model::layers_of_share(tiny, {.stage = 1, .n_stages = 2}), Range(1, 5));
+  EXPECT_EQ(model::check_share(tiny, {.n_stages = 3}).error().message,
+            "spp is 3, expected at most 2, because a layer is in one stage with the layer whose "
+            "keys it reads");
+  const model::ModelConfig e2b = model::named_shape("gemma-4-e2b").value();
+  EXPECT_EQ(model::layers_of_share(e2b, {.stage = 1, .n_stages = 2}), Range(13, 35));
+  EXPECT_EQ(model::layers_of_share(e2b, {.stage = 1, .n_stages = 3}), Range(11, 13));
+  const model::ModelConfig llama = model::named_shape("llama-2-7b").value();
+  for (int stage = 0; stage < 5; ++stage)
+    EXPECT_EQ(model::layers_of_share(llama, {.stage = stage, .n_stages = 5}),
+              model::part_of(32, stage, 5));
+}
+
+TEST(Share, HeadsOfEachLayerDivide) {
+  const model::ModelConfig e4b = model::named_shape("gemma-4-e4b").value();
+  EXPECT_TRUE(model::check_share(e4b, {.n_ranks = 2}).ok());
+  const model::ModelConfig large = model::named_shape("gemma-4-31b").value();
+  EXPECT_EQ(model::check_share(large, {.n_ranks = 8}).error().message,
+            "tp is 8, expected a divisor of the model's 32 query heads and 4 heads of keys and "
+            "values");
+}
+
 // Each row of a part of a layer goes to one rank; or to several: what each of them needs.
 TEST(Share, RowsOfALayerGoToRanks) {
   using W = model::LayerWeights;
-  for (const std::string_view shape : {"tiny-llama", "tiny-olmo2", "tiny-qwen3.5",
+  for (const std::string_view shape : {"tiny-llama", "tiny-olmo2", "tiny-gemma4", "tiny-qwen3.5",
                                        "tiny-qwen3-next", "tiny-lfm2", "tiny-granite"}) {
     const model::ModelConfig config = model::named_shape(shape).value();
     for (int layer = 0; layer < config.n_layers(); ++layer)
@@ -112,11 +140,13 @@ TEST(Share, RowsOfALayerGoToRanks) {
                                                                           : other.shape[0]);
         std::vector<int> n_owners(n);
         for (int rank = 0; rank < 2; ++rank)
-          for (const auto& [begin, end] : model::rows_of_share(
-                   config, config.layers[layer].mixer, spec.part, n, {.rank = rank, .n_ranks = 2}))
+          for (const auto& [begin, end] :
+               model::rows_of_share(config, layer, spec.part, n, {.rank = rank, .n_ranks = 2}))
             for (int row = begin; row < end; ++row) ++n_owners[row];
-        const bool is_norm = spec.name.ends_with("norm.weight");
-        EXPECT_EQ(n_owners, std::vector<int>(n, is_norm ? 2 : 1)) << shape << " " << spec.name;
+        const bool is_whole = spec.name.ends_with("norm.weight") ||
+                              spec.name.ends_with("layer_scalar") ||
+                              spec.name.find("per_layer_") != std::string::npos;
+        EXPECT_EQ(n_owners, std::vector<int>(n, is_whole ? 2 : 1)) << shape << " " << spec.name;
       }
   }
 }
@@ -147,8 +177,8 @@ TEST(Share, ValueHeadsGoWithTheirKeyHeads) {
   using Ranges = std::vector<std::pair<int, int>>;
   using W = model::LayerWeights;
   const auto decays = [](const char* shape, int n) {
-    return model::rows_of_share(model::named_shape(shape).value(), model::Mixer::kDeltaNet,
-                                &W::decay, n, {.rank = 1, .n_ranks = 2});
+    return model::rows_of_share(model::named_shape(shape).value(), 0, &W::decay, n,
+                                {.rank = 1, .n_ranks = 2});
   };
   EXPECT_EQ(decays("tiny-qwen3.5", 4), (Ranges{{1, 2}, {3, 4}}));
   EXPECT_EQ(decays("tiny-qwen3-next", 6), (Ranges{{3, 6}}));
@@ -159,8 +189,8 @@ TEST(Share, RanksShareAGroup) {
   const model::ModelConfig config = model::named_shape("tiny-granite").value();
   const int values = 128, keys = 48, n_channels = values + 2 * keys;
   const auto channels = [&](int rank) {
-    return model::rows_of_share(config, model::Mixer::kMamba2, &model::LayerWeights::conv_bias,
-                                n_channels, {.rank = rank, .n_ranks = 4});
+    return model::rows_of_share(config, 0, &model::LayerWeights::conv_bias, n_channels,
+                                {.rank = rank, .n_ranks = 4});
   };
   using Ranges = std::vector<std::pair<int, int>>;
   EXPECT_EQ(channels(2), (Ranges{{64, 96}, {152, 176}, {200, 224}}));
@@ -195,7 +225,7 @@ TEST(SizesOnRanks, FitTheSmallestShare) {
   for (int rank = 0; rank < layout.n_ranks(); ++rank) {
     const KvSizes own =
         KvSizes::of(model::config_of_share(config, layout.share_of(rank)), options).value();
-    EXPECT_LE(sizes.n_pages * own.pages.page_bytes(), options.memory) << rank;
+    EXPECT_LE(sizes.n_pages * page_bytes(own.pages), options.memory) << rank;
   }
   EXPECT_GT(sizes.n_pages, KvSizes::of(config, options)->n_pages);
 }

@@ -248,8 +248,8 @@ TEST(Config, ReadsOlmo2) {
   const ModelConfig config =
       parsed(of_family("olmo2", "Olmo2ForCausalLM", {{"rms_norm_eps", nullptr}}));
   EXPECT_EQ(config.qk_norm, QkNorm::kFullWidth);
-  EXPECT_EQ(config.q_norm_dim(), 64);
-  EXPECT_EQ(config.k_norm_dim(), 32);
+  EXPECT_EQ(config.q_norm_dim(config.heads(0)), 64);
+  EXPECT_EQ(config.k_norm_dim(config.heads(0)), 32);
   EXPECT_EQ(config.rms_eps, 1e-5f);
   EXPECT_EQ(weight_specs(config).size(), 2u + 2 * 11 + 1);
   EXPECT_EQ(weight_specs(config)[11].name,

@@ -66,6 +66,20 @@ json hunyuan(const json& change = json::object()) {
   return decoder("HunYuanDenseV1ForCausalLM", "hunyuan_v1_dense", change);
 }
 
+json gemma4(const json& change = json::object()) {
+  json object =
+      decoder("Gemma4ForCausalLM", "gemma4_text",
+              {{"head_dim", 16},
+               {"global_head_dim", 32},
+               {"sliding_window", 9},
+               {"hidden_size_per_layer_input", 8},
+               {"vocab_size_per_layer_input", 100},
+               {"layer_types",
+                {"sliding_attention", "full_attention", "sliding_attention", "full_attention"}}});
+  object.update(change);
+  return object;
+}
+
 Result<ModelConfig> parse(const json& object) {
   return ModelConfig::parse(object.dump(), "test.json");
 }
@@ -337,6 +351,100 @@ TEST(DenseConfig, ReadsGemma3) {
   expect_error(gemma3({{"attn_logit_softcapping", 50.0}}), {"attn_logit_softcapping"});
   expect_error(gemma3({{"hidden_activation", "silu"}}), {"hidden_activation", "gelu_pytorch_tanh"});
   expect_error(gemma3({{"use_bidirectional_attention", true}}), {"use_bidirectional_attention"});
+}
+
+TEST(DenseConfig, ReadsGemma4) {
+  const ModelConfig usual = read(gemma4());
+  EXPECT_EQ(usual.heads(0), (Heads{4, 2, 16}));
+  EXPECT_EQ(usual.heads(1), (Heads{4, 2, 32}));
+  EXPECT_EQ(usual.attention_scale, 1.0f);
+  EXPECT_TRUE(usual.value_norm);
+  EXPECT_EQ(windows(usual), (Ints{9, 0, 9, 0}));
+  EXPECT_EQ(rotations(usual), (Ints{1, 0, 1, 0}));
+  EXPECT_EQ(usual.rotations[0],
+            (RopeConfig{.type = RopeType::kProportional, .theta = 1e6, .rotary_share = 0.25}));
+  EXPECT_EQ(usual.rotations[1].theta, 1e4);
+  EXPECT_EQ(usual.logit_cap, 0.0f);
+  EXPECT_EQ(usual.layer_input_dim, 8);
+  const ModelConfig config = read(gemma4({{"attention_k_eq_v", true},
+                                          {"num_global_key_value_heads", 1},
+                                          {"num_kv_shared_layers", 2},
+                                          {"use_double_wide_mlp", true},
+                                          {"hidden_size_per_layer_input", 0},
+                                          {"use_bidirectional_attention", "vision"},
+                                          {"final_logit_softcapping", 30.0}}));
+  EXPECT_EQ(config.heads(1), (Heads{4, 1, 32}));
+  EXPECT_TRUE(config.layers[1].values_are_keys);
+  EXPECT_FALSE(config.layers[0].values_are_keys);
+  EXPECT_EQ(config.layers[2].keys_back, 2);
+  EXPECT_EQ(config.layers[3].keys_back, 2);
+  EXPECT_EQ(config.d_ff_of(1), 172);
+  EXPECT_EQ(config.d_ff_of(2), 344);
+  EXPECT_EQ(config.layer_input_dim, 0);
+  EXPECT_EQ(config.logit_cap, 30.0f);
+  // As the library saves it, and with the last layer as the library sees it.
+  const json saved =
+      gemma4({{"global_head_dim", nullptr},
+              {"attention_k_eq_v", true},
+              {"layer_types",
+               {"sliding_attention", "full_attention", "sliding_attention", "sliding_attention"}},
+              {"per_layer_config",
+               {{"1", {{"head_dim", 24}, {"num_key_value_heads", 4}}},
+                {"3", {{"head_dim", 24}, {"num_key_value_heads", 4}}}}}});
+  EXPECT_EQ(read(saved).heads(3), (Heads{4, 4, 24}));
+  EXPECT_EQ(windows(read(saved)), (Ints{9, 0, 9, 0}));
+}
+
+// As the model of 31 billion parameters is published.
+TEST(DenseConfig, ReadsGemma4InsideALargerModel) {
+  const ModelConfig whole = read({{"model_type", "gemma4"},
+                                  {"architectures", {"Gemma4ForConditionalGeneration"}},
+                                  {"tie_word_embeddings", true},
+                                  {"text_config",
+                                   {{"model_type", "gemma4_text"},
+                                    {"hidden_size", 5376},
+                                    {"intermediate_size", 21504},
+                                    {"num_hidden_layers", 60},
+                                    {"num_attention_heads", 32},
+                                    {"num_key_value_heads", 16},
+                                    {"head_dim", 256},
+                                    {"global_head_dim", 512},
+                                    {"num_global_key_value_heads", 4},
+                                    {"attention_k_eq_v", true},
+                                    {"sliding_window", 1024},
+                                    {"final_logit_softcapping", 30.0},
+                                    {"hidden_size_per_layer_input", 0},
+                                    {"max_position_embeddings", 262144},
+                                    {"bos_token_id", 2},
+                                    {"eos_token_id", {1, 106}}}},
+                                  {"vision_config", json::object()},
+                                  {"audio_config", nullptr}});
+  EXPECT_EQ(whole, *named_shape("gemma-4-31b"));
+}
+
+TEST(DenseConfig, RefusesWhatGemma4DoesNotCompute) {
+  const ErrorCode bad = ErrorCode::kBadFile;
+  expect_error(gemma4({{"enable_moe_block", true}}), {"enable_moe_block", "mixtures of experts"});
+  expect_error(gemma4({{"num_experts", 8}}), {"num_experts"});
+  expect_error(gemma4({{"use_bidirectional_attention", "all"}}), {"use_bidirectional_attention"});
+  expect_error(gemma4({{"num_kv_shared_layers", 4}}), {"num_kv_shared_layers", "[0, 3]"}, bad);
+  expect_error(gemma4({{"num_kv_shared_layers", 3}}), {"num_kv_shared_layers", "layer 1 has keys"},
+               bad);
+  expect_error(gemma4({{"vocab_size_per_layer_input", 99}}), {"vocab_size_per_layer_input", "100"},
+               bad);
+  expect_error(gemma4({{"global_head_dim", 30}}), {"global_head_dim", "multiple of 4"}, bad);
+  expect_error(gemma4({{"attention_k_eq_v", true}, {"num_global_key_value_heads", 3}}),
+               {"num_attention_heads", "num_global_key_value_heads' 3"}, bad);
+  expect_error(gemma4({{"per_layer_config", {{"4", {{"head_dim", 24}}}}}}),
+               {"per_layer_config", "layers from 0 to 3"}, bad);
+  expect_error(gemma4({{"per_layer_config", {{"3", {{"head_dim", 24}}}}}}),
+               {"per_layer_config", "layer 1"});
+  expect_error(
+      gemma4({{"per_layer_config",
+               {{"1", {{"num_key_value_heads", 1}}}, {"3", {{"num_key_value_heads", 1}}}}}}),
+      {"per_layer_config", "attention_k_eq_v"});
+  expect_error(gemma4({{"per_layer_config", {{"3", {{"intermediate_size", 24}}}}}}),
+               {"per_layer_config.3", "intermediate_size"});
 }
 
 TEST(DenseConfig, ReadsSeedOss) {

@@ -72,9 +72,16 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
   // Norms after attention, or so called.
   const bool post_norm = is_family(c, "olmo2") || is_family(c, "olmo3") ||
                          is_family(c, "seed_oss") || is_family(c, "gemma2") ||
-                         is_family(c, "gemma3_text") || is_family(c, "exaone4") ||
-                         is_family(c, "gpt_oss") || has_delta_net(c);
+                         is_family(c, "gemma3_text") || is_family(c, "gemma4_text") ||
+                         is_family(c, "exaone4") || is_family(c, "gpt_oss") || has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
+      {"model.embed_tokens_per_layer", "per_layer_token_embd"},
+      {"model.per_layer_model_projection", "per_layer_model_proj"},
+      {"model.per_layer_projection_norm", "per_layer_proj_norm"},
+      {"post_per_layer_input_norm", "post_norm"},
+      {"per_layer_input_gate", "inp_gate"},
+      {"per_layer_projection", "proj"},
+      {"layer_scalar", "layer_output_scale.weight"},
       {"model.layers.", "blk."},
       {"self_attn.q_a_proj", "attn_q_a"},
       {"self_attn.q_a_layernorm", "attn_q_a_norm"},
@@ -228,7 +235,33 @@ inline std::string f32_bytes(const std::vector<float>& values) {
 // Whether files say which layers have a window.
 inline bool says_windows(const model::ModelConfig& c) {
   return is_family(c, "olmo3") || is_family(c, "gemma2") || is_family(c, "cohere2") ||
-         is_family(c, "gemma3_text") || is_family(c, "exaone4");
+         is_family(c, "gemma3_text") || is_family(c, "gemma4_text") || is_family(c, "exaone4");
+}
+
+// Of layers that see all, where those with a window have others.
+inline int usual_head_dim(const model::ModelConfig& c) {
+  return is_family(c, "gemma4_text") ? c.heads(c.n_layers() - 1).head_dim : c.head_dim;
+}
+
+// What layers have of their own.
+inline void add_gemma4_keys(const model::ModelConfig& c, GgufWriter* out) {
+  const std::string arch = gguf_architecture(c);
+  int n_shared = 0;
+  std::vector<int32_t> heads, widths;
+  for (int i = 0; i < c.n_layers(); ++i) {
+    n_shared += c.layers[i].keys_back > 0;
+    heads.push_back(c.heads(i).n_kv);
+    widths.push_back(c.d_ff_of(i));
+  }
+  out->uint32(arch + ".attention.shared_kv_layers", n_shared)
+      .uint32(arch + ".embedding_length_per_layer_input", c.layer_input_dim)
+      .uint32(arch + ".attention.value_length", usual_head_dim(c))
+      .uint32(arch + ".attention.key_length_swa", c.head_dim)
+      .uint32(arch + ".attention.value_length_swa", c.head_dim)
+      .uint32(arch + ".rope.dimension_count_swa", c.head_dim)
+      .numbers(arch + ".attention.head_count_kv", GgufType::kInt32, heads)
+      .numbers(arch + ".feed_forward_length", GgufType::kInt32, widths);
+  if (c.logit_cap > 0) out->float32(arch + ".final_logit_softcapping", c.logit_cap);
 }
 
 // Whether files give a window to layers that the family fixes.
@@ -260,7 +293,9 @@ inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
     out->float32(arch + ".attn_logit_softcapping", c.score_cap)
         .float32(arch + ".final_logit_softcapping", c.logit_cap);
   if (is_family(c, "cohere2")) out->float32(arch + ".logit_scale", c.logit_scale);
-  if ((is_family(c, "olmo3") || is_family(c, "gemma3_text")) && c.rotations.size() > 1)
+  if (is_family(c, "gemma4_text")) add_gemma4_keys(c, out);
+  if ((is_family(c, "olmo3") || is_family(c, "gemma3_text") || is_family(c, "gemma4_text")) &&
+      c.rotations.size() > 1)
     out->float32(arch + ".rope.freq_base_swa", static_cast<float>(c.rotations[1].theta));
   if (c.rotations[0].query_growth > 0)
     out->float32(arch + ".attention.temperature_scale", c.rotations[0].query_growth);
@@ -271,7 +306,9 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
   const model::RopeConfig& rope = c.rotations[0];
   const bool is_granite = is_family(c, "granitemoehybrid");  // says it without rotation too
-  const int dim = is_granite ? c.head_dim : rope.rotary_dim(c.rope_head_dim());
+  const int dim = is_granite       ? c.head_dim
+                  : c.has_latent() ? rope.rotary_dim(c.latent.rope_dim)
+                                   : rope.rotary_dim(usual_head_dim(c));
   out->float32(arch + ".rope.freq_base", static_cast<float>(rope.theta));
   out->uint32(arch + ".rope.dimension_count", dim);
   if (rope.type == model::RopeType::kLinear || rope.type == model::RopeType::kYarn) {
@@ -291,6 +328,11 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
          {std::pair{"long", rope.long_factor}, {"short", rope.short_factor}})
       out->tensor(fmt::format("rope_factors_{}.weight", name), {dim / 2}, 0,
                   f32_bytes({factors.begin(), factors.end()}));
+  }
+  if (rope.type == model::RopeType::kProportional) {
+    std::vector<float> factors(dim / 2, 1e30f);
+    std::fill_n(factors.begin(), static_cast<int>(rope.rotary_share * dim / 2), 1.0f);
+    out->tensor("rope_freqs.weight", {dim / 2}, 0, f32_bytes(factors));
   }
   if (rope.type != model::RopeType::kLlama3) return;
   std::vector<float> factors;  // not to the last bit: writers compute in f32
@@ -320,18 +362,19 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
       .float32(arch + (c.norm == model::Norm::kRms ? ".attention.layer_norm_rms_epsilon"
                                                    : ".attention.layer_norm_epsilon"),
                c.rms_eps);
-  if (const int width = gguf_width(c); width > 0) out.uint32(arch + ".feed_forward_length", width);
+  if (const int width = gguf_width(c); width > 0 && !is_family(c, "gemma4_text"))
+    out.uint32(arch + ".feed_forward_length", width);
   add_expert_keys(c, &out);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
   if (c.has_latent()) {
     add_latent_keys(c, old_latents, &out);
     add_latent_expert_keys(c, &out);
   } else {
-    out.uint32(arch + ".attention.key_length", c.head_dim);
+    out.uint32(arch + ".attention.key_length", usual_head_dim(c));
   }
   if (c.recurrent.conv_taps > 0)
     add_hybrid_keys(c, &out);
-  else if (!c.has_latent())
+  else if (!c.has_latent() && !is_family(c, "gemma4_text"))
     out.uint32(arch + ".attention.head_count_kv", c.n_kv_heads);
   add_windows(c, &out);
   add_other_keys(c, &out);

@@ -21,11 +21,11 @@ using testing::GgufWriter;
 // A tiny model as safetensors, and the same as a GGUF file.
 class GgufModel : public ::testing::Test {
  protected:
-  void make(const char* shape, DType dtype) {
+  void make(const char* shape, DType dtype, int n_layers = 2) {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
       std::filesystem::remove(entry.path());  // a model is never overwritten
     const MakeModelOptions options = {
-        .shape = shape, .out = folder_.path(), .dtype = dtype, .n_layers = 2, .vocab = 50};
+        .shape = shape, .out = folder_.path(), .dtype = dtype, .n_layers = n_layers, .vocab = 50};
     for (const char* name : {"config.json", "model.safetensors"})
       std::filesystem::remove(folder_.path() / name);  // of the one before
     ASSERT_TRUE(make_model(options).ok());
@@ -89,10 +89,27 @@ void expect_same(const Weights& a, const Weights& b) {
       EXPECT_EQ(a.layers[i].experts[j].gate_up_bias, b.layers[i].experts[j].gate_up_bias);
       EXPECT_EQ(a.layers[i].experts[j].down_bias, b.layers[i].experts[j].down_bias);
     }
+    expect_same(a.layers[i].input_gate, b.layers[i].input_gate, "input gate");
+    expect_same(a.layers[i].input_projection, b.layers[i].input_projection, "input projection");
+    EXPECT_EQ(a.layers[i].input_sum_norm, b.layers[i].input_sum_norm);
+    EXPECT_EQ(a.layers[i].scale, b.layers[i].scale);
   }
   EXPECT_EQ(a.final_norm, b.final_norm);
   EXPECT_EQ(a.head_bias, b.head_bias);
   expect_same(a.head, b.head, "head");
+  expect_same(a.layer_input_projection, b.layer_input_projection, "projection of embeddings");
+  EXPECT_EQ(a.layer_input_norm, b.layer_input_norm);
+  ASSERT_EQ(a.layer_input_table.n_bytes, b.layer_input_table.n_bytes);
+  if (a.layer_input_table.n_bytes == 0) return;
+  EXPECT_EQ(
+      std::memcmp(a.layer_input_table.data, b.layer_input_table.data, a.layer_input_table.n_bytes),
+      0);
+}
+
+ModelConfig named_shape_with_vocab(const char* shape, int vocab) {
+  ModelConfig config = named_shape(shape).value();
+  config.vocab = config.layer_input_vocab = vocab;
+  return config;
 }
 
 // What a GGUF file of this model can say: factors in f32, no layers of their own kind, and of
@@ -141,7 +158,8 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
                             "tiny-qwen3-next-moe",
                             "tiny-exaone4",
                             "tiny-ernie4.5",
-                            "tiny-hunyuan"}) {
+                            "tiny-hunyuan",
+                            "tiny-gemma4"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());
@@ -275,6 +293,26 @@ TEST_F(GgufModel, PassesOverMultiTokenPrediction) {
                                      std::nullopt, kernel::best_kernels(), pool);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("blk.1.nextn.eh_proj.weight"), std::string::npos);
+}
+
+// Some writers keep keys and values that no layer reads.
+TEST_F(GgufModel, PassesOverKeysOfLayersThatReadThoseOfOthers) {
+  make("tiny-gemma4", DType::kF32, /*n_layers=*/5);
+  const Weights stored = load(folder_.path());
+  EXPECT_EQ(stored.config, named_shape_with_vocab("tiny-gemma4", 50));
+  const Weights plain = load(convert({}));
+  expect_same(plain, stored);
+  EXPECT_EQ(plain.config, stored.config);
+  const Weights gguf = load(convert(
+      {.mtp_tensors = {"blk.3.attn_k.weight", "blk.4.attn_k_norm.weight"}, .declares_mtp = false}));
+  expect_same(gguf, stored);
+  EXPECT_EQ(gguf.passed_over,
+            std::vector<std::string>{"keys of layers that read those of others (2 tensors)"});
+  ThreadPool pool(1);
+  const auto refused =
+      Weights::load(convert({.mtp_tensors = {"blk.1.attn_v.weight"}, .declares_mtp = false}),
+                    std::nullopt, kernel::best_kernels(), pool);
+  EXPECT_FALSE(refused.ok());  // or the keys would not be the values
 }
 
 // A block that the file does not count would be left out, and give another model.

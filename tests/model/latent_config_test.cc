@@ -72,7 +72,7 @@ TEST(LatentConfig, HasTheLibrarysSizesWhereTheFileHasNone) {
           .rank = 512, .query_rank = 1536, .still_dim = 128, .rope_dim = 64, .value_dim = 128}));
   EXPECT_EQ(second.n_kv_heads, 1);
   EXPECT_EQ(second.head_dim, 576);
-  EXPECT_EQ(second.attended_dim(), 4 * 128);
+  EXPECT_EQ(second.attended_dim(0), 4 * 128);
   EXPECT_EQ(second.rms_eps, 1e-6f);
   EXPECT_EQ(read(v3()).latent, second.latent);
   const ModelConfig flash = read(glm());
@@ -92,7 +92,7 @@ TEST(LatentConfig, ReadsSizes) {
   EXPECT_EQ(config.latent,
             (LatentConfig{.rank = 24, .still_dim = 12, .rope_dim = 8, .value_dim = 20}));
   EXPECT_EQ(config.head_dim, 32);
-  EXPECT_EQ(config.rope_head_dim(), 8);
+  EXPECT_EQ(config.latent.rope_dim, 8);
   EXPECT_FLOAT_EQ(config.attention_scale, 1.0f / std::sqrt(20.0f));
   expect_error(v2({{"kv_lora_rank", 22}}), {"'kv_lora_rank' is 22", "a multiple of 4"},
                ErrorCode::kBadFile);

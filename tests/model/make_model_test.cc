@@ -58,7 +58,8 @@ constexpr const char* kTinyShapes[] = {"tiny-qwen3",
                                        "tiny-glm-flash",
                                        "tiny-exaone4",
                                        "tiny-ernie4.5",
-                                       "tiny-hunyuan"};
+                                       "tiny-hunyuan",
+                                       "tiny-gemma4"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -81,7 +82,9 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"qwen3.5-35b-a3b", 34'660'610'688},   {"deepseek-v2-lite", 15'706'484'224},
       {"deepseek-v3", 671'026'419'200},      {"glm-4.7-flash", 29'943'393'920},
       {"exaone-4.0-1.2b", 1'279'391'488},    {"exaone-4.0-32b", 32'003'216'384},
-      {"ernie-4.5-0.3b", 360'748'032},       {"hunyuan-1.8b", 1'791'080'448}};
+      {"ernie-4.5-0.3b", 360'748'032},       {"hunyuan-1.8b", 1'791'080'448},
+      {"gemma-4-e2b", 4'628'569'379},        {"gemma-4-e4b", 7'463'013'418},
+      {"gemma-4-31b", 30'697'345'340}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())
@@ -228,6 +231,25 @@ TEST_F(MakeModelTest, OverridesCutTheSameModel) {
     ASSERT_TRUE(part.ok() && whole.ok()) << spec.name;
     EXPECT_EQ(std::memcmp(part->data, whole->data, part->n_bytes), 0) << spec.name;
   }
+}
+
+// Which layers read the keys of others depends on the number of layers, and the last one sees all.
+TEST_F(MakeModelTest, LayersAreThoseOfTheirNumber) {
+  const auto layers = [&](int n) {
+    const auto out = make(fmt::format("of{}", n).c_str(), {.shape = "tiny-gemma4", .n_layers = n});
+    const ModelConfig config = ModelConfig::load(out).value();
+    EXPECT_EQ(Checkpoint::open(out)->names().size(), weight_specs(config).size());
+    std::vector<std::pair<bool, int>> all;  // whether it has a window, and keys_back
+    for (const LayerConfig& layer : config.layers)
+      all.emplace_back(layer.window > 0, layer.keys_back);
+    return all;
+  };
+  using Layers = std::vector<std::pair<bool, int>>;
+  EXPECT_EQ(layers(1), (Layers{{false, 0}}));
+  EXPECT_EQ(layers(3), (Layers{{true, 0}, {false, 0}, {false, 0}}));
+  EXPECT_EQ(layers(4), (Layers{{true, 0}, {false, 0}, {true, 0}, {false, 2}}));
+  EXPECT_EQ(layers(6),
+            (Layers{{true, 0}, {false, 0}, {true, 0}, {true, 1}, {false, 3}, {false, 4}}));
 }
 
 TEST_F(MakeModelTest, RefusesWhatCannotBe) {

@@ -21,32 +21,50 @@ Floats plus_bias(Floats x, const Floats& bias) {
 
 }  // namespace
 
+// Turns the queries or keys of a layer.
+void Model::turn(Floats& x, int index, int n) const {
+  const model::RopeConfig& rope = config_.rotations[config_.layers[index].rotation];
+  const int context = options_.context > 0 ? options_.context : config_.max_positions;
+  const int head_dim = config_.heads(index).head_dim;
+  rotate(x, n, head_dim, frequencies(rope, head_dim, context), rope.attention_factor);
+}
+
+// Norms the queries or keys of a layer and turns them.
+void Model::norm_and_turn(Floats& x, const Floats& norm, int index, int n) const {
+  const bool turns_first = config_.qk_norm == model::QkNorm::kPerHeadTurned;
+  if (turns_first) turn(x, index, n);
+  x = rms_norm_rows(x, norm, config_.rms_eps);
+  if (!turns_first) turn(x, index, n);
+}
+
+Model::Keys Model::keys_of(int index, const Floats& h, int n) const {
+  const Layer& layer = layers_[index];
+  Keys keys;
+  keys.k = plus_bias(layer.k.times(h, n), layer.k_bias);
+  keys.v =
+      config_.layers[index].values_are_keys ? keys.k : plus_bias(layer.v.times(h, n), layer.v_bias);
+  norm_and_turn(keys.k, layer.k_norm, index, n);
+  if (config_.value_norm)
+    keys.v = rms_norm_rows(keys.v, Floats(config_.heads(index).head_dim, 1.0f), config_.rms_eps);
+  return keys;
+}
+
 // What the attention of a layer adds, from the rows of its input: [n, d_model].
-Floats Model::attention(const Layer& layer, const model::LayerConfig& kind, const Floats& h,
-                        int n) const {
+Floats Model::attention(int index, const Floats& h, const Keys& keys, int n) const {
+  const Layer& layer = layers_[index];
+  const model::LayerConfig& kind = config_.layers[index];
   if (config_.has_latent())
     return layer.o.times(attend_latents(config_, options_, layer.latent, h, n), n);
   Floats q = plus_bias(layer.q.times(h, n), layer.q_bias);
-  Floats k = plus_bias(layer.k.times(h, n), layer.k_bias);
-  const Floats v = plus_bias(layer.v.times(h, n), layer.v_bias);
-  const auto norm = [&] {
-    q = rms_norm_rows(q, layer.q_norm, config_.rms_eps);
-    k = rms_norm_rows(k, layer.k_norm, config_.rms_eps);
-  };
-  const bool turns_first = config_.qk_norm == model::QkNorm::kPerHeadTurned;
-  if (!turns_first) norm();
+  norm_and_turn(q, layer.q_norm, index, n);
   const model::RopeConfig& rope = config_.rotations[kind.rotation];
-  const int context = options_.context > 0 ? options_.context : config_.max_positions;
-  const std::vector<double> turns = frequencies(rope, config_.head_dim, context);
-  rotate(q, n, config_.head_dim, turns, rope.attention_factor);
-  rotate(k, n, config_.head_dim, turns, rope.attention_factor);
-  if (turns_first) norm();
   for (size_t i = 0; i < q.size() && rope.query_growth != 0.0f; ++i) {
     const auto position = static_cast<double>(i / (q.size() / n));
     const double turn = std::floor(position / rope.original_positions);
     q[i] *= static_cast<float>(1.0 + rope.query_growth * std::log(1.0 + turn));
   }
-  Floats attended = attend(config_, options_, q, k, v, layer.sinks, n, kind.window);
+  Floats attended = attend(config_, config_.heads(index), options_, q, keys.k, keys.v, layer.sinks,
+                           n, kind.window);
   if (config_.attention_gate) {
     const Floats gates = plus_bias(layer.query_gates.times(h, n), layer.gate_bias);
     for (size_t i = 0; i < attended.size(); ++i) attended[i] *= sigmoid(gates[i]);
@@ -66,6 +84,34 @@ Floats Model::norm_rows(const Floats& x, const Floats& w) const {
   return y;
 }
 
+// What each layer gets of each token: [n_tokens, n_layers, layer_input_dim].
+Floats Model::layer_inputs(std::span<const int32_t> tokens, const Floats& embeddings) const {
+  const int n = static_cast<int>(tokens.size()), dim = config_.layer_input_dim;
+  if (dim == 0) return {};
+  const auto row_len = static_cast<size_t>(config_.n_layers()) * dim;
+  Floats inputs = input_projection_.times(embeddings, n);
+  const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config_.d_model)));
+  for (float& value : inputs) value *= scale;
+  inputs = rms_norm_rows(inputs, input_norm_, config_.rms_eps);
+  const auto root = static_cast<float>(std::sqrt(static_cast<double>(dim)));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const float row_value = input_table_[tokens[i / row_len] * row_len + i % row_len];
+    inputs[i] = (inputs[i] + row_value * root) * static_cast<float>(std::sqrt(0.5));
+  }
+  return inputs;
+}
+
+// What a layer makes of its inputs: [n, d_model].
+Floats Model::of_inputs(int index, const Floats& inputs, const Floats& x, int n) const {
+  const Layer& layer = layers_[index];
+  const int dim = config_.layer_input_dim;
+  const auto row_len = static_cast<size_t>(config_.n_layers()) * dim;
+  Floats gated = layer.input_gate.times(x, n);
+  for (size_t i = 0; i < gated.size(); ++i)
+    gated[i] = gelu(gated[i]) * inputs[i / dim * row_len + size_t(index) * dim + i % dim];
+  return norm_rows(layer.input_projection.times(gated, n), layer.input_sum_norm);
+}
+
 Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
   const int n = static_cast<int>(tokens.size()), d_model = config_.d_model;
   PANDO_CHECK(0 <= first && first < n);
@@ -78,12 +124,17 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     x.insert(x.end(), row, row + d_model);
   }
   for (float& value : x) value *= config_.embedding_scale;
+  const Floats inputs = layer_inputs(tokens, x);
+  std::vector<Keys> keys(layers_.size());
   for (size_t index = 0; index < layers_.size(); ++index) {
     const Layer& layer = layers_[index];
     const model::LayerConfig& kind = config_.layers[index];
     const Floats h = norm_rows(x, layer.attention_norm);
+    const int i = static_cast<int>(index);
+    if (kind.mixer == model::Mixer::kAttention)
+      keys[index] = kind.keys_back > 0 ? keys[index - kind.keys_back] : keys_of(i, h, n);
     const Floats mixed = kind.mixer == model::Mixer::kAttention
-                             ? attention(layer, kind, h, n)
+                             ? attention(i, h, keys[index], n)
                              : recurrent(config_, kind.mixer, layer.recurrent, h, n);
     add(norm_rows(mixed, layer.attention_sum_norm), x);
     const Floats h2 = config_.parallel ? h : norm_rows(x, layer.feed_forward_norm);
@@ -91,6 +142,8 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
                          ? gated(config_, layer.feed_forward, h2, n)
                          : experts(config_, layer.experts, layer.feed_forward, h2, n);
     add(norm_rows(y, layer.feed_forward_sum_norm), x);
+    if (config_.layer_input_dim > 0) add(of_inputs(i, inputs, x, n), x);
+    for (float& value : x) value *= layer.scale.empty() ? 1.0f : layer.scale[0];
   }
   x.erase(x.begin(), x.begin() + int64_t{first} * d_model);
   return norm_rows(x, last_norm_);

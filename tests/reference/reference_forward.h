@@ -45,8 +45,11 @@ struct Layer {
   Matrix q, query_gates, k, v, o;                                // of attention
   Latent latent;                                                 // of attention over latents
   Recurrent recurrent;                                           // of a layer with a state
-  Gated feed_forward;  // of a dense layer, or of the shared expert
-  Experts experts;     // of a mixture
+  Gated feed_forward;                   // of a dense layer, or of the shared expert
+  Experts experts;                      // of a mixture
+  Matrix input_gate, input_projection;  // of the layer's own inputs
+  std::vector<float> input_sum_norm;    // [d_model]
+  std::vector<float> scale;             // [1], or empty
 };
 
 // Holds all weights in f32. Any thread may call; every call is a whole forward pass.
@@ -63,16 +66,30 @@ class Model {
  private:
   Model() = default;
   std::vector<float> norm_rows(const std::vector<float>& x, const std::vector<float>& w) const;
-  std::vector<float> attention(const Layer& layer, const model::LayerConfig& kind,
-                               const std::vector<float>& h, int n) const;
+  // Keys and values of a layer, [n_tokens, n_kv_heads, head_dim].
+  struct Keys {
+    std::vector<float> k, v;
+  };
+  Keys keys_of(int index, const std::vector<float>& h, int n) const;
+  std::vector<float> attention(int index, const std::vector<float>& h, const Keys& keys,
+                               int n) const;
+  void turn(std::vector<float>& x, int index, int n) const;
+  void norm_and_turn(std::vector<float>& x, const std::vector<float>& norm, int index, int n) const;
+  std::vector<float> layer_inputs(std::span<const int32_t> tokens,
+                                  const std::vector<float>& embeddings) const;
+  std::vector<float> of_inputs(int index, const std::vector<float>& inputs,
+                               const std::vector<float>& x, int n) const;
 
   model::ModelConfig config_;
   Options options_;
   std::vector<float> embedding_;  // [vocab, d_model]
   std::vector<Layer> layers_;
-  std::vector<float> last_norm_;  // [d_model], a bias behind it
-  std::vector<Matrix> lm_head_;   // exactly one, once loaded
-  std::vector<float> head_bias_;  // [vocab], or empty
+  std::vector<float> last_norm_;    // [d_model], a bias behind it
+  std::vector<float> input_table_;  // [layer_input_vocab, n_layers * layer_input_dim]
+  Matrix input_projection_;         // [n_layers * layer_input_dim, d_model]
+  std::vector<float> input_norm_;   // [layer_input_dim]
+  std::vector<Matrix> lm_head_;     // exactly one, once loaded
+  std::vector<float> head_bias_;    // [vocab], or empty
 };
 
 }  // namespace pando::reference

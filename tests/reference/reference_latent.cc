@@ -51,7 +51,7 @@ Floats attend_latents(const model::ModelConfig& c, const Options& options, const
     put(layer.key_up[head].times(columns(queries, n, own, still), n), n, q, head * head_dim);
     put(rotated(columns(queries, n, own + still, turning)), n, q, head * head_dim + rank);
   }
-  const Floats attended = attend(c, options, q, k, k, /*sinks=*/{}, n, /*window=*/0);
+  const Floats attended = attend(c, c.heads(0), options, q, k, k, /*sinks=*/{}, n, /*window=*/0);
   Floats values(size_t(n) * c.n_heads * c.latent.value_dim);
   for (int head = 0; head < c.n_heads; ++head)
     put(layer.value_up[head].times(columns(attended, n, head * head_dim, rank), n), n, values,

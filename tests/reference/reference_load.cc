@@ -205,7 +205,10 @@ Recurrent load_recurrent(const model::ModelConfig& c, model::Mixer mixer, const 
 }
 
 void load_attention(const model::ModelConfig& c, const Names& name, Loader& load, Layer& layer) {
-  const int q = c.q_dim(), kv = c.kv_dim(), d = c.d_model;
+  const model::Heads heads = c.heads(name.layer);
+  const model::LayerConfig& kind = c.layers[name.layer];
+  const bool has_keys = kind.keys_back == 0, has_values = has_keys && !kind.values_are_keys;
+  const int q = heads.q_dim(), kv = heads.kv_dim(), d = c.d_model;
   const int queries = c.attention_gate ? 2 * q : q, qkv = queries + 2 * kv;
   const bool fused = name.has("self_attn.qkv_proj.weight");
   // Rows [first, first + n) of the fused projection, which are rows from `own` on of one alone.
@@ -215,25 +218,25 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   };
   layer.q = part("self_attn.q_proj.weight", 0, queries, q, 0);
   if (c.attention_gate) layer.query_gates = part("self_attn.q_proj.weight", q, queries, q, q);
-  layer.k = part("self_attn.k_proj.weight", 0, kv, kv, queries);
-  layer.v = part("self_attn.v_proj.weight", 0, kv, kv, queries + kv);
+  if (has_keys) layer.k = part("self_attn.k_proj.weight", 0, kv, kv, queries);
+  if (has_values) layer.v = part("self_attn.v_proj.weight", 0, kv, kv, queries + kv);
   layer.o = load.matrix(name.any({"self_attn.o_proj.weight", "self_attn.out_proj.weight"}), d, q);
   const bool norms = c.qk_norm != model::QkNorm::kNone;
   layer.q_norm = load.vector_if(norms,
                                 name.any({"self_attn.q_norm.weight", "self_attn.q_layernorm.weight",
                                           "self_attn.query_layernorm.weight"}),
-                                c.q_norm_dim());
-  layer.k_norm = load.vector_if(norms,
+                                c.q_norm_dim(heads));
+  layer.k_norm = load.vector_if(norms && has_keys,
                                 name.any({"self_attn.k_norm.weight", "self_attn.k_layernorm.weight",
                                           "self_attn.key_layernorm.weight"}),
-                                c.k_norm_dim());
+                                c.k_norm_dim(heads));
   layer.q_bias = load.vector_if(c.qkv_bias, name("self_attn.q_proj.bias"), queries);
   if (c.qkv_bias) {
     layer.gate_bias.assign(layer.q_bias.begin() + q, layer.q_bias.end());
     layer.q_bias.resize(q);
   }
-  layer.k_bias = load.vector_if(c.qkv_bias, name("self_attn.k_proj.bias"), kv);
-  layer.v_bias = load.vector_if(c.qkv_bias, name("self_attn.v_proj.bias"), kv);
+  layer.k_bias = load.vector_if(c.qkv_bias && has_keys, name("self_attn.k_proj.bias"), kv);
+  layer.v_bias = load.vector_if(c.qkv_bias && has_values, name("self_attn.v_proj.bias"), kv);
   layer.o_bias = load.vector_if(c.o_bias, name("self_attn.o_proj.bias"), d);
   layer.sinks = load.vector_if(c.attention_sinks, name("self_attn.sinks"), c.n_heads);
 }
@@ -330,6 +333,15 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
     }
 }
 
+void load_layer_inputs(const model::ModelConfig& c, const Names& name, Loader& load, Layer& layer) {
+  const int d = c.d_model, dim = c.layer_input_dim;
+  if (name.has("layer_scalar")) layer.scale = load.vector(name("layer_scalar"), {1});
+  if (dim == 0) return;
+  layer.input_gate = load.matrix(name("per_layer_input_gate.weight"), dim, d);
+  layer.input_projection = load.matrix(name("per_layer_projection.weight"), d, dim);
+  layer.input_sum_norm = load.vector(name("post_per_layer_input_norm.weight"), {d});
+}
+
 // Norms have names of their places in Llama's layer; other families have others too.
 void load_norms(int d, const Names& name, Loader& load, Layer& layer) {
   const auto norm = [&](std::initializer_list<const char*> names) {
@@ -384,8 +396,16 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     }
     const bool is_dense = c.layers[i].feed_forward == model::FeedForward::kDense;
     if (!is_dense) load_experts(c, name, load, layer.experts);
-    if (const int d_ff = is_dense ? c.d_ff : c.experts.shared_d_ff; d_ff > 0)
+    if (const int d_ff = is_dense ? c.d_ff_of(i) : c.experts.shared_d_ff; d_ff > 0)
       load_feed_forward(c, d_ff, name, load, layer.feed_forward);
+    load_layer_inputs(c, name, load, layer);
+  }
+  if (const int dim = c.layer_input_dim; dim > 0) {
+    const int n = c.n_layers() * dim;
+    model.input_table_ =
+        load.vector("model.embed_tokens_per_layer.weight", {c.layer_input_vocab, n});
+    model.input_projection_ = load.matrix("model.per_layer_model_projection.weight", n, d);
+    model.input_norm_ = load.vector("model.per_layer_projection_norm.weight", {dim});
   }
   model.last_norm_ =
       load.vector(checkpoint.contains("model.embedding_norm.weight") ? "model.embedding_norm.weight"

@@ -13,7 +13,7 @@ LatentAttention::LatentAttention(const model::ModelConfig& config, const kernel:
       latent_(config.latent),
       kernels_(kernels),
       pool_(pool),
-      dim_(config.attended_dim()),
+      dim_(config.attended_dim(0)),
       first_dim_(
           (latent_.query_rank > 0 ? latent_.query_rank : config.n_heads * latent_.query_dim()) +
           config.head_dim),

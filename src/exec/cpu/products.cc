@@ -10,7 +10,8 @@
 namespace pando::exec {
 
 void Products::multiply(std::span<const std::span<const kernel::PackedMatrix>> w,
-                        std::span<const int> group_ends, kernel::RowSource source, float* y) {
+                        std::span<const int> group_ends, kernel::RowSource source, float* y,
+                        int64_t y_stride) {
   if (w.empty()) return;
   Stopwatch watch;
   const std::span<const kernel::PackedMatrix> first = w[0];
@@ -21,6 +22,7 @@ void Products::multiply(std::span<const std::span<const kernel::PackedMatrix>> w
     n += matrix.n();
     alike = alike && kernel::PackedRows::same_for(first[0].type(), matrix.type());
   }
+  if (y_stride > 0) n = y_stride;
   const bool split = fault_on(Fault::kSplitSumOverK) && m >= 64 && w.size() == 1;
   const auto unpacked = [&](int row, float*) { return unpacked_.as<float>() + int64_t{row} * k; };
   if (!alike || split) {  // a source may be asked once

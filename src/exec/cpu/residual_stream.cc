@@ -14,10 +14,11 @@ void ResidualStream::begin(uint32_t n_rows) {
   pending_ = false;
 }
 
-void ResidualStream::add(std::span<const float> bias, std::span<const float> norm) {
+void ResidualStream::add(std::span<const float> bias, std::span<const float> norm, float factor) {
   pending_ = true;
   bias_ = bias;
   norm_ = norm;
+  factor_ = factor;
 }
 
 const float* ResidualStream::settle(uint32_t row) {
@@ -28,6 +29,7 @@ const float* ResidualStream::settle(uint32_t row) {
   if (!norm_.empty()) norm_of_(y, norm_.data(), eps_, d_model_, y);
   if (scale_ != 1.0f) kernels_.scale(y, scale_, d_model_, y);
   kernels_.add(x, y, d_model_);
+  if (factor_ != 1.0f) kernels_.scale(x, factor_, d_model_, x);
   return x;
 }
 

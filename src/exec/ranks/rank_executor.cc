@@ -97,9 +97,9 @@ RankExecutor::RankExecutor(const model::Weights& weights, ThreadPool& pool,
       part_(weights, pool, options, sizes, ranks),
       facts_(part_.executor().facts()) {
   if (const RankLayout& layout = ranks.layout; layout.kvp > 1) {
-    const KvParts parts = kv_parts(layout, sizes.n_pages, sizes.pages.tile_len);
-    PANDO_CHECK(layout.kvp_tokens % sizes.pages.span_len == 0 &&
-                std::has_single_bit(layout.kvp_tokens / sizes.pages.span_len));
+    const KvParts parts = kv_parts(layout, sizes.n_pages, options.kv.tile_len);
+    PANDO_CHECK(layout.kvp_tokens % options.kv.span_len == 0 &&
+                std::has_single_bit(layout.kvp_tokens / options.kv.span_len));
     facts_.n_parts = parts.n_parts;
     facts_.part_positions = parts.block_len;
     facts_.n_pages *= parts.n_parts;

@@ -46,7 +46,7 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
     store_.emplace(n_bytes / shape.page_bytes());
     memory_.emplace(shape, n_bytes);
   }
-  size_t n_bytes() const override { return store_->n_used() * memory_->shape().page_bytes(); }
+  size_t n_bytes() const override { return store_->n_used() * memory_->views()[0].page_bytes; }
 
   // How many of those that wait start together: contexts in order of arrival, all of one isolation
   // key.
@@ -280,7 +280,7 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
   }
 
   PlannedStep finish(const PlannedStep& packed, const StackPass& pass) {
-    pass_->rows = {.copies = std::exchange(copies_, {}), .memory = memory_->view()};
+    pass_->rows = {.copies = std::exchange(copies_, {}), .memory = memory_->views()[0]};
     PlannedStep step = plan_stack_pass(packed, pass, {stacks_, instruction_.pages(), page_len_},
                                        tile_len_, pass_->rows);
     n_rows_ += step.plan.n_rows();

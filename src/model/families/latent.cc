@@ -211,7 +211,7 @@ std::vector<WeightSpec> latent_layer(const ModelConfig& config, int layer) {
       .gguf_parts = {
       {specs.gguf_name("attn_k_b.weight"), n_heads * l.rank, {n_heads, l.rank, l.still_dim}},
       {specs.gguf_name("attn_v_b.weight"), n_heads * l.value_dim, {n_heads, l.value_dim, l.rank}}};
-  specs.add("self_attn.o_proj.weight", "attn_output.weight", {d, config.attended_dim()},
+  specs.add("self_attn.o_proj.weight", "attn_output.weight", {d, config.attended_dim(layer)},
             &LayerWeights::o);
   specs.norm("post_attention_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
   if (config.layers[layer].feed_forward == FeedForward::kExperts) {

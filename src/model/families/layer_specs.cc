@@ -15,10 +15,10 @@ WeightSpec& LayerSpecs::add(const char* name, const char* gguf_name, std::vector
 
 void LayerSpecs::pair_rows(WeightSpec& spec) const {
   const RopeConfig& rope = config_.rotations[config_.layers[layer_].rotation];
-  const int n = rope.rotary_dim(config_.head_dim);
-  if (pairs_ == RowPairs::kGguf) spec.gguf_rows = RowOrder::pairs(config_.head_dim);
+  const int n = rope.rotary_dim(heads_.head_dim);
+  if (pairs_ == RowPairs::kGguf) spec.gguf_rows = RowOrder::pairs(heads_.head_dim);
   if (pairs_ == RowPairs::kAll && n > 0)
-    spec.rows = spec.gguf_rows = RowOrder::pairs(config_.head_dim, n);
+    spec.rows = spec.gguf_rows = RowOrder::pairs(heads_.head_dim, n);
 }
 
 void LayerSpecs::norm(const char* name, const char* gguf_name,
@@ -40,9 +40,13 @@ void LayerSpecs::queries_keys_values() {
     char name;
     int n;
     bool turns;  // by the rotary embedding
+    bool is_own;
   } parts[] = {
-      {'q', config_.q_dim(), true}, {'k', config_.kv_dim(), true}, {'v', config_.kv_dim(), false}};
-  for (const auto& [name, n, turns] : parts) {
+      {'q', heads_.q_dim(), true, true},
+      {'k', heads_.kv_dim(), true, has_keys()},
+      {'v', heads_.kv_dim(), false, has_keys() && !config_.layers[layer_].values_are_keys}};
+  for (const auto& [name, n, turns, is_own] : parts) {
+    if (!is_own) continue;
     const std::string own = fmt::format("self_attn.{}_proj", name);
     const std::string gguf = fmt::format("attn_{}", name);
     WeightSpec& weight = add((own + ".weight").c_str(), (gguf + ".weight").c_str(),
@@ -57,15 +61,16 @@ void LayerSpecs::queries_keys_values() {
 
 void LayerSpecs::query_key_norms(const char* q_name, const char* k_name) {
   if (config_.qk_norm == QkNorm::kNone) return;
-  add(fmt::format("{}.weight", q_name).c_str(), "attn_q_norm.weight", {config_.q_norm_dim()},
+  add(fmt::format("{}.weight", q_name).c_str(), "attn_q_norm.weight", {config_.q_norm_dim(heads_)},
       &LayerWeights::q_norm);
-  add(fmt::format("{}.weight", k_name).c_str(), "attn_k_norm.weight", {config_.k_norm_dim()},
+  if (!has_keys()) return;
+  add(fmt::format("{}.weight", k_name).c_str(), "attn_k_norm.weight", {config_.k_norm_dim(heads_)},
       &LayerWeights::k_norm);
 }
 
 void LayerSpecs::output(const char* name) {
   add(fmt::format("{}.weight", name).c_str(), "attn_output.weight",
-      {config_.d_model, config_.q_dim()}, &LayerWeights::o);
+      {config_.d_model, heads_.q_dim()}, &LayerWeights::o);
   if (config_.o_bias)
     add("self_attn.o_proj.bias", "attn_output.bias", {config_.d_model}, &LayerWeights::o_bias);
 }

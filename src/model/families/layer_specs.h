@@ -35,7 +35,7 @@ inline constexpr ExpertNames kMixtralExperts = {.gate_up = "block_sparse_moe.exp
 class LayerSpecs {
  public:
   LayerSpecs(const ModelConfig& config, int layer, RowPairs pairs = RowPairs::kNone)
-      : config_(config), layer_(layer), pairs_(pairs) {}
+      : config_(config), layer_(layer), heads_(config.heads(layer)), pairs_(pairs) {}
 
   // What is returned is valid until the next one is added.
   //
@@ -47,7 +47,7 @@ class LayerSpecs {
   void norm(const char* name, const char* gguf_name, std::vector<float> LayerWeights::*part);
 
   // Groups of tensors, under the names that most families use. Biases and norms are listed where
-  // the configuration has them.
+  // the configuration has them, and of keys and values what the layer does not take from elsewhere.
   void queries_keys_values();  // and their biases
   void query_key_norms(const char* q_name = "self_attn.q_norm",
                        const char* k_name = "self_attn.k_norm");
@@ -74,11 +74,14 @@ class LayerSpecs {
  private:
   void pair_rows(WeightSpec& spec) const;  // of queries or keys
   bool is_mixture() const { return config_.layers[layer_].feed_forward == FeedForward::kExperts; }
-  int d_ff() const { return is_mixture() ? config_.experts.shared_d_ff : config_.d_ff; }
+  int d_ff() const { return is_mixture() ? config_.experts.shared_d_ff : config_.d_ff_of(layer_); }
   std::string feed_forward_gguf(const char* part) const;
+
+  bool has_keys() const { return config_.layers[layer_].keys_back == 0; }
 
   const ModelConfig& config_;
   int layer_;
+  Heads heads_;
   RowPairs pairs_;
   std::vector<WeightSpec> specs_;
 };

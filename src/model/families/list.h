@@ -30,6 +30,7 @@ extern const Family kCohere2;
 extern const Family kGlm4;
 extern const Family kGemma2;
 extern const Family kGemma3;
+extern const Family kGemma4;
 extern const Family kSeedOss;
 extern const Family kGptOss;
 extern const Family kDeepSeekV2;
