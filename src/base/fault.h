@@ -44,6 +44,10 @@ enum class Fault {
   kStageSumLost,         // ranks: a stage sends rows without what its last layer adds
   kHeadsOfFirstRank,     // ranks: after a norm over all heads, a rank goes on with the first's
   kHeadRunsJoined,       // ranks: heads that lie apart are gathered as if they were neighbours
+  kHalfCharacterBarred,  // forms: a mask leaves out tokens that begin inside a character
+  kForcedRowTooMany,     // forms: the row of a forced token that ends the answer is computed too
+  kForcedNotFollowed,    // forms: the filter does not follow a token that it forced
+  kForcedLost,           // forms: an answer that is preempted forgets what is forced
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

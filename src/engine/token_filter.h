@@ -15,7 +15,7 @@ namespace pando {
 class TokenFilter {
  public:
   // ends: tokens that end an answer, which outlive it.
-  TokenFilter(std::shared_ptr<grammar::MaskTable> masks, std::span<const Token> ends);
+  TokenFilter(std::shared_ptr<const grammar::MaskTable> masks, std::span<const Token> ends);
 
   // One bit a token, at least one of which is set. Valid until the next call. An error where the
   // text cannot be followed further.

@@ -10,7 +10,8 @@ namespace {
 
 using RunCase = CaseResult (ExactnessCases::*)(uint64_t);
 constexpr RunCase kAny = &ExactnessCases::run, kRecurrent = &ExactnessCases::run_recurrent,
-                  kWindowed = &ExactnessCases::run_windowed, kRanks = &ExactnessCases::run_ranks;
+                  kWindowed = &ExactnessCases::run_windowed, kRanks = &ExactnessCases::run_ranks,
+                  kForms = &ExactnessCases::run_forms;
 
 struct NamedFault {
   Fault fault;
@@ -80,7 +81,11 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kOutputsByPart, "OutputsByPart", kRanks},
                       NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks},
                       NamedFault{Fault::kHeadsOfFirstRank, "HeadsOfFirstRank", kRanks},
-                      NamedFault{Fault::kHeadRunsJoined, "HeadRunsJoined", kRanks}),
+                      NamedFault{Fault::kHeadRunsJoined, "HeadRunsJoined", kRanks},
+                      NamedFault{Fault::kHalfCharacterBarred, "HalfCharacterBarred", kForms},
+                      NamedFault{Fault::kForcedRowTooMany, "ForcedRowTooMany", kForms},
+                      NamedFault{Fault::kForcedNotFollowed, "ForcedNotFollowed", kForms},
+                      NamedFault{Fault::kForcedLost, "ForcedLost", kForms}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
