@@ -60,7 +60,7 @@ void expect_too_much(const std::string& schema, const std::string& names) {
 
 TEST(GrammarBounds, CategoriesOfCharacters) {
   expect_reads(compiled(from_regex("\\p{L}+" + repeated("\\p{Nd}?", 300))), {"aé", "a12"}, {"1a"});
-  for (const std::string pattern :
+  for (const std::string& pattern :
        {repeated("\\p{L}", 400'000), "[" + repeated("\\p{L}", 400'000) + "]",
         "[^" + repeated("\\P{Lu}\\W", 100'000) + "]"})
     expect_grammar_refused(from_regex(pattern), ErrorCode::kUnsupported, "ranges of characters");

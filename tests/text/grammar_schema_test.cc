@@ -205,6 +205,28 @@ TEST(GrammarSchema, RefusesByName) {
     expect_grammar_refused(from_json_schema(schema), ErrorCode::kInvalidArgument, name);
 }
 
+// What a proof met and went without is refused where it is compiled.
+TEST(GrammarSchema, WhatAProofMeetsIsStillRefused) {
+  const auto schema = [](const std::string& inside) {
+    return R"({"oneOf": [{"type": "object", "required": ["a", "k"], "properties": {"a": )" +
+           inside +
+           R"(, "k": {"const": 1}}}, {"type": "object", "required": ["a", "k"], "properties": {"a": {"type": "array"},
+           "k": {"const": 2}}}]})";
+  };
+  expect_schema(schema(R"({"type": "array"})"), {R"({"a":[],"k":1})", R"({"a":[1],"k":2})"},
+                {R"({"a":[],"k":3})"});
+  for (const std::string keyword : {"unevaluatedItems", "maxContains"})
+    expect_grammar_refused(
+        from_json_schema(schema(R"({"type": "array", ")" + keyword + R"(": false})")),
+        ErrorCode::kUnsupported, "'" + keyword + "'");
+  expect_grammar_refused(from_json_schema(schema(R"({"type": "array", "minItems": "many"})")),
+                         ErrorCode::kInvalidArgument, "'minItems'");
+  // Cases that a refusal cut short prove nothing.
+  expect_grammar_refused(
+      from_json_schema(schema(R"({"anyOf": [false, {"unevaluatedItems": false}]})")),
+      ErrorCode::kUnsupported, "'unevaluatedItems'");
+}
+
 TEST(GrammarSchema, PlacesAreNamed) {
   expect_grammar_refused(
       from_json_schema(R"({"properties": {"a": {"items": {"maxContains": 1}}}})"),

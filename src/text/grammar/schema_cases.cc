@@ -54,12 +54,13 @@ bool has_facts(Node schema) {
 
 const std::vector<Parts>& SchemaCases::of(const Parts& schemas) {
   auto& memo = is_loose() ? loose_cases_ : cases_;
-  const auto [at, is_new] = memo.try_emplace(schemas);
-  if (!is_new) return at->second;
+  if (const auto known = memo.find(schemas); known != memo.end()) return known->second;
   Open open;
   for (const Node schema : schemas) add(&open, schema);
   Found found;
   expand(&open, 0, &found);
+  // After a refusal, which may be forgiven, they are not all.
+  if (document_.has_failed()) return no_cases_;
   return memo[schemas] = std::move(found.list);
 }
 

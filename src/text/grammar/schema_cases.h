@@ -73,6 +73,7 @@ class SchemaCases {
 
   SchemaDocument& document_;
   std::map<Parts, std::vector<Parts>> cases_, loose_cases_;
+  const std::vector<Parts> no_cases_;
   std::map<Parts, std::shared_ptr<const SchemaFacts>> facts_;
   size_t looseness_ = 0;
   size_t depth_ = 0;  // of negations

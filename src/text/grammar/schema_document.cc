@@ -239,7 +239,7 @@ Node SchemaDocument::target_of(Node schema, const Json& reference) {
 }
 
 void SchemaDocument::check(Node schema) {
-  if (has_failed() || !checked_.insert(schema).second) return;
+  if (has_failed() || checked_.contains(schema)) return;
   if (!is_schema(*schema))
     return fault(schema, "found {}, expected a schema: an object, true or false", shown(*schema));
   if (schema->is_boolean()) return;
@@ -250,6 +250,7 @@ void SchemaDocument::check(Node schema) {
     if (const std::string_view expected = expected_of(name, value); !expected.empty())
       return fault(schema, "'{}' is {}, expected {}", name, shown(value), expected);
   }
+  if (!has_failed()) checked_.insert(schema);  // a refusal may be forgiven, and is met again
 }
 
 Node SchemaDocument::made(Node of, const std::string& key, const std::function<Json()>& make) {
