@@ -31,7 +31,7 @@ class TokenFilter {
   grammar::Matcher matcher_;
   std::span<const Token> ends_;
   std::vector<uint64_t> bits_;
-  size_t n_allowed_ = 0;  // 0: bits_ are not those of the state
+  size_t n_allowed_ = 0;  // 2 for more; 0: bits_ are not those of the state
 };
 
 }  // namespace pando

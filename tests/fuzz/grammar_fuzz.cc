@@ -1,5 +1,8 @@
 // Grammars of all kinds: the input is a letter for the kind and the grammar, a zero byte, and bytes
 // that choose tokens among those that the mask allows.
+#include <algorithm>
+#include <bit>
+
 #include "fuzz/fuzz.h"
 #include "text/grammar/matcher.h"
 
@@ -67,7 +70,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     if (matcher.is_ended()) break;
     fuzz::demand(*n > 0, "nothing is allowed, and the answer is not ended");
-    size_t wanted = static_cast<unsigned char>(choice) % *n;
+    size_t n_allowed = 0;
+    for (const uint64_t word : bits) n_allowed += static_cast<size_t>(std::popcount(word));
+    fuzz::demand(std::min<size_t>(n_allowed, 2) == *n, "another number of bits");
+    size_t wanted = static_cast<unsigned char>(choice) % n_allowed;
     Token token = -1;
     for (size_t i = 0; i < vocabulary.size(); ++i) {
       if ((bits[i / 64] >> (i % 64) & 1) == 0) {

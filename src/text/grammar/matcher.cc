@@ -1,7 +1,6 @@
 #include "text/grammar/matcher.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/check.h"
 #include "base/errors.h"
@@ -75,8 +74,9 @@ Result<size_t> Matcher::mask(std::span<uint64_t> bits) {
     for (const Token end : masks_->vocabulary().end_tokens())
       bits[static_cast<size_t>(end) / 64] |= uint64_t{1} << (static_cast<size_t>(end) % 64);
   size_t n = 0;
-  for (const uint64_t word : bits) n += static_cast<size_t>(std::popcount(word));
-  return n;
+  for (size_t i = 0; i < bits.size() && n < 2; ++i)
+    if (bits[i] != 0) n += (bits[i] & (bits[i] - 1)) == 0 ? 1 : 2;
+  return std::min<size_t>(n, 2);
 }
 
 Result<bool> allows(const GrammarPtr& grammar, std::string_view text) {

@@ -20,7 +20,7 @@ class Matcher {
   // then.
   Status accept(Token token);
   // One bit a token, [n_mask_words] words: those that accept() takes. The end tokens are among them
-  // where the text may end. The number of bits that are set.
+  // where the text may end. The number of bits that are set, or 2 where they are more.
   Result<size_t> mask(std::span<uint64_t> bits);
 
   bool can_end() const { return at_.is_end; }           // the text so far is complete
