@@ -4,6 +4,7 @@ whatever the model.
 
 usage: structured_test.py PANDO [MODEL]    MODEL: a model to ask instead of a random one
 """
+import json
 import pathlib
 import sys
 import tempfile
@@ -23,12 +24,16 @@ PANDO = sys.argv[1]
 NOTE = "The Mofti lamp costs 12 dollars at Velina's shop. It is in stock."
 
 
-class Maker(pydantic.BaseModel):
+class Closed(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid")  # or a random model goes on and on
+
+
+class Maker(Closed):
     name: str = pydantic.Field(max_length=12)
     town: typing.Optional[str] = pydantic.Field(max_length=12)
 
 
-class Article(pydantic.BaseModel):
+class Article(Closed):
     """An article of a shop."""
 
     name: str = pydantic.Field(description="What it is called", min_length=1, max_length=12)
@@ -58,7 +63,9 @@ class Structured(unittest.TestCase):
                 temperature=1, max_tokens=400, max_retries=0)
             self.assertIsInstance(article, Article)
             self.assertEqual(completion.choices[0].finish_reason, "stop")
-            self.assertEqual(Article.model_validate_json(completion.choices[0].message.content), article)
+            written = json.loads(completion.choices[0].message.content)
+            self.assertEqual(written, article.model_dump())
+            self.assertEqual(list(written), list(Article.model_fields))
 
     def test_langchain(self):
         chat = langchain_openai.ChatOpenAI(base_url=self.address, api_key="none", model="demo", temperature=1,

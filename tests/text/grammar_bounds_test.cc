@@ -230,7 +230,7 @@ TEST(GrammarBounds, DeepReferences) {
   const std::string end = R"(, "d20000": {"type": "integer"})";
   const auto schema = R"({"$ref": "#/$defs/d0", "$defs": {)" + definitions + end + "}}";
   const auto result = from_json_schema(schema);
-  if (!result) EXPECT_NE(result.error().message.find("too complex"), std::string::npos);
+  EXPECT_TRUE(result.ok() || result.error().message.find("too complex") != std::string::npos);
   // Twice the reference at each level: what holds already is not looked at again.
   definitions.clear();
   for (int i = 0; i < 60; ++i)
