@@ -46,7 +46,7 @@ TEST(GrammarGbnf, RefusesByName) {
   expect_grammar_refused(from_gbnf("root ::= (((\"a\"{1000}){1000}){1000})"),
                          ErrorCode::kUnsupported, "parts");
   expect_grammar_refused(from_gbnf("root ::= " + std::string(1000, '(')), ErrorCode::kUnsupported,
-                         "nested");
+                         "more than 200 brackets");
 }
 
 TEST(GrammarLark, RulesTerminalsAndIgnored) {

@@ -171,9 +171,11 @@ TEST(GrammarSchema, OneOfByWhatExcludes) {
       {"5", "6", "2"}, {"1"});
   expect_schema(R"({"oneOf": [{"minimum": 2}, {"maximum": 3}], "type": "integer"})", {"1", "4"},
                 {"2", "3"});
+  expect_schema(
+      R"({"oneOf": [{"items": {"type": "integer"}}, {"items": {"minimum": 2}}], "type": "array"})",
+      {"[1]", "[2.5]", R"(["a"])"}, {"[]", "[3]", "[1.5]"});
   expect_grammar_refused(
-      from_json_schema(
-          R"({"oneOf": [{"items": {"type": "integer"}}, {"items": {"minimum": 2}}], "type": "array"})"),
+      from_json_schema(R"({"oneOf": [{"format": "email"}, {"pattern": "a"}], "type": "string"})"),
       ErrorCode::kUnsupported, "'oneOf'");
 }
 
