@@ -68,7 +68,6 @@ class Grammar {
     const uint32_t place = state - first_string_state_;
     return place < n_string_states_ ? place : kNone;
   }
-  bool has_calls() const { return !calls_.empty(); }
   size_t n_bytes() const;  // of memory
 
   // Where a byte leads to, or kNone.

@@ -15,6 +15,36 @@ void set_bits(std::span<const Token> tokens, std::span<uint64_t> bits) {
     bits[static_cast<size_t>(token) / 64] |= uint64_t{1} << (static_cast<size_t>(token) % 64);
 }
 
+// The first bytes of what may stand behind a call.
+std::bitset<256> bytes_behind_calls(const Grammar& grammar) {
+  std::vector<bool> is_known(grammar.n_states(), false);
+  std::vector<uint32_t> todo;
+  const auto add = [&](uint32_t state) {
+    if (is_known[state]) return;
+    is_known[state] = true;
+    todo.push_back(state);
+  };
+  for (uint32_t state = 0; state < grammar.n_states(); ++state)
+    for (const Grammar::Call& call : grammar.calls(state)) add(call.target);
+  std::bitset<256> bytes;
+  while (!todo.empty()) {
+    const uint32_t state = todo.back();
+    todo.pop_back();
+    for (const Grammar::Step& step : grammar.steps(state))
+      for (int byte = step.first; byte <= step.last; ++byte) bytes.set(static_cast<size_t>(byte));
+    for (const uint32_t jump : grammar.jumps(state)) add(jump);
+    for (const Grammar::Call& call : grammar.calls(state)) add(grammar.start_of(call.rule));
+  }
+  return bytes;
+}
+
+// What may stand behind a string in JSON without white space.
+std::bitset<256> bytes_behind_strings() {
+  std::bitset<256> bytes;
+  for (const char c : {',', ':', ']', '}'}) bytes.set(static_cast<uint8_t>(c));
+  return bytes;
+}
+
 // Walks all of a trie from a frontier and sets the bits of the tokens that the grammar reads to
 // their end. `at_end(node)` is called where the bottom of the chart's stack is reached.
 template <class AtEnd>
@@ -109,7 +139,10 @@ class Walk {
 }  // namespace
 
 MaskTable::MaskTable(GrammarPtr grammar, MaskStorePtr store)
-    : grammar_(std::move(grammar)), store_(std::move(store)), id_(store_->new_grammar()) {}
+    : grammar_(std::move(grammar)),
+      store_(std::move(store)),
+      id_(store_->new_grammar()),
+      behind_calls_(bytes_behind_calls(*grammar_)) {}
 
 void MaskTable::add_tokens(Chart& chart, const Chart::Frontier& at,
                            std::span<uint64_t> bits) const {
@@ -140,18 +173,20 @@ void MaskTable::add_tokens(Chart& chart, const Chart::Frontier& at,
 
 std::shared_ptr<const StateMask> MaskTable::of_state(uint32_t state) const {
   const uint32_t in_string = grammar_->place_in_string(state);
-  const MaskStore::Key key = in_string != Grammar::kNone
-                                 ? MaskStore::Key{MaskStore::kOfAll, in_string}
-                                 : MaskStore::Key{id_, state};
+  const bool is_of_all = in_string != Grammar::kNone;
+  const MaskStore::Key key =
+      is_of_all ? MaskStore::Key{MaskStore::kOfAll, in_string} : MaskStore::Key{id_, state};
   std::shared_ptr<const StateMask> mask = store_->find(key);
   if (mask == nullptr) {
-    mask = make(state);
+    mask = make(state, is_of_all ? bytes_behind_strings() : behind_calls_);
     store_->add(key, mask);
   }
   return mask;
 }
 
-std::shared_ptr<const StateMask> MaskTable::make(uint32_t state) const {
+// `behind`: bytes that may follow the end of the state's rule.
+std::shared_ptr<const StateMask> MaskTable::make(uint32_t state,
+                                                 const std::bitset<256>& behind) const {
   auto of = std::make_shared<StateMask>();
   const ByteTrie& trie = vocabulary().trie();
   of->bits.resize(vocabulary().n_mask_words());
@@ -166,13 +201,14 @@ std::shared_ptr<const StateMask> MaskTable::make(uint32_t state) const {
     return of;
   }
   std::vector<ByteTrie::Entry> rests;
-  if (!grammar_->has_calls()) ends.clear();  // nothing is behind it
+  if (behind.none()) ends.clear();
   for (const uint32_t node : ends)
     for (const Token token : trie.tokens_below(node)) {
       const std::string_view bytes = vocabulary().bytes(token);
-      const size_t behind = size_t{trie[node].depth} + 1;
+      const size_t n_read = size_t{trie[node].depth} + 1;
+      if (bytes.size() <= n_read || !behind[static_cast<uint8_t>(bytes[n_read])]) continue;
       const bool is_set = of->bits[static_cast<size_t>(token) / 64] >> (token % 64) & 1;
-      if (bytes.size() > behind && !is_set) rests.push_back({bytes.substr(behind), token});
+      if (!is_set) rests.push_back({bytes.substr(n_read), token});
     }
   of->rests = ByteTrie(std::move(rests));
   return of;

@@ -1,6 +1,7 @@
 // Which tokens a grammar allows, for one vocabulary; what one answer computes serves all others.
 #pragma once
 
+#include <bitset>
 #include <memory>
 #include <span>
 
@@ -24,11 +25,12 @@ class MaskTable {
 
  private:
   std::shared_ptr<const StateMask> of_state(uint32_t state) const;
-  std::shared_ptr<const StateMask> make(uint32_t state) const;
+  std::shared_ptr<const StateMask> make(uint32_t state, const std::bitset<256>& behind) const;
 
   const GrammarPtr grammar_;
   const MaskStorePtr store_;
-  const uint64_t id_;  // of the grammar, in the store
+  const uint64_t id_;                    // of the grammar, in the store
+  const std::bitset<256> behind_calls_;  // the bytes that may follow the end of a rule
 };
 
 }  // namespace pando::grammar
