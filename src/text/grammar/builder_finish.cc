@@ -226,7 +226,9 @@ Result<GrammarPtr> Builder::finish() const {
     return unsupported("the form is too large: more than {} rules", kMostRules);
   const Productive productive(*this);
   if (!productive.rule(0))
-    return invalid_argument("no text fits the form: its conditions contradict each other");
+    return invalid_argument(
+        "no text fits the form: its conditions contradict each other, or every text would be "
+        "endless");
   GrammarPacker packer;
   if (!RuleDeterminiser(*this, productive, &packer).run())
     return unsupported(
