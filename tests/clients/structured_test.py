@@ -4,14 +4,19 @@ whatever the model.
 
 usage: structured_test.py PANDO [MODEL]    MODEL: a model to ask instead of a random one
 """
-import json
 import pathlib
 import sys
+
+FOLDER = pathlib.Path(sys.prefix) / "structured"
+if not (FOLDER / "installed.txt").exists():
+    print("skipped: no instructor and LangChain (hint: scripts/clients-test installs them)")
+    sys.exit(77)
+sys.path.insert(0, str(FOLDER))
+
+import json
 import tempfile
 import typing
 import unittest
-
-sys.path.insert(0, str(pathlib.Path(sys.prefix) / "structured"))
 
 import instructor
 import langchain_openai
