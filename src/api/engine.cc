@@ -48,9 +48,10 @@ class Engine::Impl {
     }
     // Checked here too, so that the caller's fault comes back at once.
     if (Status status = check(request); !status) return status.error();
-    std::shared_ptr<grammar::MaskTable> form;  // compiled here, and held until the loop has it
+    std::shared_ptr<const grammar::MaskTable>
+        form;  // compiled here, and held until the loop has it
     if (request.sampling.form) {
-      Result<std::shared_ptr<grammar::MaskTable>> masks =
+      Result<std::shared_ptr<const grammar::MaskTable>> masks =
           model_->parts().forms->get(*request.sampling.form);
       if (!masks) return masks.error();
       form = std::move(*masks);
@@ -130,7 +131,7 @@ class Engine::Impl {
     Request request;
     Listener listener;
     Error no_memory;  // what the listener is told where there is none
-    std::shared_ptr<grammar::MaskTable> form = nullptr;
+    std::shared_ptr<const grammar::MaskTable> form = nullptr;
   };
 
   // Of a request, or the inbox's size; with the lock, as the next.

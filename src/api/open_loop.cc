@@ -146,8 +146,10 @@ Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
 }
 
 Result<std::unique_ptr<EngineLoop>> open_loop(const model::Weights& weights,
-                                              const LoopOptions& options) {
-  return open(weights, nullptr, nullptr, options);
+                                              const LoopOptions& options,
+                                              const Tokenizer* tokenizer,
+                                              grammar::FormCache* forms) {
+  return open(weights, tokenizer, forms, options);
 }
 
 }  // namespace pando

@@ -50,6 +50,10 @@ enum class Fault {
   kExpertTailLane,       // mixtures: the last inner value of an expert lacks its activation
   kRouterTieToLast,      // mixtures: of equal scores the last one wins
   kLatentFormByRows,     // latent attention: few rows are computed in another form than many
+  kHalfCharacterBarred,  // forms: a mask leaves out tokens that begin inside a character
+  kForcedRowTooMany,     // forms: the row of a forced token that ends the answer is computed too
+  kForcedNotFollowed,    // forms: the filter does not follow a token that it forced
+  kForcedLost,           // forms: an answer that is preempted forgets what is forced
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/fault.h"
 #include "engine/sampler.h"
 
 namespace pando {
@@ -101,7 +102,7 @@ void Sequence::filter_next(Token drawn) {
     const Result<std::optional<Token>> only = filter->only();
     if (!only) failure = only.error();
     if (!only || !only->has_value()) break;
-    if (!accept(**only)) return;
+    if (!fault_on(Fault::kForcedNotFollowed) && !accept(**only)) return;
     next_forced.tokens.push_back(**only);
   }
   next_forced.ends = filter->is_over();
@@ -167,7 +168,8 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
     taken.follow.insert(taken.follow.end(), forced.tokens.begin(), forced.tokens.end());
     // What ends the answer is not computed.
     const bool ends = forced.ends || completion.tokens.size() + forced.tokens.size() >= max_tokens;
-    if (ends && !forced.tokens.empty()) taken.follow.pop_back();
+    if (ends && !forced.tokens.empty() && !fault_on(Fault::kForcedRowTooMany))
+      taken.follow.pop_back();
   }
   taken.text.insert(0, text);
   taken.reasoning.insert(0, pushed.reasoning);

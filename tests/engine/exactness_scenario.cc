@@ -326,11 +326,15 @@ Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
 
 namespace {
 
-void set_memory_of_ranks(Scenario& s) {
-  set_memory(s, s.n_pages);  // more than each rank needs
+void set_memory_with_states(Scenario& s) {
+  set_memory(s, s.n_pages);
   const model::ModelConfig config = config_of(s.model);
   if (config.n_recurrent_layers() > 0)
     s.loop.engine.kv_memory += s.loop.n_slots * exec::StateLayout(config).slot_bytes();
+}
+
+void set_memory_of_ranks(Scenario& s) {
+  set_memory_with_states(s);  // more than each rank needs
   s.loop.engine.threads = 1;
 }
 
@@ -405,6 +409,38 @@ Scenario draw_eight(uint64_t seed) {
   if (reads_others(config_of(s.model))) ranks.spp = std::min(ranks.spp, 4);  // they stay together
   ranks.tp = 8 / ranks.spp;
   set_memory_of_ranks(s);
+  return s;
+}
+
+Scenario draw_forms(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
+  constexpr int kMostTokens = 24;
+  Rng rng(seed ^ 0x94d049bb133111eb);
+  Scenario s;
+  switch (uniform(rng, 0, recurrent_too ? 4 : 3)) {
+    case 0:
+      s = draw_windowed(seed, kv_type);
+      break;
+    case 1:
+      s = draw_ranks(seed, kv_type, recurrent_too);
+      break;
+    case 4:
+      s = draw_recurrent(seed, kv_type);
+      break;
+    default:
+      s = draw_scenario(seed, kv_type);
+  }
+  std::vector<std::shared_ptr<const CaseForm>> forms;
+  for (int n = uniform(rng, 1, 3); n > 0; --n) forms.push_back(draw_form(rng));
+  for (Request& request : s.requests) {
+    s.forms.emplace_back();
+    if (request.sampling.max_tokens == 0 || !chance(rng, 60)) continue;
+    s.forms.back() = forms[uniform(rng, 0, static_cast<int>(forms.size()) - 1)];
+    request.sampling.form = s.forms.back()->form();
+    request.sampling.max_tokens = chance(rng, 70) ? kMostTokens : uniform(rng, 1, 8);
+  }
+  s.loop.engine.context += kMostTokens;
+  s.n_pages += kMostTokens / s.sizes.page_len + 1;
+  set_memory_with_states(s);
   return s;
 }
 

@@ -11,7 +11,8 @@ namespace {
 using RunCase = CaseResult (ExactnessCases::*)(uint64_t);
 constexpr RunCase kAny = &ExactnessCases::run, kRecurrent = &ExactnessCases::run_recurrent,
                   kWindowed = &ExactnessCases::run_windowed, kRanks = &ExactnessCases::run_ranks,
-                  kLatent = &ExactnessCases::run_latent, kMixtures = &ExactnessCases::run_mixture;
+                  kLatent = &ExactnessCases::run_latent, kMixtures = &ExactnessCases::run_mixture,
+                  kForms = &ExactnessCases::run_forms;
 
 struct NamedFault {
   Fault fault;
@@ -87,7 +88,11 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kExpertRowsReversed, "ExpertRowsReversed", kMixtures},
                       NamedFault{Fault::kExpertsByWeight, "ExpertsByWeight", kMixtures},
                       NamedFault{Fault::kExpertTailLane, "ExpertTailLane", kMixtures},
-                      NamedFault{Fault::kRouterTieToLast, "RouterTieToLast", kMixtures}),
+                      NamedFault{Fault::kRouterTieToLast, "RouterTieToLast", kMixtures},
+                      NamedFault{Fault::kHalfCharacterBarred, "HalfCharacterBarred", kForms},
+                      NamedFault{Fault::kForcedRowTooMany, "ForcedRowTooMany", kForms},
+                      NamedFault{Fault::kForcedNotFollowed, "ForcedNotFollowed", kForms},
+                      NamedFault{Fault::kForcedLost, "ForcedLost", kForms}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
