@@ -8,6 +8,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "base/nearest.h"
+#include "text/chat/media.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
 #include "wire/form_fields.h"
@@ -299,6 +300,8 @@ class Parser {
   void read_prompts(const char* name) {
     if (!fields_.has(name)) return fields_.fail(missing_field(name));
     const Json& prompt = json_[name];
+      if (Status status = refuse_media(prompt, fmt::format("'{}'", name)); !status)
+        return fields_.fail(in_part(name, status.error()));
     const bool is_list = prompt.is_array() && !prompt.empty() && !prompt[0].is_number();
     if (is_list && prompt.size() > rules_.most_prompts) {
       fields_.fail(invalid_field(name, "has {} prompts, expected at most {}", prompt.size(),
@@ -307,6 +310,8 @@ class Parser {
       for (size_t i = 0; i < prompt.size(); ++i) add_prompt(place_in(name, i).c_str(), prompt[i]);
     } else if (prompt.is_string() || (prompt.is_array() && !prompt.empty())) {
       add_prompt(name, prompt);
+    } else if (Status status = refuse_media(one, fmt::format("'{}'", name)); !status) {
+      fields_.fail(in_part(name, status.error()));
     } else {
       fields_.fail(name, prompt, "a string, a list of token ids, or a list of these");
     }

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "task/cut_text.h"
+#include "text/chat/media.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
 #include "wire/pairs.h"
@@ -130,6 +131,8 @@ Result<std::string> read_document(const nlohmann::json& json, const char* name, 
   }
   return blame(place_in(name, index),
                invalid_argument("document {} is {}, expected a string or {{\"text\": \"...\"}}",
+    if (Status status = refuse_media(json, fmt::format("document {}", index)); !status)
+      return in_part(place_in(name, index), status.error());
                                 index, found_text(json)));
 }
 

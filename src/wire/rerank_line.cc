@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "pando/trec.h"
+#include "text/chat/media.h"
 #include "wire/line.h"
 #include "wire/pairs.h"
 #include "wire/sampling_fields.h"
@@ -20,6 +21,8 @@ Result<std::string> read_document(const Json& json, size_t index, Question& ques
   if (!json.is_object())
     return invalid_argument("document {} is {}, expected a string or an object", index,
                             found_text(json));
+  if (Status status = refuse_media(json, fmt::format("document {}", index)); !status)
+    return status.error();
   constexpr std::string_view kFields[] = {"id", "text"};
   std::string text;
   Fields fields(json);
