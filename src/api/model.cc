@@ -88,7 +88,8 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   if (tokenizer != nullptr) forms = std::make_unique<grammar::FormCache>(*tokenizer);
   auto parts = std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer),
                                              std::move(chat), model::read_embedding_form(directory),
-                                             std::move(forms), options.ranks});
+                                             model::read_rerank_form(directory), std::move(forms),
+                                             options.ranks});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 

@@ -181,7 +181,16 @@ class Inspector {
 }  // namespace
 
 Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine,
-                                 std::istream& input, const BatchOptions& options) {
+                                 std::istream& input, const BatchOptions& given) {
+  const Result<BatchOptions> settled = options_for_model(model, given);
+  if (!settled) return settled.error();
+  const BatchOptions& options = *settled;
+  size_t room = static_cast<size_t>(engine.context);
+  if (engine.kv_memory > 0) {
+    const Result<size_t> longest = longest_sequence(model, engine);
+    if (!longest) return longest.error();
+    room = *longest;
+  }
   RecordScanner scanner(input, options.format, options.task);
   LineParser parser(model, engine.context, options);
   Inspector inspector(model, engine, options);

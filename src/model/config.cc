@@ -27,7 +27,9 @@ bool is_class_of(const Family& family, std::string_view name) {
   if (name == headed) return true;
   PANDO_CHECK(headed.ends_with(kHeaded));
   const std::string_view stem = headed.substr(0, headed.size() - kHeaded.size());
-  return name.starts_with(stem) && name.substr(stem.size()) == "Model";
+  if (!name.starts_with(stem)) return false;
+  const std::string_view rest = name.substr(stem.size());
+  return rest == "Model" || rest == "TextModel";
 }
 
 // Null where the file names none that is known; `fields` has the error then.
@@ -114,11 +116,10 @@ Status check_sizes(std::span<const Size> sizes, std::string_view source) {
 // Attention to what comes after a row, as encoders are trained.
 void refuse_both_ways(Fields& fields) {
   if (!fields.boolean("is_causal", true))
-    fields.refuse("is_causal", "true, because bidirectional attention is not supported",
+    fields.refuse("is_causal", fmt::format("true, because {}", kNoBothWays),
                   ErrorCode::kUnsupported);
   if (fields.boolean("use_bidirectional_attention", false))
-    fields.refuse("use_bidirectional_attention",
-                  "false, because bidirectional attention is not supported",
+    fields.refuse("use_bidirectional_attention", fmt::format("false, because {}", kNoBothWays),
                   ErrorCode::kUnsupported);
 }
 

@@ -12,6 +12,7 @@
 #include "base/function_ref.h"
 #include "kernel/blocks.h"
 #include "model/tensor_rows.h"
+#include "model/gguf_classifier.h"
 
 namespace pando::model {
 namespace {
@@ -327,6 +328,20 @@ Result<Weights> Weights::open(const std::filesystem::path& directory) {
   if (!passed_over) return passed_over.error();
 
   return Weights{.config = std::move(*config),
+    if (name == kClassifier && checkpoint.is_one_gguf()) {
+      if (Status status = check_classifier(checkpoint, config); !status) return status.error();
+      ++parts["copy of rows of the LM head"];
+      continue;
+    }
+    if (part.empty() && is_of_other_kind(config, name)) {
+      const LayerConfig& layer = config.layers[layer_and_part(name).first];
+      const bool has_attention = layer.mixer == Mixer::kAttention;
+      return unsupported(
+          "{}: tensor '{}' belongs to a layer {} attention, expected one {}: the configuration "
+          "gives attention to {} (hint: 'layer_types' in config.json names the kind of each layer)",
+          checkpoint.path().string(), name, has_attention ? "without" : "with",
+          has_attention ? "with it" : "without", attention_layers(config));
+    }
                  .checkpoint = std::move(*checkpoint),
                  .embedding = {},
                  .layers = {},

@@ -96,7 +96,9 @@ Result<std::unique_ptr<Line>> read_rerank_line(const Json& json, const LineConte
   only_without_answers(fields, kFields);
   read_metadata(fields, metadata);
   fields.text("query", query);
-  fields.text("instruction", rerank.instruction);
+  std::string instruction;
+  fields.text("instruction", instruction);
+  if (fields.has("instruction")) rerank.instruction = std::move(instruction);
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"query", "documents"})
     if (!fields.has(name)) return invalid_argument("the line has no '{}'", name);

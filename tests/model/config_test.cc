@@ -319,8 +319,11 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
   expect_error({{"model_type", "mixtral"}}, code, {"model_type", "mixtral", "mistral"});
   expect_error({{"architectures", {"LlamaForSequenceClassification"}}}, code,
                {"architectures", "LlamaForSequenceClassification"});
-  expect_error({{"is_causal", false}}, code, {"is_causal", "bidirectional attention"});
-  expect_error({{"use_bidirectional_attention", true}}, code, {"use_bidirectional_attention"});
+  expect_error({{"is_causal", false}}, code,
+               {"'is_causal' is false, expected true, because bidirectional attention"});
+  expect_error({{"use_bidirectional_attention", true}}, code,
+               {"'use_bidirectional_attention' is true, expected false, because bidirectional "
+                "attention, as in EmbeddingGemma, is not supported"});
   expect_error({{"architectures", json::array()}}, code, {"architectures", "[]"});
   expect_error({{"architectures", nullptr}, {"model_type", nullptr}}, code, {"model_type"});
   expect_error({{"rope_scaling", {{"rope_type", "dynamic"}, {"factor", 8.0}}}}, code,
