@@ -123,12 +123,12 @@ ModelInfo Model::info() const {
                                    fmt::join(parts, ", ")));
   if (const auto& quantization = config.quantization;
       quantization && (quantization->has_activations || quantization->has_keys_and_values))
-    warnings.push_back(fmt::format(
-        "{}: only weights are read in their quantised form: the quantisation of {} is left out",
-        parts_->weights.checkpoint.path().string(),
-        !quantization->has_keys_and_values ? "activations"
-        : quantization->has_activations    ? "activations, keys and values"
-                                           : "keys and values"));
+    warnings.push_back(
+        fmt::format("{}: the quantisation of {} is ignored, because Pando quantises only weights",
+                    parts_->weights.checkpoint.path().string(),
+                    !quantization->has_keys_and_values ? "activations"
+                    : quantization->has_activations    ? "activations, keys and values"
+                                                       : "keys and values"));
   return {.family = config.family->name,
           .n_parameters = config.n_parameters(),
           .n_layers = config.n_layers(),

@@ -54,8 +54,11 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
         "'prefix_cached' or 'packed'",
         engine.sharing, weights.config.family->name);
   if (weights.config.score_cap > 0.0f && !technique.caps_scores)
-    return unsupported("sharing '{}' does not support models with soft caps of scores, such as {}",
-                       engine.sharing, weights.config.family->name);
+    return unsupported(
+        "sharing '{}' does not support models with soft caps of scores, such as {}, expected "
+        "'tree', "
+        "'prefix_cached' or 'packed'",
+        engine.sharing, weights.config.family->name);
   if (ranks != nullptr && !technique.full_plans)
     return unsupported(
         "sharing '{}' does not run on several processes, expected 'tree', 'prefix_cached' or "

@@ -141,7 +141,8 @@ Status check_share(const ModelConfig& config, const Share& share) {
   if (share.n_ranks == 1) return {};
   if (Status status = check_heads(config, share.n_ranks); !status) return status;
   if (share.n_ranks > std::min(config.d_model, config.d_ff))
-    return invalid_argument("tp is {}, expected at most the model's width", share.n_ranks);
+    return invalid_argument("tp is {}, expected at most {}, the width of the model", share.n_ranks,
+                            std::min(config.d_model, config.d_ff));
   return {};
 }
 

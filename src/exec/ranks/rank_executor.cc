@@ -209,7 +209,7 @@ void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks) 
       case Word::kDismiss:
         return;
       case Word::kLoad:
-        throw std::runtime_error("a second model is to be loaded, expected one");
+        throw std::runtime_error("rank 0 loads a second model, expected one model for a run");
     }
   }
 }
