@@ -198,8 +198,11 @@ class BatchRun {
       if (o_.verbose) {
         progress.clear();
         const Completion& c = answer.completion;
-        print_stderr("{}: {} prompt tokens, {} of them shared; {} generated\n", answer.id,
-                     c.prompt_tokens, c.shared_tokens, c.tokens.size());
+        const size_t n_choices = c.choice_logprobs.size();
+        print_stderr("{}: {} prompt tokens, {} of them shared; {}\n", answer.id, c.prompt_tokens,
+                     c.shared_tokens,
+                     n_choices == 0 ? fmt::format("{} generated", c.tokens.size())
+                                    : fmt::format("chosen from {} texts", n_choices));
       }
       if (!quiet) first_answers_.add(answer);
     };
