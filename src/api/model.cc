@@ -8,11 +8,14 @@
 #include "api/model_parts.h"
 #include "api/ranks.h"
 #include "base/errors.h"
+#include "base/failures.h"
 #include "base/fp_state.h"
+#include "base/machine.h"
 #include "base/thread_pool.h"
 #include "engine/options.h"
 #include "kernel/isa.h"
 #include "kernel/weight_types.h"
+#include "model/weight_bytes.h"
 #include "text/stream_decoder.h"
 
 namespace pando {
@@ -36,6 +39,14 @@ Result<model::Weights> load_weights(const std::filesystem::path& directory,
   return model::Weights::load(directory, kernel::made_type(type), **kernels, pool);
 }
 
+Error no_memory_for(const std::filesystem::path& directory, const ModelOptions& options) {
+  std::string shortage;
+  if (const Result<model::Weights> opened = model::Weights::open(directory); opened.ok())
+    shortage = shortage_text(model::bytes_needed(*opened, kernel::made_type(options.weights)));
+  return make_error(ErrorCode::kUnavailable, "not enough memory for the weights of '{}'{}{}",
+                    directory.string(), shortage.empty() ? "" : ": about ", shortage);
+}
+
 }  // namespace
 
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -49,11 +60,9 @@ Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& di
   try {
     return load_parts(directory, options, threads);
   } catch (const std::bad_alloc&) {
-    return make_error(ErrorCode::kUnavailable, "not enough memory for the weights of '{}'",
-                      directory.string());
+    return no_memory_for(directory, options);
   } catch (const std::system_error& error) {
-    return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", threads,
-                      error.what());
+    return cannot_start(fmt::format("{} threads", threads), error.what());
   } catch (const std::exception& error) {
     return make_error(ErrorCode::kInternal, "{}: cannot be loaded: {}", directory.string(),
                       error.what());

@@ -15,6 +15,7 @@
 #include "api/remote_requests.h"
 #include "api/request_group.h"
 #include "base/errors.h"
+#include "base/failures.h"
 #include "batch/dealer.h"
 #include "batch/input_reader.h"
 #include "batch/line_parser.h"
@@ -439,7 +440,7 @@ Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t inp
     const InputReader reader(input, options, inbox);
     return runner.run();
   } catch (const std::system_error& error) {
-    return make_error(ErrorCode::kUnavailable, "cannot start a thread: {}", error.what());
+    return cannot_start("the thread that reads the input", error.what());
   }
 }
 

@@ -70,6 +70,8 @@ class BatchRun {
       return report_error(status.error().message);
     Result<std::shared_ptr<const Model>> model = load_model(o_.model, o_.quiet);
     if (!model) return refuse(model.error());
+    if (Status status = check_chat(**model, o_.batch.defaults); !status)
+      return report_error(status.error().message);
     if (Status status = prepare_task(**model); !status) return usage(status.error().message);
 
     RunRecord first{o_.model.engine.sharing, {}}, second{o_.compare, {}};

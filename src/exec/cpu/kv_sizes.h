@@ -30,6 +30,8 @@ struct KvSizes {
   size_t slot_bytes = 0;  // of a state
 
   size_t kv_capacity = 0;  // positions of which all layers have keys and values at a time
+  // Positions that one path can have.
+  size_t longest_path() const { return n_pages * static_cast<size_t>(pages.page_len); }
 
   // Shapes, the window and bytes, but no counts.
   static KvSizes shapes_of(const model::ModelConfig& config, const KvOptions& options);

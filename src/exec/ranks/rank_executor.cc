@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "base/failures.h"
 #include "step/step_plan_bytes.h"
 
 namespace pando::exec {
@@ -146,7 +147,7 @@ void RankExecutor::finish() {
     hidden_ = part_.run(plan);
   } catch (const std::exception& error) {
     // The other ranks are in the middle of the step.
-    comm_.abort(fmt::format("a step failed on rank 0: {}", error.what()));
+    comm_.abort(fmt::format("a step failed on rank 0: {}", reason_of(error)));
     throw;
   }
 }
