@@ -128,10 +128,9 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
   } catch (const std::bad_alloc&) {
     const uint64_t n_rotations = rotation_bytes(weights.config, context);
     return make_error(ErrorCode::kUnavailable,
-                      "not enough memory for a kv_memory of {} bytes, the rotations of a context "
-                      "of {} positions, {} bytes, and the buffers of a step: at least {} (hint: a "
-                      "smaller kv_memory, context or step_rows)",
-                      kv_memory, context, n_rotations, shortage_text(kv_memory + n_rotations));
+                      "not enough memory for a kv_memory of {} bytes and a context of {} "
+                      "positions: at least {} (hint: a smaller kv_memory, context or step_rows)",
+                      kv_memory, context, shortage_text(kv_memory + n_rotations));
   } catch (const std::system_error& error) {
     return cannot_start(fmt::format("{} threads", threads), error.what());
   }

@@ -85,8 +85,9 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   const std::string run = "run --model m --input good.jsonl --threads 1 ";
   expect_says(pando(run + "--context 100000"), kUsage,
               "context is 100000, expected at most the model's 640 positions");
-  expect_says(pando("run --model m --input good.jsonl --threads 1025"), kUsage,
-              "--threads: 1025, expected 0 (all processors) to 1024");
+  expect_says(
+      pando("run --model m --input good.jsonl --threads 1025"), kUsage,
+      "run: --threads: 1025, expected 0 (all processors) to 1024 (hint: `pando run --help`)");
   const Finished memory = pando(run + "--kv-memory 1000000GiB");
   EXPECT_EQ(memory.code, kUsage) << memory;
   EXPECT_TRUE(memory.says("kv_memory is 1073741824000000 bytes (1000000.0 GiB), expected at most "))

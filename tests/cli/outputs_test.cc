@@ -50,9 +50,8 @@ TEST_F(OutputsTest, TheEndingDecides) {
 TEST_F(OutputsTest, ARunThatCannotStartLeavesAndTakesNothing) {
   folder().write("before.jsonl", "an answer\n");
   folder().write("before.json", R"({"run": {}, "commit": "c"})");
-  for (const char* wrong :
-       {"--model nowhere", "--context 100000", "--kv-memory 1", "--chat", "--sharing radix:x=1",
-        "--schema no-such-file", "--chat-template nothing --chat"}) {
+  for (const char* wrong : {"--tokenizer nowhere", "--context 100000", "--kv-memory 1",
+                            "--chat --chat-template nothing", "--schema no-such-file"}) {
     const std::string command =
         fmt::format("run --model m --threads 1 --input good.jsonl {} --output ", wrong);
     const Finished refused = pando(command + "fresh.jsonl --report fresh.json");

@@ -476,13 +476,15 @@ TEST_F(RunTest, MemoryAndThreadsOfAProcess) {
   EXPECT_EQ(fits.code, kOk) << fits;
   const Json report = Json::parse(contents(at("limited.json")));
   EXPECT_LT(report["options"]["kv_memory"], 1000000 * 1024);
-  const Finished memory = run("--input good.jsonl --kv-memory 3GB", some);
+  const Finished memory =
+      pando("run --model m --threads 1 --input good.jsonl --kv-memory 3GB", some);
   EXPECT_EQ(memory.code, kUsage) << memory;
   EXPECT_TRUE(
       memory.says("kv_memory is 3221225472 bytes (3.0 GiB), expected at most the 2048000000 "
                   "(1.9 GiB)"))
       << memory;
-  const Finished left = run("--input good.jsonl --kv-memory 2000000000", some);
+  const Finished left =
+      pando("run --model m --threads 1 --input good.jsonl --kv-memory 2000000000", some);
   EXPECT_EQ(left.code, kFailed) << left;
   EXPECT_TRUE(left.says("not enough memory for a kv_memory of 2000000000 bytes")) << left;
   EXPECT_TRUE(left.says(" bytes (1.9 GiB) are needed, and ") && left.says(" are available"))
