@@ -30,8 +30,7 @@ Status check_writable(const std::string& path) {
   if (fs::exists(path, error))  // a pipe is opened once, for its reader takes the end of that
     return ::access(path.c_str(), W_OK) == 0 ? Status() : cannot_write(path);
   const fs::path name = fs::path(path).filename();
-  fs::path folder = fs::path(path).parent_path();
-  if (folder.empty()) folder = ".";
+  const fs::path folder = fs::path(path).parent_path() / ".";  // a file is no folder
   errno = name.empty() || name == "." || name == ".." ? EISDIR : 0;
   if (errno != 0 || ::access(folder.c_str(), W_OK | X_OK) != 0) return cannot_write(path);
   return {};

@@ -52,6 +52,7 @@ TEST(Inspect, CountsWhatHasNoRoom) {
                             std::string(100, 'x') + "\", \"max_tokens\": 5}\n{\"prompt\": \"" +
                             std::string(700, 'x') + "\"}\n";
   EngineOptions engine = tiny_options();
+  engine.context = kTinyContext;
   engine.kv_memory = 3 * 32 * kv_bytes_per_token(*tiny_model(), engine.kv_type);
   EXPECT_EQ(longest_sequence(*tiny_model(), engine).value(), 96u);
   std::istringstream in(input);

@@ -231,10 +231,10 @@ TEST_F(TasksTest, ARunOfEarlierAnswersHasOneWordForEachName) {
     write(input, fmt::format("{}\n", line));
     const std::string run = fmt::format("--input {} --output {}-ranks.jsonl", input, name);
     ASSERT_EQ(task("rerank", run).code, 0);
-    const Finished resumed = task("rerank", run + " --resume --trec-run run.txt");
+    const Finished resumed = task("rerank", run + " --resume --trec-run refused.txt");
     EXPECT_EQ(resumed.code, 1) << resumed;
     EXPECT_TRUE(resumed.says(message)) << resumed;
-    EXPECT_FALSE(std::filesystem::exists(at("run.txt")));
+    EXPECT_FALSE(std::filesystem::exists(at("refused.txt")));
   }
 }
 
