@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "api/request_group.h"
 #include "api/waker.h"
 #include "base/errors.h"
+#include "base/failures.h"
 #include "base/thread_priority.h"
 #include "engine/options.h"
 #include "exec/cpu/kv_memory.h"
@@ -266,8 +268,12 @@ Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
         "the model was loaded without its weights, expected a model with weights for an engine");
   Result<std::unique_ptr<EngineLoop>> loop = open_loop(parts, options);
   if (!loop) return loop.error();
-  return std::unique_ptr<Engine>(
-      new Engine(std::make_unique<Engine::Impl>(std::move(model), std::move(*loop))));
+  try {
+    return std::unique_ptr<Engine>(
+        new Engine(std::make_unique<Engine::Impl>(std::move(model), std::move(*loop))));
+  } catch (const std::system_error& error) {
+    return cannot_start("the engine's thread", error.what());
+  }
 }
 
 Result<RequestId> Engine::submit(Request request, Listener listener) {

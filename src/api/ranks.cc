@@ -8,6 +8,7 @@
 
 #include "api/serve_replica.h"
 #include "base/errors.h"
+#include "base/failures.h"
 #include "base/fp_state.h"
 #include "base/mix.h"
 #include "comm/transport.h"
@@ -120,7 +121,7 @@ Result<model::Weights> load_share(const std::filesystem::path& path,
       return model::Weights::load(path, requantised, kernels, pool, share);
     } catch (const std::exception& error) {  // then the others hear of it
       return make_error(ErrorCode::kUnavailable, "{}: cannot be loaded: {}", path.string(),
-                        error.what());
+                        reason_of(error));
     }
   }();
   const Status of_all = agree(all, loaded ? Status() : loaded.error(), "");

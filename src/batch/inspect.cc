@@ -49,9 +49,12 @@ class KeysSeen {
 
 class Inspector {
  public:
-  Inspector(const Model& model, const EngineOptions& engine, const BatchOptions& options)
+  // room: tokens that a prompt and its answer can have in memory.
+  Inspector(const Model& model, const EngineOptions& engine, size_t room,
+            const BatchOptions& options)
       : model_(model),
         options_(options),
+        room_(room),
         passages_(model),
         keys_seen_(model.parts().weights.config) {
     engine_.context = engine.context;
@@ -126,6 +129,14 @@ class Inspector {
   Status add(const wire::Line& line, const wire::Question& question) {
     const Result<std::vector<Request>> requests = engine_requests(model_, engine_, line, question);
     if (!requests) return requests.error();
+    for (const Request& request : *requests) {
+      const size_t n_answer = static_cast<size_t>(std::max(request.sampling.max_tokens, 0));
+      const size_t n_longest =
+          std::min<size_t>(request.tokens.size() + n_answer, static_cast<size_t>(engine_.context));
+      if (n_longest <= room_) continue;
+      ++found_.no_room;
+      return make_error(ErrorCode::kTooLong, "prompt and answer take up to {} tokens", n_longest);
+    }
     const std::span<const Token> prompt = prompt_of(question, requests->front());
     const uint64_t n = prompt.size();
     ++found_.prompts;
@@ -175,6 +186,7 @@ class Inspector {
 
   const Model& model_;
   const BatchOptions& options_;
+  size_t room_;
   EngineOptions engine_;  // that the prompts are for
   Passages passages_;
   KeysSeen keys_seen_;
@@ -186,10 +198,19 @@ class Inspector {
 }  // namespace
 
 Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine,
-                                 std::istream& input, const BatchOptions& options) {
+                                 std::istream& input, const BatchOptions& given) {
+  const Result<BatchOptions> settled = options_for_model(model, given);
+  if (!settled) return settled.error();
+  const BatchOptions& options = *settled;
+  size_t room = static_cast<size_t>(engine.context);
+  if (engine.kv_memory > 0) {
+    const Result<size_t> longest = longest_sequence(model, engine);
+    if (!longest) return longest.error();
+    room = *longest;
+  }
   RecordScanner scanner(input, options.format, options.task);
   LineParser parser(model, engine.context, options);
-  Inspector inspector(model, engine, options);
+  Inspector inspector(model, engine, room, options);
   while (const std::optional<InputRecord> record = scanner.next()) {
     inspector.place = record->place();
     const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);

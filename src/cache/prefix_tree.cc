@@ -131,6 +131,7 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   upper->tokens.assign(node->tokens.begin(), node->tokens.begin() + n_upper);
   upper->n_issued = std::min(node->n_issued, n_upper);
   upper->n_committed = std::min(node->n_committed, n_upper);
+  upper->n_computed = std::min(node->n_computed, n_upper);
   upper->n_pins = node->n_pins;
   upper->n_locks = node->n_locks;
   upper->last_used = node->last_used;
@@ -146,8 +147,10 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   node->start += n_upper + (fault_on(Fault::kPositionAfterSplit) ? 1 : 0);
   node->n_issued -= upper->n_issued;
   node->n_committed -= upper->n_committed;
+  node->n_computed -= upper->n_computed;
   if (fault_on(Fault::kCommitTooMuch) && upper->n_committed > 0 && node->n_issued < node->size())
     node->n_committed = ++node->n_issued;
+  node->n_computed = std::max(node->n_computed, node->n_committed);
   if (in_flight) {
     std::erase(issued_, node);
     for (Node* part : {upper, node})
@@ -174,9 +177,17 @@ void PrefixTree::issue(Node* node, uint32_t n) {
   node->n_issued += n;
 }
 
+uint64_t PrefixTree::n_issued_again() const {
+  uint64_t n = 0;
+  for (const Node* node : issued_)
+    n += std::min(node->n_issued, node->n_computed) - node->n_committed;
+  return n;
+}
+
 void PrefixTree::commit_issued(const Visitor& on_commit) {
   for (Node* node : issued_) {
     node->n_committed = node->n_issued;
+    node->n_computed = std::max(node->n_computed, node->n_committed);
     on_commit(*node);
   }
   issued_.clear();
@@ -200,6 +211,7 @@ void PrefixTree::prune(Node* node) {
   while (!node->is_root() && node->n_pins == 0 && node->children.empty()) {
     if (node->n_issued > 0) {
       node->tokens.resize(node->n_issued);
+      node->n_computed = std::min(node->n_computed, node->n_issued);
       return;
     }
     Node* parent = node->parent;
@@ -230,6 +242,7 @@ void PrefixTree::check_invariants() const {
     PANDO_CHECK(node->start == node->parent->end());
     PANDO_CHECK(node->parent->children.at({node->tokens[0], node->owner}).get() == node);
     PANDO_CHECK(node->n_committed <= node->n_issued && node->n_issued <= node->size());
+    PANDO_CHECK(node->n_committed <= node->n_computed && node->n_computed <= node->size());
     PANDO_CHECK(node->n_locks <= node->n_pins);
     PANDO_CHECK(node->parent->is_root() || node->n_pins <= node->parent->n_pins);
     PANDO_CHECK(node->parent->is_root() || node->n_issued == 0 ||

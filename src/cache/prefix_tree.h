@@ -37,6 +37,7 @@ struct Node {
   std::vector<Token> tokens;
   uint32_t n_issued = 0;     // leading tokens that a step under way computes, or computed before
   uint32_t n_committed = 0;  // leading tokens whose keys and values are in pages
+  uint32_t n_computed = 0;   // the most that n_committed ever was: what is evicted stays counted
   uint32_t n_pins = 0;       // sequences whose path runs through here
   uint32_t n_locks = 0;      // those of them that are running
   uint64_t last_used =
@@ -89,6 +90,8 @@ class PrefixTree {
   void issue(Node* node, uint32_t n);
   // Nodes with tokens issued and not committed.
   const std::vector<Node*>& issued() const { return issued_; }
+  // Of these tokens, those that were committed before and then forgotten.
+  uint64_t n_issued_again() const;
   // `on_commit` sees each of them afterwards.
   void commit_issued(const Visitor& on_commit = [](Node&) {});
   // Nodes that nobody pins and that have nothing committed are gone afterwards. Before that

@@ -202,8 +202,8 @@ Status Checkpoint::open_shards(const fs::path& directory) {
       if (Status status = open_shard(directory / file_name); !status) return status;
     const Safetensors& file = shards_[shard->second];
     if (!file.tensors().contains(name))
-      return bad_file("{}: has no tensor '{}', although {} says so", file.path().string(), name,
-                      index_path_.string());
+      return bad_file("{}: has no tensor '{}', although {} says that it is there",
+                      file.path().string(), name, index_path_.string());
     place_of_.emplace(name, Place{shard->second, name});
   }
   return add_unlisted(*weight_map);

@@ -57,7 +57,7 @@ void GgufTranslator::decoder(const char* eps_key) {
   embeddings();
   special_tokens();
   if (!fields_.boolean("attention.causal").value_or(true))
-    fields_.refuse("attention.causal", "true, because bidirectional attention is not supported",
+    fields_.refuse("attention.causal", fmt::format("true, because {}", kNoBothWays),
                    ErrorCode::kUnsupported);
   refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}), offers_);
   constexpr std::string_view kExperts = "expert_count";

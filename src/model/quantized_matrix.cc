@@ -266,7 +266,7 @@ Status QuantizedMatrix::take_zeros() {
   if (scheme_.is_float) {
     if (std::any_of(zeros_.data, zeros_.data + zeros_.entry->n_bytes,
                     [](std::byte byte) { return byte != std::byte(); }))
-      return unsupported("{}: holds zero points of floats that are not 0, expected none",
+      return unsupported("{}: holds zero points of floats that are not 0, expected zeros",
                          zeros_.where);
     zeros_ = {};
     return {};
@@ -277,8 +277,9 @@ Status QuantizedMatrix::take_zeros() {
   if (!status) return status;
   // Words of zero points belong to single rows.
   if (!has_zero_bytes() && scheme_.block_rows != 1)
-    return unsupported("{}: holds zero points of blocks of rows, expected some for each row",
-                       zeros_.where);
+    return unsupported(
+        "{}: holds zero points for blocks of rows, expected zero points for each row",
+        zeros_.where);
   return check_shape(
       zeros_, has_zero_bytes() ? scales_shape(scheme_, n_, k_) : zero_words_shape(scheme_, n_, k_));
 }

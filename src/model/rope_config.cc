@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "model/config.h"
+#include "model/config_ranges.h"
 
 namespace pando::model {
 namespace {
@@ -56,10 +57,7 @@ constexpr const char *kShortScale = "short_mscale", *kLongScale = "long_mscale";
 // Checked here: a count of channels is made of it before all is read.
 double read_share(Fields& fields, double fallback) {
   constexpr const char* kName = "partial_rotary_factor";
-  const double share = fields.positive(kName, fallback);
-  if (share <= 1.0) return share;
-  fields.refuse(kName, "a number in (0, 1]");
-  return 1.0;
+  return fields.real(kName, {"a number in (0, 1]", 0, 1}, fallback);
 }
 
 // One object of rotary parameters, with what the whole file says.
@@ -82,7 +80,7 @@ class RopeReader {
         fields_.refuse(name, fmt::format("no such field for rope_type \"{}\"", type->name),
                        ErrorCode::kUnsupported);
     rope.type = type->type;
-    rope.theta = fields_.positive("rope_theta", rope.theta);
+    rope.theta = fields_.real("rope_theta", kThetas, rope.theta);
     rope.rotary_share = read_share(fields_, rope.rotary_share);
     if (rope.type == RopeType::kDefault) return rope;
     if (rope.type == RopeType::kProportional) {
@@ -146,14 +144,16 @@ class RopeReader {
   }
 
   double read_factor(std::optional<double> fallback) {
-    const double factor = fields_.positive("factor", fallback);
-    if (factor < 1.0 || factor > 1e6) fields_.refuse("factor", "a number in [1, 1e6]");
+    constexpr RealRange kFactors = {"a number in [1, 1e6]", 1, 1e6, true};
+    const double factor = fields_.real("factor", kFactors, fallback);
+    if (!kFactors.contains(factor)) fields_.refuse("factor", kFactors.text);
     return factor;
   }
 
   double read_attention_factor(double fallback) {
-    const double factor = fields_.positive("attention_factor", fallback);
-    if (factor > 1e3) fields_.refuse("attention_factor", "a number in (0, 1000]");
+    constexpr RealRange kFactors = {"a number in (0, 1000]", 0, 1e3};
+    const double factor = fields_.real("attention_factor", kFactors, fallback);
+    if (!kFactors.contains(factor)) fields_.refuse("attention_factor", kFactors.text);
     return factor;
   }
 
@@ -179,8 +179,8 @@ class RopeReader {
     rope.truncate = fields_.boolean("truncate", true);
     const json* growth = fields_.find(kQueryGrowth);
     if (growth != nullptr && *growth != 0.0)
-      rope.query_growth = static_cast<float>(fields_.positive(kQueryGrowth));
-    if (rope.query_growth > 1e3) fields_.refuse(kQueryGrowth, "a number in [0, 1000]");
+      rope.query_growth =
+          static_cast<float>(fields_.real(kQueryGrowth, {"a number in [0, 1000]", 0, 1e3, true}));
     if (rope.theta <= 1.0) fields_.refuse("rope_theta", "a number above 1");
   }
 
@@ -271,7 +271,7 @@ RopeConfig read_object(Fields& fields, const std::string& place, const json& obj
 
 RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim, int max_positions) {
   RopeConfig outside = {.theta = allowed.theta, .rotary_share = allowed.rotary_share};
-  outside.theta = fields.positive("rope_theta", outside.theta);
+  outside.theta = fields.real("rope_theta", kThetas, outside.theta);
   outside.rotary_share = read_share(fields, outside.rotary_share);
   RopeConfig rope = outside;
   bool first = true;

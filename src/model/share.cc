@@ -193,7 +193,8 @@ Status check_share(const ModelConfig& config, const Share& share) {
   if (config.has(FeedForward::kExperts)) width = std::min(width, config.experts.d_ff);
   if (config.experts.shared_d_ff > 0) width = std::min(width, config.experts.shared_d_ff);
   if (share.n_ranks > width)
-    return invalid_argument("tp is {}, expected at most the model's width", share.n_ranks);
+    return invalid_argument("tp is {}, expected at most {}, the width of the model", share.n_ranks,
+                            width);
   return {};
 }
 

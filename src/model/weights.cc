@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -11,6 +12,7 @@
 #include "base/errors.h"
 #include "base/function_ref.h"
 #include "kernel/blocks.h"
+#include "model/gguf_classifier.h"
 #include "model/tensor_rows.h"
 
 namespace pando::model {
@@ -432,6 +434,43 @@ class Loader {
   const kernel::Kernels& kernels_;
 };
 
+// "3" and "mlp.up_proj.weight" of a tensor of layer 3; -1 and nothing of others.
+std::pair<int, std::string_view> layer_and_part(std::string_view name) {
+  for (const std::string_view before : {"model.layers.", "blk."}) {
+    if (!name.starts_with(before)) continue;
+    int layer = -1;
+    const char* const end = name.data() + name.size();
+    const auto [at, error] = std::from_chars(name.data() + before.size(), end, layer);
+    if (error == std::errc() && at != end && *at == '.')
+      return {layer, name.substr(static_cast<size_t>(at + 1 - name.data()))};
+  }
+  return {-1, {}};
+}
+
+// "layers 3, 7, 11, ..."
+std::string attention_layers(const ModelConfig& config) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> found;
+  for (int layer = 0; layer < config.n_layers() && found.size() <= kMost; ++layer)
+    if (config.layers[layer].mixer == Mixer::kAttention)
+      found.push_back(found.size() < kMost ? std::to_string(layer) : "...");
+  return fmt::format("layer{} {}", found.size() == 1 ? "" : "s", fmt::join(found, ", "));
+}
+
+// Whether a layer of another kind would have such a tensor: what the configuration says of kinds
+// may be wrong, or absent.
+bool is_of_other_kind(const ModelConfig& config, std::string_view name) {
+  const auto [own, part] = layer_and_part(name);
+  if (own < 0 || own >= config.n_layers()) return false;
+  for (int layer = 0; layer < config.n_layers(); ++layer) {
+    if (config.layers[layer].mixer == config.layers[own].mixer) continue;
+    for (const WeightSpec& spec : config.family->layer_weights(config, layer))
+      if (layer_and_part(spec.name).second == part || layer_and_part(spec.gguf_name).second == part)
+        return true;
+  }
+  return false;
+}
+
 // A tensor that nobody reads would silently be another model: each must be one of the
 // configuration's, be known to say nothing new, or belong to a part that answers no text. Returns
 // the names of those parts.
@@ -449,6 +488,20 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
       continue;
     const auto passed_over = config.family->passed_over;
     const std::string_view part = passed_over == nullptr ? "" : passed_over(config, name);
+    if (name == kClassifier && checkpoint.is_one_gguf()) {
+      if (Status status = check_classifier(checkpoint, config); !status) return status.error();
+      ++parts["copy of rows of the LM head"];
+      continue;
+    }
+    if (part.empty() && is_of_other_kind(config, name)) {
+      const LayerConfig& layer = config.layers[layer_and_part(name).first];
+      const bool has_attention = layer.mixer == Mixer::kAttention;
+      return unsupported(
+          "{}: tensor '{}' belongs to a layer {} attention, expected one {}: the configuration "
+          "gives attention to {} (hint: 'layer_types' in config.json names the kind of each layer)",
+          checkpoint.path().string(), name, has_attention ? "without" : "with",
+          has_attention ? "with it" : "without", attention_layers(config));
+    }
     if (part.empty())
       return unsupported("{}: tensor '{}' is unknown, expected those of {} with this configuration",
                          checkpoint.path().string(), name, config.family->name);

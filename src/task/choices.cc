@@ -92,7 +92,9 @@ Completion likeliest_choice(const std::vector<std::string>& choices,
                             std::span<const std::vector<Completion>> completions) {
   const std::vector<Completion> scored = taken_apart(completions);
   Completion answer{.finish_reason = FinishReason::kStop};
+  int n_shared = scored.front().shared_tokens;  // with others than the other choices
   for (const Completion& completion : scored) {
+    n_shared = std::min(n_shared, completion.shared_tokens);
     answer.choice_logprobs.push_back(continuation_score(completion).logprob);
     answer.logits_hash = mix64(answer.logits_hash ^ completion.logits_hash);
   }
@@ -101,7 +103,7 @@ Completion likeliest_choice(const std::vector<std::string>& choices,
   answer.logprobs = scored[best].prompt_logprobs;
   for (const TokenLogprob& token : answer.logprobs) answer.tokens.push_back(token.token);
   answer.prompt_tokens = scored[best].prompt_tokens - static_cast<int>(answer.tokens.size());
-  answer.shared_tokens = std::min(scored[best].shared_tokens, answer.prompt_tokens);
+  answer.shared_tokens = std::min(n_shared, answer.prompt_tokens);
   return answer;
 }
 

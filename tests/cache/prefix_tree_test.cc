@@ -40,6 +40,34 @@ class PrefixTreeTest : public ::testing::Test {
   }};
 };
 
+// A token that was forgotten is computed again, as long as somebody needs it.
+TEST_F(PrefixTreeTest, KnowsWhatWasComputedBefore) {
+  const auto again = [&](Node* node, uint32_t n) {
+    tree_.issue(node, n);
+    const uint64_t n_again = tree_.n_issued_again();
+    tree_.commit_issued();
+    tree_.check_invariants();
+    return n_again;
+  };
+  Node* tip = acquire({1, 2, 3, 4, 5});
+  EXPECT_EQ(again(tip, 4), 0u);
+  tree_.forget_after(tip, 1);
+  EXPECT_EQ(again(tip, 2), 2u);
+  tree_.forget_after(tip, 0);
+  Node* other = acquire({1, 2, 9});  // parts the node
+  EXPECT_EQ(again(other->parent, 2), 2u);
+  EXPECT_EQ(again(other, 1), 0u);
+  EXPECT_EQ(again(tip, 3), 2u) << "3 and 4, not 5";
+  tree_.forget_after(tip, 0);
+  tree_.release(tip);
+  tip = acquire({1, 2, 3, 4, 5});
+  EXPECT_EQ(again(tip, 3), 0u) << "nobody needed them meanwhile";
+  tree_.forget_after(tip, 0);
+  tree_.forget_after(other, 0);
+  tree_.release(tip);
+  tree_.release(other);
+}
+
 // What is public is one path for all keys; what is behind it is each one's own.
 TEST_F(PrefixTreeTest, PublicBeginnings) {
   const auto acquire = [&](uint64_t key, const Tokens& tokens, uint32_t n_public) {

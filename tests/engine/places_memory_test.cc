@@ -123,7 +123,8 @@ TEST(PlacesMemory, TechniquesWithoutSoftCapsAreRefusedByName) {
     ASSERT_FALSE(refused.ok()) << sharing;
     EXPECT_EQ(refused.error().message,
               std::string("sharing '") + sharing +
-                  "' does not support models with soft caps of scores, such as gemma2");
+                  "' does not support models with soft caps of scores, such as gemma2, expected "
+                  "'tree', 'prefix_cached' or 'packed'");
   }
   for (const char* sharing : {"hydragen", "radix", "prepacked"})
     EXPECT_TRUE(open(sharing).ok()) << sharing;

@@ -55,9 +55,11 @@ TEST(RankLayout, OtherTextIsRefused) {
       "parallel has 'pp=2', expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N, separated "
       "by commas");
   EXPECT_EQ(RankLayout::parse("kvp=65").error().message,
-            "parallel has 'kvp=65', expected a number from 1 to 64 for kvp");
-  EXPECT_EQ(RankLayout::parse("kvp=2,kvp_tokens=6144").error().message,
-            "kvp_tokens is 6144, expected a power of two of at least 2048");
+            "parallel has 'kvp=65', expected a whole number from 1 to 64");
+  for (const char* tokens : {"kvp_tokens=6144", "kvp_tokens=0", "kvp_tokens=many"})
+    EXPECT_EQ(
+        RankLayout::parse(fmt::format("kvp=2,{}", tokens)).error().message,
+        fmt::format("parallel has '{}', expected a power of two from 2048 to 1073741824", tokens));
 }
 
 TEST(Share, PartsAreNearlyEqualAndLeaveNothingOut) {

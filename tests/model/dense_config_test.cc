@@ -350,7 +350,11 @@ TEST(DenseConfig, ReadsGemma3) {
   expect_error(gemma3({{"final_logit_softcapping", 30.0}}), {"final_logit_softcapping"});
   expect_error(gemma3({{"attn_logit_softcapping", 50.0}}), {"attn_logit_softcapping"});
   expect_error(gemma3({{"hidden_activation", "silu"}}), {"hidden_activation", "gelu_pytorch_tanh"});
-  expect_error(gemma3({{"use_bidirectional_attention", true}}), {"use_bidirectional_attention"});
+  // As EmbeddingGemma is published.
+  expect_error(
+      gemma3({{"use_bidirectional_attention", true}, {"architectures", {"Gemma3TextModel"}}}),
+      {"use_bidirectional_attention", "EmbeddingGemma"});
+  EXPECT_EQ(read(gemma3({{"architectures", {"Gemma3TextModel"}}})), read(gemma3()));
 }
 
 TEST(DenseConfig, ReadsGemma4) {

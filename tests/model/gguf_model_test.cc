@@ -597,6 +597,41 @@ TEST_F(GgufRope, MinusOneNamesNoToken) {
   EXPECT_EQ(config->eos_ids, std::vector<int32_t>{0});
 }
 
+// As llama.cpp converts Qwen3-Reranker.
+TEST_F(GgufModel, AClassifierOfTheHeadsRowsSaysNothingNew) {
+  make("tiny-qwen3", DType::kF32);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
+  const auto bytes_of = [](const TensorView& view) {
+    return std::string(reinterpret_cast<const char*>(view.data), view.n_bytes);
+  };
+  const std::string head = bytes_of(checkpoint.tensor(head_spec(config)).value());
+  const size_t row = head.size() / static_cast<size_t>(config.vocab);
+  const auto write = [&](size_t yes, size_t no) {
+    GgufWriter out = testing::gguf_metadata(config);
+    std::vector<std::string> tokens(static_cast<size_t>(config.vocab), "t");
+    tokens[7] = "yes";
+    tokens[9] = "no";
+    out.strings("qwen3.classifier.output_labels", {"yes", "no"});
+    out.strings("tokenizer.ggml.tokens", tokens);
+    for (const WeightSpec& spec : weight_specs(config))
+      out.tensor(spec.gguf_name, spec.shape, 0, bytes_of(checkpoint.tensor(spec).value()));
+    out.tensor("cls.output.weight", {2, config.d_model}, 0,
+               head.substr(yes * row, row) + head.substr(no * row, row));
+    return folder_.write("rank.gguf", out.bytes());
+  };
+  const Weights weights = load(write(7, 9));
+  EXPECT_EQ(weights.passed_over,
+            (std::vector<std::string>{"copy of rows of the LM head (1 tensor)"}));
+  expect_same(weights, load(folder_.path()));
+  const Result<Weights> other = Weights::open(write(9, 7));
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(other.error().message.find("another row for 'yes' than the LM head") !=
+              std::string::npos)
+      << other.error().message;
+}
+
 class GgufErrors : public GgufModel {
  protected:
   // The message of a file with the metadata of a tiny model and whatever `change` adds.
@@ -651,6 +686,9 @@ TEST_F(GgufErrors, NameKeyAndValue) {
   e = one(std::move(GgufWriter().string("general.architecture", "mamba")));
   EXPECT_EQ(e.code, ErrorCode::kUnsupported);
   EXPECT_TRUE(holds(e, {"mamba", "qwen3"})) << e.message;
+  e = one(std::move(GgufWriter().string("general.architecture", "gemma-embedding")));
+  EXPECT_EQ(e.code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(holds(e, {"'gemma-embedding', expected another", "EmbeddingGemma"})) << e.message;
   e = one(std::move(GgufWriter().string("general.architecture", "llama")));
   EXPECT_TRUE(holds(e, {"llama.embedding_length", "missing"})) << e.message;
   const ModelConfig tiny = named_shape("tiny-llama").value();

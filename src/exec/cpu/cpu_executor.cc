@@ -36,7 +36,7 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
             .n_pages = sizes.n_pages,
             .page_bytes = exec::page_bytes(sizes.pages),
             .kv_capacity = sizes.kv_capacity,
-            .longest_path = sizes.n_pages * static_cast<size_t>(options.kv.page_len),
+            .longest_path = sizes.longest_path(),
             .window = sizes.window,
             .n_window_pages = sizes.n_window_pages,
             .window_page_bytes = exec::page_bytes(sizes.windows),

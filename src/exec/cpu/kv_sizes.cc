@@ -90,6 +90,7 @@ std::vector<KvPlace> kv_places(const model::ModelConfig& config, bool window_pag
 
 KvSizes KvSizes::shapes_of(const model::ModelConfig& config, const KvOptions& options) {
   KvSizes sizes;
+  sizes.page_len = options.page_len;
   const std::vector<KvPlace> places = kv_places(config, options.window_pages, options.context);
   for (int i = 0; i < config.n_layers(); ++i) {
     const model::LayerConfig& layer = config.layers[i];

@@ -36,11 +36,14 @@ struct KvSizes {
   // The groups of layers of a page. Layers that read the keys of another count nowhere.
   std::vector<kernel::KvShape> pages;    // of the layers without a window, or of all
   std::vector<kernel::KvShape> windows;  // empty: pages are for all
+  int page_len = 0;                      // positions of a page
   uint32_t window = 0;                   // the widest one; 0: pages are for all layers
   size_t n_pages = 0, n_window_pages = 0, n_slots = 0;
   size_t slot_bytes = 0;  // of a state
 
   size_t kv_capacity = 0;  // positions of which all layers have keys and values at a time
+  // Positions that one path can have.
+  size_t longest_path() const { return n_pages * static_cast<size_t>(page_len); }
 
   // Shapes, the window and bytes, but no counts.
   static KvSizes shapes_of(const model::ModelConfig& config, const KvOptions& options);

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "base/failures.h"
 #include "step/step_plan_bytes.h"
 
 namespace pando::exec {
@@ -146,7 +147,7 @@ void RankExecutor::finish() {
     hidden_ = part_.run(plan);
   } catch (const std::exception& error) {
     // The other ranks are in the middle of the step.
-    comm_.abort(fmt::format("a step failed on rank 0: {}", error.what()));
+    comm_.abort(fmt::format("a step failed on rank 0: {}", reason_of(error)));
     throw;
   }
 }
@@ -209,7 +210,7 @@ void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks) 
       case Word::kDismiss:
         return;
       case Word::kLoad:
-        throw std::runtime_error("a second model is to be loaded, expected one");
+        throw std::runtime_error("rank 0 loads a second model, expected one model for a run");
     }
   }
 }

@@ -2,6 +2,7 @@
 // and rotation in most layers, neither in the others; the channels that turn together are
 // neighbours.
 #include "base/errors.h"
+#include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
@@ -29,7 +30,7 @@ void read(Fields& fields, ModelConfig& config) {
                 .tied = true,
                 .attention_bias = true},
                config);
-  config.logit_scale = static_cast<float>(fields.positive(kScale, 0.0625));
+  config.logit_scale = static_cast<float>(fields.real(kScale, kScales, 0.0625));
   const int64_t interval = fields.integer("sliding_window_pattern", 1, kMaxLayers, kInterval);
   read_mixed_windows(fields, /*absent=*/4096, interval, config);
   rotate_in_windows(config);

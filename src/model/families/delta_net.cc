@@ -50,15 +50,15 @@ void read_delta_net(Fields& fields, bool sections, ModelConfig& config, const ch
   if (fields.find("sliding_window") != nullptr)
     fields.refuse("sliding_window", fmt::format("null for {}", config.family->name),
                   ErrorCode::kUnsupported);
-  const auto size = [&](const char* name, int64_t fallback) {
-    return static_cast<int>(fields.integer(name, 1, kMaxWidth, fallback));
+  const auto size = [&](const char* name, const WholeRange& range, int64_t fallback) {
+    return static_cast<int>(fields.integer(name, range, fallback));
   };
   RecurrentConfig& r = config.recurrent;
-  r.conv_taps = size("linear_conv_kernel_dim", 4);
-  r.n_key_heads = size("linear_num_key_heads", 16);
-  r.n_heads = size("linear_num_value_heads", 32);
-  r.key_dim = size("linear_key_head_dim", 128);
-  r.value_dim = size("linear_value_head_dim", 128);
+  r.conv_taps = size("linear_conv_kernel_dim", kConvTaps, 4);
+  r.n_key_heads = size("linear_num_key_heads", kHeadCounts, 16);
+  r.n_heads = size("linear_num_value_heads", kHeadCounts, 32);
+  r.key_dim = size("linear_key_head_dim", kHeadSizes, 128);
+  r.value_dim = size("linear_value_head_dim", kHeadSizes, 128);
   if (read_mixers(fields, kDeltaMixers, config)) return;
   constexpr const char* kInterval = "full_attention_interval";
   set_interval(fields.integer(kInterval, 1, kMaxLayers, 4), Mixer::kDeltaNet, config);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/gguf.h"
+#include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/granite_experts.h"
 #include "model/families/layer_specs.h"
@@ -33,20 +34,21 @@ void refuse_limits(Fields& fields) {
 }
 
 void read_states(Fields& fields, ModelConfig& config) {
-  const auto size = [&](const char* name, int64_t fallback) {
-    return static_cast<int>(fields.integer(name, 1, kMaxWidth, fallback));
+  const auto size = [&](const char* name, const WholeRange& range, int64_t fallback) {
+    return static_cast<int>(fields.integer(name, range, fallback));
   };
   const int64_t width = fields.integer("mamba_expand", 1, kMaxWidth, 2) * config.d_model;
   RecurrentConfig& r = config.recurrent;
-  r.conv_taps = size("mamba_d_conv", 4);
-  r.n_key_heads = size("mamba_n_groups", 1);
-  r.n_heads = size("mamba_n_heads", 128);
-  r.key_dim = size("mamba_d_state", 256);
+  r.conv_taps = size("mamba_d_conv", kConvTaps, 4);
+  r.n_key_heads = size("mamba_n_groups", kHeadCounts, 1);
+  r.n_heads = size("mamba_n_heads", kHeadCounts, 128);
+  r.key_dim = size("mamba_d_state", kHeadSizes, 256);
   constexpr const char* kHead = "mamba_d_head";
   const nlohmann::json* head = fields.find(kHead);
   const bool automatic = head == nullptr || *head == "auto";
   const int64_t usual = width / r.n_heads;
-  r.value_dim = automatic ? static_cast<int>(std::min(usual, kMaxWidth)) : size(kHead, 1);
+  r.value_dim =
+      automatic ? static_cast<int>(std::min(usual, kMaxWidth)) : size(kHead, kHeadSizes, 1);
   r.conv_bias = fields.boolean("mamba_conv_bias", true);
   if (int64_t{r.n_heads} * r.value_dim != width)
     fields.refuse("mamba_n_heads",
