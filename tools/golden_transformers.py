@@ -266,7 +266,7 @@ MODELS = {
                                                  linear_num_value_heads=6, mlp_only_layers=[3],
                                                  tie_word_embeddings=False,
                                                  layer_types=layers("rara", "linear_attention")), "float32", (90, 37)),
-    "deepseek_v2-dense": (80, "DeepseekV2", dict(LATENT, q_lora_rank=None, first_k_dense_replace=2,
+    "deepseek_v2-dense": (85, "DeepseekV2", dict(LATENT, q_lora_rank=None, first_k_dense_replace=2,
                                                  num_experts_per_tok=1, tie_word_embeddings=False,
                                                  rope_parameters=rope("yarn", factor=4.0, mscale=0.7,
                                                                       mscale_all_dim=0.7,
