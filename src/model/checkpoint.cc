@@ -228,7 +228,17 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
 
 std::vector<WeightSpec> Checkpoint::stored_as(const WeightSpec& spec) const {
   if (contains(spec.name)) return {spec};
-  return gguf_ ? gguf_tensors_of(spec) : checkpoint_tensors_of(spec);
+  if (gguf_) return gguf_tensors_of(spec);
+  if (spec.expert_parts.empty()) return {spec};
+  // A file without any of them has none of the first expert. It may claim any number of experts.
+  const std::string& pattern = spec.expert_parts[0].name;
+  const std::string_view root = std::string_view(pattern).substr(0, pattern.find('{'));
+  const auto first = place_of_.lower_bound(root);
+  const bool has_some = first != place_of_.end() && first->first.starts_with(root);
+  if (has_some) return checkpoint_tensors_of(spec);
+  WeightSpec one = spec;
+  one.shape[0] = 1;
+  return checkpoint_tensors_of(one);
 }
 
 // A slice of a tensor of all experts.

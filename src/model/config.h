@@ -23,7 +23,7 @@ constexpr int64_t kMaxVocab = int64_t{1} << 24;
 constexpr int64_t kMaxLayers = int64_t{1} << 12;
 constexpr int64_t kMaxPositions = int64_t{1} << 30;
 constexpr int64_t kMaxConvTaps = 16;
-constexpr int64_t kMaxExperts = int64_t{1} << 12;
+constexpr int64_t kMaxExperts = int64_t{1} << 10;
 constexpr int64_t kMaxUsedExperts = int64_t{1} << 8;  // of a row
 
 // The norm of rows. kLayer: LayerNorm.

@@ -418,7 +418,8 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
                                                    const Checkpoint& checkpoint) {
   std::set<std::string> known;
   for (const WeightSpec& spec : weight_specs(config))
-    for (WeightSpec& stored : checkpoint.stored_as(spec)) known.insert(std::move(stored.name));
+    for (WeightSpec& stored : checkpoint.stored_as(spec))
+      if (checkpoint.contains(stored.name)) known.insert(std::move(stored.name));
   known.insert("lm_head.weight");  // where embeddings are tied: a copy of them
   std::map<std::string, int> parts;
   for (const std::string& name : checkpoint.names()) {

@@ -194,6 +194,34 @@ TEST_F(GgufModel, FusedExpertsAreThoseOfSingleTensors) {
   expect_same(load(fused.path()), load(folder_.path()));
 }
 
+// A missing tensor is named, whichever it is.
+TEST_F(GgufModel, MissingExpertsAreNamed) {
+  make("tiny-qwen3-moe", DType::kF32);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  for (const bool all : {false, true}) {
+    const TemporaryFolder cut;
+    std::vector<SafetensorsWriter::Tensor> tensors;
+    for (const WeightSpec& spec : checkpoint_specs(config))
+      if (spec.name.find(all ? ".0.mlp.experts." : ".0.mlp.experts.2.up_proj") == spec.name.npos)
+        tensors.push_back({spec.name, DType::kF32, spec.shape});
+    auto writer = SafetensorsWriter::create(cut.path() / "model.safetensors", tensors).value();
+    for (const auto& tensor : tensors) {
+      int64_t n = 4;
+      for (const int64_t size : tensor.shape) n *= size;
+      ASSERT_TRUE(writer.append(std::vector<std::byte>(n)).ok());
+    }
+    ASSERT_TRUE(writer.finish().ok());
+    cut.write("config.json", config.to_json(DType::kF32));
+    ThreadPool pool(1);
+    const auto refused = Weights::load(cut.path(), std::nullopt, kernel::best_kernels(), pool);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kBadFile);
+    const char* name = all ? "has no tensor 'model.layers.0.mlp.experts.0.gate_proj.weight'"
+                           : "has no tensor 'model.layers.0.mlp.experts.2.up_proj.weight'";
+    EXPECT_NE(refused.error().message.find(name), std::string::npos) << refused.error().message;
+  }
+}
+
 // Experts of a layer are multiplied together.
 TEST_F(GgufModel, ExpertsOfOneLayerHaveOneType) {
   make("tiny-qwen3-moe", DType::kF32);

@@ -132,8 +132,7 @@ void translate_delta_net_experts(GgufTranslator& gguf) {
     gguf.same(kSharedWidth, "intermediate_size");
 }
 
-std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, AddDelta add_delta,
-                                        const ExpertNames& experts) {
+std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, AddDelta add_delta) {
   LayerSpecs specs(config, layer);
   specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
   if (config.layers[layer].mixer == Mixer::kDeltaNet) {
@@ -147,7 +146,7 @@ std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, Ad
   } else {
     constexpr const char* kShared = "mlp.shared_expert";
     specs.router();
-    specs.experts(experts);
+    specs.experts();
     specs.gate_and_up(kShared);
     specs.down(kShared);
     specs.shared_gate();

@@ -28,10 +28,9 @@ void write_delta_net_experts(const ModelConfig& config, const ExpertFields& usua
 void translate_delta_net_experts(GgufTranslator& gguf);
 
 // The tensors of a layer; `add_delta` adds those of a delta-net that the file has in one order or
-// another: projections of inputs, convolution, decays, output. experts: of mixtures.
+// another: projections of inputs, convolution, decays, output.
 using AddDelta = void (*)(LayerSpecs& specs, const ModelConfig& config);
-std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, AddDelta add_delta,
-                                        const ExpertNames& experts = {});
+std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, AddDelta add_delta);
 void last_delta_net_norm(WeightSpec& spec);
 // Family::passed_over.
 std::string_view delta_net_passed_over(const ModelConfig& config, std::string_view tensor);

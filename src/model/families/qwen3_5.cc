@@ -79,7 +79,7 @@ void add_delta_net(LayerSpecs& specs, const ModelConfig& c) {
 }
 
 std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
-  return delta_net_layer(config, layer, add_delta_net, {.module = nullptr});
+  return delta_net_layer(config, layer, add_delta_net);
 }
 
 struct Shape {
