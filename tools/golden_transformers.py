@@ -302,7 +302,7 @@ MODELS = {
     # Four-bit experts, whose rows are whole groups of 32.
     "gpt_oss-mxfp4": (81, "GptOss", dict(GPT_OSS, hidden_size=64, intermediate_size=96, num_experts_per_tok=3), "bfloat16",
                       (90, 37)),
-    "deepseek_v2-dense": (80, "DeepseekV2", dict(LATENT, q_lora_rank=None, first_k_dense_replace=2,
+    "deepseek_v2-dense": (85, "DeepseekV2", dict(LATENT, q_lora_rank=None, first_k_dense_replace=2,
                                                  num_experts_per_tok=1, tie_word_embeddings=False,
                                                  rope_parameters=rope("yarn", factor=4.0, mscale=0.7,
                                                                       mscale_all_dim=0.7,
