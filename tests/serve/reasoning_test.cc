@@ -57,8 +57,7 @@ TEST(ChannelsOfChats, ChoicesAreContent) {
   RunningServer server(tiny_server_options(), open_channelled());
   Client client(server.port());
   const auto prompt_tokens = [&](const Json& choices) -> size_t {
-    Json body = {
-        {"context", "C"}, {"questions", {"Q?"}}, {"template", "{question}"}, {"chat", true}};
+    Json body = {{"context", "C"}, {"questions", {"Q?"}}, {"chat", true}, {"max_tokens", 3}};
     if (!choices.empty()) body["choices"] = choices;
     return client.post("/v1/answers", body).json()["answers"][0]["prompt_tokens"];
   };
