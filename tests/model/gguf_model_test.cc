@@ -88,9 +88,9 @@ void expect_same(const Weights& a, const Weights& b) {
   EXPECT_EQ(a.layer_input_norm, b.layer_input_norm);
   ASSERT_EQ(a.layer_input_table.n_bytes, b.layer_input_table.n_bytes);
   if (a.layer_input_table.n_bytes == 0) return;
-  EXPECT_EQ(std::memcmp(a.layer_input_table.data, b.layer_input_table.data,
-                        a.layer_input_table.n_bytes),
-            0);
+  EXPECT_EQ(
+      std::memcmp(a.layer_input_table.data, b.layer_input_table.data, a.layer_input_table.n_bytes),
+      0);
 }
 
 ModelConfig named_shape_with_vocab(const char* shape, int vocab) {
