@@ -219,6 +219,13 @@ TEST(GrammarMatcher, MasksAreBoundedInBytes) {
   EXPECT_NE(store.find({2, 0}), nullptr);
 }
 
+// "é" is a token, and begins like these.
+TEST(GrammarMatcher, CharactersThatBeginAlike) {
+  for (const char* pattern : {"\\u00da+a?", "(\\u00ea|\\u20ad)b?", "[\\u00c0-\\u00c5]{2}"})
+    walk_at_random(compiled(grammar::from_regex(pattern)), 1, 6);
+  walk_at_random(compiled(grammar::from_json_schema(R"({"enum": ["\u00da", "\u00eaa"]})")), 2, 8);
+}
+
 TEST(GrammarMatcher, ManyReadingsStayFew) {
   const auto right =
       compiled(grammar::from_gbnf("root ::= x\nx ::= \"a\" y | \"\"\ny ::= \"b\" x"));

@@ -87,7 +87,8 @@ class Walk {
   // Whether every text at the node and below it leads on from the state.
   bool allows_all(const ByteTrie::Node& node, uint32_t state) const {
     if ((node.kinds & ~grammar_.loops(state)) == 0) return true;
-    return (node.kinds & ~(kPlainAscii | kNotAscii)) == 0 &&
+    // Inside a character none begins, and the state says nothing of it.
+    return (node.kinds & ~(kPlainAscii | kNotAscii)) == 0 && node.n_characters > 0 &&
            node.n_characters <= grammar_.n_free_characters(state);
   }
   // The same for one config, which local states need no chart for.
