@@ -158,8 +158,8 @@ TEST(Share, HeadsOfLatentAttentionGoToRanks) {
   using Ranges = std::vector<std::pair<int, int>>;
   using W = model::LayerWeights;
   const auto rows = [](const char* shape, const model::LayerPart& part, int n) {
-    return model::rows_of_share(model::named_shape(shape).value(), model::Mixer::kAttention, part,
-                                n, {.rank = 1, .n_ranks = 2});
+    return model::rows_of_share(model::named_shape(shape).value(), /*layer=*/0, part, n,
+                                {.rank = 1, .n_ranks = 2});
   };
   // 4 heads of 20 channels for queries, latents of 28, 8 channels that rotate.
   EXPECT_EQ(rows("tiny-deepseek-v2", &W::qkv, 116), (Ranges{{40, 80}, {80, 116}}));

@@ -223,7 +223,7 @@ TEST(ExpertsConfig, ExpertsDivideOverRanksByOutputs) {
   const ModelConfig config = named_shape("tiny-qwen3-moe").value();  // experts of 40, rows of 64
   using Ranges = std::vector<std::pair<int, int>>;
   const auto rows = [&](LayerPart part, int n) {
-    return rows_of_share(config, Mixer::kAttention, part, n, {.rank = 1, .n_ranks = 2});
+    return rows_of_share(config, /*layer=*/0, part, n, {.rank = 1, .n_ranks = 2});
   };
   EXPECT_EQ(rows(&ExpertWeights::gate_up, 80), (Ranges{{20, 40}, {60, 80}}));
   EXPECT_EQ(rows(&ExpertWeights::gate_up_bias, 80), (Ranges{{20, 40}, {60, 80}}));
