@@ -41,8 +41,11 @@ Result<model::Weights> load_weights(const std::filesystem::path& directory,
 
 Error no_memory_for(const std::filesystem::path& directory, const ModelOptions& options) {
   std::string shortage;
-  if (const Result<model::Weights> opened = model::Weights::open(directory); opened.ok())
-    shortage = shortage_text(model::bytes_needed(*opened, kernel::made_type(options.weights)));
+  try {
+    if (const Result<model::Weights> opened = model::Weights::open(directory); opened.ok())
+      shortage = shortage_text(model::bytes_needed(*opened, kernel::made_type(options.weights)));
+  } catch (const std::bad_alloc&) {  // then the message has no numbers
+  }
   return make_error(ErrorCode::kUnavailable, "not enough memory for the weights of '{}'{}{}",
                     directory.string(), shortage.empty() ? "" : ": about ", shortage);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -43,9 +44,14 @@ exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& techni
 
 // Of sines and cosines for all positions.
 uint64_t rotation_bytes(const model::ModelConfig& config, int context) {
+  std::set<std::pair<int, int>> tables;  // rotation, and channels that may turn
+  for (int i = 0; i < config.n_layers(); ++i)
+    if (config.layers[i].mixer == model::Mixer::kAttention)
+      tables.emplace(config.layers[i].rotation,
+                     config.has_latent() ? config.latent.rope_dim : config.heads(i).head_dim);
   uint64_t n_channels = 0;
-  for (const model::RopeConfig& rope : config.rotations)
-    n_channels += static_cast<uint64_t>(rope.rotary_dim(config.head_dim));
+  for (const auto& [rotation, dim] : tables)
+    n_channels += static_cast<uint64_t>(config.rotations[rotation].rotary_dim(dim));
   return n_channels * sizeof(float) * static_cast<uint64_t>(context);
 }
 

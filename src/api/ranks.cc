@@ -66,16 +66,20 @@ std::string fingerprint(const model::Weights& weights) {
   for (const std::string& name : weights.checkpoint.names()) add(name);
   const auto add_tensor = [&](const model::WeightSpec& spec) {
     const Result<model::TensorView> view = weights.checkpoint.tensor(spec);
-    if (!view) return;
+    if (!view) return false;
     constexpr size_t kSome = 4096;
     const size_t n = std::min(view->n_bytes, kSome);
     const auto* const data = reinterpret_cast<const char*>(view->data);
     add(std::to_string(view->n_bytes));
     add({data, n});
     add({data + view->n_bytes - n, n});
+    return true;
   };
   for (const model::WeightSpec& spec : model::weight_specs(weights.config))
-    for (const model::WeightSpec& stored : weights.checkpoint.stored_as(spec)) add_tensor(stored);
+    for (const model::WeightSpec& stored : weights.checkpoint.stored_as(spec))
+      if (!add_tensor(stored) && stored.shape.size() == 3)  // quantised, of all experts
+        for (int expert = 0; expert < stored.shape[0]; ++expert)
+          add_tensor(stored.of_expert(expert));
   return std::to_string(hash);
 }
 

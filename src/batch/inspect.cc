@@ -62,7 +62,13 @@ class Inspector {
     // Rows of this table are only read.
     const double table =
         1.0 * config.layer_input_vocab * config.n_layers() * config.layer_input_dim;
-    found_.flops_per_token = 2.0 * (static_cast<double>(model.info().n_parameters) - table);
+    // And a row meets only some of the experts.
+    const model::ExpertsConfig& e = config.experts;
+    const double unused = 3.0 * (e.n_experts - e.n_used) * config.d_model * e.d_ff;
+    const auto n_mixtures = std::ranges::count(config.layers, model::FeedForward::kExperts,
+                                               &model::LayerConfig::feed_forward);
+    found_.flops_per_token = 2.0 * (static_cast<double>(model.info().n_parameters) - table -
+                                    static_cast<double>(n_mixtures) * unused);
     for (int i = 0; i < config.n_layers(); ++i)
       if (config.layers[i].mixer == model::Mixer::kAttention)
         found_.flops_per_key += 4.0 * config.heads(i).q_dim();

@@ -271,7 +271,8 @@ std::vector<WeightSpec> Checkpoint::stored_as(const WeightSpec& spec) const {
 
 // A slice of a tensor of all experts.
 Result<TensorView> Checkpoint::slice(const WeightSpec& spec) const {
-  if (quantized_.contains(spec.name)) return quantized_tensor(spec);
+  const bool is_matrix = spec.shape.size() == 2;
+  if (is_matrix && quantized_.contains(spec.name)) return quantized_tensor(spec);
   WeightSpec whole = spec;
   whole.shape.insert(whole.shape.begin(), spec.n_stacked);
   whole.n_stacked = 0;

@@ -250,9 +250,9 @@ Status QuantizedMatrix::take(const std::string& where, const StoredParts& parts,
       return bad_file("{}: is {}, expected [{}, {}]", shape->where, shape_text(sizes), n_, k_);
   }
   const auto part_of = [&](StoredTensor& tensor) {
-    const size_t n_bytes =
-        tensor.entry->n_bytes / static_cast<size_t>(std::max(place.n_stacked, 1));
-    tensor.data += n_bytes * static_cast<size_t>(std::max(place.index, 0));
+    if (place.n_stacked == 0) return tensor.entry->n_bytes;  // a tensor of its own
+    const size_t n_bytes = tensor.entry->n_bytes / static_cast<size_t>(place.n_stacked);
+    tensor.data += n_bytes * static_cast<size_t>(place.index);
     return n_bytes;
   };
   weight_bytes_ = part_of(weights_);

@@ -19,10 +19,12 @@ uint64_t bytes_needed(const Weights& opened, std::optional<DType> requantised) {
   for (int layer = 0; layer < config.n_layers(); ++layer)
     for (const WeightSpec& spec : config.family->layer_weights(config, layer))
       for (WeightSpec& stored : opened.checkpoint.stored_as(spec))
-        if (stored.shape.size() == 2) matrices.push_back(std::move(stored));
+        if (stored.shape.size() >= 2) matrices.push_back(std::move(stored));
   double sum = 0;
   for (const WeightSpec& spec : matrices) {
-    const Result<TensorView> view = opened.checkpoint.tensor(spec);
+    Result<TensorView> view = opened.checkpoint.tensor(spec);
+    if (!view && spec.shape.size() == 3)  // quantised tensors of all experts are read one by one
+      view = opened.checkpoint.tensor(spec.of_expert(0));
     if (!view) continue;
     const DType kept =
         view->quantized ? view->quantized->kept() : kernel::info_of(view->dtype).packed;

@@ -197,6 +197,7 @@ class Loader {
     const Result<TensorView> view = w_.checkpoint.tensor(spec);
     if (!view) return view.error();
     const DType type = requantised_.value_or(kept_type(*view));
+    if (Status status = check_inputs(spec.name, type, spec.shape[1]); !status) return status;
     const auto [begin, end] = own_heads();
     for (int head = begin; head < end; ++head) {
       const int first = head * rows.all + rows.first;
@@ -215,6 +216,7 @@ class Loader {
     const bool is_float = kept == DType::kF32 || kept == DType::kF16 || kept == DType::kBF16;
     const DType type = requantised_.value_or(is_float ? kept : DType::kQ8_0);
     const int64_t k = spec.shape[1];
+    if (Status status = check_inputs(spec.name, type, rows.n); !status) return status;
     const auto [begin, end] = own_heads();
     std::vector<float> own(k), turned(k * rows.n);
     for (int head = begin; head < end; ++head) {
@@ -306,6 +308,12 @@ class Loader {
   }
 
   // The rows in `ranges` of the matrices, of one width, one above the other.
+  Status check_inputs(const std::string& name, DType type, int64_t k) const {
+    if (k <= kernel::PackedMatrix::max_inputs(type)) return {};
+    return unsupported("{}: tensor '{}' has rows of {}, expected at most {} for {} weights", file(),
+                       name, k, kernel::PackedMatrix::max_inputs(type), dtype_name(type));
+  }
+
   Status stack(std::span<const WeightSpec> specs, const Ranges& ranges, Stack& out) {
     const int64_t k = specs[0].shape[1];
     int64_t n_above = 0;
@@ -329,10 +337,7 @@ class Loader {
         i += views.size();
         continue;
       }
-      if (k > kernel::PackedMatrix::max_inputs(type))
-        return unsupported("{}: tensor '{}' has rows of {}, expected at most {} for {} weights",
-                           file(), specs[i].name, k, kernel::PackedMatrix::max_inputs(type),
-                           dtype_name(type));
+      if (Status status = check_inputs(specs[i].name, type, k); !status) return status;
       out.emplace_back(type, n, static_cast<int>(k));
       int row = 0;
       for (size_t j = 0; j < views.size(); ++j, ++i)

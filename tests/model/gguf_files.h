@@ -359,8 +359,9 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
       .uint32(arch + ".block_count", c.n_layers() + n_mtp_blocks)
       .uint32(arch + ".attention.head_count", c.n_heads)
       .uint32(arch + ".context_length", c.max_positions)
-      .float32(arch + (c.norm == model::Norm::kRms ? ".attention.layer_norm_rms_epsilon"
-                                                   : ".attention.layer_norm_epsilon"),
+      .float32(arch + (c.norm == model::Norm::kRms || is_family(c, "phimoe")
+                           ? ".attention.layer_norm_rms_epsilon"
+                           : ".attention.layer_norm_epsilon"),
                c.rms_eps);
   if (const int width = gguf_width(c); width > 0 && !is_family(c, "gemma4_text"))
     out.uint32(arch + ".feed_forward_length", width);
@@ -494,6 +495,15 @@ inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed, DType
                blocks ? reference::random_blocks(type, n, seed++) : f32_bytes(floats));
   };
   for (const model::WeightSpec& spec : model::weight_specs(c)) {
+    if (const auto parts = divided(c, spec); !parts.empty() && !c.has(model::Mixer::kMamba2)) {
+      const std::string name = gguf_tensor_name(c, spec.name);
+      for (const auto& [part, n] : parts) {
+        model::WeightSpec own = spec;
+        own.shape[0] = n;
+        add(name.substr(0, name.find('.', std::strlen("blk.")) + 1) + part, own);
+      }
+      continue;
+    }
     if (!is_of_experts(spec)) {
       add(gguf_tensor_name(c, spec.name), spec);
       continue;

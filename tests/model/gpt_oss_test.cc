@@ -165,9 +165,9 @@ int64_t by_turns(int64_t row) { return row < kInner ? 2 * row : 2 * (row - kInne
 
 TEST_F(GptOssExperts, AreTransposedWithGatesAndUpsByTurns) {
   const Checkpoint checkpoint =
-      open({}, {{kGateUp, "F32", {kExperts, kModel, 2 * kInner}, 0},
-                {kDown, "F32", {kExperts, kInner, kModel}, 0},
-                {std::string(kGateUp) + "_bias", "F32", {kExperts, 2 * kInner}, 0}});
+      open(json::object(), {{kGateUp, "F32", {kExperts, kModel, 2 * kInner}, 0},
+                            {kDown, "F32", {kExperts, kInner, kModel}, 0},
+                            {std::string(kGateUp) + "_bias", "F32", {kExperts, 2 * kInner}, 0}});
   for (const int expert : {0, 2}) {
     const TensorView in = checkpoint.tensor(spec(kGateUp, expert)).value();
     TensorRows rows(in);

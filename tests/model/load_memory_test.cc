@@ -56,7 +56,10 @@ TEST(LoadMemory, ExpertsAreHeldOnce) {
   const TemporaryFolder folder;
   ModelConfig config = named_shape("qwen3-30b-a3b").value();  // 8 of its 128 experts, and narrow
   config.experts.n_experts = 8;
-  config.experts.d_ff = 256;
+  config.experts.d_ff = 128;
+  config.d_model = 2040;  // no whole blocks: weights are f32
+  config.n_heads = 4;
+  config.n_kv_heads = 1;
   config.layers.resize(1);
   config.vocab = 512;
   config.bos_id.reset();

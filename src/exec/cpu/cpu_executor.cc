@@ -29,6 +29,7 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
                     .all_rows = options.all_rows,
                     .gather = options.gather,
                     .spread = options.spread}) {
+  const bool has_experts = weights.config.has(model::FeedForward::kExperts);
   facts_ = {.vocab = weights.config.vocab,
             .d_model = weights.config.d_model,
             .page_len = options.kv.page_len,
@@ -42,8 +43,8 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
             .window_page_bytes = exec::page_bytes(sizes.windows),
             .n_slots = sizes.n_slots,
             .slot_bytes = sizes.slot_bytes,
-            .n_experts = weights.config.experts.n_experts,
-            .n_used_experts = weights.config.experts.n_used,
+            .n_experts = has_experts ? weights.config.experts.n_experts : 0,
+            .n_used_experts = has_experts ? weights.config.experts.n_used : 0,
             .keeps_keys = !options.hooks.one_layer,
             .name = options.isa};
   if (store_ == nullptr) return;

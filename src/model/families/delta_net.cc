@@ -147,9 +147,11 @@ std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, Ad
     constexpr const char* kShared = "mlp.shared_expert";
     specs.router();
     specs.experts();
-    specs.gate_and_up(kShared);
-    specs.down(kShared);
-    specs.shared_gate();
+    if (config.experts.shared_d_ff > 0) {
+      specs.gate_and_up(kShared);
+      specs.down(kShared);
+      specs.shared_gate();
+    }
   }
   for (WeightSpec& spec : specs.all())
     for (const LayerPart part :
