@@ -330,8 +330,6 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
   expect_error({{"rope_scaling", {{"rope_type", "dynamic"}, {"factor", 8.0}}}}, code,
                {"rope_scaling", "dynamic"});
   expect_error({{"rope_scaling", {{"type", "dynamic"}, {"factor", 8.0}}}}, code, {"dynamic"});
-  expect_error({{"rope_parameters", {{"rope_type", "proportional"}}}}, code,
-               {"rope_parameters", "proportional"});
   expect_error({{"rope_parameters", {{"rope_type", "default"}, {"mrope_section", {1, 2}}}}}, code,
                {"mrope_section"});
   expect_error({{"rope_scaling", {{"type", "linear"}, {"factor", 2}, {"beta_fast", 3}}}}, code,

@@ -101,7 +101,7 @@ inline std::vector<float> hybrid_values(const model::ModelConfig& c, const model
 inline std::vector<int64_t> hybrid_shape(const model::ModelConfig& c,
                                          const model::WeightSpec& spec) {
   std::vector<int64_t> shape = spec.shape;
-  std::erase(shape, 1);
+  if (shape.size() > 1) std::erase(shape, 1);
   if (spec.name.ends_with("mamba.A_log") || spec.name.ends_with("mamba.D")) shape.push_back(1);
   const int64_t groups = c.recurrent.n_key_heads;
   if (has_part(spec.name, "mamba.norm")) return {groups, shape[0] / groups};

@@ -110,7 +110,10 @@ TEST_P(Fixtures, EightBitWeightsStayNear) {
   // States add up what each row rounds.
   const double share = difference.has_experts ? 1.0 : difference.has_states ? 0.3 : 0.15;
   EXPECT_LE(difference.most, share * difference.scale);
-  EXPECT_GT(difference.most, kGoldenBound * difference.scale);
+  // Experts of four bits stay as they are, and little else is in so small a model.
+  if (GetParam() != "gpt_oss-mxfp4") {
+    EXPECT_GT(difference.most, kGoldenBound * difference.scale);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Fixtures, ::testing::ValuesIn(golden_models()),

@@ -108,7 +108,7 @@ ModelConfig granite_1b() {
 
 ModelConfig tiny(const Family& family) {
   ModelConfig config =
-      tiny_shape(family, {.n_layers = 2, .head_dim = 16, .d_ff = 44, .tied = true});
+      tiny_shape(family, {.n_layers = 2, .head_dim = 16, .d_ff = 44, .tied = false});
   set_experts(config, 6, 3, 44);
   config.embedding_scale = 3.0f;
   config.residual_scale = 0.7f;
