@@ -9,7 +9,6 @@
 #include "base/errors.h"
 #include "pando/score.h"
 #include "task/fill_in.h"
-#include "text/stream_decoder.h"
 
 namespace pando {
 namespace {
@@ -43,9 +42,7 @@ Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions optio
     if (*token >= tokenizer->vocab_size())
       return bad_file("token {} stands for '{}' by the model's files, expected less than {}",
                       *token, otherwise, tokenizer->vocab_size());
-    StreamDecoder text(*tokenizer, /*first_in_text=*/false, /*skip_special=*/false);
-    answer = text.push(*token);
-    *answer += text.finish();
+    answer = tokenizer->token_bytes(*token, /*skip_special=*/false);
     return {};
   };
   if (Status status = settle(options.yes, is_open ? form->yes : std::nullopt, "yes"); !status)

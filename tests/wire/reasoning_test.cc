@@ -102,7 +102,7 @@ TEST(ReasoningField, OfALine) {
       (*line)->written({.question = &(*line)->questions[0], .answers = answers},
                        {.model = *tiny_model(), .options = options});
   EXPECT_EQ(written,
-            "{\"id\":1,\"text\":\"4\",\"reasoning\":\"Hm\",\"finish_reason\":\"stop\","
+            "{\"id\":\"1\",\"text\":\"4\",\"reasoning\":\"Hm\",\"finish_reason\":\"stop\","
             "\"prompt_tokens\":5,\"completion_tokens\":3}\n");
 }
 
