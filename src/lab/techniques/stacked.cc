@@ -43,8 +43,9 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
 
   void open(const kernel::KvShape& shape, size_t n_bytes) override {
     page_len_ = static_cast<uint32_t>(shape.page_len);
-    store_.emplace(n_bytes / shape.page_bytes());
-    memory_.emplace(shape, n_bytes);
+    const size_t n_pages = n_bytes / shape.page_bytes();
+    store_.emplace(n_pages);
+    memory_.emplace(shape, n_pages);
   }
   size_t n_bytes() const override { return store_->n_used() * memory_->views()[0].page_bytes; }
 
