@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config.h"
+#include "model/config_json.h"
 #include "model/make_model.h"
 #include "model/test_files.h"
 
@@ -12,20 +13,7 @@ namespace pando::model::dense_test {
 namespace {
 
 using nlohmann::json;
-
-json decoder(const char* architecture, const char* type, const json& change = json::object()) {
-  json object = {{"architectures", {architecture}},
-                 {"model_type", type},
-                 {"vocab_size", 100},
-                 {"hidden_size", 64},
-                 {"num_hidden_layers", 4},
-                 {"num_attention_heads", 4},
-                 {"num_key_value_heads", 2},
-                 {"intermediate_size", 172},
-                 {"max_position_embeddings", 512}};
-  object.update(change);
-  return object;
-}
+using namespace config_json;
 
 json smollm3(const json& change = json::object()) {
   return decoder("SmolLM3ForCausalLM", "smollm3", change);
@@ -78,32 +66,6 @@ json gemma4(const json& change = json::object()) {
                 {"sliding_attention", "full_attention", "sliding_attention", "full_attention"}}});
   object.update(change);
   return object;
-}
-
-Result<ModelConfig> parse(const json& object) {
-  return ModelConfig::parse(object.dump(), "test.json");
-}
-
-// What is read; written and read again it is the same.
-ModelConfig read(const json& object) {
-  Result<ModelConfig> config = parse(object);
-  EXPECT_TRUE(config.ok()) << config.error().message;
-  if (!config.ok()) return named_shape("tiny-llama").value();
-  const Result<ModelConfig> again = ModelConfig::parse(config->to_json(DType::kF32), "written");
-  EXPECT_TRUE(again.ok()) << again.error().message;
-  EXPECT_TRUE(again.ok() && *again == *config) << config->to_json(DType::kF32);
-  return *config;
-}
-
-void expect_error(const json& object, std::vector<std::string> words,
-                  ErrorCode code = ErrorCode::kUnsupported) {
-  const Result<ModelConfig> config = parse(object);
-  ASSERT_FALSE(config.ok()) << object;
-  EXPECT_EQ(config.error().code, code) << config.error().message;
-  words.push_back("test.json");
-  for (const std::string& word : words)
-    EXPECT_NE(config.error().message.find(word), std::string::npos)
-        << config.error().message << " lacks " << word;
 }
 
 std::vector<int> rotations(const ModelConfig& config) {
@@ -547,6 +509,14 @@ TEST(DenseConfig, ReadsHunYuan) {
   expect_error(hunyuan({{"num_experts", 16}}), {"num_experts", "16"});
   expect_error(hunyuan({{"use_cla", true}}), {"use_cla"});
   expect_error(hunyuan({{"use_qk_norm", false}}), {"use_qk_norm"});
+}
+
+// The library has this type for all families.
+TEST(DenseConfig, ReadsProportionalRotations) {
+  const json rope = {{"rope_type", "proportional"}, {"rope_theta", 1e4}};
+  const ModelConfig config =
+      read(decoder("LlamaForCausalLM", "llama", {{"rope_parameters", rope}}));
+  EXPECT_EQ(config.rotations[0].type, RopeType::kProportional);
 }
 
 }  // namespace

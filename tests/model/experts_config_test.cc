@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config.h"
+#include "model/config_json.h"
 #include "model/make_model.h"
 #include "model/share.h"
 #include "model/test_files.h"
@@ -13,21 +14,9 @@
 namespace pando::model::experts_test {
 namespace {
 
+using config_json::decoder;
+using config_json::read;
 using nlohmann::json;
-
-json decoder(const char* architecture, const char* type, const json& change) {
-  json object = {{"architectures", {architecture}},
-                 {"model_type", type},
-                 {"vocab_size", 100},
-                 {"hidden_size", 64},
-                 {"num_hidden_layers", 4},
-                 {"num_attention_heads", 4},
-                 {"num_key_value_heads", 2},
-                 {"intermediate_size", 172},
-                 {"max_position_embeddings", 512}};
-  object.update(change);
-  return object;
-}
 
 json qwen3(const json& change = json::object()) {
   json object = decoder("Qwen3MoeForCausalLM", "qwen3_moe", {{"moe_intermediate_size", 40}});
@@ -35,30 +24,9 @@ json qwen3(const json& change = json::object()) {
   return object;
 }
 
-Result<ModelConfig> parse(const json& object) {
-  return ModelConfig::parse(object.dump(), "test.json");
-}
-
-// What is read; written and read again it is the same.
-ModelConfig read(const json& object) {
-  Result<ModelConfig> config = parse(object);
-  EXPECT_TRUE(config.ok()) << config.error().message;
-  if (!config.ok()) return named_shape("tiny-llama").value();
-  const Result<ModelConfig> again = ModelConfig::parse(config->to_json(DType::kF32), "written");
-  EXPECT_TRUE(again.ok()) << again.error().message;
-  EXPECT_TRUE(again.ok() && *again == *config) << config->to_json(DType::kF32);
-  return *config;
-}
-
-void expect_error(const json& object, std::vector<std::string> words,
+void expect_error(const json& object, const std::vector<std::string>& words,
                   ErrorCode code = ErrorCode::kBadFile) {
-  const Result<ModelConfig> config = parse(object);
-  ASSERT_FALSE(config.ok()) << object;
-  EXPECT_EQ(config.error().code, code) << config.error().message;
-  words.push_back("test.json");
-  for (const std::string& word : words)
-    EXPECT_NE(config.error().message.find(word), std::string::npos)
-        << config.error().message << " lacks " << word;
+  config_json::expect_error(object, words, code);
 }
 
 std::vector<int> mixtures(const ModelConfig& config) {

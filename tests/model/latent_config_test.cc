@@ -9,59 +9,33 @@
 #include <vector>
 
 #include "model/config.h"
+#include "model/config_json.h"
 #include "model/make_model.h"
 
 namespace pando::model::latent_test {
 namespace {
 
 using nlohmann::json;
+using namespace config_json;
 
-json decoder(const char* architecture, const char* type, const json& change) {
-  json object = {{"architectures", {architecture}},
-                 {"model_type", type},
-                 {"vocab_size", 100},
-                 {"hidden_size", 64},
-                 {"num_hidden_layers", 4},
-                 {"num_attention_heads", 4},
-                 {"num_key_value_heads", 4},
-                 {"intermediate_size", 172},
-                 {"moe_intermediate_size", 24},
-                 {"num_experts_per_tok", 2},
-                 {"routed_scaling_factor", 1.5},
-                 {"max_position_embeddings", 512}};
+json latent(const char* architecture, const char* type, const json& change) {
+  json object = decoder(architecture, type,
+                        {{"num_key_value_heads", 4},
+                         {"moe_intermediate_size", 24},
+                         {"num_experts_per_tok", 2},
+                         {"routed_scaling_factor", 1.5}});
   object.update(change);
   return object;
 }
 
 json v2(const json& change = json::object()) {
-  return decoder("DeepseekV2ForCausalLM", "deepseek_v2", change);
+  return latent("DeepseekV2ForCausalLM", "deepseek_v2", change);
 }
 json v3(const json& change = json::object()) {
-  return decoder("DeepseekV3ForCausalLM", "deepseek_v3", change);
+  return latent("DeepseekV3ForCausalLM", "deepseek_v3", change);
 }
 json glm(const json& change = json::object()) {
-  return decoder("Glm4MoeLiteForCausalLM", "glm4_moe_lite", change);
-}
-
-// What is read; written and read again it is the same.
-ModelConfig read(const json& object) {
-  Result<ModelConfig> config = ModelConfig::parse(object.dump(), "test.json");
-  EXPECT_TRUE(config.ok()) << config.error().message;
-  if (!config.ok()) return named_shape("tiny-llama").value();
-  const Result<ModelConfig> again = ModelConfig::parse(config->to_json(DType::kF32), "written");
-  EXPECT_TRUE(again.ok()) << again.error().message;
-  EXPECT_TRUE(again.ok() && *again == *config) << config->to_json(DType::kF32);
-  return *config;
-}
-
-void expect_error(const json& object, const std::vector<std::string>& words,
-                  ErrorCode code = ErrorCode::kUnsupported) {
-  const Result<ModelConfig> config = ModelConfig::parse(object.dump(), "test.json");
-  ASSERT_FALSE(config.ok()) << object;
-  EXPECT_EQ(config.error().code, code) << config.error().message;
-  for (const std::string& word : words)
-    EXPECT_NE(config.error().message.find(word), std::string::npos)
-        << config.error().message << " lacks " << word;
+  return latent("Glm4MoeLiteForCausalLM", "glm4_moe_lite", change);
 }
 
 TEST(LatentConfig, HasTheLibrarysSizesWhereTheFileHasNone) {
