@@ -14,6 +14,7 @@
 
 #include "api/remote_requests.h"
 #include "api/request_group.h"
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/failures.h"
 #include "batch/dealer.h"
@@ -126,9 +127,8 @@ class Runner {
     if (summary_.stopped) return {};
     if (results_.n_earlier() < output_.n_records())
       return invalid_argument(
-          "the input ends before {} questions that have answers already, expected the same input "
-          "as before",
-          output_.n_records() - results_.n_earlier());
+          "the input ends before {} with an answer, expected the same input as before",
+          counted(output_.n_records() - results_.n_earlier(), "questions"));
     return output_.finish(summary_.bad_lines + summary_.failed, finished_summary(summary_));
   }
 

@@ -74,15 +74,17 @@ OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& tim
 }
 
 void print(const Inspection& i) {
-  fmt::print("{} of {}, {} tokens; the longest has {}; at most {} tokens generated\n",
-             counted(i.prompts, "prompts"), counted(i.lines, "lines"), i.prompt_tokens,
-             i.longest_prompt, i.answer_tokens);
+  fmt::print("{} of {}, {}; the longest has {}; at most {} generated\n",
+             counted(i.prompts, "prompts"), counted(i.lines, "lines"),
+             counted(i.prompt_tokens, "tokens"), i.longest_prompt,
+             counted(i.answer_tokens, "tokens"));
   if (i.bad_lines + i.too_long + i.refused > 0)
     fmt::print(
-        "cannot be run: {} bad lines, {} prompts too long{}, {} refused\n", i.bad_lines, i.too_long,
+        "cannot be run: {}, {} too long{}, {} refused\n", counted(i.bad_lines, "bad lines"),
+        counted(i.too_long, "prompts"),
         i.no_room > 0 ? fmt::format(" ({} of them for --kv-memory)", i.no_room) : "", i.refused);
   if (i.repeated_ids > 0)
-    fmt::print("{} lines repeat the custom_id of an earlier line\n", i.repeated_ids);
+    fmt::print("{} with the custom_id of an earlier line\n", counted(i.repeated_ids, "lines"));
   const auto teraflops = [&](uint64_t n_tokens, double n_keys) {
     return 1e-12 * (static_cast<double>(n_tokens) * i.flops_per_token + n_keys * i.flops_per_key);
   };

@@ -206,9 +206,9 @@ Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
   const auto n_processors = static_cast<int>(std::thread::hardware_concurrency());
   if (n_processors > 0 && arguments.engine.threads > n_processors)
     print_stderr(
-        "pando: --threads is {}, but there are {} processors; more threads than processors do not "
-        "help\n",
-        arguments.engine.threads, n_processors);
+        "pando: --threads is {}, but there {} {}; more threads than processors do not help\n",
+        arguments.engine.threads, n_processors == 1 ? "is" : "are",
+        counted(static_cast<uint64_t>(n_processors), "processors"));
   if (!quiet) say_if_demo(arguments);
   return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored));
 }

@@ -179,16 +179,15 @@ class BatchRun {
       if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
         progress.clear();
         print_stderr(
-            "pando: stopping after {} {} in progress are finished (hint: a second signal stops at "
-            "once)\n",
-            now.answers_open, nouns_.outputs);
+            "pando: stopping; still to be finished: {} (hint: a second signal stops at once)\n",
+            counted(now.answers_open, nouns_.outputs));
       }
       progress.update(now);
     };
     GroupedMessages messages(
         [&](const std::string& message) {
           progress.clear();
-          print_stderr("pando: {}\n", message);
+          report_error(message);
         },
         o_.verbose);
     batch.on_problem = [&](const std::string& message) { messages.add(message); };
@@ -201,10 +200,11 @@ class BatchRun {
         progress.clear();
         const Completion& c = answer.completion;
         const size_t n_choices = c.choice_logprobs.size();
-        print_stderr("{}: {} prompt tokens, {} of them shared; {}\n", answer.id, c.prompt_tokens,
+        print_stderr("{}: {}, {} of them shared; {}\n", answer.id,
+                     counted(static_cast<uint64_t>(c.prompt_tokens), "prompt tokens"),
                      c.shared_tokens,
                      n_choices == 0 ? fmt::format("{} generated", c.tokens.size())
-                                    : fmt::format("chosen from {} texts", n_choices));
+                                    : "chosen from " + counted(n_choices, "texts"));
       }
       if (!quiet) first_answers_.add(answer);
     };
@@ -253,21 +253,19 @@ class BatchRun {
     const double megabytes = 1e-6 * static_cast<double>(kv_memory);
     if (n_evicted > 0)
       print_stderr(
-          "evicted: {} pages, the least recently used, because memory for keys and values is full "
+          "evicted: {}, the least recently used, because memory for keys and values is full "
           "(--kv-memory is {:.1f} MB)\n",
-          n_evicted, megabytes);
+          counted(n_evicted, "pages"), megabytes);
     if (n_places > 0)
       print_stderr(
-          "evicted: {} places (states of recurrent layers), the cheapest to lose, because no state "
-          "slot "
-          "was free (hint: a larger "
-          "--kv-memory)\n",
-          n_places);
+          "evicted: {} (states of recurrent layers), the cheapest to lose, because no state slot was "
+          "free (hint: a larger --kv-memory)\n",
+          counted(n_places, "places"));
     if (n_preempted > 0)
       print_stderr(
-          "preempted: {} answers, the youngest, because older ones need the memory for keys and "
-          "values; they resume later (hint: a larger --kv-memory)\n",
-          n_preempted);
+          "preempted: {}, the youngest, because older ones need the memory for keys and values; to be "
+          "resumed later (hint: a larger --kv-memory)\n",
+          counted(n_preempted, "answers"));
     printed = now;
   }
 

@@ -65,8 +65,8 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
                  counted(n_asked, nouns_of(o.batch.task).inputs), verified->seconds,
                  verified->answers > 0 ? "all bits equal" : "there were no answers to check",
                  run.bad_lines + run.failed + run.skipped > 0
-                     ? fmt::format("; not verified: {} bad lines, {} questions", run.bad_lines,
-                                   run.failed + run.skipped)
+                     ? fmt::format("; not verified: {}, {}", counted(run.bad_lines, "bad lines"),
+                                   counted(run.failed + run.skipped, "questions"))
                      : "");
   return code;
 }

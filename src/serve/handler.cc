@@ -17,6 +17,7 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/option_names.h"
 #include "serve/awaited_group.h"
 #include "serve/offload.h"
 #include "wire/body_checks.h"
@@ -36,8 +37,15 @@ bool is_json(std::string_view content_type) {
   return boost::beast::iequals(type, kJson);
 }
 
-// A chat template that is missing or cannot be read is told by the files of the server, which are
-// no affair of its clients.
+// As the API tells an error of the engine, whose options are the server's.
+wire::WireError wire_error(const Error& error) {
+  wire::WireError told = wire::wire_error(error);
+  told.message = with_dashes(told.message, "the server's ");
+  return told;
+}
+
+// A chat template that is missing or cannot be read is told by the files of the server, which are no
+// affair of its clients.
 Error for_clients(const Service& service, std::string_view path, const Error& error) {
   const auto& chat = service.engine.model().parts().chat;
   if (chat || error.message != chat.error().message) return error;
@@ -138,7 +146,7 @@ class Preparation {
                                                    : timed_out(service_.options.request_timeout))};
   }
   HttpResponse refusal(const Error& error) const {
-    return error_response(wire::wire_error(for_clients(service_, route_.path, error)));
+    return error_response(wire_error(for_clients(service_, route_.path, error)));
   }
 
   // The request's body, which asks for a model that is served; or what is wrong with it.
@@ -291,7 +299,7 @@ asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_po
       response = co_await offload(pool, service.engine.options().nice,
                                   [&] { return json_response(body.answer()); });
     } else {
-      response = error_response(wire::wire_error(status.error()), service.admission.retry_after());
+      response = error_response(wire_error(status.error()), service.admission.retry_after());
     }
     co_await replier.send(std::move(response));
     co_return;
@@ -300,7 +308,7 @@ asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_po
   if (status) {
     last = body.end();
   } else {
-    const wire::WireError error = wire::wire_error(status.error());
+    const wire::WireError error = wire_error(status.error());
     replier.tally.error = error.code;
     replier.tally.error_param = error.param;
     last = wire::stream_event(wire::error_body(error));

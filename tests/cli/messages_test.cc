@@ -84,13 +84,13 @@ TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
 TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   const std::string run = "run --model m --input good.jsonl --threads 1 ";
   expect_says(pando(run + "--context 100000"), kUsage,
-              "context is 100000, expected at most the model's 640 positions");
+              "--context is 100000, expected at most the model's 640 positions");
   expect_says(
       pando("run --model m --input good.jsonl --threads 1025"), kUsage,
       "run: --threads: 1025, expected 0 (all processors) to 1024 (hint: `pando run --help`)");
   const Finished memory = pando(run + "--kv-memory 1000000GiB");
   EXPECT_EQ(memory.code, kUsage) << memory;
-  EXPECT_TRUE(memory.says("kv_memory is 1073741824000000 bytes (1000000.0 GiB), expected at most "))
+  EXPECT_TRUE(memory.says("--kv-memory is 1073741824000000 bytes (1000000.0 GiB), expected at most "))
       << memory;
   EXPECT_EQ(pando("make-model --shape none --out x").code, kUsage);
   const Finished negative = pando("run --input x --kv-memory -5GiB");
@@ -105,7 +105,7 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   for (const std::string size : {"1.5PiB", "1.5p", "1572864G", "1688849860263936", "'1.5 PB'"}) {
     const Finished large = pando("run --model m --input good.jsonl --kv-memory " + size);
     EXPECT_TRUE(
-        large.says("kv_memory is 1688849860263936 bytes (1572864.0 GiB), expected at most "))
+        large.says("--kv-memory is 1688849860263936 bytes (1572864.0 GiB), expected at most "))
         << large;
   }
   EXPECT_EQ(pando("inspect m --input good.jsonl --context 100000").code, kUsage);

@@ -147,7 +147,7 @@ TEST_F(OutputsTest, VerifyingCountsWhatHasNoAnswer) {
       "verify --model m --threads 1 --kv-memory 64MiB --max-tokens 4 --input bad.jsonl --sample "
       "100%");
   EXPECT_EQ(verified.code, kIncomplete) << verified;
-  EXPECT_TRUE(verified.says("all bits equal; not verified: 1 bad lines, 1 questions")) << verified;
+  EXPECT_TRUE(verified.says("all bits equal; not verified: 1 bad line, 1 question")) << verified;
 }
 
 TEST_F(OutputsTest, RankingsForTrecAreJsonLines) {

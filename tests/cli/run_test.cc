@@ -79,7 +79,7 @@ TEST_F(RunTest, WrongUsage) {
 TEST_F(RunTest, MemoryForNothing) {
   const Finished finished = pando("run --model m --input good.jsonl --kv-memory 10");
   EXPECT_EQ(finished.code, kUsage) << finished;
-  EXPECT_TRUE(finished.says("kv_memory is 10 bytes, expected at least one page of ")) << finished;
+  EXPECT_TRUE(finished.says("--kv-memory is 10 bytes, expected at least one page of ")) << finished;
 }
 
 // As in a line's list of choices.
@@ -135,7 +135,7 @@ TEST_F(RunTest, SomeLinesLeftOut) {
   const Finished bad = run("--input bad.jsonl");
   EXPECT_EQ(bad.code, kIncomplete) << bad;
   EXPECT_TRUE(bad.says("pando: line 2: not JSON")) << bad;
-  EXPECT_TRUE(bad.says("left out: 1 bad lines, 0 failed, 0 too long")) << bad;
+  EXPECT_TRUE(bad.says("left out: 1 bad line, 0 failed, 0 too long")) << bad;
   EXPECT_EQ(n_lines(bad.out), 1);
   const Finished failed = run("--input long.jsonl");
   EXPECT_EQ(failed.code, kIncomplete) << failed;
@@ -236,7 +236,7 @@ TEST_F(RunTest, VerboseTellsOfEvictedPlaces) {
   uint64_t n_told = 0;
   for (size_t at = 0; (at = run.err.find("evicted: ", at)) != std::string::npos; ++at) {
     const std::string line = run.err.substr(at, run.err.find('\n', at) - at);
-    if (line.find(" places (states of recurrent layers), the cheapest to lose") !=
+    if (line.find(" (states of recurrent layers), the cheapest to lose") !=
         std::string::npos)
       n_told += std::stoull(line.substr(std::string("evicted: ").size()));
   }
@@ -366,7 +366,7 @@ TEST_F(RunTest, AWrongInputLeavesTheOldAnswers) {
   EXPECT_EQ(contents(at("old.jsonl")), "old answers\n");
   const Finished refused = run("--input good.jsonl --output old.jsonl");
   EXPECT_EQ(refused.code, kFailed);
-  EXPECT_TRUE(refused.says("'old.jsonl' holds 1 lines without a journal")) << refused;
+  EXPECT_TRUE(refused.says("'old.jsonl' holds 1 line without a journal")) << refused;
   EXPECT_EQ(contents(at("old.jsonl")), "old answers\n");
   EXPECT_EQ(run("--input good.jsonl --output old.jsonl --overwrite").code, kOk);
   EXPECT_EQ(n_lines(contents(at("old.jsonl"))), 3);
@@ -480,13 +480,13 @@ TEST_F(RunTest, MemoryAndThreadsOfAProcess) {
       pando("run --model m --threads 1 --input good.jsonl --kv-memory 3GB", some);
   EXPECT_EQ(memory.code, kUsage) << memory;
   EXPECT_TRUE(
-      memory.says("kv_memory is 3221225472 bytes (3.0 GiB), expected at most the 2048000000 "
+      memory.says("--kv-memory is 3221225472 bytes (3.0 GiB), expected at most the 2048000000 "
                   "(1.9 GiB)"))
       << memory;
   const Finished left =
       pando("run --model m --threads 1 --input good.jsonl --kv-memory 2000000000", some);
   EXPECT_EQ(left.code, kFailed) << left;
-  EXPECT_TRUE(left.says("not enough memory for a kv_memory of 2000000000 bytes")) << left;
+  EXPECT_TRUE(left.says("not enough memory for a --kv-memory of 2000000000 bytes")) << left;
   EXPECT_TRUE(left.says(" bytes (1.9 GiB) are needed, and ") && left.says(" are available"))
       << left;
   const Finished threads = pando("run --model m --threads 64 --kv-memory 64MiB --input good.jsonl",
