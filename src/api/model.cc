@@ -16,6 +16,7 @@
 #include "kernel/isa.h"
 #include "kernel/weight_types.h"
 #include "model/weight_bytes.h"
+#include "text/grammar/schema_guess.h"
 #include "text/stream_decoder.h"
 
 namespace pando {
@@ -117,6 +118,11 @@ Status Model::check_form(const TextForm& form) const {
     return unsupported("the model has no tokenizer, so an answer cannot have a form");
   const auto masks = parts_->forms->get(form);
   return masks ? Status() : masks.error();
+}
+
+std::string Model::form_warning(const TextForm& form) {
+  const bool is_schema = form.kind == TextForm::Kind::kJsonSchema;
+  return is_schema ? grammar::schema_warning(form.text) : std::string();
 }
 
 ModelInfo Model::info() const {

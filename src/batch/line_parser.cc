@@ -36,6 +36,8 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
   if (options_.trec_ids)
     if (Status status = check_ids(**line); !status && !was_answered) return status.error();
   warn_of_references(record, **line);
+  warn_of_forms(record, **line);
+  if (options_.on_line) options_.on_line(described(record, **line));
   fit(model_, context_, options_.too_long, **line);
   return line;
 }
@@ -52,6 +54,23 @@ Result<BatchOptions> options_for_model(const Model& model, BatchOptions options)
     options.rerank = std::move(*rerank);
   }
   return options;
+}
+
+BatchLine LineParser::described(const InputRecord& record, const wire::Line& line) const {
+  BatchLine found{.number = record.line, .place = record.place()};
+  found.is_openai = line.unique_field() != nullptr;
+  if (line.questions.empty()) return found;
+  const wire::Question& first = line.questions.front();
+  const Request& request = first.request;
+  if (options_.task == BatchTask::kAnswer || options_.task == BatchTask::kEmbed)
+    found.form = !line.contexts.empty()      ? BatchLine::Form::kQuestions
+                 : !request.messages.empty() ? BatchLine::Form::kMessages
+                 : !request.tokens.empty()   ? BatchLine::Form::kTokens
+                                             : BatchLine::Form::kPrompt;
+  const bool generates = options_.task == BatchTask::kAnswer && request.pooling == Pooling::kNone;
+  found.picks = generates && !first.choices.empty();
+  found.is_greedy = generates && first.choices.empty() && request.sampling.temperature == 0;
+  return found;
 }
 
 Status LineParser::open_table(const InputRecord& record) {
@@ -85,6 +104,18 @@ void LineParser::warn_of_references(const InputRecord& record, const wire::Line&
       warn(record, fmt::format("{}the reference '{}' is not one of the choices '{}'",
                                question.id ? fmt::format("question '{}': ", *question.id) : "",
                                question.answers->front(), fmt::join(question.choices, "', '")));
+  }
+}
+
+// The form of all lines is the business of who gave it.
+void LineParser::warn_of_forms(const InputRecord& record, const wire::Line& line) const {
+  const std::optional<TextForm>* last = &options_.defaults.sampling.form;
+  for (const wire::Question& question : line.questions) {
+    const std::optional<TextForm>& form = question.request.sampling.form;
+    if (!form || form == *last) continue;
+    last = &form;
+    if (const std::string warning = Model::form_warning(*form); !warning.empty())
+      warn(record, warning);
   }
 }
 

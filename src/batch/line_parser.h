@@ -40,11 +40,13 @@ class LineParser {
 
  private:
   Result<std::unique_ptr<wire::Line>> parse_one(const InputRecord& record) const;
+  BatchLine described(const InputRecord& record, const wire::Line& line) const;
   Status check_ids(const wire::Line& line);
   Status open_table(const InputRecord& record);
   // Of what is answered all the same.
   void warn(const InputRecord& record, const std::string& message) const;
   void warn_of_references(const InputRecord& record, const wire::Line& line) const;
+  void warn_of_forms(const InputRecord& record, const wire::Line& line) const;
 
   const Model& model_;
   int context_;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/counted.h"
 #include "cli/hub_cache.h"
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
@@ -56,9 +57,11 @@ Result<std::filesystem::path> demo_model() {
   const fs::path places[] = {program / "../models/demo", program / "../share/pando/models/demo"};
   for (const fs::path& place : places)
     if (fs::exists(place / "config.json", error)) return fs::canonical(place, error);
-  return Error{ErrorCode::kNotFound,
-               fmt::format("no --model given, and the demo model is not in {}",
-                           places[0].lexically_normal().string())};
+  return Error{
+      ErrorCode::kNotFound,
+      fmt::format("no --model given, and the demo model is neither in {} nor in {} (hint: "
+                  "give --model, or copy the folder models/demo of Pando there)",
+                  places[0].lexically_normal().string(), places[1].lexically_normal().string())};
 }
 
 }  // namespace
@@ -101,6 +104,9 @@ void add_tokenizer_options(CLI::App& app, ModelArguments& a) {
                  "Directory, GGUF file or hub id of the tokenizer, if it is not the model's own")
       ->check(not_empty())
       ->group(kGroup);
+}
+
+void add_chat_template_option(CLI::App& app, ModelArguments& a) {
   app.add_option(
          "--chat-template", a.chat_template,
          "File with a Jinja chat template, or the name of one of the model's chat templates")

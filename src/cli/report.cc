@@ -87,7 +87,8 @@ OrderedJson run_json(const RunRecord& run) {
   json["lines"] = {{"read", s.lines}, {"bad", s.bad_lines}};
   json["questions"] = s.questions;
   json["answers"] = {{"written", s.answers}, {"earlier", s.earlier}, {"failed", s.failed},
-                     {"skipped", s.skipped}, {"lines_cut", s.cut},   {"stopped", s.stopped}};
+                     {"skipped", s.skipped}, {"lines_cut", s.cut},   {"forms_cut", s.forms_cut},
+                     {"stopped", s.stopped}};
   json["tokens"] = {{"prompt_asked", s.prompt_tokens},
                     {"prompt_computed", e.prefill_rows},
                     {"prompt_reused", tokens_reused(s)},

@@ -90,7 +90,7 @@ TEST(RecordScanner, PackedFilesAreNamed) {
             "it is a gzip file (hint: pipe it through gunzip -c), expected JSON lines");
   EXPECT_EQ(not_lines("\x1f\x8b\x08 \"", BatchTask::kEmbed, InputFormat::kCsv),
             "it is a gzip file (hint: pipe it through gunzip -c), expected a table");
-  EXPECT_EQ(not_lines("PAR1"), "it is a Parquet file, expected JSON lines");
+  EXPECT_EQ(not_lines("PAR1"), "it is a Parquet file, not text, expected JSON lines");
 }
 
 TEST(RecordScanner, OtherKindsOfInputAreTold) {
