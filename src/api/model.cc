@@ -33,7 +33,8 @@ Result<model::Weights> load_weights(const std::filesystem::path& directory,
   if (options.ranks != nullptr) {
     Ranks::Impl& ranks = options.ranks->impl();
     if (ranks.loading != Ranks::Impl::Loading::kNotYet)
-      return invalid_argument("the ranks have a model already, expected one model for a run");
+      return invalid_argument(
+          "the processes of this run have loaded a model already, expected only one in a run");
     return load_share(directory, options.tokenizer, kernel::made_type(type), **kernels, pool,
                       ranks);
   }
