@@ -125,6 +125,7 @@ class Runner {
       return io_error("cannot read the input{}: {}",
                       line_number_ > 0 ? fmt::format(" after line {}", line_number_) : "", failure);
     if (summary_.stopped) return {};
+    parser_.end();
     if (results_.n_earlier() < output_.n_records())
       return invalid_argument(
           "the input ends before {} with an answer, expected the same input as before",

@@ -230,6 +230,7 @@ Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine
     }
   }
   if (!scanner.failure().empty()) return io_error("cannot read the input: {}", scanner.failure());
+  parser.end();
   return inspector.finish();
 }
 

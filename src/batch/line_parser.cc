@@ -148,12 +148,22 @@ Status LineParser::check_ids(const wire::Line& line) {
   return {};
 }
 
-Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& record) const {
+// Those of a table are refused when it is opened.
+void LineParser::end() const {
+  if (!has_lines_ || table_ || !options_.on_problem) return;
+  for (const std::string& field : unseen_fields_)
+    options_.on_problem(fmt::format("--columns: no line has a field '{}'", field));
+}
+
+Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& record) {
   Result<nlohmann::json> json =
       table_ ? table_->line(record.text) : parse_json(record.text, LargeNumbers::kKept);
   if (!json) return json.error();
-  if (!table_ && json->is_object())
+  if (!table_ && json->is_object()) {
+    has_lines_ = true;
+    std::erase_if(unseen_fields_, [&](const std::string& field) { return json->contains(field); });
     if (Status status = rename_fields(options_.columns, *json); !status) return status.error();
+  }
   return wire::line_reader(options_.task)(*json,
                                           {.number = record.line,
                                            .options = options_,

@@ -51,7 +51,8 @@ std::vector<Unused> unused_of(const BatchLine& line, const RunOptions& options) 
   if (options.batch.task != BatchTask::kAnswer) return {};
   return {
       {is_own(Form::kPrompt),
-       "lines with 'prompt' (hint: it is for lines with 'question' or 'questions')", kMakePrompts},
+       "lines with 'prompt', which is the whole prompt (hint: 'messages' is a conversation)",
+       kMakePrompts},
       {is_own(Form::kTokens), "lines with 'tokens', which are the whole prompt", kMakePrompts},
       {is_own(Form::kTokens), "lines with 'tokens', which are the whole prompt", kOfText},
       {is_own(Form::kMessages),

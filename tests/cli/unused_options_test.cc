@@ -28,8 +28,8 @@ TEST_F(UnusedOptionsTest, EachKindOfLinesIsNamedOnce) {
                  "{\"custom_id\": \"a\", \"url\": \"/v1/completions\", \"body\": {\"prompt\": "
                  "\"P\"}}\n");
   const std::string expected =
-      "pando: line 1: --instruction, --chat have no effect on lines with 'prompt' (hint: it is for "
-      "lines with 'question' or 'questions')\n"
+      "pando: line 1: --instruction, --chat have no effect on lines with 'prompt', which is the "
+      "whole prompt (hint: 'messages' is a conversation)\n"
       "pando: line 3: --instruction has no effect on lines with 'messages' (hint: an instruction "
       "is a message with the role 'system')\n"
       "pando: line 4: --instruction, --chat have no effect on lines with 'tokens', which are the "
@@ -50,8 +50,8 @@ TEST_F(UnusedOptionsTest, EachKindOfLinesIsNamedOnce) {
 TEST_F(UnusedOptionsTest, OptionsThatDependOnOthers) {
   EXPECT_EQ(told(run("--input good.jsonl --template '{context} {question}' --date 2026-11-25")),
             "pando: line 1: --date has no effect on questions without --chat\n"
-            "pando: line 2: --template, --date have no effect on lines with 'prompt' (hint: it is "
-            "for lines with 'question' or 'questions')\n");
+            "pando: line 2: --template, --date have no effect on lines with 'prompt', which is the "
+            "whole prompt (hint: 'messages' is a conversation)\n");
   EXPECT_EQ(told(run("--input good.jsonl --top-p 0.5")),
             "pando: line 1: --top-p has no effect on answers at temperature 0, which take the "
             "likeliest token\n");
