@@ -103,6 +103,9 @@ TEST(RecordScanner, OtherKindsOfInputAreTold) {
             "JSON lines such as {\"text\": \"...\"}");
   EXPECT_EQ(not_lines("{\n  \"prompt\": \"p\"\n}\n").substr(0, 31),
             "it is JSON over several lines (");
+  for (const std::string& binary : {std::string("\xfa\xfb"), std::string("\1\0\2\n\0\n", 6)})
+    EXPECT_TRUE(not_lines(binary).starts_with("it is binary data, not text, expected JSON lines"))
+        << not_lines(binary);
 }
 
 // What some lines are tells nothing about the others.
