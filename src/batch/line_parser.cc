@@ -19,7 +19,10 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
                                                       bool was_answered) {
   if (options_.format != InputFormat::kJsonLines && find_invalid_utf8(record.text)) {
     failed_ = wants_names();
-    return invalid_argument("the row is not valid UTF-8");
+    return failed_ ? bad_file(
+                         "the input is not text: its first row is not valid UTF-8, expected the "
+                         "names of columns")
+                   : invalid_argument("the row is not valid UTF-8");
   }
   if (options_.format == InputFormat::kTsv && record.n_lines > 1)
     warn(record,

@@ -183,7 +183,8 @@ Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments) {
 namespace {
 
 void say_if_demo(const ModelArguments& arguments) {
-  if (arguments.model.empty()) print_stderr("pando: no --model given, using the demo model\n");
+  if (arguments.model.empty() && demo_model())
+    print_stderr("pando: no --model given, using the demo model\n");
 }
 
 Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, WeightType weights) {

@@ -71,10 +71,8 @@ Status Admission::check(const Request& request) const {
       make_error(
           ErrorCode::kTooLong,
           "prompt and answer take up to {} tokens, but the memory for keys and values has room for "
-          "only {}, at {} bytes per token, so this model's maximum context length is {} tokens here "
-          "(hint: raise kv_memory{})",
-          n_longest, n_room, limits_.token_bytes, n_room,
-          prompt_fits ? ", or lower max_tokens" : ""));
+          "only {}, at {} bytes per token (hint: raise kv_memory{})",
+          n_longest, n_room, limits_.token_bytes, prompt_fits ? ", or lower max_tokens" : ""));
 }
 
 Status Admission::submit(RequestId id, Request request, Listener listener, Sequences& open) {
