@@ -4,10 +4,10 @@
 #include <malloc.h>
 #endif
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/beast/core/string.hpp>
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
