@@ -94,6 +94,18 @@ struct BatchOptions {
   // A line or question has no answer or was cut, or is not what it may have been meant to be.
   std::function<void(const std::string& message)> on_problem;
   std::function<void(const struct BatchAnswer&)> on_answer;  // for every answer
+  std::function<void(const struct BatchLine&)> on_line;      // for every good line, when it is read
+};
+
+// What a line of the input is.
+struct BatchLine {
+  enum class Form { kQuestions, kPrompt, kMessages, kTokens, kOther };
+  uint64_t number = 0;         // from 1
+  const char* place = "line";  // what it is called: "object" in an array
+  Form form = Form::kOther;    // which of the fields it has; kOther: those of another task
+  bool is_openai = false;      // of an OpenAI batch
+  bool picks = false;          // its answers are picked from choices
+  bool is_greedy = false;      // its answers are generated, with a temperature of 0
 };
 
 // Names an answer of a batch.

@@ -22,9 +22,10 @@ struct BatchSummary {
   uint64_t too_long = 0;       // of these, for their length
   uint64_t skipped = 0;        // too long, left out as asked
   uint64_t cut = 0;            // lines whose context or prompt was truncated or split
-  bool stopped = false;        // as asked, before the end of the input
-  ScoreTable scores;           // of all answers with references, earlier ones too
-  std::string group_by;        // whose values its groups are
+  uint64_t forms_cut = 0;  // answers, earlier ones too, that were too long for their form to end
+  bool stopped = false;    // as asked, before the end of the input
+  ScoreTable scores;       // of all answers with references, earlier ones too
+  std::string group_by;    // whose values its groups are
   double seconds = 0;
   // Of ids and logits hashes of all answers, earlier ones too, in any order; 0 without hashes.
   uint64_t combined_hash = 0;

@@ -76,6 +76,8 @@ class Model {
   // Whether answers can have the form. Errors name what is malformed (kInvalidArgument) or not
   // supported (kUnsupported).
   Status check_form(const TextForm& form) const;
+  // What may be meant otherwise in a form that is no error; empty: nothing.
+  static std::string form_warning(const TextForm& form);
 
   struct Parts;
   const Parts& parts() const { return *parts_; }  // for the library itself

@@ -22,7 +22,8 @@ def demo_model() -> pathlib.Path:
     for place in places:
         if (place / "config.json").exists():
             return place
-    raise FileNotFoundError(f"the demo model is not in {' or '.join(map(str, places))}")
+    raise FileNotFoundError(f"the demo model is not in {' or '.join(map(str, places))} (hint: copy the folder "
+                            "models/demo of Pando there, or load a model of your own)")
 
 
 def token_array(tokens: Tokens) -> npt.NDArray[np.int32]:

@@ -16,6 +16,7 @@
 #include "api/prompt.h"
 #include "api/request_group.h"
 #include "api/waker.h"
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/failures.h"
 #include "base/thread_priority.h"
@@ -65,7 +66,8 @@ class Engine::Impl {
       const size_t n_open = n_taken_ + n_in_inbox_, n_most = loop_->options().max_open;
       if (n_open > 0 && n_open + request.sampling.n > n_most)
         return make_error(ErrorCode::kUnavailable,
-                          "{} answers are open already (hint: try again later)", n_open);
+                          "there is no room beside {} (hint: try again later)",
+                          counted(n_open, "open answers"));
       id = next_id_++;
       const int n_answers = request.sampling.n;
       inbox_.push_back({id, std::move(request), std::move(listener), no_memory(), std::move(form)});

@@ -16,6 +16,7 @@
 #include "kernel/isa.h"
 #include "kernel/weight_types.h"
 #include "model/weight_bytes.h"
+#include "text/grammar/schema_guess.h"
 #include "text/stream_decoder.h"
 
 namespace pando {
@@ -32,7 +33,8 @@ Result<model::Weights> load_weights(const std::filesystem::path& directory,
   if (options.ranks != nullptr) {
     Ranks::Impl& ranks = options.ranks->impl();
     if (ranks.loading != Ranks::Impl::Loading::kNotYet)
-      return invalid_argument("the ranks have a model already, expected one model for a run");
+      return invalid_argument(
+          "the processes of this run have loaded a model already, expected only one in a run");
     return load_share(directory, options.tokenizer, kernel::made_type(type), **kernels, pool,
                       ranks);
   }
@@ -117,6 +119,11 @@ Status Model::check_form(const TextForm& form) const {
     return unsupported("the model has no tokenizer, so an answer cannot have a form");
   const auto masks = parts_->forms->get(form);
   return masks ? Status() : masks.error();
+}
+
+std::string Model::form_warning(const TextForm& form) {
+  const bool is_schema = form.kind == TextForm::Kind::kJsonSchema;
+  return is_schema ? grammar::schema_warning(form.text) : std::string();
 }
 
 ModelInfo Model::info() const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/serve_replica.h"
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/failures.h"
 #include "base/fp_state.h"
@@ -165,9 +166,8 @@ Result<std::shared_ptr<Ranks>> Ranks::join(std::string_view parallel) {
   const int n_started = (*comm)->size();
   if (n_started != n)
     return make_error(code,
-                      "parallel is '{}', which needs {} processes; {} {} started (hint: mpirun -n "
-                      "{})",
-                      parallel, n, n_started, n_started == 1 ? "was" : "were", n);
+                      "parallel is '{}', which needs {}; {} {} started (hint: mpirun -n {})",
+                      parallel, counted(static_cast<uint64_t>(n), "processes"), n_started, n_started == 1 ? "was" : "were", n);
   return over(std::make_unique<Impl>(std::move(*comm), *layout));
 }
 

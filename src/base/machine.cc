@@ -138,7 +138,7 @@ std::string bytes_text(uint64_t n_bytes) {
 std::string free_text() {
   const std::optional<uint64_t> free = available_memory();
   return free ? fmt::format("{} are available", bytes_text(*free))
-              : std::string("nothing says how much is available");
+              : std::string("how much is available is unknown");
 }
 
 std::string shortage_text(uint64_t n_needed) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/fault.h"
 #include "batch/file_writer.h"
@@ -154,13 +155,13 @@ Status AnswerFile::expect_empty(const fs::path& path) {
   fs::path journal = path;
   journal += ".journal";
   const bool is_of_run = fs::exists(journal, none);
-  std::string found = fmt::format("{} bytes", fs::file_size(path));
+  std::string found = counted(fs::file_size(path), "bytes");
   const Result<OutputForm> form = output_form(path);
   if (!form || (!form->gzip && form->format == OutputFormat::kJsonLines)) {
     uint64_t n_lines = 0;
     std::ifstream file(path, std::ios::binary);
     for (std::string line; std::getline(file, line);) ++n_lines;
-    found = fmt::format("{} {}", n_lines, is_of_run ? "answers" : "lines");
+    found = counted(n_lines, is_of_run ? "answers" : "lines");
   }
   return invalid_argument("'{}' holds {} {}, expected an empty file", path.string(), found,
                           is_of_run ? "of an earlier run" : "without a journal");

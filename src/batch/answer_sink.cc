@@ -4,6 +4,7 @@
 #include <ostream>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "batch/gzip.h"
 
@@ -29,7 +30,7 @@ void AnswerStream::append(const AnswerRecord&, const std::string& lines) {
 Status AnswerStream::commit() {
   if (!packed_.empty()) stream_ << gzip_member(std::exchange(packed_, {}));
   if (stream_.flush()) return {};
-  return io_error("cannot write the output after {} questions", n_);
+  return io_error("cannot write the output after {}", counted(n_, "questions"));
 }
 
 }  // namespace pando

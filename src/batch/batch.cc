@@ -14,6 +14,7 @@
 
 #include "api/remote_requests.h"
 #include "api/request_group.h"
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/failures.h"
 #include "batch/dealer.h"
@@ -124,11 +125,11 @@ class Runner {
       return io_error("cannot read the input{}: {}",
                       line_number_ > 0 ? fmt::format(" after line {}", line_number_) : "", failure);
     if (summary_.stopped) return {};
+    parser_.end();
     if (results_.n_earlier() < output_.n_records())
       return invalid_argument(
-          "the input ends before {} questions that have answers already, expected the same input "
-          "as before",
-          output_.n_records() - results_.n_earlier());
+          "the input ends before {} with an answer, expected the same input as before",
+          counted(output_.n_records() - results_.n_earlier(), "questions"));
     return output_.finish(summary_.bad_lines + summary_.failed, finished_summary(summary_));
   }
 

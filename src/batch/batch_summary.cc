@@ -13,11 +13,15 @@ struct Count {
   const char* name;
   uint64_t BatchSummary::*value;
 };
-constexpr Count kCounts[] = {
-    {"lines", &BatchSummary::lines},       {"bad_lines", &BatchSummary::bad_lines},
-    {"earlier", &BatchSummary::earlier},   {"failed", &BatchSummary::failed},
-    {"too_long", &BatchSummary::too_long}, {"skipped", &BatchSummary::skipped},
-    {"cut", &BatchSummary::cut},           {"combined_hash", &BatchSummary::combined_hash}};
+constexpr Count kCounts[] = {{"lines", &BatchSummary::lines},
+                             {"bad_lines", &BatchSummary::bad_lines},
+                             {"earlier", &BatchSummary::earlier},
+                             {"failed", &BatchSummary::failed},
+                             {"too_long", &BatchSummary::too_long},
+                             {"skipped", &BatchSummary::skipped},
+                             {"cut", &BatchSummary::cut},
+                             {"forms_cut", &BatchSummary::forms_cut},
+                             {"combined_hash", &BatchSummary::combined_hash}};
 
 }  // namespace
 

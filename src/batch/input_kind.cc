@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "text/utf8.h"
 
 namespace pando {
 namespace {
@@ -17,8 +18,19 @@ constexpr std::pair<std::string_view, std::string_view> kPacked[] = {
      "7zXZ"sv,
      "an xz file (hint: pipe it through xz -dc)"},
     {"BZh"sv, "a bzip2 file (hint: pipe it through bzip2 -dc)"},
-    {"PK\x03\x04"sv, "a zip file"},
-    {"PAR1"sv, "a Parquet file"},
+    {"PK\x03\x04"sv, "a zip archive, which office documents are too, not text"},
+    {"PAR1"sv, "a Parquet file, not text"},
+    {"ARROW1"sv, "an Arrow file, not text"},
+    {"\x93NUMPY"sv, "a NumPy file, not text"},
+    {"SQLite format 3"sv, "an SQLite database, not text"},
+    {"GGUF\x03"sv, "a GGUF file, which is a model (hint: --model)"},
+    {"GGUF\x02"sv, "a GGUF file, which is a model (hint: --model)"},
+    {"\x89PNG"sv, "a PNG image, not text"},
+    {"\xff\xd8\xff"sv, "a JPEG image, not text"},
+    {"%PDF-"sv, "a PDF file, not text (hint: pdftotext makes text of it)"},
+    {"\x7f"
+     "ELF"sv,
+     "a program, not text"},
     {"\xff\xfe"sv, "text in UTF-16"},
     {"\xfe\xff"sv, "text in UTF-16"},
 };
@@ -72,6 +84,10 @@ bool may_be_object(std::string_view line) {
 }
 
 std::string other_kind(std::span<const std::string_view> first_lines) {
+  const bool is_text = std::ranges::none_of(first_lines, [](std::string_view line) {
+    return line.find('\0') != std::string_view::npos || find_invalid_utf8(line);
+  });
+  if (!is_text && std::ranges::none_of(first_lines, may_be_object)) return "binary data, not text";
   if (first_lines.size() < 2 || std::ranges::any_of(first_lines, may_be_object)) return {};
   const std::string_view first = trimmed(first_lines[0]);
   // One that is torn is said to be so, with where.

@@ -10,8 +10,8 @@
 
 namespace pando {
 
-// "a gzip file (hint: ...)" for the first line of a file that is packed, or UTF-16; empty for any
-// other.
+// "a gzip file (hint: ...)" for the first line of a file that is packed, of binary data, or in
+// UTF-16; empty for any other.
 std::string_view packed_kind(std::string_view first_line);
 
 // A line that the task takes.
@@ -22,8 +22,9 @@ bool may_be_object(std::string_view line);
 
 constexpr size_t kFirstLines = 8;  // that tell
 
-// What the first lines [kFirstLines, or all of fewer] are, where they are two at least and none of
-// them may be an object: "text: its first line is '...'". Empty: nothing is told by them.
+// What the first lines [kFirstLines, or all of fewer] are, where none of them may be an object:
+// "binary data, not text", or of two lines and more "text: its first line is '...'". Empty: nothing
+// is told by them.
 std::string other_kind(std::span<const std::string_view> first_lines);
 
 }  // namespace pando

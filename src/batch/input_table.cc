@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "pando/request_options.h"
@@ -172,8 +173,8 @@ Result<Json> InputTable::line(std::string_view row) const {
   const Result<std::vector<std::string>> cells = split_row(row, separator_);
   if (!cells) return cells.error();
   if (cells->size() != names_.size())
-    return invalid_argument("the row has {} cells, expected {}, as many as the first row",
-                            cells->size(), names_.size());
+    return invalid_argument("the row has {}, expected {}, as many as the first row",
+                            counted(cells->size(), "cells"), names_.size());
   Json line = Json::object(), metadata = Json::object();
   for (size_t i = 0; i < names_.size(); ++i) {
     const std::string &name = names_[i], &cell = (*cells)[i];

@@ -73,6 +73,7 @@ class Inspector {
       if (config.layers[i].mixer == model::Mixer::kAttention)
         found_.flops_per_key += 4.0 * config.heads(i).q_dim();
     found_.kv_bytes = kv_bytes_per_token(model, engine.kv_type);
+    if (engine.kv_memory > 0) found_.room = room;
   }
 
   const char* place = "line";  // what the input's lines are called
@@ -141,6 +142,7 @@ class Inspector {
           std::min<size_t>(request.tokens.size() + n_answer, static_cast<size_t>(engine_.context));
       if (n_longest <= room_) continue;
       ++found_.no_room;
+      found_.longest_no_room = std::max<uint64_t>(found_.longest_no_room, n_longest);
       return make_error(ErrorCode::kTooLong, "prompt and answer take up to {} tokens", n_longest);
     }
     const std::span<const Token> prompt = prompt_of(question, requests->front());
@@ -228,6 +230,7 @@ Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine
     }
   }
   if (!scanner.failure().empty()) return io_error("cannot read the input: {}", scanner.failure());
+  parser.end();
   return inspector.finish();
 }
 

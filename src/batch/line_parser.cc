@@ -19,7 +19,10 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
                                                       bool was_answered) {
   if (options_.format != InputFormat::kJsonLines && find_invalid_utf8(record.text)) {
     failed_ = wants_names();
-    return invalid_argument("the row is not valid UTF-8");
+    return failed_ ? bad_file(
+                         "the input is not text: its first row is not valid UTF-8, expected the "
+                         "names of columns")
+                   : invalid_argument("the row is not valid UTF-8");
   }
   if (options_.format == InputFormat::kTsv && record.n_lines > 1)
     warn(record,
@@ -36,6 +39,8 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
   if (options_.trec_ids)
     if (Status status = check_ids(**line); !status && !was_answered) return status.error();
   warn_of_references(record, **line);
+  warn_of_forms(record, **line);
+  if (options_.on_line) options_.on_line(described(record, **line));
   fit(model_, context_, options_.too_long, **line);
   return line;
 }
@@ -52,6 +57,23 @@ Result<BatchOptions> options_for_model(const Model& model, BatchOptions options)
     options.rerank = std::move(*rerank);
   }
   return options;
+}
+
+BatchLine LineParser::described(const InputRecord& record, const wire::Line& line) const {
+  BatchLine found{.number = record.line, .place = record.place()};
+  found.is_openai = line.unique_field() != nullptr;
+  if (line.questions.empty()) return found;
+  const wire::Question& first = line.questions.front();
+  const Request& request = first.request;
+  if (options_.task == BatchTask::kAnswer || options_.task == BatchTask::kEmbed)
+    found.form = !line.contexts.empty()      ? BatchLine::Form::kQuestions
+                 : !request.messages.empty() ? BatchLine::Form::kMessages
+                 : !request.tokens.empty()   ? BatchLine::Form::kTokens
+                                             : BatchLine::Form::kPrompt;
+  const bool generates = options_.task == BatchTask::kAnswer && request.pooling == Pooling::kNone;
+  found.picks = generates && !first.choices.empty();
+  found.is_greedy = generates && first.choices.empty() && request.sampling.temperature == 0;
+  return found;
 }
 
 Status LineParser::open_table(const InputRecord& record) {
@@ -88,6 +110,18 @@ void LineParser::warn_of_references(const InputRecord& record, const wire::Line&
   }
 }
 
+// The form of all lines is the business of who gave it.
+void LineParser::warn_of_forms(const InputRecord& record, const wire::Line& line) const {
+  const std::optional<TextForm>* last = &options_.defaults.sampling.form;
+  for (const wire::Question& question : line.questions) {
+    const std::optional<TextForm>& form = question.request.sampling.form;
+    if (!form || form == *last) continue;
+    last = &form;
+    if (const std::string warning = Model::form_warning(*form); !warning.empty())
+      warn(record, warning);
+  }
+}
+
 // Fields by the names that they go by here.
 static Status rename_fields(const std::map<std::string, std::string>& renamed,
                             nlohmann::json& line) {
@@ -117,12 +151,22 @@ Status LineParser::check_ids(const wire::Line& line) {
   return {};
 }
 
-Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& record) const {
+// Those of a table are refused when it is opened.
+void LineParser::end() const {
+  if (!has_lines_ || table_ || !options_.on_problem) return;
+  for (const std::string& field : unseen_fields_)
+    options_.on_problem(fmt::format("--columns: no line has a field '{}'", field));
+}
+
+Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& record) {
   Result<nlohmann::json> json =
       table_ ? table_->line(record.text) : parse_json(record.text, LargeNumbers::kKept);
   if (!json) return json.error();
-  if (!table_ && json->is_object())
+  if (!table_ && json->is_object()) {
+    has_lines_ = true;
+    std::erase_if(unseen_fields_, [&](const std::string& field) { return json->contains(field); });
     if (Status status = rename_fields(options_.columns, *json); !status) return status.error();
+  }
   return wire::line_reader(options_.task)(*json,
                                           {.number = record.line,
                                            .options = options_,

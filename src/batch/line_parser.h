@@ -24,12 +24,16 @@ class LineParser {
       : model_(model),
         context_(context),
         options_(options),
-        embed_(embed_options_for(model, options.embed)) {}
+        embed_(embed_options_for(model, options.embed)) {
+    for (const auto& [name, field] : options.columns) unseen_fields_.insert(field);
+  }
 
   // Null for the row that names the columns. An error is one of this record, or, where `failed`
   // says so, of the whole input. Ids of a line that `was_answered` are not refused.
   Result<std::unique_ptr<wire::Line>> parse(const InputRecord& record, bool was_answered = false);
   bool failed() const { return failed_; }
+  // After the last record: fields that were to be read and that no line had.
+  void end() const;
   // Columns of a table that come back as metadata; none before it names them.
   std::vector<std::string> other_columns() const {
     return table_ ? table_->others() : std::vector<std::string>();
@@ -39,19 +43,23 @@ class LineParser {
   bool wants_names() const { return options_.format != InputFormat::kJsonLines && !table_; }
 
  private:
-  Result<std::unique_ptr<wire::Line>> parse_one(const InputRecord& record) const;
+  Result<std::unique_ptr<wire::Line>> parse_one(const InputRecord& record);
+  BatchLine described(const InputRecord& record, const wire::Line& line) const;
   Status check_ids(const wire::Line& line);
   Status open_table(const InputRecord& record);
   // Of what is answered all the same.
   void warn(const InputRecord& record, const std::string& message) const;
   void warn_of_references(const InputRecord& record, const wire::Line& line) const;
+  void warn_of_forms(const InputRecord& record, const wire::Line& line) const;
 
   const Model& model_;
   int context_;
   const BatchOptions& options_;
   Result<EmbedOptions> embed_;  // as the model has it, or why it has none
   std::optional<InputTable> table_;
-  std::set<std::string> queries_;  // that were read, where all need ids of their own
+  std::set<std::string> queries_;        // that were read, where all need ids of their own
+  std::set<std::string> unseen_fields_;  // of options_.columns
+  bool has_lines_ = false;               // of JSON
   bool failed_ = false;
   uint64_t names_hash_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "batch/input_table.h"
@@ -229,8 +230,8 @@ Result<std::vector<nlohmann::json>> OutputTable::objects(std::string_view rows) 
     const Result<std::vector<std::string>> cells = split_row(rows.substr(0, end), separator_);
     if (!cells) return cells.error();
     if (cells->size() <= columns_.size())
-      return invalid_argument("an answer has {} cells, expected more than {}", cells->size(),
-                              columns_.size());
+      return invalid_argument("an answer has {}, expected more than {}",
+                              counted(cells->size(), "cells"), columns_.size());
     nlohmann::json object = nlohmann::json::object();
     for (size_t i = 0; i < columns_.size(); ++i)
       if (!(*cells)[i].empty()) object[columns_[i]] = (*cells)[i];

@@ -24,6 +24,22 @@ Result<std::vector<nlohmann::json>> output_objects(std::string_view lines) {
   return objects;
 }
 
+// How many answers in these did not come to their end. A line of an OpenAI batch has a list of
+// them.
+uint64_t n_cut(const std::vector<nlohmann::json>& objects) {
+  const auto is_cut = [](const nlohmann::json& answer) {
+    const std::string reason = answer.is_object() ? answer.value("finish_reason", "") : "";
+    return reason == "length" || reason == "context";
+  };
+  static const nlohmann::json::json_pointer kChoices("/response/body/choices");
+  uint64_t n = 0;
+  for (const nlohmann::json& object : objects) {
+    if (is_cut(object)) ++n;
+    if (object.contains(kChoices)) n += std::ranges::count_if(object[kChoices], is_cut);
+  }
+  return n;
+}
+
 }  // namespace
 
 void Results::take_line(const wire::Line& line) {
@@ -95,16 +111,18 @@ Status Results::take_earlier(const OpenRecord& record, const AnswerRecord& found
     ++(found.skipped ? summary_.skipped : summary_.failed);
   summary_.combined_hash += found.logits_hash;
   if (record.n == 0) return {};
-  if (!record.question().answers) {
+  const bool has_form = record.question().request.sampling.form.has_value();
+  if (!record.question().answers)
     for (const wire::Question& question : record.questions())
       scoring_.add(*record.of, question, {}, /*is_new=*/false);
-    return {};
-  }
+  if (!record.question().answers && !has_form) return {};
   const Result<std::string> lines = output_.read(found);
   if (!lines) return lines.error();
   const Result<std::vector<nlohmann::json>> objects =
       table_ ? table_->objects(*lines) : output_objects(*lines);
   if (!objects) return objects.error();
+  if (has_form) summary_.forms_cut += n_cut(*objects);
+  if (!record.question().answers) return {};
   Result<std::vector<ScoredAnswer>> answers = scored_answers(*objects, record.question());
   if (!answers) return answers.error();
   scoring_.add(*record.of, record.question(), std::move(*answers), /*is_new=*/false);
@@ -165,6 +183,8 @@ void Results::note(OpenRecord& record, const wire::Question& question,
     summary_.prompt_tokens += static_cast<uint64_t>(completion.prompt_tokens);
     record.of->line->count(completion, summary_);
     ++record.journal.n_answers;
+    summary_.forms_cut += question.request.sampling.form.has_value() &&
+                          completion.finish_reason != FinishReason::kStop;
     scored.push_back({question.part, completion.text, completion.choice_logprobs});
     if (question.request.logits_hash) {
       const std::string name = fmt::format("{}#{}", question.request.id, completion.choice);

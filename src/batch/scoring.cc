@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "batch/open_line.h"
@@ -38,8 +39,8 @@ Result<std::vector<ScoredAnswer>> scored_continuation(std::span<const Json> obje
     if (logprob->is_number()) answer.choice_logprobs.push_back(logprob->get<double>());
   }
   if (answer.choice_logprobs.size() != question.choices.size())
-    return invalid_argument("an answer has {} scores, expected {}, one per continuation",
-                            answer.choice_logprobs.size(), question.choices.size());
+    return invalid_argument("an answer has {}, expected {}, one per continuation",
+                            counted(answer.choice_logprobs.size(), "scores"), question.choices.size());
   answer.text = question.choices[likeliest(answer.choice_logprobs)];
   return std::vector{std::move(answer)};
 }

@@ -2,6 +2,7 @@
 #include <istream>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "batch/line_parser.h"
 #include "pando/batch.h"
@@ -47,8 +48,8 @@ Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
       const size_t index = next->first.question;
       if (index >= (*line)->questions.size())
         return invalid_argument(
-            "line {} has {} questions, expected more than {} as in the first run", last_line,
-            (*line)->questions.size(), index);
+            "line {} has {}, expected more than {} as in the first run", last_line,
+            counted((*line)->questions.size(), "questions"), index);
       const wire::Question& question = (*line)->questions[index];
       const Result<std::vector<Completion>> again = answer_alone(engine, **line, question);
       if (!again) return again.error();

@@ -6,11 +6,13 @@
 #include <memory>
 #include <string>
 
+#include "base/option_names.h"
 #include "cli/exit_code.h"
 #include "cli/grouped_messages.h"
 #include "cli/report.h"
 #include "cli/run_settings.h"
 #include "cli/task_nouns.h"
+#include "cli/unused_options.h"
 #include "pando/file_input.h"
 #include "pando/preview.h"
 
@@ -60,7 +62,7 @@ void print_prompt(const PromptPreview& prompt) {
   const std::string place = fmt::format("line {}, '{}'", prompt.line, readable(prompt.id));
   const std::string cut = prompt.cut.empty() ? "" : fmt::format("cut: {}\n", prompt.cut);
   if (!prompt.refused.empty())
-    return fmt::print("== {}: cannot be run: {}\n{}\n", place, prompt.refused, cut);
+    return fmt::print("== {}: cannot be run: {}\n{}\n", place, with_dashes(prompt.refused), cut);
   const std::string text = prompt.text.empty() ? fmt::format("{}", fmt::join(prompt.tokens, " "))
                                                : readable(prompt.text);
   fmt::print("== {}: {}{}\n{}{}\n== end of the prompt\n{}\n", place,
@@ -83,6 +85,10 @@ int print_prompts(RunOptions o) {
   GroupedMessages messages([](const std::string& message) { report_error(message); }, o.verbose);
   BatchOptions options = o.batch;
   options.on_problem = [&](const std::string& message) { messages.add(message); };
+  UnusedOptions unused(o);
+  options.on_line = [&](const BatchLine& line) {
+    for (const std::string& message : unused.of(line)) messages.add(message);
+  };
   std::istream stream(&input);
   const Result<PreviewSummary> found =
       preview_batch(**model, *context, stream, options, o.dry_run, print_prompt);

@@ -46,7 +46,8 @@ Command add_embed(CLI::App& app) {
              "\"input_type\"?: \"...\"};\n"
              "tables: a column named text.\n"
              "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\"}.");
-  return [options, pooling] {
+  return [options, pooling, &app] {
+    options->given = given_to(app);
     options->batch.embed.pooling = *pooling == "mean"   ? Pooling::kMean
                                    : *pooling == "last" ? Pooling::kLast
                                                         : Pooling::kNone;

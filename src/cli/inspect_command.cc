@@ -17,6 +17,7 @@
 #include "cli/report.h"
 #include "cli/run_options.h"
 #include "cli/task_nouns.h"
+#include "cli/unused_options.h"
 #include "pando/file_input.h"
 #include "pando/inspect.h"
 #include "pando/step_costs.h"
@@ -47,6 +48,8 @@ OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& tim
                       {"prompts", i.prompts},
                       {"too_long", i.too_long},
                       {"no_room", i.no_room},
+                      {"room", i.room},
+                      {"longest_no_room", i.longest_no_room},
                       {"refused", i.refused},
                       {"repeated_ids", i.repeated_ids},
                       {"longest_prompt", i.longest_prompt},
@@ -74,15 +77,24 @@ OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& tim
 }
 
 void print(const Inspection& i) {
-  fmt::print("{} of {}, {} tokens; the longest has {}; at most {} tokens generated\n",
-             counted(i.prompts, "prompts"), counted(i.lines, "lines"), i.prompt_tokens,
-             i.longest_prompt, i.answer_tokens);
+  fmt::print("{} of {}, {}; the longest has {}; at most {} generated\n",
+             counted(i.prompts, "prompts"), counted(i.lines, "lines"),
+             counted(i.prompt_tokens, "tokens"), i.longest_prompt,
+             counted(i.answer_tokens, "tokens"));
   if (i.bad_lines + i.too_long + i.refused > 0)
+    fmt::print("cannot be run: {}, {} too long{}, {} refused\n", counted(i.bad_lines, "bad lines"),
+               counted(i.too_long, "prompts"),
+               i.no_room > 0 ? fmt::format(" ({} of them for --kv-memory)", i.no_room) : "",
+               i.refused);
+  if (i.room > 0)
     fmt::print(
-        "cannot be run: {} bad lines, {} prompts too long{}, {} refused\n", i.bad_lines, i.too_long,
-        i.no_room > 0 ? fmt::format(" ({} of them for --kv-memory)", i.no_room) : "", i.refused);
+        "--kv-memory: room for {} of a prompt with its answer; {}\n", counted(i.room, "tokens"),
+        i.no_room == 0
+            ? "enough for all"
+            : fmt::format("{} would be refused, the longest with up to {}",
+                          counted(i.no_room, "prompts"), counted(i.longest_no_room, "tokens")));
   if (i.repeated_ids > 0)
-    fmt::print("{} lines repeat the custom_id of an earlier line\n", i.repeated_ids);
+    fmt::print("{} with the custom_id of an earlier line\n", counted(i.repeated_ids, "lines"));
   const auto teraflops = [&](uint64_t n_tokens, double n_keys) {
     return 1e-12 * (static_cast<double>(n_tokens) * i.flops_per_token + n_keys * i.flops_per_key);
   };
@@ -174,6 +186,10 @@ int inspect(InspectOptions& o) {
   GroupedMessages messages([](const std::string& message) { report_error(message); },
                            o.run.verbose);
   options.on_problem = [&](const std::string& message) { messages.add(message); };
+  UnusedOptions unused(o.run);
+  options.on_line = [&](const BatchLine& line) {
+    for (const std::string& message : unused.of(line)) messages.add(message);
+  };
   std::istream stream(&input);
   EngineOptions engine = engine_options(o.run.model);
   engine.context = *context;
@@ -209,6 +225,7 @@ Command add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   RunOptions& run = options->run;
   add_model_options(app, run.model);
+  add_chat_template_option(app, run.model);
   app.get_option("--model")->description(
       "As in `pando run`; the name of the option may be left out (default: Pando's demo "
       "model)");
@@ -233,7 +250,8 @@ Command add_inspect(CLI::App& app) {
       "and\n"
       "computes nothing.\n" +
       std::string(kEscapesHelp) + "Example:\n  pando inspect MODEL --input questions.jsonl");
-  return [options, named, alone] {
+  return [options, named, alone, &app] {
+    options->run.given = given_to(app);
     if (named->count() > 0 && alone->count() > 0)
       return refuse({ErrorCode::kInvalidArgument,
                      "inspect: the model is given twice, once with --model; give it once"});

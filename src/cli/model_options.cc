@@ -8,6 +8,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/counted.h"
 #include "cli/hub_cache.h"
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
@@ -56,9 +57,11 @@ Result<std::filesystem::path> demo_model() {
   const fs::path places[] = {program / "../models/demo", program / "../share/pando/models/demo"};
   for (const fs::path& place : places)
     if (fs::exists(place / "config.json", error)) return fs::canonical(place, error);
-  return Error{ErrorCode::kNotFound,
-               fmt::format("no --model given, and the demo model is not in {}",
-                           places[0].lexically_normal().string())};
+  return Error{
+      ErrorCode::kNotFound,
+      fmt::format("no --model given, and the demo model is neither in {} nor in {} (hint: "
+                  "give --model, or copy the folder models/demo of Pando there)",
+                  places[0].lexically_normal().string(), places[1].lexically_normal().string())};
 }
 
 }  // namespace
@@ -101,6 +104,9 @@ void add_tokenizer_options(CLI::App& app, ModelArguments& a) {
                  "Directory, GGUF file or hub id of the tokenizer, if it is not the model's own")
       ->check(not_empty())
       ->group(kGroup);
+}
+
+void add_chat_template_option(CLI::App& app, ModelArguments& a) {
   app.add_option(
          "--chat-template", a.chat_template,
          "File with a Jinja chat template, or the name of one of the model's chat templates")
@@ -177,7 +183,8 @@ Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments) {
 namespace {
 
 void say_if_demo(const ModelArguments& arguments) {
-  if (arguments.model.empty()) print_stderr("pando: no --model given, using the demo model\n");
+  if (arguments.model.empty() && demo_model())
+    print_stderr("pando: no --model given, using the demo model\n");
 }
 
 Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, WeightType weights) {
@@ -206,9 +213,9 @@ Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
   const auto n_processors = static_cast<int>(std::thread::hardware_concurrency());
   if (n_processors > 0 && arguments.engine.threads > n_processors)
     print_stderr(
-        "pando: --threads is {}, but there are {} processors; more threads than processors do not "
-        "help\n",
-        arguments.engine.threads, n_processors);
+        "pando: --threads is {}, but there {} {}; more threads than processors do not help\n",
+        arguments.engine.threads, n_processors == 1 ? "is" : "are",
+        counted(static_cast<uint64_t>(n_processors), "processors"));
   if (!quiet) say_if_demo(arguments);
   return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored));
 }

@@ -24,7 +24,9 @@ struct ModelArguments {
 void add_model_options(CLI::App& app, ModelArguments& arguments);
 // Of commands that compute: --parallel.
 void add_parallel_option(CLI::App& app, ModelArguments& arguments);
-// Of these --model, --tokenizer and --chat-template only.
+// Of commands that may render conversations: --chat-template.
+void add_chat_template_option(CLI::App& app, ModelArguments& arguments);
+// Of these --model and --tokenizer only.
 void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 
 // The directory or file that --model names.

@@ -107,6 +107,20 @@ size_t n_values(const CLI::Option& option, std::span<const std::string> behind) 
   return static_cast<size_t>(end - behind.begin());
 }
 
+// An option that takes a value, and has the name of another option behind it, or nothing.
+std::string missing_value(const CLI::App& command, const CLI::Option& option,
+                          const std::string& name, std::span<const std::string> behind) {
+  const bool is_missing =
+      option.get_expected_min() > 0 &&
+      (behind.empty() ||
+       (behind[0].starts_with("--") &&
+        command.get_option_no_throw(behind[0].substr(0, behind[0].find('='))) != nullptr));
+  return is_missing
+             ? fmt::format("{}: {} has no value, expected one behind it (hint: `pando {} --help`)",
+                           command.get_name(), name, command.get_name())
+             : "";
+}
+
 // A word where the command takes none: most often the input.
 std::string stray_word(const CLI::App& command, const std::string& word) {
   const auto options =
@@ -138,8 +152,12 @@ std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments
       const CLI::Option* option = command->get_option_no_throw(name);
       if (option == nullptr) option = app.get_option_no_throw(name);
       if (option == nullptr) return unknown_option(*command, name);
-      if (name.size() == argument.size())
-        i += n_values(*option, std::span(arguments).subspan(i + 1));
+      if (name.size() == argument.size()) {
+        const auto behind = std::span(arguments).subspan(i + 1);
+        if (std::string text = missing_value(*command, *option, name, behind); !text.empty())
+          return text;
+        i += n_values(*option, behind);
+      }
     } else if (command != nullptr && !argument.starts_with('-')) {
       if (std::string text = stray_word(*command, argument); !text.empty()) return text;
     }

@@ -87,7 +87,8 @@ OrderedJson run_json(const RunRecord& run) {
   json["lines"] = {{"read", s.lines}, {"bad", s.bad_lines}};
   json["questions"] = s.questions;
   json["answers"] = {{"written", s.answers}, {"earlier", s.earlier}, {"failed", s.failed},
-                     {"skipped", s.skipped}, {"lines_cut", s.cut},   {"stopped", s.stopped}};
+                     {"skipped", s.skipped}, {"lines_cut", s.cut},   {"forms_cut", s.forms_cut},
+                     {"stopped", s.stopped}};
   json["tokens"] = {{"prompt_asked", s.prompt_tokens},
                     {"prompt_computed", e.prefill_rows},
                     {"prompt_reused", tokens_reused(s)},
@@ -183,7 +184,7 @@ std::string footer(const RunRecord& run, const TaskNouns& nouns, const EngineOpt
     technique +=
         fmt::format("{}{} {:.6g}", technique.empty() ? "" : ", ", figure.name, figure.value);
   const std::string mass =
-      s.mass_sum > 0 ? fmt::format("\nmass of yes and no: {:.3g} on average, {:.3g} at least",
+      s.mass_sum > 0 ? fmt::format("\nmass, p(yes) + p(no): {:.3g} on average, {:.3g} at least",
                                    s.mass_sum / static_cast<double>(s.answers), s.least_mass)
                      : "";
   return fmt::format(

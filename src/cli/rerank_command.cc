@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/output_files.h"
@@ -87,12 +88,14 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels) {
     if (Status status = run.keep(); !status) return report_error(status.error().message);
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(fmt::format(
-        "'{}' grades none of the queries (hint: queries have the ids of that file)", o.qrels));
+        "'{}' grades none of the queries (hint: 'id' of a query must be its id in that file)",
+        o.qrels));
   if (n_judged > 0)
-    print_stderr("{}nDCG@{}: {:.4f}, the mean of {} {}{}\n", warning_mark(warning), kDepth,
-                 sum / static_cast<double>(n_judged), n_judged, n_judged == 1 ? "query" : "queries",
+    print_stderr("{}nDCG@{}: {:.4f}, the mean of {}{}\n", warning_mark(warning), kDepth,
+                 sum / static_cast<double>(n_judged), counted(n_judged, "queries"),
                  n_judged < qrels.size()
-                     ? fmt::format("; {} in '{}' have no ranking", qrels.size() - n_judged, o.qrels)
+                     ? fmt::format("; without a ranking: {} of '{}'",
+                                   counted(qrels.size() - n_judged, "queries"), o.qrels)
                      : "");
   return kOk;
 }

@@ -50,7 +50,7 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
   if (!(*file)->was_finished()) return Answers{std::move(*file)};
   if (!o.quiet)
     print_stderr(
-        "'{}' is finished, with {} lines or questions left out: nothing is left to answer\n",
+        "'{}' is finished: nothing is left to answer; lines and questions left out: {}\n",
         o.output, (*file)->n_left_out());
   Answers finished{nullptr, (*file)->n_left_out()};
   if ((*file)->summary().empty()) return finished;

@@ -23,6 +23,7 @@
 #include "cli/run_settings.h"
 #include "cli/stop_signal.h"
 #include "cli/task_nouns.h"
+#include "cli/unused_options.h"
 #include "cli/verify_answers.h"
 #include "pando/file_input.h"
 #include "pando/sharing.h"
@@ -119,10 +120,13 @@ class BatchRun {
                 ? ""
                 : fmt::format("; {} before each text", found_text(nlohmann::json(*e.prompt))));
     }
-    if (const std::optional<TextForm>& form = o_.batch.defaults.sampling.form)
+    if (const std::optional<TextForm>& form = o_.batch.defaults.sampling.form) {
       if (Status status = model.check_form(*form); !status)
         return Error{ErrorCode::kInvalidArgument,
                      fmt::format("--schema: {}", status.error().message)};
+      if (const std::string warning = Model::form_warning(*form); !warning.empty())
+        report_error("--schema: " + warning);
+    }
     return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();
   }
 
@@ -179,19 +183,23 @@ class BatchRun {
       if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
         progress.clear();
         print_stderr(
-            "pando: stopping after {} {} in progress are finished (hint: a second signal stops at "
-            "once)\n",
-            now.answers_open, nouns_.outputs);
+            "pando: stopping; still to be finished: {} (hint: a second signal stops at once)\n",
+            counted(now.answers_open, nouns_.outputs));
       }
       progress.update(now);
     };
     GroupedMessages messages(
         [&](const std::string& message) {
           progress.clear();
-          print_stderr("pando: {}\n", message);
+          report_error(message);
         },
         o_.verbose);
     batch.on_problem = [&](const std::string& message) { messages.add(message); };
+    UnusedOptions unused(o_);
+    if (!is_second)
+      batch.on_line = [&](const BatchLine& line) {
+        for (const std::string& message : unused.of(line)) messages.add(message);
+      };
     batch.on_answer = [&](const BatchAnswer& answer) {
       if (comparison_) comparison_->add(is_second ? 1 : 0, answer);
       if (!is_second && answer.key.choice == 0) ++n_asked_;
@@ -201,10 +209,11 @@ class BatchRun {
         progress.clear();
         const Completion& c = answer.completion;
         const size_t n_choices = c.choice_logprobs.size();
-        print_stderr("{}: {} prompt tokens, {} of them shared; {}\n", answer.id, c.prompt_tokens,
+        print_stderr("{}: {}, {} of them shared; {}\n", answer.id,
+                     counted(static_cast<uint64_t>(c.prompt_tokens), "prompt tokens"),
                      c.shared_tokens,
                      n_choices == 0 ? fmt::format("{} generated", c.tokens.size())
-                                    : fmt::format("chosen from {} texts", n_choices));
+                                    : "chosen from " + counted(n_choices, "texts"));
       }
       if (!quiet) first_answers_.add(answer);
     };
@@ -253,21 +262,21 @@ class BatchRun {
     const double megabytes = 1e-6 * static_cast<double>(kv_memory);
     if (n_evicted > 0)
       print_stderr(
-          "evicted: {} pages, the least recently used, because memory for keys and values is full "
+          "evicted: {}, the least recently used, because memory for keys and values is full "
           "(--kv-memory is {:.1f} MB)\n",
-          n_evicted, megabytes);
+          counted(n_evicted, "pages"), megabytes);
     if (n_places > 0)
       print_stderr(
-          "evicted: {} places (states of recurrent layers), the cheapest to lose, because no state "
-          "slot "
-          "was free (hint: a larger "
-          "--kv-memory)\n",
-          n_places);
+          "evicted: {} (states of recurrent layers), the cheapest to lose, because no state slot "
+          "was "
+          "free (hint: a larger --kv-memory)\n",
+          counted(n_places, "places"));
     if (n_preempted > 0)
       print_stderr(
-          "preempted: {} answers, the youngest, because older ones need the memory for keys and "
-          "values; they resume later (hint: a larger --kv-memory)\n",
-          n_preempted);
+          "preempted: {}, the youngest, because older ones need the memory for keys and values; to "
+          "be "
+          "resumed later (hint: a larger --kv-memory)\n",
+          counted(n_preempted, "answers"));
     printed = now;
   }
 
@@ -284,7 +293,7 @@ class BatchRun {
   }
 
   void print_summary(const RunRecord& first, const RunRecord& second) const {
-    if (o_.quiet) return;
+    if (o_.quiet) return print_verdict(first);
     for (const auto& [place, text] : first_answers_.texts()) print_stderr("{}\n", text);
     if (!was_finished_) print_stderr("{}\n", footer(first, nouns_, options_));
     const BatchSummary& s = first.summary;
@@ -296,8 +305,15 @@ class BatchRun {
       print_stderr("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
     if (s.lines == 0) print_stderr("the input has no lines\n");
     if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
-      print_stderr("left out: {} bad lines, {} failed, {} too long; lines cut: {}\n", s.bad_lines,
-                   s.failed - s.too_long, s.skipped + s.too_long, s.cut);
+      print_stderr("left out: {}, {} failed, {} too long; lines cut: {}\n",
+                   counted(s.bad_lines, "bad lines"), s.failed - s.too_long, s.skipped + s.too_long,
+                   s.cut);
+    if (s.forms_cut > 0)
+      print_stderr(
+          "cut before their form was complete: {} (hint: a larger --max-tokens, or bounds in the "
+          "schema, "
+          "such as maxLength)\n",
+          counted(s.forms_cut, nouns_.outputs));
     if (s.too_long > 0 && first.memory_limits_length)
       print_stderr(
           "(hint: a larger --kv-memory. --too-long skip counts them as done; its other values cut "
@@ -306,10 +322,16 @@ class BatchRun {
       print_stderr(
           "(hint: --too-long skip counts them as done; --too-long truncate-middle{} them fit)\n",
           o_.batch.task == BatchTask::kAnswer ? " or split makes" : " makes");
-    if (!comparison_) return;
-    if (s.answers == 0 || s.stopped)
-      return print_stderr("nothing to compare: {}\n",
-                          s.stopped ? "stopped" : fmt::format("no {}", nouns_.outputs));
+    if (can_compare(first)) print_speeds(first, second);
+    print_verdict(first);
+  }
+
+  bool can_compare(const RunRecord& first) const {
+    return comparison_ && first.summary.answers > 0 && !first.summary.stopped;
+  }
+
+  void print_speeds(const RunRecord& first, const RunRecord& second) const {
+    const BatchSummary& s = first.summary;
     print_stderr("{}\n", footer(second, nouns_, options_));
     const double fewer = computed(second) / computed(first);
     print_stderr("{} over {}: {:.2f}x the {}/s, {:.2f}x {} computed tokens{}\n", first.sharing,
@@ -318,7 +340,14 @@ class BatchRun {
                  std::min(s.seconds, second.summary.seconds) < kLeastTimed
                      ? " (the run is too short to measure speed)"
                      : "");
-    print_stderr("{}\n", comparison_->text());
+  }
+
+  // What --compare was given for, so that --quiet leaves it.
+  void print_verdict(const RunRecord& first) const {
+    if (can_compare(first)) return print_stderr("{}\n", comparison_->text());
+    if (comparison_)
+      print_stderr("nothing to compare: {}\n",
+                   first.summary.stopped ? "stopped" : fmt::format("no {}", nouns_.outputs));
   }
 
   static bool is_exact(const std::string& sharing) {

@@ -10,7 +10,7 @@ Command add_batch_command(CLI::App& app, void (*add)(CLI::App&, RunOptions&)) {
   auto options = std::make_shared<RunOptions>();
   add(app, *options);
   return [options, &app] {
-    options->given = [&app](const std::string& name) { return app.count(name) > 0; };
+    options->given = given_to(app);
     return run_batches(*options);
   };
 }

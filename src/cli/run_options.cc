@@ -61,6 +61,7 @@ bool may_be_table(BatchTask task) {
 // What asking takes, for both commands.
 void add_asking(CLI::App& app, RunOptions& o) {
   add_engine_options(app, o);
+  add_chat_template_option(app, o.model);
   add_answer_options(app, o.batch.defaults, o.model.engine.seed);
   app.add_flag("--generation-config", o.generation_config,
                "Use the model's generation_config.json for what no option sets")
@@ -82,6 +83,13 @@ std::string sharing_help() {
 
 }  // namespace
 
+IsGiven given_to(const CLI::App& app) {
+  return [&app](const std::string& name) {
+    const CLI::Option* option = app.get_option_no_throw(name);
+    return option != nullptr && option->count() > 0;
+  };
+}
+
 void add_engine_options(CLI::App& app, RunOptions& o) {
   add_input_options(app, o);
   add_model_options(app, o.model);
@@ -94,7 +102,9 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
                  "the run is killed; more are faster overall")
       ->check(expect("at least 1", [](double x) { return x >= 1; }))
       ->capture_default_str();
-  CLI::Option* quiet = app.add_flag("--quiet", o.quiet, "Show no progress and no summary");
+  CLI::Option* quiet = app.add_flag(
+      "--quiet", o.quiet,
+      "Show no progress and no summary, only problems and what --compare or verifying found");
   app.add_flag(
          "--verbose", o.verbose,
          "Report what each answer shared, what was evicted or preempted and why, and every bad\n"

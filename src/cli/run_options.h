@@ -29,10 +29,13 @@ struct RunOptions {
   bool quiet = false;
   bool verbose = false;
   bool generation_config = false;
-  IsGiven given;
+  IsGiven given = [](const std::string&) { return false; };
   OutputForm form;  // of `output`
   BatchOptions batch;
 };
+
+// Of options that it does not have none is given.
+IsGiven given_to(const CLI::App& app);
 
 // --input and what is made of its lines.
 void add_input_options(CLI::App& app, RunOptions& options);

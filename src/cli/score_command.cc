@@ -74,7 +74,7 @@ Command add_score(CLI::App& app) {
                      "Text file to score instead of --input, or - for standard input");
   text->excludes(input);
   for (const char* of_lines : {"--dry-run", "--output", "--resume", "--overwrite", "--ordered",
-                               "--report", "--compare", "--too-long"})
+                               "--report", "--compare", "--too-long", "--columns"})
     text->excludes(app.get_option(of_lines));
   const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
   app.add_option("--window", options->perplexity.window,

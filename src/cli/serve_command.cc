@@ -205,6 +205,7 @@ Command add_serve(CLI::App& app) {
   const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
   const auto bytes = [](size_t n) { return fmt::format("{}KiB", n >> 10); };
   add_model_options(app, o.model);
+  add_chat_template_option(app, o.model);
   add_parallel_option(app, o.model);
   app.add_option("--host", o.server.host, "Address to listen on")->capture_default_str();
   app.add_option("--port", o.server.port, "Port to listen on; 0: any free port")

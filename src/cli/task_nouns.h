@@ -1,12 +1,7 @@
 // Nouns for what a task works on and what it gives, in messages.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <cstdint>
-#include <string>
-#include <string_view>
-
+#include "base/counted.h"
 #include "pando/batch.h"
 
 namespace pando::cli {
@@ -29,11 +24,6 @@ constexpr TaskNouns nouns_of(BatchTask task) {
       return {"lines", "scored lines", "likelihoods"};
   }
   return {"questions", "answers", "answers"};
-}
-
-// "1 answer", "2 answers".
-inline std::string counted(uint64_t n, std::string_view plural) {
-  return fmt::format("{} {}", n, n == 1 ? plural.substr(0, plural.size() - 1) : plural);
 }
 
 }  // namespace pando::cli

@@ -70,10 +70,9 @@ Status Admission::check(const Request& request) const {
       prompt_fits ? "max_tokens" : "prompt",
       make_error(
           ErrorCode::kTooLong,
-          "prompt and answer take up to {} tokens; this model's maximum context length is {} "
-          "tokens, limited by the memory for keys and values, which take {} bytes a token (hint: a "
-          "larger kv_memory{})",
-          n_longest, n_room, limits_.token_bytes, prompt_fits ? ", or fewer max_tokens" : ""));
+          "prompt and answer take up to {} tokens, but the memory for keys and values has room for "
+          "only {}, at {} bytes per token (hint: raise kv_memory{})",
+          n_longest, n_room, limits_.token_bytes, prompt_fits ? ", or lower max_tokens" : ""));
 }
 
 Status Admission::submit(RequestId id, Request request, Listener listener, Sequences& open) {
@@ -165,7 +164,7 @@ Status Admission::check_queue(const Sequences& open, int n_new) const {
   const size_t n_tokens = open_tokens();
   if (static_cast<double>(n_tokens) <= n_most) return {};
   return make_error(ErrorCode::kUnavailable,
-                    "the open answers would need {} tokens of keys and values, as predicted; "
+                    "the open answers are predicted to need the keys and values of {} tokens, "
                     "expected at most {:.0f} (hint: try again later)",
                     n_tokens, n_most);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/machine.h"
 #include "cache/prefix_tree.h"
@@ -52,8 +53,8 @@ Status check_outputs(const Request& request) {
                  find_option("max_tokens", kInLine)->expected);
   const int last = sampling.max_tokens > 0 ? n_prompt : n_prompt - 1;
   if (from && (*from < 1 || *from > last))
-    return wrong("prompt_logprobs_from", "is {}, expected 1 to {} for a prompt of {} tokens", *from,
-                 last, n_prompt);
+    return wrong("prompt_logprobs_from", "is {}, expected 1 to {} for a prompt of {}", *from, last,
+                 counted(request.tokens.size(), "tokens"));
   if (!request.alternatives.empty() && (!from || sampling.max_tokens != 0))
     return wrong("alternatives", "are {}, which need max_tokens 0 and prompt_logprobs_from",
                  request.alternatives.size());
@@ -84,7 +85,7 @@ Status check_packing(const PackingOptions& packing) {
   for (const auto& [name, value] :
        {std::pair{"rho_max", packing.rho_max}, {"least_share", packing.least_share}})
     if (!(value >= 0 && value <= 1))
-      return invalid_argument("{} is {}, expected a share, 0 to 1", name, value);
+      return invalid_argument("{} is {}, expected a share from 0 to 1", name, value);
   for (const auto& [name, value] :
        {std::pair{"long_factor", packing.long_factor}, {"aging", packing.aging}})
     if (!(value > 0)) return invalid_argument("{} is {}, expected more than 0", name, value);
@@ -128,7 +129,7 @@ Status fill_in(EngineOptions& options, int max_positions) {
     return invalid_argument("place_every is {}, expected at least 1", options.place_every);
   if (const auto policy = policy_named(options.policy); !policy) return policy.error();
   if (!(options.step_budget >= 0) || !std::isfinite(options.step_budget))
-    return invalid_argument("step_budget is {}, expected seconds, 0 (none) or more",
+    return invalid_argument("step_budget is {}, expected 0 (no budget) or more seconds",
                             options.step_budget);
   if (Status status = check_packing(options.packing); !status) return status;
   options.deadline_classes.try_emplace("");
@@ -183,15 +184,15 @@ Status check_request(const Request& request, const ModelLimits& model,
   const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);
   const bool is_answered = request.pooling == Pooling::kNone && sampling.max_tokens > 0;
   if (n_prompt > context || (n_prompt == context && is_answered))
-    return blame("prompt", make_error(ErrorCode::kTooLong, "the prompt has {} tokens{}; {}",
-                                      n_prompt, is_answered ? " and needs room for an answer" : "",
+    return blame("prompt", make_error(ErrorCode::kTooLong, "the prompt has {}{}; {}",
+                                      counted(n_prompt, "tokens"), is_answered ? " and needs room for an answer" : "",
                                       context_limit(options.context, model.max_positions)));
   if (Status status = check_outputs(request); !status) return status;
   if (Status status = check_options(sampling); !status) return status;
   for (const auto& [name, value] :
        {std::pair{"ttft_slo", request.ttft_slo}, {"tpot_slo", request.tpot_slo}})
     if (!(value >= 0) || !std::isfinite(value))
-      return wrong(name, "is {}, expected seconds, 0 (by default) or more", value);
+      return wrong(name, "is {}, expected 0 (the default) or more seconds", value);
   if (!request.deadline_class.empty() && !options.deadline_classes.contains(request.deadline_class))
     return wrong("deadline_class", "is '{}', expected {}", request.deadline_class,
                  class_names(options.deadline_classes));

@@ -44,7 +44,7 @@ Status check_classifier(const Checkpoint& checkpoint, const ModelConfig& config)
   const std::string where = fmt::format("{}: tensor '{}'", checkpoint.path().string(), kClassifier);
   if (!labels || !tokens || !*labels || !*tokens)
     return unsupported(
-        "{} is a classifier without labels that are tokens, expected a model with its LM head",
+        "{} is a classifier whose labels are not named as tokens, expected a model with an LM head",
         where);
   const auto n = static_cast<int64_t>((*labels)->size());
   const Result<TensorView> rows = checkpoint.tensor(kClassifier, {n, config.d_model});
@@ -58,8 +58,9 @@ Status check_classifier(const Checkpoint& checkpoint, const ModelConfig& config)
         token < config.vocab && cosine(row_of(*rows, i), row_of(*head, token)) >= kAlike;
     if (!is_alike)
       return unsupported(
-          "{} has another row for '{}' than the LM head, expected the same: the file lacks the "
-          "model's own LM head (hint: use the checkpoint that was published)",
+          "{}: the row for '{}' differs from that of the LM head, expected equal rows: the file "
+          "lacks "
+          "the model's own LM head (hint: use the published checkpoint)",
           where, label);
   }
   return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "wire/body_checks.h"
 #include "wire/sampling_fields.h"
@@ -32,9 +33,9 @@ Result<Admission::Place> Admission::enter(size_t n_bytes, Clock::time_point now)
   const std::lock_guard lock(mutex_);
   if (n_jobs_ > 0 && n_bytes_ + n_bytes > most_bytes_)
     return make_error(ErrorCode::kUnavailable,
-                      "{} requests are open, with {} bytes of prompts and answers; there is no "
-                      "room for {} more bytes (hint: try again later)",
-                      n_jobs_, n_bytes_, n_bytes);
+                      "there is no room for {} more bytes beside the prompts and answers of {}, "
+                      "which take {} bytes (hint: try again later)",
+                      n_bytes, counted(n_jobs_, "open requests"), n_bytes_);
   ++n_jobs_;
   n_bytes_ += n_bytes;
   return Place(this, n_bytes, now);

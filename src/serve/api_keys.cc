@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "serve/request_log.h"
 
@@ -42,8 +43,8 @@ Result<ApiKeys> ApiKeys::parse(std::span<const std::string> lines) {
           "the API key in line {} has a name that is not 1 to 128 visible ASCII characters", i + 1);
     const std::string_view key = trimmed(line.substr(colon + 1));
     if (key.size() < kShortest)
-      return invalid_argument("the API key in line {} has {} characters, expected at least {}",
-                              i + 1, key.size(), kShortest);
+      return invalid_argument("the API key in line {} has {}, expected at least {}", i + 1,
+                              counted(key.size(), "characters"), kShortest);
     const Digest of_key = digest(key);
     if (std::find(keys.digests_.begin(), keys.digests_.end(), of_key) != keys.digests_.end())
       return invalid_argument(
@@ -53,7 +54,7 @@ Result<ApiKeys> ApiKeys::parse(std::span<const std::string> lines) {
   }
   if (!lines.empty() && keys.empty())  // or a file whose keys are commented out would open the door
     return invalid_argument(
-        "the API keys are only empty lines and comments, expected at least one key");
+        "there are only empty lines and comments, expected at least one API key");
   return keys;
 }
 

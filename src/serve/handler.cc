@@ -4,6 +4,7 @@
 #include <malloc.h>
 #endif
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/beast/core/string.hpp>
@@ -17,6 +18,7 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/option_names.h"
 #include "serve/awaited_group.h"
 #include "serve/offload.h"
 #include "wire/body_checks.h"
@@ -34,6 +36,18 @@ bool is_json(std::string_view content_type) {
   constexpr std::string_view kJson = "application/json";
   const std::string_view type = content_type.substr(0, content_type.find_first_of("; \t"));
   return boost::beast::iequals(type, kJson);
+}
+
+// As the API tells an error of the engine, whose options are the server's. What is too long says
+// the limit in the words that clients know.
+wire::WireError wire_error(const Service& service, const Error& error) {
+  constexpr std::string_view kKnown = "this model's maximum context length is ";
+  wire::WireError told = wire::wire_error(error);
+  told.message = with_dashes(told.message, "the server's ");
+  if (error.code == ErrorCode::kTooLong && told.message.find(kKnown) == std::string::npos)
+    told.message.insert(std::min(told.message.rfind(" (hint: "), told.message.size()),
+                        fmt::format("; {}{} tokens here", kKnown, service.longest()));
+  return told;
 }
 
 // A chat template that is missing or cannot be read is told by the files of the server, which are
@@ -138,7 +152,7 @@ class Preparation {
                                                    : timed_out(service_.options.request_timeout))};
   }
   HttpResponse refusal(const Error& error) const {
-    return error_response(wire::wire_error(for_clients(service_, route_.path, error)));
+    return error_response(wire_error(service_, for_clients(service_, route_.path, error)));
   }
 
   // The request's body, which asks for a model that is served; or what is wrong with it.
@@ -291,7 +305,8 @@ asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_po
       response = co_await offload(pool, service.engine.options().nice,
                                   [&] { return json_response(body.answer()); });
     } else {
-      response = error_response(wire::wire_error(status.error()), service.admission.retry_after());
+      response =
+          error_response(wire_error(service, status.error()), service.admission.retry_after());
     }
     co_await replier.send(std::move(response));
     co_return;
@@ -300,7 +315,7 @@ asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_po
   if (status) {
     last = body.end();
   } else {
-    const wire::WireError error = wire::wire_error(status.error());
+    const wire::WireError error = wire_error(service, status.error());
     replier.tally.error = error.code;
     replier.tally.error_param = error.param;
     last = wire::stream_event(wire::error_body(error));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/errors.h"
 
 namespace pando::serve {
@@ -45,8 +46,8 @@ Result<PublicPrefixes> PublicPrefixes::make(const Model& model,
       return invalid_argument("the public prefix '{}' is empty, expected a text", name);
     if (const size_t n = prefix.forms.front().size(); n >= context)
       return invalid_argument(
-          "the public prefix '{}' has {} tokens, expected fewer than the context of {}", name, n,
-          context);
+          "the public prefix '{}' has {}, expected fewer than the context of {}", name,
+          counted(n, "tokens"), context);
   }
   return made;
 }

@@ -183,7 +183,7 @@ class Server::Impl {
   }
 
   void begin(asio::awaitable<void> (Impl::*work)()) noexcept {
-    attempt("cannot go on, trying again",
+    attempt("a task of the server could not start, trying again",
             [&] { asio::co_spawn(first(), (this->*work)(), kAlone); });
   }
 
@@ -225,7 +225,7 @@ class Server::Impl {
   // What a handler throws ends no thread: its connection is gone, or is closed in time.
   template <class Run>
   void serve(const Run& run) {
-    while (!attempt("continuing after an error", run)) {
+    while (!attempt("a connection failed, the server continues", run)) {
     }
   }
 
@@ -313,7 +313,7 @@ class Server::Impl {
         (service_.connections.*tell)();
       } catch (const std::exception& error) {
         if (!std::exchange(has_failed, true))
-          log_error("cannot tell connections that the server stops, trying again", error);
+          log_error("could not tell connections that the server is stopping, trying again", error);
       }
       serve_first(kLookAgain);
     }

@@ -40,8 +40,8 @@ Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions optio
     answer = otherwise;
     if (!token || tokenizer == nullptr) return {};
     if (*token >= tokenizer->vocab_size())
-      return bad_file("token {} stands for '{}' by the model's files, expected less than {}",
-                      *token, otherwise, tokenizer->vocab_size());
+      return bad_file("the model's files give '{}' the token {}, expected a token below {}",
+                      otherwise, *token, tokenizer->vocab_size());
     answer = tokenizer->token_bytes(*token, /*skip_special=*/false);
     return {};
   };

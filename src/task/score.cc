@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "api/model_parts.h"
 
@@ -154,7 +155,8 @@ Result<Windows> windows_of(const Engine& engine, const PerplexityOptions& option
   const int stride = options.stride > 0 ? options.stride : std::max(1, window / 2);
   if (window < 2 + n_start || window > longest)
     return invalid_argument(
-        "window is {} tokens, expected at least {} and at most the context of {}", window,
+        "window is {}, expected at least {} tokens and at most the context of {}",
+        counted(static_cast<uint64_t>(window), "tokens"),
         2 + n_start, longest);
   const int most = window - std::max(n_start, 1);
   if (options.stride < 0 || stride > most)
@@ -178,7 +180,8 @@ Result<Perplexity> perplexity(Engine& engine, std::string_view text,
   const std::vector<Token>& tokens = *encoded;
   const size_t n_start = windows->start.size();
   if (tokens.size() < 2)
-    return invalid_argument("the text has {} tokens, expected at least 2", tokens.size());
+    return invalid_argument("the text has {}, expected at least 2",
+                            counted(tokens.size(), "tokens"));
 
   Perplexity result{.n_bytes = text.size()};
   const size_t n_first = windows->window - n_start;  // of the text, in any window

@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "base/option_names.h"
 #include "wire/errors.h"
 #include "wire/line.h"
 #include "wire/openai_request.h"
@@ -51,6 +52,7 @@ class OpenAiLine : public Line {
     if (answered.error != nullptr) {
       WireError wire = wire_error(*answered.error);
       if (wire.param == "prompt") wire.param = prompt_field(form_.endpoint);
+      wire.message = with_dashes(wire.message);
       response["status_code"] = wire.status;
       response["body"] = error_body(wire);
     } else {

@@ -45,7 +45,7 @@ Status read_arguments(const Json& arguments, Question& question) {
     const std::string name = fmt::format("gen_args_{}", i);
     if (named && !arguments.contains(name))
       return invalid_argument(
-          "field 'arguments' has no '{}', expected a pair for each of its {} entries", name,
+          "field 'arguments' has no '{}', expected a pair for each entry, of which it has {}", name,
           arguments.size());
     const Json& pair = named ? arguments[name] : arguments[i];
     const bool good = named ? pair.is_object() && pair.contains("arg_0") && pair.contains("arg_1")

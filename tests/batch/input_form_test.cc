@@ -157,7 +157,13 @@ TEST(Columns, AreFieldsOfLinesToo) {
   options.columns = {{"question", "Q"}, {"context", "Doc"}};
   EXPECT_EQ(ask(R"({"Doc": "C", "Q": "Q"})", options).out,
             ask(R"({"context": "C", "question": "Q"})").out);
-  EXPECT_EQ(ask(R"({"context": "C", "question": "Q"})", options).problems, Texts{});
+  EXPECT_EQ(ask(R"({"context": "C", "question": "Q"})", options).problems,
+            (Texts{"--columns: no line has a field 'Doc'", "--columns: no line has a field 'Q'"}));
+  EXPECT_EQ(
+      ask("{\"context\": \"C\", \"question\": \"Q\"}\n{\"Doc\": \"C\", \"Q\": \"Q\"}\n", options)
+          .problems,
+      Texts{});
+  EXPECT_EQ(ask("", options).problems, Texts{});
   EXPECT_EQ(ask(R"({"Doc": "C", "Q": "Q", "question": "R"})", options).problems,
             Texts{"line 1: field 'question' is present, but --columns reads it from 'Q' (hint: "
                   "--columns NAME=question gives the present field another name)"});

@@ -90,7 +90,7 @@ TEST(RecordScanner, PackedFilesAreNamed) {
             "it is a gzip file (hint: pipe it through gunzip -c), expected JSON lines");
   EXPECT_EQ(not_lines("\x1f\x8b\x08 \"", BatchTask::kEmbed, InputFormat::kCsv),
             "it is a gzip file (hint: pipe it through gunzip -c), expected a table");
-  EXPECT_EQ(not_lines("PAR1"), "it is a Parquet file, expected JSON lines");
+  EXPECT_EQ(not_lines("PAR1"), "it is a Parquet file, not text, expected JSON lines");
 }
 
 TEST(RecordScanner, OtherKindsOfInputAreTold) {
@@ -103,6 +103,9 @@ TEST(RecordScanner, OtherKindsOfInputAreTold) {
             "JSON lines such as {\"text\": \"...\"}");
   EXPECT_EQ(not_lines("{\n  \"prompt\": \"p\"\n}\n").substr(0, 31),
             "it is JSON over several lines (");
+  for (const std::string& binary : {std::string("\xfa\xfb"), std::string("\1\0\2\n\0\n", 6)})
+    EXPECT_TRUE(not_lines(binary).starts_with("it is binary data, not text, expected JSON lines"))
+        << not_lines(binary);
 }
 
 // What some lines are tells nothing about the others.

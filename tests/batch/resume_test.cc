@@ -71,6 +71,36 @@ void stop_early(const fs::path& path) {
   EXPECT_TRUE(run(**AnswerFile::create(path, {}), options).stopped);
 }
 
+// Strings of ten characters, in four tokens.
+TEST(Resume, CutFormsOfEarlierRunsCount) {
+  for (const char* name : {"forms.jsonl", "forms.csv"}) {
+    const TemporaryFolder folder;
+    const fs::path path = folder.path() / name;
+    BatchOptions options = batch_options();
+    options.output = output_form(path)->format;
+    options.defaults.sampling.form = {.kind = TextForm::Kind::kJsonSchema,
+                                      .text = R"({"type": "string", "minLength": 10})"};
+    std::string input;
+    for (int i = 0; i < 30; ++i) input += fmt::format("{{\"prompt\": \"Prompt {}\"}}\n", i);
+    if (options.output == OutputFormat::kJsonLines)
+      input += R"({"custom_id": "a", "url": "/v1/completions", "body": {"prompt": "P", "n": 2}})";
+    const uint64_t n_answers = options.output == OutputFormat::kJsonLines ? 32 : 30;
+    std::atomic<bool> stop = false;
+    options.stop = &stop;
+    options.on_answer = [&](const BatchAnswer&) { stop = true; };
+    const BatchSummary first = run(**AnswerFile::create(path, {}), options, input);
+    EXPECT_EQ(first.forms_cut, first.answers);
+    EXPECT_LT(first.answers, n_answers);
+    stop = false;
+    options.on_answer = {};
+    const BatchSummary last = run(**AnswerFile::resume(path, {}), options, input);
+    EXPECT_EQ(last.earlier, first.answers);
+    EXPECT_EQ(last.forms_cut, n_answers);
+    EXPECT_EQ(read_finished_summary((*AnswerFile::resume(path, {}))->summary())->forms_cut,
+              n_answers);
+  }
+}
+
 // Stops again and again after so many answers.
 TEST(Resume, StoppedRunsComeToTheSameEnd) {
   for (const bool ordered : {false, true}) {

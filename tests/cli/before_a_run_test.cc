@@ -3,25 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/process.h"
+#include "cli/run_process.h"
 
 namespace pando::testing {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kOk = 0, kUsage = 2, kIncomplete = 3;  // src/cli/commands.h
-
-class BeforeARunTest : public ProcessTest {
- protected:
-  static void SetUpTestSuite() {
-    ProcessTest::SetUpTestSuite();
-    folder().write("good.jsonl", kThreeQuestions);
-    folder().write("bad.jsonl", "{\"prompt\": \"fine\"}\nnot json\n");
-    folder().write("long.jsonl",
-                   "{\"prompt\": \"" + std::string(700, 'x') + "\"}\n{\"prompt\": \"fine\"}\n");
-    folder().write("empty.jsonl", "");
-  }
-};
+using BeforeARunTest = RunProcess;
 
 TEST_F(BeforeARunTest, Inspect) {
   const Finished people = pando("inspect m --input good.jsonl --max-tokens 4");
@@ -33,6 +21,28 @@ TEST_F(BeforeARunTest, Inspect) {
   const Finished json = pando("inspect --model m --input bad.jsonl --json");
   EXPECT_EQ(json.code, kIncomplete) << json;
   EXPECT_EQ(Json::parse(json.out)["bad_lines"], 1);
+  EXPECT_EQ(Json::parse(json.out)["room"], 0);
+}
+
+// A page of the model has 32 positions, of 2 layers with 2 heads of 16 channels in f16.
+TEST_F(BeforeARunTest, InspectSaysWhatFitsIntoMemory) {
+  const Json all = Json::parse(pando("inspect m --input long.jsonl --max-tokens 4 --json").out);
+  const auto page = 32 * all["kv_bytes_per_token"].get<uint64_t>();
+  const std::string inspect = "inspect m --max-tokens 4 --input ";
+  const Finished little = pando(inspect + "good.jsonl --kv-memory " + std::to_string(page));
+  EXPECT_EQ(little.code, kIncomplete) << little;
+  EXPECT_NE(little.out.find("cannot be run: 0 bad lines, 2 prompts too long (2 of them for "
+                            "--kv-memory), 0 refused\n--kv-memory: room for 32 tokens of a prompt "
+                            "with its answer; 2 prompts would be refused, the longest with up to "
+                            "41 tokens\n"),
+            std::string::npos)
+      << little;
+  const Finished enough = pando(inspect + "good.jsonl --kv-memory " + std::to_string(4 * page));
+  EXPECT_EQ(enough.code, kOk) << enough;
+  EXPECT_NE(enough.out.find("--kv-memory: room for 128 tokens of a prompt with its answer; enough "
+                            "for all\n"),
+            std::string::npos)
+      << enough;
 }
 
 TEST_F(BeforeARunTest, DryRunPrintsPrompts) {

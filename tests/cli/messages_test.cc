@@ -53,6 +53,17 @@ TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
               "inspect: unknown option '--entirely-other'");
 }
 
+TEST_F(MessagesTest, AnOptionWithoutItsValueIsNamed) {
+  for (const char* arguments :
+       {"run --input good.jsonl --compare", "run --compare --input good.jsonl --model m",
+        "run --compare --quiet --input good.jsonl", "run --compare --input=good.jsonl"})
+    expect_says(pando(arguments), kUsage,
+                "run: --compare has no value, expected one behind it (hint: `pando run --help`)");
+  expect_says(pando("embed --input good.jsonl --instruction"), kUsage,
+              "embed: --instruction has no value, expected one behind it (hint: `pando embed "
+              "--help`)");
+}
+
 TEST_F(MessagesTest, AWordWithoutAnOptionIsMostOftenTheInput) {
   expect_says(pando("run good.jsonl --model m"), kUsage,
               "run: unexpected argument 'good.jsonl', expected an option name before it (hint: "
@@ -79,18 +90,31 @@ TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
                     "lines");
   }
   EXPECT_TRUE(pando("inspect m --input story.txt").says(said + "text")) << "inspect";
+  const std::pair<std::string, std::string> binaries[] = {
+      {std::string("\x89PNG\r\n\x1a\n\0\0", 10), "a PNG image, not text"},
+      {std::string("GGUF\3\0\0\0", 8), "a GGUF file, which is a model (hint: --model)"},
+      {"PAR1\x15\4", "a Parquet file, not text"},
+      {std::string("\1\0\2\n\0\n", 6), "binary data, not text"},
+      {"\xfa\xfb", "binary data, not text"}};
+  for (const auto& [bytes, kind] : binaries) {
+    folder().write("binary", bytes);
+    const Finished finished = pando("run" + model + "binary");
+    EXPECT_EQ(finished.code, 1) << finished;
+    EXPECT_TRUE(finished.says(said + kind + ", expected JSON lines")) << finished;
+  }
 }
 
 TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   const std::string run = "run --model m --input good.jsonl --threads 1 ";
   expect_says(pando(run + "--context 100000"), kUsage,
-              "context is 100000, expected at most the model's 640 positions");
+              "--context is 100000, expected at most the model's 640 positions");
   expect_says(
       pando("run --model m --input good.jsonl --threads 1025"), kUsage,
       "run: --threads: 1025, expected 0 (all processors) to 1024 (hint: `pando run --help`)");
   const Finished memory = pando(run + "--kv-memory 1000000GiB");
   EXPECT_EQ(memory.code, kUsage) << memory;
-  EXPECT_TRUE(memory.says("kv_memory is 1073741824000000 bytes (1000000.0 GiB), expected at most "))
+  EXPECT_TRUE(
+      memory.says("--kv-memory is 1073741824000000 bytes (1000000.0 GiB), expected at most "))
       << memory;
   EXPECT_EQ(pando("make-model --shape none --out x").code, kUsage);
   const Finished negative = pando("run --input x --kv-memory -5GiB");
@@ -105,7 +129,7 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   for (const std::string size : {"1.5PiB", "1.5p", "1572864G", "1688849860263936", "'1.5 PB'"}) {
     const Finished large = pando("run --model m --input good.jsonl --kv-memory " + size);
     EXPECT_TRUE(
-        large.says("kv_memory is 1688849860263936 bytes (1572864.0 GiB), expected at most "))
+        large.says("--kv-memory is 1688849860263936 bytes (1572864.0 GiB), expected at most "))
         << large;
   }
   EXPECT_EQ(pando("inspect m --input good.jsonl --context 100000").code, kUsage);

@@ -147,7 +147,7 @@ TEST_F(OutputsTest, VerifyingCountsWhatHasNoAnswer) {
       "verify --model m --threads 1 --kv-memory 64MiB --max-tokens 4 --input bad.jsonl --sample "
       "100%");
   EXPECT_EQ(verified.code, kIncomplete) << verified;
-  EXPECT_TRUE(verified.says("all bits equal; not verified: 1 bad lines, 1 questions")) << verified;
+  EXPECT_TRUE(verified.says("all bits equal; not verified: 1 bad line, 1 question")) << verified;
 }
 
 TEST_F(OutputsTest, RankingsForTrecAreJsonLines) {
@@ -160,7 +160,7 @@ TEST_F(OutputsTest, RankingsForTrecAreJsonLines) {
   EXPECT_TRUE(refused.says("'ranks.csv' is not a JSON lines file")) << refused;
   const Finished ranked = pando(rerank + "ranks.jsonl");
   EXPECT_EQ(ranked.code, kOk) << ranked;
-  EXPECT_TRUE(ranked.says("mass of yes and no: ")) << ranked;
+  EXPECT_TRUE(ranked.says("mass, p(yes) + p(no): ")) << ranked;
   folder().write("notes.txt", "my notes\n");
   const Finished lost = pando(rerank + "ranks.jsonl --resume --trec-run notes.txt");
   EXPECT_EQ(lost.code, kFailed) << lost;

@@ -84,7 +84,7 @@ TEST_F(ServeTest, RefusesMemoryForNothingBeforeItMeasures) {
   const Finished refused = pando("serve --model m --threads 1 --port 0 --kv-memory 1KiB",
                                  "XDG_CACHE_HOME='" + at("nothing-kept").string() + "' ");
   EXPECT_EQ(refused.code, 2) << refused;
-  EXPECT_TRUE(refused.says("kv_memory is 1024 bytes, expected at least one page")) << refused;
+  EXPECT_TRUE(refused.says("--kv-memory is 1024 bytes, expected at least one page")) << refused;
   EXPECT_FALSE(refused.says("measuring")) << refused;
 }
 

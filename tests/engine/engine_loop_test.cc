@@ -134,16 +134,14 @@ TEST(EngineLoop, PromptsThatCanNeverFitAreRefused) {
   const Status status = loop.submit(2, tiny_request(std::string(15, 'x'), 6));
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kTooLong);
-  EXPECT_EQ(
-      status.error().message,
-      "prompt and answer take up to 21 tokens; this model's maximum context length is 20 tokens, "
-      "limited by the memory for keys and values, which take " +
-          std::to_string(memory_for(1) / 4) +
-          " bytes a token (hint: a larger kv_memory, or fewer max_tokens)");
+  EXPECT_EQ(status.error().message,
+            "prompt and answer take up to 21 tokens, but the memory for keys and values has room "
+            "for only 20, at " +
+                std::to_string(memory_for(1) / 4) +
+                " bytes per token (hint: raise kv_memory, or lower max_tokens)");
   const Status alone = loop.submit(3, tiny_request(std::string(20, 'x'), 1));
   ASSERT_FALSE(alone.ok());
-  EXPECT_TRUE(alone.error().message.ends_with("(hint: a larger kv_memory)"))
-      << alone.error().message;
+  EXPECT_TRUE(alone.error().message.ends_with("(hint: raise kv_memory)")) << alone.error().message;
   loop.run();
   EXPECT_EQ(loop.answers(1)[0].first.size(), 6u);
 }

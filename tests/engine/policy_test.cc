@@ -158,7 +158,7 @@ TEST(Overload, OpenAnswersMayComeToOnlySoMuch) {
   const Status refused = loop.submit(3, other);
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(refused.error().message,
-            "the open answers would need 48 tokens of keys and values, as predicted; expected at "
+            "the open answers are predicted to need the keys and values of 48 tokens, expected at "
             "most 40 (hint: try again later)");
   EXPECT_EQ(loop->n_sequences(), 2u);
   EXPECT_EQ(loop.stats().arrived_tokens, 40u);
@@ -212,7 +212,7 @@ TEST(Policy, SaysWhatIsMissing) {
   LoopOptions options = options_for("sjf", 0);
   EXPECT_EQ(message(options), "policy is 'sjf', expected fcfs, edf, lrs or lars");
   options = options_for("lars", -1);
-  EXPECT_EQ(message(options), "step_budget is -1, expected seconds, 0 (none) or more");
+  EXPECT_EQ(message(options), "step_budget is -1, expected 0 (no budget) or more seconds");
   options = options_for("lars", 0.1);
   options.engine.step_costs.clear();
   EXPECT_EQ(message(options),
@@ -221,7 +221,7 @@ TEST(Policy, SaysWhatIsMissing) {
   EXPECT_EQ(message(options), "step_costs: 'step_s' is absent, expected seconds, 0 or more");
   options = options_for("lars", 0.1);
   options.engine.packing.rho_max = 1.5;
-  EXPECT_EQ(message(options), "rho_max is 1.5, expected a share, 0 to 1");
+  EXPECT_EQ(message(options), "rho_max is 1.5, expected a share from 0 to 1");
   options = options_for("lars", 0.1);
   options.engine.packing.long_factor = 0;
   EXPECT_EQ(message(options), "long_factor is 0, expected more than 0");

@@ -222,7 +222,11 @@ TEST_F(Endpoints, PathsThatAreNearlyServed) {
         {"/v1/tokenize/", "/tokenize"},
         {"/v1/ready", "/ready"},
         {"/v1/models/", "/v1/models"},
-        {"/models/tiny", "/v1/models/tiny"}}) {
+        {"/models/tiny", "/v1/models/tiny"},
+        {"/v1/responses", "/v1/chat/completions"},
+        {"/v1/responses/", "/v1/chat/completions"},
+        {"/v1/messages", "/v1/chat/completions"},
+        {"/api/generate", "/v1/completions"}}) {
     const Json said = client_.get(path).json()["error"];
     EXPECT_EQ(said["code"], "not_found");
     EXPECT_EQ(said["message"], "there is nothing at '" + path + "' (hint: '" + meant + "'?)");

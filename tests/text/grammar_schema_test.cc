@@ -1,5 +1,6 @@
 // JSON Schema as grammars. json_schema_test.py has thousands of cases more.
 #include "grammar_testing.h"
+#include "text/grammar/schema_guess.h"
 
 namespace pando::testing {
 namespace {
@@ -205,6 +206,31 @@ TEST(GrammarSchema, RefusesByName) {
            {"[1]", "array"},
            {"{", "not JSON"}})
     expect_grammar_refused(from_json_schema(schema), ErrorCode::kInvalidArgument, name);
+}
+
+TEST(GrammarSchema, SchemasInsideOtherFormsAreRefusedWithTheirPlace) {
+  for (const auto& [text, place] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"name": "shop", "strict": true, "schema": {"type": "object"}})", "'schema'"},
+           {R"({"type": "json_schema", "json_schema": {"name": "s", "schema": {"enum": [1]}}})",
+            "'json_schema.schema'"},
+           {R"({"json_schema": {"type": "object"}})", "'json_schema'"},
+           {R"({"name": "f", "parameters": {"type": "object"}})", "'parameters'"}})
+    expect_grammar_refused(from_json_schema(text), ErrorCode::kInvalidArgument,
+                           "has one in " + place + ", expected the schema alone");
+  // With a keyword beside it "schema" is a name as any other.
+  expect_schema(R"({"type": "integer", "schema": {"type": "object"}})", {"1"}, {"{}"});
+}
+
+TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
+  using grammar::schema_warning;
+  expect_schema(R"({"foo": 1})", {"1", "{}"}, {});
+  EXPECT_EQ(schema_warning(R"({"foo": 1, "title": "a"})"),
+            "the schema has no keyword of JSON Schema, only 'foo', so any JSON fits it (hint: the "
+            "names of an answer's fields go into 'properties')");
+  EXPECT_NE(schema_warning(R"({"a": 1, "b": 2, "c": 3, "d": 4})").find("'c' and others"),
+            std::string::npos);
+  for (const char* none : {"{}", "true", R"({"title": "a"})", R"({"foo": 1, "enum": [1]})", "{"})
+    EXPECT_EQ(schema_warning(none), "") << none;
 }
 
 // What a proof met and went without is refused where it is compiled.

@@ -93,7 +93,8 @@ void check_heads(Fields& fields, bool keys_as_values, const ModelConfig& config)
                                ? global
                                : Heads{config.n_heads, config.n_kv_heads, config.head_dim};
     if (config.heads(i) != expected)
-      fields.refuse(kPerLayer, fmt::format("for layer {} the heads of other layers of its type", i),
+      fields.refuse(kPerLayer,
+                    fmt::format("the same heads in layer {} as in the other layers of its type", i),
                     ErrorCode::kUnsupported);
   }
   if (!keys_as_values && global.n_kv != config.n_kv_heads)
@@ -136,8 +137,9 @@ void read_shared(Fields& fields, ModelConfig& config) {
   share_keys(n_shared, fields.boolean(kDoubleWide, false), config);
   for (int i = config.n_layers() - n_shared; i < config.n_layers(); ++i)
     if (config.layers[i].keys_back == 0)
-      return fields.refuse(
-          kShared, fmt::format("fewer, so that a layer of the type of layer {} has keys", i));
+      return fields.refuse(kShared, fmt::format("fewer: layer {} reads the keys of an earlier "
+                                                "layer of its type, and no such layer has any",
+                                                i));
 }
 
 // Null: none.

@@ -25,11 +25,11 @@ int read_n_dense(Fields& fields, int n_layers) {
     n_dense = static_cast<int>(std::ranges::count(*types, "dense"));
     for (int i = 0; i < n_layers; ++i)
       if (((*types)[i] == "dense") != (i < n_dense))
-        fields.fail(unsupported("{}: '{}' has dense layers behind sparse ones, expected none",
+        fields.fail(unsupported("{}: '{}' has dense layers after sparse ones, expected none",
                                 fields.source(), kTypes));
   }
   if (fields.integer(kDense, 0, kMaxLayers, n_dense) != n_dense)
-    fields.refuse(kDense, fmt::format("{}, as '{}' has it", n_dense, kTypes),
+    fields.refuse(kDense, fmt::format("{}, the number of dense layers in '{}'", n_dense, kTypes),
                   ErrorCode::kUnsupported);
   return n_dense;
 }

@@ -221,7 +221,7 @@ class LarkReader {
   Expression repetitions(Expression one) {
     for (size_t n = 0; !in_.ends(); ++n) {
       if (n > kMostRepetitions) {
-        in_.refuse("a chain of so many repetitions");
+        in_.refuse("a chain of this many repetitions");
         return one;
       }
       if (in_.take("*")) {
@@ -279,7 +279,7 @@ class LarkReader {
     Regex all;
     for (const char32_t c : first) {
       if (any_case && c >= 0x80)
-        in_.refuse("a text of either case with characters other than ASCII");
+        in_.refuse("a case-insensitive text with characters other than ASCII");
       const CharSet set = CharSet::one(c);
       all.parts.push_back(of_set(any_case ? set.any_case() : set));
     }

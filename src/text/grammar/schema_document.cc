@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "text/grammar/formats.h"
 #include "text/grammar/limits.h"
+#include "text/grammar/schema_guess.h"
 
 namespace pando::grammar {
 
@@ -147,6 +148,11 @@ Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view t
   if (!is_schema(document->root_))
     return invalid_argument("the schema is of type '{}', expected an object, true or false",
                             document->root_.type_name());
+  if (const std::string place = place_of_schema(document->root()); !place.empty())
+    return invalid_argument(
+        "schema: the object is not a schema, but has one in '{0}', expected the schema alone "
+        "(hint: pass the value of '{0}')",
+        place);
   if (const Node dialect = find(document->root(), "$schema")) {
     if (!dialect->is_string())
       return invalid_argument("schema: '$schema' is {}, expected a string", shown(*dialect));

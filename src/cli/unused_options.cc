@@ -1,0 +1,91 @@
+#include "cli/unused_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <span>
+
+namespace pando::cli {
+namespace {
+
+using Form = BatchLine::Form;
+using Names = std::span<const std::string_view>;
+
+constexpr std::string_view kAskQuestions[] = {"--instruction", "--template", "--template-file"};
+constexpr std::string_view kMakePrompts[] = {"--instruction",  "--template", "--template-file",
+                                             "--chat",         "--thinking", "--date",
+                                             "--chat-template"};
+constexpr std::string_view kMakeConversations[] = {"--chat", "--thinking", "--date",
+                                                   "--chat-template"};
+constexpr std::string_view kOfConversations[] = {"--date", "--chat-template"};
+constexpr std::string_view kOfText[] = {"--no-special-tokens"};
+constexpr std::string_view kNotOfBodies[] = {
+    "--instruction", "--template",          "--template-file",  "--choice",
+    "--with",        "--no-special-tokens", "--prompt-logprobs"};
+constexpr std::string_view kOfDraws[] = {"--temperature",
+                                         "--top-k",
+                                         "--top-p",
+                                         "--min-p",
+                                         "--min-tokens",
+                                         "--stop",
+                                         "--repetition-penalty",
+                                         "--presence-penalty",
+                                         "--frequency-penalty"};
+constexpr std::string_view kOfChance[] = {"--top-k", "--top-p", "--min-p"};
+constexpr std::string_view kOfEmbedded[] = {"--instruction", "--input-type", "--template",
+                                            "--template-file"};
+
+// A kind of lines, and options that have no effect on it.
+struct Unused {
+  bool holds;
+  std::string_view lines;
+  Names names;
+};
+
+// --chat is not among those of lines with 'messages': they are what it asks for.
+std::vector<Unused> unused_of(const BatchLine& line, const RunOptions& options) {
+  const auto is_own = [&](Form form) { return !line.is_openai && line.form == form; };
+  if (options.batch.task == BatchTask::kEmbed)
+    return {
+        {line.form == Form::kTokens, "lines with 'tokens', which are the whole text", kOfEmbedded}};
+  if (options.batch.task != BatchTask::kAnswer) return {};
+  return {
+      {is_own(Form::kPrompt),
+       "lines with 'prompt', which is the whole prompt (hint: 'messages' is a conversation)",
+       kMakePrompts},
+      {is_own(Form::kTokens), "lines with 'tokens', which are the whole prompt", kMakePrompts},
+      {is_own(Form::kTokens), "lines with 'tokens', which are the whole prompt", kOfText},
+      {is_own(Form::kMessages),
+       "lines with 'messages' (hint: an instruction is a message with the role 'system')",
+       kAskQuestions},
+      {line.is_openai, "lines of an OpenAI batch (hint: their 'body' has all that is asked)",
+       kNotOfBodies},
+      {line.is_openai && line.form != Form::kMessages,
+       "lines of an OpenAI batch without 'messages' (hint: use the url /v1/chat/completions)",
+       kMakeConversations},
+      {is_own(Form::kQuestions) && !options.batch.defaults.chat, "questions without --chat",
+       kOfConversations},
+      {line.picks, "questions with choices, whose answer is the likeliest choice", kOfDraws},
+      {line.is_greedy, "answers at temperature 0, which take the likeliest token", kOfChance},
+  };
+}
+
+}  // namespace
+
+std::vector<std::string> UnusedOptions::of(const BatchLine& line) {
+  std::vector<std::string> messages;
+  for (const Unused& unused : unused_of(line, options_)) {
+    if (!unused.holds) continue;
+    std::vector<std::string_view> found;
+    for (const std::string_view name : unused.names)
+      if (options_.given(std::string(name)) && said_.emplace(unused.lines, name).second)
+        found.push_back(name);
+    if (!found.empty())
+      messages.push_back(fmt::format("{} {}: {} {} no effect on {}", line.place, line.number,
+                                     fmt::join(found, ", "), found.size() == 1 ? "has" : "have",
+                                     unused.lines));
+  }
+  return messages;
+}
+
+}  // namespace pando::cli

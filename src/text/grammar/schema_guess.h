@@ -1,0 +1,19 @@
+// What somebody may have meant by an object that is given as a JSON Schema.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "text/grammar/schema_document.h"
+
+namespace pando::grammar {
+
+// Where an object of another form has the schema: "json_schema.schema" in the response_format of
+// OpenAI. Empty: it is a schema itself.
+std::string place_of_schema(Node object);
+
+// Of a schema without a keyword, but with other names: that any JSON fits it. Empty for any other
+// text.
+std::string schema_warning(std::string_view text);
+
+}  // namespace pando::grammar

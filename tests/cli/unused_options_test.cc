@@ -1,0 +1,79 @@
+// Options that a line of the input leaves without effect are told, once for each kind of lines.
+#include <fmt/format.h>
+
+#include "cli/run_process.h"
+
+namespace pando::testing {
+namespace {
+
+using UnusedOptionsTest = RunProcess;
+
+// What `pando COMMAND --model m` tells of options over these lines.
+std::string told(const Finished& finished) {
+  std::string lines;
+  for (size_t at = 0, end; at < finished.err.size(); at = end + 1) {
+    end = std::min(finished.err.find('\n', at), finished.err.size());
+    const std::string line = finished.err.substr(at, end - at);
+    if (line.find(" no effect on ") != std::string::npos) lines += line + "\n";
+  }
+  return lines;
+}
+
+TEST_F(UnusedOptionsTest, EachKindOfLinesIsNamedOnce) {
+  folder().write("kinds.jsonl",
+                 "{\"prompt\": \"P\"}\n{\"prompt\": \"Q\"}\n"
+                 "{\"messages\": [{\"role\": \"user\", \"content\": \"Q\"}]}\n"
+                 "{\"tokens\": [65, 66]}\n"
+                 "{\"context\": \"C\", \"question\": \"Q\"}\n"
+                 "{\"custom_id\": \"a\", \"url\": \"/v1/completions\", \"body\": {\"prompt\": "
+                 "\"P\"}}\n");
+  const std::string expected =
+      "pando: line 1: --instruction, --chat have no effect on lines with 'prompt', which is the "
+      "whole prompt (hint: 'messages' is a conversation)\n"
+      "pando: line 3: --instruction has no effect on lines with 'messages' (hint: an instruction "
+      "is a message with the role 'system')\n"
+      "pando: line 4: --instruction, --chat have no effect on lines with 'tokens', which are the "
+      "whole prompt\n"
+      "pando: line 6: --instruction has no effect on lines of an OpenAI batch (hint: their 'body' "
+      "has all that is asked)\n"
+      "pando: line 6: --chat has no effect on lines of an OpenAI batch without 'messages' (hint: "
+      "use the url /v1/chat/completions)\n";
+  for (const char* more : {"", " --compare packed", " --quiet", " --dry-run 10"}) {
+    const Finished finished = run(std::string("--input kinds.jsonl --instruction I --chat") + more);
+    EXPECT_EQ(finished.code, kOk) << finished;
+    EXPECT_EQ(told(finished), expected) << more;
+  }
+  EXPECT_EQ(told(pando("inspect m --input kinds.jsonl --instruction I --chat")), expected);
+  EXPECT_EQ(told(run("--input kinds.jsonl")), "");
+}
+
+TEST_F(UnusedOptionsTest, OptionsThatDependOnOthers) {
+  EXPECT_EQ(told(run("--input good.jsonl --template '{context} {question}' --date 2026-11-25")),
+            "pando: line 1: --date has no effect on questions without --chat\n"
+            "pando: line 2: --template, --date have no effect on lines with 'prompt', which is the "
+            "whole prompt (hint: 'messages' is a conversation)\n");
+  EXPECT_EQ(told(run("--input good.jsonl --top-p 0.5")),
+            "pando: line 1: --top-p has no effect on answers at temperature 0, which take the "
+            "likeliest token\n");
+  EXPECT_EQ(told(run("--input good.jsonl --top-p 0.5 --temperature 1")), "");
+  EXPECT_EQ(told(run("--input good.jsonl --temperature 1 --choice a")),
+            "pando: line 1: --temperature has no effect on questions with choices, whose answer is "
+            "the likeliest choice\n");
+}
+
+TEST_F(UnusedOptionsTest, OfTextsToEmbed) {
+  folder().write("texts.jsonl", "[{\"text\": \"T\"}, {\"tokens\": [65]}]");
+  const std::string embed = "embed --model m --threads 1 --kv-memory 64MiB --input texts.jsonl ";
+  EXPECT_EQ(told(pando(embed + "--instruction I")),
+            "pando: object 2: --instruction has no effect on lines with 'tokens', which are the "
+            "whole text\n");
+  EXPECT_EQ(told(pando(embed)), "");
+  // Commands that render no conversation have no template for them.
+  for (const char* command : {"embed", "rerank", "score"})
+    EXPECT_TRUE(pando(fmt::format("{} --input texts.jsonl --chat-template x", command))
+                    .says("unknown option '--chat-template'"))
+        << command;
+}
+
+}  // namespace
+}  // namespace pando::testing
