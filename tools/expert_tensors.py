@@ -10,6 +10,7 @@ FUSED_DOWN = (".experts.down_proj", ".block_sparse_moe.output_linear.weight")
 # Other tensors of a layer with experts.
 NAMES = {"mlp.gate.weight": "ffn_gate_inp.weight", "block_sparse_moe.gate.weight": "ffn_gate_inp.weight",
          "block_sparse_moe.router.layer.weight": "ffn_gate_inp.weight",
+         "feed_forward.gate.weight": "ffn_gate_inp.weight", "feed_forward.expert_bias": "exp_probs_b.bias",
          "mlp.shared_expert_gate.weight": "ffn_gate_inp_shexp.weight",
          "mlp.shared_expert.gate_proj.weight": "ffn_gate_shexp.weight",
          "mlp.shared_expert.up_proj.weight": "ffn_up_shexp.weight",

@@ -324,6 +324,14 @@ MODELS = {
                                                      tie_word_embeddings=False), "float16", (90, 37)),
     "glm4_moe_lite-dense": (84, "Glm4MoeLite", dict(LATENT, q_lora_rank=None, mlp_layer_types=["dense", "dense"],
                                                     tie_word_embeddings=True), "bfloat16", (90, 37)),
+    "lfm2_moe-tied": (90, "Lfm2Moe", dict(HYBRID, num_dense_layers=1, num_experts=6, num_experts_per_tok=3,
+                                          moe_intermediate_size=20, tie_word_embeddings=True,
+                                          layer_types=layers("rara", "conv")), "float32", (90, 37)),
+    "lfm2_moe-untied": (91, "Lfm2Moe", dict(HYBRID, num_dense_layers=2, num_experts=5, num_experts_per_tok=2,
+                                            moe_intermediate_size=24, use_expert_bias=False, norm_topk_prob=False,
+                                            routed_scaling_factor=1.5, conv_L_cache=4, tie_word_embeddings=False,
+                                            layer_types=layers("rrar", "conv"), rope_parameters=rope("default", 700.0)),
+                        "bfloat16", (90, 37)),
     # The two last layers read the keys of layers 2 and 1.
     "gemma4-inputs": (48, "Gemma4", dict(SMALL, num_hidden_layers=5, head_dim=16, global_head_dim=32,
                                          sliding_window=13, layer_types=layers("rarra", "sliding_attention"),
@@ -368,6 +376,8 @@ def randomise(model, generator):
         noise = torch.randn(parameter.shape, generator=generator)
         if name.endswith((".bias", "dt_bias")):
             parameter.data = 0.5 * noise
+        elif name.endswith("e_score_correction_bias"):
+            parameter.data = 0.1 * noise
         elif name.endswith("A_log"):
             parameter.data = -2.0 + 0.7 * noise
         elif parameter.dim() == 1:
@@ -379,7 +389,7 @@ def randomise(model, generator):
             if name.endswith("q_norm.weight"):
                 parameter.data /= parameter.shape[0] ** 0.5
     for name, buffer in model.named_buffers():
-        if name.endswith("e_score_correction_bias"):
+        if name.endswith(("e_score_correction_bias", "expert_bias")):
             buffer.copy_(0.1 * torch.randn(buffer.shape, generator=generator))
         if name.endswith("layer_scalar"):
             buffer.data = 1.0 + 0.3 * torch.randn(buffer.shape, generator=generator)

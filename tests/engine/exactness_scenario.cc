@@ -294,7 +294,7 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
                                   "tiny-phimoe",    "tiny-granite-moe", "tiny-granite-moe-shared",
                                   "tiny-gpt-oss"};
   constexpr std::array kRecurrent = {"tiny-qwen3.5-moe", "tiny-qwen3-next-moe",
-                                     "tiny-granite-moe-hybrid"};
+                                     "tiny-granite-moe-hybrid", "tiny-lfm2-moe"};
   const bool recurrent = recurrent_too && chance(rng, 40);
   Scenario s = recurrent ? draw_recurrent(seed, kv_type) : draw_scenario(seed, kv_type);
   const size_t index = rng();

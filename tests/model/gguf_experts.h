@@ -1,6 +1,7 @@
 // How GGUF files hold mixtures of experts, by the published layout.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,14 +51,23 @@ inline std::string expert_rows(const model::Checkpoint& checkpoint, const model:
   return bytes.substr(static_cast<size_t>(first) * row, static_cast<size_t>(n) * row);
 }
 
+inline uint32_t n_dense(const model::ModelConfig& c) {
+  return static_cast<uint32_t>(
+      std::ranges::count(c.layers, model::FeedForward::kDense, &model::LayerConfig::feed_forward));
+}
+
 inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = c.family->gguf_architecture;
   const model::ExpertsConfig& e = c.experts;
   if (e.n_experts == 0) return;
   out->uint32(arch + ".expert_count", e.n_experts).uint32(arch + ".expert_used_count", e.n_used);
-  if (is_family(c, "qwen3_moe") || is_family(c, "gpt_oss") || has_delta_net(c))
+  if (is_family(c, "qwen3_moe") || is_family(c, "gpt_oss") || is_family(c, "lfm2_moe") ||
+      has_delta_net(c))
     out->uint32(arch + ".expert_feed_forward_length", e.d_ff);
   if (e.shared_d_ff > 0) out->uint32(arch + ".expert_shared_feed_forward_length", e.shared_d_ff);
+  if (is_family(c, "lfm2_moe"))
+    out->uint32(arch + ".leading_dense_block_count", n_dense(c))
+        .uint32(arch + ".expert_gating_func", e.scores == model::RouterScores::kSigmoid ? 2 : 1);
 }
 
 // The width that files call feed_forward_length; 0: they do not say it.

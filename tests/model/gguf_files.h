@@ -116,6 +116,8 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"mlp.router.", "ffn_gate_inp."},
       {"self_attn.sinks", "attn_sinks.weight"},
       {"block_sparse_moe.gate.", "ffn_gate_inp."},
+      {"feed_forward.gate.", "ffn_gate_inp."},
+      {"feed_forward.expert_bias", "exp_probs_b.bias"},
       {"block_sparse_moe.router.layer.", "ffn_gate_inp."},
       {"mlp.gate_up_proj", "ffn_up"},
       {"mlp.gate_proj", "ffn_gate"},

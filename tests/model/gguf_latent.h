@@ -1,13 +1,13 @@
 // How GGUF files hold models with latent attention, by the published layout.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/gguf_writer.h"
 #include "model/config.h"
+#include "model/gguf_experts.h"
 #include "model/gguf_hybrid.h"
 
 namespace pando::testing {
@@ -32,12 +32,10 @@ inline void add_latent_expert_keys(const model::ModelConfig& c, GgufWriter* out)
   const std::string arch = std::string(c.family->gguf_architecture) + ".";
   const model::ExpertsConfig& e = c.experts;
   if (e.n_experts == 0) return;
-  const auto n_dense =
-      std::ranges::count(c.layers, model::FeedForward::kDense, &model::LayerConfig::feed_forward);
   const bool sigmoid = e.scores == model::RouterScores::kSigmoid;
   out->uint32(arch + "expert_feed_forward_length", e.d_ff)
       .uint32(arch + "expert_shared_count", e.shared_d_ff / e.d_ff)
-      .uint32(arch + "leading_dense_block_count", static_cast<uint32_t>(n_dense))
+      .uint32(arch + "leading_dense_block_count", n_dense(c))
       .uint32(arch + "expert_group_count", e.n_groups)
       .uint32(arch + "expert_group_used_count", e.n_groups_used)
       .float32(arch + "expert_weights_scale", e.weight_scale)

@@ -81,6 +81,7 @@ void expect_same(const Weights& a, const Weights& b) {
     expect_same(a.layers[i].router, b.layers[i].router, "router");
     EXPECT_EQ(a.layers[i].shared_gate, b.layers[i].shared_gate);
     EXPECT_EQ(a.layers[i].router_bias, b.layers[i].router_bias);
+    EXPECT_EQ(a.layers[i].choice_bias, b.layers[i].choice_bias);
     EXPECT_EQ(a.layers[i].sinks, b.layers[i].sinks);
     ASSERT_EQ(a.layers[i].experts.size(), b.layers[i].experts.size());
     for (size_t j = 0; j < a.layers[i].experts.size(); ++j) {
@@ -137,6 +138,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
                             "tiny-qwen3.5",
                             "tiny-qwen3-next",
                             "tiny-lfm2",
+                            "tiny-lfm2-moe",
                             "tiny-granite",
                             "tiny-smollm3",
                             "tiny-ministral3",
@@ -763,6 +765,8 @@ TEST_F(GgufErrors, NameTheKeyThatAValueComesFrom) {
          {"'lfm2.shortconv.l_cache' is 17"});
   expect("tiny-lfm2", [](Config& c) { c.rms_eps = -1; },
          {"'lfm2.attention.layer_norm_rms_epsilon' is -1"});
+  expect("tiny-lfm2-moe", [](Config& c) { c.experts.scores = RouterScores::kSoftmax; },
+         {"'lfm2moe.expert_gating_func' is 1, expected 2, the sigmoid"});
   expect("tiny-granite", [](Config& c) { c.logit_divisor = 1e30f; },
          {"'granitehybrid.logit_scale' is 1"});
   expect("tiny-granite", [](Config& c) { c.d_ff = 151; },

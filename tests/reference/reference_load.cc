@@ -305,15 +305,16 @@ void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name,
 void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, Experts& layer) {
   const model::ExpertsConfig& e = c.experts;
   const int d = c.d_model, ff = e.d_ff;
-  layer.router =
-      Matrix(load.vector(name.any({"mlp.gate.weight", "block_sparse_moe.gate.weight",
-                                   "block_sparse_moe.router.layer.weight", "mlp.router.weight"}),
-                         {e.n_experts, d}),
-             e.n_experts, d, {});
+  layer.router = Matrix(load.vector(name.any({"mlp.gate.weight", "block_sparse_moe.gate.weight",
+                                              "block_sparse_moe.router.layer.weight",
+                                              "mlp.router.weight", "feed_forward.gate.weight"}),
+                                    {e.n_experts, d}),
+                        e.n_experts, d, {});
   layer.router_bias = load.vector_if(e.router_bias, name("mlp.router.bias"), e.n_experts);
   if (e.shared_gate) layer.shared_gate = load.vector(name("mlp.shared_expert_gate.weight"), {1, d});
-  layer.choice_bias =
-      load.vector_if(e.choice_bias, name("mlp.gate.e_score_correction_bias"), e.n_experts);
+  layer.choice_bias = load.vector_if(
+      e.choice_bias, name.any({"mlp.gate.e_score_correction_bias", "feed_forward.expert_bias"}),
+      e.n_experts);
   layer.all.resize(e.n_experts);
   for (const model::WeightSpec& spec : c.family->layer_weights(c, name.layer))
     for (int i = 0; i < e.n_experts; ++i) {

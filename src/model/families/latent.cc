@@ -55,17 +55,6 @@ void write_latent(const ModelConfig& config, nlohmann::ordered_json& object) {
   object["v_head_dim"] = latent.value_dim;
 }
 
-void set_mixtures(int n_dense, ModelConfig& config) {
-  for (int i = 0; i < config.n_layers(); ++i)
-    config.layers[i].feed_forward = i < n_dense ? FeedForward::kDense : FeedForward::kExperts;
-}
-
-int n_dense_layers(const ModelConfig& config) {
-  const auto first =
-      std::ranges::find(config.layers, FeedForward::kExperts, &LayerConfig::feed_forward);
-  return static_cast<int>(first - config.layers.begin());
-}
-
 void read_latent_experts(Fields& fields, int n_dense, ModelConfig& config) {
   set_mixtures(n_dense, config);
   if (!config.has(FeedForward::kExperts)) return;
@@ -112,9 +101,8 @@ void write_latent_experts(const ModelConfig& config, nlohmann::ordered_json& obj
 
 // Older files say no function; only sigmoids have a bias that is for the choice alone.
 bool has_sigmoid_router(const GgufFile& gguf) {
-  constexpr int64_t kSigmoid = 2;  // of llama.cpp's gating functions
-  const auto function = gguf.integer("deepseek2.expert_gating_func");
-  return (function.ok() && function->value_or(0) == kSigmoid) ||
+  const auto function = gguf.integer(fmt::format("deepseek2.{}", kGatingFunction));
+  return (function.ok() && function->value_or(0) == kGgufSigmoid) ||
          std::ranges::any_of(gguf.tensors(), [](const GgufTensor& tensor) {
            return tensor.name.ends_with(".exp_probs_b.bias");
          });

@@ -7,6 +7,7 @@
 
 #include "base/fields.h"
 #include "model/config.h"
+#include "model/families/experts.h"
 #include "model/families/layer_specs.h"
 #include "model/gguf_translator.h"
 
@@ -27,8 +28,6 @@ void write_latent(const ModelConfig& config, nlohmann::ordered_json& object);
 void read_latent_experts(Fields& fields, int n_dense, ModelConfig& config);
 void read_sigmoid_choice(Fields& fields, ModelConfig& config);
 void write_latent_experts(const ModelConfig& config, nlohmann::ordered_json& object);
-// The first layers, up to the first mixture.
-int n_dense_layers(const ModelConfig& config);
 
 // Metadata of the architecture deepseek2.
 void translate_latent(GgufTranslator& gguf);
@@ -41,10 +40,8 @@ std::vector<WeightSpec> latent_layer(const ModelConfig& config, int layer);
 // Family::passed_over.
 std::string_view latent_passed_over(const ModelConfig& config, std::string_view tensor);
 
-// For shapes: the latent, and what follows from it and from the rotation; mixtures in all layers
-// but the first n_dense.
+// For shapes: the latent, and what follows from it and from the rotation.
 void set_latent(const LatentConfig& latent, ModelConfig& config);
-void set_mixtures(int n_dense, ModelConfig& config);
 
 // Family::offers.
 inline constexpr std::string_view kLatentFields[] = {"kv_lora_rank", "n_routed_experts",

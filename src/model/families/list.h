@@ -22,6 +22,7 @@ extern const Family kQwen3_5;
 extern const Family kQwen3_5Moe;
 extern const Family kQwen3Next;
 extern const Family kLfm2;
+extern const Family kLfm2Moe;
 extern const Family kGranite;
 extern const Family kGraniteHybrid;
 extern const Family kGraniteMoe;
