@@ -70,6 +70,22 @@ inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
         .uint32(arch + ".expert_gating_func", e.scores == model::RouterScores::kSigmoid ? 2 : 1);
 }
 
+// Beside add_expert_keys, of models whose experts are described as those of DeepSeek.
+inline void add_routed_keys(const model::ModelConfig& c, GgufWriter* out) {
+  const std::string arch = std::string(c.family->gguf_architecture) + ".";
+  const model::ExpertsConfig& e = c.experts;
+  if (e.n_experts == 0) return;
+  const bool sigmoid = e.scores == model::RouterScores::kSigmoid;
+  out->uint32(arch + "expert_feed_forward_length", e.d_ff)
+      .uint32(arch + "expert_shared_count", e.shared_d_ff / e.d_ff)
+      .uint32(arch + "leading_dense_block_count", n_dense(c))
+      .uint32(arch + "expert_group_count", e.n_groups)
+      .uint32(arch + "expert_group_used_count", e.n_groups_used)
+      .float32(arch + "expert_weights_scale", e.weight_scale)
+      .boolean(arch + "expert_weights_norm", e.renormalised)
+      .uint32(arch + "expert_gating_func", sigmoid ? 2 : 1);
+}
+
 // The width that files call feed_forward_length; 0: they do not say it.
 inline int gguf_width(const model::ModelConfig& c) {
   if (is_family(c, "qwen3_5_moe_text")) return 0;

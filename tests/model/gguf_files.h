@@ -73,7 +73,8 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
   const bool post_norm = is_family(c, "olmo2") || is_family(c, "olmo3") ||
                          is_family(c, "seed_oss") || is_family(c, "gemma2") ||
                          is_family(c, "gemma3_text") || is_family(c, "gemma4_text") ||
-                         is_family(c, "exaone4") || is_family(c, "gpt_oss") || has_delta_net(c);
+                         is_family(c, "exaone4") || is_family(c, "gpt_oss") ||
+                         is_family(c, "glm4_moe") || has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
       {"model.embed_tokens_per_layer", "per_layer_token_embd"},
       {"model.per_layer_model_projection", "per_layer_model_proj"},
@@ -368,10 +369,10 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
   if (const int width = gguf_width(c); width > 0 && !is_family(c, "gemma4_text"))
     out.uint32(arch + ".feed_forward_length", width);
   add_expert_keys(c, &out);
+  if (c.has_latent() || is_family(c, "glm4_moe")) add_routed_keys(c, &out);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
   if (c.has_latent()) {
     add_latent_keys(c, old_latents, &out);
-    add_latent_expert_keys(c, &out);
   } else {
     out.uint32(arch + ".attention.key_length", usual_head_dim(c));
   }

@@ -139,6 +139,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
                             "tiny-qwen3-next",
                             "tiny-lfm2",
                             "tiny-lfm2-moe",
+                            "tiny-glm4-moe",
                             "tiny-granite",
                             "tiny-smollm3",
                             "tiny-ministral3",
@@ -284,19 +285,21 @@ TEST_F(GgufModel, ExpertsOfOneLayerHaveOneType) {
 }
 
 TEST_F(GgufModel, PassesOverMultiTokenPrediction) {
-  make("tiny-qwen3.5", DType::kF32);
-  const Weights stored = load(folder_.path());
-  EXPECT_TRUE(stored.passed_over.empty());
-  const Weights gguf =
-      load(convert({.mtp_tensors = {"blk.2.attn_norm.weight", "blk.2.nextn.eh_proj.weight"}}));
-  expect_same(gguf, stored);
-  EXPECT_EQ(gguf.config, stored.config);
-  EXPECT_EQ(gguf.passed_over, std::vector<std::string>{"multi-token prediction (2 tensors)"});
-  ThreadPool pool(1);
-  const auto refused = Weights::load(convert({.mtp_tensors = {"blk.1.nextn.eh_proj.weight"}}),
-                                     std::nullopt, kernel::best_kernels(), pool);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("blk.1.nextn.eh_proj.weight"), std::string::npos);
+  for (const char* shape : {"tiny-qwen3.5", "tiny-glm4-moe"}) {
+    make(shape, DType::kF32);
+    const Weights stored = load(folder_.path());
+    EXPECT_TRUE(stored.passed_over.empty());
+    const Weights gguf =
+        load(convert({.mtp_tensors = {"blk.2.attn_norm.weight", "blk.2.nextn.eh_proj.weight"}}));
+    expect_same(gguf, stored);
+    EXPECT_EQ(gguf.config, stored.config);
+    EXPECT_EQ(gguf.passed_over, std::vector<std::string>{"multi-token prediction (2 tensors)"});
+    ThreadPool pool(1);
+    const auto refused = Weights::load(convert({.mtp_tensors = {"blk.1.nextn.eh_proj.weight"}}),
+                                       std::nullopt, kernel::best_kernels(), pool);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("blk.1.nextn.eh_proj.weight"), std::string::npos);
+  }
 }
 
 // Some writers keep keys and values that no layer reads.

@@ -36,6 +36,7 @@ extern const Family kSeedOss;
 extern const Family kGptOss;
 extern const Family kDeepSeekV2;
 extern const Family kDeepSeekV3;
+extern const Family kGlm4Moe;
 extern const Family kGlm4MoeLite;
 extern const Family kExaone4;
 extern const Family kErnie4_5;
