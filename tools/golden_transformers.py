@@ -341,6 +341,15 @@ MODELS = {
                                           first_k_dense_replace=2, norm_topk_prob=False, tie_word_embeddings=True,
                                           rope_parameters=rope("default", 700.0, partial_rotary_factor=0.5)),
                       "bfloat16", (90, 37)),
+    # Of four layers the second and the last are mixtures.
+    "ernie4_5_moe-tied": (94, "Ernie4_5_Moe", dict(SMALL, num_hidden_layers=4, head_dim=12, moe_num_experts=6, moe_k=3,
+                                                   moe_num_shared_experts=2, moe_intermediate_size=20,
+                                                   moe_layer_interval=2, tie_word_embeddings=True),
+                          "float32", (90, 37)),
+    "ernie4_5_moe-untied": (95, "Ernie4_5_Moe", dict(SMALL, num_hidden_layers=3, moe_num_experts=5, moe_k=2,
+                                                     moe_num_shared_experts=0, moe_intermediate_size=24,
+                                                     moe_layer_end_index=1, tie_word_embeddings=False),
+                            "bfloat16", (90, 37)),
     # The two last layers read the keys of layers 2 and 1.
     "gemma4-inputs": (48, "Gemma4", dict(SMALL, num_hidden_layers=5, head_dim=16, global_head_dim=32,
                                          sliding_window=13, layer_types=layers("rarra", "sliding_attention"),

@@ -62,9 +62,17 @@ inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
   if (e.n_experts == 0) return;
   out->uint32(arch + ".expert_count", e.n_experts).uint32(arch + ".expert_used_count", e.n_used);
   if (is_family(c, "qwen3_moe") || is_family(c, "gpt_oss") || is_family(c, "lfm2_moe") ||
-      has_delta_net(c))
+      is_family(c, "ernie4_5_moe") || has_delta_net(c))
     out->uint32(arch + ".expert_feed_forward_length", e.d_ff);
   if (e.shared_d_ff > 0) out->uint32(arch + ".expert_shared_feed_forward_length", e.shared_d_ff);
+  if (is_family(c, "ernie4_5_moe")) {
+    std::vector<uint32_t> mixtures;
+    for (int i = 0; i < c.n_layers(); ++i)
+      if (c.layers[i].feed_forward == model::FeedForward::kExperts) mixtures.push_back(i);
+    out->uint32(arch + ".leading_dense_block_count", mixtures.at(0))
+        .uint32(arch + ".interleave_moe_layer_step",
+                mixtures.size() > 1 ? mixtures[1] - mixtures[0] : 1);
+  }
   if (is_family(c, "lfm2_moe"))
     out->uint32(arch + ".leading_dense_block_count", n_dense(c))
         .uint32(arch + ".expert_gating_func", e.scores == model::RouterScores::kSigmoid ? 2 : 1);

@@ -106,6 +106,7 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"post_mlp_layernorm", "post_ffw_norm"},
       {"input_layernorm", "attn_norm"},
       {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
+      {"mlp.moe_statics.e_score_correction_bias", "exp_probs_b.bias"},
       {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
       {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
       {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
@@ -441,6 +442,7 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     DType type = options.matrices;
     // As writers of files do.
     const bool is_wide = spec.part == model::LayerPart(&model::LayerWeights::router) ||
+                         spec.part == model::LayerPart(&model::LayerWeights::choice_bias) ||
                          spec.part == model::LayerPart(&model::LayerWeights::shared_gate);
     if (spec.shape.size() != 2 || is_wide) {
       type = DType::kF32;

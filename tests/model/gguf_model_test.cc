@@ -140,6 +140,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
                             "tiny-lfm2",
                             "tiny-lfm2-moe",
                             "tiny-glm4-moe",
+                            "tiny-ernie4.5-moe",
                             "tiny-granite",
                             "tiny-smollm3",
                             "tiny-ministral3",
@@ -770,6 +771,9 @@ TEST_F(GgufErrors, NameTheKeyThatAValueComesFrom) {
          {"'lfm2.attention.layer_norm_rms_epsilon' is -1"});
   expect("tiny-lfm2-moe", [](Config& c) { c.experts.scores = RouterScores::kSoftmax; },
          {"'lfm2moe.expert_gating_func' is 1, expected 2, the sigmoid"});
+  expect("tiny-ernie4.5-moe", [](Config& c) { c.experts.shared_d_ff = 30; },
+         {"'ernie4_5-moe.expert_shared_feed_forward_length' is 30",
+          "'ernie4_5-moe.expert_feed_forward_length' 20"});
   expect("tiny-granite", [](Config& c) { c.logit_divisor = 1e30f; },
          {"'granitehybrid.logit_scale' is 1"});
   expect("tiny-granite", [](Config& c) { c.d_ff = 151; },

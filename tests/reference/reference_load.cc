@@ -313,7 +313,9 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
   layer.router_bias = load.vector_if(e.router_bias, name("mlp.router.bias"), e.n_experts);
   if (e.shared_gate) layer.shared_gate = load.vector(name("mlp.shared_expert_gate.weight"), {1, d});
   layer.choice_bias = load.vector_if(
-      e.choice_bias, name.any({"mlp.gate.e_score_correction_bias", "feed_forward.expert_bias"}),
+      e.choice_bias,
+      name.any({"mlp.gate.e_score_correction_bias", "mlp.moe_statics.e_score_correction_bias",
+                "feed_forward.expert_bias"}),
       e.n_experts);
   layer.all.resize(e.n_experts);
   for (const model::WeightSpec& spec : c.family->layer_weights(c, name.layer))

@@ -62,6 +62,13 @@ int n_dense_layers(const ModelConfig& config) {
   return static_cast<int>(first - config.layers.begin());
 }
 
+void read_shared_experts(Fields& fields, const char* name, ModelConfig& config) {
+  const int64_t width = fields.integer(name, 0, kMaxExperts) * config.experts.d_ff;
+  if (width > kMaxWidth)
+    fields.refuse(name, fmt::format("at most {} inner channels in all", kMaxWidth));
+  config.experts.shared_d_ff = static_cast<int>(std::min(width, kMaxWidth));
+}
+
 void read_shared_expert(Fields& fields, const char* name, int absent, ModelConfig& config) {
   if (config.experts.n_experts > 0)
     config.experts.shared_d_ff = static_cast<int>(fields.integer(name, 0, kMaxWidth, absent));

@@ -43,6 +43,8 @@ void read_dense_layers(Fields& fields, ModelConfig& config);
 void set_mixtures(int n_dense, ModelConfig& config);
 // The first layers, up to the first mixture.
 int n_dense_layers(const ModelConfig& config);
+// So many shared experts, each as wide as an expert, which are one together. After read_experts.
+void read_shared_experts(Fields& fields, const char* name, ModelConfig& config);
 // The shared expert's width, of a model with experts.
 void read_shared_expert(Fields& fields, const char* name, int absent, ModelConfig& config);
 

@@ -40,6 +40,7 @@ extern const Family kGlm4Moe;
 extern const Family kGlm4MoeLite;
 extern const Family kExaone4;
 extern const Family kErnie4_5;
+extern const Family kErnie4_5Moe;
 extern const Family kHunYuan;
 
 }  // namespace pando::model

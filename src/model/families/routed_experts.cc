@@ -16,10 +16,7 @@ void read_routed_experts(Fields& fields, int n_dense, ModelConfig& config) {
   e.n_experts = static_cast<int>(fields.integer("n_routed_experts", 1, kMaxExperts));
   e.n_used = static_cast<int>(fields.integer("num_experts_per_tok", 1, kMaxUsedExperts));
   e.d_ff = static_cast<int>(fields.integer("moe_intermediate_size", 1, kMaxWidth));
-  const int64_t shared = fields.integer("n_shared_experts", 0, kMaxExperts) * e.d_ff;
-  if (shared > kMaxWidth)
-    fields.refuse("n_shared_experts", fmt::format("at most {} inner channels in all", kMaxWidth));
-  e.shared_d_ff = static_cast<int>(std::min(shared, kMaxWidth));
+  read_shared_experts(fields, "n_shared_experts", config);
   e.weight_scale = static_cast<float>(fields.positive("routed_scaling_factor"));
 }
 
