@@ -350,6 +350,14 @@ MODELS = {
                                                      moe_num_shared_experts=0, moe_intermediate_size=24,
                                                      moe_layer_end_index=1, tie_word_embeddings=False),
                             "bfloat16", (90, 37)),
+    # One of four layers is a mixture.
+    "qwen2_moe-tied": (96, "Qwen2Moe", dict(MOE, num_hidden_layers=4, moe_intermediate_size=20, num_experts=6,
+                                            shared_expert_intermediate_size=28, norm_topk_prob=True, qkv_bias=False,
+                                            mlp_only_layers=[1], decoder_sparse_step=2, tie_word_embeddings=True),
+                       "float32", (90, 37)),
+    "qwen2_moe-untied": (97, "Qwen2Moe", dict(MOE, moe_intermediate_size=24, num_experts=5,
+                                              shared_expert_intermediate_size=20, tie_word_embeddings=False),
+                         "bfloat16", (90, 37)),
     # The two last layers read the keys of layers 2 and 1.
     "gemma4-inputs": (48, "Gemma4", dict(SMALL, num_hidden_layers=5, head_dim=16, global_head_dim=32,
                                          sliding_window=13, layer_types=layers("rarra", "sliding_attention"),

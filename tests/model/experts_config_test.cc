@@ -299,6 +299,36 @@ TEST(ExpertsConfig, ReadsErnie) {
   EXPECT_EQ(family.passed_over(usual, "model.layers.4.mlp.gate_proj.weight"), "");
 }
 
+TEST(ExpertsConfig, ReadsQwen2) {
+  const auto qwen2 = [](const json& change) {
+    json object = decoder("Qwen2MoeForCausalLM", "qwen2_moe", {{"moe_intermediate_size", 24}});
+    object.update(change);
+    return object;
+  };
+  const ModelConfig usual = read(qwen2({{"sliding_window", 4096}, {"max_window_layers", 2}}));
+  EXPECT_EQ(
+      usual.experts,
+      (ExpertsConfig{
+          .n_experts = 60, .n_used = 4, .d_ff = 24, .shared_d_ff = 5632, .shared_gate = true}));
+  EXPECT_EQ(mixtures(usual), (Ints{0, 1, 2, 3}));
+  EXPECT_TRUE(usual.qkv_bias && !usual.o_bias);
+  EXPECT_EQ(usual.qk_norm, QkNorm::kNone);
+  EXPECT_EQ(usual.layers[0].window, 0);
+  const ModelConfig other = read(qwen2({{"qkv_bias", false},
+                                        {"norm_topk_prob", true},
+                                        {"shared_expert_intermediate_size", 28},
+                                        {"decoder_sparse_step", 2},
+                                        {"mlp_only_layers", {1}}}));
+  EXPECT_EQ(mixtures(other), Ints{3});
+  EXPECT_TRUE(other.experts.renormalised && !other.qkv_bias);
+  EXPECT_EQ(other.experts.shared_d_ff, 28);
+  expect_error(qwen2({{"use_sliding_window", true}}), {"'use_sliding_window' is true"},
+               ErrorCode::kUnsupported);
+  const json slides = {"full_attention", "sliding_attention", "full_attention", "full_attention"};
+  expect_error(qwen2({{"layer_types", slides}}), {"'layer_types[1]' is \"sliding_attention\""},
+               ErrorCode::kUnsupported);
+}
+
 // Checkpoints have a tensor for each expert; the list names each tensor once.
 TEST(ExpertsConfig, PublishedCheckpointsHaveTensorsOfEachExpert) {
   const ModelConfig config = named_shape("tiny-mixtral").value();

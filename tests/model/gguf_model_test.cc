@@ -141,6 +141,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
                             "tiny-lfm2-moe",
                             "tiny-glm4-moe",
                             "tiny-ernie4.5-moe",
+                            "tiny-qwen2-moe",
                             "tiny-granite",
                             "tiny-smollm3",
                             "tiny-ministral3",
@@ -225,6 +226,18 @@ TEST_F(GgufModel, FusedExpertsAreThoseOfSingleTensors) {
   ASSERT_TRUE(writer.finish().ok());
   fused.write("config.json", config.to_json(DType::kBF16));
   expect_same(load(fused.path()), load(folder_.path()));
+}
+
+// Older files of Qwen1.5-MoE have neither.
+TEST_F(GgufModel, WidthsOfExpertsMayFollowFromThatOfDenseLayers) {
+  make("tiny-qwen2-moe", DType::kF32);
+  const std::filesystem::path path = convert({});
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  for (const std::string_view key :
+       {"qwen2moe.expert_feed_forward_length", "qwen2moe.expert_shared_feed_forward_length"})
+    bytes[bytes.find(key) + key.size() - 1] = '_';
+  expect_same(load(folder_.write("older.gguf", bytes)), load(folder_.path()));
 }
 
 // A missing tensor is named, whichever it is.

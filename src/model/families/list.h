@@ -11,6 +11,7 @@ extern const Family kMistral;
 extern const Family kMixtral;
 extern const Family kMinistral3;
 extern const Family kQwen2;
+extern const Family kQwen2Moe;
 extern const Family kQwen3;
 extern const Family kQwen3Moe;
 extern const Family kPhi3;
