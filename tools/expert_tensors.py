@@ -27,6 +27,12 @@ def n_experts(config):
     return next((config[name] for name in COUNTS if config.get(name)), 0)
 
 
+def n_used(config):
+    """A number, or in HunYuan's files a list that has it for each layer."""
+    used = next(config[name] for name in ("num_experts_per_tok", "moe_k", "moe_topk") if name in config)
+    return used[0] if isinstance(used, list) else used
+
+
 def split_experts(config, tensors):
     """Yields (name in a GGUF file, array) of what belongs to experts, and (None, (name, array)) of all else."""
     single = {}
@@ -60,9 +66,12 @@ def add_expert_keys(writer, config):
     if not n_experts(config):
         return
     writer.add_expert_count(n_experts(config))
-    writer.add_expert_used_count(config.get("moe_k") or config["num_experts_per_tok"])
+    writer.add_expert_used_count(n_used(config))
     if "moe_intermediate_size" in config:
         writer.add_expert_feed_forward_length(config["moe_intermediate_size"])
+    if "moe_topk" in config:
+        writer.add_expert_feed_forward_length(config["intermediate_size"])
+        writer.add_expert_shared_feed_forward_length(config["intermediate_size"])
     for field in ("shared_expert_intermediate_size", "shared_intermediate_size"):
         if config.get(field):
             writer.add_expert_shared_feed_forward_length(config[field])

@@ -358,6 +358,13 @@ MODELS = {
     "qwen2_moe-untied": (97, "Qwen2Moe", dict(MOE, moe_intermediate_size=24, num_experts=5,
                                               shared_expert_intermediate_size=20, tie_word_embeddings=False),
                          "bfloat16", (90, 37)),
+    "hunyuan_v1_moe-tied": (98, "HunYuanMoEV1", dict(SMALL, head_dim=16, intermediate_size=28, num_experts=6,
+                                                     moe_topk=[3, 3], tie_word_embeddings=True,
+                                                     rope_parameters=rope("dynamic", 500.0, alpha=50.0, factor=1.0)),
+                            "float32", (90, 37)),
+    "hunyuan_v1_moe-bias": (99, "HunYuanMoEV1", dict(SMALL, head_dim=12, intermediate_size=24, num_experts=5, moe_topk=2,
+                                                     attention_bias=True, num_key_value_heads=1,
+                                                     tie_word_embeddings=False), "bfloat16", (90, 37)),
     # The two last layers read the keys of layers 2 and 1.
     "gemma4-inputs": (48, "Gemma4", dict(SMALL, num_hidden_layers=5, head_dim=16, global_head_dim=32,
                                          sliding_window=13, layer_types=layers("rarra", "sliding_attention"),
@@ -379,7 +386,8 @@ MODELS = {
                       "float16", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
-OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types", "hunyuan-tied"}
+OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types", "hunyuan-tied",
+            "hunyuan_v1_moe-tied"}
 # Saved without the head and its prefix, as the Qwen3 embedding models are.
 BARE = {"qwen3-embedding"}
 # Saved as part of a model that reads images too.

@@ -293,7 +293,7 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
   constexpr std::array kShapes = {"tiny-qwen3-moe", "tiny-mixtral",     "tiny-olmoe",
                                   "tiny-phimoe",    "tiny-granite-moe", "tiny-granite-moe-shared",
                                   "tiny-gpt-oss",   "tiny-glm4-moe",    "tiny-ernie4.5-moe",
-                                  "tiny-qwen2-moe"};
+                                  "tiny-qwen2-moe", "tiny-hunyuan-moe"};
   constexpr std::array kRecurrent = {"tiny-qwen3.5-moe", "tiny-qwen3-next-moe",
                                      "tiny-granite-moe-hybrid", "tiny-lfm2-moe"};
   const bool recurrent = recurrent_too && chance(rng, 40);

@@ -62,7 +62,8 @@ inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
   if (e.n_experts == 0) return;
   out->uint32(arch + ".expert_count", e.n_experts).uint32(arch + ".expert_used_count", e.n_used);
   if (is_family(c, "qwen3_moe") || is_family(c, "gpt_oss") || is_family(c, "lfm2_moe") ||
-      is_family(c, "ernie4_5_moe") || is_family(c, "qwen2_moe") || has_delta_net(c))
+      is_family(c, "ernie4_5_moe") || is_family(c, "qwen2_moe") || is_family(c, "hunyuan_v1_moe") ||
+      has_delta_net(c))
     out->uint32(arch + ".expert_feed_forward_length", e.d_ff);
   if (e.shared_d_ff > 0) out->uint32(arch + ".expert_shared_feed_forward_length", e.shared_d_ff);
   if (is_family(c, "ernie4_5_moe")) {

@@ -142,6 +142,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
                             "tiny-glm4-moe",
                             "tiny-ernie4.5-moe",
                             "tiny-qwen2-moe",
+                            "tiny-hunyuan-moe",
                             "tiny-granite",
                             "tiny-smollm3",
                             "tiny-ministral3",
@@ -787,6 +788,9 @@ TEST_F(GgufErrors, NameTheKeyThatAValueComesFrom) {
   expect("tiny-ernie4.5-moe", [](Config& c) { c.experts.shared_d_ff = 30; },
          {"'ernie4_5-moe.expert_shared_feed_forward_length' is 30",
           "'ernie4_5-moe.expert_feed_forward_length' 20"});
+  expect("tiny-hunyuan-moe", [](Config& c) { c.experts.shared_d_ff = 88; },
+         {"'hunyuan-moe.expert_shared_feed_forward_length' is 88",
+          "expected 'feed_forward_length' 44"});
   expect("tiny-granite", [](Config& c) { c.logit_divisor = 1e30f; },
          {"'granitehybrid.logit_scale' is 1"});
   expect("tiny-granite", [](Config& c) { c.d_ff = 151; },

@@ -43,5 +43,6 @@ extern const Family kExaone4;
 extern const Family kErnie4_5;
 extern const Family kErnie4_5Moe;
 extern const Family kHunYuan;
+extern const Family kHunYuanMoe;
 
 }  // namespace pando::model
