@@ -7,7 +7,8 @@ engines:
 
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
 cohere2, glm4, seed_oss, gemma2, gemma3_text, gemma4_text, exaone4, ernie4_5, hunyuan_v1_dense, qwen3_moe, mixtral,
-olmoe, granitemoe or granitemoeshared. Weights become f32. There is no tokenizer, and nothing that reads images.
+olmoe, granitemoe, granitemoeshared, glm4_moe, ernie4_5_moe, qwen2_moe or
+hunyuan_v1_moe. Weights become f32. There is no tokenizer, and nothing that reads images.
 """
 import json
 import pathlib
@@ -24,7 +25,9 @@ ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": 
                  "cohere2": Arch.COHERE2, "glm4": Arch.GLM4, "seed_oss": Arch.SEED_OSS, "gemma2": Arch.GEMMA2,
                  "gemma3_text": Arch.GEMMA3, "gemma4_text": Arch.GEMMA4, "exaone4": Arch.EXAONE4, "ernie4_5": Arch.ERNIE4_5,
                  "hunyuan_v1_dense": Arch.HUNYUAN_DENSE, "qwen3_moe": Arch.QWEN3MOE, "mixtral": Arch.LLAMA,
-                 "olmoe": Arch.OLMOE, "granitemoe": Arch.GRANITE_MOE, "granitemoeshared": Arch.GRANITE_MOE}
+                 "olmoe": Arch.OLMOE, "granitemoe": Arch.GRANITE_MOE, "granitemoeshared": Arch.GRANITE_MOE,
+                 "glm4_moe": Arch.GLM4_MOE, "ernie4_5_moe": Arch.ERNIE4_5_MOE,
+                 "qwen2_moe": Arch.QWEN2MOE, "hunyuan_v1_moe": Arch.HUNYUAN_MOE}
 # The channels that turn together become neighbours.
 PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared")
 

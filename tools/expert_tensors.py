@@ -1,6 +1,7 @@
 """Tensors of mixtures of experts as GGUF files hold them: one for all experts of a layer, with gate and up apart."""
 import re
 
+import gguf
 import numpy as np
 
 ONE = re.compile(r"(.*)\.experts\.(\d+)\.(\w+)\.weight")
@@ -10,22 +11,33 @@ FUSED_DOWN = (".experts.down_proj", ".block_sparse_moe.output_linear.weight")
 # Other tensors of a layer with experts.
 NAMES = {"mlp.gate.weight": "ffn_gate_inp.weight", "block_sparse_moe.gate.weight": "ffn_gate_inp.weight",
          "block_sparse_moe.router.layer.weight": "ffn_gate_inp.weight",
+         "mlp.gate.e_score_correction_bias": "exp_probs_b.bias",
+         "mlp.moe_statics.e_score_correction_bias": "exp_probs_b.bias", "feed_forward.gate.weight": "ffn_gate_inp.weight", 
+         "feed_forward.expert_bias": "exp_probs_b.bias",
          "mlp.shared_expert_gate.weight": "ffn_gate_inp_shexp.weight",
          "mlp.shared_expert.gate_proj.weight": "ffn_gate_shexp.weight",
          "mlp.shared_expert.up_proj.weight": "ffn_up_shexp.weight",
          "mlp.shared_expert.down_proj.weight": "ffn_down_shexp.weight",
          "shared_mlp.output_linear.weight": "ffn_down_shexp.weight"}
+ONE_ROW = ("mlp.shared_expert_gate.weight", "mlp.moe_statics.e_score_correction_bias")  # vectors in GGUF files
+COUNTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 
 
-def is_mixture(config):
-    return bool(config.get("num_experts") or config.get("num_local_experts"))
+def n_experts(config):
+    return next((config[name] for name in COUNTS if config.get(name)), 0)
+
+
+def n_used(config):
+    """A number, or in HunYuan's files a list that has it for each layer."""
+    used = next(config[name] for name in ("num_experts_per_tok", "moe_k", "moe_topk") if name in config)
+    return used[0] if isinstance(used, list) else used
 
 
 def split_experts(config, tensors):
     """Yields (name in a GGUF file, array) of what belongs to experts, and (None, (name, array)) of all else."""
     single = {}
     for name, array in tensors:
-        if not is_mixture(config) or not name.startswith("model.layers."):
+        if not n_experts(config) or not name.startswith("model.layers."):
             yield None, (name, array)
             continue
         _, _, layer, part = name.split(".", 3)
@@ -43,7 +55,7 @@ def split_experts(config, tensors):
             yield root + "ffn_gate_shexp.weight", array[:len(array) // 2]
             yield root + "ffn_up_shexp.weight", array[len(array) // 2:]
         elif part in NAMES:
-            yield root + NAMES[part], array[0] if part == "mlp.shared_expert_gate.weight" else array
+            yield root + NAMES[part], array[0] if part in ONE_ROW else array
         else:
             yield None, (name, array)
     for (layer, part), arrays in single.items():
@@ -51,12 +63,29 @@ def split_experts(config, tensors):
 
 
 def add_expert_keys(writer, config):
-    if not is_mixture(config):
+    if not n_experts(config):
         return
-    writer.add_expert_count(config.get("num_experts") or config["num_local_experts"])
-    writer.add_expert_used_count(config["num_experts_per_tok"])
+    writer.add_expert_count(n_experts(config))
+    writer.add_expert_used_count(n_used(config))
     if "moe_intermediate_size" in config:
         writer.add_expert_feed_forward_length(config["moe_intermediate_size"])
+    if "moe_topk" in config:
+        writer.add_expert_feed_forward_length(config["intermediate_size"])
+        writer.add_expert_shared_feed_forward_length(config["intermediate_size"])
     for field in ("shared_expert_intermediate_size", "shared_intermediate_size"):
         if config.get(field):
             writer.add_expert_shared_feed_forward_length(config[field])
+    if "moe_layer_interval" in config:
+        writer.add_leading_dense_block_count(config["moe_layer_start_index"])
+        writer.add_interleave_moe_layer_step(config["moe_layer_interval"])
+        shared = config["moe_num_shared_experts"] * config["moe_intermediate_size"]
+        if shared:
+            writer.add_expert_shared_feed_forward_length(shared)
+    if "n_routed_experts" in config:
+        writer.add_leading_dense_block_count(config["first_k_dense_replace"])
+        writer.add_expert_shared_count(config["n_shared_experts"])
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+        writer.add_expert_weights_scale(config["routed_scaling_factor"])
+        writer.add_expert_weights_norm(config["norm_topk_prob"])
+        writer.add_expert_group_count(config["n_group"])
+        writer.add_expert_group_used_count(config["topk_group"])

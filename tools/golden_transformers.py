@@ -324,6 +324,47 @@ MODELS = {
                                                      tie_word_embeddings=False), "float16", (90, 37)),
     "glm4_moe_lite-dense": (84, "Glm4MoeLite", dict(LATENT, q_lora_rank=None, mlp_layer_types=["dense", "dense"],
                                                     tie_word_embeddings=True), "bfloat16", (90, 37)),
+    "lfm2_moe-tied": (90, "Lfm2Moe", dict(HYBRID, num_dense_layers=1, num_experts=6, num_experts_per_tok=3,
+                                          moe_intermediate_size=20, tie_word_embeddings=True,
+                                          layer_types=layers("rara", "conv")), "float32", (90, 37)),
+    "lfm2_moe-untied": (91, "Lfm2Moe", dict(HYBRID, num_dense_layers=2, num_experts=5, num_experts_per_tok=2,
+                                            moe_intermediate_size=24, use_expert_bias=False, norm_topk_prob=False,
+                                            routed_scaling_factor=1.5, conv_L_cache=4, tie_word_embeddings=False,
+                                            layer_types=layers("rrar", "conv"), rope_parameters=rope("default", 700.0)),
+                        "bfloat16", (90, 37)),
+    "glm4_moe-untied": (92, "Glm4Moe", dict(SMALL, num_hidden_layers=3, head_dim=16, n_routed_experts=8,
+                                            num_experts_per_tok=3, n_group=4, topk_group=2, n_shared_experts=2,
+                                            moe_intermediate_size=20, routed_scaling_factor=2.5, use_qk_norm=True,
+                                            attention_bias=True, tie_word_embeddings=False), "float32", (90, 37)),
+    "glm4_moe-tied": (93, "Glm4Moe", dict(SMALL, num_hidden_layers=3, head_dim=24, num_key_value_heads=1,
+                                          n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=24,
+                                          first_k_dense_replace=2, norm_topk_prob=False, tie_word_embeddings=True,
+                                          rope_parameters=rope("default", 700.0, partial_rotary_factor=0.5)),
+                      "bfloat16", (90, 37)),
+    # Of four layers the second and the last are mixtures.
+    "ernie4_5_moe-tied": (94, "Ernie4_5_Moe", dict(SMALL, num_hidden_layers=4, head_dim=12, moe_num_experts=6, moe_k=3,
+                                                   moe_num_shared_experts=2, moe_intermediate_size=20,
+                                                   moe_layer_interval=2, tie_word_embeddings=True),
+                          "float32", (90, 37)),
+    "ernie4_5_moe-untied": (95, "Ernie4_5_Moe", dict(SMALL, num_hidden_layers=3, moe_num_experts=5, moe_k=2,
+                                                     moe_num_shared_experts=0, moe_intermediate_size=24,
+                                                     moe_layer_end_index=1, tie_word_embeddings=False),
+                            "bfloat16", (90, 37)),
+    # One of four layers is a mixture.
+    "qwen2_moe-tied": (96, "Qwen2Moe", dict(MOE, num_hidden_layers=4, moe_intermediate_size=20, num_experts=6,
+                                            shared_expert_intermediate_size=28, norm_topk_prob=True, qkv_bias=False,
+                                            mlp_only_layers=[1], decoder_sparse_step=2, tie_word_embeddings=True),
+                       "float32", (90, 37)),
+    "qwen2_moe-untied": (97, "Qwen2Moe", dict(MOE, moe_intermediate_size=24, num_experts=5,
+                                              shared_expert_intermediate_size=20, tie_word_embeddings=False),
+                         "bfloat16", (90, 37)),
+    "hunyuan_v1_moe-tied": (98, "HunYuanMoEV1", dict(SMALL, head_dim=16, intermediate_size=28, num_experts=6,
+                                                     moe_topk=[3, 3], tie_word_embeddings=True,
+                                                     rope_parameters=rope("dynamic", 500.0, alpha=50.0, factor=1.0)),
+                            "float32", (90, 37)),
+    "hunyuan_v1_moe-bias": (99, "HunYuanMoEV1", dict(SMALL, head_dim=12, intermediate_size=24, num_experts=5, moe_topk=2,
+                                                     attention_bias=True, num_key_value_heads=1,
+                                                     tie_word_embeddings=False), "bfloat16", (90, 37)),
     # The two last layers read the keys of layers 2 and 1.
     "gemma4-inputs": (48, "Gemma4", dict(SMALL, num_hidden_layers=5, head_dim=16, global_head_dim=32,
                                          sliding_window=13, layer_types=layers("rarra", "sliding_attention"),
@@ -345,7 +386,8 @@ MODELS = {
                       "float16", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
-OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types", "hunyuan-tied"}
+OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types", "hunyuan-tied",
+            "hunyuan_v1_moe-tied"}
 # Saved without the head and its prefix, as the Qwen3 embedding models are.
 BARE = {"qwen3-embedding"}
 # Saved as part of a model that reads images too.
@@ -368,6 +410,8 @@ def randomise(model, generator):
         noise = torch.randn(parameter.shape, generator=generator)
         if name.endswith((".bias", "dt_bias")):
             parameter.data = 0.5 * noise
+        elif name.endswith("e_score_correction_bias"):
+            parameter.data = 0.1 * noise
         elif name.endswith("A_log"):
             parameter.data = -2.0 + 0.7 * noise
         elif parameter.dim() == 1:
@@ -379,7 +423,7 @@ def randomise(model, generator):
             if name.endswith("q_norm.weight"):
                 parameter.data /= parameter.shape[0] ** 0.5
     for name, buffer in model.named_buffers():
-        if name.endswith("e_score_correction_bias"):
+        if name.endswith(("e_score_correction_bias", "expert_bias")):
             buffer.copy_(0.1 * torch.randn(buffer.shape, generator=generator))
         if name.endswith("layer_scalar"):
             buffer.data = 1.0 + 0.3 * torch.randn(buffer.shape, generator=generator)

@@ -5,7 +5,8 @@
     tools/hybrid_gguf.py DIRECTORY model.gguf [f32|q8_0]
 
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, as `pando make-model` writes them, of
-qwen3_5_text, qwen3_5_moe_text, lfm2 or granitemoehybrid. The type is that of matrices; vectors and convolutions stay f32. There is no tokenizer.
+qwen3_5_text, qwen3_5_moe_text, lfm2, lfm2_moe or granitemoehybrid. The type is that of matrices; vectors and
+convolutions stay f32. There is no tokenizer.
 """
 import json
 import pathlib
@@ -39,7 +40,9 @@ VECTORS = {"linear_attn.A_log": "ssm_a", "linear_attn.dt_bias": "ssm_dt.bias", "
 ENDS = {"model.embed_tokens.weight": "token_embd.weight", "lm_head.weight": "output.weight",
         "model.norm.weight": "output_norm.weight", "model.embedding_norm.weight": "token_embd_norm.weight"}
 NAMES["qwen3_5_moe_text"] = NAMES["qwen3_5_text"]
-ARCHITECTURES = {"qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe", "lfm2": "lfm2", "granitemoehybrid": "granitehybrid"}
+NAMES["lfm2_moe"] = NAMES["lfm2"]
+ARCHITECTURES = {"qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe", "lfm2": "lfm2", "lfm2_moe": "lfm2moe",
+                 "granitemoehybrid": "granitehybrid"}
 
 
 def read_tensors(path):
@@ -149,8 +152,11 @@ def add_keys(writer, config, arch, d_ff):
         writer.add_array(f"{arch}.rope.dimension_sections", [third, third, n_rotated // 2 - 2 * third, 0])
     else:
         writer.add_head_count_kv([0 if is_recurrent else kv_heads for is_recurrent in recurrent(config)])
-    if arch == "lfm2":
-        writer.add_uint32("lfm2.shortconv.l_cache", config["conv_L_cache"])
+    if arch == "lfm2moe":
+        writer.add_leading_dense_block_count(config["num_dense_layers"])
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    if arch.startswith("lfm2"):
+        writer.add_uint32(f"{arch}.shortconv.l_cache", config["conv_L_cache"])
         return
     delta = arch.startswith("qwen35")
     writer.add_ssm_conv_kernel(config["linear_conv_kernel_dim" if delta else "mamba_d_conv"])

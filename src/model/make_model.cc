@@ -105,7 +105,7 @@ Spread spread_of(const WeightSpec& spec) {
   if (spec.stored == Stored::kLogDecay) return {-2.0f, 0.5};
   if (name.ends_with(".dt_bias")) return {0.0f, 0.5};
   if (name.ends_with(".sinks")) return {0.0f, 1.0};
-  if (spec.shape.size() == 1)
+  if (spec.shape.size() == 1 || spec.part == LayerPart(&LayerWeights::choice_bias))
     return {name.ends_with(".bias") || spec.stored == Stored::kOneLess ? 0.0f : 1.0f, 0.1};
   // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
   // what the layers add to it.

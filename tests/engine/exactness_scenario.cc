@@ -292,9 +292,10 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
   Rng rng(seed ^ 0x8cb92ba72f3d8dd7);
   constexpr std::array kShapes = {"tiny-qwen3-moe", "tiny-mixtral",     "tiny-olmoe",
                                   "tiny-phimoe",    "tiny-granite-moe", "tiny-granite-moe-shared",
-                                  "tiny-gpt-oss"};
+                                  "tiny-gpt-oss",   "tiny-glm4-moe",    "tiny-ernie4.5-moe",
+                                  "tiny-qwen2-moe", "tiny-hunyuan-moe"};
   constexpr std::array kRecurrent = {"tiny-qwen3.5-moe", "tiny-qwen3-next-moe",
-                                     "tiny-granite-moe-hybrid"};
+                                     "tiny-granite-moe-hybrid", "tiny-lfm2-moe"};
   const bool recurrent = recurrent_too && chance(rng, 40);
   Scenario s = recurrent ? draw_recurrent(seed, kv_type) : draw_scenario(seed, kv_type);
   const size_t index = rng();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "model/config.h"
@@ -172,6 +173,212 @@ TEST(ExpertsConfig, ReadsQwen3Next) {
   EXPECT_EQ(config.experts.n_used, 10);
   EXPECT_EQ(config.experts.shared_d_ff, 512);
   EXPECT_TRUE(config.experts.renormalised && config.experts.shared_gate);
+}
+
+TEST(ExpertsConfig, ReadsLfm2) {
+  const auto lfm2 = [](const json& change) {
+    json object = decoder("Lfm2MoeForCausalLM", "lfm2_moe",
+                          {{"moe_intermediate_size", 40},
+                           {"layer_types", {"conv", "conv", "full_attention", "conv"}}});
+    object.update(change);
+    return object;
+  };
+  const ModelConfig usual = read(lfm2(json::object()));
+  EXPECT_EQ(usual.experts, (ExpertsConfig{.n_experts = 32,
+                                          .n_used = 4,
+                                          .d_ff = 40,
+                                          .scores = RouterScores::kSigmoid,
+                                          .renormalised = true,
+                                          .choice_bias = true}));
+  EXPECT_EQ(mixtures(usual), (Ints{2, 3}));
+  EXPECT_EQ(usual.d_ff, 172);
+  EXPECT_EQ(usual.layers[1].mixer, Mixer::kShortConv);
+  EXPECT_EQ(usual.layers[2].mixer, Mixer::kAttention);
+  EXPECT_EQ(usual.recurrent.conv_taps, 3);
+  EXPECT_EQ(usual.rotations[0].theta, 1e6);
+  EXPECT_TRUE(usual.tied_embeddings);
+  const ModelConfig other = read(lfm2({{"num_dense_layers", 0},
+                                       {"use_expert_bias", false},
+                                       {"norm_topk_prob", false},
+                                       {"routed_scaling_factor", 1.5},
+                                       {"tie_embedding", false}}));
+  EXPECT_EQ(mixtures(other), (Ints{0, 1, 2, 3}));
+  EXPECT_FALSE(other.experts.choice_bias || other.experts.renormalised || other.tied_embeddings);
+  EXPECT_EQ(other.experts.weight_scale, 1.5f);
+  EXPECT_EQ(mixtures(read(lfm2({{"num_dense_layers", 4}}))), Ints());
+  expect_error(lfm2({{"conv_bias", true}}), {"'conv_bias' is true"}, ErrorCode::kUnsupported);
+  expect_error(lfm2({{"sliding_window", 64}}), {"'sliding_window' is 64", "lfm2_moe"},
+               ErrorCode::kUnsupported);
+  expect_error(lfm2({{"routed_scaling_factor", 0}}), {"'routed_scaling_factor' is 0"});
+}
+
+TEST(ExpertsConfig, ReadsGlm4) {
+  const auto glm = [](const json& change) {
+    return decoder("Glm4MoeForCausalLM", "glm4_moe", change);
+  };
+  const ModelConfig usual = read(glm(json::object()));
+  EXPECT_EQ(usual.experts, (ExpertsConfig{.n_experts = 128,
+                                          .n_used = 8,
+                                          .d_ff = 1408,
+                                          .shared_d_ff = 1408,
+                                          .scores = RouterScores::kSigmoid,
+                                          .renormalised = true,
+                                          .choice_bias = true,
+                                          .n_group_best = 2}));
+  EXPECT_EQ(mixtures(usual), (Ints{1, 2, 3}));
+  EXPECT_EQ(usual.rotations[0].rotary_share, 0.5);
+  EXPECT_EQ(usual.rms_eps, 1e-5f);
+  EXPECT_EQ(usual.qk_norm, QkNorm::kNone);
+  EXPECT_FALSE(usual.qkv_bias);
+  const ModelConfig other = read(glm({{"use_qk_norm", true},
+                                      {"attention_bias", true},
+                                      {"partial_rotary_factor", 0.25},
+                                      {"first_k_dense_replace", 3},
+                                      {"n_routed_experts", 8},
+                                      {"n_shared_experts", 0},
+                                      {"num_experts_per_tok", 2},
+                                      {"moe_intermediate_size", 24},
+                                      {"routed_scaling_factor", 2.5},
+                                      {"norm_topk_prob", false},
+                                      {"n_group", 4},
+                                      {"topk_group", 3}}));
+  EXPECT_EQ(other.qk_norm, QkNorm::kPerHead);
+  EXPECT_TRUE(other.qkv_bias && !other.o_bias);
+  EXPECT_EQ(other.rotations[0].rotary_share, 0.25);
+  EXPECT_EQ(mixtures(other), Ints{3});
+  EXPECT_EQ(other.experts, (ExpertsConfig{.n_experts = 8,
+                                          .n_used = 2,
+                                          .d_ff = 24,
+                                          .scores = RouterScores::kSigmoid,
+                                          .weight_scale = 2.5f,
+                                          .choice_bias = true,
+                                          .n_groups = 4,
+                                          .n_groups_used = 3,
+                                          .n_group_best = 2}));
+  expect_error(glm({{"scoring_func", "softmax"}}), {"'scoring_func' is \"softmax\""},
+               ErrorCode::kUnsupported);
+  expect_error(glm({{"n_routed_experts", 10}, {"n_group", 4}, {"topk_group", 2}}),
+               {"'num_experts' is 10", "'n_group' 4"});
+  expect_error(glm({{"sliding_window", 64}}), {"'sliding_window' is 64", "glm4_moe"},
+               ErrorCode::kUnsupported);
+}
+
+TEST(ExpertsConfig, ReadsErnie) {
+  const auto ernie = [](const json& change) {
+    return decoder("Ernie4_5_MoeForCausalLM", "ernie4_5_moe", change);
+  };
+  const ModelConfig usual = read(ernie(json::object()));
+  EXPECT_EQ(usual.experts, (ExpertsConfig{.n_experts = 64,
+                                          .n_used = 6,
+                                          .d_ff = 1536,
+                                          .shared_d_ff = 3072,
+                                          .renormalised = true,
+                                          .choice_bias = true}));
+  EXPECT_EQ(mixtures(usual), (Ints{1, 2, 3}));
+  EXPECT_EQ(usual.rotations[0].theta, 5e5);
+  EXPECT_TRUE(usual.tied_embeddings);
+  const json few = {{"moe_num_experts", 8}, {"moe_k", 2}, {"moe_intermediate_size", 24}};
+  const auto layers = [&](json change) {
+    change.update(few);
+    return mixtures(read(ernie(change)));
+  };
+  EXPECT_EQ(layers({{"moe_layer_start_index", 0}}), (Ints{0, 1, 2, 3}));
+  EXPECT_EQ(layers({{"moe_layer_interval", 2}}), (Ints{1, 3}));
+  EXPECT_EQ(layers({{"moe_layer_interval", 3}}), Ints{2});
+  EXPECT_EQ(layers({{"moe_layer_end_index", 2}}), (Ints{1, 2}));
+  EXPECT_EQ(layers({{"moe_layer_start_index", 4}}), Ints());
+  EXPECT_EQ(read(ernie({{"moe_num_shared_experts", 0}})).experts.shared_d_ff, 0);
+  expect_error(ernie({{"moe_layer_interval", 0}}), {"'moe_layer_interval' is 0"});
+  for (const json& change : {json{{"use_bias", true}}, json{{"moe_use_aux_free", false}},
+                             json{{"moe_gate_act", "sigmoid"}}, json{{"moe_norm_min", 1e-6}}})
+    expect_error(ernie(change), {change.begin().key()}, ErrorCode::kUnsupported);
+  expect_error(ernie({{"moe_num_shared_experts", 1000}}),
+               {"'moe_num_shared_experts' is 1000", "inner channels"});
+  const Family& family = *usual.family;
+  EXPECT_EQ(family.passed_over(usual, "model.mtp_block.0.mlp.gate_proj.weight"),
+            "multi-token prediction");
+  EXPECT_EQ(family.passed_over(usual, "model.layers.4.mlp.gate_proj.weight"), "");
+}
+
+TEST(ExpertsConfig, ReadsQwen2) {
+  const auto qwen2 = [](const json& change) {
+    json object = decoder("Qwen2MoeForCausalLM", "qwen2_moe", {{"moe_intermediate_size", 24}});
+    object.update(change);
+    return object;
+  };
+  const ModelConfig usual = read(qwen2({{"sliding_window", 4096}, {"max_window_layers", 2}}));
+  EXPECT_EQ(
+      usual.experts,
+      (ExpertsConfig{
+          .n_experts = 60, .n_used = 4, .d_ff = 24, .shared_d_ff = 5632, .shared_gate = true}));
+  EXPECT_EQ(mixtures(usual), (Ints{0, 1, 2, 3}));
+  EXPECT_TRUE(usual.qkv_bias && !usual.o_bias);
+  EXPECT_EQ(usual.qk_norm, QkNorm::kNone);
+  EXPECT_EQ(usual.layers[0].window, 0);
+  const ModelConfig other = read(qwen2({{"qkv_bias", false},
+                                        {"norm_topk_prob", true},
+                                        {"shared_expert_intermediate_size", 28},
+                                        {"decoder_sparse_step", 2},
+                                        {"mlp_only_layers", {1}}}));
+  EXPECT_EQ(mixtures(other), Ints{3});
+  EXPECT_TRUE(other.experts.renormalised && !other.qkv_bias);
+  EXPECT_EQ(other.experts.shared_d_ff, 28);
+  expect_error(qwen2({{"use_sliding_window", true}}), {"'use_sliding_window' is true"},
+               ErrorCode::kUnsupported);
+  const json slides = {"full_attention", "sliding_attention", "full_attention", "full_attention"};
+  expect_error(qwen2({{"layer_types", slides}}), {"'layer_types[1]' is \"sliding_attention\""},
+               ErrorCode::kUnsupported);
+}
+
+TEST(ExpertsConfig, ReadsHunYuan) {
+  const auto hunyuan = [](const json& change) {
+    return decoder("HunYuanMoEV1ForCausalLM", "hunyuan_v1_moe", change);
+  };
+  const auto four = [](int n) { return json{n, n, n, n}; };
+  const ModelConfig usual = read(hunyuan(json::object()));
+  EXPECT_EQ(
+      usual.experts,
+      (ExpertsConfig{
+          .n_experts = 1, .n_used = 1, .d_ff = 172, .shared_d_ff = 172, .renormalised = true}));
+  EXPECT_EQ(usual.qk_norm, QkNorm::kPerHeadTurned);
+  // As the published model has it.
+  const ModelConfig config =
+      read(hunyuan({{"num_experts", 64},
+                    {"moe_topk", four(8)},
+                    {"moe_intermediate_size", four(172)},
+                    {"num_shared_expert", four(1)},
+                    {"use_mixed_mlp_moe", true},
+                    {"moe_layer_num_skipped", 0},
+                    {"kv_lora_rank", nullptr},
+                    {"use_mla", false},
+                    {"rope_scaling", {{"type", "dynamic"}, {"alpha", 50}}}}));
+  EXPECT_EQ(config.experts.n_experts, 64);
+  EXPECT_EQ(config.experts.n_used, 8);
+  EXPECT_EQ(mixtures(config), (Ints{0, 1, 2, 3}));
+  EXPECT_NEAR(config.rotations[0].theta, 1e4 * std::pow(50, 16 / 14.0), 1);
+  const json many = {{"num_experts", 64}};
+  const auto used = [&](json change) {
+    change.update(many);
+    return read(hunyuan(change)).experts.n_used;
+  };
+  EXPECT_EQ(used({{"moe_topk", 3}}), 3);
+  EXPECT_EQ(used({{"num_experts_per_tok", 3}}), 3);
+  const auto refuse = [&](json change, const std::vector<std::string>& words, ErrorCode code) {
+    change.update(many);
+    expect_error(hunyuan(change), words, code);
+  };
+  constexpr ErrorCode kUnsupported = ErrorCode::kUnsupported, kBad = ErrorCode::kBadFile;
+  refuse({{"moe_topk", {8, 8, 4, 8}}}, {"'moe_topk[2]' is 4", "8, as in layer 0"}, kUnsupported);
+  refuse({{"moe_topk", {8, 8}}}, {"'moe_topk' is", "each of 4 layers"}, kBad);
+  refuse({{"moe_topk", four(0)}}, {"'moe_topk[0]' is 0"}, kBad);
+  refuse({{"moe_intermediate_size", four(88)}},
+         {"'moe_intermediate_size' is", "'intermediate_size' 172"}, kUnsupported);
+  refuse({{"num_shared_expert", 2}}, {"'num_shared_expert' is 2", "1"}, kUnsupported);
+  refuse({{"moe_layer_num_skipped", 1}}, {"'moe_layer_num_skipped' is 1"}, kUnsupported);
+  for (const char* name : {"use_mixed_mlp_moe", "norm_topk_prob", "use_qk_norm"})
+    refuse({{name, false}}, {name}, kUnsupported);
+  for (const char* name : {"use_mla", "use_cla", "group_limited_greedy"})
+    refuse({{name, true}}, {name}, kUnsupported);
 }
 
 // Checkpoints have a tensor for each expert; the list names each tensor once.

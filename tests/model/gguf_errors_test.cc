@@ -140,6 +140,14 @@ TEST_F(GgufErrors, NameTheKeyThatAValueComesFrom) {
          {"'lfm2.shortconv.l_cache' is 17"});
   expect("tiny-lfm2", [](Config& c) { c.rms_eps = -1; },
          {"'lfm2.attention.layer_norm_rms_epsilon' is -1"});
+  expect("tiny-lfm2-moe", [](Config& c) { c.experts.scores = RouterScores::kSoftmax; },
+         {"'lfm2moe.expert_gating_func' is 1, expected 2, the sigmoid"});
+  expect("tiny-ernie4.5-moe", [](Config& c) { c.experts.shared_d_ff = 30; },
+         {"'ernie4_5-moe.expert_shared_feed_forward_length' is 30",
+          "'ernie4_5-moe.expert_feed_forward_length' 20"});
+  expect("tiny-hunyuan-moe", [](Config& c) { c.experts.shared_d_ff = 88; },
+         {"'hunyuan-moe.expert_shared_feed_forward_length' is 88",
+          "expected 'feed_forward_length' 44"});
   expect("tiny-granite", [](Config& c) { c.logit_divisor = 1e30f; },
          {"'granitehybrid.logit_scale' is 1"});
   expect("tiny-granite", [](Config& c) { c.d_ff = 151; },

@@ -1,6 +1,7 @@
 // How GGUF files hold mixtures of experts, by the published layout.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,14 +51,48 @@ inline std::string expert_rows(const model::Checkpoint& checkpoint, const model:
   return bytes.substr(static_cast<size_t>(first) * row, static_cast<size_t>(n) * row);
 }
 
+inline uint32_t n_dense(const model::ModelConfig& c) {
+  return static_cast<uint32_t>(
+      std::ranges::count(c.layers, model::FeedForward::kDense, &model::LayerConfig::feed_forward));
+}
+
 inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = c.family->gguf_architecture;
   const model::ExpertsConfig& e = c.experts;
   if (e.n_experts == 0) return;
   out->uint32(arch + ".expert_count", e.n_experts).uint32(arch + ".expert_used_count", e.n_used);
-  if (is_family(c, "qwen3_moe") || is_family(c, "gpt_oss") || has_delta_net(c))
+  if (is_family(c, "qwen3_moe") || is_family(c, "gpt_oss") || is_family(c, "lfm2_moe") ||
+      is_family(c, "ernie4_5_moe") || is_family(c, "qwen2_moe") || is_family(c, "hunyuan_v1_moe") ||
+      has_delta_net(c))
     out->uint32(arch + ".expert_feed_forward_length", e.d_ff);
   if (e.shared_d_ff > 0) out->uint32(arch + ".expert_shared_feed_forward_length", e.shared_d_ff);
+  if (is_family(c, "ernie4_5_moe")) {
+    std::vector<uint32_t> mixtures;
+    for (int i = 0; i < c.n_layers(); ++i)
+      if (c.layers[i].feed_forward == model::FeedForward::kExperts) mixtures.push_back(i);
+    out->uint32(arch + ".leading_dense_block_count", mixtures.at(0))
+        .uint32(arch + ".interleave_moe_layer_step",
+                mixtures.size() > 1 ? mixtures[1] - mixtures[0] : 1);
+  }
+  if (is_family(c, "lfm2_moe"))
+    out->uint32(arch + ".leading_dense_block_count", n_dense(c))
+        .uint32(arch + ".expert_gating_func", e.scores == model::RouterScores::kSigmoid ? 2 : 1);
+}
+
+// Beside add_expert_keys, of models whose experts are described as those of DeepSeek.
+inline void add_routed_keys(const model::ModelConfig& c, GgufWriter* out) {
+  const std::string arch = std::string(c.family->gguf_architecture) + ".";
+  const model::ExpertsConfig& e = c.experts;
+  if (e.n_experts == 0) return;
+  const bool sigmoid = e.scores == model::RouterScores::kSigmoid;
+  out->uint32(arch + "expert_feed_forward_length", e.d_ff)
+      .uint32(arch + "expert_shared_count", e.shared_d_ff / e.d_ff)
+      .uint32(arch + "leading_dense_block_count", n_dense(c))
+      .uint32(arch + "expert_group_count", e.n_groups)
+      .uint32(arch + "expert_group_used_count", e.n_groups_used)
+      .float32(arch + "expert_weights_scale", e.weight_scale)
+      .boolean(arch + "expert_weights_norm", e.renormalised)
+      .uint32(arch + "expert_gating_func", sigmoid ? 2 : 1);
 }
 
 // The width that files call feed_forward_length; 0: they do not say it.

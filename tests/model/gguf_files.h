@@ -73,7 +73,8 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
   const bool post_norm = is_family(c, "olmo2") || is_family(c, "olmo3") ||
                          is_family(c, "seed_oss") || is_family(c, "gemma2") ||
                          is_family(c, "gemma3_text") || is_family(c, "gemma4_text") ||
-                         is_family(c, "exaone4") || is_family(c, "gpt_oss") || has_delta_net(c);
+                         is_family(c, "exaone4") || is_family(c, "gpt_oss") ||
+                         is_family(c, "glm4_moe") || has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
       {"model.embed_tokens_per_layer", "per_layer_token_embd"},
       {"model.per_layer_model_projection", "per_layer_model_proj"},
@@ -105,17 +106,24 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"post_mlp_layernorm", "post_ffw_norm"},
       {"input_layernorm", "attn_norm"},
       {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
+      {"mlp.moe_statics.e_score_correction_bias", "exp_probs_b.bias"},
       {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
       {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
       {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+      {"mlp.shared_mlp.gate_proj", "ffn_gate_shexp"},
+      {"mlp.shared_mlp.up_proj", "ffn_up_shexp"},
+      {"mlp.shared_mlp.down_proj", "ffn_down_shexp"},
       {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
       {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
       {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
       {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+      {"mlp.gate.wg", "ffn_gate_inp"},
       {"mlp.gate.", "ffn_gate_inp."},
       {"mlp.router.", "ffn_gate_inp."},
       {"self_attn.sinks", "attn_sinks.weight"},
       {"block_sparse_moe.gate.", "ffn_gate_inp."},
+      {"feed_forward.gate.", "ffn_gate_inp."},
+      {"feed_forward.expert_bias", "exp_probs_b.bias"},
       {"block_sparse_moe.router.layer.", "ffn_gate_inp."},
       {"mlp.gate_up_proj", "ffn_up"},
       {"mlp.gate_proj", "ffn_gate"},
@@ -366,10 +374,10 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
   if (const int width = gguf_width(c); width > 0 && !is_family(c, "gemma4_text"))
     out.uint32(arch + ".feed_forward_length", width);
   add_expert_keys(c, &out);
+  if (c.has_latent() || is_family(c, "glm4_moe")) add_routed_keys(c, &out);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
   if (c.has_latent()) {
     add_latent_keys(c, old_latents, &out);
-    add_latent_expert_keys(c, &out);
   } else {
     out.uint32(arch + ".attention.key_length", usual_head_dim(c));
   }
@@ -438,6 +446,7 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     DType type = options.matrices;
     // As writers of files do.
     const bool is_wide = spec.part == model::LayerPart(&model::LayerWeights::router) ||
+                         spec.part == model::LayerPart(&model::LayerWeights::choice_bias) ||
                          spec.part == model::LayerPart(&model::LayerWeights::shared_gate);
     if (spec.shape.size() != 2 || is_wide) {
       type = DType::kF32;

@@ -130,7 +130,7 @@ inline void add_hybrid_keys(const model::ModelConfig& c, GgufWriter* out) {
     kv_heads.push_back(layer.mixer == model::Mixer::kAttention ? c.n_kv_heads : 0);
   if (!has_delta_net(c))
     out->numbers(arch + ".attention.head_count_kv", GgufType::kUint32, kv_heads);
-  if (is_family(c, "lfm2")) {
+  if (is_family(c, "lfm2") || is_family(c, "lfm2_moe")) {
     out->uint32(arch + ".shortconv.l_cache", r.conv_taps);
     return;
   }

@@ -1,7 +1,6 @@
 // How GGUF files hold models with latent attention, by the published layout.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,24 +24,6 @@ inline void add_latent_keys(const model::ModelConfig& c, bool old, GgufWriter* o
     out->uint32(attention + "key_length_mla", l.query_dim())
         .uint32(attention + "value_length_mla", l.value_dim);
   if (is_family(c, "glm4_moe_lite")) out->string("tokenizer.ggml.pre", "glm4");
-}
-
-// Of the experts of such models, beside add_expert_keys.
-inline void add_latent_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
-  const std::string arch = std::string(c.family->gguf_architecture) + ".";
-  const model::ExpertsConfig& e = c.experts;
-  if (e.n_experts == 0) return;
-  const auto n_dense =
-      std::ranges::count(c.layers, model::FeedForward::kDense, &model::LayerConfig::feed_forward);
-  const bool sigmoid = e.scores == model::RouterScores::kSigmoid;
-  out->uint32(arch + "expert_feed_forward_length", e.d_ff)
-      .uint32(arch + "expert_shared_count", e.shared_d_ff / e.d_ff)
-      .uint32(arch + "leading_dense_block_count", static_cast<uint32_t>(n_dense))
-      .uint32(arch + "expert_group_count", e.n_groups)
-      .uint32(arch + "expert_group_used_count", e.n_groups_used)
-      .float32(arch + "expert_weights_scale", e.weight_scale)
-      .boolean(arch + "expert_weights_norm", e.renormalised)
-      .uint32(arch + "expert_gating_func", sigmoid ? 2 : 1);
 }
 
 // One of the two tensors that kv_b_proj becomes: its name behind "blk.N.", shape and values.

@@ -82,6 +82,7 @@ inline void expect_same(const Weights& a, const Weights& b) {
     expect_same(a.layers[i].router, b.layers[i].router, "router");
     EXPECT_EQ(a.layers[i].shared_gate, b.layers[i].shared_gate);
     EXPECT_EQ(a.layers[i].router_bias, b.layers[i].router_bias);
+    EXPECT_EQ(a.layers[i].choice_bias, b.layers[i].choice_bias);
     EXPECT_EQ(a.layers[i].sinks, b.layers[i].sinks);
     ASSERT_EQ(a.layers[i].experts.size(), b.layers[i].experts.size());
     for (size_t j = 0; j < a.layers[i].experts.size(); ++j) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,18 @@ TEST_F(GgufModel, FusedExpertsAreThoseOfSingleTensors) {
   expect_same(load(fused.path()), load(folder_.path()));
 }
 
+// Older files of Qwen1.5-MoE have neither.
+TEST_F(GgufModel, WidthsOfExpertsMayFollowFromThatOfDenseLayers) {
+  make("tiny-qwen2-moe", DType::kF32);
+  const std::filesystem::path path = convert({});
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  for (const std::string_view key :
+       {"qwen2moe.expert_feed_forward_length", "qwen2moe.expert_shared_feed_forward_length"})
+    bytes[bytes.find(key) + key.size() - 1] = '_';
+  expect_same(load(folder_.write("older.gguf", bytes)), load(folder_.path()));
+}
+
 // A missing tensor is named, whichever it is.
 TEST_F(GgufModel, MissingExpertsAreNamed) {
   make("tiny-qwen3-moe", DType::kF32);
@@ -137,19 +150,21 @@ TEST_F(GgufModel, ExpertsOfOneLayerHaveOneType) {
 }
 
 TEST_F(GgufModel, PassesOverMultiTokenPrediction) {
-  make("tiny-qwen3.5", DType::kF32);
-  const Weights stored = load(folder_.path());
-  EXPECT_TRUE(stored.passed_over.empty());
-  const Weights gguf =
-      load(convert({.mtp_tensors = {"blk.2.attn_norm.weight", "blk.2.nextn.eh_proj.weight"}}));
-  expect_same(gguf, stored);
-  EXPECT_EQ(gguf.config, stored.config);
-  EXPECT_EQ(gguf.passed_over, std::vector<std::string>{"multi-token prediction (2 tensors)"});
-  ThreadPool pool(1);
-  const auto refused = Weights::load(convert({.mtp_tensors = {"blk.1.nextn.eh_proj.weight"}}),
-                                     std::nullopt, kernel::best_kernels(), pool);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("blk.1.nextn.eh_proj.weight"), std::string::npos);
+  for (const char* shape : {"tiny-qwen3.5", "tiny-glm4-moe"}) {
+    make(shape, DType::kF32);
+    const Weights stored = load(folder_.path());
+    EXPECT_TRUE(stored.passed_over.empty());
+    const Weights gguf =
+        load(convert({.mtp_tensors = {"blk.2.attn_norm.weight", "blk.2.nextn.eh_proj.weight"}}));
+    expect_same(gguf, stored);
+    EXPECT_EQ(gguf.config, stored.config);
+    EXPECT_EQ(gguf.passed_over, std::vector<std::string>{"multi-token prediction (2 tensors)"});
+    ThreadPool pool(1);
+    const auto refused = Weights::load(convert({.mtp_tensors = {"blk.1.nextn.eh_proj.weight"}}),
+                                       std::nullopt, kernel::best_kernels(), pool);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("blk.1.nextn.eh_proj.weight"), std::string::npos);
+  }
 }
 
 // Some writers keep keys and values that no layer reads.

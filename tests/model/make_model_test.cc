@@ -48,7 +48,9 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"exaone-4.0-1.2b", 1'279'391'488},    {"exaone-4.0-32b", 32'003'216'384},
       {"ernie-4.5-0.3b", 360'748'032},       {"hunyuan-1.8b", 1'791'080'448},
       {"gemma-4-e2b", 4'628'569'379},        {"gemma-4-e4b", 7'463'013'418},
-      {"gemma-4-31b", 30'697'345'340}};
+      {"gemma-4-31b", 30'697'345'340},       {"lfm2-8b-a1b", 8'339'930'560},
+      {"glm-4.5-air", 106'852'251'264},      {"ernie-4.5-21b-a3b", 21'825'437'888},
+      {"qwen1.5-moe-a2.7b", 14'315'784'192}, {"hunyuan-a13b", 80'393'183'232}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())

@@ -287,33 +287,37 @@ void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name,
     layer.gate = load.matrix(
         name.any({"mlp.gate_proj.weight", "feed_forward.w1.weight",
                   "mlp.shared_expert.gate_proj.weight", "mlp.shared_experts.gate_proj.weight",
-                  "shared_mlp.input_linear.weight[0]"}),
+                  "mlp.shared_mlp.gate_proj.weight", "shared_mlp.input_linear.weight[0]"}),
         d_ff, d);
     layer.up = load.matrix(
         name.any({"mlp.up_proj.weight", "feed_forward.w3.weight",
                   "mlp.shared_expert.up_proj.weight", "mlp.shared_experts.up_proj.weight",
-                  "shared_mlp.input_linear.weight[1]"}),
+                  "mlp.shared_mlp.up_proj.weight", "shared_mlp.input_linear.weight[1]"}),
         d_ff, d);
   }
   layer.down = load.matrix(
       name.any({"mlp.down_proj.weight", "feed_forward.w2.weight",
                 "mlp.shared_expert.down_proj.weight", "mlp.shared_experts.down_proj.weight",
-                "shared_mlp.output_linear.weight"}),
+                "mlp.shared_mlp.down_proj.weight", "shared_mlp.output_linear.weight"}),
       d, d_ff);
 }
 
 void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, Experts& layer) {
   const model::ExpertsConfig& e = c.experts;
   const int d = c.d_model, ff = e.d_ff;
-  layer.router =
-      Matrix(load.vector(name.any({"mlp.gate.weight", "block_sparse_moe.gate.weight",
-                                   "block_sparse_moe.router.layer.weight", "mlp.router.weight"}),
-                         {e.n_experts, d}),
-             e.n_experts, d, {});
+  layer.router = Matrix(
+      load.vector(name.any({"mlp.gate.weight", "mlp.gate.wg.weight", "block_sparse_moe.gate.weight",
+                            "block_sparse_moe.router.layer.weight", "mlp.router.weight",
+                            "feed_forward.gate.weight"}),
+                  {e.n_experts, d}),
+      e.n_experts, d, {});
   layer.router_bias = load.vector_if(e.router_bias, name("mlp.router.bias"), e.n_experts);
   if (e.shared_gate) layer.shared_gate = load.vector(name("mlp.shared_expert_gate.weight"), {1, d});
-  layer.choice_bias =
-      load.vector_if(e.choice_bias, name("mlp.gate.e_score_correction_bias"), e.n_experts);
+  layer.choice_bias = load.vector_if(
+      e.choice_bias,
+      name.any({"mlp.gate.e_score_correction_bias", "mlp.moe_statics.e_score_correction_bias",
+                "feed_forward.expert_bias"}),
+      e.n_experts);
   layer.all.resize(e.n_experts);
   for (const model::WeightSpec& spec : c.family->layer_weights(c, name.layer))
     for (int i = 0; i < e.n_experts; ++i) {

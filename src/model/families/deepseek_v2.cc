@@ -30,13 +30,13 @@ void read_choice(Fields& fields, ExpertsConfig& experts) {
 
 void read(Fields& fields, ModelConfig& config) {
   read_latent(fields, {}, config);
-  read_latent_experts(fields, static_cast<int>(fields.integer(kDense, 0, kMaxLayers, 0)), config);
+  read_routed_experts(fields, static_cast<int>(fields.integer(kDense, 0, kMaxLayers, 0)), config);
   if (config.has(FeedForward::kExperts)) read_choice(fields, config.experts);
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
   write_latent(config, object);
-  write_latent_experts(config, object);
+  write_routed_experts(config, object);
   object[kDense] = n_dense_layers(config);
   object[kMethod] = config.experts.n_groups > 1 ? kGrouped : "greedy";
 }
@@ -105,7 +105,7 @@ const Family kDeepSeekV2 = {.name = "deepseek_v2",
                             .owns = owns,
                             .translate = translate,
                             .layer_weights = latent_layer,
-                            .passed_over = latent_passed_over,
+                            .passed_over = multi_token_layer,
                             .shapes = shapes};
 
 }  // namespace pando::model

@@ -15,13 +15,13 @@ constexpr const char* kAbsent = R"({
 
 void read(Fields& fields, ModelConfig& config) {
   read_latent(fields, {}, config);
-  read_latent_experts(fields, static_cast<int>(fields.integer(kDense, 0, kMaxLayers)), config);
+  read_routed_experts(fields, static_cast<int>(fields.integer(kDense, 0, kMaxLayers)), config);
   read_sigmoid_choice(fields, config);
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
   write_latent(config, object);
-  write_latent_experts(config, object);
+  write_routed_experts(config, object);
   object[kDense] = n_dense_layers(config);
 }
 
@@ -96,7 +96,7 @@ const Family kDeepSeekV3 = {.name = "deepseek_v3",
                             .owns = owns,
                             .translate = translate_latent,
                             .layer_weights = latent_layer,
-                            .passed_over = latent_passed_over,
+                            .passed_over = multi_token_layer,
                             .shapes = shapes};
 
 }  // namespace pando::model

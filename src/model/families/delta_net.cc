@@ -141,18 +141,7 @@ std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, Ad
     add_gated_attention(specs, config);
   }
   specs.norm("post_attention_layernorm", "post_attention_norm", &LayerWeights::feed_forward_norm);
-  if (config.layers[layer].feed_forward == FeedForward::kDense) {
-    specs.feed_forward();
-  } else {
-    constexpr const char* kShared = "mlp.shared_expert";
-    specs.router();
-    specs.experts();
-    if (config.experts.shared_d_ff > 0) {
-      specs.gate_and_up(kShared);
-      specs.down(kShared);
-      specs.shared_gate();
-    }
-  }
+  specs.feed_forward_and_shared();
   for (WeightSpec& spec : specs.all())
     for (const LayerPart part :
          {LayerPart(&LayerWeights::attention_norm), LayerPart(&LayerWeights::feed_forward_norm),

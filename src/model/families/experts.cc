@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "base/gguf.h"
 
@@ -49,6 +51,24 @@ void read_dense_layers(Fields& fields, ModelConfig& config) {
   }
 }
 
+void set_mixtures(int n_dense, ModelConfig& config) {
+  for (int i = 0; i < config.n_layers(); ++i)
+    config.layers[i].feed_forward = i < n_dense ? FeedForward::kDense : FeedForward::kExperts;
+}
+
+int n_dense_layers(const ModelConfig& config) {
+  const auto first =
+      std::ranges::find(config.layers, FeedForward::kExperts, &LayerConfig::feed_forward);
+  return static_cast<int>(first - config.layers.begin());
+}
+
+void read_shared_experts(Fields& fields, const char* name, ModelConfig& config) {
+  const int64_t width = fields.integer(name, 0, kMaxExperts) * config.experts.d_ff;
+  if (width > kMaxWidth)
+    fields.refuse(name, fmt::format("at most {} inner channels in all", kMaxWidth));
+  config.experts.shared_d_ff = static_cast<int>(std::min(width, kMaxWidth));
+}
+
 void read_shared_expert(Fields& fields, const char* name, int absent, ModelConfig& config) {
   if (config.experts.n_experts > 0)
     config.experts.shared_d_ff = static_cast<int>(fields.integer(name, 0, kMaxWidth, absent));
@@ -91,6 +111,12 @@ void translate_experts(GgufTranslator& gguf, const char* d_ff_name) {
 
 void translate_shared_expert(GgufTranslator& gguf, const char* name) {
   gguf.integer("expert_shared_feed_forward_length", name);
+}
+
+void require_sigmoids(GgufTranslator& gguf) {
+  if (gguf.fields().integer(kGatingFunction).value_or(kGgufSigmoid) != kGgufSigmoid)
+    gguf.fields().refuse(kGatingFunction, fmt::format("{}, the sigmoid", kGgufSigmoid),
+                         ErrorCode::kUnsupported);
 }
 
 }  // namespace pando::model

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -38,6 +39,12 @@ struct ExpertFields {
 void read_experts(Fields& fields, const ExpertFields& usual, ModelConfig& config);
 // Makes layers dense that `mlp_only_layers` and `decoder_sparse_step` name. After read_experts.
 void read_dense_layers(Fields& fields, ModelConfig& config);
+// Makes the first n_dense layers dense, and all others mixtures.
+void set_mixtures(int n_dense, ModelConfig& config);
+// The first layers, up to the first mixture.
+int n_dense_layers(const ModelConfig& config);
+// So many shared experts, each as wide as an expert, which are one together. After read_experts.
+void read_shared_experts(Fields& fields, const char* name, ModelConfig& config);
 // The shared expert's width, of a model with experts.
 void read_shared_expert(Fields& fields, const char* name, int absent, ModelConfig& config);
 
@@ -51,5 +58,11 @@ bool has_gguf_experts(const GgufFile& gguf, std::string_view architecture);
 // layers.
 void translate_experts(GgufTranslator& gguf, const char* d_ff_name = "moe_intermediate_size");
 void translate_shared_expert(GgufTranslator& gguf, const char* name);
+
+// What files call the function that makes scores of a router's logits.
+inline constexpr const char* kGatingFunction = "expert_gating_func";
+inline constexpr int64_t kGgufSigmoid = 2;
+// Refuses files that name another one. Some name none.
+void require_sigmoids(GgufTranslator& gguf);
 
 }  // namespace pando::model

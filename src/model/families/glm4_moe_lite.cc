@@ -37,13 +37,13 @@ int read_n_dense(Fields& fields, int n_layers) {
 void read(Fields& fields, ModelConfig& config) {
   read_latent(fields, {.query_rank = 768, .still_dim = 192, .value_dim = 256, .rms_eps = 1e-5},
               config);
-  read_latent_experts(fields, read_n_dense(fields, config.n_layers()), config);
+  read_routed_experts(fields, read_n_dense(fields, config.n_layers()), config);
   read_sigmoid_choice(fields, config);
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
   write_latent(config, object);
-  write_latent_experts(config, object);
+  write_routed_experts(config, object);
   object[kTypes] = nlohmann::json::array();
   for (const LayerConfig& layer : config.layers)
     object[kTypes].push_back(layer.feed_forward == FeedForward::kDense ? "dense" : "sparse");
@@ -119,7 +119,7 @@ const Family kGlm4MoeLite = {.name = "glm4_moe_lite",
                              .owns = owns,
                              .translate = translate,
                              .layer_weights = latent_layer,
-                             .passed_over = latent_passed_over,
+                             .passed_over = multi_token_layer,
                              .shapes = shapes};
 
 }  // namespace pando::model

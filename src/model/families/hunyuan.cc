@@ -1,26 +1,20 @@
 // HunYuan, dense: RMSNorm of each query and key, after the rotation; theta may be stretched.
+#include "model/families/hunyuan.h"
+
 #include <cmath>
 #include <optional>
 
 #include "base/errors.h"
 #include "model/families/decoder_fields.h"
-#include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
 #include "model/families/windows.h"
-#include "model/gguf_translator.h"
 
 namespace pando::model {
 namespace {
 
 constexpr const char* kExperts = "num_experts";
 constexpr std::string_view kOffers[] = {kExperts};
-
-void fix(ModelConfig& config) { config.qk_norm = QkNorm::kPerHeadTurned; }
-
-double stretched(double theta, double alpha, int head_dim) {
-  return theta * std::pow(alpha, head_dim / (head_dim - 2.0));
-}
 
 void stretch_theta(Fields& fields, ModelConfig& config) {
   std::optional<double> alpha;
@@ -34,38 +28,57 @@ void stretch_theta(Fields& fields, ModelConfig& config) {
     alpha = found;
   }
   double& theta = config.rotations[0].theta;
-  theta = stretched(theta, alpha.value_or(1.0), config.head_dim);
+  theta = stretched_theta(theta, alpha.value_or(1.0), config.head_dim);
 }
 
-void read(Fields& fields, ModelConfig& config) {
+}  // namespace
+
+double stretched_theta(double theta, double alpha, int head_dim) {
+  return theta * std::pow(alpha, head_dim / (head_dim - 2.0));
+}
+
+void fix_hunyuan(ModelConfig& config) { config.qk_norm = QkNorm::kPerHeadTurned; }
+
+void read_hunyuan(Fields& fields, ModelConfig& config) {
   read_decoder(
       fields,
       {.kv_heads_as_heads = true, .rms_eps = 1e-5, .attention_bias = true, .rope = {.alpha = true}},
       config);
   stretch_theta(fields, config);
   refuse_window(fields, config);
-  // One expert is none.
-  if (fields.integer(kExperts, 0, kMaxWidth, 1) > 1)
-    fields.refuse(kExperts, "at most 1", ErrorCode::kUnsupported);
   if (!fields.boolean("use_qk_norm", true))
     fields.refuse("use_qk_norm", "true", ErrorCode::kUnsupported);
   if (fields.boolean("use_cla", false)) fields.refuse("use_cla", "false", ErrorCode::kUnsupported);
 }
 
 // A GGUF file has the stretched theta.
-void translate(GgufTranslator& gguf) {
+void translate_hunyuan(GgufTranslator& gguf) {
   gguf.decoder();
   gguf.no_window();
   gguf.attention_bias();
 }
 
-std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
+LayerSpecs hunyuan_mixer(const ModelConfig& config, int layer) {
   LayerSpecs specs(config, layer);
   specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
   specs.queries_keys_values();
   specs.query_key_norms("self_attn.query_layernorm", "self_attn.key_layernorm");
   specs.output();
   specs.norm("post_attention_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
+  return specs;
+}
+
+namespace {
+
+void read(Fields& fields, ModelConfig& config) {
+  read_hunyuan(fields, config);
+  // One expert is none.
+  if (fields.integer(kExperts, 0, kMaxWidth, 1) > 1)
+    fields.refuse(kExperts, "at most 1", ErrorCode::kUnsupported);
+}
+
+std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
+  LayerSpecs specs = hunyuan_mixer(config, layer);
   specs.gate_and_up();
   specs.down();
   return specs.take();
@@ -78,7 +91,7 @@ ModelConfig hunyuan_1_8b() {
                                            .n_heads = 16,
                                            .n_kv_heads = 4,
                                            .d_ff = 6144});
-  config.rotations[0].theta = stretched(1e4, 1000, config.head_dim);
+  config.rotations[0].theta = stretched_theta(1e4, 1000, config.head_dim);
   config.max_positions = 262144;
   config.tied_embeddings = true;
   config.eos_ids = {120020};
@@ -97,9 +110,9 @@ const Family kHunYuan = {.name = "hunyuan_v1_dense",
                          .architecture = "HunYuanDenseV1ForCausalLM",
                          .gguf_architecture = "hunyuan-dense",
                          .offers = kOffers,
-                         .fix = fix,
+                         .fix = fix_hunyuan,
                          .read = read,
-                         .translate = translate,
+                         .translate = translate_hunyuan,
                          .layer_weights = layer_weights,
                          .shapes = shapes};
 

@@ -55,66 +55,10 @@ void write_latent(const ModelConfig& config, nlohmann::ordered_json& object) {
   object["v_head_dim"] = latent.value_dim;
 }
 
-void set_mixtures(int n_dense, ModelConfig& config) {
-  for (int i = 0; i < config.n_layers(); ++i)
-    config.layers[i].feed_forward = i < n_dense ? FeedForward::kDense : FeedForward::kExperts;
-}
-
-int n_dense_layers(const ModelConfig& config) {
-  const auto first =
-      std::ranges::find(config.layers, FeedForward::kExperts, &LayerConfig::feed_forward);
-  return static_cast<int>(first - config.layers.begin());
-}
-
-void read_latent_experts(Fields& fields, int n_dense, ModelConfig& config) {
-  set_mixtures(n_dense, config);
-  if (!config.has(FeedForward::kExperts)) return;
-  if (fields.integer("moe_layer_freq", 1, kMaxLayers, 1) != 1)
-    fields.refuse("moe_layer_freq", "1", ErrorCode::kUnsupported);
-  ExpertsConfig& e = config.experts;
-  e.n_experts = static_cast<int>(fields.integer("n_routed_experts", 1, kMaxExperts));
-  e.n_used = static_cast<int>(fields.integer("num_experts_per_tok", 1, kMaxUsedExperts));
-  e.d_ff = static_cast<int>(fields.integer("moe_intermediate_size", 1, kMaxWidth));
-  const int64_t shared = fields.integer("n_shared_experts", 0, kMaxExperts) * e.d_ff;
-  if (shared > kMaxWidth)
-    fields.refuse("n_shared_experts", fmt::format("at most {} inner channels in all", kMaxWidth));
-  e.shared_d_ff = static_cast<int>(std::min(shared, kMaxWidth));
-  e.weight_scale = static_cast<float>(fields.positive("routed_scaling_factor"));
-}
-
-void read_sigmoid_choice(Fields& fields, ModelConfig& config) {
-  if (!config.has(FeedForward::kExperts)) return;
-  for (const auto& [name, only] :
-       {std::pair{"topk_method", "noaux_tc"}, {"scoring_func", "sigmoid"}})
-    if (fields.string(name, only) != only)
-      fields.refuse(name, fmt::format("\"{}\"", only), ErrorCode::kUnsupported);
-  ExpertsConfig& e = config.experts;
-  e.scores = RouterScores::kSigmoid;
-  e.choice_bias = true;
-  e.renormalised = fields.boolean("norm_topk_prob", true);
-  e.n_groups = static_cast<int>(fields.integer("n_group", 1, kMaxExperts));
-  e.n_groups_used = static_cast<int>(fields.integer("topk_group", 1, kMaxExperts));
-  e.n_group_best = 2;
-}
-
-void write_latent_experts(const ModelConfig& config, nlohmann::ordered_json& object) {
-  const ExpertsConfig& e = config.experts;
-  if (e.n_experts == 0) return;
-  object["n_routed_experts"] = e.n_experts;
-  object["num_experts_per_tok"] = e.n_used;
-  object["moe_intermediate_size"] = e.d_ff;
-  object["n_shared_experts"] = e.shared_d_ff / e.d_ff;
-  object["routed_scaling_factor"] = nlohmann::json::parse(fmt::format("{}", e.weight_scale));
-  object["norm_topk_prob"] = e.renormalised;
-  object["n_group"] = e.n_groups;
-  object["topk_group"] = e.n_groups_used;
-}
-
 // Older files say no function; only sigmoids have a bias that is for the choice alone.
 bool has_sigmoid_router(const GgufFile& gguf) {
-  constexpr int64_t kSigmoid = 2;  // of llama.cpp's gating functions
-  const auto function = gguf.integer("deepseek2.expert_gating_func");
-  return (function.ok() && function->value_or(0) == kSigmoid) ||
+  const auto function = gguf.integer(fmt::format("deepseek2.{}", kGatingFunction));
+  return (function.ok() && function->value_or(0) == kGgufSigmoid) ||
          std::ranges::any_of(gguf.tensors(), [](const GgufTensor& tensor) {
            return tensor.name.ends_with(".exp_probs_b.bias");
          });
@@ -125,39 +69,6 @@ bool has_glm_tokenizer(const GgufFile& gguf) {
   return name.ok() && name->value_or("") == "glm4";
 }
 
-namespace {
-
-void translate_latent_experts(GgufTranslator& gguf) {
-  GgufFields& fields = gguf.fields();
-  nlohmann::json& config = gguf.config();
-  constexpr const char* kDense = "first_k_dense_replace";
-  if (fields.integer("expert_count").value_or(0) == 0) {
-    config[kDense] = config["num_hidden_layers"];
-    fields.comes_from_same(kDense, "num_hidden_layers");
-    return;
-  }
-  gguf.integer("expert_count", "n_routed_experts");
-  gguf.integer("expert_used_count", "num_experts_per_tok");
-  gguf.integer("expert_feed_forward_length", "moe_intermediate_size");
-  const struct {
-    const char *name, *field;
-    int64_t otherwise;
-  } counts[] = {{"leading_dense_block_count", kDense, 0},
-                {"expert_shared_count", "n_shared_experts", 0},
-                {"expert_group_count", "n_group", 1},
-                {"expert_group_used_count", "topk_group", 1}};
-  for (const auto& [name, field, otherwise] : counts)
-    if (!fields.copy_integer(name, field, config)) config[field] = otherwise;
-  constexpr const char* kScale = "expert_weights_scale";
-  fields.comes_from_key("routed_scaling_factor", kScale);
-  const double scale = fields.finite(kScale).value_or(0.0);
-  config["routed_scaling_factor"] = scale == 0.0 ? 1.0 : scale;  // 0: none
-  fields.comes_from_key("norm_topk_prob", "expert_weights_norm");
-  config["norm_topk_prob"] = fields.boolean("expert_weights_norm").value_or(false);
-}
-
-}  // namespace
-
 void translate_latent(GgufTranslator& gguf) {
   GgufFields& fields = gguf.fields();
   nlohmann::json& config = gguf.config();
@@ -165,7 +76,7 @@ void translate_latent(GgufTranslator& gguf) {
   gguf.decoder();
   gguf.multi_token_blocks();
   if (!fields.status()) return;
-  translate_latent_experts(gguf);
+  translate_routed_experts(gguf);
   // Files have a tenth of the multiplier, which rotations and scores share.
   constexpr const char* kMultiplier = "rope.scaling.yarn_log_multiplier";
   const auto scaling = config.find("rope_scaling");
@@ -214,24 +125,8 @@ std::vector<WeightSpec> latent_layer(const ModelConfig& config, int layer) {
   specs.add("self_attn.o_proj.weight", "attn_output.weight", {d, config.attended_dim(layer)},
             &LayerWeights::o);
   specs.norm("post_attention_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
-  if (config.layers[layer].feed_forward == FeedForward::kExperts) {
-    specs.router();
-    specs.experts();
-  }
-  if (config.layers[layer].feed_forward == FeedForward::kDense || config.experts.shared_d_ff > 0) {
-    const bool is_dense = config.layers[layer].feed_forward == FeedForward::kDense;
-    const char* module = is_dense ? "mlp" : "mlp.shared_experts";
-    specs.gate_and_up(module);
-    specs.down(module);
-  }
+  add_routed_feed_forward(specs, config, layer);
   return specs.take();
-}
-
-// In checkpoints the layer behind the last one predicts further tokens.
-std::string_view latent_passed_over(const ModelConfig& config, std::string_view tensor) {
-  const bool is_behind = block_of(tensor) >= config.n_layers() ||
-                         tensor.starts_with(layer_weight_name(config.n_layers(), ""));
-  return is_behind ? kMultiToken : std::string_view();
 }
 
 }  // namespace pando::model

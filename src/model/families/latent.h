@@ -7,7 +7,9 @@
 
 #include "base/fields.h"
 #include "model/config.h"
+#include "model/families/experts.h"
 #include "model/families/layer_specs.h"
+#include "model/families/routed_experts.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {
@@ -23,13 +25,6 @@ struct LatentFields {
 void read_latent(Fields& fields, const LatentFields& usual, ModelConfig& config);
 void write_latent(const ModelConfig& config, nlohmann::ordered_json& object);
 
-// The experts of all layers but the first n_dense; a family says how they are chosen.
-void read_latent_experts(Fields& fields, int n_dense, ModelConfig& config);
-void read_sigmoid_choice(Fields& fields, ModelConfig& config);
-void write_latent_experts(const ModelConfig& config, nlohmann::ordered_json& object);
-// The first layers, up to the first mixture.
-int n_dense_layers(const ModelConfig& config);
-
 // Metadata of the architecture deepseek2.
 void translate_latent(GgufTranslator& gguf);
 // Whether a file of that architecture has experts that are chosen by sigmoids, and the tokenizer of
@@ -38,17 +33,13 @@ bool has_sigmoid_router(const GgufFile& gguf);
 bool has_glm_tokenizer(const GgufFile& gguf);
 
 std::vector<WeightSpec> latent_layer(const ModelConfig& config, int layer);
-// Family::passed_over.
-std::string_view latent_passed_over(const ModelConfig& config, std::string_view tensor);
 
-// For shapes: the latent, and what follows from it and from the rotation; mixtures in all layers
-// but the first n_dense.
+// For shapes: the latent, and what follows from it and from the rotation.
 void set_latent(const LatentConfig& latent, ModelConfig& config);
-void set_mixtures(int n_dense, ModelConfig& config);
 
 // Family::offers.
-inline constexpr std::string_view kLatentFields[] = {"kv_lora_rank", "n_routed_experts",
-                                                     "expert_count", "expert_weights_scale",
-                                                     "rope.scaling.yarn_log_multiplier"};
+inline constexpr std::string_view kLatentOnlyFields[] = {"kv_lora_rank",
+                                                         "rope.scaling.yarn_log_multiplier"};
+inline constexpr auto kLatentFields = joined(kRoutedFields, kLatentOnlyFields);
 
 }  // namespace pando::model

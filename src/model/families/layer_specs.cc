@@ -112,6 +112,15 @@ void LayerSpecs::feed_forward() {
   experts();
 }
 
+void LayerSpecs::feed_forward_and_shared() {
+  feed_forward();
+  if (!is_mixture() || config_.experts.shared_d_ff == 0) return;
+  constexpr const char* kShared = "mlp.shared_expert";
+  gate_and_up(kShared);
+  down(kShared);
+  shared_gate();
+}
+
 void LayerSpecs::router(const char* name, const char* choice_bias) {
   const ExpertsConfig& e = config_.experts;
   add(fmt::format("{}.weight", name).c_str(), "ffn_gate_inp.weight", {e.n_experts, config_.d_model},

@@ -60,6 +60,8 @@ class LayerSpecs {
 
   // All of these, or router and experts of a mixture without a shared expert.
   void feed_forward();
+  // The same; a mixture has a shared expert with a gate too, where the configuration has one.
+  void feed_forward_and_shared();
 
   // Of a mixture of experts. GGUF files have the usual names.
   void router(const char* name = "mlp.gate",  // and its biases

@@ -1,23 +1,17 @@
 // LFM2, dense: short convolutions, and attention in some layers; tensors have names of their own.
-#include <cmath>
+#include "model/families/lfm2.h"
 
 #include "base/errors.h"
-#include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
-#include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/mixers.h"
 #include "model/families/shapes.h"
-#include "model/families/windows.h"
-#include "model/gguf_translator.h"
 
 namespace pando::model {
 namespace {
 
 constexpr NamedMixer kMixers[] = {{"conv", Mixer::kShortConv},
                                   {"full_attention", Mixer::kAttention}};
-
-void fix(ModelConfig& config) { config.qk_norm = QkNorm::kPerHead; }
 
 // The width of the feed-forward part: as it stands, or two thirds of it, times a factor, rounded
 // up.
@@ -51,19 +45,24 @@ void read_attention_indices(Fields& fields, ModelConfig& config) {
   refuse_no_attention(fields, kName, config);
 }
 
-void read(Fields& fields, ModelConfig& config) {
+}  // namespace
+
+void fix_lfm2(ModelConfig& config) { config.qk_norm = QkNorm::kPerHead; }
+
+void read_lfm2(Fields& fields, const char* d_ff_name, const WholeRange& d_ff_sizes,
+               ModelConfig& config) {
   read_decoder(fields,
                {.rms_eps = 1e-5,
                 .rms_eps_name = "norm_eps",
-                .d_ff_name = fields.has("block_ff_dim") ? "block_ff_dim" : "intermediate_size",
-                .d_ff_sizes = {1, kMaxWidth},  // another width is made of it
+                .d_ff_name = d_ff_name,
+                .d_ff_sizes = d_ff_sizes,
                 .tied = true,
                 .rope = {.theta = 1e6}},
                config);
   config.tied_embeddings = fields.boolean("tie_embedding", config.tied_embeddings);
-  config.d_ff = adjusted_width(fields, config.d_ff);
   if (fields.find("sliding_window") != nullptr)
-    fields.refuse("sliding_window", "null for lfm2", ErrorCode::kUnsupported);
+    fields.refuse("sliding_window", fmt::format("null for {}", config.family->name),
+                  ErrorCode::kUnsupported);
   if (fields.boolean("conv_bias", false))
     fields.refuse("conv_bias", "false", ErrorCode::kUnsupported);
   config.recurrent.conv_taps = static_cast<int>(fields.integer("conv_L_cache", kConvTaps, 3));
@@ -71,26 +70,24 @@ void read(Fields& fields, ModelConfig& config) {
   if (config.n_recurrent_layers() == 0) config.recurrent = {};
 }
 
-void write(const ModelConfig& config, nlohmann::ordered_json& object) {
+void write_lfm2(const ModelConfig& config, nlohmann::ordered_json& object) {
   object["norm_eps"] = object["rms_norm_eps"];
   object.erase("rms_norm_eps");
-  object["block_auto_adjust_ff_dim"] = false;
   object["conv_bias"] = false;
   if (config.recurrent.conv_taps > 0) object["conv_L_cache"] = config.recurrent.conv_taps;
   write_mixers(config, kMixers, object);
 }
 
-void translate(GgufTranslator& gguf) {
+void translate_lfm2(GgufTranslator& gguf) {
   gguf.layers_by_kv_heads("conv");
   gguf.decoder();
   gguf.no_window();
   gguf.attention_bias();
   gguf.same("norm_eps", "rms_norm_eps");
-  gguf.config()["block_auto_adjust_ff_dim"] = false;
   gguf.integer("shortconv.l_cache", "conv_L_cache");
 }
 
-std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
+LayerSpecs lfm2_mixer(const ModelConfig& c, int layer) {
   LayerSpecs specs(c, layer);
   specs.norm("operator_norm", "attn_norm", &LayerWeights::attention_norm);
   if (c.layers[layer].mixer == Mixer::kShortConv) {
@@ -106,21 +103,49 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
     specs.output("self_attn.out_proj");
   }
   specs.norm("ffn_norm", "ffn_norm", &LayerWeights::feed_forward_norm);
+  return specs;
+}
+
+void add_lfm2_feed_forward(LayerSpecs& specs, const ModelConfig& c) {
   specs.add("feed_forward.w1.weight", "ffn_gate.weight", {c.d_ff, c.d_model},
             &LayerWeights::gate_up);
   specs.add("feed_forward.w3.weight", "ffn_up.weight", {c.d_ff, c.d_model}, &LayerWeights::gate_up);
   specs.add("feed_forward.w2.weight", "ffn_down.weight", {c.d_model, c.d_ff}, &LayerWeights::down);
-  return specs.take();
 }
 
-void last_norm(WeightSpec& spec) {
+void last_lfm2_norm(WeightSpec& spec) {
   spec.name = "model.embedding_norm.weight";
   spec.gguf_name = "token_embd_norm.weight";  // a wrong name that all files have
 }
 
-void set_attention(std::initializer_list<int> layers, ModelConfig& config) {
+void set_lfm2_attention(std::initializer_list<int> layers, ModelConfig& config) {
   for (LayerConfig& layer : config.layers) layer.mixer = Mixer::kShortConv;
   for (const int layer : layers) config.layers[layer].mixer = Mixer::kAttention;
+}
+
+namespace {
+
+// Another width may be made of the one that the file states.
+void read(Fields& fields, ModelConfig& config) {
+  read_lfm2(fields, fields.has("block_ff_dim") ? "block_ff_dim" : "intermediate_size",
+            {1, kMaxWidth}, config);
+  config.d_ff = adjusted_width(fields, config.d_ff);
+}
+
+void write(const ModelConfig& config, nlohmann::ordered_json& object) {
+  write_lfm2(config, object);
+  object["block_auto_adjust_ff_dim"] = false;
+}
+
+void translate(GgufTranslator& gguf) {
+  translate_lfm2(gguf);
+  gguf.config()["block_auto_adjust_ff_dim"] = false;
+}
+
+std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
+  LayerSpecs specs = lfm2_mixer(config, layer);
+  add_lfm2_feed_forward(specs, config);
+  return specs.take();
 }
 
 ModelConfig lfm2_350m() {
@@ -131,7 +156,7 @@ ModelConfig lfm2_350m() {
                                         .n_kv_heads = 8,
                                         .d_ff = 4608,
                                         .head_dim = 64});
-  set_attention({2, 5, 8, 10, 12, 14}, config);
+  set_lfm2_attention({2, 5, 8, 10, 12, 14}, config);
   config.rotations[0].theta = 1e6;
   config.max_positions = 128000;
   config.tied_embeddings = true;
@@ -144,7 +169,7 @@ ModelConfig lfm2_350m() {
 ModelConfig tiny_lfm2() {
   ModelConfig config =
       tiny_shape(kLfm2, {.n_layers = 4, .head_dim = 16, .d_ff = 168, .tied = true});
-  set_attention({1, 3}, config);
+  set_lfm2_attention({1, 3}, config);
   config.recurrent.conv_taps = 3;
   return config;
 }
@@ -158,12 +183,12 @@ std::vector<NamedShape> shapes() {
 const Family kLfm2 = {.name = "lfm2",
                       .architecture = "Lfm2ForCausalLM",
                       .gguf_architecture = "lfm2",
-                      .fix = fix,
+                      .fix = fix_lfm2,
                       .read = read,
                       .write = write,
                       .translate = translate,
                       .layer_weights = layer_weights,
-                      .last_norm = last_norm,
+                      .last_norm = last_lfm2_norm,
                       .shapes = shapes};
 
 }  // namespace pando::model

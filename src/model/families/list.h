@@ -11,6 +11,7 @@ extern const Family kMistral;
 extern const Family kMixtral;
 extern const Family kMinistral3;
 extern const Family kQwen2;
+extern const Family kQwen2Moe;
 extern const Family kQwen3;
 extern const Family kQwen3Moe;
 extern const Family kPhi3;
@@ -22,6 +23,7 @@ extern const Family kQwen3_5;
 extern const Family kQwen3_5Moe;
 extern const Family kQwen3Next;
 extern const Family kLfm2;
+extern const Family kLfm2Moe;
 extern const Family kGranite;
 extern const Family kGraniteHybrid;
 extern const Family kGraniteMoe;
@@ -35,9 +37,12 @@ extern const Family kSeedOss;
 extern const Family kGptOss;
 extern const Family kDeepSeekV2;
 extern const Family kDeepSeekV3;
+extern const Family kGlm4Moe;
 extern const Family kGlm4MoeLite;
 extern const Family kExaone4;
 extern const Family kErnie4_5;
+extern const Family kErnie4_5Moe;
 extern const Family kHunYuan;
+extern const Family kHunYuanMoe;
 
 }  // namespace pando::model
