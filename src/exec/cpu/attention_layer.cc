@@ -88,7 +88,7 @@ void AttentionLayer::run(int layer, const model::LayerWeights& weights, const St
     const uint32_t pos = plan.positions[row];
     return fault_on(Fault::kRopeFromChunk) ? pos - std::min(pos, plan.positions[0]) : pos;
   };
-  if (joins_heads_) join_and_norm(parts, weights, own.size(), qkv + own.begin * stride);
+  if (joins_heads_) join_and_norm(layer, weights, own.size(), qkv + own.begin * stride);
   for_blocks(pool_, own.size(), kernel::kKvRowsEach, [&](uint32_t begin, uint32_t end) {
     for (uint32_t row = own.begin + begin; row < own.begin + end; ++row) {
       float* const to = qkv + row * stride;
@@ -152,8 +152,9 @@ void AttentionLayer::attend(int layer, const model::LayerWeights& weights, const
 }
 
 // Bias, and the norms over the heads of all ranks, of the rows from `qkv` on.
-void AttentionLayer::join_and_norm(const Parts& parts, const model::LayerWeights& weights,
-                                   uint32_t n_rows, float* qkv) {
+void AttentionLayer::join_and_norm(int layer, const model::LayerWeights& weights, uint32_t n_rows,
+                                   float* qkv) {
+  const Parts& parts = parts_[layer];
   const size_t n_ranks = options_.share.n_ranks, rank = options_.share.rank;
   const size_t q_dim = parts.q_dim, k_dim = parts.kv_dim, own_dim = q_dim + k_dim;
   const size_t all_q = n_ranks * q_dim, all_k = n_ranks * k_dim;
@@ -161,7 +162,7 @@ void AttentionLayer::join_and_norm(const Parts& parts, const model::LayerWeights
   joined_.reserve(n_rows * n_ranks * own_dim * sizeof(float));
   for_rows(pool_, n_rows, [&](uint32_t row) {
     float *const x = qkv + row * parts.row_len, *const own = own_.as<float>() + row * own_dim;
-    add_bias(weights, x);
+    complete(layer, weights, x);
     std::copy_n(x, q_dim, own);
     std::copy_n(x + parts.keys, k_dim, own + q_dim);
   });
@@ -178,9 +179,13 @@ void AttentionLayer::join_and_norm(const Parts& parts, const model::LayerWeights
   });
 }
 
-void AttentionLayer::add_bias(const model::LayerWeights& weights, float* qkv) const {
+// Bias of one row, and its values where they are its keys.
+void AttentionLayer::complete(int layer, const model::LayerWeights& weights, float* qkv) const {
   if (!weights.qkv_bias.empty())
     kernels_.add(qkv, weights.qkv_bias.data(), static_cast<int>(weights.qkv_bias.size()));
+  const Parts& parts = parts_[layer];
+  if (config_.layers[layer].values_are_keys)
+    std::copy_n(qkv + parts.keys, parts.kv_dim, qkv + parts.values);
 }
 
 void AttentionLayer::norm_all_heads(const model::LayerWeights& weights, float* q, size_t q_dim,
@@ -200,8 +205,7 @@ void AttentionLayer::rotate(int layer, const model::LayerWeights& weights, uint3
   float *const keys = qkv + parts.keys, *const values = qkv + parts.values;
   const model::RopeTable& rope = ropes_[rope_of_[layer]];
   if (!joins_heads_) {
-    add_bias(weights, qkv);
-    if (config_.layers[layer].values_are_keys) std::copy_n(keys, parts.kv_dim, values);
+    complete(layer, weights, qkv);
     if (config_.qk_norm == model::QkNorm::kFullWidth)
       norm_all_heads(weights, qkv, parts.q_dim, keys, parts.kv_dim);
   }

@@ -67,9 +67,8 @@ class AttentionLayer {
     size_t q_dim, keys, values, kv_dim, row_len;
   };
   Pages pages_of(int layer, const StepPlan& plan, const KvViews& kv) const;
-  void join_and_norm(const Parts& parts, const model::LayerWeights& weights, uint32_t n_rows,
-                     float* qkv);
-  void add_bias(const model::LayerWeights& weights, float* qkv) const;
+  void join_and_norm(int layer, const model::LayerWeights& weights, uint32_t n_rows, float* qkv);
+  void complete(int layer, const model::LayerWeights& weights, float* qkv) const;
   void norm_all_heads(const model::LayerWeights& weights, float* q, size_t q_dim, float* k,
                       size_t k_dim) const;
   void rotate(int layer, const model::LayerWeights& weights, uint32_t pos, float* qkv);
