@@ -14,7 +14,9 @@ NAMES = {"mlp.gate.weight": "ffn_gate_inp.weight", "block_sparse_moe.gate.weight
          "mlp.shared_expert.gate_proj.weight": "ffn_gate_shexp.weight",
          "mlp.shared_expert.up_proj.weight": "ffn_up_shexp.weight",
          "mlp.shared_expert.down_proj.weight": "ffn_down_shexp.weight",
-         "shared_mlp.output_linear.weight": "ffn_down_shexp.weight"}
+         "shared_mlp.output_linear.weight": "ffn_down_shexp.weight",
+         "router.proj.weight": "ffn_gate_inp.weight", "router.scale": "ffn_gate_inp.scale",
+         "router.per_expert_scale": "ffn_down_exps.scale"}
 
 
 def is_mixture(config):
@@ -54,7 +56,7 @@ def add_expert_keys(writer, config):
     if not is_mixture(config):
         return
     writer.add_expert_count(config.get("num_experts") or config["num_local_experts"])
-    writer.add_expert_used_count(config["num_experts_per_tok"])
+    writer.add_expert_used_count(config.get("num_experts_per_tok") or config["top_k_experts"])
     if "moe_intermediate_size" in config:
         writer.add_expert_feed_forward_length(config["moe_intermediate_size"])
     for field in ("shared_expert_intermediate_size", "shared_intermediate_size"):

@@ -81,6 +81,11 @@ void expect_same(const Weights& a, const Weights& b) {
     expect_same(a.layers[i].router, b.layers[i].router, "router");
     EXPECT_EQ(a.layers[i].shared_gate, b.layers[i].shared_gate);
     EXPECT_EQ(a.layers[i].router_bias, b.layers[i].router_bias);
+    EXPECT_EQ(a.layers[i].router_norm, b.layers[i].router_norm);
+    EXPECT_EQ(a.layers[i].expert_scale, b.layers[i].expert_scale);
+    EXPECT_EQ(a.layers[i].experts_norm, b.layers[i].experts_norm);
+    EXPECT_EQ(a.layers[i].experts_sum_norm, b.layers[i].experts_sum_norm);
+    EXPECT_EQ(a.layers[i].shared_sum_norm, b.layers[i].shared_sum_norm);
     EXPECT_EQ(a.layers[i].sinks, b.layers[i].sinks);
     ASSERT_EQ(a.layers[i].experts.size(), b.layers[i].experts.size());
     for (size_t j = 0; j < a.layers[i].experts.size(); ++j) {
@@ -160,7 +165,8 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
                             "tiny-exaone4",
                             "tiny-ernie4.5",
                             "tiny-hunyuan",
-                            "tiny-gemma4"}) {
+                            "tiny-gemma4",
+                            "tiny-gemma4-moe"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());
@@ -221,6 +227,43 @@ TEST_F(GgufModel, FusedExpertsAreThoseOfSingleTensors) {
   ASSERT_TRUE(writer.finish().ok());
   fused.write("config.json", config.to_json(DType::kBF16));
   expect_same(load(fused.path()), load(folder_.path()));
+}
+
+// Published files have either form.
+TEST_F(GgufModel, FusedExpertsOfGgufAreThoseOfSingleTensors) {
+  for (const char* shape : {"tiny-qwen3-moe", "tiny-gemma4-moe"}) {
+    make(shape, DType::kF16);
+    expect_same(load(convert({.matrices = DType::kF16, .fuses_experts = true})),
+                load(folder_.path()));
+  }
+}
+
+// As in published files of mixed types, where layers differ too.
+TEST_F(GgufModel, MatricesOfExpertsMayHaveTypesOfTheirOwn) {
+  ModelConfig config = named_shape("tiny-qwen3-moe").value();
+  config.vocab = 50;
+  config.d_model = config.experts.d_ff = 256;
+  const DType types[2][3] = {{DType::kQ4_K, DType::kQ6_K, DType::kQ5_K},
+                             {DType::kQ4_K, DType::kQ4_K, DType::kQ6_K}};
+  const auto type_of = [&](std::string_view name) -> std::optional<DType> {
+    constexpr std::string_view kParts[] = {".ffn_gate_exps.", ".ffn_up_exps.", ".ffn_down_exps."};
+    for (int part = 0; part < 3; ++part)
+      if (testing::has_part(name, kParts[part])) return types[name.starts_with("blk.1")][part];
+    return std::nullopt;
+  };
+  const Weights weights =
+      load(folder_.write("model.gguf", testing::random_gguf(config, 7, DType::kQ4_K, type_of)));
+  for (const ExpertWeights& expert : weights.layers[0].experts) {
+    ASSERT_EQ(expert.gate_up.size(), 2u);
+    EXPECT_EQ(expert.gate_up[0].type(), DType::kQ4_K);
+    EXPECT_EQ(expert.gate_up[1].type(), DType::kQ6_K);
+    EXPECT_EQ(expert.down.type(), DType::kQ5_K);
+  }
+  for (const ExpertWeights& expert : weights.layers[1].experts) {
+    ASSERT_EQ(expert.gate_up.size(), 1u);
+    EXPECT_EQ(expert.gate_up[0].type(), DType::kQ4_K);
+    EXPECT_EQ(expert.down.type(), DType::kQ6_K);
+  }
 }
 
 // A missing tensor is named, whichever it is.

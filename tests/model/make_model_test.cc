@@ -59,7 +59,8 @@ constexpr const char* kTinyShapes[] = {"tiny-qwen3",
                                        "tiny-exaone4",
                                        "tiny-ernie4.5",
                                        "tiny-hunyuan",
-                                       "tiny-gemma4"};
+                                       "tiny-gemma4",
+                                       "tiny-gemma4-moe"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -84,7 +85,7 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"exaone-4.0-1.2b", 1'279'391'488},    {"exaone-4.0-32b", 32'003'216'384},
       {"ernie-4.5-0.3b", 360'748'032},       {"hunyuan-1.8b", 1'791'080'448},
       {"gemma-4-e2b", 4'628'569'379},        {"gemma-4-e4b", 7'463'013'418},
-      {"gemma-4-31b", 30'697'345'340}};
+      {"gemma-4-31b", 30'697'345'340},       {"gemma-4-26b-a4b", 25'233'141'790}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())

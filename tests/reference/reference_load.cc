@@ -305,15 +305,22 @@ void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name,
 void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, Experts& layer) {
   const model::ExpertsConfig& e = c.experts;
   const int d = c.d_model, ff = e.d_ff;
-  layer.router =
-      Matrix(load.vector(name.any({"mlp.gate.weight", "block_sparse_moe.gate.weight",
-                                   "block_sparse_moe.router.layer.weight", "mlp.router.weight"}),
-                         {e.n_experts, d}),
-             e.n_experts, d, {});
+  layer.router = Matrix(load.vector(name.any({"mlp.gate.weight", "block_sparse_moe.gate.weight",
+                                              "block_sparse_moe.router.layer.weight",
+                                              "mlp.router.weight", "router.proj.weight"}),
+                                    {e.n_experts, d}),
+                        e.n_experts, d, {});
   layer.router_bias = load.vector_if(e.router_bias, name("mlp.router.bias"), e.n_experts);
   if (e.shared_gate) layer.shared_gate = load.vector(name("mlp.shared_expert_gate.weight"), {1, d});
   layer.choice_bias =
       load.vector_if(e.choice_bias, name("mlp.gate.e_score_correction_bias"), e.n_experts);
+  if (name.has("router.scale")) {  // Gemma 4
+    layer.router_norm = load.vector(name("router.scale"), {d});
+    layer.weight_of = load.vector(name("router.per_expert_scale"), {e.n_experts});
+    layer.norm = load.vector(name("pre_feedforward_layernorm_2.weight"), {d});
+    layer.sum_norm = load.vector(name("post_feedforward_layernorm_2.weight"), {d});
+    layer.shared_sum_norm = load.vector(name("post_feedforward_layernorm_1.weight"), {d});
+  }
   layer.all.resize(e.n_experts);
   for (const model::WeightSpec& spec : c.family->layer_weights(c, name.layer))
     for (int i = 0; i < e.n_experts; ++i) {
