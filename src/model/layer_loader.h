@@ -10,7 +10,7 @@
 
 namespace pando::model {
 
-// Any thread may call. All outlives it.
+// Any thread may call. What it is made of outlives it.
 class LayerLoader {
  public:
   LayerLoader(const ModelConfig& config, const Share& share, const TensorLoader& tensors)

@@ -21,7 +21,8 @@ using RowRange = std::pair<int, int>;  // [begin, end)
 // one in use, and a table of embeddings may be a quarter of a file.
 class TensorLoader {
  public:
-  // requantised: what matrices become; absent: what they are kept as. All outlive it.
+  // requantised: what matrices become; absent: what they are kept as. Checkpoint and kernels outlive
+  // it.
   TensorLoader(const Checkpoint& checkpoint, std::optional<DType> requantised,
                const kernel::Kernels& kernels)
       : checkpoint_(checkpoint), requantised_(requantised), kernels_(kernels) {}

@@ -1,6 +1,8 @@
 // Gemma 4, text: layers that see all have heads of their own; the last layers read the keys and
 // values of earlier ones; values have a norm too; layers have inputs of each token, or a mixture of
 // experts beside their feed-forward.
+#include "model/families/gemma4.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <cmath>
 
 #include "base/errors.h"
-#include "base/gguf.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/experts.h"
 #include "model/families/gemma.h"
@@ -18,26 +19,17 @@
 #include "model/families/typed_rotations.h"
 #include "model/families/vision.h"
 #include "model/families/windows.h"
-#include "model/gguf_translator.h"
 
 namespace pando::model {
 namespace {
 
+using namespace gemma4;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr const char *kLogitCap = "final_logit_softcapping", *kPerLayer = "per_layer_config",
-                     *kGlobalDim = "global_head_dim", *kGlobalHeads = "num_global_key_value_heads",
-                     *kKeysAsValues = "attention_k_eq_v", *kShared = "num_kv_shared_layers",
-                     *kDoubleWide = "use_double_wide_mlp",
-                     *kInputDim = "hidden_size_per_layer_input",
-                     *kInputVocab = "vocab_size_per_layer_input",
-                     *kSlidingRotated = "rope.dimension_count_swa", *kMixture = "enable_moe_block";
 constexpr std::string_view kOwnOffers[] = {kLogitCap, kSlidingBase, kSlidingRotated};
 constexpr auto kOffers = joined(kOwnOffers, kExpertOffers);
-constexpr ExpertFields kExperts = {.used_name = "top_k_experts"};
-constexpr int kInterval = 6;  // every sixth layer sees all, where nothing else is said
-constexpr double kFullTheta = 1e6, kSlidingTheta = 1e4;
+constexpr double kFullTheta = 1e6;
 constexpr RopeFields kFullRotation = {
     .partial = true, .theta = kFullTheta, .layer_type = kFullAttention};
 // Published files leave out what the library takes anyway.
@@ -207,88 +199,6 @@ void write(const ModelConfig& config, ordered_json& object) {
   object[kLogitCap] = config.logit_cap == 0.0f
                           ? ordered_json(nullptr)
                           : ordered_json::parse(fmt::format("{}", config.logit_cap));
-}
-
-// The heads of layers with a window have keys of their own in the file; the others' are the usual
-// ones.
-void translate_heads(GgufTranslator& gguf) {
-  GgufFields& fields = gguf.fields();
-  json& config = gguf.config();
-  const std::vector<int64_t> n_kv = gguf.by_layer("attention.head_count_kv");
-  if (n_kv.empty()) return;
-  const auto dim = config.value("head_dim", int64_t{0});
-  const int64_t sliding_dim = fields.required_integer("attention.key_length_swa");
-  for (const char* name : {"attention.value_length_swa", kSlidingRotated})
-    if (fields.integer(name).value_or(sliding_dim) != sliding_dim)
-      fields.refuse(name, fmt::format("the length of the keys, {}", sliding_dim),
-                    ErrorCode::kUnsupported);
-  config["head_dim"] = sliding_dim;
-  fields.comes_from_key("head_dim", "attention.key_length_swa");
-  config[kPerLayer] = json::object();
-  const json& types = config["layer_types"];
-  bool has_values = false, found = false;
-  for (size_t i = 0; i < n_kv.size(); ++i) {
-    if (types[i] == kFullAttention) {
-      config[kPerLayer][std::to_string(i)] = {{"head_dim", dim}, {"num_key_value_heads", n_kv[i]}};
-      if (!found)
-        has_values = fields.file().find_tensor(fmt::format("blk.{}.attn_v.weight", i)) != nullptr;
-      found = true;
-    } else {
-      config["num_key_value_heads"] = n_kv[i];
-    }
-  }
-  config[kKeysAsValues] = found && !has_values;
-}
-
-void translate_feed_forward(GgufTranslator& gguf) {
-  constexpr const char* kWidth = "feed_forward_length";
-  GgufFields& fields = gguf.fields();
-  json& config = gguf.config();
-  if (!fields.copy_integer("attention.shared_kv_layers", kShared, config)) config[kShared] = 0;
-  fields.comes_from(kPerLayer, "heads of layers");
-  const std::vector<int64_t> widths = gguf.by_layer(kWidth);
-  if (widths.empty()) return;
-  const int64_t n_own = static_cast<int64_t>(widths.size()) - config[kShared].get<int64_t>();
-  const bool double_wide = widths.back() != widths.front();
-  for (size_t i = 0; i < widths.size(); ++i) {
-    const bool is_double = double_wide && static_cast<int64_t>(i) >= n_own;
-    const int64_t expected = widths.front() * (is_double ? 2 : 1);
-    if (widths[i] != expected)
-      return fields.fail(unsupported("{}: '{}' is {}, expected {}", fields.source(),
-                                     place_in(fields.key(kWidth), i), widths[i], expected));
-  }
-  config[kDoubleWide] = double_wide;
-}
-
-void translate_inputs(GgufTranslator& gguf) {
-  GgufFields& fields = gguf.fields();
-  constexpr const char *kKey = "embedding_length_per_layer_input",
-                       *kTable = "per_layer_token_embd.weight";
-  if (!fields.copy_integer(kKey, kInputDim, gguf.config())) gguf.config()[kInputDim] = 0;
-  const GgufTensor* table = fields.file().find_tensor(kTable);
-  if (table != nullptr) gguf.config()[kInputVocab] = table->shape[0];
-  fields.comes_from(kInputVocab, fmt::format("the number of rows of '{}'", kTable));
-}
-
-void translate(GgufTranslator& gguf) {
-  gguf.differ_by_layer();
-  gguf.decoder();
-  gguf.layer_windows(kInterval);
-  gguf.attention_bias();
-  GgufFields& fields = gguf.fields();
-  if (!fields.status()) return;
-  gguf.config().erase("hidden_act");
-  fields.copy_real(kLogitCap, kLogitCap, gguf.config());
-  constexpr const char* kFactors = "rope_freqs.weight";
-  if (fields.file().find_tensor(kFactors) == nullptr)
-    fields.fail(bad_file("{}: tensor '{}' is missing, expected factors of the rotation",
-                         fields.source(), kFactors));
-  translate_typed_rotations(gguf, kSlidingTheta);
-  translate_heads(gguf);
-  translate_feed_forward(gguf);
-  translate_experts(gguf, kExperts.d_ff_name, kExperts.used_name);
-  gguf.config()[kMixture] = gguf.config().value(kExperts.count_name, int64_t{0}) != 0;
-  translate_inputs(gguf);
 }
 
 // GGUF files call it the same in mixtures.
@@ -500,7 +410,7 @@ const Family kGemma4 = {.name = "gemma4_text",
                         .fix = fix,
                         .read = read,
                         .write = write,
-                        .translate = translate,
+                        .translate = translate_gemma4,
                         .layer_weights = layer_weights,
                         .passed_over = passed_over,
                         .shapes = shapes};
