@@ -18,7 +18,9 @@ NAMES = {"mlp.gate.weight": "ffn_gate_inp.weight", "block_sparse_moe.gate.weight
          "mlp.shared_expert.gate_proj.weight": "ffn_gate_shexp.weight",
          "mlp.shared_expert.up_proj.weight": "ffn_up_shexp.weight",
          "mlp.shared_expert.down_proj.weight": "ffn_down_shexp.weight",
-         "shared_mlp.output_linear.weight": "ffn_down_shexp.weight"}
+         "shared_mlp.output_linear.weight": "ffn_down_shexp.weight",
+         "router.proj.weight": "ffn_gate_inp.weight", "router.scale": "ffn_gate_inp.scale",
+         "router.per_expert_scale": "ffn_down_exps.scale"}
 ONE_ROW = ("mlp.shared_expert_gate.weight", "mlp.moe_statics.e_score_correction_bias")  # vectors in GGUF files
 COUNTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 
@@ -29,7 +31,7 @@ def n_experts(config):
 
 def n_used(config):
     """A number, or in HunYuan's files a list that has it for each layer."""
-    used = next(config[name] for name in ("num_experts_per_tok", "moe_k", "moe_topk") if name in config)
+    used = next(config[name] for name in ("num_experts_per_tok", "moe_k", "moe_topk", "top_k_experts") if name in config)
     return used[0] if isinstance(used, list) else used
 
 

@@ -384,6 +384,20 @@ MODELS = {
                                          hidden_size_per_layer_input=8, vocab_size_per_layer_input=61,
                                          rope_parameters=GEMMA4_ROPE, tie_word_embeddings=True),
                       "float16", (90, 37)),
+    "gemma4-experts": (53, "Gemma4", dict(SMALL, num_hidden_layers=3, head_dim=16, global_head_dim=24,
+                                          num_global_key_value_heads=1, attention_k_eq_v=True, sliding_window=13,
+                                          layer_types=layers("rra", "sliding_attention"),
+                                          hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=6,
+                                          top_k_experts=3, moe_intermediate_size=20, final_logit_softcapping=4.0,
+                                          rope_parameters=GEMMA4_ROPE, tie_word_embeddings=True), "float32", (90, 37)),
+    # With inputs of layers and shared keys, which no published model with experts has.
+    "gemma4-experts-inputs": (54, "Gemma4", dict(SMALL, num_hidden_layers=4, head_dim=16, global_head_dim=16,
+                                                 sliding_window=9, layer_types=layers("rara", "sliding_attention"),
+                                                 num_kv_shared_layers=2, hidden_size_per_layer_input=8,
+                                                 vocab_size_per_layer_input=61, enable_moe_block=True, num_experts=5,
+                                                 top_k_experts=2, moe_intermediate_size=24,
+                                                 rope_parameters=GEMMA4_ROPE, tie_word_embeddings=False),
+                              "bfloat16", (90, 37)),
 }
 # Fixtures whose config.json has the form that files had before rope_parameters.
 OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types", "hunyuan-tied",
@@ -422,6 +436,8 @@ def randomise(model, generator):
         for name, parameter in model.named_parameters():
             if name.endswith("q_norm.weight"):
                 parameter.data /= parameter.shape[0] ** 0.5
+            if name.endswith("router.proj.weight"):  # which reads rows that are divided by a root
+                parameter.data *= parameter.shape[1] ** 0.5
     for name, buffer in model.named_buffers():
         if name.endswith(("e_score_correction_bias", "expert_bias")):
             buffer.copy_(0.1 * torch.randn(buffer.shape, generator=generator))

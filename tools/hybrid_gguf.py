@@ -148,8 +148,9 @@ def add_keys(writer, config, arch, d_ff):
     if arch.startswith("qwen35"):
         writer.add_head_count_kv(kv_heads)
         writer.add_array(f"{arch}.attention.recurrent_layers", recurrent(config))
-        third = -(-n_rotated // 6)  # of the pairs that turn; published models have 11, 11 and 10
-        writer.add_array(f"{arch}.rope.dimension_sections", [third, third, n_rotated // 2 - 2 * third, 0])
+        # Every third of the pairs that turn; published models have 11, 11 and 10.
+        sections = [(n_rotated // 2 + 2 - first) // 3 for first in range(3)]
+        writer.add_array(f"{arch}.rope.dimension_sections", [*sections, 0])
     else:
         writer.add_head_count_kv([0 if is_recurrent else kv_heads for is_recurrent in recurrent(config)])
     if arch == "lfm2moe":

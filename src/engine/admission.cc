@@ -44,7 +44,10 @@ Admission::Admission(const AdmissionParts& parts)
       forces_tokens_(parts.forces_tokens),
       timing_(parts.timing),
       residency_(parts.residency),
-      stats_(parts.stats) {}
+      stats_(parts.stats) {
+  // It ends a message, whatever the model's files say.
+  if (channels_) std::erase(limits_.ends, channels_->end);
+}
 
 // Tokens of prompt and answer at most.
 size_t Admission::longest(const Request& request) const {
@@ -62,6 +65,13 @@ Status Admission::check(const Request& request) const {
     if (forms_ == nullptr)
       return unsupported("the model has no tokenizer, so an answer cannot have a form");
     if (const auto masks = forms_->get(*form); !masks) return masks.error();
+    if (channels_ && divides_answer(request) &&
+        std::ranges::find(request.sampling.stop_tokens, channels_->end) !=
+            request.sampling.stop_tokens.end())
+      return blame("stop_token_ids",
+                   invalid_argument("stop_token_ids has {}, the token <|end|>, expected others, "
+                                    "because it ends the reasoning before the form",
+                                    channels_->end));
   }
   const size_t n_longest = longest(request), n_room = limits_.longest_path;
   if (n_longest <= n_room) return {};

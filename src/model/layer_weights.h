@@ -67,13 +67,15 @@ struct LayerWeights {
   std::vector<float> scale;  // [1] multiplies the residual stream behind the layer
 
   // Of mixtures of experts. Every rank has all of the router.
-  kernel::PackedMatrix router;          // [n_experts, d_model] f32
-  std::vector<float> router_bias;       // [n_experts]
-  std::vector<float> choice_bias;       // [n_experts]
-  std::vector<float> expert_scale;      // [n_experts] multiplies the weights of the chosen
-  std::vector<ExpertWeights> experts;   // [n_experts], all of the same types
-  std::vector<float> shared_gate;       // [d_model] its product with a row scales the shared expert
-  std::vector<float> router_norm;       // [d_model] norm before the router; none: that of experts
+  kernel::PackedMatrix router;         // [n_experts, d_model] f32
+  std::vector<float> router_bias;      // [n_experts]
+  std::vector<float> choice_bias;      // [n_experts]
+  std::vector<float> expert_scale;     // [n_experts] multiplies the weights of the chosen
+  std::vector<ExpertWeights> experts;  // [n_experts], all of the same types
+  std::vector<float> shared_gate;      // [d_model] its product with a row scales the shared expert
+  // [d_model] norm before the router, of the residual stream; what it gives is divided by
+  // sqrt(d_model). None: the router reads feed_forward_norm.
+  std::vector<float> router_norm;
   std::vector<float> experts_norm;      // [d_model] norm before experts; none: feed_forward_norm
   std::vector<float> experts_sum_norm;  // [d_model] norm of what the experts of a row give
   std::vector<float> shared_sum_norm;   // [d_model] norm of what the shared expert gives

@@ -72,6 +72,8 @@ class QuantizedMatrix {
   DType dtype() const { return dtype_; }
   // What the matrix becomes in memory if it is kept as stored.
   DType kept() const { return dtype_ == DType::kF32 ? widened_ : dtype_; }
+  // What it becomes where it cannot be kept so: the model's type.
+  DType widened() const { return widened_; }
   const StoredTensor& weights() const { return weights_; }
   size_t weight_bytes() const { return weight_bytes_; }
 

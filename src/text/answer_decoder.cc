@@ -51,13 +51,16 @@ std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view
   return begins ? "<|channel|>final<|message|>" : "";
 }
 
+bool divides_answer(const Request& request) {
+  return request.separate_reasoning.value_or(!request.messages.empty()) &&
+         request.sampling.skip_special_tokens;
+}
+
 AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const ChannelTokens* channels,
                              const Request& request, std::span<const Token> prompt)
     : decoder_(tokenizer, /*first_in_text=*/false, request.sampling.skip_special_tokens),
       is_strict_(request.sampling.form.has_value()) {
-  const bool divides = request.separate_reasoning.value_or(!request.messages.empty()) &&
-                       request.sampling.skip_special_tokens;
-  if (channels == nullptr || !divides) return;
+  if (channels == nullptr || !divides_answer(request)) return;
   channels_ = *channels;
   // The answer goes on in the prompt's last message.
   const auto last = std::find(prompt.rbegin(), prompt.rend(), channels->start);

@@ -26,6 +26,10 @@ std::optional<ChannelTokens> find_channel_tokens(const Tokenizer& tokenizer);
 // What the text of a prompt lacks so that an answer to it begins with content; empty: nothing.
 std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view prompt);
 
+// Whether an answer is divided, where the tokenizer has the tokens for it: answers to conversations
+// are, and those of requests that say so, unless special tokens are to give text.
+bool divides_answer(const Request& request);
+
 // New text of an answer: what it says, and how the model came to it.
 struct AnswerText {
   std::string content, reasoning;
@@ -38,8 +42,7 @@ struct AnswerText {
 // empty line parts messages of one kind. Text outside of all messages is content.
 class AnswerDecoder {
  public:
-  // channels: null where nothing divides an answer. It does so to answers of conversations, and of
-  // requests that say it, unless special tokens are to give text. `prompt`: the tokens before it.
+  // channels: null where nothing divides an answer. `prompt`: the tokens before it.
   AnswerDecoder(const Tokenizer& tokenizer, const ChannelTokens* channels, const Request& request,
                 std::span<const Token> prompt);
 

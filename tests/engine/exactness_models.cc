@@ -109,10 +109,12 @@ Result<model::Weights> load_blocks(const CaseModel& model, DType type,
                                    const std::filesystem::path& directory,
                                    const model::Share& share) {
   model::ModelConfig config = config_of(model);
+  const bool shares_d_ff = config.experts.shared_d_ff == config.d_ff;  // Gemma 4
   config.d_model = config.d_ff = 256;
   if (config.has(model::FeedForward::kExperts)) {
     config.experts.d_ff = 256;
-    if (config.has_latent()) config.experts.shared_d_ff = 256;  // a whole number of experts
+    if (config.has_latent() || shares_d_ff)  // a whole number of experts
+      config.experts.shared_d_ff = 256;
     for (model::LayerConfig& layer : config.layers)
       layer.feed_forward = model::FeedForward::kExperts;
   }

@@ -293,7 +293,7 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
   constexpr std::array kShapes = {"tiny-qwen3-moe", "tiny-mixtral",     "tiny-olmoe",
                                   "tiny-phimoe",    "tiny-granite-moe", "tiny-granite-moe-shared",
                                   "tiny-gpt-oss",   "tiny-glm4-moe",    "tiny-ernie4.5-moe",
-                                  "tiny-qwen2-moe", "tiny-hunyuan-moe"};
+                                  "tiny-qwen2-moe", "tiny-hunyuan-moe", "tiny-gemma4-moe"};
   constexpr std::array kRecurrent = {"tiny-qwen3.5-moe", "tiny-qwen3-next-moe",
                                      "tiny-granite-moe-hybrid", "tiny-lfm2-moe"};
   const bool recurrent = recurrent_too && chance(rng, 40);
@@ -313,9 +313,9 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
   Scenario s = draw_scenario(seed, kv_type);
   Rng rng(seed ^ 0xa0761d6478bd642f);
-  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3",    "tiny-qwen2",
-                                  "tiny-qwen3",   "tiny-olmo3",   "tiny-cohere2",
-                                  "tiny-gemma3",  "tiny-exaone4", "tiny-gemma4"};
+  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3",      "tiny-qwen2",  "tiny-qwen3",
+                                  "tiny-olmo3",   "tiny-cohere2",   "tiny-gemma3", "tiny-exaone4",
+                                  "tiny-gemma4",  "tiny-gemma4-moe"};
   s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)],
              .window = std::array{1, 3, 8, 13, 21, 40}[uniform(rng, 0, 5)]};
   EngineOptions& engine = s.loop.engine;

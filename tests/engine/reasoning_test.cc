@@ -10,7 +10,7 @@
 namespace pando::testing {
 namespace {
 
-constexpr Token kReturn = 260;
+constexpr Token kEnd = 257, kReturn = 260, kCall = 261;
 const std::string kAsked = "<|start|>user<|message|>2+2?<|end|><|start|>assistant";
 const std::string kAnalysis = "<|channel|>analysis<|message|>";
 const std::string kFinal = "<|end|><|start|>assistant<|channel|>final<|message|>";
@@ -56,14 +56,14 @@ struct Told {
   Completion completion;
 };
 
-// What is told of an answer that the model would write as `script`.
-Told told(const std::string& script, const SamplingOptions& sampling) {
+// A loop in which the model would answer with `script`. end_ids: as the model's files have them.
+std::unique_ptr<EngineLoop> loop_of(const std::string& script, std::vector<Token> end_ids) {
   static grammar::FormCache forms(tokenizer());
   const LoopOptions options = tiny_loop_options();
   LoopParts parts{.options = options,
                   .tokenizer = &tokenizer(),
                   .forms = &forms,
-                  .end_ids = {kReturn, 261},
+                  .end_ids = std::move(end_ids),
                   .max_positions = kTinyContext};
   EXPECT_TRUE(fill_in(parts.options.engine, kTinyContext).ok());
   parts.planner = std::move(make_technique("tree", options.tile_len).value().planner);
@@ -77,24 +77,40 @@ Told told(const std::string& script, const SamplingOptions& sampling) {
                                                                     .kv_capacity = 400,
                                                                     .longest_path = 400},
                                                       tokens_of(kAsked + script));
-  EngineLoop loop(std::move(parts));
+  return std::make_unique<EngineLoop>(std::move(parts));
+}
+
+Request asked(const SamplingOptions& sampling) {
   Request request;
   request.tokens = tokens_of(kAsked);
   request.messages.push_back({"user", "2+2?"});
   request.sampling = sampling;
+  return request;
+}
+
+// What is told of an answer that the model would write as `script`.
+Told told(const std::string& script, const SamplingOptions& sampling,
+          std::vector<Token> end_ids = {kReturn, kCall}) {
+  const std::unique_ptr<EngineLoop> loop = loop_of(script, std::move(end_ids));
   Told told;
-  const Status status = loop.submit(1, std::move(request), [&](const Event& event) {
+  const Status status = loop->submit(1, asked(sampling), [&](const Event& event) {
     EXPECT_FALSE(event.error) << event.error->message;
     told.text += event.text;
     told.reasoning += event.reasoning;
     if (event.completion) told.completion = *event.completion;
   });
   EXPECT_TRUE(status.ok()) << status.error().message;
-  for (int i = 0; i < 1000 && loop.step(); ++i) loop.deliver_events();
-  loop.deliver_events();
+  for (int i = 0; i < 1000 && loop->step(); ++i) loop->deliver_events();
+  loop->deliver_events();
   EXPECT_EQ(told.text, told.completion.text);
   EXPECT_EQ(told.reasoning, told.completion.reasoning);
   return told;
+}
+
+SamplingOptions three_digits() {
+  SamplingOptions sampling{.max_tokens = 100};
+  sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]{3}"};
+  return sampling;
 }
 
 TEST(Reasoning, IsToldBesideTheText) {
@@ -127,12 +143,42 @@ TEST(Reasoning, StopTextsEndTheContentAlone) {
 
 // The form is that of the content, and an answer does not end before it.
 TEST(Reasoning, ComesBeforeAForm) {
-  SamplingOptions sampling{.max_tokens = 100};
-  sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]{3}"};
-  const Told all = told(kAnalysis + "Hm<|return|>x" + kFinal + "12abc", sampling);
+  const Told all = told(kAnalysis + "Hm<|return|>x" + kFinal + "12abc", three_digits());
   EXPECT_EQ(all.text, "120");
   EXPECT_EQ(all.reasoning, std::string("Hm\0x", 4));  // where <|return|> would be, the first token
   EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop);
+}
+
+// Some files name it as one.
+TEST(Reasoning, EndsOfMessagesAreNoEndsOfAnswers) {
+  const std::string answer = kAnalysis + "Hm" + kFinal + "123<|return|>";
+  for (const SamplingOptions& sampling : {SamplingOptions{.max_tokens = 100}, three_digits()}) {
+    const Told all = told(answer, sampling, {kEnd, kReturn, kCall});
+    EXPECT_EQ(all.text, "123");
+    EXPECT_EQ(all.reasoning, "Hm");
+    EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop);
+  }
+}
+
+// The reasoning could not end.
+TEST(Reasoning, AFormRefusesToStopAtTheEndOfAMessage) {
+  SamplingOptions sampling = three_digits();
+  sampling.stop_tokens = {65, kEnd};
+  const std::unique_ptr<EngineLoop> loop = loop_of("", {kReturn, kCall});
+  const Status refused = loop->check(asked(sampling));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  for (const char* word : {"stop_token_ids", "257", "<|end|>"})
+    EXPECT_NE(refused.error().message.find(word), std::string::npos) << refused.error().message;
+  Request whole = asked(sampling);
+  whole.messages.clear();  // nothing is divided
+  EXPECT_TRUE(loop->check(whole).ok());
+  // Without a form the answer is the reasoning.
+  const Told stopped =
+      told(kAnalysis + "Hm" + kFinal + "123", {.max_tokens = 100, .stop_tokens = {kEnd}});
+  EXPECT_EQ(stopped.text, "");
+  EXPECT_EQ(stopped.reasoning, "Hm");
+  EXPECT_EQ(stopped.completion.finish_reason, FinishReason::kStop);
 }
 
 TEST(Reasoning, SpecialTokensThatGiveTextLeaveTheAnswerWhole) {

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "exec/cpu/kv_memory.h"
@@ -35,9 +37,11 @@ struct Found {
   std::vector<bool> kv_layers;  // whether keys were written to each layer of page 0; then of page 1
 };
 
+using Change = std::function<void(model::ModelConfig&, model::LayerWeights&, AttentionOptions&)>;
+
 // The attention of the last layer. projection: row-major [outputs, kModel].
 Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gated,
-             const std::vector<Mixer>& mixers) {
+             const std::vector<Mixer>& mixers, const Change& change = {}) {
   model::ModelConfig config;
   config.d_model = kModel;
   config.n_heads = kHeads;
@@ -48,6 +52,8 @@ Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gate
   config.qk_norm = model::QkNorm::kPerHead;
   model::LayerWeights weights;
   weights.q_norm = weights.k_norm = Floats(kHeadDim, 1.1f);
+  AttentionOptions options{.context = 64};
+  if (change) change(config, weights, options);
   const auto n_out = static_cast<int>(projection.size()) / kModel;
   weights.qkv.emplace_back(DType::kF32, n_out, kModel);
   weights.qkv[0].set_rows(kernels, 0, n_out, DType::kF32, projection.data());
@@ -73,8 +79,7 @@ Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gate
   }
   plan.tasks = {{.tile = 0, .row_begin = 0, .row_end = kRows, .first_page = 0, .n_pages = 1}};
   plan.task_pages = {0};
-  AttentionLayer layer(config, kernels, pool,
-                       {.context = 64, .window_pages = false, .attention = {}}, times);
+  AttentionLayer layer(config, kernels, pool, options, times);
   layer.begin(kRows);
   layer.run(config.n_layers() - 1, weights, plan, {0, plan.n_rows()}, {memory.views()}, x,
             products);
@@ -106,6 +111,36 @@ TEST(AttentionLayer, MultipliesByTheSigmoidsOfGates) {
       }
     }
     EXPECT_EQ(attend(*kernels, gated, true, {Mixer::kAttention}).rows, expected) << kernels->name;
+  }
+}
+
+// Values are the keys before their norm, also where the norm needs the heads of other ranks.
+TEST(AttentionLayer, TakesKeysAsValuesBeforeTheirNorm) {
+  const size_t n_q = kHeads * kHeadDim, n_kv = kKvHeads * kHeadDim;
+  const Floats projection = normals((n_q + n_kv) * kModel, 1);
+  Floats twice = projection;  // with the keys as values of their own
+  twice.insert(twice.end(), projection.begin() + n_q * kModel, projection.end());
+  const auto norm_all = [&](model::ModelConfig& config, model::LayerWeights& weights) {
+    config.qk_norm = model::QkNorm::kFullWidth;
+    weights.q_norm = normals(n_q, 4);
+    weights.k_norm = normals(n_kv, 5);
+  };
+  const kernel::Kernels& kernels = kernel::best_kernels();
+  const Floats expected =
+      attend(kernels, twice, false, {Mixer::kAttention}, [&](auto& config, auto& weights, auto&) {
+        norm_all(config, weights);
+      }).rows;
+  for (const bool joins : {false, true}) {
+    const Change change = [&](auto& config, auto& weights, AttentionOptions& options) {
+      norm_all(config, weights);
+      config.layers[0].values_are_keys = true;
+      if (joins)  // as one rank of one
+        options.gather = [&](const float* own, uint32_t n_rows, std::span<const int>, float* all) {
+          std::copy_n(own, n_rows * (n_q + n_kv), all);
+        };
+    };
+    EXPECT_EQ(attend(kernels, projection, false, {Mixer::kAttention}, change).rows, expected)
+        << joins;
   }
 }
 

@@ -29,8 +29,8 @@ double needed(const model::ModelConfig& config, int n) {
 
 // The memory that is given is divided so that the path fits.
 TEST(KvSizes, ALongPathFitsInLittleMoreThanItNeeds) {
-  for (const char* shape :
-       {"gemma-2-2b", "gemma-3-4b", "gemma-4-e2b", "gemma-4-e4b", "gemma-4-31b"}) {
+  for (const char* shape : {"gemma-2-2b", "gemma-3-4b", "gemma-4-e2b", "gemma-4-e4b", "gemma-4-31b",
+                            "gemma-4-26b-a4b"}) {
     const model::ModelConfig config = model::named_shape(shape).value();
     const double least = needed(config, kLong);
     const KvOptions options{

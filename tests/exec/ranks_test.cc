@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "exec/cpu/kv_memory.h"
 #include "exec/cpu/state_layout.h"
 #include "exec/ranks/rank_executor.h"
@@ -130,8 +133,9 @@ TEST(Share, HeadsOfEachLayerDivide) {
 // Each row of a part of a layer goes to one rank; or to several: what each of them needs.
 TEST(Share, RowsOfALayerGoToRanks) {
   using W = model::LayerWeights;
-  for (const std::string_view shape : {"tiny-llama", "tiny-olmo2", "tiny-gemma4", "tiny-qwen3.5",
-                                       "tiny-qwen3-next", "tiny-lfm2", "tiny-granite"}) {
+  for (const std::string_view shape :
+       {"tiny-llama", "tiny-olmo2", "tiny-gemma4", "tiny-gemma4-moe", "tiny-qwen3.5",
+        "tiny-qwen3-next", "tiny-lfm2", "tiny-granite"}) {
     const model::ModelConfig config = model::named_shape(shape).value();
     for (int layer = 0; layer < config.n_layers(); ++layer)
       for (const model::WeightSpec& spec : config.family->layer_weights(config, layer)) {
@@ -145,9 +149,9 @@ TEST(Share, RowsOfALayerGoToRanks) {
           for (const auto& [begin, end] :
                model::rows_of_share(config, layer, spec.part, n, {.rank = rank, .n_ranks = 2}))
             for (int row = begin; row < end; ++row) ++n_owners[row];
-        const bool is_whole = spec.name.ends_with("norm.weight") ||
-                              spec.name.ends_with("layer_scalar") ||
-                              spec.name.find("per_layer_") != std::string::npos;
+        const bool is_whole = std::ranges::any_of(
+            std::array{"norm", ".router.", "layer_scalar", "per_layer_"},
+            [&](const char* part) { return spec.name.find(part) != std::string::npos; });
         EXPECT_EQ(n_owners, std::vector<int>(n, is_whole ? 2 : 1)) << shape << " " << spec.name;
       }
   }

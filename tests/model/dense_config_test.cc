@@ -390,8 +390,6 @@ TEST(DenseConfig, ReadsGemma4InsideALargerModel) {
 
 TEST(DenseConfig, RefusesWhatGemma4DoesNotCompute) {
   const ErrorCode bad = ErrorCode::kBadFile;
-  expect_error(gemma4({{"enable_moe_block", true}}), {"enable_moe_block", "mixtures of experts"});
-  expect_error(gemma4({{"num_experts", 8}}), {"num_experts"});
   expect_error(gemma4({{"use_bidirectional_attention", "all"}}), {"use_bidirectional_attention"});
   expect_error(gemma4({{"num_kv_shared_layers", 4}}), {"num_kv_shared_layers", "[0, 3]"}, bad);
   expect_error(gemma4({{"num_kv_shared_layers", 3}}), {"num_kv_shared_layers", "layer 1 has keys"},

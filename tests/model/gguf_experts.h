@@ -18,9 +18,11 @@ namespace pando::testing {
 
 inline bool is_of_experts(const model::WeightSpec& spec) { return model::is_of_experts(spec.part); }
 
-// The tensors that a tensor of experts is divided into, and their rows of each expert.
+// The tensors that a tensor of experts is divided into, unless files fuse them, and their rows of
+// each expert.
 inline std::vector<std::pair<std::string, int64_t>> expert_parts(const model::ModelConfig& c,
-                                                                 const model::WeightSpec& spec) {
+                                                                 const model::WeightSpec& spec,
+                                                                 bool fuses = false) {
   const std::string_view name = spec.name;
   const size_t digits = std::string_view("model.layers.").size();
   const std::string root =
@@ -29,6 +31,7 @@ inline std::vector<std::pair<std::string, int64_t>> expert_parts(const model::Mo
   const std::string kind = is_bias ? "bias" : "weight";
   if (has_part(name, "down_proj") || has_part(name, "output_linear"))
     return {{root + ".ffn_down_exps." + kind, c.d_model}};
+  if (fuses) return {{root + ".ffn_gate_up_exps." + kind, 2 * c.experts.d_ff}};
   return {{root + ".ffn_gate_exps." + kind, c.experts.d_ff},
           {root + ".ffn_up_exps." + kind, c.experts.d_ff}};
 }
@@ -61,11 +64,13 @@ inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
   const model::ExpertsConfig& e = c.experts;
   if (e.n_experts == 0) return;
   out->uint32(arch + ".expert_count", e.n_experts).uint32(arch + ".expert_used_count", e.n_used);
+  const bool is_gemma = is_family(c, "gemma4_text");
   if (is_family(c, "qwen3_moe") || is_family(c, "gpt_oss") || is_family(c, "lfm2_moe") ||
       is_family(c, "ernie4_5_moe") || is_family(c, "qwen2_moe") || is_family(c, "hunyuan_v1_moe") ||
-      has_delta_net(c))
+      has_delta_net(c) || is_gemma)
     out->uint32(arch + ".expert_feed_forward_length", e.d_ff);
-  if (e.shared_d_ff > 0) out->uint32(arch + ".expert_shared_feed_forward_length", e.shared_d_ff);
+  if (e.shared_d_ff > 0 && !is_gemma)
+    out->uint32(arch + ".expert_shared_feed_forward_length", e.shared_d_ff);
   if (is_family(c, "ernie4_5_moe")) {
     std::vector<uint32_t> mixtures;
     for (int i = 0; i < c.n_layers(); ++i)

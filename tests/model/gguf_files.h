@@ -5,7 +5,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/gguf_writer.h"
@@ -30,6 +33,7 @@ struct GgufFileOptions {
   std::vector<std::string> mtp_tensors = {};  // of one block of multi-token prediction
   bool declares_mtp = true;                   // the file says that it has that block
   bool old_latents = false;                   // add_latent_keys
+  bool fuses_experts = false;                 // gate and up of experts are one tensor
 };
 
 // Numbers of ggml's types.
@@ -101,6 +105,7 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"self_attn.key_layernorm", "attn_k_norm"},
       {"post_attention_layernorm", post_norm ? "post_attention_norm" : "ffn_norm"},
       {"post_feedforward_layernorm", "post_ffw_norm"},
+      {"pre_feedforward_layernorm_2", "pre_ffw_norm_2"},
       {"pre_feedforward_layernorm", "ffn_norm"},
       {"post_self_attn_layernorm", "post_attention_norm"},
       {"post_mlp_layernorm", "post_ffw_norm"},
@@ -120,6 +125,9 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"mlp.gate.wg", "ffn_gate_inp"},
       {"mlp.gate.", "ffn_gate_inp."},
       {"mlp.router.", "ffn_gate_inp."},
+      {"router.proj.", "ffn_gate_inp."},
+      {"router.scale", "ffn_gate_inp.scale"},
+      {"router.per_expert_scale", "ffn_down_exps.scale"},
       {"self_attn.sinks", "attn_sinks.weight"},
       {"block_sparse_moe.gate.", "ffn_gate_inp."},
       {"feed_forward.gate.", "ffn_gate_inp."},
@@ -405,7 +413,7 @@ inline void add_experts(const model::ModelConfig& c, const model::Checkpoint& ch
           .value()
           .dtype;
   int64_t first = 0;
-  for (const auto& [name, n] : expert_parts(c, spec)) {
+  for (const auto& [name, n] : expert_parts(c, spec, options.fuses_experts)) {
     model::TensorView view;
     std::string bytes;
     for (int expert = 0; expert < spec.shape[0]; ++expert)
@@ -489,19 +497,24 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
 }
 
 // Random weights: of a type in blocks where rows are whole blocks of 256, but for every fourth
-// matrix, else f32.
-inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed, DType type) {
+// matrix, else f32. type_of: those of single tensors, where they differ.
+inline std::string random_gguf(
+    const model::ModelConfig& c, uint64_t seed, DType type,
+    const std::function<std::optional<DType>(std::string_view name)>& type_of = {}) {
   GgufWriter out = gguf_metadata(c, /*version=*/3, /*n_mtp_blocks=*/0, /*old_latents=*/true);
   int n_matrices = 0;
   const auto add = [&](const std::string& name, const model::WeightSpec& spec) {
     int64_t n = 1;
     for (const int64_t size : spec.shape) n *= size;
     const bool is_matrix = spec.shape.size() > 1 && !name.ends_with(".bias");
-    const bool blocks = is_matrix && spec.shape.back() % 256 == 0 && n_matrices++ % 4 != 3;
+    const std::optional<DType> given = type_of ? type_of(name) : std::nullopt;
+    const bool blocks =
+        given || (is_matrix && spec.shape.back() % 256 == 0 && n_matrices++ % 4 != 3);
+    const DType own = given.value_or(type);
     std::vector<float> floats(blocks ? 0 : n);
     model::random_weights(seed, spec, 0, floats);
-    out.tensor(name, spec.shape, ggml_type(blocks ? type : DType::kF32),
-               blocks ? reference::random_blocks(type, n, seed++) : f32_bytes(floats));
+    out.tensor(name, spec.shape, ggml_type(blocks ? own : DType::kF32),
+               blocks ? reference::random_blocks(own, n, seed++) : f32_bytes(floats));
   };
   for (const model::WeightSpec& spec : model::weight_specs(c)) {
     if (const auto parts = divided(c, spec); !parts.empty() && !c.has(model::Mixer::kMamba2)) {

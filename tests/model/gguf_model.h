@@ -83,6 +83,11 @@ inline void expect_same(const Weights& a, const Weights& b) {
     EXPECT_EQ(a.layers[i].shared_gate, b.layers[i].shared_gate);
     EXPECT_EQ(a.layers[i].router_bias, b.layers[i].router_bias);
     EXPECT_EQ(a.layers[i].choice_bias, b.layers[i].choice_bias);
+    EXPECT_EQ(a.layers[i].router_norm, b.layers[i].router_norm);
+    EXPECT_EQ(a.layers[i].expert_scale, b.layers[i].expert_scale);
+    EXPECT_EQ(a.layers[i].experts_norm, b.layers[i].experts_norm);
+    EXPECT_EQ(a.layers[i].experts_sum_norm, b.layers[i].experts_sum_norm);
+    EXPECT_EQ(a.layers[i].shared_sum_norm, b.layers[i].shared_sum_norm);
     EXPECT_EQ(a.layers[i].sinks, b.layers[i].sinks);
     ASSERT_EQ(a.layers[i].experts.size(), b.layers[i].experts.size());
     for (size_t j = 0; j < a.layers[i].experts.size(); ++j) {

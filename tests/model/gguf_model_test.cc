@@ -91,6 +91,43 @@ TEST_F(GgufModel, WidthsOfExpertsMayFollowFromThatOfDenseLayers) {
   expect_same(load(folder_.write("older.gguf", bytes)), load(folder_.path()));
 }
 
+// Published files have either form.
+TEST_F(GgufModel, FusedExpertsOfGgufAreThoseOfSingleTensors) {
+  for (const char* shape : {"tiny-qwen3-moe", "tiny-gemma4-moe"}) {
+    make(shape, DType::kF16);
+    expect_same(load(convert({.matrices = DType::kF16, .fuses_experts = true})),
+                load(folder_.path()));
+  }
+}
+
+// As in published files of mixed types, where layers differ too.
+TEST_F(GgufModel, MatricesOfExpertsMayHaveTypesOfTheirOwn) {
+  ModelConfig config = named_shape("tiny-qwen3-moe").value();
+  config.vocab = 50;
+  config.d_model = config.experts.d_ff = 256;
+  const DType types[2][3] = {{DType::kQ4_K, DType::kQ6_K, DType::kQ5_K},
+                             {DType::kQ4_K, DType::kQ4_K, DType::kQ6_K}};
+  const auto type_of = [&](std::string_view name) -> std::optional<DType> {
+    constexpr std::string_view kParts[] = {".ffn_gate_exps.", ".ffn_up_exps.", ".ffn_down_exps."};
+    for (int part = 0; part < 3; ++part)
+      if (testing::has_part(name, kParts[part])) return types[name.starts_with("blk.1")][part];
+    return std::nullopt;
+  };
+  const Weights weights =
+      load(folder_.write("model.gguf", testing::random_gguf(config, 7, DType::kQ4_K, type_of)));
+  for (const ExpertWeights& expert : weights.layers[0].experts) {
+    ASSERT_EQ(expert.gate_up.size(), 2u);
+    EXPECT_EQ(expert.gate_up[0].type(), DType::kQ4_K);
+    EXPECT_EQ(expert.gate_up[1].type(), DType::kQ6_K);
+    EXPECT_EQ(expert.down.type(), DType::kQ5_K);
+  }
+  for (const ExpertWeights& expert : weights.layers[1].experts) {
+    ASSERT_EQ(expert.gate_up.size(), 1u);
+    EXPECT_EQ(expert.gate_up[0].type(), DType::kQ4_K);
+    EXPECT_EQ(expert.down.type(), DType::kQ6_K);
+  }
+}
+
 // A missing tensor is named, whichever it is.
 TEST_F(GgufModel, MissingExpertsAreNamed) {
   make("tiny-qwen3-moe", DType::kF32);

@@ -1,14 +1,17 @@
 // The matrices between latents and heads, from every file that holds them.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "model/gguf_files.h"
 #include "model/make_model.h"
+#include "model/quantized_files.h"
 #include "model/test_files.h"
 #include "model/weights.h"
 
@@ -136,6 +139,68 @@ TEST_F(LatentWeights, OfARankAreThoseOfItsHeads) {
                   whole.layers[1].latent_up.values[2 * rank + head]);
     }
     expect_same(part.layers[1].qkv[0], whole.layers[1].qkv[0]);
+  }
+}
+
+// A float of four bits of exponent and three of mantissa.
+float e4m3(uint8_t code) {
+  const int exponent = code >> 3 & 15, mantissa = code & 7;
+  const float size = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
+                                   : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
+  return code >= 128 ? -size : size;
+}
+
+// Replaces a matrix by random floats of eight bits, with a scale for each block of 16 by 16, where
+// the last blocks are smaller; in `plain` by their values.
+void quantise(const std::string& name, std::mt19937& random, EditedCheckpoint& checkpoint,
+              EditedCheckpoint& plain) {
+  constexpr int64_t kBlock = 16;
+  EditedCheckpoint::Tensor& matrix = checkpoint.tensors[name];
+  const int64_t n = matrix.shape[0], k = matrix.shape[1], n_across = (k + kBlock - 1) / kBlock;
+  std::vector<float> scales(static_cast<size_t>((n + kBlock - 1) / kBlock * n_across));
+  for (float& scale : scales) scale = 0.001f * static_cast<float>(1 + random() % 97);
+  std::vector<float> values;
+  std::string codes;
+  for (int64_t i = 0; i < n * k; ++i) {
+    const auto code = static_cast<uint8_t>(random() % 2 * 128 + random() % 127);  // finite
+    codes += static_cast<char>(code);
+    values.push_back(e4m3(code) * scales[i / k / kBlock * n_across + i % k / kBlock]);
+  }
+  matrix = {"F8_E4M3", {n, k}, codes};
+  checkpoint.tensors[name + "_scale_inv"] = {
+      "F32", {std::ssize(scales) / n_across, n_across}, bytes_of_values(scales, DType::kF32)};
+  plain.tensors[name] = {"F32", {n, k}, bytes_of_values(values, DType::kF32)};
+}
+
+// As DeepSeek-V3 is published: all matrices but embeddings and router.
+TEST_F(LatentWeights, OfFloatsOf8BitsAreThoseOfTheirValues) {
+  const auto fixture =
+      std::filesystem::path(PANDO_SOURCE_DIR) / "tests/model/data/deepseek_v3-tied";
+  EditedCheckpoint checkpoint(fixture), plain(fixture);
+  std::mt19937 random(5);
+  for (const auto& [name, tensor] : EditedCheckpoint(fixture).tensors)
+    if (tensor.shape.size() == 2 && name.find("embed_tokens") == name.npos &&
+        name.find("mlp.gate.weight") == name.npos)
+      quantise(name, random, checkpoint, plain);
+  checkpoint.quantization() = {{"quant_method", "fp8"},
+                               {"activation_scheme", "dynamic"},
+                               {"fmt", "e4m3"},
+                               {"weight_block_size", {16, 16}}};
+  const TemporaryFolder quantised, values;
+  const Weights found = load(checkpoint.write(quantised)), expected = load(plain.write(values));
+  for (size_t i = 0; i < expected.layers.size(); ++i) {
+    const LayerWeights &a = found.layers[i], &b = expected.layers[i];
+    expect_same(a.latent_up, b.latent_up);
+    expect_same(a.qkv[0], b.qkv[0]);
+    expect_same(a.q_up, b.q_up);
+    expect_same(a.o, b.o);
+    ASSERT_EQ(a.experts.size(), b.experts.size());
+    for (size_t j = 0; j < a.experts.size(); ++j) {
+      expect_same(a.experts[j].gate_up[0], b.experts[j].gate_up[0]);
+      expect_same(a.experts[j].down, b.experts[j].down);
+    }
+    expect_same(a.gate_up[0], b.gate_up[0]);
+    expect_same(a.down, b.down);
   }
 }
 

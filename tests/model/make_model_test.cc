@@ -50,7 +50,8 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"gemma-4-e2b", 4'628'569'379},        {"gemma-4-e4b", 7'463'013'418},
       {"gemma-4-31b", 30'697'345'340},       {"lfm2-8b-a1b", 8'339'930'560},
       {"glm-4.5-air", 106'852'251'264},      {"ernie-4.5-21b-a3b", 21'825'437'888},
-      {"qwen1.5-moe-a2.7b", 14'315'784'192}, {"hunyuan-a13b", 80'393'183'232}};
+      {"qwen1.5-moe-a2.7b", 14'315'784'192}, {"hunyuan-a13b", 80'393'183'232},
+      {"gemma-4-26b-a4b", 25'233'141'790}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())

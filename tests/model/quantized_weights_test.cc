@@ -212,6 +212,38 @@ TEST(QuantizedWeights, ReadsExpertsThatAreTensorsOfTheirOwn) {
   }
 }
 
+// Integers of eight bits, with scales that f16 holds but for one expert of the second layer.
+TEST(QuantizedWeights, ExpertsOfALayerGetOneType) {
+  const TemporaryFolder made, folder;
+  ASSERT_TRUE(make_model({.shape = "tiny-qwen3-moe", .out = made.path(), .dtype = DType::kBF16}));
+  EditedCheckpoint checkpoint(made.path());
+  checkpoint.quantization() =
+      EditedCheckpoint(quantized_fixture("compressed-int8")).config["quantization_config"];
+  for (const auto& [name, tensor] : EditedCheckpoint(made.path()).tensors) {
+    if (name.find(".mlp.experts.") == name.npos) continue;
+    const bool is_other = name.starts_with("model.layers.1.mlp.experts.5.");
+    const int64_t n = tensor.shape[0], k = tensor.shape[1];
+    std::string codes;
+    for (int64_t i = 0; i < n * k; ++i) codes += static_cast<char>(i * 13 % 100);
+    const std::vector<float> scales(static_cast<size_t>(n), is_other ? 0.1f : 0.25f);
+    checkpoint.tensors[name] = {"I8", tensor.shape, codes};
+    checkpoint.tensors[name + "_scale"] = {"F32", {n, 1}, bytes_of_values(scales, DType::kF32)};
+  }
+  ThreadPool pool(1);
+  const auto load = [&](std::optional<DType> type) {
+    return Weights::load(folder.path(), type, kernel::best_kernels(), pool).value();
+  };
+  checkpoint.write(folder);
+  const Weights found = load({}), rounded = load(DType::kBF16);
+  for (const ExpertWeights& expert : found.layers[0].experts)
+    EXPECT_EQ(expert.gate_up.at(0).type(), DType::kQ8_0);
+  for (size_t i = 0; i < found.layers[1].experts.size(); ++i) {
+    ASSERT_EQ(found.layers[1].experts[i].gate_up.size(), 1u);
+    EXPECT_TRUE(
+        same_bytes(found.layers[1].experts[i].gate_up[0], rounded.layers[1].experts[i].gate_up[0]));
+  }
+}
+
 TEST(QuantizedWeights, ReadsWhatOnlySaysHowActivationsAreQuantised) {
   const EditedCheckpoint::Tensor one = {"F32", {1}, std::string(4, '\0')};
   expect_loaded("compressed-float", [&](EditedCheckpoint& c) {

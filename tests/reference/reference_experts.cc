@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "reference/reference_math.h"
+#include "reference/reference_rows.h"
 
 namespace pando::reference {
 namespace {
@@ -120,22 +121,34 @@ Floats gated(const model::ModelConfig& config, const Gated& weights, const Float
 }
 
 Floats experts(const model::ModelConfig& config, const Experts& layer, const Gated& shared,
-               const Floats& h, int n) {
+               const Floats& stream, const Floats& h, int n) {
   const model::ExpertsConfig& e = config.experts;
   const int d = config.d_model;
-  const Floats logits = layer.router.times(h, n);
+  const auto normed = [&](const Floats& x, const Floats& norm) {
+    return norm.empty() ? x : rms_norm_rows(x, norm, config.rms_eps);
+  };
+  Floats routed = h;
+  if (!layer.router_norm.empty()) {
+    routed = normed(stream, layer.router_norm);
+    const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(d)));
+    for (float& value : routed) value *= scale;
+  }
+  const Floats logits = layer.router.times(routed, n);
+  const Floats rows = layer.norm.empty() ? h : normed(stream, layer.norm);
   Floats all;
   for (int row = 0; row < n; ++row) {
     const Floats x(h.begin() + row * d, h.begin() + (row + 1) * d);
+    const Floats of_experts(rows.begin() + row * d, rows.begin() + (row + 1) * d);
     const auto own = logits.begin() + row * e.n_experts;
     const Chosen chosen = choose(e, layer, Floats(own, own + e.n_experts));
     Floats sum(d, 0.0f);
     for (size_t i = 0; i < chosen.experts.size(); ++i) {
-      const Floats y = gated(config, layer.all[chosen.experts[i]], x, 1);
+      const Floats y = gated(config, layer.all[chosen.experts[i]], of_experts, 1);
       for (int j = 0; j < d; ++j) sum[j] += y[j] * chosen.weights[i];
     }
+    sum = normed(sum, layer.sum_norm);
     if (e.shared_d_ff > 0) {
-      Floats y = gated(config, shared, x, 1);
+      const Floats y = normed(gated(config, shared, x, 1), layer.shared_sum_norm);
       float lanes[16] = {};
       for (size_t i = 0; i < layer.shared_gate.size(); ++i)
         lanes[i % 16] = std::fma(x[i], layer.shared_gate[i], lanes[i % 16]);

@@ -140,7 +140,7 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     const Floats h2 = config_.parallel ? h : norm_rows(x, layer.feed_forward_norm);
     const Floats y = kind.feed_forward == model::FeedForward::kDense
                          ? gated(config_, layer.feed_forward, h2, n)
-                         : experts(config_, layer.experts, layer.feed_forward, h2, n);
+                         : experts(config_, layer.experts, layer.feed_forward, x, h2, n);
     add(norm_rows(y, layer.feed_forward_sum_norm), x);
     if (config_.layer_input_dim > 0) add(of_inputs(i, inputs, x, n), x);
     for (float& value : x) value *= layer.scale.empty() ? 1.0f : layer.scale[0];

@@ -308,7 +308,7 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
   layer.router = Matrix(
       load.vector(name.any({"mlp.gate.weight", "mlp.gate.wg.weight", "block_sparse_moe.gate.weight",
                             "block_sparse_moe.router.layer.weight", "mlp.router.weight",
-                            "feed_forward.gate.weight"}),
+                            "feed_forward.gate.weight", "router.proj.weight"}),
                   {e.n_experts, d}),
       e.n_experts, d, {});
   layer.router_bias = load.vector_if(e.router_bias, name("mlp.router.bias"), e.n_experts);
@@ -318,6 +318,13 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
       name.any({"mlp.gate.e_score_correction_bias", "mlp.moe_statics.e_score_correction_bias",
                 "feed_forward.expert_bias"}),
       e.n_experts);
+  if (name.has("router.scale")) {  // Gemma 4
+    layer.router_norm = load.vector(name("router.scale"), {d});
+    layer.weight_of = load.vector(name("router.per_expert_scale"), {e.n_experts});
+    layer.norm = load.vector(name("pre_feedforward_layernorm_2.weight"), {d});
+    layer.sum_norm = load.vector(name("post_feedforward_layernorm_2.weight"), {d});
+    layer.shared_sum_norm = load.vector(name("post_feedforward_layernorm_1.weight"), {d});
+  }
   layer.all.resize(e.n_experts);
   for (const model::WeightSpec& spec : c.family->layer_weights(c, name.layer))
     for (int i = 0; i < e.n_experts; ++i) {

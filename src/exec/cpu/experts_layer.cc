@@ -1,10 +1,12 @@
 #include "exec/cpu/experts_layer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
 #include "base/fault.h"
+#include "exec/cpu/activate.h"
 #include "exec/cpu/rows.h"
 #include "exec/cpu/stopwatch.h"
 
@@ -23,6 +25,7 @@ ExpertsLayer::ExpertsLayer(const model::ModelConfig& config, const model::ModelC
     : config_(config),
       experts_(config.experts),
       d_model_(config.d_model),
+      router_scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.d_model)))),
       d_ff_(whole.experts.d_ff),
       shared_d_ff_(whole.experts.shared_d_ff),
       kernels_(kernels),
@@ -56,7 +59,6 @@ void ExpertsLayer::run(const model::LayerWeights& layer, uint32_t n_rows, Residu
       kernels_.rms_norm(sum, layer.experts_sum_norm.data(), config_.rms_eps, d_model_, sum);
     });
   if (!layer.gate_up.empty()) add_shared(layer, n_rows, x.sums(), products);
-  x.add({}, layer.feed_forward_sum_norm);
 }
 
 // What the shared expert, the experts and the router read.
@@ -72,7 +74,9 @@ void ExpertsLayer::norm_rows(const model::LayerWeights& layer, uint32_t n_rows, 
   for_rows(pool_, n_rows, [&](uint32_t row) {
     x.read(row, layer.feed_forward_norm, n_rows, row_of(normed_, row));
     if (!layer.experts_norm.empty()) norm_again(row, layer.experts_norm, expert_rows_);
-    if (!layer.router_norm.empty()) norm_again(row, layer.router_norm, routed_);
+    if (layer.router_norm.empty()) return;
+    norm_again(row, layer.router_norm, routed_);
+    kernels_.scale(row_of(routed_, row), router_scale_, d_model_, row_of(routed_, row));
   });
   watch.lap(times_.row_ops_s);
 }
@@ -80,9 +84,7 @@ void ExpertsLayer::norm_rows(const model::LayerWeights& layer, uint32_t n_rows, 
 void ExpertsLayer::choose(const model::LayerWeights& layer, uint32_t n_rows, Products& products) {
   const size_t n_experts = experts_.n_experts, n_used = experts_.n_used;
   logits_.reserve(n_rows * n_experts * sizeof(float));
-  const AlignedBuffer& read = !layer.router_norm.empty()    ? routed_
-                              : !layer.experts_norm.empty() ? expert_rows_
-                                                            : normed_;
+  const AlignedBuffer& read = layer.router_norm.empty() ? normed_ : routed_;
   float* const logits = logits_.as<float>();
   products.multiply(
       layer.router, n_rows,
@@ -204,7 +206,8 @@ void ExpertsLayer::apply(int d_ff, int whole_d_ff, kernel::RowSource source, Add
   const auto activated = [&](int row, float* own) {
     float* const gate_up = gate_up_.as<float>() + int64_t{row} * 2 * d_ff;
     add_bias(row, gate_up);
-    activate(gate_up, d_ff, own);
+    activate(kernels_, config_, gate_up, d_ff, own);
+    if (fault_on(Fault::kExpertTailLane)) own[d_ff - 1] = gate_up[d_ff - 1] * gate_up[2 * d_ff - 1];
     return own;
   };
   if (!gather_)
@@ -219,24 +222,6 @@ void ExpertsLayer::apply(int d_ff, int whole_d_ff, kernel::RowSource source, Add
       groups_.down, groups_.ends,
       [&](int row, float*) { return all_inner_.as<float>() + int64_t{row} * whole_d_ff; },
       outputs_.as<float>());
-}
-
-// gate_up: [2 d_ff] f32; out: [d_ff] f32.
-void ExpertsLayer::activate(float* gate_up, int d_ff, float* out) const {
-  const float* const up = gate_up + d_ff;
-  switch (config_.activation) {
-    case model::Activation::kSilu:
-      kernels_.swiglu(gate_up, up, d_ff, out);
-      break;
-    case model::Activation::kGeluTanh:
-      kernels_.geglu(gate_up, up, d_ff, out);
-      break;
-    case model::Activation::kClampedSilu:
-      kernels_.clamped_swiglu(gate_up, up, config_.activation_alpha, config_.activation_limit, d_ff,
-                              out);
-      break;
-  }
-  if (fault_on(Fault::kExpertTailLane)) out[d_ff - 1] = gate_up[d_ff - 1] * up[d_ff - 1];
 }
 
 }  // namespace pando::exec

@@ -62,7 +62,6 @@ class ExpertsLayer {
                   Products& products);
   void apply(int d_ff, int whole_d_ff, kernel::RowSource source, AddBias add_bias,
              Products& products);
-  void activate(float* gate_up, int d_ff, float* out) const;
   float* row_of(const AlignedBuffer& rows, uint32_t row) const {
     return rows.as<float>() + size_t{row} * d_model_;
   }
@@ -70,6 +69,7 @@ class ExpertsLayer {
   const model::ModelConfig& config_;     // of the share
   const model::ExpertsConfig& experts_;  // of the share
   int d_model_;
+  float router_scale_;      // of what the router reads, where it has a norm of its own
   int d_ff_, shared_d_ff_;  // of all ranks
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;

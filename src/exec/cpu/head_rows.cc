@@ -36,13 +36,14 @@ void HeadRows::project(int layer, const model::LayerWeights& weights, uint32_t n
     products.multiply(weights.qkv, n_rows, source, qkv, static_cast<int64_t>(parts.row_len));
   if (!joins_heads_) return;
   Stopwatch watch;
-  join_and_norm(parts, weights, n_rows, qkv);
+  join_and_norm(layer, weights, n_rows, qkv);
   watch.lap(times_.row_ops_s);
 }
 
 // Bias, and the norms over the heads of all ranks.
-void HeadRows::join_and_norm(const QkvParts& parts, const model::LayerWeights& weights,
-                             uint32_t n_rows, float* qkv) {
+void HeadRows::join_and_norm(int layer, const model::LayerWeights& weights, uint32_t n_rows,
+                             float* qkv) {
+  const QkvParts parts = this->parts(layer);
   const size_t n_ranks = share_.n_ranks, rank = share_.rank;
   const size_t q_dim = parts.q_dim, k_dim = parts.kv_dim, own_dim = q_dim + k_dim;
   const size_t all_q = n_ranks * q_dim, all_k = n_ranks * k_dim;
@@ -50,7 +51,7 @@ void HeadRows::join_and_norm(const QkvParts& parts, const model::LayerWeights& w
   joined_.reserve(n_rows * n_ranks * own_dim * sizeof(float));
   for_rows(pool_, n_rows, [&](uint32_t row) {
     float *const x = qkv + row * parts.row_len, *const own = own_.as<float>() + row * own_dim;
-    add_bias(weights, x);
+    fill(layer, weights, x);
     std::copy_n(x, q_dim, own);
     std::copy_n(x + parts.keys, k_dim, own + q_dim);
   });
@@ -67,9 +68,13 @@ void HeadRows::join_and_norm(const QkvParts& parts, const model::LayerWeights& w
   });
 }
 
-void HeadRows::add_bias(const model::LayerWeights& weights, float* qkv) const {
+// Bias of one row, and its values where they are its keys.
+void HeadRows::fill(int layer, const model::LayerWeights& weights, float* qkv) const {
   if (!weights.qkv_bias.empty())
     kernels_.add(qkv, weights.qkv_bias.data(), static_cast<int>(weights.qkv_bias.size()));
+  const QkvParts parts = this->parts(layer);
+  if (config_.layers[layer].values_are_keys)
+    std::copy_n(qkv + parts.keys, parts.kv_dim, qkv + parts.values);
 }
 
 void HeadRows::norm_all_heads(const model::LayerWeights& weights, float* q, size_t q_dim, float* k,
@@ -86,8 +91,7 @@ void HeadRows::complete(int layer, const model::LayerWeights& weights, uint32_t 
   const int n_kv_heads = parts.kv_dim > 0 ? parts.heads.n_kv : 0;
   float *const keys = qkv + parts.keys, *const values = qkv + parts.values;
   if (!joins_heads_) {
-    add_bias(weights, qkv);
-    if (config_.layers[layer].values_are_keys) std::copy_n(keys, parts.kv_dim, values);
+    fill(layer, weights, qkv);
     if (config_.qk_norm == model::QkNorm::kFullWidth)
       norm_all_heads(weights, qkv, parts.q_dim, keys, parts.kv_dim);
   }

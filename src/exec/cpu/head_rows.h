@@ -32,9 +32,8 @@ class HeadRows : public AttentionRows {
                  float* attended, Products& products) override;
 
  private:
-  void join_and_norm(const QkvParts& parts, const model::LayerWeights& weights, uint32_t n_rows,
-                     float* qkv);
-  void add_bias(const model::LayerWeights& weights, float* qkv) const;
+  void join_and_norm(int layer, const model::LayerWeights& weights, uint32_t n_rows, float* qkv);
+  void fill(int layer, const model::LayerWeights& weights, float* qkv) const;
   void norm_all_heads(const model::LayerWeights& weights, float* q, size_t q_dim, float* k,
                       size_t k_dim) const;
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/fault.h"
+#include "exec/cpu/activate.h"
 #include "exec/cpu/rows.h"
 #include "exec/cpu/stopwatch.h"
 #include "kernel/blocks.h"
@@ -239,22 +240,27 @@ void Transformer::add_both(int i, uint32_t n_rows) {
   gate_and_up(layer, layer.attention_norm, n_rows);
   add_mixed(i, n_rows);
   for_rows(pool_, n_rows, [&](uint32_t row) { x_.read(row, {}, n_rows, nullptr); });
-  add_down(layer, n_rows);
+  down(layer, n_rows);
+  add_feed_forward(layer);
 }
 
 void Transformer::feed_forward(int i, uint32_t n_rows) {
+  const model::LayerWeights& layer = weights_.layers[i];
   switch (config_.layers[i].feed_forward) {
     case model::FeedForward::kDense:
-      return dense(weights_.layers[i], n_rows);
+      gate_and_up(layer, layer.feed_forward_norm, n_rows);
+      down(layer, n_rows);
+      break;
     case model::FeedForward::kExperts:
-      return experts_.run(weights_.layers[i], n_rows, x_, products_);
+      experts_.run(layer, n_rows, x_, products_);
   }
+  add_feed_forward(layer);
 }
 
-// x += W_down (activation(W_gate norm(x)) * W_up norm(x))
-void Transformer::dense(const model::LayerWeights& layer, uint32_t n_rows) {
-  gate_and_up(layer, layer.feed_forward_norm, n_rows);
-  add_down(layer, n_rows);
+// x += the sums of the feed-forward, which end the layer where it has no inputs of its own.
+void Transformer::add_feed_forward(const model::LayerWeights& layer) {
+  const bool ends_layer = layer_inputs_.empty() && !layer.scale.empty();
+  x_.add({}, layer.feed_forward_sum_norm, ends_layer ? layer.scale[0] : 1.0f);
 }
 
 void Transformer::gate_and_up(const model::LayerWeights& layer, std::span<const float> norm,
@@ -264,16 +270,14 @@ void Transformer::gate_and_up(const model::LayerWeights& layer, std::span<const 
       gate_up_.as<float>());
 }
 
-void Transformer::add_down(const model::LayerWeights& layer, uint32_t n_rows) {
-  const auto activate =
-      config_.activation == model::Activation::kSilu ? kernels_.swiglu : kernels_.geglu;
+// sums = W_down activation(gate, up)
+void Transformer::down(const model::LayerWeights& layer, uint32_t n_rows) {
   float* const gate_up = gate_up_.as<float>();
   int d_ff = 0;  // of this rank
   for (const kernel::PackedMatrix& matrix : layer.gate_up) d_ff += matrix.n();
   d_ff /= 2;
   const auto gated = [&](int row, float* own) {
-    const float* gate = gate_up + int64_t{row} * 2 * d_ff;
-    activate(gate, gate + d_ff, d_ff, own);
+    activate(kernels_, config_, gate_up + int64_t{row} * 2 * d_ff, d_ff, own);
     return own;
   };
   if (gather_) {
@@ -287,8 +291,6 @@ void Transformer::add_down(const model::LayerWeights& layer, uint32_t n_rows) {
   } else {
     add_product(layer.down, n_rows, gated);
   }
-  const bool ends_layer = layer_inputs_.empty() && !layer.scale.empty();
-  x_.add({}, layer.feed_forward_sum_norm, ends_layer ? layer.scale[0] : 1.0f);
 }
 
 // Between two layers: the rows of outputs take what is pending and move to the front. Returns the

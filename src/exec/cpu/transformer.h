@@ -67,9 +67,9 @@ class Transformer {
   void add_mixed(int i, uint32_t n_rows);
   void add_both(int i, uint32_t n_rows);
   void feed_forward(int i, uint32_t n_rows);
-  void dense(const model::LayerWeights& layer, uint32_t n_rows);
+  void add_feed_forward(const model::LayerWeights& layer);
   void gate_and_up(const model::LayerWeights& layer, std::span<const float> norm, uint32_t n_rows);
-  void add_down(const model::LayerWeights& layer, uint32_t n_rows);
+  void down(const model::LayerWeights& layer, uint32_t n_rows);
   StepPlan leave_outputs(const StepPlan& plan, std::span<const uint32_t> outputs,
                          uint32_t first_row);
   void keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row);

@@ -10,8 +10,7 @@
 namespace pando::model {
 namespace {
 
-constexpr const char *kCount = "num_experts", *kLocalCount = "num_local_experts",
-                     *kUsed = "num_experts_per_tok";
+constexpr const char *kCount = "num_experts", *kLocalCount = "num_local_experts";
 constexpr const char *kDenseLayers = "mlp_only_layers", *kStep = "decoder_sparse_step";
 constexpr const char* kGgufCount = "expert_count";
 
@@ -28,7 +27,8 @@ void read_experts(Fields& fields, const ExpertFields& usual, ModelConfig& config
   if (fields.has(kCount) && e.n_experts != n)
     fields.refuse(kLocalCount, fmt::format("the value of '{}'", kCount));
   if (e.n_experts == 0) return;
-  e.n_used = integer(kUsed, 1, kMaxUsedExperts, usual.n_used);
+  e.n_used =
+      integer(usual.used_name, 1, std::min<int64_t>(e.n_experts, kMaxUsedExperts), usual.n_used);
   e.d_ff = integer(usual.d_ff_name, 1, kMaxWidth);
   for (LayerConfig& layer : config.layers) layer.feed_forward = FeedForward::kExperts;
 }
@@ -79,7 +79,7 @@ void write_experts(const ModelConfig& config, const ExpertFields& usual,
   const ExpertsConfig& e = config.experts;
   object[usual.count_name] = e.n_experts;
   if (e.n_experts == 0) return;
-  object[kUsed] = e.n_used;
+  object[usual.used_name] = e.n_used;
   object[usual.d_ff_name] = e.d_ff;
 }
 
@@ -97,14 +97,14 @@ bool has_gguf_experts(const GgufFile& gguf, std::string_view architecture) {
   return n.ok() && n->value_or(0) != 0;
 }
 
-void translate_experts(GgufTranslator& gguf, const char* d_ff_name) {
+void translate_experts(GgufTranslator& gguf, const char* d_ff_name, const char* used_name) {
   GgufFields& fields = gguf.fields();
   nlohmann::json& config = gguf.config();
   if (!fields.status()) return;
   config[kCount] = fields.integer(kGgufCount).value_or(0);
   fields.comes_from_key(kCount, kGgufCount);
   if (config[kCount] == 0) return;
-  gguf.integer("expert_used_count", kUsed);
+  gguf.integer("expert_used_count", used_name);
   if (!fields.copy_integer("expert_feed_forward_length", d_ff_name, config))
     gguf.same(d_ff_name, "intermediate_size");
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "base/fields.h"
@@ -26,12 +27,16 @@ constexpr std::array<std::string_view, N + M> joined(const std::string_view (&a)
   return all;
 }
 
-// What a family has, and what the transformers library takes where a field is absent.
+inline constexpr const char* kUsedExperts = "num_experts_per_tok";
+
+// What a family has, and what the transformers library takes where a field is absent. Without such
+// a value the field is required.
 struct ExpertFields {
-  int n_experts;
-  int n_used;
+  std::optional<int> n_experts = {};
+  std::optional<int> n_used = {};
   const char* d_ff_name = "moe_intermediate_size";
   const char* count_name = "num_experts";  // as the family's files have it; both names are read
+  const char* used_name = kUsedExperts;
 };
 
 // Reads how many experts there are, how many a row has, and their width, once read_decoder has set
@@ -56,7 +61,8 @@ void write_dense_layers(const ModelConfig& config, nlohmann::ordered_json& objec
 bool has_gguf_experts(const GgufFile& gguf, std::string_view architecture);
 // After decoder(). A file may have no width of its own for experts: then it is that of dense
 // layers.
-void translate_experts(GgufTranslator& gguf, const char* d_ff_name = "moe_intermediate_size");
+void translate_experts(GgufTranslator& gguf, const char* d_ff_name = "moe_intermediate_size",
+                       const char* used_name = kUsedExperts);
 void translate_shared_expert(GgufTranslator& gguf, const char* name);
 
 // What files call the function that makes scores of a router's logits.

@@ -1,5 +1,8 @@
-// Gemma 4, text, without experts: layers that see all have heads of their own; the last layers read
-// the keys and values of earlier ones; values have a norm too; layers have inputs of each token.
+// Gemma 4, text: layers that see all have heads of their own; the last layers read the keys and
+// values of earlier ones; values have a norm too; layers have inputs of each token, or a mixture of
+// experts beside their feed-forward.
+#include "model/families/gemma4.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +10,8 @@
 #include <cmath>
 
 #include "base/errors.h"
-#include "base/gguf.h"
 #include "model/families/decoder_fields.h"
+#include "model/families/experts.h"
 #include "model/families/gemma.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
@@ -16,24 +19,17 @@
 #include "model/families/typed_rotations.h"
 #include "model/families/vision.h"
 #include "model/families/windows.h"
-#include "model/gguf_translator.h"
 
 namespace pando::model {
 namespace {
 
+using namespace gemma4;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr const char *kLogitCap = "final_logit_softcapping", *kPerLayer = "per_layer_config",
-                     *kGlobalDim = "global_head_dim", *kGlobalHeads = "num_global_key_value_heads",
-                     *kKeysAsValues = "attention_k_eq_v", *kShared = "num_kv_shared_layers",
-                     *kDoubleWide = "use_double_wide_mlp",
-                     *kInputDim = "hidden_size_per_layer_input",
-                     *kInputVocab = "vocab_size_per_layer_input",
-                     *kSlidingRotated = "rope.dimension_count_swa";
-constexpr std::string_view kOffers[] = {kLogitCap, kSlidingBase, kSlidingRotated};
-constexpr int kInterval = 6;  // every sixth layer sees all, where nothing else is said
-constexpr double kFullTheta = 1e6, kSlidingTheta = 1e4;
+constexpr std::string_view kOwnOffers[] = {kLogitCap, kSlidingBase, kSlidingRotated};
+constexpr auto kOffers = joined(kOwnOffers, kExpertOffers);
+constexpr double kFullTheta = 1e6;
 constexpr RopeFields kFullRotation = {
     .partial = true, .theta = kFullTheta, .layer_type = kFullAttention};
 // Published files leave out what the library takes anyway.
@@ -51,6 +47,7 @@ void fix(ModelConfig& config) {
   config.value_norm = true;
   config.activation = Activation::kGeluTanh;
   config.attention_scale = 1.0f;
+  config.experts.renormalised = true;
 }
 
 bool sees_all(const LayerConfig& layer) { return layer.window == 0; }
@@ -151,6 +148,16 @@ void read_inputs(Fields& fields, ModelConfig& config) {
     config.layer_input_vocab = static_cast<int>(fields.integer(kInputVocab, 1, kMaxVocab, 262144));
 }
 
+// The feed-forward is then the shared expert.
+void read_mixture(Fields& fields, ModelConfig& config) {
+  if (!fields.boolean(kMixture, false)) return;
+  read_experts(fields, kExperts, config);
+  if (config.experts.n_experts == 0) fields.refuse(kExperts.count_name, "at least 1");
+  config.experts.shared_d_ff = config.d_ff;
+  if (std::ranges::any_of(config.layers, [](const LayerConfig& layer) { return layer.d_ff > 0; }))
+    fields.refuse(kDoubleWide, "false in a model with experts", ErrorCode::kUnsupported);
+}
+
 void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields,
                {.head_dim = 256,
@@ -159,9 +166,6 @@ void read(Fields& fields, ModelConfig& config) {
                 .attention_bias = true,
                 .rope = kFullRotation},
                config);
-  if (fields.boolean("enable_moe_block", false))
-    fields.refuse("enable_moe_block", "false, because mixtures of experts are not supported",
-                  ErrorCode::kUnsupported);
   read_mixed_windows(fields, /*absent=*/512, kInterval, config);
   config.layers.back().window = 0;  // as in the library, whatever the file says
   read_heads(fields, config);
@@ -170,6 +174,7 @@ void read(Fields& fields, ModelConfig& config) {
       read_rope_of(fields, kFullAttention, kFullRotation,
                    config.heads(config.n_layers() - 1).head_dim, config.max_positions);
   read_shared(fields, config);
+  read_mixture(fields, config);
   read_inputs(fields, config);
   if (fields.has(kLogitCap)) config.logit_cap = static_cast<float>(fields.positive(kLogitCap));
   scale_embeddings(config);
@@ -191,89 +196,31 @@ void write(const ModelConfig& config, ordered_json& object) {
   object[kDoubleWide] = config.layers.back().d_ff > 0;
   object[kInputDim] = config.layer_input_dim;
   if (config.layer_input_dim > 0) object[kInputVocab] = config.layer_input_vocab;
+  object[kMixture] = config.experts.n_experts > 0;
+  if (config.experts.n_experts > 0) write_experts(config, kExperts, object);
   object[kLogitCap] = config.logit_cap == 0.0f
                           ? ordered_json(nullptr)
                           : ordered_json::parse(fmt::format("{}", config.logit_cap));
 }
 
-// The heads of layers with a window have keys of their own in the file; the others' are the usual
-// ones.
-void translate_heads(GgufTranslator& gguf) {
-  GgufFields& fields = gguf.fields();
-  json& config = gguf.config();
-  const std::vector<int64_t> n_kv = gguf.by_layer("attention.head_count_kv");
-  if (n_kv.empty()) return;
-  const auto dim = config.value("head_dim", int64_t{0});
-  const int64_t sliding_dim = fields.required_integer("attention.key_length_swa");
-  for (const char* name : {"attention.value_length_swa", kSlidingRotated})
-    if (fields.integer(name).value_or(sliding_dim) != sliding_dim)
-      fields.refuse(name, fmt::format("the length of the keys, {}", sliding_dim),
-                    ErrorCode::kUnsupported);
-  config["head_dim"] = sliding_dim;
-  fields.comes_from_key("head_dim", "attention.key_length_swa");
-  config[kPerLayer] = json::object();
-  const json& types = config["layer_types"];
-  bool has_values = false, found = false;
-  for (size_t i = 0; i < n_kv.size(); ++i) {
-    if (types[i] == kFullAttention) {
-      config[kPerLayer][std::to_string(i)] = {{"head_dim", dim}, {"num_key_value_heads", n_kv[i]}};
-      if (!found)
-        has_values = fields.file().find_tensor(fmt::format("blk.{}.attn_v.weight", i)) != nullptr;
-      found = true;
-    } else {
-      config["num_key_value_heads"] = n_kv[i];
-    }
-  }
-  config[kKeysAsValues] = found && !has_values;
+// GGUF files call it the same in mixtures.
+void add_feed_forward(LayerSpecs& specs, int64_t d_ff, int64_t d_model) {
+  specs.add("mlp.gate_proj.weight", "ffn_gate.weight", {d_ff, d_model}, &LayerWeights::gate_up);
+  specs.add("mlp.up_proj.weight", "ffn_up.weight", {d_ff, d_model}, &LayerWeights::gate_up);
+  specs.add("mlp.down_proj.weight", "ffn_down.weight", {d_model, d_ff}, &LayerWeights::down);
 }
 
-void translate_feed_forward(GgufTranslator& gguf) {
-  constexpr const char* kWidth = "feed_forward_length";
-  GgufFields& fields = gguf.fields();
-  json& config = gguf.config();
-  if (!fields.copy_integer("attention.shared_kv_layers", kShared, config)) config[kShared] = 0;
-  fields.comes_from(kPerLayer, "heads of layers");
-  const std::vector<int64_t> widths = gguf.by_layer(kWidth);
-  if (widths.empty()) return;
-  const int64_t n_own = static_cast<int64_t>(widths.size()) - config[kShared].get<int64_t>();
-  const bool double_wide = widths.back() != widths.front();
-  for (size_t i = 0; i < widths.size(); ++i) {
-    const bool is_double = double_wide && static_cast<int64_t>(i) >= n_own;
-    const int64_t expected = widths.front() * (is_double ? 2 : 1);
-    if (widths[i] != expected)
-      return fields.fail(unsupported("{}: '{}' is {}, expected {}", fields.source(),
-                                     place_in(fields.key(kWidth), i), widths[i], expected));
-  }
-  config[kDoubleWide] = double_wide;
-}
-
-void translate_inputs(GgufTranslator& gguf) {
-  GgufFields& fields = gguf.fields();
-  constexpr const char *kKey = "embedding_length_per_layer_input",
-                       *kTable = "per_layer_token_embd.weight";
-  if (!fields.copy_integer(kKey, kInputDim, gguf.config())) gguf.config()[kInputDim] = 0;
-  const GgufTensor* table = fields.file().find_tensor(kTable);
-  if (table != nullptr) gguf.config()[kInputVocab] = table->shape[0];
-  fields.comes_from(kInputVocab, fmt::format("the number of rows of '{}'", kTable));
-}
-
-void translate(GgufTranslator& gguf) {
-  gguf.differ_by_layer();
-  gguf.decoder();
-  gguf.layer_windows(kInterval);
-  gguf.attention_bias();
-  GgufFields& fields = gguf.fields();
-  if (!fields.status()) return;
-  gguf.config().erase("hidden_act");
-  fields.copy_real(kLogitCap, kLogitCap, gguf.config());
-  constexpr const char* kFactors = "rope_freqs.weight";
-  if (fields.file().find_tensor(kFactors) == nullptr)
-    fields.fail(bad_file("{}: tensor '{}' is missing, expected factors of the rotation",
-                         fields.source(), kFactors));
-  translate_typed_rotations(gguf, kSlidingTheta);
-  translate_heads(gguf);
-  translate_feed_forward(gguf);
-  translate_inputs(gguf);
+void add_mixture(LayerSpecs& specs, const ModelConfig& config) {
+  const int64_t n_experts = config.experts.n_experts;
+  specs.norm("post_feedforward_layernorm_1", "post_ffw_norm_1", &LayerWeights::shared_sum_norm);
+  specs.add("router.scale", "ffn_gate_inp.scale", {config.d_model}, &LayerWeights::router_norm);
+  specs.router("router.proj");
+  specs.add("router.per_expert_scale", "ffn_down_exps.scale", {n_experts},
+            &LayerWeights::expert_scale);
+  specs.norm("pre_feedforward_layernorm_2", "pre_ffw_norm_2", &LayerWeights::experts_norm);
+  specs.experts(
+      {.gate_up = "experts.gate_up_proj", .down = "experts.down_proj", .module = nullptr});
+  specs.norm("post_feedforward_layernorm_2", "post_ffw_norm_2", &LayerWeights::experts_sum_norm);
 }
 
 std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
@@ -284,8 +231,8 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
   specs.output();
   specs.norm("post_attention_layernorm", "post_attention_norm", &LayerWeights::attention_sum_norm);
   specs.norm("pre_feedforward_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
-  specs.gate_and_up();
-  specs.down();
+  add_feed_forward(specs, config.d_ff_of(layer), config.d_model);
+  if (config.layers[layer].feed_forward == FeedForward::kExperts) add_mixture(specs, config);
   specs.norm("post_feedforward_layernorm", "post_ffw_norm", &LayerWeights::feed_forward_sum_norm);
   if (const int64_t n = config.layer_input_dim; n > 0) {
     specs.add("per_layer_input_gate.weight", "inp_gate.weight", {n, config.d_model},
@@ -403,6 +350,27 @@ ModelConfig gemma4_31b() {
   return config;
 }
 
+// The feed-forward stays, as the shared expert.
+void set_mixture(int n_experts, int n_used, int d_ff, ModelConfig& config) {
+  set_experts(config, n_experts, n_used, d_ff);
+  config.experts.shared_d_ff = config.d_ff;
+}
+
+ModelConfig gemma4_26b_a4b() {
+  ModelConfig config = published({.vocab = 262144,
+                                  .d_model = 2816,
+                                  .n_layers = 30,
+                                  .n_heads = 16,
+                                  .n_kv_heads = 8,
+                                  .d_ff = 2112,
+                                  .head_dim = 256});
+  config.max_positions = 262144;
+  set_windows(1024, kInterval, config);
+  set_layers({.n_kv_heads = 2, .head_dim = 512, .values_are_keys = true}, config);
+  set_mixture(128, 8, 704, config);
+  return config;
+}
+
 // Three layers with keys of their own, and two that read them.
 ModelConfig tiny_gemma4() {
   ModelConfig config =
@@ -416,11 +384,21 @@ ModelConfig tiny_gemma4() {
   return config;
 }
 
+// The same layers without inputs of their own, and with experts.
+ModelConfig tiny_gemma4_moe() {
+  ModelConfig config = tiny_gemma4();
+  config.tied_embeddings = true;
+  config.d_ff = 72;
+  for (LayerConfig& layer : config.layers) layer.d_ff = 0;
+  config.layer_input_dim = config.layer_input_vocab = 0;
+  set_mixture(6, 2, 40, config);
+  return config;
+}
+
 std::vector<NamedShape> shapes() {
-  return {{"gemma-4-e2b", gemma4_e2b()},
-          {"gemma-4-e4b", gemma4_e4b()},
-          {"gemma-4-31b", gemma4_31b()},
-          {"tiny-gemma4", tiny_gemma4()}};
+  return {{"gemma-4-e2b", gemma4_e2b()},  {"gemma-4-e4b", gemma4_e4b()},
+          {"gemma-4-31b", gemma4_31b()},  {"gemma-4-26b-a4b", gemma4_26b_a4b()},
+          {"tiny-gemma4", tiny_gemma4()}, {"tiny-gemma4-moe", tiny_gemma4_moe()}};
 }
 
 }  // namespace
@@ -434,7 +412,7 @@ const Family kGemma4 = {.name = "gemma4_text",
                         .fix = fix,
                         .read = read,
                         .write = write,
-                        .translate = translate,
+                        .translate = translate_gemma4,
                         .layer_weights = layer_weights,
                         .passed_over = passed_over,
                         .shapes = shapes};

@@ -1,0 +1,94 @@
+#include "model/passed_over.h"
+
+#include <charconv>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/errors.h"
+#include "model/gguf_classifier.h"
+#include "model/weight_specs.h"
+
+namespace pando::model {
+namespace {
+
+// "3" and "mlp.up_proj.weight" of a tensor of layer 3; -1 and nothing of others.
+std::pair<int, std::string_view> layer_and_part(std::string_view name) {
+  for (const std::string_view before : {"model.layers.", "blk."}) {
+    if (!name.starts_with(before)) continue;
+    int layer = -1;
+    const char* const end = name.data() + name.size();
+    const auto [at, error] = std::from_chars(name.data() + before.size(), end, layer);
+    if (error == std::errc() && at != end && *at == '.')
+      return {layer, name.substr(static_cast<size_t>(at + 1 - name.data()))};
+  }
+  return {-1, {}};
+}
+
+// "layers 3, 7, 11, ..."
+std::string attention_layers(const ModelConfig& config) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> found;
+  for (int layer = 0; layer < config.n_layers() && found.size() <= kMost; ++layer)
+    if (config.layers[layer].mixer == Mixer::kAttention)
+      found.push_back(found.size() < kMost ? std::to_string(layer) : "...");
+  return fmt::format("layer{} {}", found.size() == 1 ? "" : "s", fmt::join(found, ", "));
+}
+
+// Whether a layer of another kind would have such a tensor: what the configuration says of kinds
+// may be wrong, or absent.
+bool is_of_other_kind(const ModelConfig& config, std::string_view name) {
+  const auto [own, part] = layer_and_part(name);
+  if (own < 0 || own >= config.n_layers()) return false;
+  for (int layer = 0; layer < config.n_layers(); ++layer) {
+    if (config.layers[layer].mixer == config.layers[own].mixer) continue;
+    for (const WeightSpec& spec : config.family->layer_weights(config, layer))
+      if (layer_and_part(spec.name).second == part || layer_and_part(spec.gguf_name).second == part)
+        return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
+                                                   const Checkpoint& checkpoint) {
+  std::set<std::string> known;
+  for (const WeightSpec& spec : weight_specs(config))
+    for (WeightSpec& stored : checkpoint.stored_as(spec))
+      if (checkpoint.contains(stored.name)) known.insert(std::move(stored.name));
+  known.insert("lm_head.weight");  // where embeddings are tied: a copy of them
+  std::map<std::string, int> parts;
+  for (const std::string& name : checkpoint.names()) {
+    if (known.contains(name) || name.ends_with(".rotary_emb.inv_freq") ||
+        checkpoint.is_empty_bias(name))
+      continue;
+    const auto passed_over = config.family->passed_over;
+    const std::string_view part = passed_over == nullptr ? "" : passed_over(config, name);
+    if (name == kClassifier && checkpoint.is_one_gguf()) {
+      if (Status status = check_classifier(checkpoint, config); !status) return status.error();
+      ++parts["copy of rows of the LM head"];
+      continue;
+    }
+    if (part.empty() && is_of_other_kind(config, name)) {
+      const LayerConfig& layer = config.layers[layer_and_part(name).first];
+      const bool has_attention = layer.mixer == Mixer::kAttention;
+      return unsupported(
+          "{}: tensor '{}' belongs to a layer {} attention, expected one {}: the configuration "
+          "gives attention to {} (hint: 'layer_types' in config.json names the kind of each layer)",
+          checkpoint.path().string(), name, has_attention ? "without" : "with",
+          has_attention ? "with it" : "without", attention_layers(config));
+    }
+    if (part.empty())
+      return unsupported("{}: tensor '{}' is unknown, expected those of {} with this configuration",
+                         checkpoint.path().string(), name, config.family->name);
+    ++parts[std::string(part)];
+  }
+  std::vector<std::string> names;
+  for (const auto& [part, n] : parts)
+    names.push_back(fmt::format("{} ({} tensor{})", part, n, n == 1 ? "" : "s"));
+  return names;
+}
+
+}  // namespace pando::model

@@ -1,0 +1,43 @@
+// What feed-forwards make of gate and up, dense ones and experts alike.
+#include "exec/cpu/activate.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernel/isas.h"
+#include "reference/reference_math.h"
+
+namespace pando::exec {
+namespace {
+
+using model::Activation;
+
+TEST(Activate, IsTheOneOfTheModel) {
+  constexpr int kWidth = 23;
+  std::vector<float> gate_up;
+  for (int i = 0; i < 2 * kWidth; ++i) gate_up.push_back(static_cast<float>(i * 7 % 31) / 5 - 3);
+  model::ModelConfig config;
+  config.activation_alpha = 1.7f;
+  config.activation_limit = 1.5f;
+  for (const Activation activation :
+       {Activation::kSilu, Activation::kGeluTanh, Activation::kClampedSilu}) {
+    config.activation = activation;
+    std::vector<float> expected;
+    for (int i = 0; i < kWidth; ++i) {
+      const float gate = gate_up[i], up = gate_up[kWidth + i];
+      expected.push_back(activation == Activation::kSilu ? reference::silu(gate) * up
+                         : activation == Activation::kGeluTanh
+                             ? reference::gelu(gate) * up
+                             : reference::clamped_swiglu(gate, up, 1.7f, 1.5f));
+    }
+    for (const kernel::Kernels* kernels : kernel::all_kernels()) {
+      std::vector<float> found(kWidth);
+      activate(*kernels, config, gate_up.data(), kWidth, found.data());
+      EXPECT_EQ(found, expected) << kernels->name << static_cast<int>(activation);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pando::exec
