@@ -143,10 +143,11 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
     return open(weights, std::move(*technique), std::move(parts));
   } catch (const std::bad_alloc&) {
     const uint64_t n_rotations = rotation_bytes(weights.config, context);
-    return make_error(ErrorCode::kUnavailable,
-                      "not enough memory for a kv_memory of {} bytes and a context of {} "
-                      "positions: at least {} (hint: a smaller kv_memory or step_rows, or a shorter context)",
-                      kv_memory, context, shortage_text(kv_memory + n_rotations));
+    return make_error(
+        ErrorCode::kUnavailable,
+        "not enough memory for a kv_memory of {} bytes and a context of {} "
+        "positions: at least {} (hint: a smaller kv_memory or step_rows, or a shorter context)",
+        kv_memory, context, shortage_text(kv_memory + n_rotations));
   } catch (const std::system_error& error) {
     return cannot_start(fmt::format("{} threads", threads), error.what());
   }

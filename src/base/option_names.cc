@@ -8,9 +8,9 @@ namespace {
 
 // Of an engine, and options of commands too.
 constexpr std::string_view kNames[] = {"kv_memory", "step_rows", "place_every", "max_running"};
-// The same, but words of every day elsewhere than at the start of a message: "threads is 2000, ...".
-constexpr std::string_view kFirstWords[] = {"context is ", "threads is ", "parallel is ",
-                                            "parallel has ", "window is ", "stride is "};
+// Options too, but only at the start of a message: "threads is 2000, ...".
+constexpr std::string_view kFirstWords[] = {"context is ",   "threads is ", "parallel is ",
+                                            "parallel has ", "window is ",  "stride is "};
 
 bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 

@@ -40,7 +40,8 @@ Result<std::vector<ScoredAnswer>> scored_continuation(std::span<const Json> obje
   }
   if (answer.choice_logprobs.size() != question.choices.size())
     return invalid_argument("an answer has {}, expected {}, one per continuation",
-                            counted(answer.choice_logprobs.size(), "scores"), question.choices.size());
+                            counted(answer.choice_logprobs.size(), "scores"),
+                            question.choices.size());
   answer.text = question.choices[likeliest(answer.choice_logprobs)];
   return std::vector{std::move(answer)};
 }

@@ -47,9 +47,8 @@ Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
     while (*line && next != logits_hashes.end() && next->first.line == last_line) {
       const size_t index = next->first.question;
       if (index >= (*line)->questions.size())
-        return invalid_argument(
-            "line {} has {}, expected more than {} as in the first run", last_line,
-            counted((*line)->questions.size(), "questions"), index);
+        return invalid_argument("line {} has {}, expected more than {} as in the first run",
+                                last_line, counted((*line)->questions.size(), "questions"), index);
       const wire::Question& question = (*line)->questions[index];
       const Result<std::vector<Completion>> again = answer_alone(engine, **line, question);
       if (!again) return again.error();

@@ -67,8 +67,8 @@ void LineWriter::write_all(int file, State& state) {
     std::string text = std::exchange(state.waiting, {});
     const size_t n_lost = std::exchange(state.n_lost, 0);
     if (n_lost > 0)
-      text += fmt::format("pando: log lines dropped, because nothing read them in time: {}\n",
-                          n_lost);
+      text +=
+          fmt::format("pando: log lines dropped, because nothing read them in time: {}\n", n_lost);
     lock.unlock();
     write_text(file, text);
     lock.lock();

@@ -125,7 +125,7 @@ class BatchRun {
         return Error{ErrorCode::kInvalidArgument,
                      fmt::format("--schema: {}", status.error().message)};
       if (const std::string warning = Model::form_warning(*form); !warning.empty())
-        report_error("--schema: " + warning);
+        report_error(fmt::format("--schema: {}", warning));
     }
     return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();
   }
@@ -213,7 +213,7 @@ class BatchRun {
                      counted(static_cast<uint64_t>(c.prompt_tokens), "prompt tokens"),
                      c.shared_tokens,
                      n_choices == 0 ? fmt::format("{} generated", c.tokens.size())
-                                    : "chosen from " + counted(n_choices, "texts"));
+                                    : fmt::format("chosen from {}", counted(n_choices, "texts")));
       }
       if (!quiet) first_answers_.add(answer);
     };
@@ -274,8 +274,7 @@ class BatchRun {
     if (n_preempted > 0)
       print_stderr(
           "preempted: {}, the youngest, because older ones need the memory for keys and values; to "
-          "be "
-          "resumed later (hint: a larger --kv-memory)\n",
+          "be resumed later (hint: a larger --kv-memory)\n",
           counted(n_preempted, "answers"));
     printed = now;
   }
@@ -311,8 +310,7 @@ class BatchRun {
     if (s.forms_cut > 0)
       print_stderr(
           "cut before their form was complete: {} (hint: a larger --max-tokens, or bounds in the "
-          "schema, "
-          "such as maxLength)\n",
+          "schema, such as maxLength)\n",
           counted(s.forms_cut, nouns_.outputs));
     if (s.too_long > 0 && first.memory_limits_length)
       print_stderr(

@@ -185,7 +185,8 @@ Status check_request(const Request& request, const ModelLimits& model,
   const bool is_answered = request.pooling == Pooling::kNone && sampling.max_tokens > 0;
   if (n_prompt > context || (n_prompt == context && is_answered))
     return blame("prompt", make_error(ErrorCode::kTooLong, "the prompt has {}{}; {}",
-                                      counted(n_prompt, "tokens"), is_answered ? " and needs room for an answer" : "",
+                                      counted(n_prompt, "tokens"),
+                                      is_answered ? " and needs room for an answer" : "",
                                       context_limit(options.context, model.max_positions)));
   if (Status status = check_outputs(request); !status) return status;
   if (Status status = check_options(sampling); !status) return status;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/counted.h"
 #include "model/config.h"
 #include "model/gguf_rope.h"
 #include "model/unoffered.h"
@@ -90,9 +91,9 @@ void GgufTranslator::layer_windows(int64_t interval) {
   if (list && *list) {
     slides = **list;
     if (std::ssize(slides) != n_layers)
-      return fields_.fail(bad_file("{}: '{}' has {} entries, expected {}, one for each layer",
-                                   fields_.source(), fields_.key(kPattern), slides.size(),
-                                   n_layers));
+      return fields_.fail(bad_file("{}: '{}' has {}, expected {}, one for each layer",
+                                   fields_.source(), fields_.key(kPattern),
+                                   counted(slides.size(), "entries"), n_layers));
   } else {
     const int64_t n = fields_.integer(kPattern).value_or(interval);
     if (n < 0 || n > kMaxLayers)
@@ -135,8 +136,8 @@ std::vector<int64_t> GgufTranslator::by_layer(const char* name) {
   const auto list = fields_.file().integers(fields_.key(name));
   if (list && *list) {
     if (std::ssize(**list) == n_layers) return **list;
-    fields_.fail(bad_file("{}: '{}' has {} entries, expected {}, one for each layer",
-                          fields_.source(), fields_.key(name), (*list)->size(), n_layers));
+    fields_.fail(bad_file("{}: '{}' has {}, expected {}, one for each layer", fields_.source(),
+                          fields_.key(name), counted((*list)->size(), "entries"), n_layers));
     return {};
   }
   const int64_t one = fields_.required_integer(name);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "model/config.h"
 #include "model/config_ranges.h"
@@ -210,9 +211,8 @@ class RopeReader {
       return ones;
     }
     if (list->size() != n) {
-      fields_.fail(
-          bad_file("{}: '{}' has {} entries, expected {} numbers, one for each pair of channels",
-                   fields_.source(), name, list->size(), n));
+      fields_.fail(bad_file("{}: '{}' has {}, expected {} numbers, one for each pair of channels",
+                            fields_.source(), name, counted(list->size(), "entries"), n));
       return ones;
     }
     const auto bad = std::ranges::find_if_not(*list, positive);

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "api/model_parts.h"
 #include "base/counted.h"
 #include "base/errors.h"
-#include "api/model_parts.h"
 
 namespace pando {
 namespace {
@@ -156,8 +156,7 @@ Result<Windows> windows_of(const Engine& engine, const PerplexityOptions& option
   if (window < 2 + n_start || window > longest)
     return invalid_argument(
         "window is {}, expected at least {} tokens and at most the context of {}",
-        counted(static_cast<uint64_t>(window), "tokens"),
-        2 + n_start, longest);
+        counted(static_cast<uint64_t>(window), "tokens"), 2 + n_start, longest);
   const int most = window - std::max(n_start, 1);
   if (options.stride < 0 || stride > most)
     return invalid_argument("stride is {} tokens, expected 1 to {}", stride, most);

@@ -63,11 +63,12 @@ Status check_length(const Body& body, size_t index, int context, int max_positio
   const auto most = static_cast<size_t>(context);
   if (body.length_field == nullptr || n_prompt + n_answer <= most) return {};
   if (n_prompt >= most) return {};  // no other length would do: the engine says so
-  Error error = make_error(ErrorCode::kTooLong,
-                           "the prompt has {} and '{}' is {}, {} together; {} (hint: lower '{}' or "
-                           "leave it out)",
-                           counted(n_prompt, "tokens"), body.length_field, n_answer, n_prompt + n_answer,
-                           context_limit(context, max_positions), body.length_field);
+  Error error =
+      make_error(ErrorCode::kTooLong,
+                 "the prompt has {} and '{}' is {}, {} together; {} (hint: lower '{}' or "
+                 "leave it out)",
+                 counted(n_prompt, "tokens"), body.length_field, n_answer, n_prompt + n_answer,
+                 context_limit(context, max_positions), body.length_field);
   error.message = of_place(body.place(index), error.message);
   return blame(body.length_field, std::move(error));
 }

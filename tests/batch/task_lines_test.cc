@@ -231,9 +231,9 @@ TEST(ScoreLines, NameWhatIsWrong) {
       "line 1: field 'arguments' has [\"a\"] as entry 1, expected a prompt and its continuation");
   EXPECT_EQ(error(R"({"arguments": [["a", 5]]})"),
             "line 1: field 'arguments' has 5 in pair 0, expected two strings");
-  EXPECT_EQ(
-      error(R"({"arguments": {"a": {}}})"),
-      "line 1: field 'arguments' has no 'gen_args_0', expected a pair for each of its 1 entries");
+  EXPECT_EQ(error(R"({"arguments": {"a": {}}})"),
+            "line 1: field 'arguments' has no 'gen_args_0', expected a pair for each entry, of "
+            "which it has 1");
 }
 
 TEST(TaskLines, TheSameHashesSharedOrNotInPiecesAndResumed) {

@@ -84,7 +84,7 @@ TEST(DataErrorsTest, NameFileRecordAndField) {
   EXPECT_NE(message_of(name, "\x1f\x8b\x08 this is no gzip", mmlu).find("cannot be unpacked"),
             std::string::npos);
   EXPECT_EQ(message_of(name, "{\"question\": \"a\"}\n", mmlu),
-            name + " has 1 questions, expected at least 12289");
+            name + " has 1 question, expected at least 12289");
   EXPECT_EQ(message_of("war-and-peace.txt", "Well, Prince", war_and_peace),
             "war-and-peace.txt has 12 bytes, expected at least 3000000");
   const auto trec = [](const Harness& harness) { trec_queries(harness, 19); };

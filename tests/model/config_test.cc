@@ -353,7 +353,7 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
   expect_error({{"layer_types", {"full_attention", "sliding_attention"}}}, code,
                {"'layer_types[1]' is \"sliding_attention\", expected \"full_attention\""});
   expect_error({{"layer_types", {"full_attention"}}}, code,
-               {"'layer_types' has 1 entries, expected 2"});
+               {"'layer_types' has 1 entry, expected 2"});
   expect_error({{"layer_types", "full_attention"}}, code, {"'layer_types'", "a list", "2 layers"});
   const json mistral = {{"model_type", "mistral"}, {"architectures", {"MistralForCausalLM"}}};
   json change = mistral;

@@ -254,7 +254,7 @@ TEST(HybridConfig, RefusesByNameWhatIsNotOffered) {
   expect_error(qwen3_5(), {{"full_attention_interval", 5}}, no,
                {"'full_attention_interval' is 5", "one layer has attention"});
   expect_error(qwen3_5(), {{"layer_types", {"full_attention"}}}, no,
-               {"'layer_types' has 1 entries, expected 4"});
+               {"'layer_types' has 1 entry, expected 4"});
   expect_error(qwen3_5(),
                {{"layer_types", {"full_attention", "linear_attention", "mamba", "mamba"}}}, no,
                {"'layer_types[2]' is \"mamba\"", "\"linear_attention\" or \"full_attention\""});

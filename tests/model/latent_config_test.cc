@@ -138,7 +138,7 @@ TEST(LatentConfig, ReadsWhichLayersOfGlmAreDense) {
   EXPECT_EQ(n_dense({{"mlp_layer_types", {"dense", "dense", "dense", "dense"}}}), 4);
   expect_error(glm({{"mlp_layer_types", {"sparse", "dense", "sparse", "sparse"}}}),
                {"'mlp_layer_types' has dense layers after sparse ones"});
-  expect_error(glm({{"mlp_layer_types", {"dense"}}}), {"'mlp_layer_types' has 1 entries"});
+  expect_error(glm({{"mlp_layer_types", {"dense"}}}), {"'mlp_layer_types' has 1 entry"});
   expect_error(glm({{"first_k_dense_replace", 2}}), {"'first_k_dense_replace' is 2", "expected 1"});
 }
 

@@ -240,7 +240,7 @@ TEST(Perplexity, WindowsThatDoNotFitAreRefused) {
   EXPECT_EQ(message("abc", {.window = 1}),
             "window is 1 token, expected at least 2 tokens and at most the context of 640");
   EXPECT_EQ(message("abc", {.window = 8, .stride = 8}), "stride is 8 tokens, expected 1 to 7");
-  EXPECT_EQ(message("a", {}), "the text has 1 tokens, expected at least 2");
+  EXPECT_EQ(message("a", {}), "the text has 1 token, expected at least 2");
   EXPECT_EQ(message("abc", {.window = 8, .stride = 7}), "fine");
 }
 

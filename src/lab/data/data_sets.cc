@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "lab/data/file_names.h"
@@ -53,7 +54,7 @@ void expect_at_least(const std::filesystem::path& path, size_t expected, size_t 
                      const char* what) {
   if (found < expected)
     throw BenchmarkError(
-        bad_file("{} has {} {}, expected at least {}", path.string(), found, what, expected));
+        bad_file("{} has {}, expected at least {}", path.string(), counted(found, what), expected));
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/json.h"
 
@@ -18,8 +19,8 @@ bool is_layer_list(Fields& fields, std::string_view name, size_t n_layers,
     return false;
   }
   if (list.size() != n_layers) {
-    fields.fail(unsupported("{}: '{}' has {} entries, expected {}, one for each layer",
-                            fields.source(), name, list.size(), n_layers));
+    fields.fail(unsupported("{}: '{}' has {}, expected {}, one for each layer", fields.source(),
+                            name, counted(list.size(), "entries"), n_layers));
     return false;
   }
   for (size_t i = 0; i < list.size(); ++i)
