@@ -18,7 +18,8 @@ std::vector<std::vector<TokenLogprob>> OutputReader::read(std::span<const uint32
   for (uint32_t first = 0; first < n_outputs; first += kLogitRows) {
     const uint32_t n = std::min(kLogitRows, n_outputs - first);
     std::vector<Row> rows;  // of this block, whose logits are wanted
-    for (size_t i = 0; i < wanted.size(); ++i)
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (sequences[i]->done) continue;
       // A path's outputs ascend, so each sequence reads its own in order.
       for (uint32_t position = wanted[i].begin + static_cast<uint32_t>(read[i].size());
            position < wanted[i].end; ++position) {
@@ -31,6 +32,7 @@ std::vector<std::vector<TokenLogprob>> OutputReader::read(std::span<const uint32
           sequences[i]->pool(
               std::span(executor_.hidden(first + static_cast<uint32_t>(row), 1), d_model_));
       }
+    }
     if (rows.empty()) continue;
     executor_.logits(first, n, logits_.data());
     const auto start = std::chrono::steady_clock::now();

@@ -30,7 +30,7 @@ class OutputReader {
 
   // Of the step that the executor finished last, which has n_outputs. output_of: PlannedStep;
   // `sequences`: whose outputs are `wanted`. By wanted output and position, what take() goes on
-  // with; embeddings are in the completions already.
+  // with; embeddings are in the completions already. Nothing for a sequence that is done.
   std::vector<std::vector<TokenLogprob>> read(std::span<const uint32_t> output_of,
                                               uint32_t n_outputs,
                                               const std::vector<WantedOutput>& wanted,

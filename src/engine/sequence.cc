@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/fault.h"
 #include "engine/sampler.h"
 
 namespace pando {
@@ -29,6 +30,10 @@ uint32_t first_output(const Request& request) {
 WaitingPrompt Sequence::as_waiting() const {
   return {computed_prompt(request->request), static_cast<uint32_t>(prompt().size()) + max_tokens,
           request->request.isolation_key};
+}
+
+uint32_t Sequence::next_wanted() const {
+  return next_output + (fault_on(Fault::kAskedTwice) ? 0 : n_asked);
 }
 
 bool Sequence::has_begun() const {

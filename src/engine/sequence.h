@@ -45,9 +45,11 @@ struct Sequence {
   bool running = false;
   Place* place = nullptr;  // held: where it goes on from, in models with states (StepPlaces)
   HeldWindow window;
-  bool done = false;                     // to be removed at the end of the step
+  bool done = false;                     // to be removed once it has no part in a step in flight
   uint32_t max_tokens = 0;               // the request's, bounded by the context
-  uint32_t next_output = 0;              // position of the next row whose logits it wants
+  uint32_t next_output = 0;              // position of the next row whose logits it reads
+  uint32_t n_asked = 0;                  // rows from there on whose logits steps in flight give it
+  int n_in_flight = 0;                   // steps in flight that it has a part in
   std::span<const Token> ends;           // tokens that end it, unless it asks to go on
   Completion completion;                 // so far
   std::optional<StreamDecoder> decoder;  // nothing without a tokenizer
@@ -67,6 +69,11 @@ struct Sequence {
   const SamplingOptions& sampling() const { return request->request.sampling; }
   std::span<const Token> prompt() const { return request->request.tokens; }
   bool scores_prompt() const { return next_output + 1 < prompt().size(); }
+  // Position of the next row whose logits it wants and no step in flight gives it.
+  uint32_t next_wanted() const;
+  bool wants_prompt() const { return next_wanted() + 1 < prompt().size(); }
+  // Whether it can go on only when a step in flight is over: that gives it its next token.
+  bool awaits_token() const { return n_asked > 0 && next_wanted() >= tip->end(); }
   WaitingPrompt as_waiting() const;  // for a batcher
 
   // Whether anything is computed that it does not share. Where the last node of its prompt is not
