@@ -48,7 +48,6 @@ enum class Fault {
   kSplitLosesFlight,     // tree: a split leaves what a step in flight computes to the lower part
   kAbortLeavesIssue,     // tree: tokens of a step in flight that failed stay issued
   kAskedTwice,           // engine: outputs that a step in flight gives are asked for again
-  kPreemptInFlight,      // engine: a sequence with rows in flight is preempted
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

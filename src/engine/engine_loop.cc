@@ -211,9 +211,8 @@ void EngineLoop::fail(const std::shared_ptr<ActiveRequest>& request,
 void EngineLoop::remove_done() {
   for (const auto& sequence : sequences_)
     if (sequence->done) admission_.let_go(*sequence);
-  std::erase_if(sequences_, [](const auto& sequence) {
-    return sequence->done && sequence->n_in_flight == 0;
-  });
+  std::erase_if(sequences_,
+                [](const auto& sequence) { return sequence->done && sequence->n_in_flight == 0; });
   admission_.recount(sequences_);
 }
 

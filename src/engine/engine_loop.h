@@ -56,8 +56,8 @@ class EngineLoop {
   void fail_all(const Error& error) noexcept;
 
   // Submits steps, as many as the executor takes and there is work for, and finishes the oldest of
-  // those in flight. False when there is nothing to do. A bug or a lack of memory ends requests with
-  // an error, and throws nothing.
+  // those in flight. False when there is nothing to do. A bug or a lack of memory ends requests
+  // with an error, and throws nothing.
   bool step();
   // For idle time: makes the next step cheaper, a few milliseconds at a time. False when nothing
   // was left to do.

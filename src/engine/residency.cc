@@ -4,7 +4,6 @@
 #include <limits>
 #include <unordered_map>
 
-#include "base/fault.h"
 #include "engine/work_view.h"
 
 namespace pando {
@@ -187,8 +186,7 @@ bool Residency::preempt_for(const Sequence& sequence, Lack lack, std::span<const
   std::unordered_map<const Place*, uint32_t> n_at;  // how many of them go on from a place
   for (size_t i = open.size(); i-- > 0 && open[i]->order > sequence.order;) {
     Sequence* other = open[i].get();
-    const bool in_flight = other->n_in_flight > 0 && !fault_on(Fault::kPreemptInFlight);
-    if (!other->running || in_flight) continue;
+    if (!other->running || other->n_in_flight > 0) continue;
     if (std::ranges::count(step, other, &Share::sequence) > 0) continue;
     candidates.push_back(other);
     for (const Node* node = other->tip; !node->is_root(); node = node->parent) ++n_on[node];

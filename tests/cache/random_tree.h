@@ -189,8 +189,9 @@ class RandomTree {
     for (size_t size = 2; size <= path.size(); size += 2) function(model_[path.substr(0, size)]);
   }
   void forget_unneeded() {
-    std::erase_if(
-        model_, [](const auto& entry) { return entry.second.n_pins == 0 && entry.second.step == 0; });
+    std::erase_if(model_, [](const auto& entry) {
+      return entry.second.n_pins == 0 && entry.second.step == 0;
+    });
   }
 
   static void append_to(std::string& path, const Node& node) {

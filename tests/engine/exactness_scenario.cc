@@ -177,12 +177,13 @@ void set_memory(Scenario& s, size_t n_pages) {
 
 std::string Scenario::describe() const {
   return fmt::format(
-      "seed {}: {} of {} positions depth {} {} {} {} within {} s pages {}/{}/{} kv {} threads {} rows {} "
+      "seed {}: {} of {} positions depth {} {} {} {} within {} s pages {}/{}/{} kv {} threads {} "
+      "rows {} "
       "memory "
       "{} isa {} "
       "requests {}",
-      seed, ranks.name(), ranks.kvp_tokens, loop.depth, model.name(), loop.engine.sharing, loop.engine.policy,
-      loop.engine.step_budget, sizes.page_len, sizes.tile_len, sizes.span_len,
+      seed, ranks.name(), ranks.kvp_tokens, loop.depth, model.name(), loop.engine.sharing,
+      loop.engine.policy, loop.engine.step_budget, sizes.page_len, sizes.tile_len, sizes.span_len,
       static_cast<int>(loop.engine.kv_type), loop.engine.threads, loop.engine.step_rows,
       loop.engine.kv_memory, loop.engine.isa, requests.size());
 }

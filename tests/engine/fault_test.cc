@@ -95,8 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kFlightFannedOut, "FlightFannedOut", kInFlight},
                       NamedFault{Fault::kSplitLosesFlight, "SplitLosesFlight", kInFlight},
                       NamedFault{Fault::kAbortLeavesIssue, "AbortLeavesIssue", kInFlight},
-                      NamedFault{Fault::kAskedTwice, "AskedTwice", kInFlight},
-                      NamedFault{Fault::kPreemptInFlight, "PreemptInFlight", kInFlight}),
+                      NamedFault{Fault::kAskedTwice, "AskedTwice", kInFlight}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -31,10 +31,10 @@ TEST(InFlight, AnswersAreThoseOfOneStepAtATime) {
     n_preempted += found.n_preempted;
     n_evicted += found.n_evicted;
   }
-  EXPECT_GT(n_overlapping, 10'000u);
+  EXPECT_GT(n_overlapping, 5'000u);
   EXPECT_GT(n_failed, 100u);
-  EXPECT_GT(n_preempted, 30u);
-  EXPECT_GT(n_evicted, 1000u);
+  EXPECT_GT(n_preempted, 10u);
+  EXPECT_GT(n_evicted, 500u);
 }
 
 TEST(InFlight, ChunksOfAPromptFollowOneAnother) {

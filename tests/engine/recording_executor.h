@@ -1,8 +1,8 @@
 // An executor without weights. It keeps every plan and follows tasks and slots as attention would:
 // each row must meet each tile up to its own position once, in pages that hold its own past. Where
 // there are slots of states, each row must also get the state of its own past. A plan that leads a
-// row elsewhere throws. The logits of a row depend on the tokens of its path alone. Steps are carried
-// out in the order of submission, each when it is finished.
+// row elsewhere throws. The logits of a row depend on the tokens of its path alone. Steps are
+// carried out in the order of submission, each when it is finished.
 #pragma once
 
 #include <algorithm>

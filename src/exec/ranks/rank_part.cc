@@ -117,9 +117,8 @@ std::vector<StepPlan> RankPart::cut(StepPlan plan) const {
 bool RankPart::gives_hidden(std::span<const StepPlan> slices) const {
   const RankLayout& layout = ranks_.layout;
   if (layout.spp > 1) return true;
-  return layout.kvp > 1 && std::ranges::any_of(slices, [](const StepPlan& slice) {
-           return !slice.outputs.empty();
-         });
+  return layout.kvp > 1 &&
+         std::ranges::any_of(slices, [](const StepPlan& slice) { return !slice.outputs.empty(); });
 }
 
 // Ranks wait for what they receive, never for what they send.

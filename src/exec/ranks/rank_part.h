@@ -27,8 +27,8 @@ class RankPart {
   // Computes its share of them, and waits for no later stage. Throws std::runtime_error if another
   // rank is gone, as does the next.
   void run(std::span<const StepPlan> slices);
-  // On rank 0, once for each step, in order: waits for the last stage, and returns the hidden states
-  // of the outputs, [n_outputs, d_model] f32. With one stage, before the next call of run.
+  // On rank 0, once for each step, in order: waits for the last stage, and returns the hidden
+  // states of the outputs, [n_outputs, d_model] f32. With one stage, before the next call of run.
   std::vector<float> collect(std::span<const StepPlan> slices);
   // Bytes sent for attention to ranks with other positions.
   uint64_t n_attention_bytes() const { return exchange_ ? exchange_->n_bytes() : 0; }
