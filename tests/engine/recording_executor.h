@@ -81,6 +81,11 @@ class RecordingExecutor final : public Executor {
     for (const kernel::PageCopy& copy : plan.copies)
       for (uint32_t i = 0; i < copy.n_positions; ++i) cells_[{copy.to, i}] = 0;
     for (const kernel::KvSlot& slot : plan.slots) cells_[{slot.page, slot.offset}] = 0;
+    for (const kernel::PageCopy& copy : plan.windows.copies)
+      for (uint32_t i = 0; i < copy.n_positions; ++i) window_cells_[{copy.to, i}] = 0;
+    for (const kernel::KvSlot& slot : plan.windows.slots)
+      window_cells_[{slot.page, slot.offset}] = 0;
+    for (const kernel::StateWrite& write : plan.state_writes) states_[write.to] = 0;
   }
 
   // The pages of a row's tile, as `list` has them for the tasks.
