@@ -1,5 +1,6 @@
 // Several steps in flight: an executor that only follows plans, and carries them out one by one.
 #include "engine/in_flight_cases.h"
+#include "engine/rank_threads.h"
 
 namespace pando::testing {
 namespace {
@@ -117,6 +118,48 @@ TEST(InFlight, ACancelledRequestHoldsItsPagesUntilItsStepIsOver) {
   EXPECT_FALSE(loop.step());
   EXPECT_EQ(loop.stats().kv_bytes, 0u);
   EXPECT_EQ(loop.n_pins(), 0u);
+}
+
+// Both have steps in flight over the same ranks: outputs come in the order of all steps.
+TEST(InFlight, EnginesOverTheSameRanksTakeTurns) {
+  CaseModels models(CaseWeights::kBF16);
+  const CaseModel model{.shape = "tiny-qwen3"};
+  const exec::RankLayout layout{.spp = 2, .slice_rows = 5};
+  const RankThreads ranks(models, model, layout);
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 8;
+  options.engine.context = 200;
+  options.ranks = &ranks.first();
+  const auto open = [&] {
+    return open_loop(models.share(model, layout.share_of(0)), options).value();
+  };
+  const auto submit = [](EngineLoop& loop, HeardInFlight& heard, int seed) {
+    Request request = tiny_request("", 5);
+    for (int i = 0; i < 30; ++i) request.tokens.push_back((i * seed) % kCaseVocab);
+    ASSERT_TRUE(loop.submit(1, std::move(request), listener_of(heard)).ok());
+  };
+  HeardInFlight found[2], alone[2];
+  {
+    const std::unique_ptr<EngineLoop> first = open(), second = open();
+    EXPECT_EQ(first->executor().facts().depth, 2);
+    submit(*first, found[0], 3);
+    submit(*second, found[1], 5);
+    while (first->n_sequences() + second->n_sequences() > 0) {
+      first->step();
+      second->step();
+    }
+    first->deliver_events();
+    second->deliver_events();
+  }
+  for (int i = 0; i < 2; ++i) {
+    const std::unique_ptr<EngineLoop> loop = open();
+    submit(*loop, alone[i], i == 0 ? 3 : 5);
+    while (loop->step()) continue;
+    loop->deliver_events();
+    EXPECT_EQ(difference(found[i], alone[i]), "") << i;
+    EXPECT_EQ(alone[i].completions.size(), 1u);
+  }
+  EXPECT_NE(found[0].completions.at(0).logits_hash, found[1].completions.at(0).logits_hash);
 }
 
 }  // namespace
