@@ -142,6 +142,8 @@ typedef struct pando_completion {
   size_t prompt_tokens;              // the prompt's length
   uint64_t logits_hash;              // XXH3-64 of the logits; 0 unless asked for
   const char* finish_reason;         // "stop", "length" or "context"
+  const char* reasoning;  // what the model wrote before it, of conversations; may be empty
+  size_t reasoning_size;  // bytes
 } pando_completion;
 
 // What has happened to a question.
@@ -152,6 +154,8 @@ typedef struct pando_event {
                      // empty: the first token of an answer is always told
   size_t text_size;  // bytes
   const pando_completion* completion;  // where the answer is finished, otherwise NULL
+  const char* reasoning;               // what the reasoning goes on with, as `text`
+  size_t reasoning_size;               // bytes
 } pando_event;
 
 // Waits at most `timeout_s` seconds (less than 0: for ever) for the next event. PANDO_OK,

@@ -6,7 +6,8 @@ engines:
     tools/dense_gguf.py DIRECTORY model.gguf
 
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
-cohere2, glm4, seed_oss, gemma2 or gemma3_text. Weights become f32. There is no tokenizer, and nothing that reads images.
+cohere2, glm4, seed_oss, gemma2, gemma3_text, gemma4_text, exaone4, ernie4_5, hunyuan_v1_dense, qwen3_moe, mixtral,
+olmoe, granitemoe or granitemoeshared. Weights become f32. There is no tokenizer, and nothing that reads images.
 """
 import json
 import pathlib
@@ -15,13 +16,17 @@ import sys
 import gguf
 import numpy as np
 
+from expert_tensors import add_expert_keys, split_experts
 from hybrid_gguf import paired, read_tensors
 
 Arch = gguf.MODEL_ARCH
 ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": Arch.OLMO2, "granite": Arch.GRANITE,
                  "cohere2": Arch.COHERE2, "glm4": Arch.GLM4, "seed_oss": Arch.SEED_OSS, "gemma2": Arch.GEMMA2,
-                 "gemma3_text": Arch.GEMMA3}
-PAIRED = ("smollm3", "ministral3", "granite")  # the channels that turn together become neighbours
+                 "gemma3_text": Arch.GEMMA3, "gemma4_text": Arch.GEMMA4, "exaone4": Arch.EXAONE4, "ernie4_5": Arch.ERNIE4_5,
+                 "hunyuan_v1_dense": Arch.HUNYUAN_DENSE, "qwen3_moe": Arch.QWEN3MOE, "mixtral": Arch.LLAMA,
+                 "olmoe": Arch.OLMOE, "granitemoe": Arch.GRANITE_MOE, "granitemoeshared": Arch.GRANITE_MOE}
+# The channels that turn together become neighbours.
+PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared")
 
 
 def head_dim_of(config):
@@ -32,13 +37,20 @@ def tensors(config, path):
     """(name, f32 array) as a GGUF file has them."""
     family = config["model_type"]
     names = gguf.get_tensor_name_map(ARCHITECTURES[family], config["num_hidden_layers"])
-    for full, array in read_tensors(path):
-        name = full.replace("language_model.", "", 1)
-        if name.startswith(("vision_tower.", "multi_modal_projector.")):
+    for expert, other in split_experts(config, read_tensors(path)):
+        if expert is not None:
+            yield expert, np.ascontiguousarray(other)
             continue
+        full, array = other
+        name = full.replace("language_model.", "", 1)
+        if name.removeprefix("model.").startswith(("vision_tower.", "multi_modal_projector.", "embed_vision.")):
+            continue
+        name += ".weight" if name.endswith(".layer_scalar") else ""
+        if name.endswith("embed_tokens_per_layer.weight"):
+            array = array[:config["vocab_size"]]
         if family in PAIRED and (".q_proj." in name or ".k_proj." in name):
             array = paired(array, head_dim_of(config))
-        if family.startswith("gemma") and name.endswith("norm.weight"):
+        if family in ("gemma2", "gemma3_text") and name.endswith("norm.weight"):
             array = (array + np.float32(1)).astype(np.float32)
         found = names.get_name(name, try_suffixes=(".weight", ".bias"))
         if found is None:
@@ -46,8 +58,29 @@ def tensors(config, path):
         yield found, np.ascontiguousarray(array)
 
 
-def add_rope(writer, rope):
-    writer.add_rope_freq_base(float(rope["rope_theta"]))
+def rope_of(config):
+    """rope_parameters, or what older files have instead."""
+    if "rope_parameters" in config:
+        return config["rope_parameters"]
+    rope = dict(config.get("rope_scaling") or {}, rope_theta=config["rope_theta"])
+    return dict(rope, rope_type=rope.get("rope_type", rope.get("type", "default")))
+
+
+def llama3_factors(rope, dim):
+    """What the frequency of each pair of channels is divided by."""
+    turns = rope["original_max_position_embeddings"] / (2 * np.pi * rope["rope_theta"] ** (np.arange(0, dim, 2) / dim))
+    low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+    smooth = np.clip((turns - low) / (high - low), 0, 1)
+    return (1 / ((1 - smooth) / rope["factor"] + smooth)).astype(np.float32)
+
+
+def add_rope(writer, rope, dim):
+    theta = float(rope["rope_theta"])
+    if rope["rope_type"] == "dynamic":
+        theta *= rope["alpha"] ** (dim / (dim - 2))
+    writer.add_rope_freq_base(theta)
+    if rope["rope_type"] == "llama3":
+        writer.add_tensor("rope_freqs.weight", llama3_factors(rope, dim))
     if rope["rope_type"] in ("linear", "yarn"):
         writer.add_rope_scaling_type(gguf.RopeScalingType(rope["rope_type"]))
         writer.add_rope_scaling_factor(rope["factor"])
@@ -58,27 +91,60 @@ def add_rope(writer, rope):
         writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
 
 
+# Of layers that see all: the size of heads, and the number of those of keys and values.
+def global_heads(config):
+    dim, n_kv = config["head_dim"], config["num_key_value_heads"]
+    if "per_layer_config" in config:
+        own = next(iter(config["per_layer_config"].values()), {})
+        return own.get("head_dim", dim), own.get("num_key_value_heads", n_kv)
+    return config["global_head_dim"], config["num_global_key_value_heads"] if config["attention_k_eq_v"] else n_kv
+
+
+def add_gemma4_keys(writer, config):
+    dim, n_kv = global_heads(config)
+    slides = [kind == "sliding_attention" for kind in config["layer_types"]]
+    n_shared = config["num_kv_shared_layers"]
+    n_own = config["num_hidden_layers"] - n_shared
+    wide = 2 if config["use_double_wide_mlp"] else 1
+    writer.add_feed_forward_length([config["intermediate_size"] * (1 if i < n_own else wide)
+                                    for i in range(config["num_hidden_layers"])])
+    writer.add_head_count_kv([config["num_key_value_heads"] if one else n_kv for one in slides])
+    for length in (writer.add_key_length, writer.add_value_length, writer.add_rope_dimension_count):
+        length(dim)
+    for length in (writer.add_key_length_swa, writer.add_value_length_swa, writer.add_rope_dimension_count_swa):
+        length(config["head_dim"])
+    writer.add_shared_kv_layers(n_shared)
+    writer.add_embedding_length_per_layer_input(config["hidden_size_per_layer_input"])
+    share = config["rope_parameters"]["full_attention"]["partial_rotary_factor"]
+    n_turn = int(dim * share / 2)
+    writer.add_tensor("rope_freqs.weight", np.array([1.0] * n_turn + [1e30] * (dim // 2 - n_turn), np.float32))
+
+
 def add_keys(writer, config):
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])
     writer.add_block_count(config["num_hidden_layers"])
-    writer.add_feed_forward_length(config["intermediate_size"])
     writer.add_head_count(config["num_attention_heads"])
-    writer.add_head_count_kv(config["num_key_value_heads"])
-    writer.add_key_length(head_dim_of(config))
-    writer.add_value_length(head_dim_of(config))
     writer.add_vocab_size(config["vocab_size"])
     writer.add_tokenizer_model("no_vocab")
+    add_expert_keys(writer, config)
     if "layer_norm_eps" in config:
         writer.add_layer_norm_eps(config["layer_norm_eps"])
     else:
         writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
-    rope = config["rope_parameters"]
+    rope = rope_of(config)
     if "sliding_attention" in rope:
         writer.add_rope_freq_base_swa(float(rope["sliding_attention"]["rope_theta"]))
     full = rope.get("full_attention", rope)
-    add_rope(writer, full)
-    writer.add_rope_dimension_count(int(head_dim_of(config) * full.get("partial_rotary_factor", 1)))
+    add_rope(writer, full, head_dim_of(config))
+    if config["model_type"] == "gemma4_text":
+        add_gemma4_keys(writer, config)
+    else:
+        writer.add_feed_forward_length(config["intermediate_size"])
+        writer.add_head_count_kv(config["num_key_value_heads"])
+        writer.add_key_length(head_dim_of(config))
+        writer.add_value_length(head_dim_of(config))
+        writer.add_rope_dimension_count(int(head_dim_of(config) * full.get("partial_rotary_factor", 1)))
     if config.get("sliding_window") and "layer_types" in config:
         writer.add_sliding_window(config["sliding_window"])
         writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])

@@ -5,7 +5,7 @@
     tools/hybrid_gguf.py DIRECTORY model.gguf [f32|q8_0]
 
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, as `pando make-model` writes them, of
-qwen3_5_text, lfm2 or granitemoehybrid. The type is that of matrices; vectors and convolutions stay f32. There is no tokenizer.
+qwen3_5_text, qwen3_5_moe_text, lfm2 or granitemoehybrid. The type is that of matrices; vectors and convolutions stay f32. There is no tokenizer.
 """
 import json
 import pathlib
@@ -13,6 +13,8 @@ import sys
 
 import gguf
 import numpy as np
+
+from expert_tensors import add_expert_keys, split_experts
 
 Type = gguf.GGMLQuantizationType
 ATTENTION = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
@@ -36,7 +38,8 @@ VECTORS = {"linear_attn.A_log": "ssm_a", "linear_attn.dt_bias": "ssm_dt.bias", "
            "mamba.dt_bias": "ssm_dt.bias"}
 ENDS = {"model.embed_tokens.weight": "token_embd.weight", "lm_head.weight": "output.weight",
         "model.norm.weight": "output_norm.weight", "model.embedding_norm.weight": "token_embd_norm.weight"}
-ARCHITECTURES = {"qwen3_5_text": "qwen35", "lfm2": "lfm2", "granitemoehybrid": "granitehybrid"}
+NAMES["qwen3_5_moe_text"] = NAMES["qwen3_5_text"]
+ARCHITECTURES = {"qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe", "lfm2": "lfm2", "granitemoehybrid": "granitehybrid"}
 
 
 def read_tensors(path):
@@ -87,8 +90,13 @@ def tensors(config, directory):
     """(name, array) as a GGUF file has them."""
     family = config["model_type"]
     names = NAMES[family] | ATTENTION
-    for full, array in read_tensors(directory / "model.safetensors"):
-        one_less = family == "qwen3_5_text" and full.endswith("norm.weight") and "linear_attn" not in full
+    is_qwen = family.startswith("qwen3_5")
+    for expert, other in split_experts(config, read_tensors(directory / "model.safetensors")):
+        if expert is not None:
+            yield expert, other
+            continue
+        full, array = other
+        one_less = is_qwen and full.endswith("norm.weight") and "linear_attn" not in full
         if one_less:
             array = (array + np.float32(1)).astype(np.float32)
         if full in ENDS:
@@ -103,7 +111,7 @@ def tensors(config, directory):
         stem, _, kind = name.rpartition(".")
         if name.endswith("A_log"):
             array = (-np.exp(array.astype(np.float64))).astype(np.float32)
-        if family == "qwen3_5_text" and "linear_attn." in name and "norm" not in name:
+        if is_qwen and "linear_attn." in name and "norm" not in name:
             array = interleaved(config, stem if kind == "weight" else name, array)
         if family == "granitemoehybrid" and stem in ("self_attn.q_proj", "self_attn.k_proj"):
             array = paired(array, head_dim_of(config))
@@ -120,6 +128,7 @@ def add_keys(writer, config, arch, d_ff):
     writer.add_embedding_length(config["hidden_size"])
     writer.add_block_count(config["num_hidden_layers"])
     writer.add_feed_forward_length(d_ff)
+    add_expert_keys(writer, config)
     writer.add_head_count(config["num_attention_heads"])
     writer.add_layer_norm_rms_eps(config.get("rms_norm_eps", config.get("norm_eps")))
     writer.add_vocab_size(config["vocab_size"])
@@ -133,7 +142,7 @@ def add_keys(writer, config, arch, d_ff):
     n_rotated = int(head_dim * (rope or {}).get("partial_rotary_factor", 1))
     writer.add_rope_dimension_count(n_rotated)
     kv_heads = config["num_key_value_heads"]
-    if arch == "qwen35":
+    if arch.startswith("qwen35"):
         writer.add_head_count_kv(kv_heads)
         writer.add_array(f"{arch}.attention.recurrent_layers", recurrent(config))
         third = -(-n_rotated // 6)  # of the pairs that turn; published models have 11, 11 and 10
@@ -143,7 +152,7 @@ def add_keys(writer, config, arch, d_ff):
     if arch == "lfm2":
         writer.add_uint32("lfm2.shortconv.l_cache", config["conv_L_cache"])
         return
-    delta = arch == "qwen35"
+    delta = arch.startswith("qwen35")
     writer.add_ssm_conv_kernel(config["linear_conv_kernel_dim" if delta else "mamba_d_conv"])
     writer.add_ssm_state_size(config["linear_key_head_dim" if delta else "mamba_d_state"])
     writer.add_ssm_group_count(config["linear_num_key_heads" if delta else "mamba_n_groups"])
@@ -167,9 +176,13 @@ def main():
     if arch is None:
         raise SystemExit(f"{directory}: model_type is {config['model_type']}, expected one of {', '.join(ARCHITECTURES)}")
     writer = gguf.GGUFWriter(out, arch, use_temp_file=True)
-    add_keys(writer, config, arch, next(len(array) for name, array in tensors(config, directory) if "ffn_gate" in name))
+    # Of experts, where there are any.
+    d_ff = next(array.shape[-2] for name, array in tensors(config, directory)
+                if name.endswith(("ffn_gate.weight", "ffn_gate_exps.weight")))
+    add_keys(writer, config, arch, d_ff)
     for name, array in tensors(config, directory):
-        matrix = array.ndim == 2 and name.endswith(".weight") and "conv" not in name and "norm" not in name
+        matrix = array.ndim >= 2 and name.endswith(".weight") and not any(
+            part in name for part in ("conv", "norm", "gate_inp"))
         # Rows that are no whole number of blocks stay f32.
         kind = type_ if matrix and array.shape[-1] % gguf.GGML_QUANT_SIZES[type_][0] == 0 else Type.F32
         writer.add_tensor(name, gguf.quants.quantize(np.ascontiguousarray(array), kind), raw_dtype=kind)

@@ -39,6 +39,10 @@ struct AnswerOptions {
 Request question_request(const AnswerOptions& options, const std::string& context,
                          const std::string& question);
 
+// Whether the model's chat template can ask as these options say; without `chat` it need not.
+// Errors: as Model::render_chat.
+Status check_chat(const Model& model, const AnswerOptions& options);
+
 // The prompt of one question, asked without chat.
 std::string render_prompt(const AnswerOptions& options, const std::string& context,
                           const std::string& question);

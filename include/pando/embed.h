@@ -20,8 +20,10 @@ struct EmbedOptions {
   int dimensions = 0;  // so many of the first values, before scaling; 0: all
   // Put before each text that has no instruction. Absent: what the model's files say, or nothing.
   std::optional<std::string> prompt;
-  // Those of the model's files by name, such as "query" and "document", which callers may put into
-  // `prompt`; filled in by embed_options_for.
+  // Which prompt of the model's files stands before each text that has no instruction: "query",
+  // "document" or another of their names. Empty: `prompt`.
+  std::string input_type = {};
+  // Those of the model's files by name; filled in by embed_options_for.
   std::map<std::string, std::string> prompts = {};
   // Models are trained with an instruction for queries and with none for documents.
   std::string instruction;
@@ -36,8 +38,15 @@ struct EmbedOptions {
 
 // The options, and what they leave open as the model's files have it: modules.json and what it
 // names, or the key pooling_type of a GGUF file. Errors: kUnsupported where these ask for what is
-// not offered, and kInvalidArgument for options that the model cannot follow.
+// not offered, and kInvalidArgument for options that the model cannot follow, as an input type
+// without a prompt.
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options);
+
+// The prompt for a type of texts, from `prompts`; null where there is none. Also by the names that
+// others have for it: "search_query" for "query", "passage" for "document" and back.
+const std::string* prompt_for(const EmbedOptions& options, const std::string& input_type);
+// `prompt` becomes that for the type. kInvalidArgument names those that there are.
+Status take_prompt_for(const std::string& input_type, EmbedOptions& options);
 
 // What an engine is asked for one text; without an id.
 Request embed_request(const EmbedOptions& options, std::string_view text);

@@ -20,10 +20,10 @@ struct EngineStats {
   uint64_t requests = 0;          // finished
   uint64_t prompt_tokens = 0;     // of finished requests' answers: each answer counts its prompt
   uint64_t generated_tokens = 0;  // of finished requests
-  uint64_t prefill_rows = 0;      // rows computed for prompts; the rest of them was reused
+  uint64_t prefill_rows = 0;      // rows computed for prompts
   uint64_t decode_rows = 0;       // rows computed for generated tokens
-  // Of both: rows whose keys and values were cached already. In models with recurrent layers these
-  // are also the rows from the last place on a path to where another path leaves it.
+  // Of both: rows of tokens that had been computed before, and were computed again (the glossary
+  // says why).
   uint64_t recomputed_rows = 0;
   uint64_t pad_rows = 0;          // computed besides, for no token: what fills up a batch
   uint64_t steps = 0;             // forward passes

@@ -14,7 +14,8 @@ struct Inspection {
   uint64_t lines = 0;
   uint64_t bad_lines = 0;        // that cannot be read
   uint64_t prompts = 0;          // that can be asked
-  uint64_t too_long = 0;         // prompts that do not fit the context
+  uint64_t too_long = 0;         // prompts that do not fit: the context, or the memory
+  uint64_t no_room = 0;          // of these, for lack of memory: the engine's kv_memory
   uint64_t refused = 0;          // others that the engine would refuse
   uint64_t repeated_ids = 0;     // OpenAI lines with the custom_id of one before
   uint64_t prompt_tokens = 0;    // of all prompts
@@ -48,9 +49,14 @@ struct Inspection {
   uint64_t reordered_tokens = 0;
 };
 
+// Tokens that a prompt and its answer can have together in an engine that is opened so: those of
+// its context, or as many as have room in kv_memory. Opens nothing. Errors: as Engine::open.
+Result<size_t> longest_sequence(const Model& model, const EngineOptions& options);
+
 // Reads all of `input` and renders and encodes every prompt, as run_batch would; computes nothing.
-// Of `engine` its `context`, the longest sequence in tokens, and its `kv_type` count. Memory grows with the distinct tokens: 4 bytes each
-// and some. Errors: as run_batch for its input.
+// Of `engine` its `context`, `kv_type`, `sharing` and `kv_memory` count; a kv_memory of 0 has room
+// for all. Memory grows with the distinct tokens: 4 bytes each and some. Errors: as run_batch for
+// its input, and as Engine::open for options that cannot work.
 Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine,
                                  std::istream& input, const BatchOptions& options);
 

@@ -78,6 +78,9 @@ struct Request {
   // Whether the tokens that the tokenizer puts around a text, such as that of its beginning, are
   // put there. Absent: around `prompt`, not around `messages`, whose template writes its own.
   std::optional<bool> add_special_tokens;
+  // Whether what the model writes as its reasoning goes to Completion::reasoning, and the rest
+  // to its text, for models whose chat format marks it. Absent: for `messages`, not for others.
+  std::optional<bool> separate_reasoning;
   // A prompt of more tokens is cut to so many, at its beginning or at its end; those around the
   // text stay. 0: none is cut.
   int truncate_prompt_tokens = 0;
@@ -129,6 +132,7 @@ struct TokenLogprob {
 struct Completion {
   int choice = 0;                                      // in [0, n)
   std::string text;                                    // UTF-8, without what ended it
+  std::string reasoning;                               // the same, of Request::separate_reasoning
   std::vector<Token> tokens;                           // generated, the ending token included
   std::vector<TokenLogprob> logprobs;                  // [tokens] with `logprobs`
   std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]
@@ -149,6 +153,7 @@ struct Event {
   uint64_t request = 0;                  // as returned by submit
   int choice = 0;                        // in [0, n)
   std::string text;                      // new text of the answer; whole UTF-8 characters
+  std::string reasoning;                 // the same of its reasoning
   size_t n_tokens = 0;                   // of the answer so far
   std::optional<TokenLogprob> logprob;   // of the token just drawn, with SamplingOptions::logprobs
   std::optional<Completion> completion;  // the answer is finished

@@ -1,6 +1,7 @@
 // How relevant documents are to a query.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,17 +13,25 @@ namespace pando {
 
 // How a pair is asked about. The defaults are the form of Qwen3-Reranker.
 struct RerankOptions {
-  std::string instruction = default_instruction();
+  // What makes a document relevant. Absent: what the model's files say, or default_instruction().
+  std::optional<std::string> instruction;
   // The prompt, with {instruction}, {query} and {document} replaced. What stands before the first
   // of these that changes is computed once: the query for all its documents, or, where {document}
   // comes first, a document for all queries.
   std::string prompt_template = default_prompt_template();
-  std::string yes = "yes", no = "no";  // the answers, behind the prompt as they are
+  // The answers, behind the prompt as they are. Absent: what the model's files say, or "yes" and
+  // "no".
+  std::optional<std::string> yes, no;
 
   // "Given a web search query, retrieve relevant passages that answer the query"
   static std::string default_instruction();
   static std::string default_prompt_template();
 };
+
+// The options, and what they leave open as the model's files have it: modules.json with a
+// LogitScore, and what it names. Errors: kUnsupported where these ask for what is not offered, and
+// kBadFile.
+Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions options);
 
 // The prompt of one pair. A template without {query} or {document} asks the same of all.
 std::string rerank_prompt(const RerankOptions& options, std::string_view query,

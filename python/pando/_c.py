@@ -45,6 +45,8 @@ class CompletionStruct(ctypes.Structure):
         ("prompt_tokens", c_size_t),
         ("logits_hash", c_uint64),
         ("finish_reason", c_char_p),
+        ("reasoning", POINTER(ctypes.c_char)),
+        ("reasoning_size", c_size_t),
     ]
 
 
@@ -55,6 +57,8 @@ class EventStruct(ctypes.Structure):
         ("text", POINTER(ctypes.c_char)),
         ("text_size", c_size_t),
         ("completion", POINTER(CompletionStruct)),
+        ("reasoning", POINTER(ctypes.c_char)),
+        ("reasoning_size", c_size_t),
     ]
 
 

@@ -28,6 +28,7 @@ class Completion:
     prompt_top_logprobs: Optional[npt.NDArray[np.float32]]  # [m, top_logprobs]
     choice_logprobs: Optional[npt.NDArray[np.float64]]  # [choices], with choices
     logits_hash: int  # XXH3-64 of the logits, with logits_hash; otherwise 0
+    reasoning: str  # what the model wrote before its answer, where its chat format marks that
 
     def __str__(self) -> str:
         return self.text
@@ -41,6 +42,7 @@ class Event:
     choice: int  # of n, from 0
     text: str
     completion: Optional[Completion]
+    reasoning: str  # as text
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +77,7 @@ def completion_of(c: CompletionStruct) -> Completion:
         prompt_top_logprobs=_array(c.prompt_top_logprobs, m, top),
         choice_logprobs=_array(c.choice_logprobs, c.n_choices),
         logits_hash=c.logits_hash,
+        reasoning=ctypes.string_at(c.reasoning, c.reasoning_size).decode(),
     )
 
 

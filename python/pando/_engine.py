@@ -152,6 +152,7 @@ def _event_of(event: EventStruct) -> Event:
         choice=event.choice,
         text=ctypes.string_at(event.text, event.text_size).decode(),
         completion=completion_of(event.completion.contents) if event.completion else None,
+        reasoning=ctypes.string_at(event.reasoning, event.reasoning_size).decode(),
     )
 
 

@@ -9,7 +9,7 @@ class SamplingOptions(TypedDict, total=False):
     """How answers are drawn and what is reported of them; docs/answers.md says it in full."""
 
     max_tokens: int
-    """Maximum tokens per answer (0 or more, default 128)."""
+    """Maximum tokens per answer (at least 1, or 0 where the prompt is scored, default 128)."""
     min_tokens: int
     """Tokens of an answer before a token or text may end it (0 or more, default 0)."""
     temperature: float

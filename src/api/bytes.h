@@ -139,7 +139,8 @@ class ByteReader {
     bytes_ = bytes_.subspan(n);
   }
   [[noreturn]] static void ends_early() {
-    throw std::runtime_error("a message of another process ends early, expected the same program");
+    throw std::runtime_error(
+        "a message of another process is too short (hint: all processes must run the same build)");
   }
 
   std::span<const std::byte> bytes_;

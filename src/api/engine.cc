@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,9 +17,11 @@
 #include "api/request_group.h"
 #include "api/waker.h"
 #include "base/errors.h"
+#include "base/failures.h"
 #include "base/thread_priority.h"
 #include "engine/options.h"
-#include "kernel/kv_layout.h"
+#include "exec/cpu/kv_memory.h"
+#include "exec/cpu/kv_sizes.h"
 
 namespace pando {
 
@@ -47,9 +50,10 @@ class Engine::Impl {
     }
     // Checked here too, so that the caller's fault comes back at once.
     if (Status status = check(request); !status) return status.error();
-    std::shared_ptr<grammar::MaskTable> form;  // compiled here, and held until the loop has it
+    std::shared_ptr<const grammar::MaskTable>
+        form;  // compiled here, and held until the loop has it
     if (request.sampling.form) {
-      Result<std::shared_ptr<grammar::MaskTable>> masks =
+      Result<std::shared_ptr<const grammar::MaskTable>> masks =
           model_->parts().forms->get(*request.sampling.form);
       if (!masks) return masks.error();
       form = std::move(*masks);
@@ -129,7 +133,7 @@ class Engine::Impl {
     Request request;
     Listener listener;
     Error no_memory;  // what the listener is told where there is none
-    std::shared_ptr<grammar::MaskTable> form = nullptr;
+    std::shared_ptr<const grammar::MaskTable> form = nullptr;
   };
 
   // Of a request, or the inbox's size; with the lock, as the next.
@@ -243,12 +247,9 @@ class Engine::Impl {
 };
 
 size_t kv_bytes_per_token(const Model& model, KvType type) {
-  const model::ModelConfig& config = model.parts().weights.config;
-  const kernel::KvShape shape{.type = kv_dtype(type),
-                              .n_layers = config.n_attention_layers(),
-                              .n_kv_heads = config.n_kv_heads,
-                              .head_dim = config.head_dim};
-  return shape.page_bytes() / static_cast<size_t>(shape.page_len);
+  const exec::KvOptions options{.type = kv_dtype(type)};
+  const exec::KvSizes sizes = exec::KvSizes::shapes_of(model.parts().weights.config, options);
+  return exec::page_bytes(sizes.pages) / static_cast<size_t>(options.page_len);
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -267,8 +268,12 @@ Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
         "the model was loaded without its weights, expected a model with weights for an engine");
   Result<std::unique_ptr<EngineLoop>> loop = open_loop(parts, options);
   if (!loop) return loop.error();
-  return std::unique_ptr<Engine>(
-      new Engine(std::make_unique<Engine::Impl>(std::move(model), std::move(*loop))));
+  try {
+    return std::unique_ptr<Engine>(
+        new Engine(std::make_unique<Engine::Impl>(std::move(model), std::move(*loop))));
+  } catch (const std::system_error& error) {
+    return cannot_start("the engine's thread", error.what());
+  }
 }
 
 Result<RequestId> Engine::submit(Request request, Listener listener) {

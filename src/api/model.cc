@@ -8,11 +8,14 @@
 #include "api/model_parts.h"
 #include "api/ranks.h"
 #include "base/errors.h"
+#include "base/failures.h"
 #include "base/fp_state.h"
+#include "base/machine.h"
 #include "base/thread_pool.h"
 #include "engine/options.h"
 #include "kernel/isa.h"
 #include "kernel/weight_types.h"
+#include "model/weight_bytes.h"
 #include "text/stream_decoder.h"
 
 namespace pando {
@@ -36,6 +39,17 @@ Result<model::Weights> load_weights(const std::filesystem::path& directory,
   return model::Weights::load(directory, kernel::made_type(type), **kernels, pool);
 }
 
+Error no_memory_for(const std::filesystem::path& directory, const ModelOptions& options) {
+  std::string shortage;
+  try {
+    if (const Result<model::Weights> opened = model::Weights::open(directory); opened.ok())
+      shortage = shortage_text(model::bytes_needed(*opened, kernel::made_type(options.weights)));
+  } catch (const std::bad_alloc&) {  // then the message has no numbers
+  }
+  return make_error(ErrorCode::kUnavailable, "not enough memory for the weights of '{}'{}{}",
+                    directory.string(), shortage.empty() ? "" : ": about ", shortage);
+}
+
 }  // namespace
 
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -49,11 +63,9 @@ Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& di
   try {
     return load_parts(directory, options, threads);
   } catch (const std::bad_alloc&) {
-    return make_error(ErrorCode::kUnavailable, "not enough memory for the weights of '{}'",
-                      directory.string());
+    return no_memory_for(directory, options);
   } catch (const std::system_error& error) {
-    return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", threads,
-                      error.what());
+    return cannot_start(fmt::format("{} threads", threads), error.what());
   } catch (const std::exception& error) {
     return make_error(ErrorCode::kInternal, "{}: cannot be loaded: {}", directory.string(),
                       error.what());
@@ -88,7 +100,8 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   if (tokenizer != nullptr) forms = std::make_unique<grammar::FormCache>(*tokenizer);
   auto parts = std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer),
                                              std::move(chat), model::read_embedding_form(directory),
-                                             std::move(forms), options.ranks});
+                                             model::read_rerank_form(directory), std::move(forms),
+                                             options.ranks});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 
@@ -110,7 +123,7 @@ ModelInfo Model::info() const {
   const model::ModelConfig& config = parts_->weights.config;
   const std::vector<model::LayerWeights>& layers = parts_->weights.layers;
   const std::string weight_type =
-      layers.empty() ? "none" : std::string(dtype_name(layers[0].gate_up[0].type()));
+      layers.empty() ? "none" : std::string(dtype_name(layers[0].feed_forward_type()));
   std::vector<std::string> warnings;
   if (has_tokenizer()) {
     const std::span<const std::string> of_tokenizer = parts_->tokenizer->warnings();
@@ -122,12 +135,12 @@ ModelInfo Model::info() const {
                                    fmt::join(parts, ", ")));
   if (const auto& quantization = config.quantization;
       quantization && (quantization->has_activations || quantization->has_keys_and_values))
-    warnings.push_back(fmt::format(
-        "{}: only weights are read in their quantised form: the quantisation of {} is left out",
-        parts_->weights.checkpoint.path().string(),
-        !quantization->has_keys_and_values ? "activations"
-        : quantization->has_activations    ? "activations, keys and values"
-                                           : "keys and values"));
+    warnings.push_back(
+        fmt::format("{}: the quantisation of {} is ignored, because Pando quantises only weights",
+                    parts_->weights.checkpoint.path().string(),
+                    !quantization->has_keys_and_values ? "activations"
+                    : quantization->has_activations    ? "activations, keys and values"
+                                                       : "keys and values"));
   return {.family = config.family->name,
           .n_parameters = config.n_parameters(),
           .n_layers = config.n_layers(),

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "model/embedding_form.h"
+#include "model/rerank_form.h"
 #include "model/weights.h"
 #include "pando/model.h"
 #include "text/chat/chat_template.h"
@@ -17,6 +18,7 @@ struct Model::Parts {
   std::unique_ptr<Tokenizer> tokenizer;    // null: tokens only
   Result<ChatTemplate> chat;               // why there is none, where a conversation asks for it
   Result<model::EmbeddingForm> embedding;  // what the files say, or why it is not offered
+  Result<model::RerankForm> reranking;     // the same of a reranker
   std::unique_ptr<grammar::FormCache> forms = nullptr;  // of the tokenizer
   std::shared_ptr<Ranks> ranks =
       nullptr;            // the ranks that share the model; null: this process has all of it

@@ -1,17 +1,22 @@
 #include "api/open_loop.h"
 
+#include <algorithm>
 #include <new>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "api/ranks.h"
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/failures.h"
 #include "base/fp_state.h"
+#include "base/machine.h"
 #include "engine/options.h"
 #include "engine/technique.h"
 #include "exec/cpu/cpu_executor.h"
 #include "exec/ranks/rank_executor.h"
+#include "pando/inspect.h"
 
 namespace pando {
 namespace {
@@ -37,6 +42,19 @@ exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& techni
           .poison_pages = options.poison_pages};
 }
 
+// Of sines and cosines for all positions.
+uint64_t rotation_bytes(const model::ModelConfig& config, int context) {
+  std::set<std::pair<int, int>> tables;  // rotation, and channels that may turn
+  for (int i = 0; i < config.n_layers(); ++i)
+    if (config.layers[i].mixer == model::Mixer::kAttention)
+      tables.emplace(config.layers[i].rotation,
+                     config.has_latent() ? config.latent.rope_dim : config.heads(i).head_dim);
+  uint64_t n_channels = 0;
+  for (const auto& [rotation, dim] : tables)
+    n_channels += static_cast<uint64_t>(config.rotations[rotation].rotary_dim(dim));
+  return n_channels * sizeof(float) * static_cast<uint64_t>(context);
+}
+
 // Where options and technique are there.
 Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Technique technique,
                                          LoopParts parts) {
@@ -53,9 +71,23 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
         "sharing '{}' does not support models with recurrent layers, such as {}, expected 'tree', "
         "'prefix_cached' or 'packed'",
         engine.sharing, weights.config.family->name);
+  const auto reads_others = [](const model::LayerConfig& layer) { return layer.keys_back > 0; };
+  if (!technique.full_plans &&
+      (sizes->pages.size() > 1 || std::ranges::any_of(weights.config.layers, reads_others)))
+    return unsupported(
+        "sharing '{}' does not support models whose layers have different heads or read the keys "
+        "of others, such as {}, expected 'tree', 'prefix_cached' or 'packed'",
+        engine.sharing, weights.config.family->name);
   if (weights.config.score_cap > 0.0f && !technique.caps_scores)
-    return unsupported("sharing '{}' does not support models with soft caps of scores, such as {}",
-                       engine.sharing, weights.config.family->name);
+    return unsupported(
+        "sharing '{}' does not support models with soft caps of scores, such as {}, expected "
+        "'tree', 'prefix_cached' or 'packed'",
+        engine.sharing, weights.config.family->name);
+  if (weights.config.attention_sinks && !technique.takes_sinks)
+    return unsupported(
+        "sharing '{}' does not support models with attention sinks, such as {}, expected 'tree', "
+        "'prefix_cached' or 'packed'",
+        engine.sharing, weights.config.family->name);
   if (ranks != nullptr && !technique.full_plans)
     return unsupported(
         "sharing '{}' does not run on several processes, expected 'tree', 'prefix_cached' or "
@@ -111,17 +143,28 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
   try {
     return open(weights, std::move(*technique), std::move(parts));
   } catch (const std::bad_alloc&) {
+    const uint64_t n_rotations = rotation_bytes(weights.config, context);
     return make_error(ErrorCode::kUnavailable,
-                      "not enough memory for a context of {} positions and a kv_memory of {} bytes "
-                      "(hint: a smaller context or kv_memory)",
-                      context, kv_memory);
+                      "not enough memory for a kv_memory of {} bytes and a context of {} "
+                      "positions: at least {} (hint: a smaller kv_memory, context or step_rows)",
+                      kv_memory, context, shortage_text(kv_memory + n_rotations));
   } catch (const std::system_error& error) {
-    return make_error(ErrorCode::kUnavailable, "cannot start {} threads: {}", threads,
-                      error.what());
+    return cannot_start(fmt::format("{} threads", threads), error.what());
   }
 }
 
 }  // namespace
+
+Result<size_t> longest_sequence(const Model& model, const EngineOptions& options) {
+  const model::ModelConfig& config = model.parts().weights.config;
+  LoopOptions loop{.engine = options};
+  if (Status status = fill_in(loop.engine, config.max_positions); !status) return status.error();
+  const Result<Technique> technique = make_technique(loop.engine.sharing, loop.tile_len);
+  if (!technique) return technique.error();
+  const Result<exec::KvSizes> sizes = exec::KvSizes::of(config, cpu_options(loop, *technique).kv);
+  if (!sizes) return sizes.error();
+  return std::min<size_t>(static_cast<size_t>(loop.engine.context), sizes->longest_path());
+}
 
 Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options) {
@@ -135,8 +178,10 @@ Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
 }
 
 Result<std::unique_ptr<EngineLoop>> open_loop(const model::Weights& weights,
-                                              const LoopOptions& options) {
-  return open(weights, nullptr, nullptr, options);
+                                              const LoopOptions& options,
+                                              const Tokenizer* tokenizer,
+                                              grammar::FormCache* forms) {
+  return open(weights, tokenizer, forms, options);
 }
 
 }  // namespace pando

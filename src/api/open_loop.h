@@ -12,8 +12,10 @@ namespace pando {
 // where memory or threads are short.
 Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options);
-// Without a tokenizer.
+// Over weights alone; without a tokenizer there is no text, and without `forms` answers have none.
 Result<std::unique_ptr<EngineLoop>> open_loop(const model::Weights& weights,
-                                              const LoopOptions& options);
+                                              const LoopOptions& options,
+                                              const Tokenizer* tokenizer = nullptr,
+                                              grammar::FormCache* forms = nullptr);
 
 }  // namespace pando

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/model_parts.h"
+#include "text/answer_decoder.h"
 
 namespace pando {
 namespace {
@@ -51,6 +52,11 @@ Result<std::string> prompt_text(const Model& model, const Request& request) {
   const Result<std::vector<Token>> tokens = encode_prompt(model, request);
   if (!tokens) return tokens.error();
   return model.decode(*tokens);
+}
+
+std::string_view opening_of_content(const Model& model, std::string_view prompt) {
+  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  return tokenizer == nullptr ? std::string_view() : opening_of_content(*tokenizer, prompt);
 }
 
 }  // namespace pando

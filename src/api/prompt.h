@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pando/model.h"
@@ -15,5 +16,7 @@ Result<std::vector<Token>> encode_prompt(const Model& model, const Request& requ
 // The prompt as text: rendered where it is a conversation, decoded where it is tokens or was cut.
 // Errors: the same.
 Result<std::string> prompt_text(const Model& model, const Request& request);
+// What the prompt of a conversation lacks so that its answer begins with content; empty: nothing.
+std::string_view opening_of_content(const Model& model, std::string_view prompt);
 
 }  // namespace pando

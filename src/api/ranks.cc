@@ -8,6 +8,7 @@
 
 #include "api/serve_replica.h"
 #include "base/errors.h"
+#include "base/failures.h"
 #include "base/fp_state.h"
 #include "base/mix.h"
 #include "comm/transport.h"
@@ -63,15 +64,22 @@ std::string fingerprint(const model::Weights& weights) {
   };
   add(weights.config.to_json(DType::kF32));
   for (const std::string& name : weights.checkpoint.names()) add(name);
+  const auto add_tensor = [&](const model::WeightSpec& spec) {
+    const Result<model::TensorView> view = weights.checkpoint.tensor(spec);
+    if (!view) return false;
+    constexpr size_t kSome = 4096;
+    const size_t n = std::min(view->n_bytes, kSome);
+    const auto* const data = reinterpret_cast<const char*>(view->data);
+    add(std::to_string(view->n_bytes));
+    add({data, n});
+    add({data + view->n_bytes - n, n});
+    return true;
+  };
   for (const model::WeightSpec& spec : model::weight_specs(weights.config))
-    if (const Result<model::TensorView> view = weights.checkpoint.tensor(spec); view) {
-      constexpr size_t kSome = 4096;
-      const size_t n = std::min(view->n_bytes, kSome);
-      const auto* const data = reinterpret_cast<const char*>(view->data);
-      add(std::to_string(view->n_bytes));
-      add({data, n});
-      add({data + view->n_bytes - n, n});
-    }
+    for (const model::WeightSpec& stored : weights.checkpoint.stored_as(spec))
+      if (!add_tensor(stored) && stored.shape.size() == 3)  // quantised, of all experts
+        for (int expert = 0; expert < stored.shape[0]; ++expert)
+          add_tensor(stored.of_expert(expert));
   return std::to_string(hash);
 }
 
@@ -117,7 +125,7 @@ Result<model::Weights> load_share(const std::filesystem::path& path,
       return model::Weights::load(path, requantised, kernels, pool, share);
     } catch (const std::exception& error) {  // then the others hear of it
       return make_error(ErrorCode::kUnavailable, "{}: cannot be loaded: {}", path.string(),
-                        error.what());
+                        reason_of(error));
     }
   }();
   const Status of_all = agree(all, loaded ? Status() : loaded.error(), "");

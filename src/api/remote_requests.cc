@@ -140,7 +140,7 @@ class RemoteRequests final : public AskedRequests {
   }
   static void expect(ReplicaWord expected, ReplicaWord found) {
     if (found != expected)
-      throw std::runtime_error(fmt::format("a replica says {}, expected {}",
+      throw std::runtime_error(fmt::format("a replica sent message {}, expected {}",
                                            static_cast<uint32_t>(found),
                                            static_cast<uint32_t>(expected)));
   }

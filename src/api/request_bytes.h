@@ -59,14 +59,14 @@ auto members(T& value) {
 // Without `sent`, which is a time of this process's clock.
 template <MaybeConst<Request> T>
 auto members(T& value) {
-  auto& [id, prompt, messages, tokens, chat, add_special_tokens, truncate_prompt_tokens,
-         truncate_at_end, sampling, prompt_logprobs_from, alternatives, pooling, isolation_key,
-         n_public, cached, ttft_slo, tpot_slo, deadline_class, tokens_beside, tokens_behind, sent,
-         logits_hash] = value;
-  return std::tie(id, prompt, messages, tokens, chat, add_special_tokens, truncate_prompt_tokens,
-                  truncate_at_end, sampling, prompt_logprobs_from, alternatives, pooling,
-                  isolation_key, n_public, cached, ttft_slo, tpot_slo, deadline_class,
-                  tokens_beside, tokens_behind, logits_hash);
+  auto& [id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning,
+         truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from, alternatives,
+         pooling, isolation_key, n_public, cached, ttft_slo, tpot_slo, deadline_class,
+         tokens_beside, tokens_behind, sent, logits_hash] = value;
+  return std::tie(id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning,
+                  truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from,
+                  alternatives, pooling, isolation_key, n_public, cached, ttft_slo, tpot_slo,
+                  deadline_class, tokens_beside, tokens_behind, logits_hash);
 }
 
 template <MaybeConst<TokenLogprob> T>
@@ -77,10 +77,11 @@ auto members(T& value) {
 
 template <MaybeConst<Completion> T>
 auto members(T& value) {
-  auto& [choice, text, tokens, logprobs, prompt_logprobs, alternatives, finish_reason, embedding,
-         prompt_tokens, shared_tokens, logits_hash, choice_logprobs] = value;
-  return std::tie(choice, text, tokens, logprobs, prompt_logprobs, alternatives, finish_reason,
-                  embedding, prompt_tokens, shared_tokens, logits_hash, choice_logprobs);
+  auto& [choice, text, reasoning, tokens, logprobs, prompt_logprobs, alternatives, finish_reason,
+         embedding, prompt_tokens, shared_tokens, logits_hash, choice_logprobs] = value;
+  return std::tie(choice, text, reasoning, tokens, logprobs, prompt_logprobs, alternatives,
+                  finish_reason, embedding, prompt_tokens, shared_tokens, logits_hash,
+                  choice_logprobs);
 }
 
 template <MaybeConst<PackingOptions> T>

@@ -77,7 +77,7 @@ class Session {
       case ReplicaWord::kClose:
         return false;
       default:
-        throw std::runtime_error("rank 0 does not speak of the engine's requests, expected that");
+        throw std::runtime_error("rank 0 sent a message that no open engine expects");
     }
   }
 
@@ -128,7 +128,7 @@ void serve_replica(Comm& comm, const Result<std::shared_ptr<const Model>>& model
     const auto word = message.read<ReplicaWord>();
     if (word == ReplicaWord::kDismiss) return;
     if (word != ReplicaWord::kOpen)
-      throw std::runtime_error("rank 0 speaks of an engine, expected that it opens one");
+      throw std::runtime_error("rank 0 sent a message for an engine before it opened one");
     {
       const Result<std::unique_ptr<Engine>> engine =
           open(model, message.read<EngineOptions>(), threads);

@@ -14,6 +14,7 @@
 #include "api/open_loop.h"
 #include "api/ranks.h"
 #include "base/errors.h"
+#include "base/machine.h"
 #include "engine/measure_steps.h"
 #include "engine/options.h"
 #include "exec/cpu/cpu_executor.h"
@@ -123,7 +124,9 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
     };
     return measure_steps(open, options, seconds);
   } catch (const std::bad_alloc&) {
-    return make_error(ErrorCode::kUnavailable, "not enough memory to measure step times");
+    return make_error(ErrorCode::kUnavailable,
+                      "not enough memory to measure step times: {} (hint: a smaller kv_memory)",
+                      free_text());
   }
 }
 

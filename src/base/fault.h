@@ -15,6 +15,7 @@ enum class Fault {
   kMaskedLaneTimesZero,  // attention: masked values are multiplied by zero instead of skipped
   kWindowTooWide,        // attention: one position before the row's window is visible
   kSpanFoldLeft,         // attention: spans merged left to right instead of as an aligned tree
+  kSinkLostInParts,      // attention: threads that divide the spans of a row leave out its sink
   kCopyOneLaneShort,     // pages: a copy on write leaves out its last position
   kFanOutMissing,        // pages: a row is written to its own page only
   kPositionAfterSplit,   // tree: the lower part of a split node starts one position late
@@ -48,6 +49,15 @@ enum class Fault {
   kSplitLosesFlight,     // tree: a split leaves what a step in flight computes to the lower part
   kAbortLeavesIssue,     // tree: tokens of a step in flight that failed stay issued
   kAskedTwice,           // engine: outputs that a step in flight gives are asked for again
+  kExpertRowsReversed,   // mixtures: an expert's rows are multiplied in another order than added
+  kExpertsByWeight,      // mixtures: what experts give is added by their weights
+  kExpertTailLane,       // mixtures: the last inner value of an expert lacks its activation
+  kRouterTieToLast,      // mixtures: of equal scores the last one wins
+  kLatentFormByRows,     // latent attention: few rows are computed in another form than many
+  kHalfCharacterBarred,  // forms: a mask leaves out tokens that begin inside a character
+  kForcedRowTooMany,     // forms: the row of a forced token that ends the answer is computed too
+  kForcedNotFollowed,    // forms: the filter does not follow a token that it forced
+  kForcedLost,           // forms: an answer that is preempted forgets what is forced
   kCount,                // of those that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "base/errors.h"
 #include "base/json.h"
@@ -44,26 +45,34 @@ void Fields::refuse(std::string_view name, std::string_view expected,
 
 int64_t Fields::integer(std::string_view name, int64_t min, int64_t max,
                         std::optional<int64_t> fallback) {
+  return integer(name, WholeRange{min, max}, fallback);
+}
+
+int64_t Fields::integer(std::string_view name, const WholeRange& range,
+                        std::optional<int64_t> fallback) {
   const Json* value = find(name);
   if (value == nullptr && fallback) return *fallback;
   if (value != nullptr && is_whole(*value)) {
     const bool fits =
         !value->is_number_unsigned() || value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
-    if (fits && value->get<int64_t>() >= min && value->get<int64_t>() <= max)
-      return value->get<int64_t>();
+    if (fits && range.contains(value->get<int64_t>())) return value->get<int64_t>();
   }
-  refuse(name, fmt::format("an integer in [{}, {}]", min, max));
-  return fallback.value_or(min);
+  refuse(name, range.text());
+  return fallback.value_or(std::max(range.min, range.multiple));
+}
+
+double Fields::real(std::string_view name, const RealRange& range, std::optional<double> fallback) {
+  const Json* value = find(name);
+  if (value == nullptr && fallback) return *fallback;
+  if (value != nullptr && value->is_number() && range.contains(value->get<double>()))
+    return value->get<double>();
+  refuse(name, range.text);
+  return fallback.value_or(range.contains(1.0) ? 1.0 : range.max);
 }
 
 double Fields::positive(std::string_view name, std::optional<double> fallback) {
-  const Json* value = find(name);
-  if (value == nullptr && fallback) return *fallback;
-  if (value != nullptr && value->is_number() && std::isfinite(value->get<double>()) &&
-      value->get<double>() > 0.0)
-    return value->get<double>();
-  refuse(name, "a number above 0");
-  return fallback.value_or(1.0);
+  constexpr RealRange kPositive = {"a number above 0", 0, std::numeric_limits<double>::max()};
+  return real(name, kPositive, fallback);
 }
 
 bool Fields::boolean(std::string_view name, bool fallback) {

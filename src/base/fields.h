@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ranges.h"
 #include "pando/result.h"
 #include "pando/token.h"
 
@@ -37,6 +38,10 @@ class Fields {
   // These return the field. Without a fallback it is required.
   int64_t integer(std::string_view name, int64_t min, int64_t max,
                   std::optional<int64_t> fallback = std::nullopt);
+  int64_t integer(std::string_view name, const WholeRange& range,
+                  std::optional<int64_t> fallback = std::nullopt);
+  double real(std::string_view name, const RealRange& range,
+              std::optional<double> fallback = std::nullopt);
   double positive(std::string_view name, std::optional<double> fallback = std::nullopt);
   bool boolean(std::string_view name, bool fallback);
   std::string string(std::string_view name, std::string_view fallback);

@@ -1,5 +1,6 @@
 #include "base/machine.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -8,8 +9,11 @@
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace pando {
@@ -32,18 +36,42 @@ std::optional<double> field_in(const fs::path& path, const std::string& name) {
   return std::nullopt;
 }
 
-// The process's control group in version 2 and all above it, nearest first.
-std::vector<fs::path> groups_v2(const fs::path& root) {
+// Folders of the process's control group and of all above it, nearest first. `mark` stands before
+// its path in the list of groups.
+std::vector<fs::path> groups_of(const fs::path& root, const fs::path& folder,
+                                const std::string& mark) {
   std::ifstream file(root / "proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("0::/")) continue;
+    const size_t at_mark = line.find(mark);
+    if (at_mark == std::string::npos) continue;
     std::vector<fs::path> groups;
-    for (fs::path at = line.substr(4);; at = at.parent_path()) {
-      groups.push_back(root / "sys/fs/cgroup" / at);
+    for (fs::path at = line.substr(at_mark + mark.size());; at = at.parent_path()) {
+      groups.push_back(root / folder / at);
       if (at.empty()) return groups;
     }
   }
-  return {root / "sys/fs/cgroup"};
+  return {root / folder};
+}
+
+std::vector<fs::path> groups_v2(const fs::path& root) {
+  return groups_of(root, "sys/fs/cgroup", "0::/");
+}
+std::vector<fs::path> memory_groups_v1(const fs::path& root) {
+  return groups_of(root, "sys/fs/cgroup/memory", ":memory:/");
+}
+
+// What is limited of the process itself, and the part that it has, in kB.
+constexpr std::pair<const char*, const char*> kProcessLimits[] = {{"Max address space", "VmSize:"},
+                                                                  {"Max data size", "VmData:"}};
+
+// Bytes; nothing where there is no such limit.
+std::optional<double> process_limit(const fs::path& root, std::string_view name) {
+  std::ifstream file(root / "proc/self/limits");
+  for (std::string line; std::getline(file, line);)
+    if (double value = 0;
+        line.starts_with(name) && std::istringstream(line.substr(name.size())) >> value)
+      return value;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -67,10 +95,14 @@ int available_processors(const fs::path& root) {
 std::optional<uint64_t> total_memory(const fs::path& root) {
   double least = std::numeric_limits<double>::infinity();
   if (const auto all = field_in(root / "proc/meminfo", "MemTotal:")) least = *all * 1024;
-  std::vector<fs::path> limits = {root / "sys/fs/cgroup/memory/memory.limit_in_bytes"};
+  std::vector<fs::path> limits;
+  for (const fs::path& group : memory_groups_v1(root))
+    limits.push_back(group / "memory.limit_in_bytes");
   for (const fs::path& group : groups_v2(root)) limits.push_back(group / "memory.max");
   for (const fs::path& limit : limits)
     if (const auto most = number_in(limit)) least = std::min(least, *most);
+  for (const auto& [name, used] : kProcessLimits)
+    if (const auto most = process_limit(root, name)) least = std::min(least, *most);
   if (std::isinf(least)) return std::nullopt;
   return static_cast<uint64_t>(least);
 }
@@ -89,10 +121,28 @@ std::optional<uint64_t> available_memory(const fs::path& root) {
   };
   for (const fs::path& group : groups_v2(root))
     limit(group / "memory.max", group / "memory.current", group / "memory.stat", "");
-  const fs::path v1 = root / "sys/fs/cgroup/memory";
-  limit(v1 / "memory.limit_in_bytes", v1 / "memory.usage_in_bytes", v1 / "memory.stat", "total_");
+  for (const fs::path& group : memory_groups_v1(root))
+    limit(group / "memory.limit_in_bytes", group / "memory.usage_in_bytes", group / "memory.stat",
+          "total_");
+  for (const auto& [name, used] : kProcessLimits)
+    if (const auto most = process_limit(root, name))
+      least = std::min(least, *most - 1024 * field_in(root / "proc/self/status", used).value_or(0));
   if (std::isinf(least)) return std::nullopt;
   return static_cast<uint64_t>(std::max(0.0, least));
+}
+
+std::string bytes_text(uint64_t n_bytes) {
+  return fmt::format("{} bytes ({:.1f} GiB)", n_bytes, static_cast<double>(n_bytes) * 0x1p-30);
+}
+
+std::string free_text() {
+  const std::optional<uint64_t> free = available_memory();
+  return free ? fmt::format("{} are available", bytes_text(*free))
+              : std::string("nothing says how much is available");
+}
+
+std::string shortage_text(uint64_t n_needed) {
+  return fmt::format("{} are needed, and {}", bytes_text(n_needed), free_text());
 }
 
 std::optional<double> busy_processor_seconds(const fs::path& root) {

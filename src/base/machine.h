@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace pando {
 
@@ -11,13 +12,21 @@ namespace pando {
 // its time. `root` is where /proc and /sys are.
 int available_processors(const std::filesystem::path& root = "/");
 
-// Bytes that there are, used or not: the machine's memory, or the limit of a control group (version
-// 2 or 1) if that is less. Nothing where nothing says.
+// Bytes that there are, used or not: the machine's memory, or if that is less the limit of a
+// control group (version 2 or 1) or of the process (ulimit -v, ulimit -d). Nothing where nothing
+// says.
 std::optional<uint64_t> total_memory(const std::filesystem::path& root = "/");
 
-// Bytes that could be used now: what the machine has free or could free, or what is left of the
-// limit of a control group (version 2 or 1) if that is less. Nothing where nothing says.
+// Bytes that could be used now: what the machine has free or could free, or if that is less what is
+// left of one of these limits. Nothing where nothing says.
 std::optional<uint64_t> available_memory(const std::filesystem::path& root = "/");
+
+// "5 bytes (0.0 GiB)"
+std::string bytes_text(uint64_t n_bytes);
+// Of available_memory(): "M bytes (0.1 GiB) are available"
+std::string free_text();
+// "N bytes (0.5 GiB) are needed, and M bytes (0.1 GiB) are available"
+std::string shortage_text(uint64_t n_needed);
 
 // Seconds that the machine's processors have been at work since it was started, for any process or,
 // where it is virtual, taken from it by its host; of all processors together, counted by ticks of a

@@ -15,6 +15,7 @@
 #include "api/remote_requests.h"
 #include "api/request_group.h"
 #include "base/errors.h"
+#include "base/failures.h"
 #include "batch/dealer.h"
 #include "batch/input_reader.h"
 #include "batch/line_parser.h"
@@ -426,17 +427,11 @@ class Runner {
 
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
                                AnswerSink& output, const BatchOptions& given) {
-  BatchOptions options = given;
-  if (options.task == BatchTask::kEmbed) {
-    Result<EmbedOptions> embed = embed_options_for(engine.model(), options.embed);
-    if (!embed) return embed.error();
-    options.embed = std::move(*embed);
-  }
-  if (options.defaults.chat) {  // a template that is not known fails every question
-    const Request probe = question_request(options.defaults, "", "");
-    const Result<std::string> text = engine.model().render_chat(probe.messages, probe.chat);
-    if (!text) return text.error();
-  }
+  const Result<BatchOptions> settled = options_for_model(engine.model(), given);
+  if (!settled) return settled.error();
+  const BatchOptions& options = *settled;
+  // A template that is not known fails every question.
+  if (Status status = check_chat(engine.model(), options.defaults); !status) return status.error();
   Result<std::vector<std::unique_ptr<AskedRequests>>> others = open_other_replicas(engine);
   if (!others) return others.error();
   const auto inbox = std::make_shared<Inbox>();
@@ -445,7 +440,7 @@ Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t inp
     const InputReader reader(input, options, inbox);
     return runner.run();
   } catch (const std::system_error& error) {
-    return make_error(ErrorCode::kUnavailable, "cannot start a thread: {}", error.what());
+    return cannot_start("the thread that reads the input", error.what());
   }
 }
 

@@ -17,7 +17,7 @@ constexpr std::string_view kTexts[] = {"id", "instruction", "template"};
 constexpr std::string_view kValues[] = {"prompt_logprobs", "thinking"};
 constexpr std::string_view kLists[] = {"answer", "answers", "choices"};
 
-constexpr std::string_view kEmbedFields[] = {"id", "text", "instruction"};
+constexpr std::string_view kEmbedFields[] = {"id", "text", "instruction", "input_type"};
 
 template <size_t N>
 bool is_one_of(const std::string_view (&names)[N], std::string_view name) {

@@ -49,15 +49,29 @@ class KeysSeen {
 
 class Inspector {
  public:
-  Inspector(const Model& model, const EngineOptions& engine, const BatchOptions& options)
+  // room: tokens that a prompt and its answer can have in memory.
+  Inspector(const Model& model, const EngineOptions& engine, size_t room,
+            const BatchOptions& options)
       : model_(model),
         options_(options),
+        room_(room),
         passages_(model),
         keys_seen_(model.parts().weights.config) {
     engine_.context = engine.context;
     const model::ModelConfig& config = model.parts().weights.config;
-    found_.flops_per_token = 2.0 * static_cast<double>(model.info().n_parameters);
-    found_.flops_per_key = 4.0 * config.n_attention_layers() * config.n_heads * config.head_dim;
+    // Rows of this table are only read.
+    const double table =
+        1.0 * config.layer_input_vocab * config.n_layers() * config.layer_input_dim;
+    // And a row meets only some of the experts.
+    const model::ExpertsConfig& e = config.experts;
+    const double unused = 3.0 * (e.n_experts - e.n_used) * config.d_model * e.d_ff;
+    const auto n_mixtures = std::ranges::count(config.layers, model::FeedForward::kExperts,
+                                               &model::LayerConfig::feed_forward);
+    found_.flops_per_token = 2.0 * (static_cast<double>(model.info().n_parameters) - table -
+                                    static_cast<double>(n_mixtures) * unused);
+    for (int i = 0; i < config.n_layers(); ++i)
+      if (config.layers[i].mixer == model::Mixer::kAttention)
+        found_.flops_per_key += 4.0 * config.heads(i).q_dim();
     found_.kv_bytes = kv_bytes_per_token(model, engine.kv_type);
   }
 
@@ -121,6 +135,14 @@ class Inspector {
   Status add(const wire::Line& line, const wire::Question& question) {
     const Result<std::vector<Request>> requests = engine_requests(model_, engine_, line, question);
     if (!requests) return requests.error();
+    for (const Request& request : *requests) {
+      const size_t n_answer = static_cast<size_t>(std::max(request.sampling.max_tokens, 0));
+      const size_t n_longest =
+          std::min<size_t>(request.tokens.size() + n_answer, static_cast<size_t>(engine_.context));
+      if (n_longest <= room_) continue;
+      ++found_.no_room;
+      return make_error(ErrorCode::kTooLong, "prompt and answer take up to {} tokens", n_longest);
+    }
     const std::span<const Token> prompt = prompt_of(question, requests->front());
     const uint64_t n = prompt.size();
     ++found_.prompts;
@@ -170,6 +192,7 @@ class Inspector {
 
   const Model& model_;
   const BatchOptions& options_;
+  size_t room_;
   EngineOptions engine_;  // that the prompts are for
   Passages passages_;
   KeysSeen keys_seen_;
@@ -181,10 +204,19 @@ class Inspector {
 }  // namespace
 
 Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine,
-                                 std::istream& input, const BatchOptions& options) {
+                                 std::istream& input, const BatchOptions& given) {
+  const Result<BatchOptions> settled = options_for_model(model, given);
+  if (!settled) return settled.error();
+  const BatchOptions& options = *settled;
+  size_t room = static_cast<size_t>(engine.context);
+  if (engine.kv_memory > 0) {
+    const Result<size_t> longest = longest_sequence(model, engine);
+    if (!longest) return longest.error();
+    room = *longest;
+  }
   RecordScanner scanner(input, options.format, options.task);
   LineParser parser(model, engine.context, options);
-  Inspector inspector(model, engine, options);
+  Inspector inspector(model, engine, room, options);
   while (const std::optional<InputRecord> record = scanner.next()) {
     inspector.place = record->place();
     const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);

@@ -40,6 +40,20 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
   return line;
 }
 
+Result<BatchOptions> options_for_model(const Model& model, BatchOptions options) {
+  if (options.task == BatchTask::kEmbed) {
+    Result<EmbedOptions> embed = embed_options_for(model, options.embed);
+    if (!embed) return embed.error();
+    options.embed = std::move(*embed);
+  }
+  if (options.task == BatchTask::kRerank) {
+    Result<RerankOptions> rerank = rerank_options_for(model, options.rerank);
+    if (!rerank) return rerank.error();
+    options.rerank = std::move(*rerank);
+  }
+  return options;
+}
+
 Status LineParser::open_table(const InputRecord& record) {
   names_hash_ = XXH3_64bits(record.text.data(), record.text.size());
   Result<InputTable> table =

@@ -13,6 +13,10 @@
 
 namespace pando {
 
+// The options, and what they leave to the model's files. Errors: as embed_options_for and
+// rerank_options_for.
+Result<BatchOptions> options_for_model(const Model& model, BatchOptions options);
+
 class LineParser {
  public:
   // `model` and `context`, its length in tokens, decide what is too long.

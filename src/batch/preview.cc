@@ -117,8 +117,11 @@ class Previewer {
 }  // namespace
 
 Result<PreviewSummary> preview_batch(const Model& model, int context, std::istream& input,
-                                     const BatchOptions& options, uint64_t n,
+                                     const BatchOptions& given, uint64_t n,
                                      const std::function<void(const PromptPreview&)>& on_prompt) {
+  const Result<BatchOptions> settled = options_for_model(model, given);
+  if (!settled) return settled.error();
+  const BatchOptions& options = *settled;
   RecordScanner scanner(input, options.format, options.task);
   LineParser parser(model, context, options);
   Previewer previewer(model, context, n, on_prompt);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/errors.h"
+#include "base/machine.h"
 #include "base/nearest.h"
 #include "bench/inputs.h"
 #include "bench/registry.h"
@@ -27,7 +28,7 @@ Status run_benchmark(const std::string& name, const Settings& settings) {
     } catch (const BenchmarkError& error) {
       return error.error;
     } catch (const std::bad_alloc&) {
-      return make_error(ErrorCode::kUnavailable, "{}: there is not enough memory", name);
+      return make_error(ErrorCode::kUnavailable, "{}: not enough memory: {}", name, free_text());
     }
     return {};
   }

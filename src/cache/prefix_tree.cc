@@ -139,6 +139,7 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   upper->n_issued = std::min(node->n_issued, n_upper);
   upper->n_submitted = std::min(node->n_submitted, n_upper);
   upper->n_committed = std::min(node->n_committed, n_upper);
+  upper->n_computed = std::min(node->n_computed, n_upper);
   upper->n_pins = node->n_pins;
   upper->n_locks = node->n_locks;
   upper->last_used = node->last_used;
@@ -157,8 +158,10 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   node->n_issued -= upper->n_issued;
   node->n_submitted -= upper->n_submitted;
   node->n_committed -= upper->n_committed;
+  node->n_computed -= upper->n_computed;
   if (fault_on(Fault::kCommitTooMuch) && upper->n_committed > 0 && node->n_issued < node->size())
     node->n_committed = node->n_submitted = ++node->n_issued;
+  node->n_computed = std::max(node->n_computed, node->n_committed);
 
   std::unique_ptr<Node>& place =
       upper->parent->children.find({upper->tokens[0], node->owner})->second;
@@ -206,6 +209,13 @@ void PrefixTree::issue(Node* node, uint32_t n) {
   node->n_issued += n;
 }
 
+uint64_t PrefixTree::n_issued_again() const {
+  uint64_t n = 0;
+  for (const auto& [node, end] : issued_)
+    n += std::clamp(node->n_computed, node->n_submitted, node->n_issued) - node->n_submitted;
+  return n;
+}
+
 void PrefixTree::submit() {
   for (Issued& issued : issued_) issued.end = issued.node->n_submitted = issued.node->n_issued;
   in_flight_.emplace_back().swap(issued_);
@@ -217,6 +227,7 @@ void PrefixTree::commit(const Visitor& on_commit) {
   in_flight_.erase(in_flight_.begin());
   for (const Issued& issued : step) {
     issued.node->n_committed = issued.end;
+    issued.node->n_computed = std::max(issued.node->n_computed, issued.end);
     on_commit(*issued.node);
   }
   step.clear();
@@ -266,6 +277,7 @@ void PrefixTree::prune(Node* node) {
   while (!node->is_root() && node->n_pins == 0 && node->children.empty()) {
     if (node->n_issued > 0) {
       node->tokens.resize(node->n_issued);
+      node->n_computed = std::min(node->n_computed, node->n_issued);
       return;
     }
     Node* parent = node->parent;
@@ -307,6 +319,7 @@ void PrefixTree::check_invariants() const {
     PANDO_CHECK(node->parent->children.at({node->tokens[0], node->owner}).get() == node);
     PANDO_CHECK(node->n_committed <= node->n_submitted && node->n_submitted <= node->n_issued);
     PANDO_CHECK(node->n_issued <= node->size());
+    PANDO_CHECK(node->n_committed <= node->n_computed && node->n_computed <= node->size());
     PANDO_CHECK(node->n_locks <= node->n_pins);
     PANDO_CHECK(node->parent->is_root() || node->n_pins <= node->parent->n_pins);
     PANDO_CHECK(node->parent->is_root() || node->n_issued == 0 ||

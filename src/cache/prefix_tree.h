@@ -38,6 +38,7 @@ struct Node {
   uint32_t n_issued = 0;     // leading tokens that some step computes, or has computed
   uint32_t n_submitted = 0;  // of these, by steps that were submitted
   uint32_t n_committed = 0;  // of these, by steps that are over: keys and values are in pages
+  uint32_t n_computed = 0;   // the most that n_committed ever was: what is evicted stays counted
   uint32_t n_pins = 0;       // sequences whose path runs through here
   uint32_t n_locks = 0;      // those of them that are running
   uint64_t last_used =
@@ -101,6 +102,8 @@ class PrefixTree {
   void issue(Node* node, uint32_t n);
   // The nodes of these tokens, each once.
   const std::vector<Issued>& issued() const { return issued_; }
+  // Of these tokens, those that were committed before and then forgotten.
+  uint64_t n_issued_again() const;
   // This step is in flight from now on.
   void submit();
   size_t n_in_flight() const { return in_flight_.size(); }

@@ -51,6 +51,8 @@ CompletionArrays::CompletionArrays(Completion completion)
   view_.prompt_tokens = static_cast<size_t>(completion_.prompt_tokens);
   view_.logits_hash = completion_.logits_hash;
   view_.finish_reason = finish_reason_name(completion_.finish_reason);
+  view_.reasoning = completion_.reasoning.c_str();
+  view_.reasoning_size = completion_.reasoning.size();
 }
 
 }  // namespace pando::capi

@@ -13,6 +13,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "base/nearest.h"
+#include "pando/limits.h"
 
 namespace pando::capi {
 namespace {
@@ -68,7 +69,7 @@ Result<ModelOptions> read_model_options(std::string_view text) {
     weights.emplace_back(name, *weight_type_of(name));
   options.weights = one_of<WeightType>(fields, "weights", weights);
   options.tokenizer = fields.string("tokenizer", "");
-  options.threads = static_cast<int>(fields.integer("threads", 0, kMost, 0));
+  options.threads = static_cast<int>(fields.integer("threads", 0, kMostThreads, 0));
   return checked(fields, std::move(options));
 }
 
@@ -83,11 +84,11 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
     return status.error();
   Fields fields(*json, kSource, ErrorCode::kInvalidArgument);
   EngineOptions options;
-  const auto integer = [&](const char* name, int& out) {
-    out = static_cast<int>(fields.integer(name, 0, kMost, out));
+  const auto integer = [&](const char* name, int& out, int64_t least = 1, int64_t most = kMost) {
+    out = static_cast<int>(fields.integer(name, least, most, out));
   };
   options.sharing = fields.string("sharing", options.sharing);
-  integer("threads", options.threads);
+  integer("threads", options.threads, 0, kMostThreads);
   options.kv_memory =
       static_cast<size_t>(fields.integer("kv_memory", 0, std::numeric_limits<int64_t>::max(),
                                          static_cast<int64_t>(options.kv_memory)));
@@ -96,7 +97,7 @@ Result<EngineOptions> read_engine_options(std::string_view text) {
                                                               {"f32", KvType::kF32},
                                                               {"int8", KvType::kInt8}};
   options.kv_type = one_of<KvType>(fields, "kv_type", kKvTypes);
-  integer("context", options.context);
+  integer("context", options.context, 0);
   options.seed =
       static_cast<uint64_t>(fields.integer("seed", 0, std::numeric_limits<int64_t>::max(), 0));
   integer("place_every", options.place_every);

@@ -27,7 +27,7 @@ struct pando_stream {
 
   QuestionStream events;
   std::vector<std::vector<std::unique_ptr<CompletionArrays>>> completions;  // [questions][n]
-  std::string text;                                                         // of the last event
+  std::string text, reasoning;                                              // of the last event
 };
 
 namespace {
@@ -87,11 +87,14 @@ pando_status next_event(pando_stream* stream, QuestionStream::Deadline deadline,
   if (*what == QuestionStream::What::kCancelled) return PANDO_CANCELLED;
   const size_t choice = static_cast<size_t>(event.choice);
   stream->text = std::move(event.text);
+  stream->reasoning = std::move(event.reasoning);
   *out = {.question = question,
           .choice = event.choice,
           .text = stream->text.c_str(),
           .text_size = stream->text.size(),
-          .completion = nullptr};
+          .completion = nullptr,
+          .reasoning = stream->reasoning.c_str(),
+          .reasoning_size = stream->reasoning.size()};
   if (!event.completion) return PANDO_OK;
   auto& completions = stream->completions[question];
   if (completions.size() <= choice) completions.resize(choice + 1);

@@ -31,6 +31,9 @@ Command add_embed(CLI::App& app) {
                  "Instruction that says what the texts are searched for. Without it, each text is "
                  "embedded as it is, after the prompt that the model's files name, if any")
       ->transform(unescaped());
+  app.add_option("--input-type", embed.input_type,
+                 "Put the prompt of this name before each text, such as query or document; the "
+                 "model's files name the prompts");
   add_template_options(app,
                        "Template with {text} in it. With {instruction} in it, it applies only to "
                        "texts that have an instruction; otherwise to all texts",
@@ -39,8 +42,9 @@ Command add_embed(CLI::App& app) {
   app.footer(std::string(kEscapesHelp) +
              "Example:\n"
              "  pando embed --model MODEL --input texts.jsonl --output vectors.jsonl\n"
-             "Input lines: {\"id\": \"t1\", \"text\": \"...\", \"instruction\"?: \"...\"}; tables: "
-             "a column named text.\n"
+             "Input lines: {\"id\": \"t1\", \"text\": \"...\", \"instruction\"?: \"...\", "
+             "\"input_type\"?: \"...\"};\n"
+             "tables: a column named text.\n"
              "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\"}.");
   return [options, pooling] {
     options->batch.embed.pooling = *pooling == "mean"   ? Pooling::kMean

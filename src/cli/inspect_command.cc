@@ -46,6 +46,7 @@ OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& tim
                       {"bad_lines", i.bad_lines},
                       {"prompts", i.prompts},
                       {"too_long", i.too_long},
+                      {"no_room", i.no_room},
                       {"refused", i.refused},
                       {"repeated_ids", i.repeated_ids},
                       {"longest_prompt", i.longest_prompt},
@@ -77,8 +78,9 @@ void print(const Inspection& i) {
              counted(i.prompts, "prompts"), counted(i.lines, "lines"), i.prompt_tokens,
              i.longest_prompt, i.answer_tokens);
   if (i.bad_lines + i.too_long + i.refused > 0)
-    fmt::print("cannot be run: {} bad lines, {} prompts too long, {} refused\n", i.bad_lines,
-               i.too_long, i.refused);
+    fmt::print(
+        "cannot be run: {} bad lines, {} prompts too long{}, {} refused\n", i.bad_lines, i.too_long,
+        i.no_room > 0 ? fmt::format(" ({} of them for --kv-memory)", i.no_room) : "", i.refused);
   if (i.repeated_ids > 0)
     fmt::print("{} lines repeat the custom_id of an earlier line\n", i.repeated_ids);
   const auto teraflops = [&](uint64_t n_tokens, double n_keys) {
@@ -175,6 +177,9 @@ int inspect(InspectOptions& o) {
   std::istream stream(&input);
   EngineOptions engine = engine_options(o.run.model);
   engine.context = *context;
+  if (engine.kv_memory > 0)
+    if (const Result<size_t> longest = longest_sequence(**model, engine); !longest)
+      return refuse(longest.error());
   const Result<Inspection> inspection = inspect_batch(**model, engine, stream, options);
   messages.end();
   if (!inspection) return report_error(inspection.error().message);

@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/failures.h"
 #include "cli/commands.h"
 #include "cli/laboratory.h"
 #include "cli/output_files.h"
@@ -68,7 +70,10 @@ int main(int argc, char** argv) {
     leave_ranks();
   } catch (const std::exception& error) {
     if (reader_is_gone()) end_as_by_sigpipe();
-    return report_error(error.what());
+    const auto* of_system = dynamic_cast<const std::system_error*>(&error);
+    if (of_system != nullptr && of_system->code() == std::errc::resource_unavailable_try_again)
+      return report_error(pando::cannot_start("a thread", error.what()).message);
+    return report_error(pando::reason_of(error));
   }
   if (std::fflush(stdout) == 0) return code;
   if (reader_is_gone()) end_as_by_sigpipe();

@@ -11,6 +11,7 @@
 #include "cli/hub_cache.h"
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
+#include "pando/limits.h"
 #include "pando/model_files.h"
 
 namespace pando::cli {
@@ -144,7 +145,8 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->check(not_negative)
       ->group(group);
   app.add_option("--threads", a.engine.threads, "Threads; 0: one per available processor (default)")
-      ->check(not_negative)
+      ->check(expect(fmt::format("0 (all processors) to {}", kMostThreads),
+                     [](double x) { return x >= 0 && x <= kMostThreads; }))
       ->group(group);
   app.add_option("--step-rows", a.engine.step_rows, "Maximum rows per forward pass")
       ->check(positive)

@@ -14,23 +14,44 @@ namespace pando::cli {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+Status cannot_write(const std::string& path) {
+  return Error{ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+}
+
+}  // namespace
+
+Status check_writable(const std::string& path) {
+  if (path == "-") return {};
+  std::error_code error;
+  if (fs::is_regular_file(path, error) || fs::is_directory(path, error))
+    return std::ofstream(path, std::ios::app) ? Status() : cannot_write(path);
+  if (fs::exists(path, error))  // a pipe is opened once, for its reader takes the end of that
+    return ::access(path.c_str(), W_OK) == 0 ? Status() : cannot_write(path);
+  const fs::path name = fs::path(path).filename();
+  const fs::path folder = fs::path(path).parent_path() / ".";  // a file is no folder
+  errno = name.empty() || name == "." || name == ".." ? EISDIR : 0;
+  if (errno != 0 || ::access(folder.c_str(), W_OK | X_OK) != 0) return cannot_write(path);
+  return {};
+}
+
 Status OutputFile::open(const std::string& path) {
   path_ = path;
-  if (path_ == "-") return {};
+  if (Status status = check_writable(path); !status) return status;
+  if (path_ == "-" || is_regular()) return {};
   file_.open(path_, std::ios::app);
-  if (file_.is_open()) return {};
-  return Error{ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+  return file_.is_open() ? Status() : cannot_write(path);
 }
 
 bool OutputFile::is_regular() const {
   std::error_code error;
-  return path_ != "-" && fs::is_regular_file(path_, error);
+  return path_ != "-" && (!fs::exists(path_, error) || fs::is_regular_file(path_, error));
 }
 
 std::ostream& OutputFile::begin() {
   if (path_ == "-") return std::cout;
-  std::error_code error;
-  if (fs::is_regular_file(path_, error)) fs::resize_file(path_, 0, error);
+  if (!file_.is_open()) file_.open(path_, std::ios::trunc);
   return file_;
 }
 
@@ -48,7 +69,7 @@ Status NewFile::open(const std::string& path) {
   file_.open(unfinished_.empty() ? path_ : unfinished_);
   if (file_.is_open()) return {};
   unfinished_.clear();
-  return Error{ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+  return cannot_write(path);
 }
 
 Status NewFile::keep() {

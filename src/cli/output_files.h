@@ -10,12 +10,15 @@
 
 namespace pando::cli {
 
-// A file to write anew that keeps what it holds until `begin`: a command that cannot start loses
-// nothing.
+// Whether a file could be written, or made where there is none. Makes nothing. kIo.
+Status check_writable(const std::string& path);
+
+// A file to write anew that keeps what it holds until `begin`, and is not made before: a command
+// that cannot start loses nothing and leaves nothing.
 class OutputFile {
  public:
-  Status open(const std::string& path);
-  bool is_regular() const;
+  Status open(const std::string& path);  // as check_writable
+  bool is_regular() const;               // or would be
   std::ostream& begin();
 
  private:

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/failures.h"
 #include "cli/exit_code.h"
 #include "cli/model_options.h"
 #include "mpi/mpi_comm.h"
@@ -79,7 +80,7 @@ std::optional<int> run_as_rank(const CLI::App& command) {
          .threads = threads == nullptr || threads->count() == 0 ? 0 : threads->as<int>()});
     return kOk;
   } catch (const std::exception& error) {
-    joined->abort(fmt::format("rank {}: {}", joined->rank(), error.what()));
+    joined->abort(fmt::format("rank {}: {}", joined->rank(), reason_of(error)));
     return kFailed;
   }
 }

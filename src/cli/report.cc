@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -42,6 +43,11 @@ uint64_t peak_memory_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+// None where choices, or prompts that were computed again, took more than all prompts have.
+uint64_t tokens_reused(const BatchSummary& summary) {
+  return summary.prompt_tokens - std::min(summary.prompt_tokens, summary.stats.prefill_rows);
 }
 
 double per_second(uint64_t n, double seconds) {
@@ -84,8 +90,7 @@ OrderedJson run_json(const RunRecord& run) {
                      {"skipped", s.skipped}, {"lines_cut", s.cut},   {"stopped", s.stopped}};
   json["tokens"] = {{"prompt_asked", s.prompt_tokens},
                     {"prompt_computed", e.prefill_rows},
-                    {"prompt_reused",
-                     static_cast<int64_t>(s.prompt_tokens) - static_cast<int64_t>(e.prefill_rows)},
+                    {"prompt_reused", tokens_reused(s)},
                     {"recomputed", e.recomputed_rows},
                     {"generated", e.generated_tokens},
                     {"computed", e.prefill_rows + e.decode_rows},
@@ -124,9 +129,8 @@ OrderedJson run_json(const RunRecord& run) {
 }  // namespace
 
 double share_reused(const BatchSummary& summary) {
-  const uint64_t n_asked = summary.prompt_tokens, n_computed = summary.stats.prefill_rows;
-  if (n_computed >= n_asked) return 0;
-  return 1 - static_cast<double>(n_computed) / static_cast<double>(n_asked);
+  if (summary.prompt_tokens == 0) return 0;
+  return static_cast<double>(tokens_reused(summary)) / static_cast<double>(summary.prompt_tokens);
 }
 
 std::string warning_mark(const std::string& warning) {

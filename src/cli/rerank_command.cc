@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "base/json.h"
@@ -49,7 +50,10 @@ Status may_hold_run(const std::string& path) {
 }
 
 // From the file of answers, which has those of earlier runs too.
-int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& run) {
+int report_ranking(const RerankCommandOptions& o, const Qrels& qrels) {
+  NewFile run;
+  if (!o.trec_run.empty())
+    if (Status status = run.open(o.trec_run); !status) return report_error(status.error().message);
   std::ifstream answers(o.run.output);
   std::ostream* lines = o.trec_run.empty() ? nullptr : &run.stream();
   std::set<std::string> queries;
@@ -82,7 +86,8 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
   if (lines != nullptr)
     if (Status status = run.keep(); !status) return report_error(status.error().message);
   if (!o.qrels.empty() && n_judged == 0)
-    return report_error(fmt::format("'{}' grades none of the queries", o.qrels));
+    return report_error(fmt::format(
+        "'{}' grades none of the queries (hint: queries have the ids of that file)", o.qrels));
   if (n_judged > 0)
     print_stderr("{}nDCG@{}: {:.4f}, the mean of {} {}{}\n", warning_mark(warning), kDepth,
                  sum / static_cast<double>(n_judged), n_judged, n_judged == 1 ? "query" : "queries",
@@ -94,12 +99,11 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels, NewFile& r
 
 int rerank_batch(RerankCommandOptions& o) {
   Qrels qrels;
-  NewFile run;
   std::error_code error;
   const bool wants_report = !o.trec_run.empty() || !o.qrels.empty();
   o.run.batch.trec_ids = wants_report;
   const RerankOptions& rerank = o.run.batch.rerank;
-  if (rerank.yes.empty() || rerank.no.empty())
+  if ((rerank.yes && rerank.yes->empty()) || (rerank.no && rerank.no->empty()))
     return refuse({ErrorCode::kInvalidArgument,
                    "--yes or --no is empty, expected the model's word for each"});
   if (o.has_instruction && rerank.prompt_template.find("{instruction}") == std::string::npos)
@@ -136,7 +140,7 @@ int rerank_batch(RerankCommandOptions& o) {
     }
   if (!o.trec_run.empty()) {
     Status status = may_hold_run(o.trec_run);
-    if (status) status = run.open(o.trec_run);
+    if (status) status = check_writable(o.trec_run);
     if (!status) return report_error(status.error().message);
   }
   if (!o.qrels.empty()) {
@@ -148,7 +152,7 @@ int rerank_batch(RerankCommandOptions& o) {
   }
   const int code = run_batches(o.run);
   if ((code != kOk && code != kIncomplete) || !wants_report) return code;
-  const int reported = report_ranking(o, qrels, run);
+  const int reported = report_ranking(o, qrels);
   return reported == kOk ? code : reported;
 }
 
@@ -161,19 +165,20 @@ Command add_rerank(CLI::App& app) {
   add_engine_options(app, run);
   add_output_options(app, run);
   RerankOptions& rerank = run.batch.rerank;
+  const auto add_text = [&app](const char* name, std::optional<std::string>& text,
+                               const char* description, const std::string& otherwise) {
+    return app.add_option(name, text, description)
+        ->transform(unescaped())
+        ->default_str(fmt::format("what the model's files say, otherwise \"{}\"", otherwise));
+  };
   const CLI::Option* instruction =
-      app.add_option("--instruction", rerank.instruction, "What makes a document relevant")
-          ->transform(unescaped())
-          ->capture_default_str();
+      add_text("--instruction", rerank.instruction, "What makes a document relevant",
+               RerankOptions::default_instruction());
   add_template_options(app, "Template with {instruction}, {query} and {document} in it",
                        [&rerank](std::string text) { rerank.prompt_template = std::move(text); })
       ->default_str("that of Qwen3-Reranker");
-  app.add_option("--yes", rerank.yes, "The model's answer for a relevant document")
-      ->transform(unescaped())
-      ->capture_default_str();
-  app.add_option("--no", rerank.no, "The model's answer for any other document")
-      ->transform(unescaped())
-      ->capture_default_str();
+  add_text("--yes", rerank.yes, "The model's answer for a relevant document", "yes");
+  add_text("--no", rerank.no, "The model's answer for any other document", "no");
   app.add_option("--top", run.batch.top, "Maximum documents per query, best first; 0: all")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->capture_default_str();

@@ -70,6 +70,8 @@ class BatchRun {
       return report_error(status.error().message);
     Result<std::shared_ptr<const Model>> model = load_model(o_.model, o_.quiet);
     if (!model) return refuse(model.error());
+    if (Status status = check_chat(**model, o_.batch.defaults); !status)
+      return report_error(status.error().message);
     if (Status status = prepare_task(**model); !status) return usage(status.error().message);
 
     RunRecord first{o_.model.engine.sharing, {}}, second{o_.compare, {}};
@@ -121,9 +123,30 @@ class BatchRun {
       if (Status status = model.check_form(*form); !status)
         return Error{ErrorCode::kInvalidArgument,
                      fmt::format("--schema: {}", status.error().message)};
-    if (o_.batch.task == BatchTask::kRerank)  // any pair shows whether yes and no are two answers
-      if (auto pair = rerank_requests(model, o_.batch.rerank, "a", "b"); !pair) return pair.error();
-    return {};
+    return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();
+  }
+
+  Status prepare_rerank(const Model& model) {
+    const RerankOptions asked = o_.batch.rerank;
+    Result<RerankOptions> rerank = rerank_options_for(model, asked);
+    if (!rerank) return rerank.error();
+    o_.batch.rerank = std::move(*rerank);
+    const RerankOptions& r = o_.batch.rerank;
+    std::string said;
+    const auto say = [&](const char* name, const std::optional<std::string>& given,
+                         const std::optional<std::string>& taken, const std::string& otherwise) {
+      if (given || *taken == otherwise) return;
+      said += fmt::format("{}{} {}", said.empty() ? "" : ", ", name,
+                          found_text(nlohmann::json(*taken)));
+    };
+    say("instruction", asked.instruction, r.instruction, RerankOptions::default_instruction());
+    say("yes", asked.yes, r.yes, "yes");
+    say("no", asked.no, r.no, "no");
+    if (!said.empty() && !o_.quiet)
+      print_stderr("pando: settings from the model's files: {}\n", said);
+    // Any pair shows whether yes and no are two answers.
+    const auto pair = rerank_requests(model, o_.batch.rerank, "a", "b");
+    return pair ? Status() : pair.error();
   }
 
   static int usage(const std::string& message) {
@@ -177,8 +200,11 @@ class BatchRun {
       if (o_.verbose) {
         progress.clear();
         const Completion& c = answer.completion;
-        print_stderr("{}: {} prompt tokens, {} of them shared; {} generated\n", answer.id,
-                     c.prompt_tokens, c.shared_tokens, c.tokens.size());
+        const size_t n_choices = c.choice_logprobs.size();
+        print_stderr("{}: {} prompt tokens, {} of them shared; {}\n", answer.id, c.prompt_tokens,
+                     c.shared_tokens,
+                     n_choices == 0 ? fmt::format("{} generated", c.tokens.size())
+                                    : fmt::format("chosen from {} texts", n_choices));
       }
       if (!quiet) first_answers_.add(answer);
     };

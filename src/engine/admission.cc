@@ -39,6 +39,7 @@ Admission::Admission(const AdmissionParts& parts)
       limits_(parts.limits),
       shares_tokens_(parts.shares_tokens),
       tokenizer_(parts.tokenizer),
+      channels_(tokenizer_ == nullptr ? std::nullopt : find_channel_tokens(*tokenizer_)),
       forms_(parts.forms),
       forces_tokens_(parts.forces_tokens),
       timing_(parts.timing),
@@ -139,8 +140,8 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
     sequence.scheduled =
         timing_->scheduled_request(request, sequence.tip->end(), residency_.n_ready(sequence));
   if (tokenizer_ != nullptr)
-    sequence.decoder.emplace(*tokenizer_, /*first_in_text=*/false,
-                             sequence.sampling().skip_special_tokens);
+    sequence.decoder.emplace(*tokenizer_, channels_ ? &*channels_ : nullptr, request,
+                             request.tokens);
   if (request.sampling.form) {
     sequence.filter.emplace(forms_->get(*request.sampling.form).value(), sequence.ends);
     sequence.forces_tokens = forces_tokens_;

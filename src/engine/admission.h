@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/loop_options.h"
 #include "engine/options.h"
 #include "engine/residency.h"
+#include "text/answer_decoder.h"
 #include "text/grammar/form_cache.h"
 #include "text/tokenizer.h"
 
@@ -70,6 +72,7 @@ class Admission {
   Limits limits_;
   bool shares_tokens_;
   const Tokenizer* tokenizer_;
+  std::optional<ChannelTokens> channels_;  // of the tokenizer
   grammar::FormCache* forms_;
   bool forces_tokens_;
   const StepTiming* timing_;

@@ -173,28 +173,30 @@ void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
   if (sequence.failure) return fail(sequence.request, [&] { return std::move(*sequence.failure); });
   const bool drawn = !sequence.scores_prompt();
   Sequence::Taken taken = sequence.take(std::move(next));
-  if (taken.finished) return finish(sequence, std::move(taken.text));
+  if (taken.finished) return finish(sequence, std::move(taken));
   for (const Token token : taken.follow)
     sequence.tip = residency_.cache().extend(sequence.tip, token);
   const bool tells_logprob = drawn && sequence.sampling().logprobs;
   const bool is_first = drawn && sequence.completion.tokens.size() == 1;  // which is always told
-  if (taken.text.empty() && !tells_logprob && !is_first) return;
+  if (taken.text.empty() && taken.reasoning.empty() && !tells_logprob && !is_first) return;
   Event event{.request = sequence.request->id,
               .choice = sequence.choice,
               .text = std::move(taken.text),
+              .reasoning = std::move(taken.reasoning),
               .n_tokens = sequence.completion.tokens.size()};
   if (tells_logprob) event.logprob = sequence.completion.logprobs.back();
   outbox_.add(sequence.request, std::move(event));
 }
 
-void EngineLoop::finish(Sequence& sequence, std::string text) {
+void EngineLoop::finish(Sequence& sequence, Sequence::Taken last) {
   outbox_.make_room();  // first: what is over and was not told would be waited for
   admission_.ended(sequence);
   admission_.drop(sequence);
   if (--sequence.request->n_open == 0) ++stats_.requests;
   outbox_.add(sequence.request, Event{.request = sequence.request->id,
                                       .choice = sequence.choice,
-                                      .text = std::move(text),
+                                      .text = std::move(last.text),
+                                      .reasoning = std::move(last.reasoning),
                                       .n_tokens = sequence.completion.tokens.size(),
                                       .completion = std::move(sequence.completion)});
 }

@@ -49,7 +49,9 @@ class Measuring {
     const auto context = static_cast<uint32_t>((*loop)->options().context);
     shape.n_decodes = std::min(shape.n_decodes, context - 1);
     // Where memory is short: what has room at once, so that no step waits for another.
-    const size_t n_slots = (*loop)->executor().facts().n_slots;
+    const ExecutorFacts& facts = (*loop)->executor().facts();
+    experts_ = {facts.n_experts, facts.n_used_experts};
+    const size_t n_slots = facts.n_slots;
     if (n_slots > 0 && n_slots < 2 * size_t{shape.n_prompts}) return {};
     const auto page = static_cast<uint32_t>(loop_options.page_len);
     const size_t n_pages = (*loop)->kv_capacity() / page;
@@ -78,6 +80,7 @@ class Measuring {
     return taken() + largest->seconds / largest->features.rows * rows < seconds_;
   }
   const std::vector<StepSample>& samples() const { return samples_; }
+  const ExpertCounts& experts() const { return experts_; }
 
  private:
   double taken() const {
@@ -132,6 +135,7 @@ class Measuring {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<StepSample> samples_;
   size_t n_repeats_ = 0;
+  ExpertCounts experts_;  // of the model
 };
 
 }  // namespace
@@ -146,7 +150,7 @@ Result<MeasuredSteps> measure_steps(const OpenLoop& open, const EngineOptions& o
   for (const Shape& shape : kShapes)
     if (!measuring.is_over())
       if (Status status = measuring.run(shape, 1, kRepeats); !status) return status.error();
-  Result<Predictor> predictor = fit_predictor(measuring.samples());
+  Result<Predictor> predictor = fit_predictor(measuring.samples(), measuring.experts());
   if (!predictor) return predictor.error();
   const FitReport report = report_fit(*predictor, measuring.samples());
   return MeasuredSteps{.costs = predictor->to_json(),

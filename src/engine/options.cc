@@ -11,13 +11,13 @@
 #include "base/errors.h"
 #include "base/machine.h"
 #include "cache/prefix_tree.h"
+#include "pando/limits.h"
 #include "pando/request_options.h"
 #include "schedule/policy.h"
 
 namespace pando {
 namespace {
 
-constexpr int kMostThreads = 1024;
 constexpr int kMostNice = 19;
 constexpr size_t kLeastMemory = size_t{64} << 20;
 constexpr size_t kUnknownMemory = size_t{4} << 30;  // for keys and values, where nothing says
@@ -48,8 +48,8 @@ Status check_outputs(const Request& request) {
   const int n_prompt = static_cast<int>(request.tokens.size());
   const std::optional<int>& from = request.prompt_logprobs_from;
   if (sampling.max_tokens < (from ? 0 : 1))
-    return wrong("max_tokens", "is {}, expected at least {}", sampling.max_tokens,
-                 from ? "0" : "1, or 0 where the prompt is scored");
+    return wrong("max_tokens", "is {}, expected {}", sampling.max_tokens,
+                 find_option("max_tokens", kInLine)->expected);
   const int last = sampling.max_tokens > 0 ? n_prompt : n_prompt - 1;
   if (from && (*from < 1 || *from > last))
     return wrong("prompt_logprobs_from", "is {}, expected 1 to {} for a prompt of {} tokens", *from,

@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "base/fault.h"
 #include "engine/work_view.h"
 
 namespace pando {
@@ -205,6 +206,7 @@ bool Residency::preempt_for(const Sequence& sequence, Lack lack, std::span<const
   let_go(**victim, /*keep=*/true);
   cache_.unlock((*victim)->tip);
   (*victim)->running = false;
+  if (fault_on(Fault::kForcedLost)) (*victim)->forced = {};
   tight_ = true;  // it would take from others what was taken from it
   did_not_fit_ = nullptr;
   ++n_preemptions_;

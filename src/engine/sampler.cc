@@ -3,6 +3,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -52,10 +54,83 @@ std::vector<Token> likeliest(std::span<const float> logits, size_t n) {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-void mask(std::vector<float>& logits, std::span<const uint64_t> allowed) {
-  for (size_t token = 0; token < logits.size(); ++token)
-    if (token / 64 >= allowed.size() || (allowed[token / 64] >> token % 64 & 1) == 0)
-      logits[token] = kNever;
+// What to add to eight logits so that those without a bit are never the largest, for each byte.
+constexpr size_t kEight = 8;
+constexpr std::array<std::array<float, kEight>, 256> kAddOfBits = [] {
+  std::array<std::array<float, kEight>, 256> add{};
+  for (size_t bits = 0; bits < add.size(); ++bits)
+    for (size_t i = 0; i < kEight; ++i) add[bits][i] = (bits >> i & 1) != 0 ? 0.0F : kNever;
+  return add;
+}();
+
+constexpr size_t kWord = 64;  // bits of a word
+
+// The largest of those with a bit; kNever where none is a number.
+float largest_of(const float* logits, uint64_t bits) {  // [kWord]
+  float most[kEight];
+  std::fill_n(most, kEight, kNever);
+  for (size_t begin = 0; begin < kWord; begin += kEight) {
+    const auto& add = kAddOfBits[bits >> begin & 0xFF];
+    for (size_t i = 0; i < kEight; ++i) {
+      const float logit = logits[begin + i] + add[i];
+      most[i] = logit > most[i] ? logit : most[i];
+    }
+  }
+  for (const float other : most) most[0] = other > most[0] ? other : most[0];
+  return most[0];
+}
+
+// argmax() of those that are allowed, at least one.
+Token argmax(std::span<const float> logits, std::span<const uint64_t> allowed) {
+  const auto bits_at = [&](size_t begin) {
+    const uint64_t bits = begin / kWord < allowed.size() ? allowed[begin / kWord] : 0;
+    const size_t n = logits.size() - begin;
+    return n < kWord ? bits & ((uint64_t{1} << n) - 1) : bits;
+  };
+  size_t best = logits.size();  // where the word of the largest begins
+  float most = kNever;
+  for (size_t begin = 0; begin < logits.size(); begin += kWord) {
+    const uint64_t bits = bits_at(begin);
+    if (bits == 0) continue;
+    float of_word = kNever;
+    if (std::popcount(bits) > static_cast<int>(kEight) && begin + kWord <= logits.size()) {
+      of_word = largest_of(logits.data() + begin, bits);
+    } else {
+      for (uint64_t left = bits; left != 0; left &= left - 1) {
+        const float logit = logits[begin + static_cast<size_t>(std::countr_zero(left))];
+        of_word = logit > of_word ? logit : of_word;
+      }
+    }
+    if (best < logits.size() && !(of_word > most)) continue;
+    best = begin;
+    most = of_word;
+  }
+  if (best >= logits.size()) return 0;
+  uint64_t left = bits_at(best);
+  const auto first = static_cast<Token>(best) + std::countr_zero(left);
+  for (; left != 0; left &= left - 1)
+    if (const Token token = static_cast<Token>(best) + std::countr_zero(left);
+        logits[static_cast<size_t>(token)] == most)
+      return token;
+  return first;  // none is a number
+}
+
+// The logits of what is allowed, in a copy.
+std::vector<float> masked(std::span<const float> logits, std::span<const uint64_t> allowed) {
+  if (allowed.empty()) return {logits.begin(), logits.end()};
+  std::vector<float> out(logits.size(), kNever);
+  for (size_t begin = 0; begin < logits.size() && begin / kWord < allowed.size(); begin += kWord) {
+    const uint64_t word = allowed[begin / kWord];
+    const size_t n = std::min(kWord, logits.size() - begin);
+    if (word == ~uint64_t{0})
+      std::copy_n(logits.begin() + static_cast<ptrdiff_t>(begin), n,
+                  out.begin() + static_cast<ptrdiff_t>(begin));
+    else
+      for (uint64_t bits = word; bits != 0; bits &= bits - 1)
+        if (const auto i = static_cast<size_t>(std::countr_zero(bits)); i < n)
+          out[begin + i] = logits[begin + i];
+  }
+  return out;
 }
 
 void bar(std::vector<float>& logits, std::span<const Token> barred) {
@@ -137,19 +212,24 @@ std::vector<Candidate> candidates(std::span<const float> logits, const SamplingO
 
 Token sample_token(std::span<const float> logits, const SamplingOptions& options,
                    const SamplingKey& key, const TokenHistory& history) {
+  const std::span<const uint64_t> allowed = history.allowed;
   std::vector<float> adjusted;
-  if (!options.logit_bias.empty() || has_penalties(options) || !history.barred.empty() ||
-      !history.allowed.empty()) {
-    adjusted.assign(logits.begin(), logits.end());
-    if (!history.allowed.empty()) mask(adjusted, history.allowed);
+  const auto likeliest_of = [&] {
+    return allowed.empty() ? argmax(logits) : argmax(logits, allowed);
+  };
+  const bool is_greedy = options.temperature <= 0 || options.top_k == 1;
+  const bool is_adjusted =
+      !options.logit_bias.empty() || has_penalties(options) || !history.barred.empty();
+  if (is_adjusted || (!allowed.empty() && !is_greedy)) {
+    adjusted = masked(logits, allowed);
     if (!history.barred.empty()) bar(adjusted, history.barred);
     adjust(adjusted, options, history);
     logits = adjusted;
   }
-  if (options.temperature <= 0 || options.top_k == 1) return argmax(logits);
+  if (is_greedy) return likeliest_of();
 
   const std::vector<Candidate> kept = candidates(logits, options);
-  if (kept.empty()) return argmax(logits);  // logits that are not numbers
+  if (kept.empty()) return likeliest_of();  // logits that are not numbers
   double sum = 0;
   for (const Candidate& candidate : kept) sum += candidate.weight;
   double left = uniform(key) * sum;

@@ -69,12 +69,13 @@ TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
   }
   const std::span<const Token> answer = forced.tokens.empty() ? completion.tokens : with_forced;
   std::vector<Token> barred;
-  if (!may_end(options, answer.size() + 1)) {
+  // An answer does not end before what has a form.
+  if (!may_end(options, answer.size() + 1) || (filter && !is_filtered())) {
     barred.assign(ends.begin(), ends.end());
     barred.insert(barred.end(), options.stop_tokens.begin(), options.stop_tokens.end());
   }
   TokenHistory history{request->in_prompt, answer, barred, {}};
-  if (filter) {
+  if (is_filtered()) {
     const Result<std::span<const uint64_t>> allowed = filter->allowed();
     if (!allowed) {
       failure = allowed.error();
@@ -84,7 +85,7 @@ TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
   }
   const Token token = sample_token(
       logits, options, {request->seed, static_cast<uint32_t>(choice), position + 1}, history);
-  if (filter) filter_next(token);
+  if (is_filtered()) filter_next(token);
   return {.token = token};
 }
 
@@ -105,7 +106,7 @@ void Sequence::filter_next(Token drawn) {
     const Result<std::optional<Token>> only = filter->only();
     if (!only) failure = only.error();
     if (!only || !only->has_value()) break;
-    if (!accept(**only)) return;
+    if (!fault_on(Fault::kForcedNotFollowed) && !accept(**only)) return;
     next_forced.tokens.push_back(**only);
   }
   next_forced.ends = filter->is_over();
@@ -156,8 +157,10 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
     forced = std::exchange(next_forced, {});
   }
 
-  const std::string text = decoder ? stops.push(decoder->push(token), may_end_here) : "";
+  AnswerText pushed = decoder ? decoder->push(token) : AnswerText();
+  const std::string text = stops.push(pushed.content, may_end_here);
   completion.text += text;
+  completion.reasoning += pushed.reasoning;
   Taken taken;
   if (stops.stopped() || (forced.ends && forced.tokens.empty())) {
     taken = finish(FinishReason::kStop);
@@ -169,9 +172,11 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
     taken.follow.insert(taken.follow.end(), forced.tokens.begin(), forced.tokens.end());
     // What ends the answer is not computed.
     const bool ends = forced.ends || completion.tokens.size() + forced.tokens.size() >= max_tokens;
-    if (ends && !forced.tokens.empty()) taken.follow.pop_back();
+    if (ends && !forced.tokens.empty() && !fault_on(Fault::kForcedRowTooMany))
+      taken.follow.pop_back();
   }
   taken.text.insert(0, text);
+  taken.reasoning.insert(0, pushed.reasoning);
   return taken;
 }
 
@@ -186,12 +191,15 @@ Sequence::Taken Sequence::finish_embedding() {
 Sequence::Taken Sequence::finish(FinishReason reason) {
   completion.finish_reason = reason;
   std::string rest;
+  AnswerText last;
   if (decoder && !stops.stopped()) {
-    rest = stops.push(decoder->finish(), may_end(sampling(), completion.tokens.size()));
+    last = decoder->finish();
+    rest = stops.push(last.content, may_end(sampling(), completion.tokens.size()));
     rest += stops.finish();
   }
   completion.text += rest;
-  return {std::move(rest), reason};
+  completion.reasoning += last.reasoning;
+  return {std::move(rest), std::move(last.reasoning), reason};
 }
 
 }  // namespace pando

@@ -13,7 +13,7 @@
 #include "engine/token_filter.h"
 #include "pando/engine.h"
 #include "schedule/batcher.h"
-#include "text/stream_decoder.h"
+#include "text/answer_decoder.h"
 #include "text/tokenizer.h"
 
 namespace pando {
@@ -52,7 +52,7 @@ struct Sequence {
   int n_in_flight = 0;                   // steps in flight that it has a part in
   std::span<const Token> ends;           // tokens that end it, unless it asks to go on
   Completion completion;                 // so far
-  std::optional<StreamDecoder> decoder;  // nothing without a tokenizer
+  std::optional<AnswerDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
   // Where the answer has a form. Tokens that it forces are on the path before they are read.
   std::optional<TokenFilter> filter;
@@ -91,6 +91,7 @@ struct Sequence {
 
   struct Taken {
     std::string text;                      // new text of the answer
+    std::string reasoning;                 // the same
     std::optional<FinishReason> finished;  // otherwise what follows is to be computed next:
     std::vector<Token> follow;             // the tokens that the path grows by
   };
@@ -98,6 +99,8 @@ struct Sequence {
   Taken take(TokenLogprob next);
 
  private:
+  // Whether the next token is one of the answer's form.
+  bool is_filtered() const { return filter && decoder->in_content(); }
   TokenLogprob draw(std::span<const float> logits, uint32_t position);
   void filter_next(Token drawn);
   bool is_end(Token token) const;

@@ -199,7 +199,7 @@ void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
   PANDO_CHECK(n_rows >= n_decode && step.n_recomputed >= cached_answers.size());
   stats_.decode_rows += n_decode;
   stats_.prefill_rows += n_rows - n_decode;
-  stats_.recomputed_rows += step.n_recomputed;
+  stats_.recomputed_rows += step.n_recomputed + residency_.cache().tree().n_issued_again();
   stats_.pad_rows += step.n_pads;
   stats_.kv_bytes_peak = std::max<uint64_t>(stats_.kv_bytes_peak, kv_bytes());
 }

@@ -25,6 +25,7 @@ struct Technique {
   exec::PassHooks hooks;             // into the executor; `planner` owns the store
   bool takes_int8 = true;            // keys and values may be int8
   bool caps_scores = true;           // its attention knows soft caps of scores
+  bool takes_sinks = true;           // its attention knows sinks
   // Its plans have state tasks and lists of window pages: models may be recurrent, and windows give
   // memory back.
   bool full_plans = false;

@@ -7,21 +7,24 @@
 
 namespace pando {
 
-TokenFilter::TokenFilter(std::shared_ptr<grammar::MaskTable> masks, std::span<const Token> ends)
+TokenFilter::TokenFilter(std::shared_ptr<const grammar::MaskTable> masks,
+                         std::span<const Token> ends)
     : matcher_(masks), ends_(ends), bits_(masks->vocabulary().n_mask_words()) {}
 
 Result<std::span<const uint64_t>> TokenFilter::allowed() {
   if (n_allowed_ > 0) return std::span<const uint64_t>(bits_);
-  std::ranges::fill(bits_, 0);
-  if (const Result<size_t> n = matcher_.mask(bits_); !n) return n.error();
+  const Result<size_t> n = matcher_.mask(bits_);
+  if (!n) return n.error();
+  n_allowed_ = *n;
   if (matcher_.can_end())
     for (const Token end : ends_) {
       const auto at = static_cast<size_t>(end);
-      if (end >= 0 && at / 64 < bits_.size()) bits_[at / 64] |= uint64_t{1} << at % 64;
+      if (end < 0 || at / 64 >= bits_.size()) continue;
+      n_allowed_ += (bits_[at / 64] >> at % 64 & 1) == 0;
+      bits_[at / 64] |= uint64_t{1} << at % 64;
     }
-  for (const uint64_t word : bits_) n_allowed_ += static_cast<size_t>(std::popcount(word));
   if (n_allowed_ == 0)
-    return unsupported("no token of the vocabulary continues the answer in the form asked for");
+    return unsupported("no token of the model's vocabulary can continue the answer in its form");
   return std::span<const uint64_t>(bits_);
 }
 

@@ -15,7 +15,7 @@ namespace pando {
 class TokenFilter {
  public:
   // ends: tokens that end an answer, which outlive it.
-  TokenFilter(std::shared_ptr<grammar::MaskTable> masks, std::span<const Token> ends);
+  TokenFilter(std::shared_ptr<const grammar::MaskTable> masks, std::span<const Token> ends);
 
   // One bit a token, at least one of which is set. Valid until the next call. An error where the
   // text cannot be followed further.
@@ -31,7 +31,7 @@ class TokenFilter {
   grammar::Matcher matcher_;
   std::span<const Token> ends_;
   std::vector<uint64_t> bits_;
-  size_t n_allowed_ = 0;  // 0: bits_ are not those of the state
+  size_t n_allowed_ = 0;  // 2 for more; 0: bits_ are not those of the state
 };
 
 }  // namespace pando

@@ -37,8 +37,10 @@ struct ExecutorFacts {
   uint32_t window = 0;        // positions that the widest of them sees; 0: there are no such pages
   size_t n_window_pages = 0;  // of these pages that may be in use at a time
   size_t window_page_bytes = 0;  // bytes of one
-  size_t n_slots = 0;      // slots of states that may be in use at a time; 0: the model has none
-  size_t slot_bytes = 0;   // bytes of one slot
+  size_t n_slots = 0;     // slots of states that may be in use at a time; 0: the model has none
+  size_t slot_bytes = 0;  // bytes of one slot
+  // Of each mixture of experts; zeros where the model has none. A row has n_used_experts.
+  int n_experts = 0, n_used_experts = 0;
   bool keeps_keys = true;  // false: keys and values are gone after a step
   int depth = 1;           // steps that may be submitted and not finished
   std::string name;        // the device and its arithmetic, as in "avx512"

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/fault.h"
 #include "kernel/attention_item.h"
 #include "kernel/row_chunks.h"
 
@@ -12,6 +13,7 @@ namespace pando::kernel {
 namespace {
 
 constexpr int kQueriesEach = 128;  // query rows of a work item: their state stays in L2
+constexpr int kFewestHeadsEach = 4;
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
@@ -22,10 +24,11 @@ AttentionSplit split(const AttentionArgs& args, int n_threads, const AttentionBl
   AttentionSplit s;
   s.blocks = blocks;
   s.group = args.n_heads / shape.n_kv_heads;
+  s.n_groups = shape.n_kv_heads;
   s.n_rows = n_rows;
   s.rows_each = std::clamp(kQueriesEach / s.group, 1, n_rows);
   const int wanted = n_threads == 1 ? 1 : kItemsPerThread * n_threads;
-  const auto n_items = [&] { return shape.n_kv_heads * ceil_div(n_rows, s.rows_each); };
+  const auto n_items = [&] { return s.n_groups * ceil_div(n_rows, s.rows_each); };
   const int n_parts = std::clamp(ceil_div(wanted, n_items()), 1, n_spans);
   uint32_t spans_each = std::bit_ceil(static_cast<uint32_t>(ceil_div(n_spans, n_parts)));
   if (blocks != nullptr) spans_each = std::min(spans_each, blocks->spans_each);
@@ -33,6 +36,12 @@ AttentionSplit split(const AttentionArgs& args, int n_threads, const AttentionBl
   s.n_parts = ceil_div(n_spans, s.spans_each);
   while (n_items() * s.n_parts < wanted && s.rows_each * s.group >= 2 * kFewestQueriesEach)
     s.rows_each = ceil_div(s.rows_each, 2);
+  // Of many heads that share a KV head, products take longer than reading it: rather again than by
+  // one thread while others idle.
+  while (n_items() * s.n_parts < n_threads && s.group % 2 == 0 && s.group >= 2 * kFewestHeadsEach) {
+    s.group /= 2;
+    s.n_groups *= 2;
+  }
   s.n_chunks = ceil_div(n_rows, s.rows_each);
   s.rows_each = ceil_div(n_rows, s.n_chunks);  // of nearly equal size
   return s;
@@ -61,7 +70,8 @@ void merge_parts(const Kernels& kernels, const AttentionArgs& args, const Attent
       return partials.of(static_cast<int>(part), row, head);
     });
     const int64_t out = (static_cast<int64_t>(row) * args.n_heads + head) * shape.head_dim;
-    finish_state(kernels, shape.head_dim, state, args.out + out);
+    const float* const sink = fault_on(Fault::kSinkLostInParts) ? nullptr : sink_of(args, head);
+    finish_state(kernels, shape.head_dim, state, sink, args.out + out);
   }
 }
 
@@ -92,8 +102,7 @@ void merge_in_blocks(const Kernels& kernels, const AttentionArgs& args, const At
 void run_items(const Kernels& kernels, ThreadPool& pool, const AttentionArgs& args,
                const AttentionSplit& split, const PartialStates& partials,
                AttentionScratch& scratch) {
-  const int64_t n_items =
-      static_cast<int64_t>(split.n_chunks) * args.kv.shape.n_kv_heads * split.n_parts;
+  const int64_t n_items = static_cast<int64_t>(split.n_chunks) * split.n_groups * split.n_parts;
   pool.parallel_for(n_items, [&](int64_t item, int worker) {
     AttentionItem fold(kernels, args, split, item);
     fold.use(scratch.of(worker));
@@ -155,7 +164,8 @@ void finish_blocks(const Kernels& kernels, const AttentionArgs& args, const Atte
     const SpanState state = merged(kernels, head_dim, last, [&](uint32_t block) {
       return state_at(blocks.of(block, row, n_rows, args.n_heads * n_state) + head * n_state);
     });
-    finish_state(kernels, head_dim, state, out + static_cast<int64_t>(head) * head_dim);
+    finish_state(kernels, head_dim, state, sink_of(args, head),
+                 out + static_cast<int64_t>(head) * head_dim);
   }
 }
 

@@ -20,6 +20,8 @@ struct AttentionArgs {
   float scale;       // multiplies queries: log2(e) / sqrt(head_dim)
   float cap = 0.0f;  // scores s become cap tanh(s / cap), log2(e) included; 0: they stay
   int window = 0;    // a query at p sees positions behind p - window; 0: all up to its own
+  // [n_heads] a score of each head that takes weight and has no value, log2(e) included; null: none
+  const float* sinks = nullptr;
   std::span<const uint32_t> positions;   // [n_rows]
   std::span<const AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::span<const PageId> task_pages;

@@ -77,8 +77,11 @@ void merge_states(const Kernels& kernels, int head_dim, const SpanState& a, cons
                        .acc_b = b.acc});
 }
 
-void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, float* out) {
-  kernels.scale(state.acc, 1.0f / *state.sum, head_dim, out);
+void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, const float* sink,
+                  float* out) {
+  const float factor =
+      sink == nullptr ? 1.0f / *state.sum : kernels.sink_factor(*state.max, *state.sum, *sink);
+  kernels.scale(state.acc, factor, head_dim, out);
 }
 
 size_t AttentionItem::use(std::byte* memory) {
@@ -154,14 +157,13 @@ void AttentionItem::empty_states(const PartialStates& partials) {
     for (int i = 0; i < n_queries_; ++i) make_empty(state(static_cast<int>(slot), i));
   if (!split_.makes_states()) return;
   for (int i = 0; i < n_queries_; ++i)
-    make_empty(partials.of(part_, row_begin_ + i / split_.group,
-                           kv_head_ * split_.group + i % split_.group));
+    make_empty(partials.of(part_, row_begin_ + i / split_.group, first_head_ + i % split_.group));
 }
 
 void AttentionItem::scale_queries() {
   for (int i = 0; i < n_queries_; ++i) {
     const int64_t row = row_begin_ + i / split_.group;
-    const int64_t head = kv_head_ * split_.group + i % split_.group;
+    const int64_t head = first_head_ + i % split_.group;
     work_.set(kernels_, i, args_.q + row * args_.q_stride + head * shape_.head_dim, args_.scale);
   }
 }
@@ -242,7 +244,7 @@ void AttentionItem::end_span(uint32_t span, const PartialStates& partials) {
   const int top = span_slot(s);
   for (int i = 0; i < n_queries_; ++i) {
     const int row = row_begin_ + i / split_.group;
-    const int head = kv_head_ * split_.group + i % split_.group;
+    const int head = first_head_ + i % split_.group;
     const uint32_t last_span = args_.positions[row] / shape_.span_len;
     if (last_span < span || first_seen(row) / shape_.span_len > span || !split_.is_here(row, span))
       continue;
@@ -254,7 +256,7 @@ void AttentionItem::end_span(uint32_t span, const PartialStates& partials) {
     const SpanState done = state(0, i);
     if (!split_.makes_states()) {
       const int64_t out = (static_cast<int64_t>(row) * args_.n_heads + head) * shape_.head_dim;
-      finish_state(kernels_, shape_.head_dim, done, args_.out + out);
+      finish_state(kernels_, shape_.head_dim, done, sink_of(args_, head), args_.out + out);
     } else {
       const SpanState kept = partials.of(part_, row, head);
       *kept.max = *done.max;

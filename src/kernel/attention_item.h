@@ -33,13 +33,20 @@ inline void make_empty(const SpanState& state) {
 
 // a becomes merge(a, b); merged with an empty state a, b stays as it is.
 void merge_states(const Kernels& kernels, int head_dim, const SpanState& a, const SpanState& b);
-// out[d] = acc[d] / z; out: [head_dim].
-void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, float* out);
+// Of a head; null where it has none.
+inline const float* sink_of(const AttentionArgs& args, int head) {
+  return args.sinks == nullptr ? nullptr : args.sinks + head;
+}
+// out[d] = acc[d] / z, where the sink, if it is not null, counts in z; out: [head_dim].
+void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, const float* sink,
+                  float* out);
 
-// How a call is cut into work items: KV head x chunk of rows x part, an aligned run of spans.
+// How a call is cut into work items: group of query heads x chunk of rows x part, an aligned run of
+// spans.
 // Parts are subtrees of the merge tree, so cutting changes no bit.
 struct AttentionSplit {
-  int group;  // query heads of a KV head
+  int group;     // query heads of an item: all of a KV head, or some of them
+  int n_groups;  // of all KV heads
   int n_rows;
   int rows_each;  // rows of a chunk
   int n_chunks;
@@ -79,8 +86,7 @@ class PartialStates {
   int n_rows_, n_heads_;
 };
 
-// One work item. Query i is row row_begin_ + i / group and head
-// kv_head_ * group + i % group.
+// One work item. Query i is row row_begin_ + i / group and head first_head_ + i % group.
 class AttentionItem {
  public:
   AttentionItem(const Kernels& kernels, const AttentionArgs& args, const AttentionSplit& split,
@@ -90,8 +96,9 @@ class AttentionItem {
         shape_(args.kv.shape),
         split_(split),
         part_(item % split.n_parts),
-        kv_head_(item / split.n_parts % shape_.n_kv_heads),
-        row_begin_(item / split.n_parts / shape_.n_kv_heads * split.rows_each),
+        first_head_(static_cast<int>(item / split.n_parts % split.n_groups) * split.group),
+        kv_head_(first_head_ / (args.n_heads / shape_.n_kv_heads)),
+        row_begin_(item / split.n_parts / split.n_groups * split.rows_each),
         row_end_(std::min(row_begin_ + split.rows_each, split.n_rows)),
         dim_(round_up_16(shape_.head_dim)),
         n_queries_((row_end_ - row_begin_) * split.group),
@@ -127,7 +134,7 @@ class AttentionItem {
   const AttentionArgs& args_;
   const KvShape& shape_;
   const AttentionSplit& split_;
-  const int part_, kv_head_, row_begin_, row_end_;
+  const int part_, first_head_, kv_head_, row_begin_, row_end_;
   const int dim_;  // padded head_dim
   const int n_queries_;
 

@@ -34,10 +34,16 @@ struct Kernels {
   void (*swiglu)(const float* gate, const float* up, int n, float* out);
   // The same with GELU, approximated by tanh.
   void (*geglu)(const float* gate, const float* up, int n, float* out);
+  // out[i] = (1 + u) g sigmoid(alpha g), with g = min(gate[i], limit) and u = up[i], clamped to
+  // [-limit, limit]; all [n]; out may be gate or up.
+  void (*clamped_swiglu)(const float* gate, const float* up, float alpha, float limit, int n,
+                         float* out);
   // x[i] *= sigmoid(gate[i]); both [n].
   void (*gate)(float* x, const float* gate, int n);
   // out[i] = sigmoid(x[i]); both [n].
   void (*sigmoids)(const float* x, int n, float* out);
+  // x[i] becomes exp(x[i]) / (sum of exp(x)); x: [n], n above 0.
+  void (*softmax)(float* x, int n);
   // step[i] = softplus(x[i] + bias[i]), alpha[i] = exp(rate[i] * step[i]); all [n]; step
   // may be x.
   void (*decay)(const float* x, const float* bias, const float* rate, int n, float* step,
@@ -70,6 +76,9 @@ struct Kernels {
   // --- attention: kernel/attention.h drives these --------------------------------------------
   void (*attend_tile)(const AttendTileArgs& args);
   void (*merge_spans)(const MergeSpansArgs& args);
+  // What a weighted sum of values is multiplied by where a sink takes weight too. max, sum: of the
+  // state of all spans; sink: its score. Scores are base 2.
+  float (*sink_factor)(float max, float sum, float sink);
 
   // --- recurrent layers: exec/cpu/recurrent_layer.h drives these ------------------------------
   void (*convolve)(const ConvolveArgs& args);

@@ -1,7 +1,8 @@
 // Where keys and values lie in a page: the one description of it.
 //
-// A page holds `page_len` consecutive positions of one path, for all layers and KV heads. Within a
-// page, outer to inner:
+// A page holds `page_len` consecutive positions of one path, for all layers and KV heads. Layers
+// whose heads differ are in groups, one behind the other, each with a KvShape. Within a group,
+// outer to inner:
 //
 //   [layer] [keys, values] [kv_head] [chunk]
 //
@@ -36,6 +37,7 @@ static constexpr int int8_element_bytes(int page_len, int head_dim) {
 // Of f32, f16 and bf16.
 static constexpr size_t kv_element_bytes(DType type) { return type == DType::kF32 ? 4 : 2; }
 
+// A group of layers with heads of one shape.
 struct KvShape {
   DType type = DType::kF16;  // f32, f16, bf16 or int8
   int n_layers = 0;
@@ -53,8 +55,9 @@ struct KvShape {
       return (int8_element_bytes(page_len, head_dim) + 4 * page_len + 63) / 64 * size_t{64};
     return static_cast<size_t>(page_len) * head_dim * kv_element_bytes(type);
   }
+  // Of the group's part of a page.
   size_t page_bytes() const { return chunk_bytes() * 2 * n_layers * n_kv_heads; }
-  // Byte offset of a chunk in its page.
+  // Byte offset of a chunk in that part.
   size_t key_offset(int layer, int kv_head) const {
     return chunk_bytes() * (static_cast<size_t>(layer) * 2 * n_kv_heads + kv_head);
   }
@@ -64,12 +67,16 @@ struct KvShape {
   int pages_per_tile() const { return tile_len / page_len; }
 };
 
-// The memory of a page pool as kernels see it: page i begins at base + i * page_bytes().
+// The memory of a page pool as kernels see it: one group's part of page i begins at base + i *
+// page_bytes.
 struct KvView {
   std::byte* base = nullptr;
   KvShape shape;
+  size_t page_bytes = 0;  // of all groups; 0: there is no other
 
-  std::byte* page(PageId id) const { return base + shape.page_bytes() * id; }
+  std::byte* page(PageId id) const {
+    return base + (page_bytes == 0 ? shape.page_bytes() : page_bytes) * id;
+  }
 };
 
 // Where one row's key and value go: position `offset` of page `page`.
@@ -79,7 +86,8 @@ struct KvSlot {
   bool operator==(const KvSlot&) const = default;
 };
 
-// The first n_positions of `from`, all layers and heads, are copied to `to` (copy on write).
+// The first n_positions of `from`, all layers and heads of all groups, are copied to `to` (copy on
+// write).
 struct PageCopy {
   PageId from;
   PageId to;

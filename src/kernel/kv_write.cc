@@ -46,7 +46,7 @@ void write_int8(const Kernels& kernels, const HeadWrite& of) {
   const KvShape& shape = of.kv.shape;
   const size_t n_channels = shape.head_dim, page_len = shape.page_len;
   const size_t scales = int8_element_bytes(shape.page_len, shape.head_dim);
-  alignas(64) int8_t few[512];  // of heads no wider than any published ones
+  alignas(64) int8_t few[640];  // of heads no wider than any published ones
   std::vector<int8_t> many(n_channels > sizeof(few) ? (n_channels + 15) / 16 * 16 : 0);
   int8_t* const q = many.empty() ? few : many.data();
   float scale = kernels.quantize(of.k, shape.head_dim, q).scale;

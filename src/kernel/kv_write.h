@@ -34,7 +34,7 @@ inline constexpr uint32_t kKvRowsEach = 16;
 // The same for rows [begin, end), on this thread.
 void write_kv_rows(const Kernels& kernels, const KvWrite& write, uint32_t begin, uint32_t end);
 
-// Carries out copies in order (a later one may read what an earlier one wrote).
+// Carries out copies of one group in order (a later one may read what an earlier one wrote).
 void copy_pages(const KvView& kv, std::span<const PageCopy> copies);
 
 }  // namespace pando::kernel

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/dtype.h"
@@ -16,25 +18,31 @@ namespace pando::kernel {
 using RowSource = FunctionRef<const float*(int row, float* own)>;
 
 // Activations [m, k] in the form that products with weights of a type read (cpu/linear_layout.h),
-// for integers quantised. Memory is kept between calls; one per engine.
+// for integers quantised. Rows may be in groups, each to be multiplied by a matrix of its own.
+// Memory is kept between calls; one per engine.
 class PackedRows {
  public:
   // Asks the source for each row once, rows of one call on any of the pool's threads: what has to
   // be done to a row before the product is best done there, while the row is in a cache.
   void pack(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
-            RowSource source);
+            RowSource source) {
+    pack(kernels, pool, weights, {&m, 1}, k, source);
+  }
+  // group_ends: the row behind each group, ascending.
+  void pack(const Kernels& kernels, ThreadPool& pool, DType weights,
+            std::span<const int> group_ends, int k, RowSource source);
 
   // Whether rows packed for weights of type `a` are those for type `b`.
   static bool same_for(DType a, DType b);
 
   DType weights() const { return weights_; }
-  int m() const { return m_; }
   int k() const { return k_; }
+  std::span<const int> group_ends() const { return group_ends_; }
   const std::byte* data() const { return data_.data(); }
 
  private:
   DType weights_ = DType::kF32;
-  int m_ = 0;
+  std::vector<int> group_ends_;
   int k_ = 0;
   AlignedBuffer data_;
   AlignedBuffer own_;  // [threads][k rounded up to sixteen] f32
@@ -43,6 +51,10 @@ class PackedRows {
 // y[m][i] = sum over k of x[m][k] * w[i][k]; y: [m, n] f32 rows `y_stride` apart.
 void multiply(const Kernels& kernels, ThreadPool& pool, const PackedMatrix& w, const PackedRows& x,
               float* y, int64_t y_stride);
+// The same with a matrix for each group of rows, all of one type and shape. A matrix is read once
+// for every tile of its rows.
+void multiply(const Kernels& kernels, ThreadPool& pool, std::span<const PackedMatrix* const> w,
+              const PackedRows& x, float* y, int64_t y_stride);
 
 // Activations of a product, and where it is written; strides count f32 values.
 struct LinearArgs {

@@ -43,6 +43,15 @@ bool is_of_keys_and_values(std::string_view part) {
   return std::ranges::find(kParts, part) != std::end(kParts);
 }
 
+// "M" and "blocks" of "M_blocks", the same of "M_scales"; nothing of other names.
+std::pair<std::string_view, std::string_view> split_blocks(std::string_view name) {
+  for (const std::string_view part : {"blocks", "scales"})
+    if (name.size() > part.size() && name.ends_with(part) &&
+        name[name.size() - part.size() - 1] == '_')
+      return {name.substr(0, name.size() - part.size() - 1), part};
+  return {};
+}
+
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
@@ -129,6 +138,10 @@ void Checkpoint::use_common_names() {
 // name.
 void Checkpoint::join_quantized() {
   if (!quantization_) return;
+  const auto in_blocks = [](const WeightScheme& scheme) {
+    return scheme.layout == QuantizedLayout::kBlocks;
+  };
+  if (std::ranges::any_of(quantization_->schemes, in_blocks)) join_blocks();
   const auto split = [](std::string_view name) {
     const size_t dot = name.rfind('.');
     return dot == name.npos ? std::pair(std::string_view(), name)
@@ -157,6 +170,21 @@ void Checkpoint::join_quantized() {
   place_of_ = std::move(joined);
 }
 
+// The same of the tensors M_blocks and M_scales of all experts, which are M.
+void Checkpoint::join_blocks() {
+  std::map<std::string, Place, std::less<>> joined;
+  for (const auto& [name, place] : place_of_) {
+    const auto [matrix, part] = split_blocks(name);
+    if (part.empty() || !place_of_.contains(fmt::format("{}_blocks", matrix))) {
+      joined.emplace(name, place);
+      continue;
+    }
+    quantized_[std::string(matrix)].emplace(part, stored_tensor(name, place));
+    joined.emplace(matrix, place);
+  }
+  place_of_ = std::move(joined);
+}
+
 Status Checkpoint::open_shards(const fs::path& directory) {
   const Result<json> weight_map = read_index(index_path_);
   if (!weight_map) return weight_map.error();
@@ -174,8 +202,8 @@ Status Checkpoint::open_shards(const fs::path& directory) {
       if (Status status = open_shard(directory / file_name); !status) return status;
     const Safetensors& file = shards_[shard->second];
     if (!file.tensors().contains(name))
-      return bad_file("{}: has no tensor '{}', although {} says so", file.path().string(), name,
-                      index_path_.string());
+      return bad_file("{}: has no tensor '{}', although {} says that it is there",
+                      file.path().string(), name, index_path_.string());
     place_of_.emplace(name, Place{shard->second, name});
   }
   return add_unlisted(*weight_map);
@@ -226,9 +254,40 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
   return view;
 }
 
+std::vector<WeightSpec> Checkpoint::stored_as(const WeightSpec& spec) const {
+  if (contains(spec.name)) return {spec};
+  if (gguf_) return gguf_tensors_of(spec);
+  if (spec.expert_parts.empty()) return {spec};
+  // A file without any of them has none of the first expert. It may claim any number of experts.
+  const std::string& pattern = spec.expert_parts[0].name;
+  const std::string_view root = std::string_view(pattern).substr(0, pattern.find('{'));
+  const auto first = place_of_.lower_bound(root);
+  const bool has_some = first != place_of_.end() && first->first.starts_with(root);
+  if (has_some) return checkpoint_tensors_of(spec);
+  WeightSpec one = spec;
+  one.shape[0] = 1;
+  return checkpoint_tensors_of(one);
+}
+
+// A slice of a tensor of all experts.
+Result<TensorView> Checkpoint::slice(const WeightSpec& spec) const {
+  const bool is_matrix = spec.shape.size() == 2;
+  if (is_matrix && quantized_.contains(spec.name)) return quantized_tensor(spec);
+  WeightSpec whole = spec;
+  whole.shape.insert(whole.shape.begin(), spec.n_stacked);
+  whole.n_stacked = 0;
+  Result<TensorView> view = tensor(whole);
+  if (!view) return view;
+  view->shape = spec.shape;
+  view->n_bytes /= static_cast<size_t>(spec.n_stacked);
+  view->data += view->n_bytes * static_cast<size_t>(spec.expert);
+  return view;
+}
+
 Result<TensorView> Checkpoint::tensor(const WeightSpec& spec) const {
+  if (spec.n_stacked > 0) return slice(spec);
   if (spec.shape.size() == 2 && quantized_.contains(spec.name)) return quantized_tensor(spec);
-  std::vector<int64_t> shape = spec.shape;
+  std::vector<int64_t> shape = gguf_ ? spec.shape : spec.checkpoint_shape();
   if (gguf_ && contains(spec.name)) {
     const auto without_ones = [](std::vector<int64_t> sizes) {
       std::erase(sizes, 1);
@@ -244,6 +303,7 @@ Result<TensorView> Checkpoint::tensor(const WeightSpec& spec) const {
   if (!gguf_) {
     view->rows = spec.rows;
     view->columns = spec.columns;
+    view->transposed = spec.transposed;
     view->stored = spec.stored;
   }
   return view;
@@ -276,15 +336,15 @@ StoredTensor Checkpoint::stored_tensor(std::string_view name, const Place& place
 
 Result<TensorView> Checkpoint::quantized_tensor(const WeightSpec& spec) const {
   const std::string where = fmt::format("{}: tensor '{}'", file_of(spec.name).string(), spec.name);
-  Result<std::shared_ptr<const QuantizedMatrix>> matrix =
-      QuantizedMatrix::open(where, quantized_.find(spec.name)->second, *quantization_,
-                            spec.shape[0], spec.shape[1], spec.columns);
+  Result<std::shared_ptr<const QuantizedMatrix>> matrix = QuantizedMatrix::open(
+      where, quantized_.find(spec.name)->second, *quantization_, spec.shape[0], spec.shape[1],
+      spec.columns, {.n_stacked = spec.n_stacked, .index = spec.expert});
   if (!matrix) return matrix.error();
   TensorView view;
   view.dtype = (*matrix)->dtype();
   view.shape = spec.shape;
   view.data = (*matrix)->weights().data;
-  view.n_bytes = (*matrix)->weights().entry->n_bytes;
+  view.n_bytes = (*matrix)->weight_bytes();
   view.rows = spec.rows;
   view.stored = spec.stored;
   view.quantized = std::move(*matrix);

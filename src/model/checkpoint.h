@@ -55,9 +55,7 @@ class Checkpoint {
   }
 
   // The tensors that this one is stored as, one above the other; almost always only itself.
-  std::vector<WeightSpec> stored_as(const WeightSpec& spec) const {
-    return gguf_ ? gguf_tensors_of(spec) : std::vector<WeightSpec>{spec};
-  }
+  std::vector<WeightSpec> stored_as(const WeightSpec& spec) const;
   // The same with the order of rows and columns that the format has, also of quantised matrices.
   // The view has the shape of `spec`; sizes of 1 may be missing in a GGUF file, or be more.
   Result<TensorView> tensor(const WeightSpec& spec) const;
@@ -76,7 +74,9 @@ class Checkpoint {
   Status add_unlisted(const nlohmann::json& weight_map);
   void use_common_names();
   void join_quantized();
+  void join_blocks();
 
+  Result<TensorView> slice(const WeightSpec& spec) const;
   Result<TensorView> safetensors_tensor(std::string_view name) const;
   Result<TensorView> quantized_tensor(const WeightSpec& spec) const;
   const std::filesystem::path& file_of(std::string_view name) const;

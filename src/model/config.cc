@@ -10,6 +10,7 @@
 #include "base/mapped_file.h"
 #include "kernel/weight_types.h"
 #include "model/checkpoint.h"
+#include "model/config_ranges.h"
 #include "model/gguf_config.h"
 #include "model/rope_config.h"
 #include "model/unoffered.h"
@@ -25,9 +26,12 @@ bool is_class_of(const Family& family, std::string_view name) {
   constexpr std::string_view kHeaded = "ForCausalLM";
   const std::string_view headed = family.architecture;
   if (name == headed) return true;
+  if (family.older_architecture != nullptr && name == family.older_architecture) return true;
   PANDO_CHECK(headed.ends_with(kHeaded));
   const std::string_view stem = headed.substr(0, headed.size() - kHeaded.size());
-  return name.starts_with(stem) && name.substr(stem.size()) == "Model";
+  if (!name.starts_with(stem)) return false;
+  const std::string_view rest = name.substr(stem.size());
+  return rest == "Model" || rest == "TextModel";
 }
 
 // Null where the file names none that is known; `fields` has the error then.
@@ -99,26 +103,41 @@ json with_absent(const Family& family, const json& object) {
 
 struct Size {
   const char* field;
-  int64_t value, min, max, multiple;
+  int64_t value;
+  WholeRange range;
 };
 
 Status check_sizes(std::span<const Size> sizes, std::string_view source) {
-  for (const auto& [field, value, min, max, multiple] : sizes)
-    if (value < min || value > max || value % multiple != 0)
-      return bad_file("{}: '{}' is {}, expected {} in [{}, {}]", source, field, value,
-                      multiple == 1 ? "an integer" : fmt::format("a multiple of {}", multiple), min,
-                      max);
+  for (const auto& [field, value, range] : sizes)
+    if (!range.contains(value))
+      return bad_file("{}: '{}' is {}, expected {}", source, field, value, range.text());
+  return {};
+}
+
+struct Number {
+  const char* field;
+  double value;
+  RealRange range;
+};
+
+// A value that underflows or overflows in f32 would silently be another model.
+Status check_numbers(std::span<const Number> numbers, std::string_view source) {
+  for (const auto& [field, value, range] : numbers)
+    if (!range.contains(value))
+      return bad_file("{}: '{}' is {}, expected {}", source, field, value, range.text);
   return {};
 }
 
 // Attention to what comes after a row, as encoders are trained.
 void refuse_both_ways(Fields& fields) {
   if (!fields.boolean("is_causal", true))
-    fields.refuse("is_causal", "true, because bidirectional attention is not supported",
+    fields.refuse("is_causal", fmt::format("true, because {}", kNoBothWays),
                   ErrorCode::kUnsupported);
-  if (fields.boolean("use_bidirectional_attention", false))
-    fields.refuse("use_bidirectional_attention",
-                  "false, because bidirectional attention is not supported",
+  // "vision": the tokens of images alone, which are not supported anyway.
+  constexpr const char* kBothWays = "use_bidirectional_attention";
+  const json* both_ways = fields.find(kBothWays);
+  if (both_ways != nullptr && *both_ways != "vision" && *both_ways != false)
+    fields.refuse(kBothWays, fmt::format("false, because {}", kNoBothWays),
                   ErrorCode::kUnsupported);
 }
 
@@ -189,14 +208,15 @@ Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view so
 Status ModelConfig::validate(std::string_view source) const {
   for (const LayerConfig& layer : layers)
     PANDO_CHECK(layer.window >= 0 && layer.rotation >= 0 && layer.rotation < std::ssize(rotations));
-  const Size sizes[] = {{"vocab_size", vocab, 1, kMaxVocab, 1},
-                        {"hidden_size", d_model, 1, kMaxWidth, 2},
-                        {"num_hidden_layers", n_layers(), 1, kMaxLayers, 1},
-                        {"num_attention_heads", n_heads, 1, kMaxWidth, 1},
-                        {"num_key_value_heads", n_kv_heads, 1, kMaxWidth, 1},
-                        {"head_dim", head_dim, 1, kMaxWidth, 4},
-                        {"intermediate_size", d_ff, 1, kMaxWidth, 2},
-                        {"max_position_embeddings", max_positions, 1, kMaxPositions, 1}};
+  if (Status status = validate_latent(source); !status) return status;
+  const Size sizes[] = {{"vocab_size", vocab, kVocabSizes},
+                        {"hidden_size", d_model, kHiddenSizes},
+                        {"num_hidden_layers", n_layers(), kLayerCounts},
+                        {"num_attention_heads", n_heads, kHeadCounts},
+                        {"num_key_value_heads", n_kv_heads, kHeadCounts},
+                        {"head_dim", head_dim, kHeadSizes},
+                        {"intermediate_size", d_ff, kFeedForwardSizes},
+                        {"max_position_embeddings", max_positions, kPositionCounts}};
   if (Status status = check_sizes(sizes, source); !status) return status;
   if (n_attention_layers() == 0)
     return unsupported(
@@ -210,26 +230,101 @@ Status ModelConfig::validate(std::string_view source) const {
   if (int64_t{n_heads} * head_dim > kMaxWidth)
     return bad_file("{}: 'num_attention_heads' x 'head_dim' is {}, expected at most {}", source,
                     int64_t{n_heads} * head_dim, kMaxWidth);
-  // A value that underflows or overflows in f32 would silently be another model.
-  if (!(rms_eps > 0.0f && rms_eps < 1.0f))
-    return bad_file("{}: 'rms_norm_eps' is {}, expected a number in (0, 1)", source, rms_eps);
-  for (const auto& [field, value] : {std::pair{"embedding_multiplier", embedding_scale},
-                                     {"residual_multiplier", residual_scale},
-                                     {"logits_scaling", logit_divisor},
-                                     {"logit_scale", logit_scale}})
-    if (!(value > 0.0f && value <= 1e6f))
-      return bad_file("{}: '{}' is {}, expected a number in (0, 1e6]", source, field, value);
-  for (const auto& [field, value] :
-       {std::pair{"final_logit_softcapping", logit_cap}, {"attn_logit_softcapping", score_cap}})
-    if (!(value >= 0.0f && value <= 1e6f))
-      return bad_file("{}: '{}' is {}, expected a number in (0, 1e6]", source, field, value);
-  if (!(attention_scale >= 0.0f && attention_scale <= 1e6f))
-    return bad_file("{}: 'attention_multiplier' is {}, expected a number in (0, 1e6]", source,
-                    attention_scale);
-  for (const RopeConfig& rope : rotations)
-    if (!(rope.theta >= 1.0 && rope.theta <= 1e15))
-      return bad_file("{}: 'rope_theta' is {}, expected a number in [1, 1e15]", source, rope.theta);
+  std::vector<Number> numbers = {{"rms_norm_eps", rms_eps, kEpsilons},
+                                 {"embedding_multiplier", embedding_scale, kScales},
+                                 {"residual_multiplier", residual_scale, kScales},
+                                 {"logits_scaling", logit_divisor, kScales},
+                                 {"logit_scale", logit_scale, kScales}};
+  for (const auto& [field, value] : {std::pair{"final_logit_softcapping", logit_cap},
+                                     {"attn_logit_softcapping", score_cap},
+                                     {"attention_multiplier", attention_scale}})
+    if (value != 0.0f) numbers.push_back({field, value, kScales});
+  for (const RopeConfig& rope : rotations) numbers.push_back({"rope_theta", rope.theta, kThetas});
+  if (Status status = check_numbers(numbers, source); !status) return status;
+  if (Status status = validate_layers(source); !status) return status;
+  if (Status status = validate_experts(source); !status) return status;
   return validate_states(source);
+}
+
+Status ModelConfig::validate_latent(std::string_view source) const {
+  if (!has_latent()) return {};
+  const LatentConfig& l = latent;
+  const Size sizes[] = {{"kv_lora_rank", l.rank, {1, kMaxWidth, 4}},
+                        {"q_lora_rank", l.query_rank, {0, kMaxWidth, 2}},
+                        {"qk_nope_head_dim", l.still_dim, {1, kMaxWidth, 2}},
+                        {"qk_rope_head_dim", l.rope_dim, {1, kMaxWidth, 4}},
+                        {"v_head_dim", l.value_dim, {1, kMaxWidth, 2}}};
+  if (Status status = check_sizes(sizes, source); !status) return status;
+  PANDO_CHECK(n_kv_heads == 1 && head_dim == l.rank + l.rope_dim && attention_scale > 0.0f);
+  const int64_t widest = int64_t{n_heads} * std::max(l.query_dim(), l.up_dim()) + head_dim;
+  if (widest > kMaxWidth)
+    return bad_file(
+        "{}: 'num_attention_heads' is {} with heads of {} and {} channels, expected projections of "
+        "at most {} outputs",
+        source, n_heads, l.query_dim(), l.up_dim(), kMaxWidth);
+  return {};
+}
+
+Status ModelConfig::validate_experts(std::string_view source) const {
+  if (!has(FeedForward::kExperts)) return {};
+  const ExpertsConfig& e = experts;
+  const Size sizes[] = {
+      {"num_experts", e.n_experts, {1, kMaxExperts, 1}},
+      {"num_experts_per_tok", e.n_used, {1, std::min<int64_t>(e.n_experts, kMaxUsedExperts), 1}},
+      {"moe_intermediate_size", e.d_ff, {1, kMaxWidth, 2}},
+      {"shared_expert_intermediate_size", e.shared_d_ff, {0, kMaxWidth, 2}},
+      {"n_group", e.n_groups, {1, std::max(e.n_experts, 1), 1}},
+      {"topk_group", e.n_groups_used, {1, std::max(e.n_groups, 1), 1}}};
+  if (Status status = check_sizes(sizes, source); !status) return status;
+  if (e.n_experts % e.n_groups != 0)
+    return bad_file("{}: 'num_experts' is {}, expected a multiple of 'n_group' {}", source,
+                    e.n_experts, e.n_groups);
+  const int in_group = e.n_experts / e.n_groups;
+  if (e.n_groups > 1 && in_group < e.n_group_best)
+    return bad_file("{}: 'n_group' is {}, expected at least {} of the {} experts in each group",
+                    source, e.n_groups, e.n_group_best, e.n_experts);
+  if (in_group * e.n_groups_used < e.n_used)
+    return bad_file("{}: 'num_experts_per_tok' is {}, expected at most the {} experts of {} groups",
+                    source, e.n_used, in_group * e.n_groups_used, e.n_groups_used);
+  if (e.scores == RouterScores::kSparseMixer && e.n_used != 2)
+    return unsupported("{}: 'num_experts_per_tok' is {}, expected 2 for {}", source, e.n_used,
+                       family->name);
+  if (!(e.weight_scale > 0.0f && e.weight_scale <= 1e6f))
+    return bad_file("{}: 'routed_scaling_factor' is {}, expected a number in (0, 1e6]", source,
+                    e.weight_scale);
+  return {};
+}
+
+// The names are those of Gemma 4.
+Status ModelConfig::validate_layers(std::string_view source) const {
+  for (int i = 0; i < n_layers(); ++i) {
+    const LayerConfig& layer = layers[i];
+    const auto& [n, n_kv, dim] = heads(i);
+    const Size sizes[] = {{"num_global_key_value_heads", n_kv, {1, kMaxWidth, 1}},
+                          {"global_head_dim", dim, {1, kMaxWidth, 4}},
+                          {"intermediate_size",
+                           d_ff_of(i),
+                           {layer.feed_forward == FeedForward::kDense, kMaxWidth, 2}}};
+    if (Status status = check_sizes(sizes, source); !status) return status;
+    if (n % n_kv != 0)
+      return bad_file(
+          "{}: 'num_attention_heads' is {}, expected a multiple of 'num_global_key_value_heads' {}",
+          source, n, n_kv);
+    if (int64_t{n} * dim > kMaxWidth)
+      return bad_file("{}: 'num_attention_heads' x 'global_head_dim' is {}, expected at most {}",
+                      source, int64_t{n} * dim, kMaxWidth);
+    PANDO_CHECK(layer.keys_back >= 0 && layer.keys_back <= i);
+    const int from = i - layer.keys_back;
+    PANDO_CHECK(layer.keys_back == 0 ||
+                (layers[from].keys_back == 0 && heads(from) == heads(i) &&
+                 layers[from].window == layer.window && layers[from].mixer == layer.mixer));
+  }
+  if (layer_input_dim == 0) return {};
+  const Size sizes[] = {{"hidden_size_per_layer_input", layer_input_dim, {2, kMaxWidth, 2}},
+                        {"vocab_size_per_layer_input", layer_input_vocab, {vocab, kMaxVocab, 1}},
+                        {"num_hidden_layers' x 'hidden_size_per_layer_input",
+                         int64_t{n_layers()} * layer_input_dim, 1, kMaxWidth, 1}};
+  return check_sizes(sizes, source);
 }
 
 // The names are those of the first family that has the field.
@@ -241,12 +336,12 @@ Status ModelConfig::validate_states(std::string_view source) const {
     return delta ? of_delta : of_mamba;
   };
   const Size sizes[] = {
-      {states ? named("linear_conv_kernel_dim", "mamba_d_conv") : "conv_L_cache", r.conv_taps, 2,
-       kMaxConvTaps, 1},
-      {named("linear_num_key_heads", "mamba_n_groups"), r.n_key_heads, 1, kMaxWidth, 1},
-      {named("linear_num_value_heads", "mamba_n_heads"), r.n_heads, 1, kMaxWidth, 1},
-      {named("linear_key_head_dim", "mamba_d_state"), r.key_dim, 1, kMaxWidth, 4},
-      {named("linear_value_head_dim", "mamba_d_head"), r.value_dim, 1, kMaxWidth, 4}};
+      {states ? named("linear_conv_kernel_dim", "mamba_d_conv") : "conv_L_cache", r.conv_taps,
+       kConvTaps},
+      {named("linear_num_key_heads", "mamba_n_groups"), r.n_key_heads, kHeadCounts},
+      {named("linear_num_value_heads", "mamba_n_heads"), r.n_heads, kHeadCounts},
+      {named("linear_key_head_dim", "mamba_d_state"), r.key_dim, kHeadSizes},
+      {named("linear_value_head_dim", "mamba_d_head"), r.value_dim, kHeadSizes}};
   const auto checked = std::span(sizes).first(states ? 5 : 1);
   if (Status status = check_sizes(checked, source); !status) return status;
   if (!states) return {};
@@ -269,8 +364,24 @@ bool ModelConfig::has(Mixer mixer) const {
   return std::ranges::find(layers, mixer, &LayerConfig::mixer) != layers.end();
 }
 
+bool ModelConfig::has(FeedForward kind) const {
+  return std::ranges::find(layers, kind, &LayerConfig::feed_forward) != layers.end();
+}
+
 int ModelConfig::n_attention_layers() const {
   return static_cast<int>(std::ranges::count(layers, Mixer::kAttention, &LayerConfig::mixer));
+}
+
+Heads ModelConfig::heads(int layer) const {
+  const LayerConfig& own = layers[layer];
+  return {n_heads, own.n_kv_heads > 0 ? own.n_kv_heads : n_kv_heads,
+          own.head_dim > 0 ? own.head_dim : head_dim};
+}
+
+int ModelConfig::widest_head() const {
+  int widest = head_dim;
+  for (const LayerConfig& layer : layers) widest = std::max(widest, layer.head_dim);
+  return widest;
 }
 
 int ModelConfig::conv_channels(Mixer mixer) const {

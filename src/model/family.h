@@ -23,6 +23,8 @@ struct Family {
   const char* name;               // model_type of config.json
   const char* architecture;       // its class in the transformers library
   const char* gguf_architecture;  // general.architecture; families may share one
+  // What older files call the class. Null: the same.
+  const char* older_architecture = nullptr;
 
   // model_type of a config.json that has this family's as its `text_config`, beside other parts
   // that answer no text; where several families have it, the part's own model_type says which, and

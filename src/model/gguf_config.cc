@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "model/gguf_translator.h"
+#include "model/unoffered.h"
 
 namespace pando::model {
 namespace {
@@ -42,7 +43,10 @@ Result<ModelConfig> read_gguf_config(const GgufFile& gguf) {
     if (std::ranges::find(known, family->gguf_architecture) == known.end())
       known.push_back(family->gguf_architecture);
   }
-  Error error = gguf.wrong(kKey, one_of_these(known));
+  // EmbeddingGemma, whose checkpoint is one of Gemma 3 with a field that says so.
+  const bool both_ways = *name == "gemma-embedding";
+  Error error = gguf.wrong(
+      kKey, both_ways ? fmt::format("another, because {}", kNoBothWays) : one_of_these(known));
   if (name->has_value()) error.code = ErrorCode::kUnsupported;
   return error;
 }

@@ -29,7 +29,7 @@ class RopeTranslator {
           scaling.empty() ? "rope_factors_long.weight" : scaling["rope_type"].get<std::string>(),
           is_llama3 ? "rope_freqs.weight" : "rope_factors_long.weight"));
     if (is_long) scaling = longrope_scaling();
-    if (is_llama3) scaling = llama3_scaling();
+    if (is_llama3) scaling = scaling_by_factors();
     if (!scaling.empty()) config_["rope_scaling"] = std::move(scaling);
     fields_.comes_from("rope_scaling", "rotation");
   }
@@ -146,11 +146,27 @@ class RopeTranslator {
     return scaling;
   }
 
+  // One factor for each frequency.
+  json scaling_by_factors() {
+    const std::vector<float> factors = fields_.floats("rope_freqs.weight", rotary_dim_ / 2);
+    constexpr float kStops = 1e30f;  // a frequency
+    const auto first_stopped = std::ranges::find(factors, kStops);
+    const bool is_proportional =
+        first_stopped != factors.end() &&
+        std::all_of(factors.begin(), first_stopped, [](float f) { return f == 1.0f; }) &&
+        std::all_of(first_stopped, factors.end(), [](float f) { return f == kStops; });
+    if (!is_proportional) return llama3_scaling(factors);
+    const auto n = static_cast<double>(first_stopped - factors.begin());
+    const auto n_all = static_cast<double>(factors.size());
+    double share = n / n_all;
+    if (share * n_all < n) share = std::nextafter(share, 1.0);  // the product is cut
+    return {{"rope_type", "proportional"}, {"partial_rotary_factor", share}};
+  }
+
   // Llama 3's scaling is stored as its effect, one factor for each frequency. The factors of the
   // published models are recognised, so that the frequencies are computed as from their config.json
   // and not from rounded factors.
-  json llama3_scaling() {
-    const std::vector<float> factors = fields_.floats("rope_freqs.weight", rotary_dim_ / 2);
+  json llama3_scaling(const std::vector<float>& factors) {
     const double theta = config_.value("rope_theta", 10000.0);
     for (const double factor : {8.0, 32.0, 16.0, 4.0, 2.0})
       if (near(factors, llama3_factors(factor, theta, factors.size())))

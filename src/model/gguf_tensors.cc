@@ -68,8 +68,10 @@ Result<GgufTensors> GgufTensors::open(const std::filesystem::path& path) {
   if (!config) return config.error();
   GgufTensors tensors(std::move(*gguf));
   std::unordered_map<std::string, WeightSpec> specs;  // by their names in GGUF files
-  for (const WeightSpec& spec : weight_specs(*config))
+  for (const WeightSpec& spec : weight_specs(*config)) {
+    specs.emplace(spec.gguf_name, spec);
     for (WeightSpec& part : gguf_tensors_of(spec)) specs.emplace(part.gguf_name, std::move(part));
+  }
   for (size_t i = 0; i < tensors.gguf_.tensors().size(); ++i) {
     const std::string name(tensors.gguf_.tensors()[i].name);
     if (std::ranges::find(kRopeNames, name) != std::end(kRopeNames)) continue;

@@ -1,6 +1,7 @@
 #include "model/gguf_translator.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "model/config.h"
@@ -16,6 +17,14 @@ constexpr const char* kWindow = "attention.sliding_window";
 constexpr const char* kPattern = "attention.sliding_window_pattern";
 
 }  // namespace
+
+int64_t block_of(std::string_view tensor) {
+  constexpr std::string_view kBlock = "blk.";
+  int64_t index = -1;
+  if (tensor.starts_with(kBlock))
+    std::from_chars(tensor.data() + kBlock.size(), tensor.data() + tensor.size(), index);
+  return index;
+}
 
 bool has_gguf_window(const GgufFile& gguf, std::string_view architecture) {
   const auto window = gguf.integer(fmt::format("{}.{}", architecture, kWindow));
@@ -33,7 +42,11 @@ void GgufTranslator::decoder(const char* eps_key) {
   integer("embedding_length", "hidden_size");
   integer("block_count", "num_hidden_layers");
   integer("attention.head_count", "num_attention_heads");
-  integer("feed_forward_length", "intermediate_size");
+  // Files without dense layers may have the width of experts only.
+  constexpr const char *kWidth = "feed_forward_length",
+                       *kExpertWidth = "expert_feed_forward_length";
+  integer(fields_.has(kWidth) || !fields_.has(kExpertWidth) ? kWidth : kExpertWidth,
+          "intermediate_size");
   integer("context_length", "max_position_embeddings");
   if (!fields_.status()) return;
   kv_heads();
@@ -44,11 +57,13 @@ void GgufTranslator::decoder(const char* eps_key) {
   embeddings();
   special_tokens();
   if (!fields_.boolean("attention.causal").value_or(true))
-    fields_.refuse("attention.causal", "true, because bidirectional attention is not supported",
+    fields_.refuse("attention.causal", fmt::format("true, because {}", kNoBothWays),
                    ErrorCode::kUnsupported);
   refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}), offers_);
-  if (fields_.integer("expert_count").value_or(0) != 0)
-    fields_.refuse("expert_count", "0, because mixtures of experts are not supported",
+  constexpr std::string_view kExperts = "expert_count";
+  const bool may_have_experts = std::ranges::find(offers_, kExperts) != offers_.end();
+  if (!may_have_experts && fields_.integer(kExperts).value_or(0) != 0)
+    fields_.refuse(kExperts, fmt::format("0 for {}", config_["model_type"].get<std::string>()),
                    ErrorCode::kUnsupported);
 }
 
@@ -100,7 +115,33 @@ bool GgufTranslator::has_tensor(std::string_view ending) const {
 }
 
 void GgufTranslator::integer(const char* name, const char* field) {
-  if (!fields_.copy_integer(name, field, config_)) fields_.refuse(name, "a whole number");
+  if (!copy_first(name, field)) fields_.refuse(name, "a whole number");
+}
+
+// Of the first layer, where layers may differ.
+bool GgufTranslator::copy_first(const char* name, const char* field) {
+  const auto list = fields_.file().integers(fields_.key(name));
+  if (!differs_by_layer_ || !list || !*list || (*list)->empty())
+    return fields_.copy_integer(name, field, config_);
+  fields_.comes_from_key(field, name);
+  config_[field] = (**list)[0];
+  return true;
+}
+
+std::vector<int64_t> GgufTranslator::by_layer(const char* name) {
+  if (!fields_.status()) return {};
+  const auto n_layers = config_["num_hidden_layers"].get<int64_t>();
+  if (n_layers < 1 || n_layers > kMaxLayers) return {};  // read() refuses it
+  const auto list = fields_.file().integers(fields_.key(name));
+  if (list && *list) {
+    if (std::ssize(**list) == n_layers) return **list;
+    fields_.fail(bad_file("{}: '{}' has {} entries, expected {}, one for each layer",
+                          fields_.source(), fields_.key(name), (*list)->size(), n_layers));
+    return {};
+  }
+  const int64_t one = fields_.required_integer(name);
+  if (!fields_.status()) return {};
+  return std::vector<int64_t>(static_cast<size_t>(n_layers), one);
 }
 
 void GgufTranslator::same(const char* field, const char* other) {
@@ -115,7 +156,7 @@ void GgufTranslator::kv_heads() {
   const auto list = fields_.file().integers(fields_.key(kName));
   fields_.comes_from_key("num_key_value_heads", kName);
   if (recurrent_ == nullptr || !list || !*list) {
-    if (!fields_.copy_integer(kName, "num_key_value_heads", config_))
+    if (!copy_first(kName, "num_key_value_heads"))
       same("num_key_value_heads", "num_attention_heads");
     return;
   }
@@ -134,7 +175,51 @@ void GgufTranslator::kv_heads() {
   fields_.comes_from_key("layer_types", kName);
 }
 
+int64_t GgufTranslator::multi_token_blocks() {
+  if (!fields_.status()) return 0;
+  constexpr const char* kName = "nextn_predict_layers";
+  const int64_t n_blocks = config_["num_hidden_layers"], n = fields_.integer(kName).value_or(0);
+  if (n < 0 || n >= n_blocks)
+    fields_.refuse(kName, fmt::format("a whole number below {}, the number of blocks", n_blocks));
+  for (const GgufTensor& tensor : fields_.file().tensors())
+    if (block_of(tensor.name) >= n_blocks)
+      fields_.refuse("block_count",
+                     fmt::format("the number of blocks, of which '{}' is one", tensor.name));
+  if (n <= 0) return 0;
+  config_["num_hidden_layers"] = n_blocks - n;
+  fields_.comes_from("num_hidden_layers",
+                     fmt::format("'{}' - '{}'", fields_.key("block_count"), fields_.key(kName)));
+  return n;
+}
+
+void GgufTranslator::sizes_of_latent() {
+  constexpr const char *kRank = "attention.kv_lora_rank", *kRotated = "rope.dimension_count";
+  integer(kRank, "kv_lora_rank");
+  integer(kRotated, "qk_rope_head_dim");
+  if (!fields_.copy_integer("attention.q_lora_rank", "q_lora_rank", config_))
+    config_["q_lora_rank"] = nullptr;
+  const int64_t rank = config_.value("kv_lora_rank", int64_t{0});
+  rotary_dim_ = config_.value("qk_rope_head_dim", int64_t{0});
+  const bool is_new = fields_.has("attention.key_length_mla");
+  const char* key = is_new ? "attention.key_length_mla" : "attention.key_length";
+  const char* value = is_new ? "attention.value_length_mla" : "attention.value_length";
+  config_["qk_nope_head_dim"] = fields_.required_integer(key) - rotary_dim_;
+  fields_.comes_from("qk_nope_head_dim",
+                     fmt::format("'{}' - '{}'", fields_.key(key), fields_.key(kRotated)));
+  integer(value, "v_head_dim");
+  same("head_dim", "qk_rope_head_dim");
+  same("num_key_value_heads", "num_attention_heads");
+  if (!is_new) return;
+  const std::pair<const char*, int64_t> lengths[] = {{"attention.key_length", rank + rotary_dim_},
+                                                     {"attention.value_length", rank},
+                                                     {"attention.head_count_kv", 1}};
+  for (const auto& [name, expected] : lengths)
+    if (fields_.integer(name).value_or(expected) != expected)
+      fields_.refuse(name, fmt::format("{}, because heads share a latent", expected));
+}
+
 void GgufTranslator::heads() {
+  if (latent_) return sizes_of_latent();
   const int64_t d_model = config_["hidden_size"], n = config_["num_attention_heads"];
   if (!fields_.copy_integer("attention.key_length", "head_dim", config_) && n > 0) {
     config_["head_dim"] = d_model / n;

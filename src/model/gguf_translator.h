@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/gguf.h"
 #include "model/family.h"
@@ -15,6 +16,11 @@ namespace pando::model {
 // Whether "<architecture>.attention.sliding_window" is there and not 0.
 bool has_gguf_window(const GgufFile& gguf, std::string_view architecture);
 
+// The index of the block that a tensor of a GGUF file belongs to; -1: none.
+int64_t block_of(std::string_view tensor);
+// Family::passed_over of blocks behind the last layer.
+inline constexpr std::string_view kMultiToken = "multi-token prediction";
+
 // A family calls what its files say. The first error is kept.
 class GgufTranslator {
  public:
@@ -22,9 +28,21 @@ class GgufTranslator {
 
   // Sizes, norms, rotation, embeddings and special tokens. eps_key: of what is added in norms.
   void decoder(const char* eps_key = "attention.layer_norm_rms_epsilon");
+  // Before decoder(): numbers of heads of keys and values and widths of feed-forward may differ by
+  // layer. The fields get those of the first layer.
+  void differ_by_layer() { differs_by_layer_ = true; }
+  // The value of a key for each layer: a list, or one for all. After decoder(). Empty after an
+  // error.
+  std::vector<int64_t> by_layer(const char* name);
   // Before decoder(): layers with 0 heads of keys and values are of the type `recurrent`, the
   // others "full_attention"; a file may also say that all are.
   void layers_by_kv_heads(const char* recurrent);
+  // Before decoder(): heads share a latent. A file says the sizes of heads as they are computed,
+  // or, as older ones do, as they would be without a latent.
+  void latent_heads() { latent_ = true; }
+  // After decoder(): blocks that predict further tokens stand behind the layers, and count as such.
+  // Returns how many.
+  int64_t multi_token_blocks();
   // A sliding window of every layer, or none.
   void window();
   void no_window();
@@ -45,8 +63,10 @@ class GgufTranslator {
   void same(const char* field, const char* other);
 
  private:
+  bool copy_first(const char* name, const char* field);
   void kv_heads();
   void heads();
+  void sizes_of_latent();
   void rotated_channels(int64_t head_dim);
   void embeddings();
   void special_tokens();
@@ -54,8 +74,10 @@ class GgufTranslator {
   GgufFields fields_;
   nlohmann::json config_;
   std::span<const std::string_view> offers_;
+  bool latent_ = false;
   const char* recurrent_ = nullptr;  // type of layers without heads of keys and values
-  int64_t rotary_dim_ = 0;           // channels of a head that rotate
+  bool differs_by_layer_ = false;
+  int64_t rotary_dim_ = 0;  // channels of a head that rotate
 };
 
 }  // namespace pando::model

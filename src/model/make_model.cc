@@ -32,8 +32,12 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
           "make-model: 'num_hidden_layers' is {}, expected an integer in [1, {}]",
           *options.n_layers, kMaxLayers);
     config->layers.resize(static_cast<size_t>(*options.n_layers), config->layers.back());
+    // What a layer is may depend on their number.
+    config = ModelConfig::parse(config->to_json(options.dtype), "make-model");
+    if (!config) return invalid_argument("{}", config.error().message);
   }
   config->vocab = options.vocab.value_or(config->vocab);
+  if (options.vocab && config->layer_input_vocab > 0) config->layer_input_vocab = config->vocab;
   config->max_positions = options.max_positions.value_or(config->max_positions);
   if (options.eos_id) {
     config->eos_ids = {*options.eos_id};
@@ -100,6 +104,7 @@ Spread spread_of(const WeightSpec& spec) {
   // States that are forgotten over some ten tokens: exp(-exp(-2) * softplus(0)) is 0.91.
   if (spec.stored == Stored::kLogDecay) return {-2.0f, 0.5};
   if (name.ends_with(".dt_bias")) return {0.0f, 0.5};
+  if (name.ends_with(".sinks")) return {0.0f, 1.0};
   if (spec.shape.size() == 1)
     return {name.ends_with(".bias") || spec.stored == Stored::kOneLess ? 0.0f : 1.0f, 0.1};
   // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
@@ -140,9 +145,10 @@ Status make_model(const MakeModelOptions& options) {
                               (options.out / name).string());
   fs::create_directories(options.out, failure);
   if (failure) return io_error("cannot create {}: {}", options.out.string(), failure.message());
-  const std::vector<WeightSpec> specs = weight_specs(*config);
+  const std::vector<WeightSpec> specs = checkpoint_specs(*config);
   std::vector<SafetensorsWriter::Tensor> tensors;
-  for (const WeightSpec& spec : specs) tensors.push_back({spec.name, options.dtype, spec.shape});
+  for (const WeightSpec& spec : specs)
+    tensors.push_back({spec.name, options.dtype, spec.checkpoint_shape()});
   Result<SafetensorsWriter> writer =
       SafetensorsWriter::create(options.out / "model.safetensors", tensors);
   if (!writer) return writer.error();

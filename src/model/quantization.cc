@@ -32,6 +32,8 @@ constexpr std::string_view kFp8Fields[] = {"quant_method",
                                            "scale_fmt",
                                            "dequantize",
                                            "expert_dtype"};
+constexpr std::string_view kMxfp4Fields[] = {"quant_method", "modules_to_not_convert",
+                                             "dequantize"};
 constexpr std::string_view kCompressedFields[] = {"quant_method",
                                                   "format",
                                                   "config_groups",
@@ -124,6 +126,15 @@ void read_fp8(Fields& fields, const json& object, Quantization& out) {
     out.schemes.push_back({.is_float = true, .block_rows = 1});
   }
   out.has_activations = true;
+}
+
+void read_mxfp4(Fields& fields, const json& object, Quantization& out) {
+  refuse_unknown(fields, object, kMxfp4Fields);
+  out.schemes.push_back({.layout = QuantizedLayout::kBlocks,
+                         .is_float = true,
+                         .bits = 4,
+                         .block_rows = 1,
+                         .block_columns = 32});
 }
 
 // What AWQ and GPTQ have in common.
@@ -278,7 +289,8 @@ std::optional<Quantization> read_quantization(Fields& fields) {
   } kReaders[] = {{"awq", read_awq},
                   {"compressed-tensors", read_compressed},
                   {"fp8", read_fp8},
-                  {"gptq", read_gptq}};
+                  {"gptq", read_gptq},
+                  {"mxfp4", read_mxfp4}};
   Fields own(*object, fmt::format("{}: {}", fields.source(), kName));
   const std::string method = own.string("quant_method", "");
   const auto reader =
@@ -286,7 +298,8 @@ std::optional<Quantization> read_quantization(Fields& fields) {
   Quantization quantization;
   quantization.widened = model_type_of(fields);
   if (reader == std::end(kReaders))
-    own.refuse("quant_method", "awq, compressed-tensors, fp8 or gptq", ErrorCode::kUnsupported);
+    own.refuse("quant_method", "awq, compressed-tensors, fp8, gptq or mxfp4",
+               ErrorCode::kUnsupported);
   else
     reader->read(own, *object, quantization);
   fields.fail(own.status());

@@ -19,6 +19,7 @@ enum class QuantizedLayout {
   kWords,     // rows of words, each of several weights of one row
   kAwq,       // transposed; a word has eight outputs of one input
   kGptq,      // transposed; a word has several inputs of one output
+  kBlocks,    // groups of 32 four-bit floats with a power of two, of all experts in one tensor
 };
 
 // The quantisation of some matrices of a model.

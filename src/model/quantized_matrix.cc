@@ -27,6 +27,8 @@ PartNames names_of(QuantizedLayout layout) {
       return {"weight", {"weight_scale", "weight_scale_inv"}, "weight_zero_point", "weight_g_idx"};
     case QuantizedLayout::kWords:
       return {"weight_packed", {"weight_scale", ""}, "weight_zero_point", "weight_g_idx"};
+    case QuantizedLayout::kBlocks:
+      return {"blocks", {"scales", ""}, "", ""};
     case QuantizedLayout::kAwq:
     case QuantizedLayout::kGptq:
       break;
@@ -78,6 +80,8 @@ std::vector<int64_t> weights_shape(const WeightScheme& s, int64_t n, int64_t k) 
       return {k, rounded_up(n * s.bits, 32)};
     case QuantizedLayout::kGptq:
       return {rounded_up(k * s.bits, 32), n};
+    case QuantizedLayout::kBlocks:
+      return {n, rounded_up(k, kBlockLen), kBlockLen / 2};
   }
   return {n, k};
 }
@@ -93,6 +97,11 @@ std::vector<int64_t> zero_words_shape(const WeightScheme& s, int64_t n, int64_t 
   const int64_t groups = column_groups(s, k), words = rounded_up(n * s.bits, 32);
   if (s.layout == QuantizedLayout::kWords) return {words, groups};
   return {groups, words};
+}
+
+std::vector<int64_t> stacked(std::vector<int64_t> shape, const StackPlace& place) {
+  if (place.n_stacked > 0) shape.insert(shape.begin(), place.n_stacked);
+  return shape;
 }
 
 // Where output i of a word of AWQ stands in it.
@@ -169,7 +178,7 @@ bool belongs_to_quantized_weights(std::string_view part) {
 
 Result<std::shared_ptr<const QuantizedMatrix>> QuantizedMatrix::open(
     const std::string& where, const StoredParts& parts, const Quantization& quantization, int64_t n,
-    int64_t k, const RowOrder& columns) {
+    int64_t k, const RowOrder& columns, const StackPlace& place) {
   // The scheme is the first whose shapes the tensors have, or of these layouts the first at all.
   const WeightScheme* chosen = nullptr;
   for (const WeightScheme& scheme : quantization.schemes) {
@@ -178,10 +187,11 @@ Result<std::shared_ptr<const QuantizedMatrix>> QuantizedMatrix::open(
     if (weights == nullptr || (scheme.layout == QuantizedLayout::kElements &&
                                scheme.is_float != (weights->entry->dtype != "I8")))
       continue;
-    bool fits = same_but_ones(weights->entry->shape, weights_shape(scheme, n, k));
+    bool fits = same_but_ones(weights->entry->shape, stacked(weights_shape(scheme, n, k), place));
     for (const std::string_view name : names.scales)
       if (const StoredTensor* scales = part_of_matrix(parts, name))
-        fits = fits && same_but_ones(scales->entry->shape, scales_shape(scheme, n, k));
+        fits =
+            fits && same_but_ones(scales->entry->shape, stacked(scales_shape(scheme, n, k), place));
     if (chosen == nullptr || fits) chosen = &scheme;
     if (fits) break;
   }
@@ -193,7 +203,7 @@ Result<std::shared_ptr<const QuantizedMatrix>> QuantizedMatrix::open(
   matrix->widened_ = quantization.widened;
   matrix->n_ = n;
   matrix->k_ = k;
-  if (Status status = matrix->take(where, parts, quantization.zeros_less_one); !status)
+  if (Status status = matrix->take(where, parts, quantization.zeros_less_one, place); !status)
     return status.error();
   const StoredTensor* order = part_of_matrix(parts, names_of(chosen->layout).order);
   if (Status status = matrix->take_order(order == nullptr ? StoredTensor() : *order, columns);
@@ -205,9 +215,15 @@ Result<std::shared_ptr<const QuantizedMatrix>> QuantizedMatrix::open(
 
 // The tensors, with their types and shapes checked.
 Status QuantizedMatrix::take(const std::string& where, const StoredParts& parts,
-                             bool zeros_less_one) {
+                             bool zeros_less_one, const StackPlace& place) {
   const PartNames names = names_of(scheme_.layout);
   const bool is_elements = scheme_.layout == QuantizedLayout::kElements;
+  const bool is_blocks = scheme_.layout == QuantizedLayout::kBlocks;
+  if (is_blocks && k_ % kBlockLen != 0)
+    return unsupported("{} has rows of {}, expected a multiple of {}", where, k_, kBlockLen);
+  if (!is_blocks && place.n_stacked > 0)
+    return unsupported("{} holds quantised matrices of all experts, expected one tensor for each",
+                       where);
   weights_ = *part_of_matrix(parts, names.weights);
   for (const std::string_view name : names.scales)
     if (const StoredTensor* scales = part_of_matrix(parts, name)) scales_ = *scales;
@@ -218,10 +234,11 @@ Status QuantizedMatrix::take(const std::string& where, const StoredParts& parts,
   if (scales_.data == nullptr) return missing(names.scales[0]);
   if (scheme_.has_zeros && zeros_.data == nullptr) return missing(names.zeros);
   Status status = is_elements ? check_type(weights_, {scheme_.is_float ? "F8_E4M3" : "I8"})
-                              : check_type(weights_, {"I32"});
-  if (status) status = check_shape(weights_, weights_shape(scheme_, n_, k_));
-  if (status) status = check_type(scales_, {"F32", "F16", "BF16"});
-  if (status) status = check_shape(scales_, scales_shape(scheme_, n_, k_));
+                              : check_type(weights_, {is_blocks ? "U8" : "I32"});
+  if (status) status = check_shape(weights_, stacked(weights_shape(scheme_, n_, k_), place));
+  if (status)
+    status = is_blocks ? check_type(scales_, {"U8"}) : check_type(scales_, {"F32", "F16", "BF16"});
+  if (status) status = check_shape(scales_, stacked(scales_shape(scheme_, n_, k_), place));
   if (status && zeros_.data != nullptr) status = take_zeros();
   if (!status) return status;
   if (const StoredTensor* shape = part_of_matrix(parts, "weight_shape")) {
@@ -232,6 +249,14 @@ Status QuantizedMatrix::take(const std::string& where, const StoredParts& parts,
     if (sizes[0] != n_ || sizes[1] != k_)
       return bad_file("{}: is {}, expected [{}, {}]", shape->where, shape_text(sizes), n_, k_);
   }
+  const auto part_of = [&](StoredTensor& tensor) {
+    if (place.n_stacked == 0) return tensor.entry->n_bytes;  // a tensor of its own
+    const size_t n_bytes = tensor.entry->n_bytes / static_cast<size_t>(place.n_stacked);
+    tensor.data += n_bytes * static_cast<size_t>(place.index);
+    return n_bytes;
+  };
+  weight_bytes_ = part_of(weights_);
+  part_of(scales_);
   n_groups_ = column_groups(scheme_, k_);
   if (zeros_less_one) zeros_added_ = scheme_.bits == 4 ? 0x1111'1111u : 0x0101'0101u;
   return {};
@@ -241,7 +266,7 @@ Status QuantizedMatrix::take_zeros() {
   if (scheme_.is_float) {
     if (std::any_of(zeros_.data, zeros_.data + zeros_.entry->n_bytes,
                     [](std::byte byte) { return byte != std::byte(); }))
-      return unsupported("{}: holds zero points of floats that are not 0, expected none",
+      return unsupported("{}: holds zero points of floats that are not 0, expected zeros",
                          zeros_.where);
     zeros_ = {};
     return {};
@@ -252,8 +277,9 @@ Status QuantizedMatrix::take_zeros() {
   if (!status) return status;
   // Words of zero points belong to single rows.
   if (!has_zero_bytes() && scheme_.block_rows != 1)
-    return unsupported("{}: holds zero points of blocks of rows, expected some for each row",
-                       zeros_.where);
+    return unsupported(
+        "{}: holds zero points for blocks of rows, expected zero points for each row",
+        zeros_.where);
   return check_shape(
       zeros_, has_zero_bytes() ? scales_shape(scheme_, n_, k_) : zero_words_shape(scheme_, n_, k_));
 }
@@ -279,6 +305,7 @@ Status QuantizedMatrix::take_order(const StoredTensor& order, const RowOrder& co
 
 // Whether a type holds the integers and scales unchanged.
 DType QuantizedMatrix::exact_type() const {
+  if (scheme_.layout == QuantizedLayout::kBlocks) return DType::kMXFP4;
   if (scheme_.is_float || k_ % kBlockLen != 0) return DType::kF32;
   for (int64_t i = 0; i < k_; ++i)
     if (groups_[i] != groups_[i - i % kBlockLen]) return DType::kF32;
@@ -338,6 +365,7 @@ void QuantizedMatrix::read_codes(int64_t first, int64_t n_rows, uint8_t* to) con
     }
     case QuantizedLayout::kWords:
     case QuantizedLayout::kGptq:
+    case QuantizedLayout::kBlocks:  // has codes of its own
       break;
   }
   // Words of inputs of one output.
@@ -354,7 +382,22 @@ void QuantizedMatrix::read_codes(int64_t first, int64_t n_rows, uint8_t* to) con
     }
 }
 
+// As GGUF files have them: the scale's byte, then bytes with the weights i and i + 16 of the group.
+void QuantizedMatrix::make_blocks(int64_t first, int64_t n_rows, std::byte* to) const {
+  constexpr int64_t kHalf = kBlockLen / 2;
+  const std::byte* scale = scales_.data + first * n_groups_;
+  const std::byte* codes = weights_.data + first * n_groups_ * kHalf;
+  const auto code = [&](int64_t i) {
+    return i % 2 == 0 ? codes[i / 2] & std::byte{15} : codes[i / 2] >> 4;
+  };
+  for (int64_t group = 0; group < n_rows * n_groups_; ++group, codes += kHalf) {
+    *to++ = *scale++;
+    for (int64_t i = 0; i < kHalf; ++i) *to++ = code(i) | code(i + kHalf) << 4;
+  }
+}
+
 void QuantizedMatrix::make_rows(int64_t first, int64_t n_rows, std::byte* to) const {
+  if (scheme_.layout == QuantizedLayout::kBlocks) return make_blocks(first, n_rows, to);
   std::vector<uint8_t> codes(static_cast<size_t>(n_rows * k_)), ordered(columns_.size());
   read_codes(first, n_rows, codes.data());
   std::vector<float> scales(n_groups_), values(k_);

@@ -14,6 +14,10 @@
 //   AWQ        qweight [k, n / 8]; scales [G, n]; qzeros [G, n / 8]. The outputs of a word stand in
 //              the order 0, 2, 4, 6, 1, 3, 5, 7.
 //   GPTQ       qweight [k * bits / 32, n]; scales [G, n]; qzeros [G, n * bits / 32]; g_idx [k] I32
+//   blocks     blocks [experts, n, k / 32, 16] U8, of which a byte has two neighbouring weights,
+//   the
+//              first in its low bits; scales [experts, n, k / 32] U8, of 2^(scale - 127). A matrix
+//              is that of one expert.
 //
 // Sizes that words divide are rounded up. Scales are F32, F16 or BF16. g_idx is the group of each
 // column; without it groups are runs of columns.
@@ -49,30 +53,35 @@ bool has_quantized_weights(std::string_view part, std::string_view dtype);
 // Whether it stands beside them: their scales, or those of activations, which are not read.
 bool belongs_to_quantized_weights(std::string_view part);
 
+// Of which of several matrices that are stored as one a matrix is. n_stacked 0: it is stored alone.
+struct StackPlace {
+  int n_stacked = 0, index = 0;
+};
+
 // Refers to mapped files; immutable, any thread may read.
 class QuantizedMatrix {
  public:
   // `where` names file and matrix. `columns`: the order of columns in the file. kBadFile where
   // tensors are missing or have other shapes than [n, k] and the schemes allow.
-  static Result<std::shared_ptr<const QuantizedMatrix>> open(const std::string& where,
-                                                             const StoredParts& parts,
-                                                             const Quantization& quantization,
-                                                             int64_t n, int64_t k,
-                                                             const RowOrder& columns);
+  static Result<std::shared_ptr<const QuantizedMatrix>> open(
+      const std::string& where, const StoredParts& parts, const Quantization& quantization,
+      int64_t n, int64_t k, const RowOrder& columns, const StackPlace& place = {});
 
-  // Of the rows that are made: q4_0, q5_0 or q8_0 where these hold the same integers and scales,
-  // otherwise f32.
+  // Of the rows that are made: q4_0, q5_0, q8_0 or mxfp4 where these hold the same numbers and
+  // scales, otherwise f32.
   DType dtype() const { return dtype_; }
   // What the matrix becomes in memory if it is kept as stored.
   DType kept() const { return dtype_ == DType::kF32 ? widened_ : dtype_; }
   const StoredTensor& weights() const { return weights_; }
+  size_t weight_bytes() const { return weight_bytes_; }
 
   // Rows [first, first + n_rows) of the file, with columns in the model's order.
   void make_rows(int64_t first, int64_t n_rows, std::byte* to) const;
 
  private:
   QuantizedMatrix() = default;
-  Status take(const std::string& where, const StoredParts& parts, bool zeros_less_one);
+  Status take(const std::string& where, const StoredParts& parts, bool zeros_less_one,
+              const StackPlace& place);
   Status take_zeros();
   Status take_order(const StoredTensor& order, const RowOrder& columns);
   DType exact_type() const;
@@ -81,6 +90,7 @@ class QuantizedMatrix {
     return scheme_.layout == QuantizedLayout::kAwq || scheme_.layout == QuantizedLayout::kGptq;
   }
   int code_bits() const { return scheme_.layout == QuantizedLayout::kElements ? 8 : scheme_.bits; }
+  void make_blocks(int64_t first, int64_t n_rows, std::byte* to) const;
   void read_codes(int64_t first, int64_t n_rows, uint8_t* to) const;
   float scale_of(int64_t row, int64_t group) const;
   int zero_of(int64_t row, int64_t group) const;
@@ -92,6 +102,7 @@ class QuantizedMatrix {
   WeightScheme scheme_;
   DType dtype_ = DType::kF32, widened_ = DType::kBF16;
   int64_t n_ = 0, k_ = 0, n_groups_ = 0;
+  size_t weight_bytes_ = 0;  // of weights_ that are this matrix's
   StoredTensor weights_, scales_, zeros_;
   uint32_t zeros_added_ = 0;      // to a word of zero points
   std::vector<int32_t> columns_;  // [k] where each lies in the file; empty: in order

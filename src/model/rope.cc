@@ -68,6 +68,11 @@ std::vector<double> rope_frequencies(const RopeConfig& rope, int rotary_dim, int
         frequency =
             plain / (context > rope.original_positions ? rope.long_factor : rope.short_factor)[i];
         break;
+      case RopeType::kProportional:
+        frequency = static_cast<int>(i) < static_cast<int>(rope.rotary_share * rotary_dim / 2)
+                        ? plain / rope.factor
+                        : 0.0;
+        break;
     }
   }
   return frequencies;
@@ -77,6 +82,11 @@ float RopeConfig::query_factor(uint32_t pos) const {
   if (query_growth == 0.0f) return 1.0f;
   const auto n = static_cast<double>(pos / static_cast<uint32_t>(original_positions));
   return static_cast<float>(1.0 + query_growth * std::log(1.0 + n));
+}
+
+double RopeConfig::score_factor() const {
+  const double root = 0.1 * score_mscale * std::log(factor) + 1.0;
+  return root * root;
 }
 
 RopeTable::RopeTable(const RopeConfig& rope, int head_dim, int context)

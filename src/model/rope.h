@@ -7,14 +7,16 @@
 
 namespace pando::model {
 
-enum class RopeType { kDefault, kLinear, kLlama3, kYarn, kLongRope };
+enum class RopeType { kDefault, kLinear, kLlama3, kYarn, kLongRope, kProportional };
 
 // How rotary embeddings are scaled. A value that the type does not use has its default.
 struct RopeConfig {
   RopeType type = RopeType::kDefault;
   double theta = 10000.0;
-  double rotary_share = 1.0;      // of a head's channels, from the first on, that rotate
-  double factor = 1.0;            // linear, llama3, yarn: by how much positions are stretched
+  // Of a head's channels, from the first on, that rotate. proportional: all are paired as where all
+  // rotate, and this share of the pairs turns.
+  double rotary_share = 1.0;
+  double factor = 1.0;  // linear, llama3, yarn, proportional: by how much positions are stretched
   double attention_factor = 1.0;  // yarn, longrope: multiplies cosine and sine
   int original_positions = 0;     // llama3, yarn, longrope: the context before it was extended
   double low_freq_factor = 1.0, high_freq_factor = 4.0;  // llama3
@@ -22,11 +24,17 @@ struct RopeConfig {
   bool truncate = true;                                  // yarn: the ramp ends at whole channels
   std::vector<double> short_factor = {}, long_factor = {};  // longrope: [rotary_dim / 2]
   float query_growth = 0.0f;  // yarn: queries are multiplied by query_factor
+  double score_mscale = 0.0;  // yarn, latent attention: scores are multiplied by score_factor
 
   // 1 + query_growth ln(1 + floor(pos / original_positions)), in double precision, rounded once.
   float query_factor(uint32_t pos) const;
+  // The square of 1 + score_mscale ln(factor) / 10.
+  double score_factor() const;
 
-  int rotary_dim(int head_dim) const { return static_cast<int>(head_dim * rotary_share); }
+  // Channels of a head that are paired.
+  int rotary_dim(int head_dim) const {
+    return type == RopeType::kProportional ? head_dim : static_cast<int>(head_dim * rotary_share);
+  }
   bool operator==(const RopeConfig&) const = default;
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "model/config.h"
+#include "model/config_ranges.h"
 
 namespace pando::model {
 namespace {
@@ -18,8 +19,8 @@ struct NamedType {
   std::vector<std::string_view> fields;  // beside rope_type, rope_theta, partial_rotary_factor
 };
 
-const std::array<NamedType, 5>& types() {
-  static const std::array<NamedType, 5> all = {{
+const std::array<NamedType, 6>& types() {
+  static const std::array<NamedType, 6> all = {{
       {RopeType::kDefault, "default", {}},
       {RopeType::kLinear, "linear", {"factor"}},
       {RopeType::kLlama3,
@@ -33,20 +34,30 @@ const std::array<NamedType, 5>& types() {
        "longrope",
        {"short_factor", "long_factor", "factor", "attention_factor",
         "original_max_position_embeddings"}},
+      {RopeType::kProportional, "proportional", {"factor"}},
   }};
   return all;
 }
 
+// With an alpha; without one the rotation depends on the length of each sequence.
+const NamedType& dynamic_type() {
+  static const NamedType type = {
+      RopeType::kDefault,
+      "dynamic",
+      {"alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"}};
+  return type;
+}
+
 // Of Ministral 3: queries grow with their positions.
 constexpr const char* kQueryGrowth = "llama_4_scaling_beta";
+constexpr const char* kAllScale = "mscale_all_dim";
+// Of Phi-3.5-MoE: the factor of longrope's cosines and sines, below and above the original context.
+constexpr const char *kShortScale = "short_mscale", *kLongScale = "long_mscale";
 
 // Checked here: a count of channels is made of it before all is read.
 double read_share(Fields& fields, double fallback) {
   constexpr const char* kName = "partial_rotary_factor";
-  const double share = fields.positive(kName, fallback);
-  if (share <= 1.0) return share;
-  fields.refuse(kName, "a number in (0, 1]");
-  return 1.0;
+  return fields.real(kName, {"a number in (0, 1]", 0, 1}, fallback);
 }
 
 // One object of rotary parameters, with what the whole file says.
@@ -69,9 +80,13 @@ class RopeReader {
         fields_.refuse(name, fmt::format("no such field for rope_type \"{}\"", type->name),
                        ErrorCode::kUnsupported);
     rope.type = type->type;
-    rope.theta = fields_.positive("rope_theta", rope.theta);
+    rope.theta = fields_.real("rope_theta", kThetas, rope.theta);
     rope.rotary_share = read_share(fields_, rope.rotary_share);
     if (rope.type == RopeType::kDefault) return rope;
+    if (rope.type == RopeType::kProportional) {
+      rope.factor = read_factor(1.0);
+      return rope;
+    }
     if (rope.type != RopeType::kLinear) rope.original_positions = read_original(rope.type);
     if (rope.type == RopeType::kLongRope) {
       read_longrope(rope, head_dim);
@@ -96,15 +111,21 @@ class RopeReader {
     std::string name = fields_.string("rope_type", fields_.string("type", "default"));
     if (std::ranges::find(allowed_.longrope_names, name) != allowed_.longrope_names.end())
       name = "longrope";
+    if (allowed_.alpha && name == "dynamic" && fields_.find("alpha") != nullptr)
+      return &dynamic_type();
     for (const NamedType& type : types())
       if (type.name == name) return &type;
     fields_.refuse(fields_.find("rope_type") != nullptr ? "rope_type" : "type",
-                   "default, linear, llama3, yarn or longrope", ErrorCode::kUnsupported);
+                   "default, linear, llama3, yarn, longrope or proportional",
+                   ErrorCode::kUnsupported);
     return nullptr;
   }
 
   bool is_known(const NamedType& type, std::string_view name) const {
     if (allowed_.sections && (name == "mrope_section" || name == "mrope_interleaved")) return true;
+    if (allowed_.mscales && type.type == RopeType::kLongRope &&
+        (name == kShortScale || name == kLongScale))
+      return true;
     if (allowed_.query_growth && type.type == RopeType::kYarn &&
         (name == kQueryGrowth || name == "max_position_embeddings"))
       return true;
@@ -123,14 +144,16 @@ class RopeReader {
   }
 
   double read_factor(std::optional<double> fallback) {
-    const double factor = fields_.positive("factor", fallback);
-    if (factor < 1.0 || factor > 1e6) fields_.refuse("factor", "a number in [1, 1e6]");
+    constexpr RealRange kFactors = {"a number in [1, 1e6]", 1, 1e6, true};
+    const double factor = fields_.real("factor", kFactors, fallback);
+    if (!kFactors.contains(factor)) fields_.refuse("factor", kFactors.text);
     return factor;
   }
 
   double read_attention_factor(double fallback) {
-    const double factor = fields_.positive("attention_factor", fallback);
-    if (factor > 1e3) fields_.refuse("attention_factor", "a number in (0, 1000]");
+    constexpr RealRange kFactors = {"a number in (0, 1000]", 0, 1e3};
+    const double factor = fields_.real("attention_factor", kFactors, fallback);
+    if (!kFactors.contains(factor)) fields_.refuse("attention_factor", kFactors.text);
     return factor;
   }
 
@@ -142,9 +165,13 @@ class RopeReader {
     rope.factor = read_factor(context_ratio(rope));
     const auto scale = [&](double mscale) { return 0.1 * mscale * std::log(rope.factor) + 1.0; };
     double attention = scale(1.0);
-    if (fields_.find("mscale") != nullptr && fields_.find("mscale_all_dim") != nullptr)
-      attention = scale(fields_.positive("mscale")) / scale(fields_.positive("mscale_all_dim"));
+    if (fields_.find("mscale") != nullptr && fields_.find(kAllScale) != nullptr)
+      attention = scale(fields_.positive("mscale")) / scale(fields_.positive(kAllScale));
     rope.attention_factor = read_attention_factor(attention);
+    const json* of_scores = fields_.find(kAllScale);
+    if (allowed_.score_mscale && of_scores != nullptr && *of_scores != 0.0)
+      rope.score_mscale = fields_.positive(kAllScale);
+    if (rope.score_mscale > 1e3) fields_.refuse(kAllScale, "a number in [0, 1000]");
     rope.beta_fast = fields_.positive("beta_fast", rope.beta_fast);
     rope.beta_slow = fields_.positive("beta_slow", rope.beta_slow);
     if (rope.beta_fast < rope.beta_slow)
@@ -152,8 +179,8 @@ class RopeReader {
     rope.truncate = fields_.boolean("truncate", true);
     const json* growth = fields_.find(kQueryGrowth);
     if (growth != nullptr && *growth != 0.0)
-      rope.query_growth = static_cast<float>(fields_.positive(kQueryGrowth));
-    if (rope.query_growth > 1e3) fields_.refuse(kQueryGrowth, "a number in [0, 1000]");
+      rope.query_growth =
+          static_cast<float>(fields_.real(kQueryGrowth, {"a number in [0, 1000]", 0, 1e3, true}));
     if (rope.theta <= 1.0) fields_.refuse("rope_theta", "a number above 1");
   }
 
@@ -164,6 +191,12 @@ class RopeReader {
     const double factor = read_factor(context_ratio(rope));
     rope.attention_factor = read_attention_factor(
         std::sqrt(1.0 + std::log(factor) / std::log(rope.original_positions)));
+    if (!allowed_.mscales || fields_.find(kShortScale) == nullptr) return;
+    rope.attention_factor = fields_.positive(kShortScale);
+    if (rope.attention_factor > 1e3) fields_.refuse(kShortScale, "a number in (0, 1000]");
+    if (fields_.positive(kLongScale) != rope.attention_factor)
+      fields_.refuse(kLongScale, fmt::format("the value of '{}'", kShortScale),
+                     ErrorCode::kUnsupported);
   }
 
   std::vector<double> read_list(const char* name, size_t n) {
@@ -238,7 +271,7 @@ RopeConfig read_object(Fields& fields, const std::string& place, const json& obj
 
 RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim, int max_positions) {
   RopeConfig outside = {.theta = allowed.theta, .rotary_share = allowed.rotary_share};
-  outside.theta = fields.positive("rope_theta", outside.theta);
+  outside.theta = fields.real("rope_theta", kThetas, outside.theta);
   outside.rotary_share = read_share(fields, outside.rotary_share);
   RopeConfig rope = outside;
   bool first = true;
@@ -288,6 +321,7 @@ nlohmann::ordered_json scaling_of(const RopeConfig& rope) {
   if (rope.type == RopeType::kDefault) return scaling;
   scaling["rope_type"] = std::ranges::find(types(), rope.type, &NamedType::type)->name;
   if (rope.type != RopeType::kLongRope) scaling["factor"] = rope.factor;
+  if (rope.type == RopeType::kProportional) return scaling;
   if (rope.type != RopeType::kLinear)
     scaling["original_max_position_embeddings"] = rope.original_positions;
   if (rope.type == RopeType::kLlama3) {
@@ -300,6 +334,7 @@ nlohmann::ordered_json scaling_of(const RopeConfig& rope) {
     scaling["truncate"] = rope.truncate;
     if (rope.query_growth != 0.0f)
       scaling[kQueryGrowth] = json::parse(fmt::format("{}", rope.query_growth));
+    if (rope.score_mscale != 0.0) scaling[kAllScale] = rope.score_mscale;
   } else if (rope.type == RopeType::kLongRope) {
     scaling["attention_factor"] = rope.attention_factor;
     scaling["short_factor"] = rope.short_factor;
@@ -325,6 +360,7 @@ nlohmann::ordered_json rope_parameters(const RopeConfig& rope) {
   nlohmann::ordered_json parameters = scaling_of(rope);
   if (parameters.empty()) parameters["rope_type"] = "default";
   parameters["rope_theta"] = rope.theta;
+  if (rope.rotary_share != 1.0) parameters["partial_rotary_factor"] = rope.rotary_share;
   return parameters;
 }
 

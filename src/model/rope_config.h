@@ -15,6 +15,9 @@ struct RopeFields {
   bool partial = false;       // partial_rotary_factor may leave channels unrotated
   bool sections = false;      // positions may have several parts, which are equal for text
   bool query_growth = false;  // yarn: llama_4_scaling_beta may be there
+  bool score_mscale = false;  // yarn: mscale_all_dim is for scores too
+  bool mscales = false;       // longrope: short_mscale and long_mscale may be there
+  bool alpha = false;         // the type "dynamic" with an alpha is read as "default"
   double theta = 10000.0;     // where the file says none
   double rotary_share = 1.0;  // where the file says none
   std::span<const std::string_view> longrope_names = {};  // further names of the type longrope

@@ -1,6 +1,7 @@
 #include "model/share.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/check.h"
 #include "base/errors.h"
@@ -18,10 +19,14 @@ struct Piece {
 // Of the pieces that a layer's projections and vectors are made of.
 class Pieces {
  public:
-  Pieces(const ModelConfig& config, Mixer mixer, int n_ranks)
-      : config_(config), mixer_(mixer), n_ranks_(n_ranks) {}
+  Pieces(const ModelConfig& config, int layer, int n_ranks)
+      : config_(config),
+        layer_(config.layers[layer]),
+        heads_(config.heads(layer)),
+        n_ranks_(n_ranks) {}
 
   Pieces& add(int n) { return all_.push_back({n, n_ranks_}), *this; }
+  Pieces& add_undivided(int n) { return all_.push_back({n, 1}), *this; }
   // Queries or keys of recurrent layers, or a value for each channel of theirs.
   Pieces& add_keys() {
     const RecurrentConfig& r = config_.recurrent;
@@ -36,7 +41,7 @@ class Pieces {
   }
   Pieces& add_channels() {
     const int value_dim = config_.recurrent.value_dim;
-    switch (mixer_) {
+    switch (layer_.mixer) {
       case Mixer::kAttention:
         break;
       case Mixer::kShortConv:
@@ -50,10 +55,14 @@ class Pieces {
   }
   Pieces& add_projection() {
     const int value_dim = config_.recurrent.value_dim;
-    switch (mixer_) {
+    switch (layer_.mixer) {
       case Mixer::kAttention:
-        if (config_.attention_gate) add(config_.q_dim());
-        return add(config_.q_dim()).add(config_.kv_dim()).add(config_.kv_dim());
+        if (config_.has_latent()) return add_latent_projection();
+        if (config_.attention_gate) add(heads_.q_dim());
+        add(heads_.q_dim());
+        if (layer_.keys_back > 0) return *this;
+        if (!layer_.values_are_keys) add(heads_.kv_dim());
+        return add(heads_.kv_dim());
       case Mixer::kShortConv:
         return add(config_.d_model).add(config_.d_model).add(config_.d_model);
       case Mixer::kDeltaNet:
@@ -67,40 +76,62 @@ class Pieces {
   const std::vector<Piece>& all() const { return all_; }
 
  private:
+  // All heads have the same latent, and the queries of all are made of the same inner row.
+  Pieces& add_latent_projection() {
+    const LatentConfig& l = config_.latent;
+    if (l.query_rank > 0)
+      add_undivided(l.query_rank);
+    else
+      add(config_.n_heads * l.query_dim());
+    return add_undivided(config_.head_dim);
+  }
+
   const ModelConfig& config_;
-  Mixer mixer_;
+  const LayerConfig& layer_;
+  Heads heads_;
   int n_ranks_;
   std::vector<Piece> all_;
 };
 
 // Empty: every rank has the whole of it.
-std::vector<Piece> pieces_of(const ModelConfig& config, Mixer mixer, const LayerPart& part,
+std::vector<Piece> pieces_of(const ModelConfig& config, int layer, const LayerPart& part,
                              int n_rows, int n_ranks) {
   using W = LayerWeights;
-  Pieces pieces(config, mixer, n_ranks);
+  Pieces pieces(config, layer, n_ranks);
   const auto is = [&](auto member) { return part == LayerPart(member); };
   if (is(&W::qkv) || is(&W::qkv_bias)) {
     pieces.add_projection();
-  } else if (is(&W::gate_up)) {
-    pieces.add(config.d_ff).add(config.d_ff);
+  } else if (is(&W::sinks)) {
+    pieces.add(config.n_heads);
+  } else if (is(&W::gate_up) || is(&ExpertWeights::gate_up) || is(&ExpertWeights::gate_up_bias)) {
+    pieces.add(n_rows / 2).add(n_rows / 2);
+  } else if (is(&W::input_gate) || is(&W::input_projection)) {
+    return {};  // too small to be divided
   } else if (is(&W::conv)) {
     for (int tap = 0; tap < config.recurrent.conv_taps; ++tap) pieces.add_channels();
   } else if (is(&W::conv_bias)) {
     pieces.add_channels();
   } else if (is(&W::decay) || is(&W::dt_bias) || is(&W::skip)) {
     pieces.add_heads(1);
-  } else if (!std::holds_alternative<std::vector<float> W::*>(part)) {
+  } else if (!is(&W::router) && !std::holds_alternative<std::vector<float> W::*>(part)) {
     pieces.add(n_rows);
   }
   return pieces.all();
 }
 
 Status check_heads(const ModelConfig& config, int n_ranks) {
-  if (config.n_heads % n_ranks != 0 || config.n_kv_heads % n_ranks != 0)
-    return invalid_argument(
-        "tp is {}, expected a divisor of the model's {} query heads and {} heads of keys and "
-        "values",
-        n_ranks, config.n_heads, config.n_kv_heads);
+  if (config.has_latent() && config.n_heads % n_ranks != 0)
+    return invalid_argument("tp is {}, expected a divisor of the model's {} query heads", n_ranks,
+                            config.n_heads);
+  if (config.has_latent()) return {};
+  for (int layer = 0; layer < config.n_layers(); ++layer) {
+    const Heads heads = config.heads(layer);
+    if (heads.n % n_ranks != 0 || heads.n_kv % n_ranks != 0)
+      return invalid_argument(
+          "tp is {}, expected a divisor of the model's {} query heads and {} heads of keys and "
+          "values",
+          n_ranks, heads.n, heads.n_kv);
+  }
   const RecurrentConfig& r = config.recurrent;
   if (config.has(Mixer::kDeltaNet) && r.n_key_heads % n_ranks != 0)
     return invalid_argument(
@@ -114,6 +145,18 @@ Status check_heads(const ModelConfig& config, int n_ranks) {
         "of their {} groups",
         n_ranks, r.n_heads, r.n_key_heads);
   return {};
+}
+
+// The layers that a stage may begin with: no layer from there on reads the keys of one before.
+std::vector<int> first_layers(const ModelConfig& config) {
+  std::vector<int> firsts;
+  int earliest = config.n_layers();  // layer whose keys are read from there on
+  for (int first = config.n_layers() - 1; first >= 0; --first) {
+    earliest = std::min(earliest, first - config.layers[first].keys_back);
+    if (earliest >= first) firsts.push_back(first);
+  }
+  std::ranges::reverse(firsts);
+  return firsts;
 }
 
 }  // namespace
@@ -138,24 +181,56 @@ Status check_share(const ModelConfig& config, const Share& share) {
   if (config.n_layers() < share.n_stages)
     return invalid_argument("spp is {}, expected at most the {} layers of the model",
                             share.n_stages, config.n_layers());
+  const size_t most = first_layers(config).size();
+  if (most < static_cast<size_t>(share.n_stages))
+    return invalid_argument(
+        "spp is {}, expected at most {}, because a layer is in one stage with the layer whose keys "
+        "it reads",
+        share.n_stages, most);
   if (share.n_ranks == 1) return {};
   if (Status status = check_heads(config, share.n_ranks); !status) return status;
-  if (share.n_ranks > std::min(config.d_model, config.d_ff))
-    return invalid_argument("tp is {}, expected at most the model's width", share.n_ranks);
+  int width = std::min(config.d_model, config.d_ff);
+  if (config.has(FeedForward::kExperts)) width = std::min(width, config.experts.d_ff);
+  if (config.experts.shared_d_ff > 0) width = std::min(width, config.experts.shared_d_ff);
+  if (share.n_ranks > width)
+    return invalid_argument("tp is {}, expected at most {}, the width of the model", share.n_ranks,
+                            width);
   return {};
+}
+
+std::pair<int, int> layers_of_share(const ModelConfig& config, const Share& share) {
+  const std::vector<int> firsts = first_layers(config);
+  std::pair<int, int> layers = {0, config.n_layers()};
+  size_t at = 0;  // of the stage before, in firsts
+  for (int stage = 1; stage <= share.stage + 1 && stage < share.n_stages; ++stage) {
+    const int even = part_of(config.n_layers(), stage, share.n_stages).first;
+    // Each stage behind needs one too.
+    const size_t last = firsts.size() - static_cast<size_t>(share.n_stages - stage);
+    size_t next = at + 1;
+    while (next < last && std::abs(firsts[next + 1] - even) < std::abs(firsts[next] - even)) ++next;
+    at = next;
+    (stage <= share.stage ? layers.first : layers.second) = firsts[at];
+  }
+  return layers;
 }
 
 ModelConfig config_of_share(const ModelConfig& config, const Share& share) {
   ModelConfig own = config;
-  const auto [begin, end] = part_of(config.n_layers(), share.stage, share.n_stages);
+  const auto [begin, end] = layers_of_share(config, share);
   own.layers.assign(config.layers.begin() + begin, config.layers.begin() + end);
   own.n_heads /= share.n_ranks;
-  own.n_kv_heads /= share.n_ranks;
+  if (!config.has_latent()) own.n_kv_heads /= share.n_ranks;
   const auto width = [&](int n) {
     const auto [first, last] = part_of(n, share.rank, share.n_ranks);
     return last - first;
   };
   own.d_ff = width(config.d_ff);
+  own.experts.d_ff = width(config.experts.d_ff);
+  own.experts.shared_d_ff = width(config.experts.shared_d_ff);
+  for (LayerConfig& layer : own.layers) {
+    layer.n_kv_heads /= share.n_ranks;
+    layer.d_ff = width(layer.d_ff);
+  }
   RecurrentConfig& recurrent = own.recurrent;
   recurrent.n_heads /= share.n_ranks;
   if (recurrent.n_key_heads > 0)
@@ -164,10 +239,10 @@ ModelConfig config_of_share(const ModelConfig& config, const Share& share) {
   return own;
 }
 
-std::vector<std::pair<int, int>> rows_of_share(const ModelConfig& config, Mixer mixer,
+std::vector<std::pair<int, int>> rows_of_share(const ModelConfig& config, int layer,
                                                const LayerPart& part, int n_rows,
                                                const Share& share) {
-  const std::vector<Piece> pieces = pieces_of(config, mixer, part, n_rows, share.n_ranks);
+  const std::vector<Piece> pieces = pieces_of(config, layer, part, n_rows, share.n_ranks);
   if (share.n_ranks == 1 || pieces.empty()) return {{0, n_rows}};
   std::vector<std::pair<int, int>> ranges;
   int before = 0;
@@ -180,11 +255,11 @@ std::vector<std::pair<int, int>> rows_of_share(const ModelConfig& config, Mixer 
   return ranges;
 }
 
-std::vector<int> mixed_pieces(const ModelConfig& config, Mixer mixer) {
-  Pieces pieces(config, mixer, /*n_ranks=*/1);
-  switch (mixer) {
+std::vector<int> mixed_pieces(const ModelConfig& config, int layer) {
+  Pieces pieces(config, layer, /*n_ranks=*/1);
+  switch (config.layers[layer].mixer) {
     case Mixer::kAttention:
-      return {config.q_dim()};
+      return {config.attended_dim(layer)};
     case Mixer::kShortConv:
       return {config.d_model};
     case Mixer::kDeltaNet:

@@ -32,17 +32,21 @@ struct Share {
 // kInvalidArgument where the heads do not divide, or there are fewer layers than stages.
 Status check_share(const ModelConfig& config, const Share& share);
 
+// Of the model's layers, those of the stage: [first, second). A layer is in the stage of the layer
+// whose keys it reads; else the stages have as many layers as can be, each at least one.
+std::pair<int, int> layers_of_share(const ModelConfig& config, const Share& share);
+
 // The layers of the stage, with the heads and the inner width of the rank. check_share has passed.
 ModelConfig config_of_share(const ModelConfig& config, const Share& share);
 
 // Which of the n_rows that a part of a layer has go to the share: ranges [first, second),
-// ascending. config: of the whole model; n_rows of a convolution: taps times channels.
-std::vector<std::pair<int, int>> rows_of_share(const ModelConfig& config, Mixer mixer,
+// ascending. config, layer: of the whole model; n_rows of a convolution: taps times channels.
+std::vector<std::pair<int, int>> rows_of_share(const ModelConfig& config, int layer,
                                                const LayerPart& part, int n_rows,
                                                const Share& share);
 
 // The pieces of a mixer's result, as its output projection reads them; ranks divide each by itself.
-// config: of the whole model.
-std::vector<int> mixed_pieces(const ModelConfig& config, Mixer mixer);
+// config, layer: of the whole model.
+std::vector<int> mixed_pieces(const ModelConfig& config, int layer);
 
 }  // namespace pando::model

@@ -28,7 +28,8 @@ struct TensorView {
   const std::byte* data = nullptr;
   size_t n_bytes = 0;
   RowOrder rows = {};
-  RowOrder columns = {};  // of a matrix of f32, f16 or bf16
+  RowOrder columns = {};    // of a matrix of f32, f16 or bf16
+  bool transposed = false;  // of f32, f16 or bf16: the file has its columns one after another
   Stored stored = Stored::kItself;
   // Where rows of `dtype` are made from others: `data` is its integers or floats then. TensorRows
   // reads either.

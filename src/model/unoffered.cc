@@ -51,7 +51,8 @@ constexpr Unoffered kKeys[] = {{"attn_logit_softcapping", "0"},
                                {"embedding_scale", "1"},
                                {"attention.clamp_kqv", "0"},
                                {"attention.max_alibi_bias", "0"},
-                               {"attention.temperature_scale", "0"}};
+                               {"attention.temperature_scale", "0"},
+                               {"expert_weights_scale", "1"}};
 
 // A list is as its elements.
 bool is_neutral(const json& value, const json& neutral) {

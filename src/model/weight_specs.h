@@ -14,45 +14,75 @@
 namespace pando::model {
 
 // Where a tensor of a layer goes. Tensors that name the same vector or stack go there one after
-// another, in their order; a single matrix takes one tensor.
+// another, in their order; a single matrix takes one tensor. Those of experts hold all experts.
 using LayerPart = std::variant<std::monostate, std::vector<float> LayerWeights::*,
-                               Stack LayerWeights::*, kernel::PackedMatrix LayerWeights::*>;
+                               Stack LayerWeights::*, kernel::PackedMatrix LayerWeights::*,
+                               std::vector<float> ExpertWeights::*, Stack ExpertWeights::*,
+                               kernel::PackedMatrix ExpertWeights::*, LatentUp LayerWeights::*>;
+bool is_of_experts(const LayerPart& part);
 
-// Rows of a tensor that are one of their own in a GGUF file.
-struct GgufPart {
+// A part of a tensor that is one of its own in a file: rows of it, of a tensor of experts rows of
+// each.
+struct TensorPart {
   std::string name;
   int64_t n_rows;
+  // In the file, where it is not [n_rows, columns]; n_rows counts all but the last size.
+  std::vector<int64_t> shape = {};
 };
 
 struct WeightSpec {
   std::string name;  // in a checkpoint
   // Outer to inner, in a checkpoint: [n], [out, in], or [channels, 1, taps] of a convolution, which
-  // is kept as [taps, channels].
+  // is kept as [taps, channels]. Of experts: their number before these.
   std::vector<int64_t> shape;
   std::string gguf_name = {};            // in a GGUF file
   LayerPart part = {};                   // none for the embedding, the last norm and lm_head
   std::vector<int64_t> gguf_shape = {};  // where it differs by more than sizes of 1
-  // Where a GGUF file divides the rows; gguf_name means nothing then.
-  std::vector<GgufPart> gguf_parts = {};
+  // Where a GGUF file that has no tensor `gguf_name` divides the rows.
+  std::vector<TensorPart> gguf_parts = {};
+  // Where a checkpoint that has no tensor `name` has tensors for each expert: "{}" in a name stands
+  // for the expert's number. Published files have these.
+  std::vector<TensorPart> expert_parts = {};
+  // Rows of a matrix or vector, of experts those of each.
   RowOrder rows = {}, columns = {};  // in a checkpoint
   RowOrder gguf_rows = {};           // in a GGUF file
+  bool transposed = false;           // in a checkpoint: a matrix is stored as [in, out]
   Stored stored = Stored::kItself;   // in a checkpoint; GGUF files hold what is used
+  // Of one expert: which, and of how many experts the tensor `name` is a stack; 0: of this alone.
+  int expert = -1;
+  int n_stacked = 0;
 
   int64_t n_elements() const;
+  std::vector<int64_t> checkpoint_shape() const;  // as a checkpoint has it
+  // Where in the shape the number of rows stands.
+  size_t row_axis() const { return is_of_experts(part) && expert < 0 ? 1 : 0; }
+  // Of a tensor of experts, that of one: the slice of a tensor of all.
+  WeightSpec of_expert(int index) const;
 };
 
-// The tensors that a GGUF file holds for this one. Parts are named "<name>[0]", "<name>[1]".
+// The tensors that GGUF files hold for this one. Parts are named "<name>[0]", "<name>[1]".
 std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec);
+// The tensors that a published checkpoint holds for this one, in the order of experts.
+std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec);
 
 // "model.layers.<layer>.<part>", with part as in "self_attn.q_proj.weight".
 std::string layer_weight_name(int layer, std::string_view part);
 
 // Every weight that a model of this shape has, in the order of the forward pass: the embedding
-// [vocab, d_model], the tensors of each layer, the last norm [d_model], and lm_head
-// [vocab, d_model] unless embeddings are tied. Any other tensor in a file is refused.
+// [vocab, d_model], the tensors of inputs of layers, the tensors of each layer, the last norm
+// [d_model], lm_head [vocab, d_model] unless embeddings are tied, and biases. Any other tensor in a
+// file is refused.
 std::vector<WeightSpec> weight_specs(const ModelConfig& config);
-// The last norm, and the matrix that gives the logits: lm_head, or the embedding where it is tied.
-WeightSpec last_norm_spec(const ModelConfig& config);
+// The same as the tensors of a published checkpoint.
+std::vector<WeightSpec> checkpoint_specs(const ModelConfig& config);
+// What inputs of layers are made of: their table [layer_input_vocab, n_layers * layer_input_dim],
+// the projection of embeddings [n_layers * layer_input_dim, d_model], and its norm
+// [layer_input_dim]. Empty where the model has none.
+std::vector<WeightSpec> layer_input_specs(const ModelConfig& config);
+// The last norm and its bias, the matrix that gives the logits (lm_head, or the embedding where it
+// is tied) and its bias.
+std::vector<WeightSpec> last_norm_specs(const ModelConfig& config);
 WeightSpec head_spec(const ModelConfig& config);
+WeightSpec head_bias_spec(const ModelConfig& config);
 
 }  // namespace pando::model

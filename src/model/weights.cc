@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -11,6 +12,7 @@
 #include "base/errors.h"
 #include "base/function_ref.h"
 #include "kernel/blocks.h"
+#include "model/gguf_classifier.h"
 #include "model/tensor_rows.h"
 
 namespace pando::model {
@@ -25,8 +27,7 @@ class Loader {
   Status load_layer(int index) {
     LayerWeights& layer = w_.layers[index];
     const Share& share = w_.share;
-    const int in_model = part_of(config_.n_layers(), share.stage, share.n_stages).first + index;
-    const Mixer mixer = config_.layers[in_model].mixer;
+    const int in_model = layers_of_share(config_, share).first + index;
     std::vector<WeightSpec> specs = config_.family->layer_weights(config_, in_model);
     for (auto next = specs.begin(); next != specs.end();) {
       const LayerPart part = next->part;
@@ -34,7 +35,7 @@ class Loader {
           next, specs.end(), [&](const WeightSpec& spec) { return spec.part == part; });
       const std::span<const WeightSpec> of_part(next, end);
       Status status =
-          std::visit([&](auto member) { return load(of_part, mixer, member, layer); }, part);
+          std::visit([&](auto member) { return load(of_part, in_model, member, layer); }, part);
       if (!status) return status;
       next = end;
     }
@@ -43,59 +44,211 @@ class Loader {
 
   Status load_ends() {
     if (w_.share.is_last())
-      if (Status status = append(last_norm_spec(config_), w_.final_norm); !status) return status;
-    if (!w_.share.is_first()) return {};
+      for (const WeightSpec& spec : last_norm_specs(config_))
+        if (Status status = append(spec, w_.final_norm); !status) return status;
+    if (Status status = load_layer_inputs(); !status) return status;
+    if (!w_.share.is_first() && config_.layer_input_dim == 0) return {};
     Result<TensorView> embedding =
         w_.checkpoint.tensor("model.embed_tokens.weight", {config_.vocab, config_.d_model});
     if (!embedding) return embedding.error();
     w_.embedding = std::move(*embedding);
-    if (!config_.tied_embeddings) {  // used where it lies: nothing else looks at all of it
-      const auto check = [&](int64_t row, const std::byte* from) {
-        return check_finite("model.embed_tokens.weight", w_.embedding, row, from);
-      };
-      if (Status status = each_row(w_.embedding, {0, config_.vocab}, check); !status) return status;
-    }
-    return w_.share.has_head() ? matrix(head_spec(config_), w_.head) : Status();
+    if (!config_.tied_embeddings)
+      if (Status status = check_table("model.embed_tokens.weight", w_.embedding); !status)
+        return status;
+    if (!w_.share.has_head()) return {};
+    if (config_.head_bias)
+      if (Status status = append(head_bias_spec(config_), w_.head_bias); !status) return status;
+    return matrix(head_spec(config_), w_.head);
   }
 
  private:
+  // Every rank has all of what its stage needs.
+  Status load_layer_inputs() {
+    const std::vector<WeightSpec> specs = layer_input_specs(config_);
+    if (specs.empty()) return {};
+    Result<TensorView> table = w_.checkpoint.tensor(specs[0].name, specs[0].shape);
+    if (!table) return table.error();
+    w_.layer_input_table = std::move(*table);
+    if (Status status = check_table(specs[0].name, w_.layer_input_table); !status) return status;
+    const auto [first, last] = layers_of_share(config_, w_.share);
+    Stack one;
+    const Ranges rows = {{first * config_.layer_input_dim, last * config_.layer_input_dim}};
+    if (Status status = stack(std::span(specs).subspan(1, 1), rows, one); !status) return status;
+    w_.layer_input_projection = std::move(one[0]);
+    return append(specs[2], w_.layer_input_norm);
+  }
+
+  // Of a table that is used where it lies: nothing else looks at all of it.
+  Status check_table(const std::string& name, const TensorView& table) {
+    return each_row(table, {0, table.shape[0]}, [&](int64_t row, const std::byte* from) {
+      return check_finite(name, table, row, from);
+    });
+  }
+
   // The tensors of one part of a layer.
-  Status load(std::span<const WeightSpec>, Mixer, std::monostate, LayerWeights&) {
+  Status load(std::span<const WeightSpec>, int, std::monostate, LayerWeights&) {
     PANDO_CHECK(false);
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer,
+  Status load(std::span<const WeightSpec> specs, int index,
               std::vector<float> LayerWeights::*member, LayerWeights& layer) {
-    std::vector<float>& all = layer.*member;
-    for (const WeightSpec& spec : specs)
-      if (Status status = append(spec, all); !status) return status;
-    std::vector<float> own;
-    for (const auto& [begin, end] :
-         rows_of_share(config_, mixer, member, static_cast<int>(all.size()), w_.share))
-      own.insert(own.end(), all.begin() + begin, all.begin() + end);
-    all = std::move(own);
-    return {};
+    return fill(specs, index, layer.*member, member);
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer, Stack LayerWeights::*member,
+  Status load(std::span<const WeightSpec> specs, int index, Stack LayerWeights::*member,
               LayerWeights& layer) {
+    return fill(stored_as(specs), index, layer.*member, member);
+  }
+  Status load(std::span<const WeightSpec> specs, int index,
+              kernel::PackedMatrix LayerWeights::*member, LayerWeights& layer) {
+    return fill(specs, index, layer.*member, member);
+  }
+
+  std::vector<WeightSpec> stored_as(std::span<const WeightSpec> specs) const {
     std::vector<WeightSpec> stored;
     for (const WeightSpec& spec : specs)
-      for (WeightSpec& part : w_.checkpoint.stored_as(spec)) stored.push_back(std::move(part));
-    return stack(stored, ranges_of(specs, mixer, member), layer.*member);
+      for (WeightSpec& tensor : w_.checkpoint.stored_as(spec)) stored.push_back(std::move(tensor));
+    return stored;
   }
-  Status load(std::span<const WeightSpec> specs, Mixer mixer,
-              kernel::PackedMatrix LayerWeights::*member, LayerWeights& layer) {
+
+  // The tensors of one part of all experts of a layer.
+  template <class Member>
+  Status load_experts(std::span<const WeightSpec> specs, int index, Member member,
+                      LayerWeights& layer) {
+    const std::vector<WeightSpec> stored = stored_as(specs);
+    layer.experts.resize(config_.experts.n_experts);
+    std::vector<WeightSpec> own;
+    for (int expert = 0; expert < config_.experts.n_experts; ++expert) {
+      own.clear();
+      for (const WeightSpec& spec : stored)
+        if (spec.expert < 0)
+          own.push_back(spec.of_expert(expert));
+        else if (spec.expert == expert)
+          own.push_back(spec);
+      if (Status status = fill(own, index, layer.experts[expert].*member, member); !status)
+        return status;
+      // Experts are multiplied together, which takes one packing of rows for all of them.
+      if (!alike(layer.experts[0].*member, layer.experts[expert].*member))
+        return unsupported(
+            "{}: tensor '{}' is of another type than in the layer's first expert, expected one "
+            "type for all (hint: load the weights as one type)",
+            file(), own[0].name);
+    }
+    return {};
+  }
+  Status load(std::span<const WeightSpec> specs, int index,
+              std::vector<float> ExpertWeights::*member, LayerWeights& layer) {
+    return load_experts(specs, index, member, layer);
+  }
+  Status load(std::span<const WeightSpec> specs, int index, Stack ExpertWeights::*member,
+              LayerWeights& layer) {
+    return load_experts(specs, index, member, layer);
+  }
+  Status load(std::span<const WeightSpec> specs, int index,
+              kernel::PackedMatrix ExpertWeights::*member, LayerWeights& layer) {
+    return load_experts(specs, index, member, layer);
+  }
+
+  // What `specs` hold of this share, in `out`, which is a member of what `part` says.
+  Status fill(std::span<const WeightSpec> specs, int index, std::vector<float>& out,
+              const LayerPart& part) {
+    std::vector<float> all;
+    for (const WeightSpec& spec : specs)
+      if (Status status = append(spec, all); !status) return status;
+    out.clear();
+    for (const auto& [begin, end] :
+         rows_of_share(config_, index, part, static_cast<int>(all.size()), w_.share))
+      out.insert(out.end(), all.begin() + begin, all.begin() + end);
+    return {};
+  }
+  Status fill(std::span<const WeightSpec> specs, int index, Stack& out, const LayerPart& part) {
+    return stack(specs, ranges_of(specs, index, part), out);
+  }
+  Status fill(std::span<const WeightSpec> specs, int index, kernel::PackedMatrix& out,
+              const LayerPart& part) {
     PANDO_CHECK(specs.size() == 1);
     Stack one;
-    if (Status status = stack(specs, ranges_of(specs, mixer, member), one); !status) return status;
-    layer.*member = std::move(one[0]);
+    if (Status status = stack(specs, ranges_of(specs, index, part), one); !status) return status;
+    out = std::move(one[0]);
+    return {};
+  }
+  Status load(std::span<const WeightSpec> specs, int, LatentUp LayerWeights::*member,
+              LayerWeights& layer) {
+    PANDO_CHECK(specs.size() == 1);
+    const LatentConfig& l = config_.latent;
+    LatentUp& up = layer.*member;
+    const std::vector<WeightSpec> stored = w_.checkpoint.stored_as(specs[0]);
+    if (stored.size() == 2) {  // keys are turned already
+      Status status = heads(stored[0], {l.rank, 0, l.rank}, up.keys);
+      return status ? heads(stored[1], {l.value_dim, 0, l.value_dim}, up.values) : status;
+    }
+    Status status = turned_heads(stored[0], {l.up_dim(), 0, l.still_dim}, up.keys);
+    return status ? heads(stored[0], {l.up_dim(), l.still_dim, l.value_dim}, up.values) : status;
+  }
+
+  // Of the rows of a head, `all` of them, n from `first` on.
+  struct HeadRows {
+    int all, first, n;
+  };
+  std::pair<int, int> own_heads() const {
+    return part_of(config_.n_heads, w_.share.rank, w_.share.n_ranks);
+  }
+  // A matrix of these rows for each head.
+  Status heads(const WeightSpec& spec, const HeadRows& rows,
+               std::vector<kernel::PackedMatrix>& out) {
+    const Result<TensorView> view = w_.checkpoint.tensor(spec);
+    if (!view) return view.error();
+    const DType type = requantised_.value_or(kept_type(*view));
+    if (Status status = check_inputs(spec.name, type, spec.shape[1]); !status) return status;
+    const auto [begin, end] = own_heads();
+    for (int head = begin; head < end; ++head) {
+      const int first = head * rows.all + rows.first;
+      out.emplace_back(type, rows.n, static_cast<int>(spec.shape[1]));
+      if (Status status = pack(spec.name, *view, {first, first + rows.n}, out.back(), 0); !status)
+        return status;
+    }
+    return {};
+  }
+  // The same, with the rows as columns. Blocks go along rows: such weights become q8_0.
+  Status turned_heads(const WeightSpec& spec, const HeadRows& rows,
+                      std::vector<kernel::PackedMatrix>& out) {
+    const Result<TensorView> view = w_.checkpoint.tensor(spec);
+    if (!view) return view.error();
+    const DType kept = kept_type(*view);
+    const bool is_float = kept == DType::kF32 || kept == DType::kF16 || kept == DType::kBF16;
+    const DType type = requantised_.value_or(is_float ? kept : DType::kQ8_0);
+    const int64_t k = spec.shape[1];
+    if (Status status = check_inputs(spec.name, type, rows.n); !status) return status;
+    const auto [begin, end] = own_heads();
+    std::vector<float> own(k), turned(k * rows.n);
+    for (int head = begin; head < end; ++head) {
+      const int64_t first = int64_t{head} * rows.all + rows.first;
+      const auto turn = [&](int64_t row, const std::byte* from) -> Status {
+        if (Status status = check_finite(spec.name, *view, row, from); !status) return status;
+        kernel::read_weights(kernels_, view->dtype, from, k, own.data());
+        for (int64_t i = 0; i < k; ++i) turned[i * rows.n + row - first] = own[i];
+        return {};
+      };
+      if (Status status = each_row(*view, {first, first + rows.n}, turn); !status) return status;
+      out.emplace_back(type, static_cast<int>(k), rows.n);
+      if (!out.back().set_rows(kernels_, 0, static_cast<int>(k), DType::kF32, turned.data()))
+        return too_large(spec.name, type, *view);
+    }
     return {};
   }
 
+  static bool alike(const std::vector<float>&, const std::vector<float>&) { return true; }
+  static bool alike(const kernel::PackedMatrix& a, const kernel::PackedMatrix& b) {
+    return a.type() == b.type();
+  }
+  static bool alike(const Stack& a, const Stack& b) {
+    return std::ranges::equal(a, b, {}, &kernel::PackedMatrix::type, &kernel::PackedMatrix::type);
+  }
+
   using Ranges = std::vector<std::pair<int, int>>;
-  Ranges ranges_of(std::span<const WeightSpec> specs, Mixer mixer, const LayerPart& part) const {
+  // index: of the layer in the model.
+  Ranges ranges_of(std::span<const WeightSpec> specs, int index, const LayerPart& part) const {
     int64_t n = 0;
     for (const WeightSpec& spec : specs) n += spec.shape[0];
-    return rows_of_share(config_, mixer, part, static_cast<int>(n), w_.share);
+    return rows_of_share(config_, index, part, static_cast<int>(n), w_.share);
   }
   // Of rows [begin, end), those in the ranges, counted from `begin`.
   static Ranges within(const Ranges& ranges, int64_t begin, int64_t end) {
@@ -148,7 +301,19 @@ class Loader {
     return view.quantized ? view.quantized->kept() : kernel::info_of(view.dtype).packed;
   }
 
+  // A router's small differences decide which experts a row has.
+  DType packed_type(const WeightSpec& spec, const TensorView& view) const {
+    if (spec.part == LayerPart(&LayerWeights::router)) return DType::kF32;
+    return requantised_.value_or(kept_type(view));
+  }
+
   // The rows in `ranges` of the matrices, of one width, one above the other.
+  Status check_inputs(const std::string& name, DType type, int64_t k) const {
+    if (k <= kernel::PackedMatrix::max_inputs(type)) return {};
+    return unsupported("{}: tensor '{}' has rows of {}, expected at most {} for {} weights", file(),
+                       name, k, kernel::PackedMatrix::max_inputs(type), dtype_name(type));
+  }
+
   Status stack(std::span<const WeightSpec> specs, const Ranges& ranges, Stack& out) {
     const int64_t k = specs[0].shape[1];
     int64_t n_above = 0;
@@ -160,7 +325,7 @@ class Loader {
       for (size_t next = i; next < specs.size(); ++next) {
         Result<TensorView> view = w_.checkpoint.tensor(specs[next]);
         if (!view) return view.error();
-        const DType packed = requantised_.value_or(kept_type(*view));
+        const DType packed = packed_type(specs[next], *view);
         if (views.empty()) type = packed;
         if (packed != type) break;
         views.push_back(std::move(*view));
@@ -172,10 +337,7 @@ class Loader {
         i += views.size();
         continue;
       }
-      if (k > kernel::PackedMatrix::max_inputs(type))
-        return unsupported("{}: tensor '{}' has rows of {}, expected at most {} for {} weights",
-                           file(), specs[i].name, k, kernel::PackedMatrix::max_inputs(type),
-                           dtype_name(type));
+      if (Status status = check_inputs(specs[i].name, type, k); !status) return status;
       out.emplace_back(type, n, static_cast<int>(k));
       int row = 0;
       for (size_t j = 0; j < views.size(); ++j, ++i)
@@ -209,10 +371,14 @@ class Loader {
       if (out.set_rows(kernels_, first_row + static_cast<int>(row) - range.first, 1, view.dtype,
                        from))
         return {};
-      return unsupported(
-          "{}: tensor '{}' has weights that are too large for {} (hint: load the weights as {})",
-          file(), name, dtype_name(out.type()), view.quantized ? "f32" : "stored");
+      return too_large(name, out.type(), view);
     });
+  }
+
+  Error too_large(const std::string& name, DType type, const TensorView& view) const {
+    return unsupported(
+        "{}: tensor '{}' has weights that are too large for {} (hint: load the weights as {})",
+        file(), name, dtype_name(type), view.quantized ? "f32" : "stored");
   }
 
   // The elements of a row in the order of the tensor's columns, in `out`.
@@ -246,7 +412,7 @@ class Loader {
       for (; row < std::min(n, begin + rows_each); ++row)
         if (Status status = read(row, rows[row]); !status) return status;
       // A pair of halves of a head may lie beyond: then it is read again, which changes nothing.
-      if (view.quantized)  // all of it: a file may have rows side by side
+      if (view.quantized || view.transposed)  // all of it: a file may have rows side by side
         w_.checkpoint.release(view, 0, view.n_bytes);
       else
         w_.checkpoint.release(view, begin * row_bytes, (row - begin) * row_bytes);
@@ -273,6 +439,43 @@ class Loader {
   const kernel::Kernels& kernels_;
 };
 
+// "3" and "mlp.up_proj.weight" of a tensor of layer 3; -1 and nothing of others.
+std::pair<int, std::string_view> layer_and_part(std::string_view name) {
+  for (const std::string_view before : {"model.layers.", "blk."}) {
+    if (!name.starts_with(before)) continue;
+    int layer = -1;
+    const char* const end = name.data() + name.size();
+    const auto [at, error] = std::from_chars(name.data() + before.size(), end, layer);
+    if (error == std::errc() && at != end && *at == '.')
+      return {layer, name.substr(static_cast<size_t>(at + 1 - name.data()))};
+  }
+  return {-1, {}};
+}
+
+// "layers 3, 7, 11, ..."
+std::string attention_layers(const ModelConfig& config) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> found;
+  for (int layer = 0; layer < config.n_layers() && found.size() <= kMost; ++layer)
+    if (config.layers[layer].mixer == Mixer::kAttention)
+      found.push_back(found.size() < kMost ? std::to_string(layer) : "...");
+  return fmt::format("layer{} {}", found.size() == 1 ? "" : "s", fmt::join(found, ", "));
+}
+
+// Whether a layer of another kind would have such a tensor: what the configuration says of kinds
+// may be wrong, or absent.
+bool is_of_other_kind(const ModelConfig& config, std::string_view name) {
+  const auto [own, part] = layer_and_part(name);
+  if (own < 0 || own >= config.n_layers()) return false;
+  for (int layer = 0; layer < config.n_layers(); ++layer) {
+    if (config.layers[layer].mixer == config.layers[own].mixer) continue;
+    for (const WeightSpec& spec : config.family->layer_weights(config, layer))
+      if (layer_and_part(spec.name).second == part || layer_and_part(spec.gguf_name).second == part)
+        return true;
+  }
+  return false;
+}
+
 // A tensor that nobody reads would silently be another model: each must be one of the
 // configuration's, be known to say nothing new, or belong to a part that answers no text. Returns
 // the names of those parts.
@@ -280,7 +483,8 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
                                                    const Checkpoint& checkpoint) {
   std::set<std::string> known;
   for (const WeightSpec& spec : weight_specs(config))
-    for (WeightSpec& stored : checkpoint.stored_as(spec)) known.insert(std::move(stored.name));
+    for (WeightSpec& stored : checkpoint.stored_as(spec))
+      if (checkpoint.contains(stored.name)) known.insert(std::move(stored.name));
   known.insert("lm_head.weight");  // where embeddings are tied: a copy of them
   std::map<std::string, int> parts;
   for (const std::string& name : checkpoint.names()) {
@@ -289,6 +493,20 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
       continue;
     const auto passed_over = config.family->passed_over;
     const std::string_view part = passed_over == nullptr ? "" : passed_over(config, name);
+    if (name == kClassifier && checkpoint.is_one_gguf()) {
+      if (Status status = check_classifier(checkpoint, config); !status) return status.error();
+      ++parts["copy of rows of the LM head"];
+      continue;
+    }
+    if (part.empty() && is_of_other_kind(config, name)) {
+      const LayerConfig& layer = config.layers[layer_and_part(name).first];
+      const bool has_attention = layer.mixer == Mixer::kAttention;
+      return unsupported(
+          "{}: tensor '{}' belongs to a layer {} attention, expected one {}: the configuration "
+          "gives attention to {} (hint: 'layer_types' in config.json names the kind of each layer)",
+          checkpoint.path().string(), name, has_attention ? "without" : "with",
+          has_attention ? "with it" : "without", attention_layers(config));
+    }
     if (part.empty())
       return unsupported("{}: tensor '{}' is unknown, expected those of {} with this configuration",
                          checkpoint.path().string(), name, config.family->name);
@@ -332,6 +550,7 @@ Result<Weights> Weights::open(const std::filesystem::path& directory) {
                  .layers = {},
                  .final_norm = {},
                  .head = {},
+                 .head_bias = {},
                  .has_no_head = has_no_head,
                  .passed_over = std::move(*passed_over)};
 }
@@ -356,11 +575,20 @@ Result<Weights> Weights::load(const std::filesystem::path& directory,
 }
 
 size_t Weights::bytes() const {
-  size_t sum = head.bytes();
+  size_t sum = head.bytes() + layer_input_projection.bytes();
   for (const LayerWeights& layer : layers)
     for (const Stack* stack : {&layer.qkv, &layer.gate_up})
       for (const kernel::PackedMatrix& matrix : *stack) sum += matrix.bytes();
-  for (const LayerWeights& layer : layers) sum += layer.o.bytes() + layer.down.bytes();
+  for (const LayerWeights& layer : layers) {
+    sum += layer.o.bytes() + layer.q_up.bytes() + layer.down.bytes() + layer.router.bytes() +
+           layer.input_gate.bytes() + layer.input_projection.bytes();
+    for (const auto* heads : {&layer.latent_up.keys, &layer.latent_up.values})
+      for (const kernel::PackedMatrix& matrix : *heads) sum += matrix.bytes();
+    for (const ExpertWeights& expert : layer.experts) {
+      sum += expert.down.bytes();
+      for (const kernel::PackedMatrix& matrix : expert.gate_up) sum += matrix.bytes();
+    }
+  }
   return sum;
 }
 

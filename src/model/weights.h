@@ -20,10 +20,16 @@ struct Weights {
   Checkpoint checkpoint;             // keeps the embedding mapped
   TensorView embedding;              // [vocab, d_model] as stored
   std::vector<LayerWeights> layers;  // of the share, as config_of_share has them
-  std::vector<float> final_norm;     // [d_model]
+  std::vector<float> final_norm;     // [d_model]; with a bias, which stands behind, [2 d_model]
   kernel::PackedMatrix head;         // [vocab, d_model]; empty where the share has none
-  Share share = {};                  // what of the model is here
-  bool has_no_head = false;          // saved without one; `head` stands in and means nothing
+  std::vector<float> head_bias;      // [vocab], or empty
+  // Of models whose layers have inputs of their own (weight_specs.h, layer_input_specs): the table
+  // as stored, the share's rows of the projection, and the norm.
+  TensorView layer_input_table = {};
+  kernel::PackedMatrix layer_input_projection = {};
+  std::vector<float> layer_input_norm = {};
+  Share share = {};          // what of the model is here
+  bool has_no_head = false;  // saved without one; `head` stands in and means nothing
   // Parts of the files that answer no text and are not read: "vision tower (12 tensors)".
   std::vector<std::string> passed_over = {};
 

@@ -113,8 +113,8 @@ void Heart::run() {
     for (const std::unique_ptr<Peer>& peer : peers_)
       if (peer->is_silent())
         return on_silence_(fmt::format(
-            "rank {} on {} is silent: no sign of life for {} s, so all processes end (hint: it was "
-            "stopped, or its machine hangs)",
+            "rank {} on {} is silent for {} s, so all processes end (hint: it was stopped, or its "
+            "machine hangs)",
             peer->rank(), hosts_[peer->rank()], kPatience.count()));
     if (is_over) return;
     lock.lock();

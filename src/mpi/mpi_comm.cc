@@ -225,7 +225,7 @@ Result<std::unique_ptr<Comm>> open_mpi() {
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
       provided < MPI_THREAD_SERIALIZED)
     return unsupported(
-        "this MPI does not support calls from several threads, expected MPI_THREAD_SERIALIZED");
+        "this MPI does not allow calls from several threads, expected MPI_THREAD_SERIALIZED");
   return std::unique_ptr<Comm>(std::make_unique<MpiComm>());
 }
 

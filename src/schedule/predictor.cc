@@ -19,12 +19,12 @@ namespace pando {
 namespace {
 
 constexpr size_t kRowTerms = StepCosts::kRowSteps.size();
-constexpr size_t kTerms = kRowTerms + 5;
+constexpr size_t kTerms = kRowTerms + 6;
 constexpr double kRate = 0.05;
 constexpr double kMostCorrection = 10;
 
-// What each cost is multiplied by: rows in each range, step, head, outputs, keys, reads.
-std::array<double, kTerms> terms(const StepFeatures& step) {
+// What each cost is multiplied by: rows in each range, step, head, outputs, keys, reads, experts.
+std::array<double, kTerms> terms(const StepFeatures& step, const ExpertCounts& experts) {
   std::array<double, kTerms> terms{};
   for (size_t i = 0; i < kRowTerms; ++i) {
     const double begin = StepCosts::kRowSteps[i];
@@ -37,6 +37,7 @@ std::array<double, kTerms> terms(const StepFeatures& step) {
   terms[kRowTerms + 2] = step.outputs;
   terms[kRowTerms + 3] = step.keys;
   terms[kRowTerms + 4] = step.reads;
+  terms[kRowTerms + 5] = experts.touched(step.rows);
   return terms;
 }
 
@@ -90,9 +91,15 @@ void extend_rows(StepCosts& costs, double most_rows) {
 
 }  // namespace
 
+double ExpertCounts::touched(double rows) const {
+  if (n_experts == 0) return 0;
+  return n_experts * (1 - std::pow(1 - static_cast<double>(n_used) / n_experts, rows));
+}
+
 StepTime Predictor::fitted(const StepFeatures& step) const {
-  const std::array<double, kTerms> n = terms(step);
-  StepTime time{.once = costs_.step + n[kRowTerms + 1] * costs_.head + step.reads * costs_.read,
+  const std::array<double, kTerms> n = terms(step, costs_.experts);
+  StepTime time{.once = costs_.step + n[kRowTerms + 1] * costs_.head + step.reads * costs_.read +
+                        n[kRowTerms + 5] * costs_.expert,
                 .rows = step.outputs * costs_.output + step.keys * costs_.key};
   for (size_t i = 0; i < kRowTerms; ++i) time.rows += n[i] * costs_.row[i];
   return time;
@@ -116,9 +123,14 @@ void Predictor::observe(const StepFeatures& step, double seconds) {
 }
 
 std::string Predictor::to_json() const {
-  return nlohmann::json{{"step_s", costs_.step},     {"row_s", costs_.row}, {"head_s", costs_.head},
-                        {"output_s", costs_.output}, {"key_s", costs_.key}, {"read_s", costs_.read}}
-      .dump();
+  nlohmann::json json = {{"step_s", costs_.step}, {"row_s", costs_.row},
+                         {"head_s", costs_.head}, {"output_s", costs_.output},
+                         {"key_s", costs_.key},   {"read_s", costs_.read}};
+  if (costs_.experts.n_experts > 0)
+    json.update({{"experts", costs_.experts.n_experts},
+                 {"experts_of_row", costs_.experts.n_used},
+                 {"expert_s", costs_.expert}});
+  return json.dump();
 }
 
 Result<Predictor> Predictor::from_json(std::string_view text, std::string_view source) {
@@ -140,6 +152,13 @@ Result<Predictor> Predictor::from_json(std::string_view text, std::string_view s
   costs.output = cost("output_s");
   costs.key = cost("key_s");
   costs.read = cost("read_s");
+  if (reader.has("experts")) {
+    constexpr int64_t kMost = int64_t{1} << 20;
+    const int64_t n = reader.integer("experts", 1, kMost);
+    costs.experts = {.n_experts = static_cast<int>(n),
+                     .n_used = static_cast<int>(reader.integer("experts_of_row", 1, n))};
+    costs.expert = cost("expert_s");
+  }
   const nlohmann::json* row = reader.find("row_s");
   if (row != nullptr && row->is_array() && row->size() == kRowTerms &&
       std::all_of(row->begin(), row->end(), is_cost)) {
@@ -151,7 +170,7 @@ Result<Predictor> Predictor::from_json(std::string_view text, std::string_view s
   return Predictor(costs);
 }
 
-Result<Predictor> fit_predictor(std::span<const StepSample> samples) {
+Result<Predictor> fit_predictor(std::span<const StepSample> samples, const ExpertCounts& experts) {
   if (samples.empty())
     return invalid_argument("the predictor was fitted to no steps, expected at least one");
   std::vector<double> a;  // [steps, kTerms], each over what it took
@@ -163,7 +182,7 @@ Result<Predictor> fit_predictor(std::span<const StepSample> samples) {
     const auto& [rows, outputs, keys, reads] = key;
     most_rows = std::max(most_rows, rows);
     least_seconds = std::min(least_seconds, measured);
-    for (const double n : terms({rows, outputs, keys, reads})) a.push_back(n / measured);
+    for (const double n : terms({rows, outputs, keys, reads}, experts)) a.push_back(n / measured);
   }
   const std::vector<double> x = fit(a);
   StepCosts costs;
@@ -173,10 +192,12 @@ Result<Predictor> fit_predictor(std::span<const StepSample> samples) {
   costs.output = x[kRowTerms + 2];
   costs.key = x[kRowTerms + 3];
   costs.read = x[kRowTerms + 4];
+  costs.experts = experts;
+  costs.expert = x[kRowTerms + 5];
   extend_rows(costs, most_rows);
   // Noise, or a large head, may leave nothing to a step without outputs; none takes no time.
   constexpr double kLeast = 0.01;
-  if (costs.step + costs.row[0] <= 0) costs.step = kLeast * least_seconds;
+  if (costs.step + costs.row[0] + costs.expert <= 0) costs.step = kLeast * least_seconds;
   return Predictor(costs);
 }
 

@@ -12,6 +12,15 @@
 
 namespace pando {
 
+// Experts of each layer of a model with mixtures; a row has n_used of them.
+struct ExpertCounts {
+  int n_experts = 0;
+  int n_used = 0;
+
+  // How many experts some rows have together, if every expert is as likely as any other.
+  double touched(double rows) const;
+};
+
 // Seconds, none negative. A row costs less where many are computed together, or more where they no
 // longer hide behind the reading of weights, so that its cost depends on how many there are:
 // row[i] is that of each row from kRowSteps[i] on.
@@ -24,6 +33,8 @@ struct StepCosts {
   double output = 0;  // of one of those rows
   double key = 0;     // of one row seeing one position
   double read = 0;    // of one position read
+  ExpertCounts experts;
+  double expert = 0;  // of an expert that rows have: its weights are read once, in every layer
 };
 
 struct StepSample {
@@ -75,9 +86,10 @@ class Predictor {
 };
 
 // The costs that fit best, by the sum of relative errors; steps with equal features count as their
-// median. A row always takes time, more of them more than were measured too. kInvalidArgument where
-// there are none, or one took no time.
-Result<Predictor> fit_predictor(std::span<const StepSample> samples);
+// median. A row always takes time, more of them more than were measured too. experts: of the model
+// that was measured. kInvalidArgument where there are none, or one took no time.
+Result<Predictor> fit_predictor(std::span<const StepSample> samples,
+                                const ExpertCounts& experts = {});
 
 // How well it predicts samples, beside how well they could be predicted at all.
 struct FitReport {

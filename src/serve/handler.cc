@@ -200,6 +200,7 @@ class Preparation {
       return wire::of_request(body, index, std::move(error));
     }
     request.tokens = std::move(*tokens);
+    if (!request.messages.empty() && !request.separate_reasoning) request.separate_reasoning = true;
     request.messages = {};  // read, and the engine would have a copy
     n_prompt_ += request.tokens.size();
     return {};

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/failures.h"
 #include "base/thread_priority.h"
 #include "serve/connection.h"
 #include "serve/service.h"
@@ -349,10 +350,14 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
   char byte = 0;
   if (getentropy(&byte, 1) != 0)  // of ids
     return io_error("the system provides no random bytes: {}", std::strerror(errno));
-  auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(*prefixes),
-                                     std::move(*tls));
-  if (Status status = impl->listen(); !status) return status.error();
-  return std::unique_ptr<Server>(new Server(std::move(impl)));
+  try {
+    auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(*prefixes),
+                                       std::move(*tls));
+    if (Status status = impl->listen(); !status) return status.error();
+    return std::unique_ptr<Server>(new Server(std::move(impl)));
+  } catch (const boost::system::system_error& error) {
+    return cannot_start("the server's threads", error.code().message());
+  }
 }
 
 Status Server::check(const ServerOptions& options) {

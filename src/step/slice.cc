@@ -64,4 +64,26 @@ std::vector<StepPlan> slices_of(const StepPlan& plan, uint32_t n_rows) {
   return slices;
 }
 
+StepPlan attention_of(const StepPlan& plan, std::span<const uint32_t> rows) {
+  StepPlan few;
+  for (const uint32_t row : rows) {
+    few.outputs.push_back(few.n_rows());
+    few.tokens.push_back(plan.tokens[row]);
+    few.positions.push_back(plan.positions[row]);
+  }
+  few.slot_begin.assign(rows.size() + 1, 0);
+  few.task_pages = plan.task_pages;
+  if (!plan.windows.slot_begin.empty()) few.windows.slot_begin = few.slot_begin;
+  few.windows.task_pages = plan.windows.task_pages;
+  for (kernel::AttentionTask task : plan.tasks) {
+    const auto place = [&](uint32_t row) {
+      return static_cast<uint32_t>(std::ranges::lower_bound(rows, row) - rows.begin());
+    };
+    task.row_begin = place(task.row_begin);
+    task.row_end = place(task.row_end);
+    if (task.row_begin < task.row_end) few.tasks.push_back(task);
+  }
+  return few;
+}
+
 }  // namespace pando

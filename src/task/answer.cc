@@ -19,6 +19,13 @@ std::string AnswerOptions::template_text() const {
                          : default_prompt_template(!instruction.empty() && !chat);
 }
 
+Status check_chat(const Model& model, const AnswerOptions& options) {
+  if (!options.chat) return {};
+  const Request probe = question_request(options, "", "");
+  const Result<std::string> text = model.render_chat(probe.messages, probe.chat);
+  return text ? Status() : text.error();
+}
+
 std::string render_prompt(const AnswerOptions& options, const std::string& context,
                           const std::string& question) {
   return fill_in(

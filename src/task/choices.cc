@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/prompt.h"
 #include "base/errors.h"
 #include "base/mix.h"
 #include "pando/score.h"
@@ -46,13 +47,17 @@ Result<std::vector<Request>> choice_requests(const Model& model, const Request& 
   if (Status status = check_choices(question, choices); !status) return status.error();
   const bool is_chat = !question.messages.empty();
   std::string prompt = question.prompt;
+  std::string_view opening;
   if (is_chat) {
     Result<std::string> rendered = model.render_chat(question.messages, question.chat);
     if (!rendered) return rendered.error();
     prompt = std::move(*rendered);
+    opening = opening_of_content(model, prompt);
+    prompt += opening;
   }
   std::vector<std::string> texts;
-  for (const std::string& choice : choices) texts.push_back(behind(prompt, choice));
+  for (const std::string& choice : choices)
+    texts.push_back(opening.empty() ? behind(prompt, choice) : choice);
   Result<std::vector<Request>> requests =
       continuation_requests(model, prompt, texts, question.add_special_tokens.value_or(!is_chat));
   if (!requests) return requests.error();
@@ -87,7 +92,9 @@ Completion likeliest_choice(const std::vector<std::string>& choices,
                             std::span<const std::vector<Completion>> completions) {
   const std::vector<Completion> scored = taken_apart(completions);
   Completion answer{.finish_reason = FinishReason::kStop};
+  int n_shared = scored.front().shared_tokens;  // with others than the other choices
   for (const Completion& completion : scored) {
+    n_shared = std::min(n_shared, completion.shared_tokens);
     answer.choice_logprobs.push_back(continuation_score(completion).logprob);
     answer.logits_hash = mix64(answer.logits_hash ^ completion.logits_hash);
   }
@@ -96,7 +103,7 @@ Completion likeliest_choice(const std::vector<std::string>& choices,
   answer.logprobs = scored[best].prompt_logprobs;
   for (const TokenLogprob& token : answer.logprobs) answer.tokens.push_back(token.token);
   answer.prompt_tokens = scored[best].prompt_tokens - static_cast<int>(answer.tokens.size());
-  answer.shared_tokens = std::min(scored[best].shared_tokens, answer.prompt_tokens);
+  answer.shared_tokens = std::min(n_shared, answer.prompt_tokens);
   return answer;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/errors.h"
 #include "api/model_parts.h"
+#include "base/errors.h"
 #include "task/fill_in.h"
 
 namespace pando {
@@ -24,7 +24,8 @@ bool has(const std::string& prompt_template, const char* field) {
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options) {
   if (Status status = check_embed_options(options, model.parts().weights.config.d_model); !status)
     return status.error();
-  const bool is_open = options.pooling == Pooling::kNone || !options.normalise || !options.prompt;
+  const bool is_open = options.pooling == Pooling::kNone || !options.normalise || !options.prompt ||
+                       !options.input_type.empty();
   if (!is_open) return options;
   const Result<model::EmbeddingForm>& form = model.parts().embedding;
   if (!form) return form.error();
@@ -33,7 +34,39 @@ Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options)
   if (!options.normalise) options.normalise = form->normalise;
   if (!options.prompt) options.prompt = form->prompt;
   options.prompts = form->prompts;
+  if (!options.input_type.empty())
+    if (Status status = take_prompt_for(options.input_type, options); !status)
+      return status.error();
   return options;
+}
+
+const std::string* prompt_for(const EmbedOptions& options, const std::string& input_type) {
+  constexpr std::string_view kSearch = "search_";  // Cohere's names
+  std::vector<std::string> names = {input_type};
+  if (input_type.starts_with(kSearch)) names.push_back(input_type.substr(kSearch.size()));
+  const std::string last = names.back();
+  if (last == "document") names.emplace_back("passage");
+  if (last == "passage") names.emplace_back("document");
+  for (const std::string& name : names)
+    if (const auto found = options.prompts.find(name); found != options.prompts.end())
+      return &found->second;
+  return nullptr;
+}
+
+Status take_prompt_for(const std::string& input_type, EmbedOptions& options) {
+  if (const std::string* prompt = prompt_for(options, input_type)) {
+    options.prompt = *prompt;
+    return {};
+  }
+  std::vector<std::string_view> names;
+  for (const auto& [name, text] : options.prompts) names.push_back(name);
+  if (names.empty())
+    return invalid_argument(
+        "input_type is '{}', but the model's files name no prompts (hint: an instruction or a "
+        "template instead)",
+        input_type);
+  return invalid_argument("input_type is '{}', expected a prompt of the model's files: {}",
+                          input_type, one_of_these(names));
 }
 
 Request embed_request(const EmbedOptions& options, std::string_view text) {

@@ -5,11 +5,18 @@
 #include <iterator>
 #include <numeric>
 
+#include "api/model_parts.h"
 #include "base/errors.h"
 #include "pando/score.h"
 #include "task/fill_in.h"
 
 namespace pando {
+namespace {
+
+std::string yes_of(const RerankOptions& options) { return options.yes.value_or("yes"); }
+std::string no_of(const RerankOptions& options) { return options.no.value_or("no"); }
+
+}  // namespace
 
 std::string RerankOptions::default_instruction() {
   return "Given a web search query, retrieve relevant passages that answer the query";
@@ -22,11 +29,38 @@ std::string RerankOptions::default_prompt_template() {
          "<Document>: {document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
 }
 
+Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions options) {
+  const Result<model::RerankForm>& form = model.parts().reranking;
+  const bool is_open = !options.instruction || !options.yes || !options.no;
+  if (is_open && !form) return form.error();
+  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  const auto settle = [&](std::optional<std::string>& answer, std::optional<Token> token,
+                          const char* otherwise) -> Status {
+    if (answer) return {};
+    answer = otherwise;
+    if (!token || tokenizer == nullptr) return {};
+    if (*token >= tokenizer->vocab_size())
+      return bad_file("token {} stands for '{}' by the model's files, expected less than {}",
+                      *token, otherwise, tokenizer->vocab_size());
+    answer = tokenizer->token_bytes(*token, /*skip_special=*/false);
+    return {};
+  };
+  if (Status status = settle(options.yes, is_open ? form->yes : std::nullopt, "yes"); !status)
+    return status.error();
+  if (Status status = settle(options.no, is_open ? form->no : std::nullopt, "no"); !status)
+    return status.error();
+  if (!options.instruction)
+    options.instruction =
+        form->instruction.empty() ? RerankOptions::default_instruction() : form->instruction;
+  return options;
+}
+
 std::string rerank_prompt(const RerankOptions& options, std::string_view query,
                           std::string_view document) {
-  return fill_in(
-      options.prompt_template,
-      {{"{instruction}", options.instruction}, {"{query}", query}, {"{document}", document}});
+  const std::string instruction =
+      options.instruction.value_or(RerankOptions::default_instruction());
+  return fill_in(options.prompt_template,
+                 {{"{instruction}", instruction}, {"{query}", query}, {"{document}", document}});
 }
 
 Status check_rerank_options(const RerankOptions& options) {
@@ -40,11 +74,11 @@ Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOpt
                                              std::string_view query, std::string_view document) {
   if (Status status = check_rerank_options(options); !status) return status.error();
   auto requests = continuation_requests(model, rerank_prompt(options, query, document),
-                                        std::vector{options.yes, options.no});
+                                        std::vector{yes_of(options), no_of(options)});
   if (requests && (*requests)[0].tokens == (*requests)[1].tokens)
     return invalid_argument(
         "yes is '{}' and no is '{}', which have the same tokens, expected different tokens",
-        options.yes, options.no);
+        yes_of(options), no_of(options));
   if (requests) *requests = joined(std::move(*requests));
   return requests;
 }
@@ -63,9 +97,11 @@ std::vector<double> relevances(std::span<const std::vector<Completion>> completi
 Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
                                    const std::vector<std::string>& documents,
                                    const RerankOptions& options) {
+  const Result<RerankOptions> all = rerank_options_for(engine.model(), options);
+  if (!all) return all.error();
   std::vector<Request> requests;
   for (const std::string& document : documents) {
-    auto of_pair = rerank_requests(engine.model(), options, query, document);
+    auto of_pair = rerank_requests(engine.model(), *all, query, document);
     if (!of_pair) return of_pair.error();
     std::move(of_pair->begin(), of_pair->end(), std::back_inserter(requests));
   }

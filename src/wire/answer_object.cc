@@ -47,6 +47,7 @@ OrderedJson answer_object(const Job& job, const Question& question, const Comple
   if (sampling.n > 1) object["choice"] = completion.choice;
   if (!job.warning.empty()) object["wrong"] = job.warning;
   object["text"] = completion.text;
+  if (!completion.reasoning.empty()) object["reasoning"] = completion.reasoning;
   if (!model.has_tokenizer()) object["tokens"] = completion.tokens;
   object["finish_reason"] = finish_reason_name(completion.finish_reason);
   object["prompt_tokens"] = completion.prompt_tokens;

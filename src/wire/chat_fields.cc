@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "text/chat/media.h"
 
 namespace pando::wire {
 namespace {
@@ -29,6 +30,8 @@ Status check_parts(const nlohmann::json& parts, size_t index) {
     if (!json.is_object())
       return blame(place, invalid_argument("a part of message {} is {}, expected an object", index,
                                            found_text(json)));
+    if (Status status = refuse_media(json, fmt::format("message {}", index)); !status)
+      return in_part(place, status.error());
     Fields fields(json);
     std::string type, text;
     fields.text("type", type);
@@ -58,6 +61,7 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
                     ChatMessage& message) {
   if (!json.is_object())
     return invalid_argument("message {} is {}, expected an object", index, found_text(json));
+  if (Status status = refuse_media(json, fmt::format("message {}", index)); !status) return status;
   Fields fields(json);
   fields.only(kMessageFields);
   fields.text("role", message.role);

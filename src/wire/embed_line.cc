@@ -33,7 +33,8 @@ class EmbedLine : public Line {
 
 Result<std::unique_ptr<Line>> read_embed_line(const nlohmann::json& json,
                                               const LineContext& context) {
-  constexpr std::string_view kFields[] = {"id", "text", "tokens", "instruction", "metadata"};
+  constexpr std::string_view kFields[] = {"id",          "text",       "tokens",
+                                          "instruction", "input_type", "metadata"};
   if (!context.embed) return context.embed.error();
   auto line = std::make_unique<EmbedLine>();
   if (Status status = begin_line(json, context, *line); !status) return status.error();
@@ -47,13 +48,18 @@ Result<std::unique_ptr<Line>> read_embed_line(const nlohmann::json& json,
   fields.text("text", text);
   fields.tokens("tokens", tokens);
   fields.text("instruction", embed.instruction);
+  std::string input_type;
+  fields.text("input_type", input_type);
   if (!fields.status()) return fields.status().error();
   if (fields.has("text") == fields.has("tokens"))
     return invalid_argument("the line has {}, expected either 'text' or 'tokens'",
                             found_text(json));
-  if (fields.has("tokens") && fields.has("instruction"))
-    return invalid_argument("field 'instruction' needs 'text', which the line does not have");
+  for (const char* name : {"instruction", "input_type"})
+    if (fields.has("tokens") && fields.has(name))
+      return invalid_argument("field '{}' needs 'text', which the line does not have", name);
   if (fields.has("tokens")) embed.instruction.clear();
+  if (!input_type.empty())
+    if (Status status = take_prompt_for(input_type, embed); !status) return status.error();
   if (Status status = check_embed_options(embed, std::numeric_limits<int>::max()); !status)
     return status.error();
   if (text.empty() && tokens.empty())

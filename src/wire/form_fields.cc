@@ -68,7 +68,8 @@ class FormReader {
     const auto schema = written.find("json_schema");
     if (schema == written.end() || !schema->is_object() || !schema->contains("schema") ||
         !is_schema((*schema)["schema"]))
-      return fields_.fail(kName, format, "an object with 'json_schema', an object with 'schema'");
+      return fields_.fail(
+          kName, format, "an object whose 'json_schema' is an object with 'schema', a JSON schema");
     take(kName, {.kind = Kind::kJsonSchema, .text = json_text((*schema)["schema"])});
   }
 
@@ -107,7 +108,8 @@ class FormReader {
     const Json& value = fields_[name];
     if (value.is_string())
       return take(name, {.kind = Kind::kJsonSchema, .text = value.get<std::string>()});
-    if (!is_schema(value)) return fields_.fail(name, value, "a JSON schema, or its text");
+    if (!is_schema(value))
+      return fields_.fail(name, value, "a JSON schema, as an object or a string");
     take(name, {.kind = Kind::kJsonSchema, .text = order_.of(name, value)});
   }
 

@@ -6,7 +6,8 @@
 #include <charconv>
 
 #include "api/model_parts.h"
-#include "text/stream_decoder.h"
+#include "api/prompt.h"
+#include "text/answer_decoder.h"
 #include "text/utf8.h"
 
 namespace pando::wire {
@@ -48,6 +49,17 @@ size_t n_characters(const std::string& text) {
   return n;
 }
 
+// That of the engine for an answer to this request.
+AnswerDecoder answer_decoder(const Model& model, const Request& request) {
+  const Tokenizer& tokenizer = *model.parts().tokenizer;
+  const std::optional<ChannelTokens> channels = find_channel_tokens(tokenizer);
+  const bool needs_prompt = channels && request.tokens.empty() && !request.messages.empty();
+  const Result<std::vector<Token>> prompt =
+      needs_prompt ? encode_prompt(model, request) : Result<std::vector<Token>>(request.tokens);
+  return {tokenizer, channels ? &*channels : nullptr, request,
+          prompt ? *prompt : std::vector<Token>()};
+}
+
 }  // namespace
 
 double printed(float value) {
@@ -66,11 +78,13 @@ std::span<const TokenLogprob> reported_logprobs(const Model& model, const Reques
   if (sampling.stop.empty() || completion.finish_reason != FinishReason::kStop ||
       tokenizer == nullptr)
     return all;
-  StreamDecoder decoder(*tokenizer, /*first_in_text=*/false, sampling.skip_special_tokens);
+  AnswerDecoder decoder = answer_decoder(model, request);
   size_t n_bytes = 0, n_reported = 0;
   for (const Token token : completion.tokens) {
-    if (n_bytes < completion.text.size()) ++n_reported;
-    n_bytes += decoder.push(token).size();
+    const size_t n_new = decoder.push(token).content.size();
+    const bool is_before = n_bytes + n_new == 0 && !completion.reasoning.empty();
+    if (n_bytes < completion.text.size() || is_before) ++n_reported;
+    n_bytes += n_new;
   }
   const bool ended_by_text = n_bytes > completion.text.size();
   return ended_by_text ? all.first(std::min(n_reported, all.size())) : all;

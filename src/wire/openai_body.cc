@@ -73,7 +73,7 @@ class OpenAiBody : public Body {
       logprobs.assign(
           all.begin() + static_cast<std::ptrdiff_t>(std::min(choice.n_reported, all.size())),
           all.end());
-    } else if (!event.text.empty() || asked.sampling.stop.empty()) {
+    } else if (!event.text.empty() || !event.reasoning.empty() || asked.sampling.stop.empty()) {
       logprobs = std::exchange(choice.pending, {});
     }  // else the token may belong to a text that stops the answer
     choice.n_reported += logprobs.size();
@@ -88,7 +88,8 @@ class OpenAiBody : public Body {
         event.completion ? OrderedJson(finish_reason(*event.completion)) : OrderedJson(nullptr);
     if (!is_chat()) return chunk(index, event.text, std::move(lists), reason);
     OrderedJson delta = OrderedJson::object();
-    if (!event.text.empty() || !event.completion) delta["content"] = event.text;
+    if (!event.reasoning.empty()) delta[kReasoningField] = event.reasoning;
+    if (!event.text.empty() || (delta.empty() && !event.completion)) delta["content"] = event.text;
     return chunk(index, std::move(delta), std::move(lists), reason);
   }
 

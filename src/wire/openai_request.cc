@@ -8,6 +8,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "base/nearest.h"
+#include "text/chat/media.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
 #include "wire/form_fields.h"
@@ -282,17 +283,8 @@ class Parser {
     std::string type;
     fields_.text("input_type", type);
     if (type.empty()) return;
-    constexpr std::string_view kSearch = "search_";  // Cohere's names
-    std::vector<std::string> names = {type};
-    if (type.starts_with(kSearch)) names.push_back(type.erase(0, kSearch.size()));
-    if (type == "document") names.emplace_back("passage");
-    if (type == "passage") names.emplace_back("document");
-    embed.prompt = "";
-    for (const std::string& name : names)
-      if (const auto found = embed.prompts.find(name); found != embed.prompts.end()) {
-        embed.prompt = found->second;
-        return;
-      }
+    const std::string* prompt = prompt_for(embed, type);
+    embed.prompt = prompt == nullptr ? "" : *prompt;
   }
 
   // A text, tokens, or a list of either: one request each.
@@ -308,6 +300,8 @@ class Parser {
     } else if (prompt.is_string() || (prompt.is_array() && !prompt.empty())) {
       add_prompt(name, prompt);
     } else {
+      if (Status status = refuse_media(prompt, fmt::format("'{}'", name)); !status)
+        return fields_.fail(in_part(name, status.error()));
       fields_.fail(name, prompt, "a string, a list of token ids, or a list of these");
     }
   }
@@ -316,6 +310,8 @@ class Parser {
     Request& request = body_.requests.emplace_back();
     if (one.is_string()) {
       request.prompt = one.get<std::string>();
+    } else if (Status status = refuse_media(one, fmt::format("'{}'", name)); !status) {
+      fields_.fail(in_part(name, status.error()));
     } else if (!one.is_array()) {
       fields_.fail(name, one, "a string or a list of token ids");
     } else if (one.empty()) {

@@ -1,5 +1,7 @@
 #include "wire/openai_response.h"
 
+#include <utility>
+
 #include "api/prompt.h"
 #include "wire/embedding.h"
 #include "wire/logprobs.h"
@@ -27,8 +29,11 @@ OrderedJson completion_choice(const AnswerForm& form, const Request& request,
 }
 
 OrderedJson chat_choice(const Request& request, const Completion& completion, const Model& model) {
+  OrderedJson message = {{"role", "assistant"}, {"content", completion.text}};
+  if (!completion.reasoning.empty()) message[kReasoningField] = completion.reasoning;
+  message["refusal"] = nullptr;
   return {{"index", 0},
-          {"message", {{"role", "assistant"}, {"content", completion.text}, {"refusal", nullptr}}},
+          {"message", std::move(message)},
           {"logprobs", request.sampling.logprobs
                            ? chat_logprobs(model, reported_logprobs(model, request, completion))
                            : OrderedJson(nullptr)}};

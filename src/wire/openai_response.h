@@ -12,6 +12,9 @@
 
 namespace pando::wire {
 
+// Of a message and of what a stream adds to one, as DeepSeek's API, vLLM and llama-server have it.
+inline constexpr const char* kReasoningField = "reasoning_content";
+
 nlohmann::ordered_json head(const AnswerForm& form, const Envelope& envelope, bool chunk);
 // "stop" or "length": they know no other.
 const char* finish_reason(const Completion& completion);

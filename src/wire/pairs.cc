@@ -10,7 +10,7 @@ Question pair_question(const RerankOptions& options, std::string_view query,
                        std::string_view document) {
   Question question;
   question.request.prompt = rerank_prompt(options, query, document);
-  question.choices = {options.yes, options.no};
+  question.choices = {options.yes.value_or("yes"), options.no.value_or("no")};
   question.as_given = true;
   question.choices_differ = true;
   return question;
@@ -19,11 +19,21 @@ Question pair_question(const RerankOptions& options, std::string_view query,
 Status PairsBody::add_pair(const BodyContext& context, const RerankOptions& options,
                            std::string_view query, std::string_view document) {
   const size_t n_longer = std::max(query.size(), document.size());
-  const bool is_given = options.instruction != RerankOptions::default_instruction();
+  const size_t n_instruction = has_instruction ? options.instruction.value_or("").size() : 0;
   Text blamed = query.size() > document.size() ? Text::kQuery : Text::kDocument;
-  if (is_given && options.instruction.size() > n_longer) blamed = Text::kInstruction;
+  if (n_instruction > n_longer) blamed = Text::kInstruction;
   longest_.push_back(blamed);
   return add_question(context, pair_question(options, query, document));
+}
+
+Result<RerankOptions> read_rerank_options(Fields& fields, const Model& model,
+                                          bool& has_instruction) {
+  RerankOptions options;
+  std::string instruction;
+  fields.text("instruction", instruction);
+  has_instruction = fields.has("instruction");
+  if (has_instruction) options.instruction = std::move(instruction);
+  return rerank_options_for(model, std::move(options));
 }
 
 Status check_count(const char* name, size_t n, size_t n_each) {
@@ -34,9 +44,9 @@ Status check_count(const char* name, size_t n, size_t n_each) {
 
 Status check_pairs(const std::string& query, const std::vector<std::string>& documents,
                    const RerankOptions& options, Bounds& bounds) {
+  const size_t n_instruction = options.instruction.value_or("").size();
   for (const std::string& document : documents)
-    if (Status status = bounds.add(2, options.instruction.size() + query.size() + document.size());
-        !status)
+    if (Status status = bounds.add(2, n_instruction + query.size() + document.size()); !status)
       return status;
   return {};
 }

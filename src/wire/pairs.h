@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "pando/rerank.h"
 #include "wire/body.h"
 
@@ -18,6 +19,7 @@ Question pair_question(const RerankOptions& options, std::string_view query,
 class PairsBody : public Body {
  public:
   using Body::Body;
+  bool has_instruction = false;  // of its own
 
  protected:
   // Errors: as Body::add_question.
@@ -32,6 +34,9 @@ class PairsBody : public Body {
   std::vector<Text> longest_;  // [pairs]
 };
 
+// The model's own options, with the body's "instruction"; `has_instruction`: whether it has one.
+Result<RerankOptions> read_rerank_options(Fields& fields, const Model& model,
+                                          bool& has_instruction);
 // Of a list each of whose texts asks `n_each` requests at most; the first that has too many.
 Status check_count(const char* name, size_t n, size_t n_each);
 // Counts what the pairs of a query with all documents ask for.

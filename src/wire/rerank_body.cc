@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "task/cut_text.h"
+#include "text/chat/media.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
 #include "wire/pairs.h"
@@ -27,6 +28,7 @@ struct RankingAsked {
   RankingForm form = RankingForm::kResults;
   const char* list_name = "documents";
   RerankOptions options;
+  bool has_instruction = false;  // of its own
   std::string query;
   std::vector<std::string> texts;
   std::vector<OrderedJson> returned;  // documents as they are returned; none: they are not
@@ -40,7 +42,9 @@ struct RankingAsked {
 class RerankBody : public PairsBody {
  public:
   RerankBody(const BodyContext& context, RankingAsked asked)
-      : PairsBody(context), asked_(std::move(asked)) {}
+      : PairsBody(context), asked_(std::move(asked)) {
+    has_instruction = asked_.has_instruction;
+  }
 
   Status add_all(const BodyContext& context) {
     for (std::string& text : asked_.texts) {
@@ -127,6 +131,8 @@ Result<std::string> read_document(const nlohmann::json& json, const char* name, 
     fields.text("text", text);
     if (!fields.status()) return in_part(place_in(name, index), fields.status().error());
     if (fields.has("text")) return text;
+    if (Status status = refuse_media(json, fmt::format("document {}", index)); !status)
+      return in_part(place_in(name, index), status.error());
   }
   return blame(place_in(name, index),
                invalid_argument("document {} is {}, expected a string or {{\"text\": \"...\"}}",
@@ -137,11 +143,13 @@ Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const Bod
                                            Fields& fields, RankingAsked asked, bool returns) {
   const ServingFields serving = read_serving_fields(fields);
   fields.text("query", asked.query);
-  fields.text("instruction", asked.options.instruction);
+  Result<RerankOptions> options = read_rerank_options(fields, context.model, asked.has_instruction);
   bool at_end = true;
   asked.truncates = read_truncate(fields, at_end);
   asked.truncates_at_end = asked.truncates_at_end && at_end;
   if (!fields.status()) return fields.status().error();
+  if (!options) return options.error();
+  asked.options = std::move(*options);
   for (const char* name : {"query", asked.list_name})
     if (!fields.has(name)) return missing_field(name);
   if (asked.query.empty())

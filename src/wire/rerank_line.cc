@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "pando/trec.h"
+#include "text/chat/media.h"
 #include "wire/line.h"
 #include "wire/pairs.h"
 #include "wire/sampling_fields.h"
@@ -20,6 +21,8 @@ Result<std::string> read_document(const Json& json, size_t index, Question& ques
   if (!json.is_object())
     return invalid_argument("document {} is {}, expected a string or an object", index,
                             found_text(json));
+  if (Status status = refuse_media(json, fmt::format("document {}", index)); !status)
+    return status.error();
   constexpr std::string_view kFields[] = {"id", "text"};
   std::string text;
   Fields fields(json);
@@ -93,7 +96,9 @@ Result<std::unique_ptr<Line>> read_rerank_line(const Json& json, const LineConte
   only_without_answers(fields, kFields);
   read_metadata(fields, metadata);
   fields.text("query", query);
-  fields.text("instruction", rerank.instruction);
+  std::string instruction;
+  fields.text("instruction", instruction);
+  if (fields.has("instruction")) rerank.instruction = std::move(instruction);
   if (!fields.status()) return fields.status().error();
   for (const char* name : {"query", "documents"})
     if (!fields.has(name)) return invalid_argument("the line has no '{}'", name);

@@ -72,12 +72,13 @@ class ScoreContinuationsBody : public Body {
 
 Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& context,
                                          const ServingFields& serving) {
-  RerankOptions options;
   std::vector<std::string> first, second;
   fields.texts("text_1", first);
   fields.texts("text_2", second);
-  fields.text("instruction", options.instruction);
+  bool has_instruction = false;
+  const Result<RerankOptions> options = read_rerank_options(fields, context.model, has_instruction);
   if (!fields.status()) return fields.status().error();
+  if (!options) return options.error();
   for (const char* name : {"text_1", "text_2"})
     if (!fields.has(name)) return missing_field(name);
   if (first.empty() || (first.size() != 1 && first.size() != second.size()))
@@ -87,14 +88,15 @@ Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& cont
   if (Status status = check_count("text_2", second.size(), 2); !status) return status.error();
   const std::string& longest = *std::max_element(
       first.begin(), first.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  if (Status status = check_pairs(longest, second, options, context.bounds); !status)
+  if (Status status = check_pairs(longest, second, *options, context.bounds); !status)
     return status.error();
   auto body = std::make_unique<ScorePairsBody>(context);
   body->serving = serving;
   body->has_one_query = first.size() == 1;
+  body->has_instruction = has_instruction;
   for (size_t i = 0; i < second.size(); ++i)
     if (Status status =
-            body->add_pair(context, options, first[first.size() == 1 ? 0 : i], second[i]);
+            body->add_pair(context, *options, first[first.size() == 1 ? 0 : i], second[i]);
         !status)
       return status.error();
   return std::unique_ptr<Body>(std::move(body));

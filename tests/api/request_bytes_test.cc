@@ -34,6 +34,7 @@ TEST(RequestBytes, ARequestComesBack) {
       .tokens = {1, 2, 3},
       .chat = {.thinking = true, .tools = "[]", .now = LocalTime{.year = 2026, .second = 59}},
       .add_special_tokens = false,
+      .separate_reasoning = true,
       .truncate_prompt_tokens = 5,
       .truncate_at_end = true,
       .sampling = {.max_tokens = 7,
@@ -67,6 +68,7 @@ TEST(RequestBytes, ARequestComesBack) {
   EXPECT_EQ(read.tokens, request.tokens);
   EXPECT_EQ(read.chat.now->second, 59);
   EXPECT_EQ(read.add_special_tokens, false);
+  EXPECT_EQ(read.separate_reasoning, true);
   EXPECT_EQ(read.sampling.logit_bias, request.sampling.logit_bias);
   EXPECT_EQ(read.sampling.seed, UINT64_MAX);
   EXPECT_EQ(read.sampling.stop, request.sampling.stop);
@@ -88,6 +90,7 @@ TEST(RequestBytes, ACompletionComesBackBitByBit) {
   Completion completion;
   completion.choice = 2;
   completion.text = "t";
+  completion.reasoning = "r";
   completion.logprobs = {{.token = 4, .logprob = -0.0F, .likeliest = true, .top = {{4, -1e-40F}}}};
   completion.finish_reason = FinishReason::kContext;
   completion.embedding = {0.1F, -INFINITY};
@@ -95,6 +98,7 @@ TEST(RequestBytes, ACompletionComesBackBitByBit) {
   completion.choice_logprobs = {-0.5, -HUGE_VAL};
   const Completion read = back_and_forth(completion);
   EXPECT_EQ(read.choice, 2);
+  EXPECT_EQ(read.reasoning, "r");
   EXPECT_TRUE(std::signbit(read.logprobs.at(0).logprob));
   EXPECT_EQ(read.logprobs[0].top.at(0).second, -1e-40F);
   EXPECT_EQ(read.finish_reason, FinishReason::kContext);

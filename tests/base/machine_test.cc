@@ -62,10 +62,46 @@ TEST_F(MachineTest, AllThatThereIs) {
   EXPECT_GE(total_memory().value(), available_memory().value());
 }
 
+TEST_F(MachineTest, LimitsOfTheProcess) {
+  const auto all = [&] { return total_memory(folder_.path()); };
+  write("proc/meminfo", "MemTotal:  9000 kB\nMemAvailable:    8000 kB\n");
+  const auto limit = [&](const std::string& addresses, const std::string& data) {
+    write("proc/self/limits",
+          "Limit                     Soft Limit           Hard Limit           Units     \n"
+          "Max data size             " +
+              data +
+              "            unlimited            bytes     \n"
+              "Max address space         " +
+              addresses + "            unlimited            bytes     \n");
+  };
+  write("proc/self/status", "VmPeak:\t 900 kB\nVmSize:\t    500 kB\nVmData:\t 100 kB\n");
+  limit("unlimited", "unlimited");
+  EXPECT_EQ(memory(), 8000u * 1024);
+  limit("2048000", "unlimited");
+  EXPECT_EQ(memory(), 1500u * 1024);
+  EXPECT_EQ(all(), 2000u * 1024);
+  limit("2048000", "1024000");
+  EXPECT_EQ(memory(), 900u * 1024);
+  limit("204800", "unlimited");
+  EXPECT_EQ(memory(), 0u);
+}
+
+TEST_F(MachineTest, ShortagesInWords) {
+  EXPECT_EQ(bytes_text(uint64_t{3} << 29), "1610612736 bytes (1.5 GiB)");
+  const std::string text = shortage_text(5);
+  EXPECT_TRUE(text.starts_with("5 bytes (0.0 GiB) are needed, and ")) << text;
+  EXPECT_TRUE(text.ends_with(" GiB) are available")) << text;
+}
+
 TEST_F(MachineTest, OlderControlGroups) {
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "3000000\n");
   write("sys/fs/cgroup/memory/memory.usage_in_bytes", "1000000\n");
   EXPECT_EQ(memory(), 2000000u);
+  write("proc/self/cgroup", "5:cpu:/c\n9:memory:/a/b\n0::/\n");
+  write("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "2500000\n");
+  write("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "1000000\n");
+  EXPECT_EQ(memory(), 1500000u);
+  EXPECT_EQ(total_memory(folder_.path()), 2500000u);
   write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
   write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(available_processors(folder_.path()), 1);

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "wire/parsed_line.h"
 #include "engine/tiny_engine.h"
+#include "wire/parsed_line.h"
 
 namespace pando::testing {
 namespace {
@@ -135,7 +135,7 @@ TEST(ChatLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": ["Q"]}]})"),
             "a part of message 0 is \"Q\", expected an object");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})"),
-            "a part of message 0 is of type 'image_url', expected 'text'");
+            "message 0 has an image ('image_url'), but Pando reads only text");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": null}]})"),
             "message 0 has no 'content'");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "name": 5}]})"),

@@ -15,7 +15,8 @@ Inspection inspected(const std::string& input, BatchOptions options = {},
                      KvType kv_type = KvType::kF16) {
   std::istringstream in(input);
   options.defaults.prompt_template = "{context}|{question}";
-  auto inspection = inspect_batch(*tiny_model(), {.kv_type = kv_type, .context = kTinyContext}, in, options);
+  auto inspection =
+      inspect_batch(*tiny_model(), {.kv_type = kv_type, .context = kTinyContext}, in, options);
   EXPECT_TRUE(inspection.ok());
   return inspection ? std::move(*inspection) : Inspection{};
 }
@@ -43,6 +44,34 @@ not json
   options.defaults.prompt_template = "{context}|{question}";
   const auto summary = run_batch(*open_tiny(), in, 0, out, options);
   EXPECT_EQ(summary->stats.prefill_rows, found.distinct_tokens);
+}
+
+// What has no room in memory is too long for a run too.
+TEST(Inspect, CountsWhatHasNoRoom) {
+  const std::string input = "{\"prompt\": \"short\", \"max_tokens\": 5}\n{\"prompt\": \"" +
+                            std::string(100, 'x') + "\", \"max_tokens\": 5}\n{\"prompt\": \"" +
+                            std::string(700, 'x') + "\"}\n";
+  EngineOptions engine = tiny_options();
+  engine.context = kTinyContext;
+  engine.kv_memory = 3 * 32 * kv_bytes_per_token(*tiny_model(), engine.kv_type);
+  EXPECT_EQ(longest_sequence(*tiny_model(), engine).value(), 96u);
+  std::istringstream in(input);
+  const auto found = inspect_batch(*tiny_model(), engine, in, {});
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->prompts, 1u);
+  EXPECT_EQ(found->too_long, 2u);
+  EXPECT_EQ(found->no_room, 1u);
+  std::istringstream again(input);
+  std::ostringstream out;
+  const auto ran = run_batch(*open_tiny(engine), again, 0, out, BatchOptions{});
+  ASSERT_TRUE(ran.ok()) << ran.error().message;
+  EXPECT_EQ(ran->too_long, 2u);
+  engine.kv_memory = 100;
+  std::istringstream none(input);
+  const auto refused = inspect_batch(*tiny_model(), engine, none, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(refused.error().message.starts_with("kv_memory is 100 bytes, expected at least"))
+      << refused.error().message;
 }
 
 // Token p of a prompt sees p + 1 positions, a shared one once.

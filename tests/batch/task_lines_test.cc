@@ -72,7 +72,8 @@ TEST(EmbedLines, NameWhatIsWrong) {
             R"(line 1: the line has {"id":1}, expected either 'text' or 'tokens')");
   EXPECT_EQ(error(R"({"text": ""})"), "line 1: the text is empty, expected at least one token");
   EXPECT_EQ(error(R"({"text": "T", "questions": []})"),
-            "line 1: unknown field 'questions', expected id, text, tokens, instruction, metadata");
+            "line 1: unknown field 'questions', expected id, text, tokens, instruction, "
+            "input_type, metadata");
   EXPECT_EQ(error("null"), "line 1: the line is null, expected an object");
   EXPECT_EQ(error(R"({"tokens": []})"), "line 1: the text is empty, expected at least one token");
   EXPECT_EQ(error(R"({"tokens": [5], "instruction": "I"})"),

@@ -44,6 +44,47 @@ class PrefixTreeTest : public ::testing::Test {
   }};
 };
 
+// A token that was forgotten is computed again, as long as somebody needs it.
+TEST_F(PrefixTreeTest, KnowsWhatWasComputedBefore) {
+  const auto again = [&](Node* node, uint32_t n) {
+    tree_.issue(node, n);
+    const uint64_t n_again = tree_.n_issued_again();
+    submit_and_commit();
+    tree_.check_invariants();
+    return n_again;
+  };
+  Node* tip = acquire({1, 2, 3, 4, 5});
+  EXPECT_EQ(again(tip, 4), 0u);
+  tree_.forget_after(tip, 1);
+  EXPECT_EQ(again(tip, 2), 2u);
+  tree_.forget_after(tip, 0);
+  Node* other = acquire({1, 2, 9});  // parts the node
+  EXPECT_EQ(again(other->parent, 2), 2u);
+  EXPECT_EQ(again(other, 1), 0u);
+  EXPECT_EQ(again(tip, 3), 2u) << "3 and 4, not 5";
+  tree_.forget_after(tip, 0);
+  tree_.release(tip);
+  tip = acquire({1, 2, 3, 4, 5});
+  EXPECT_EQ(again(tip, 3), 0u) << "nobody needed them meanwhile";
+  tree_.forget_after(tip, 0);
+  tree_.forget_after(other, 0);
+  tree_.release(tip);
+  tree_.release(other);
+}
+
+TEST_F(PrefixTreeTest, WhatIsInFlightIsNotComputedAgain) {
+  Node* tip = acquire({1, 2, 3});
+  compute(tip, 2);
+  tree_.forget_after(tip, 0);
+  for (const uint64_t n_again : {1, 1, 0}) {
+    tree_.issue(tip, 1);
+    EXPECT_EQ(tree_.n_issued_again(), n_again);
+    tree_.submit();
+  }
+  for (int i = 0; i < 3; ++i) tree_.commit();
+  tree_.release(tip);
+}
+
 // What is public is one path for all keys; what is behind it is each one's own.
 TEST_F(PrefixTreeTest, PublicBeginnings) {
   const auto acquire = [&](uint64_t key, const Tokens& tokens, uint32_t n_public) {

@@ -92,6 +92,16 @@ void expect_choices_alike(const std::string& prompt_template,
   pando_stream_free(stream);
 }
 
+TEST(CAgreement, OnlyTextsAreRead) {
+  pando_engine engine{open_tiny(few_open())};
+  const std::string line =
+      R"({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": "u"}]}]})";
+  pando_stream* stream = nullptr;
+  EXPECT_EQ(pando_ask_line(&engine, line.data(), line.size(), &stream), PANDO_INVALID_ARGUMENT);
+  EXPECT_STREQ(pando_last_error(),
+               "message 0 has an image ('image_url'), but Pando reads only text");
+}
+
 TEST(CAgreement, ChoicesAreThoseOfTheLibrary) {
   expect_choices_alike(AnswerOptions::default_prompt_template(/*has_instruction=*/false),
                        {"yes", "no", "perhaps"});

@@ -112,7 +112,7 @@ TEST_F(HostileTest, SizesThatTheFileDoesNotHold) {
                {"num_hidden_layers", 1 << 12, "has no tensor"},
                {"max_position_embeddings", 1 << 30, "context"},
                {"vocab_size", uint64_t{1} << 63, "'vocab_size' is 9223372036854775808, expected"},
-               {"hidden_size", -1, "'hidden_size' is -1, expected an integer in [1, 1048576]"},
+               {"hidden_size", -1, "'hidden_size' is -1, expected a multiple of 2 in [1, 1048576]"},
                {"rms_norm_eps", "NaN", "'rms_norm_eps' is \"NaN\", expected a number"}};
   for (const auto& [field, value, message] : cases) {
     replace_field("config.json", field, value);

@@ -46,6 +46,31 @@ TEST_F(OutputsTest, TheEndingDecides) {
   }
 }
 
+// Whatever is found to be wrong before the first answer.
+TEST_F(OutputsTest, ARunThatCannotStartLeavesAndTakesNothing) {
+  folder().write("before.jsonl", "an answer\n");
+  folder().write("before.json", R"({"run": {}, "commit": "c"})");
+  for (const char* wrong : {"--tokenizer nowhere", "--context 100000", "--kv-memory 1",
+                            "--chat --chat-template nothing", "--schema no-such-file"}) {
+    const std::string command =
+        fmt::format("run --model m --threads 1 --input good.jsonl {} --output ", wrong);
+    const Finished refused = pando(command + "fresh.jsonl --report fresh.json");
+    EXPECT_NE(refused.code, kOk) << wrong << refused;
+    for (const char* name : {"fresh.jsonl", "fresh.jsonl.journal", "fresh.json"})
+      EXPECT_FALSE(std::filesystem::exists(at(name))) << wrong << name;
+    pando(command + "before.jsonl --overwrite --report before.json");
+    EXPECT_EQ(contents(at("before.jsonl")), "an answer\n") << wrong;
+    EXPECT_EQ(contents(at("before.json")), R"({"run": {}, "commit": "c"})") << wrong;
+  }
+  for (const char* nowhere : {"none/fresh.jsonl", "m", "m/", ".."}) {
+    const Finished refused = run(fmt::format("--input good.jsonl --output {}", nowhere));
+    EXPECT_EQ(refused.code, kFailed) << refused;
+    EXPECT_TRUE(refused.says(fmt::format("cannot write '{}'", nowhere))) << refused;
+  }
+  EXPECT_EQ(run("--input good.jsonl --output fresh.jsonl --report fresh.json").code, kOk);
+  EXPECT_EQ(run("--input good.jsonl --output fresh.jsonl").code, kFailed);
+}
+
 TEST_F(OutputsTest, TablesComeBackWithTheirColumns) {
   folder().write("in.csv", "Nr,Q,Doc,level\n7,What?,\"A, b.\",easy\n");
   ASSERT_EQ(run("--input in.csv --columns id=Nr,question=Q,context=Doc --output out.tsv").code,

@@ -446,6 +446,55 @@ TEST_F(RunTest, VerboseTellsWhatWasShared) {
   EXPECT_EQ(run("--input good.jsonl --verbose --quiet").code, kUsage);
 }
 
+// Each choice of several tokens takes the prompt once more where nothing is shared.
+TEST_F(RunTest, NoMoreTokensAreReusedThanShared) {
+  folder().write("three.jsonl", R"({"prompt": "A prompt", "choices": ["one", "two", "three"]})"
+                                "\n");
+  const Finished finished =
+      run("--input three.jsonl --report three.json --sharing packed --compare tree --verbose");
+  EXPECT_EQ(finished.code, kOk) << finished;
+  EXPECT_TRUE(finished.says("1: 8 prompt tokens, 0 of them shared; chosen from 3 texts\n"))
+      << finished;
+  const Json report = Json::parse(contents(at("three.json")));
+  for (const char* name : {"run", "compared"}) {
+    EXPECT_EQ(report[name]["tokens"]["prompt_asked"], 8) << name;
+    EXPECT_EQ(report[name]["tokens"]["prompt_reused"], 0) << name;
+  }
+  EXPECT_GT(report["run"]["tokens"]["prompt_computed"], 24);
+}
+
+// Limits of the process count for the default of --kv-memory, and for what is said of memory.
+TEST_F(RunTest, MemoryAndThreadsOfAProcess) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take terabytes of addresses";
+#endif
+  const std::string some = "ulimit -v 2000000; ";
+  const Finished fits = pando(
+      "run --model m --threads 1 --max-tokens 4 --input good.jsonl "
+      "--report limited.json",
+      some);
+  EXPECT_EQ(fits.code, kOk) << fits;
+  const Json report = Json::parse(contents(at("limited.json")));
+  EXPECT_LT(report["options"]["kv_memory"], 1000000 * 1024);
+  const Finished memory =
+      pando("run --model m --threads 1 --input good.jsonl --kv-memory 3GB", some);
+  EXPECT_EQ(memory.code, kUsage) << memory;
+  EXPECT_TRUE(
+      memory.says("kv_memory is 3221225472 bytes (3.0 GiB), expected at most the 2048000000 "
+                  "(1.9 GiB)"))
+      << memory;
+  const Finished left =
+      pando("run --model m --threads 1 --input good.jsonl --kv-memory 2000000000", some);
+  EXPECT_EQ(left.code, kFailed) << left;
+  EXPECT_TRUE(left.says("not enough memory for a kv_memory of 2000000000 bytes")) << left;
+  EXPECT_TRUE(left.says(" bytes (1.9 GiB) are needed, and ") && left.says(" are available"))
+      << left;
+  const Finished threads = pando("run --model m --threads 64 --kv-memory 64MiB --input good.jsonl",
+                                 some + "ulimit -s 131072; ");
+  EXPECT_EQ(threads.code, kFailed) << threads;
+  EXPECT_TRUE(threads.says("cannot start 64 threads: ") && threads.says("ulimit -v")) << threads;
+}
+
 TEST_F(RunTest, WhatIsNotThereIsSaid) {
   EXPECT_TRUE(run("--input good.jsonl --group-by level")
                   .says("no scored answer has 'level' in its metadata\n"));

@@ -231,10 +231,10 @@ TEST_F(TasksTest, ARunOfEarlierAnswersHasOneWordForEachName) {
     write(input, fmt::format("{}\n", line));
     const std::string run = fmt::format("--input {} --output {}-ranks.jsonl", input, name);
     ASSERT_EQ(task("rerank", run).code, 0);
-    const Finished resumed = task("rerank", run + " --resume --trec-run run.txt");
+    const Finished resumed = task("rerank", run + " --resume --trec-run refused.txt");
     EXPECT_EQ(resumed.code, 1) << resumed;
     EXPECT_TRUE(resumed.says(message)) << resumed;
-    EXPECT_FALSE(std::filesystem::exists(at("run.txt")));
+    EXPECT_FALSE(std::filesystem::exists(at("refused.txt")));
   }
 }
 
@@ -247,6 +247,48 @@ TEST_F(TasksTest, MessagesThatCannotBeWrittenAreLost) {
   EXPECT_EQ(finished.code, 3) << finished;
   const std::string answers = contents(at("quiet.jsonl"));
   EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 2);
+}
+
+// Models in the form of Qwen3-Embedding and Qwen3-Reranker need no more than the name of a prompt.
+TEST_F(TasksTest, TheModelsFilesSayHowItIsAsked) {
+  const auto ask = [&](const char* command, const std::string& options) {
+    const bool embeds = command == std::string("embed");
+    return pando(
+        fmt::format("{0} --model '{1}/tests/task/data/qwen3-{2}' --threads 1 --kv-memory "
+                    "64MiB {3}",
+                    command, PANDO_SOURCE_DIR, embeds ? "embedding" : "reranker", options));
+  };
+  write("plain.jsonl", R"({"id": "a", "text": "x"})");
+  write("typed.jsonl", R"({"id": "a", "text": "x", "input_type": "query"})");
+  write("typed.csv", "id,text,input_type\na,x,query\n");
+  const Finished plain = ask("embed", "--input plain.jsonl"),
+                 query = ask("embed", "--input plain.jsonl --input-type query"),
+                 line = ask("embed", "--input typed.jsonl"),
+                 cell = ask("embed", "--input typed.csv"),
+                 other = ask("embed", "--input typed.jsonl --input-type document"),
+                 document = ask("embed", "--input plain.jsonl --input-type document");
+  ASSERT_EQ(query.code, 0) << query;
+  EXPECT_TRUE(query.says(" before each text\n")) << query;
+  EXPECT_NE(plain.out, query.out);
+  EXPECT_EQ(line.out, query.out);
+  EXPECT_EQ(cell.out, query.out);
+  EXPECT_EQ(other.out, query.out);
+  EXPECT_EQ(document.out, plain.out);
+  const Finished wrong = ask("embed", "--input plain.jsonl --input-type code");
+  EXPECT_EQ(wrong.code, 2) << wrong;
+  EXPECT_TRUE(
+      wrong.says("input_type is 'code', expected a prompt of the model's files: document "
+                 "or query"))
+      << wrong;
+  write("pairs.jsonl", R"({"query": "q", "documents": ["a", "b"]})");
+  const Finished ranked = ask("rerank", "--input pairs.jsonl");
+  ASSERT_EQ(ranked.code, 0) << ranked;
+  EXPECT_EQ(ask("rerank", "--input pairs.jsonl --yes yes --no no").out, ranked.out);
+  EXPECT_NE(ask("rerank", "--input pairs.jsonl --instruction X").out, ranked.out);
+  const Finished vectors = pando("embed --input plain.jsonl --model '" PANDO_SOURCE_DIR
+                                 "/tests/task/data/qwen3-reranker'");
+  EXPECT_EQ(vectors.code, 2) << vectors;
+  EXPECT_TRUE(vectors.says("the model is a reranker, which gives no vectors")) << vectors;
 }
 
 TEST_F(TasksTest, ScoreOfContinuations) {

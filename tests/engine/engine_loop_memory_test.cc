@@ -233,6 +233,11 @@ TEST(EngineLoopMemory, WhoseGoingMakesNoRoomStays) {
   EXPECT_EQ(loop.heard[3].completions.size(), 1u);
   loop.run();
   EXPECT_EQ(loop.stats().preemptions, 1u);
+  // The rows that were computed, without those of distinct tokens: the last is not fed back.
+  const uint64_t n_distinct = 2 * (8 + 11);
+  EXPECT_EQ(loop.stats().recomputed_rows,
+            loop.stats().prefill_rows + loop.stats().decode_rows - n_distinct);
+  EXPECT_GT(loop.stats().recomputed_rows, 0u);
   for (RequestId id = 1; id <= 3; ++id)
     EXPECT_EQ(loop.answers(id), answers_alone(loop.heard[id].request));
 }

@@ -43,9 +43,23 @@ std::string compare_scored(std::span<const float> logits, Token token, const Tok
                      token, expected);
 }
 
+// Whether an answer is a text of its form, or the beginning of one where max_tokens cut it.
+std::string compare_text(const Completion& completion, const CaseForm& form, int max_tokens) {
+  std::string text;
+  for (const Token token : completion.tokens) text += CaseTokenizer().token_bytes(token, true);
+  if (completion.finish_reason == FinishReason::kLength) {
+    const bool is_beginning = form.goes_on(text) || form.allows(text);
+    if (is_beginning && completion.tokens.size() == static_cast<size_t>(max_tokens)) return {};
+    return fmt::format("'{}', cut", text);
+  }
+  if (form.allows(text) && completion.text == text) return {};
+  return fmt::format("'{}', '{}'", text, completion.text);
+}
+
 // Every completed answer of a request against the reference.
 std::string compare(const Outcome& outcome, RequestId id, const reference::Model& reference,
-                    const std::vector<Row>& rows, int& n_rows, uint64_t& logits_hash) {
+                    const std::vector<Row>& rows, const CaseForm* form, std::span<const Token> ends,
+                    int& n_rows, uint64_t& logits_hash) {
   const SamplingOptions& sampling = outcome.request.sampling;
   if (outcome.completions.size() != static_cast<size_t>(sampling.n))
     return fmt::format("request {}: answers are missing", id);
@@ -84,9 +98,16 @@ std::string compare(const Outcome& outcome, RequestId id, const reference::Model
         continue;
       }
       const size_t index = row.position - n_prompt;
-      const Token token = reference::sample(
-          {wanted, kCaseVocab}, sampling, sampling.seed.value_or(0), row.choice, row.position,
-          outcome.request.tokens, std::span(completion.tokens).first(index));
+      const std::span<const Token> answer = std::span(completion.tokens).first(index);
+      std::vector<bool> allowed;
+      if (form != nullptr) {
+        std::string text;
+        for (const Token before : answer) text += CaseTokenizer().token_bytes(before, true);
+        allowed = form->allowed_after(text, ends);
+      }
+      const Token token =
+          reference::sample({wanted, kCaseVocab}, sampling, sampling.seed.value_or(0), row.choice,
+                            row.position, outcome.request.tokens, answer, allowed);
       if (token != completion.tokens[index])
         return fmt::format("request {} choice {} position {}: token {} instead of {}", id,
                            row.choice, row.position, completion.tokens[index], token);
@@ -97,6 +118,9 @@ std::string compare(const Outcome& outcome, RequestId id, const reference::Model
       return fmt::format("request {}: {} rows seen, {} expected", id, n_seen,
                          tokens.size() + 1 - first);
     n_rows += static_cast<int>(n_seen);
+    if (form == nullptr) continue;
+    if (std::string what = compare_text(completion, *form, sampling.max_tokens); !what.empty())
+      return fmt::format("request {} choice {}: text {}", id, completion.choice, what);
   }
   return {};
 }
@@ -120,11 +144,31 @@ CaseResult ExactnessCases::run_windowed(uint64_t seed) {
   return run(draw_windowed(seed, kv_type_));
 }
 
+CaseResult ExactnessCases::run_mixture(uint64_t seed) {
+  return run(draw_mixture(seed, kv_type_, !models_.in_blocks()));
+}
+
+CaseResult ExactnessCases::run_mixture_ranks(uint64_t seed) {
+  return run(draw_mixture_ranks(seed, kv_type_, !models_.in_blocks()));
+}
+
 CaseResult ExactnessCases::run_ranks(uint64_t seed) {
   return run(draw_ranks(seed, kv_type_, !models_.in_blocks()));
 }
 
+CaseResult ExactnessCases::run_latent(uint64_t seed) { return run(draw_latent(seed, kv_type_)); }
+
 CaseResult ExactnessCases::run_eight(uint64_t seed) { return run(draw_eight(seed)); }
+
+CaseResult ExactnessCases::run_forms(uint64_t seed) {
+  return run(draw_forms(seed, kv_type_, !models_.in_blocks()));
+}
+
+CaseResult ExactnessCases::run_forms_one_by_one(uint64_t seed) {
+  Scenario scenario = draw_forms(seed, kv_type_, !models_.in_blocks());
+  scenario.loop.forces_tokens = false;
+  return run(scenario);
+}
 
 CaseResult ExactnessCases::run_long(uint64_t seed) { return run(draw_long(seed, kv_type_)); }
 
@@ -145,8 +189,12 @@ CaseResult ExactnessCases::run(const Scenario& s) {
     ranks.emplace(models_, s.model, s.ranks);
     options.ranks = &ranks->first();
   }
-  Result<std::unique_ptr<EngineLoop>> loop = open_loop(
-      ranks ? models_.share(s.model, s.ranks.share_of(0)) : models_.weights(s.model), options);
+  const CaseTokenizer tokenizer;
+  grammar::FormCache forms(tokenizer);
+  const bool has_forms = !s.forms.empty();
+  Result<std::unique_ptr<EngineLoop>> loop =
+      open_loop(ranks ? models_.share(s.model, s.ranks.share_of(0)) : models_.weights(s.model),
+                options, has_forms ? &tokenizer : nullptr, has_forms ? &forms : nullptr);
   if (!loop) return differs(loop.error().message);
 
   std::vector<Row> rows;
@@ -185,6 +233,9 @@ CaseResult ExactnessCases::run(const Scenario& s) {
   result.real_sizes = s.sizes.tile_len == 64;
   const reference::Model& expected =
       models_.reference(s.model, kv_dtype(s.loop.engine.kv_type), s.sizes, s.loop.engine.context);
+  std::vector<Token> ends = config_of(s.model).eos_ids;
+  std::erase_if(ends, [](Token end) { return end >= kCaseVocab; });
+  ends.push_back(CaseTokenizer::kEnd);
   for (auto& [id, outcome] : outcomes) {
     const int n_tokens = static_cast<int>(outcome.request.tokens.size());
     result.crosses_3_tiles |= n_tokens > 3 * s.sizes.tile_len;
@@ -192,9 +243,13 @@ CaseResult ExactnessCases::run(const Scenario& s) {
     if (!outcome.error.empty()) return differs(outcome.error);
     result.n_cancelled += outcome.cancelled;
     if (outcome.cancelled) continue;
+    const CaseForm* form = has_forms ? s.forms[id - 1].get() : nullptr;
     const std::string what =
-        compare(outcome, id, expected, rows, result.n_rows, result.logits_hash);
+        compare(outcome, id, expected, rows, form, ends, result.n_rows, result.logits_hash);
     if (!what.empty()) return differs(what);
+    if (form == nullptr) continue;
+    for (const Completion& completion : outcome.completions)
+      result.n_formed += completion.finish_reason == FinishReason::kStop;
   }
   return result;
 }

@@ -20,6 +20,7 @@ struct CaseResult {
   bool crosses_3_spans = false;
   bool real_sizes = false;  // tiles of 64 and spans of 2,048 positions
   int n_cancelled = 0;
+  int n_formed = 0;  // answers that have a form and are finished
   EngineStats stats;
 };
 
@@ -34,8 +35,13 @@ class ExactnessCases {
   CaseResult run(uint64_t seed, const Timed& timed);
   CaseResult run_recurrent(uint64_t seed);
   CaseResult run_windowed(uint64_t seed);
+  CaseResult run_mixture(uint64_t seed);
+  CaseResult run_mixture_ranks(uint64_t seed);
   CaseResult run_ranks(uint64_t seed);
+  CaseResult run_latent(uint64_t seed);
   CaseResult run_eight(uint64_t seed);
+  CaseResult run_forms(uint64_t seed);
+  CaseResult run_forms_one_by_one(uint64_t seed);  // no step has more than one row of an answer
   CaseResult run_long(uint64_t seed);
 
  private:

@@ -17,6 +17,7 @@ namespace pando::testing {
 namespace {
 
 bool has_window(const model::LayerConfig& layer) { return layer.window > 0; }
+bool reads_another(const model::LayerConfig& layer) { return layer.keys_back > 0; }
 
 std::optional<DType> requantised(CaseWeights kind) {
   switch (kind) {
@@ -59,18 +60,27 @@ std::optional<DType> in_blocks(CaseWeights kind) {
   }
 }
 
+// Neighbouring experts get the same logits, so that ties are common.
+void repeat_rows(std::vector<float>& router, const model::ModelConfig& config) {
+  for (int expert = 1; expert < config.experts.n_experts; expert += 2)
+    std::copy_n(router.begin() + (expert - 1) * config.d_model, config.d_model,
+                router.begin() + expert * config.d_model);
+}
+
 Status write_model(const model::ModelConfig& config, DType dtype,
                    const std::filesystem::path& directory) {
   std::filesystem::create_directories(directory);
   std::vector<model::SafetensorsWriter::Tensor> tensors;
-  const std::vector<model::WeightSpec> specs = model::weight_specs(config);
-  for (const model::WeightSpec& spec : specs) tensors.push_back({spec.name, dtype, spec.shape});
+  const std::vector<model::WeightSpec> specs = model::checkpoint_specs(config);
+  for (const model::WeightSpec& spec : specs)
+    tensors.push_back({spec.name, dtype, spec.checkpoint_shape()});
   Result<model::SafetensorsWriter> writer =
       model::SafetensorsWriter::create(directory / "model.safetensors", tensors);
   if (!writer) return writer.error();
   for (const model::WeightSpec& spec : specs) {
     std::vector<float> values(spec.n_elements());
     model::random_weights(/*seed=*/7, spec, 0, values);
+    if (spec.part == model::LayerPart(&model::LayerWeights::router)) repeat_rows(values, config);
     std::vector<uint16_t> halves(values.size());
     std::ranges::transform(values, halves.begin(), dtype == DType::kF16 ? f32_to_f16 : f32_to_bf16);
     const auto bytes =
@@ -100,9 +110,21 @@ Result<model::Weights> load_blocks(const CaseModel& model, DType type,
                                    const model::Share& share) {
   model::ModelConfig config = config_of(model);
   config.d_model = config.d_ff = 256;
-  model::ModelConfig known = config;  // a GGUF file cannot say every rotation and window
-  known.rotations = {{}};
-  for (model::LayerConfig& layer : known.layers) layer = {};
+  if (config.has(model::FeedForward::kExperts)) {
+    config.experts.d_ff = 256;
+    if (config.has_latent()) config.experts.shared_d_ff = 256;  // a whole number of experts
+    for (model::LayerConfig& layer : config.layers)
+      layer.feed_forward = model::FeedForward::kExperts;
+  }
+  for (model::LayerConfig& layer : config.layers)
+    if (layer.d_ff > 0) layer.d_ff = 512;
+  model::ModelConfig known = config;
+  const auto has_own_heads = [](const model::LayerConfig& layer) { return layer.head_dim > 0; };
+  if (std::ranges::none_of(known.layers, has_own_heads)) {
+    // A GGUF file cannot say every rotation and window.
+    known.rotations = {{}};
+    for (model::LayerConfig& layer : known.layers) layer = {.feed_forward = layer.feed_forward};
+  }
   const std::filesystem::path path = directory / (model.name() + ".gguf");
   std::ofstream(path, std::ios::binary) << random_gguf(known, 7, type);
   ThreadPool pool(1);
@@ -121,8 +143,14 @@ std::string CaseModel::name() const {
 model::ModelConfig config_of(const CaseModel& model) {
   model::ModelConfig config = model::named_shape(model.shape).value();
   const std::vector<model::LayerConfig> layers = config.layers;
-  config.layers.resize(model.wide ? 8 : 2);
-  for (size_t i = 0; i < config.layers.size(); ++i) config.layers[i] = layers[i % layers.size()];
+  // Layers that read the keys of others stay the last ones.
+  const auto n_sharing = static_cast<size_t>(std::ranges::count_if(layers, reads_another));
+  const size_t n_own = layers.size() - n_sharing;
+  config.layers.resize(model.wide ? 8 : n_sharing > 0 ? layers.size() : 2);
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    const size_t n_left = config.layers.size() - i;
+    config.layers[i] = n_left > n_sharing ? layers[i % n_own] : layers[layers.size() - n_left];
+  }
   if (model.wide) {
     config.n_kv_heads = config.n_heads;  // 4
     model::RecurrentConfig& recurrent = config.recurrent;
@@ -135,6 +163,7 @@ model::ModelConfig config_of(const CaseModel& model) {
     }
   }
   config.vocab = kCaseVocab;
+  if (config.layer_input_dim > 0) config.layer_input_vocab = kCaseVocab;
   config.max_positions = kCaseContext;
   const bool some = std::ranges::any_of(config.layers, has_window);
   for (model::LayerConfig& layer : config.layers)
@@ -145,7 +174,8 @@ model::ModelConfig config_of(const CaseModel& model) {
     rope.factor = 4.0;
     if (model.rope == model::RopeType::kYarn) rope.attention_factor = 1.140625;
   }
-  if (rope.type > model::RopeType::kLinear) rope.original_positions = kCaseOriginal;
+  if (rope.type > model::RopeType::kLinear && rope.type != model::RopeType::kProportional)
+    rope.original_positions = kCaseOriginal;
   return config;
 }
 

@@ -8,10 +8,10 @@
 
 #include "engine/open_laboratory.h"
 #include "engine/options.h"
+#include "exec/cpu/kv_memory.h"
 #include "exec/cpu/kv_sizes.h"
 #include "exec/cpu/state_layout.h"
 #include "kernel/kernels.h"
-#include "kernel/kv_layout.h"
 #include "model/make_model.h"
 #include "pando/sharing.h"
 
@@ -34,14 +34,25 @@ bool may_have_window(model::ModelConfig config) {
   return read.ok() && *read == config;
 }
 
+// Published techniques know no such models.
+bool reads_others(const model::ModelConfig& config) {
+  return std::ranges::any_of(config.layers,
+                             [](const model::LayerConfig& layer) { return layer.keys_back > 0; });
+}
+
 // Any family, with any scaling of its rotation and a window of any size where it can have one.
-CaseModel random_model(Rng& rng) {
+// `all`: also a family that the golden hashes are not of.
+CaseModel random_model(Rng& rng, bool all) {
   CaseModel model;
   constexpr std::array kShapes = {"tiny-llama", "tiny-qwen3",   "tiny-mistral",    "tiny-qwen2",
                                   "tiny-phi3",  "tiny-olmo2",   "tiny-smollm3",    "tiny-olmo3",
                                   "tiny-glm4",  "tiny-cohere2", "tiny-ministral3", "tiny-gemma2",
                                   "tiny-gemma3"};
-  model.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)];
+  constexpr std::array kOthers = {"tiny-granite3", "tiny-seed-oss", "tiny-exaone4",
+                                  "tiny-ernie4.5", "tiny-hunyuan",  "tiny-gemma4"};
+  const size_t drawn =
+      uniform(rng, 0, static_cast<int>(kShapes.size() + (all ? kOthers.size() : 0)) - 1);
+  model.shape = drawn < kShapes.size() ? kShapes[drawn] : kOthers[drawn - kShapes.size()];
   const model::ModelConfig config = model::named_shape(model.shape).value();
   if (may_have_window(config) && chance(rng, 70))
     model.window = std::array{1, 3, 8, 13, 40, 70, 150}[uniform(rng, 0, 6)];
@@ -164,13 +175,13 @@ void set_memory(Scenario& s, size_t n_pages) {
                                 .span_len = s.sizes.span_len,
                                 .window_pages = is_own && s.ranks.kvp == 1};
   const exec::KvSizes sizes = exec::KvSizes::of(config, options).value();
-  engine.kv_memory = n_pages * sizes.pages.page_bytes();
+  engine.kv_memory = n_pages * exec::page_bytes(sizes.pages);
   if (sizes.window == 0) return;
   Rng rng(s.seed ^ 0x8ebc6af09c88c6e3);
   const size_t least = exec::least_window_pages(options, sizes.window);
   s.loop.n_window_pages =
       std::max(least, chance(rng, 40) ? n_pages : least + static_cast<size_t>(uniform(rng, 0, 5)));
-  engine.kv_memory += s.loop.n_window_pages * sizes.windows.page_bytes();
+  engine.kv_memory += s.loop.n_window_pages * exec::page_bytes(sizes.windows);
 }
 
 }  // namespace
@@ -192,7 +203,7 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type) {
   Rng rng(seed);
   Scenario s;
   s.seed = seed;
-  s.model = random_model(rng);
+  s.model = random_model(rng, /*all=*/seed >= 24);
   const bool real_sizes = chance(rng, 30);
   if (real_sizes) s.sizes = {chance(rng, 50) ? 32 : 16, 64, 2048};
   const int longest = real_sizes ? 230 : uniform(rng, 6, 70);
@@ -234,7 +245,8 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type) {
   s.cancel_percent = chance(rng, 70) ? 0 : 10;
   // Or a technique that keeps the bits as well. Who is cancelled depends on the steps, and the
   // golden hashes are of answers that are not.
-  if (engine.sharing == "packed" && (s.cancel_percent == 0 || seed >= 24))
+  if (engine.sharing == "packed" && (s.cancel_percent == 0 || seed >= 24) &&
+      !reads_others(config_of(s.model)))
     engine.sharing =
         or_packed(std::array{"packed", "radix:threshold=1", "radix:rows=60,bucket=8",
                              "prepacked:batch=3", "prepacked:dataset,batch=2"}[seed % 5]);
@@ -277,11 +289,33 @@ Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
   return s;
 }
 
+Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
+  Rng rng(seed ^ 0x8cb92ba72f3d8dd7);
+  constexpr std::array kShapes = {"tiny-qwen3-moe", "tiny-mixtral",     "tiny-olmoe",
+                                  "tiny-phimoe",    "tiny-granite-moe", "tiny-granite-moe-shared",
+                                  "tiny-gpt-oss"};
+  constexpr std::array kRecurrent = {"tiny-qwen3.5-moe", "tiny-qwen3-next-moe",
+                                     "tiny-granite-moe-hybrid"};
+  const bool recurrent = recurrent_too && chance(rng, 40);
+  Scenario s = recurrent ? draw_recurrent(seed, kv_type) : draw_scenario(seed, kv_type);
+  const size_t index = rng();
+  s.model = {.shape = recurrent ? kRecurrent[index % kRecurrent.size()]
+                                : kShapes[index % kShapes.size()]};
+  EngineOptions& engine = s.loop.engine;
+  if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
+  s.loop.n_window_pages = 0;
+  set_memory(s, s.n_pages);
+  if (recurrent)
+    engine.kv_memory += s.loop.n_slots * exec::StateLayout(config_of(s.model)).slot_bytes();
+  return s;
+}
+
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
   Scenario s = draw_scenario(seed, kv_type);
   Rng rng(seed ^ 0xa0761d6478bd642f);
-  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3",    "tiny-qwen2", "tiny-qwen3",
-                                  "tiny-olmo3",   "tiny-cohere2", "tiny-gemma3"};
+  constexpr std::array kShapes = {"tiny-mistral", "tiny-phi3",    "tiny-qwen2",
+                                  "tiny-qwen3",   "tiny-olmo3",   "tiny-cohere2",
+                                  "tiny-gemma3",  "tiny-exaone4", "tiny-gemma4"};
   s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)],
              .window = std::array{1, 3, 8, 13, 21, 40}[uniform(rng, 0, 5)]};
   EngineOptions& engine = s.loop.engine;
@@ -293,12 +327,35 @@ Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type) {
 
 namespace {
 
-void set_memory_of_ranks(Scenario& s) {
-  set_memory(s, s.n_pages);  // more than each rank needs
+void set_memory_with_states(Scenario& s) {
+  set_memory(s, s.n_pages);
   const model::ModelConfig config = config_of(s.model);
   if (config.n_recurrent_layers() > 0)
     s.loop.engine.kv_memory += s.loop.n_slots * exec::StateLayout(config).slot_bytes();
+}
+
+void set_memory_of_ranks(Scenario& s) {
+  set_memory_with_states(s);  // more than each rank needs
   s.loop.engine.threads = 1;
+}
+
+void spread_over_ranks(Rng& rng, Scenario& s) {
+  EngineOptions& engine = s.loop.engine;
+  if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
+  exec::RankLayout& ranks = s.ranks;
+  ranks.slice_rows = 5;
+  ranks.tp = uniform(rng, 1, 2);
+  ranks.spp = ranks.tp == 1 ? 2 : uniform(rng, 1, 2);
+  if (config_of(s.model).n_recurrent_layers() == 0 && chance(rng, 60)) {
+    ranks.kvp = uniform(rng, 2, 3);
+    ranks.rows_each = uniform(rng, 1, 3);
+    ranks.kvp_tokens = s.sizes.span_len * uniform(rng, 1, 2);
+    ranks.spp = uniform(rng, 1, 2);
+    // The longest path fits: one block that is not full, and one for an uneven number of blocks.
+    s.n_pages = s.n_pages / ranks.kvp + 2 * ranks.kvp_tokens / s.sizes.page_len;
+  }
+  s.loop.depth = uniform(rng, 0, ranks.spp);
+  set_memory_of_ranks(s);
 }
 
 }  // namespace
@@ -316,22 +373,30 @@ Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent
     default:
       s = draw_scenario(seed, kv_type);
   }
-  EngineOptions& engine = s.loop.engine;
-  if (engine.sharing.find(':') != std::string::npos) engine.sharing = "packed";
-  exec::RankLayout& ranks = s.ranks;
-  ranks.slice_rows = 5;
-  ranks.tp = uniform(rng, 1, 2);
-  ranks.spp = ranks.tp == 1 ? 2 : uniform(rng, 1, 2);
-  if (config_of(s.model).n_recurrent_layers() == 0 && chance(rng, 60)) {
-    ranks.kvp = uniform(rng, 2, 3);
-    ranks.rows_each = uniform(rng, 1, 3);
-    ranks.kvp_tokens = s.sizes.span_len * uniform(rng, 1, 2);
-    ranks.spp = uniform(rng, 1, 2);
-    // The longest path fits: one block that is not full, and one for an uneven number of blocks.
-    s.n_pages = s.n_pages / ranks.kvp + 2 * ranks.kvp_tokens / s.sizes.page_len;
-  }
-  s.loop.depth = uniform(rng, 0, ranks.spp);
-  set_memory_of_ranks(s);
+  spread_over_ranks(rng, s);
+  return s;
+}
+
+Scenario draw_mixture_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
+  Scenario s = draw_mixture(seed, kv_type, recurrent_too);
+  Rng rng(seed ^ 0x94d049bb133111eb);
+  spread_over_ranks(rng, s);
+  return s;
+}
+
+Scenario draw_latent(uint64_t seed, std::optional<KvType> kv_type) {
+  Rng rng(seed ^ 0x589965cc75374cc3);
+  constexpr std::array kShapes = {"tiny-deepseek-v2", "tiny-deepseek-v3", "tiny-glm-flash"};
+  Scenario s = chance(rng, 60) ? draw_scenario(seed, kv_type)
+                               : draw_ranks(seed, kv_type, /*recurrent_too=*/false);
+  s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)]};
+  if (config_of(s.model).rotations[0].type == model::RopeType::kDefault && chance(rng, 40))
+    s.model.rope = static_cast<model::RopeType>(uniform(rng, 1, 3));
+  s.loop.n_window_pages = 0;
+  if (s.ranks.n_ranks() > 1)
+    set_memory_of_ranks(s);
+  else
+    set_memory(s, s.n_pages);
   return s;
 }
 
@@ -343,9 +408,42 @@ Scenario draw_eight(uint64_t seed) {
   if (ranks.kvp > 1) s.n_pages *= ranks.kvp;  // as many for each part as for all
   ranks.kvp = 1;
   ranks.spp = std::array{2, 4, 8}[uniform(rng, 0, 2)];
+  if (reads_others(config_of(s.model))) ranks.spp = std::min(ranks.spp, 4);  // they stay together
   ranks.tp = 8 / ranks.spp;
   s.loop.depth = uniform(rng, 0, ranks.spp);
   set_memory_of_ranks(s);
+  return s;
+}
+
+Scenario draw_forms(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
+  constexpr int kMostTokens = 24;
+  Rng rng(seed ^ 0x94d049bb133111eb);
+  Scenario s;
+  switch (uniform(rng, 0, recurrent_too ? 4 : 3)) {
+    case 0:
+      s = draw_windowed(seed, kv_type);
+      break;
+    case 1:
+      s = draw_ranks(seed, kv_type, recurrent_too);
+      break;
+    case 4:
+      s = draw_recurrent(seed, kv_type);
+      break;
+    default:
+      s = draw_scenario(seed, kv_type);
+  }
+  std::vector<std::shared_ptr<const CaseForm>> forms;
+  for (int n = uniform(rng, 1, 3); n > 0; --n) forms.push_back(draw_form(rng));
+  for (Request& request : s.requests) {
+    s.forms.emplace_back();
+    if (request.sampling.max_tokens == 0 || !chance(rng, 60)) continue;
+    s.forms.back() = forms[uniform(rng, 0, static_cast<int>(forms.size()) - 1)];
+    request.sampling.form = s.forms.back()->form();
+    request.sampling.max_tokens = chance(rng, 70) ? kMostTokens : uniform(rng, 1, 8);
+  }
+  s.loop.engine.context += kMostTokens;
+  s.n_pages += kMostTokens / s.sizes.page_len + 1;
+  set_memory_with_states(s);
   return s;
 }
 
@@ -353,7 +451,7 @@ Scenario draw_long(uint64_t seed, std::optional<KvType> kv_type) {
   Rng rng(seed);
   Scenario s;
   s.seed = seed;
-  s.model = random_model(rng);
+  s.model = random_model(rng, /*all=*/true);
   if (s.model.window > 0) s.model.window = std::array{70, 1000, 2048, 4000}[uniform(rng, 0, 3)];
   s.sizes = {32, 64, 2048};
   EngineOptions& engine = s.loop.engine;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "engine/exactness_forms.h"
 #include "engine/exactness_models.h"
 #include "engine/loop_options.h"
 #include "exec/ranks/ranks.h"
@@ -23,11 +25,12 @@ struct Scenario {
   CaseModel model;
   CaseSizes sizes = {4, 8, 16};
   LoopOptions loop;
-  std::vector<Request> requests;  // in order of arrival; id i + 1
-  size_t n_pages = 0;             // for which there is memory
-  exec::RankLayout ranks;         // as threads
-  int arrive_percent = 100;       // chance that the next request arrives before a step
-  int cancel_percent = 0;         // chance that a step is followed by a cancellation
+  std::vector<Request> requests;                       // in order of arrival; id i + 1
+  std::vector<std::shared_ptr<const CaseForm>> forms;  // of each request, or null; empty: none
+  size_t n_pages = 0;                                  // for which there is memory
+  exec::RankLayout ranks;                              // as threads
+  int arrive_percent = 100;  // chance that the next request arrives before a step
+  int cancel_percent = 0;    // chance that a step is followed by a cancellation
   uint64_t seed = 0;
 
   std::string describe() const;
@@ -48,11 +51,18 @@ Scenario draw_timed(uint64_t seed, std::optional<KvType> kv_type, const Timed& t
 Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type);
 // The same over models with windows: few window pages, many branches.
 Scenario draw_windowed(uint64_t seed, std::optional<KvType> kv_type);
+// The same over models with latent attention, on one rank or several.
+Scenario draw_latent(uint64_t seed, std::optional<KvType> kv_type);
+// The same over models with mixtures of experts.
+Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
+Scenario draw_mixture_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
 // The same over ranks: any of the models above, in two stages, with positions in up to three parts,
 // by two ranks each.
 Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
 // The same over eight ranks.
 Scenario draw_eight(uint64_t seed);
+// Any of the above, where the answers of some requests have a form.
+Scenario draw_forms(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
 // One prompt over three spans of real size beside shorter branches of it.
 Scenario draw_long(uint64_t seed, std::optional<KvType> kv_type);
 

@@ -178,6 +178,88 @@ TEST(ExactnessRanks, Int8Weights) { run_ranked_cases(CaseWeights::kInt8); }
 TEST(ExactnessRanks, Q4_KWeights) { run_ranked_cases(CaseWeights::kQ4_K); }
 TEST(ExactnessRanks, Int8KeysAndValues) { run_ranked_cases(CaseWeights::kF16, KvType::kInt8); }
 
+// Latents that all heads share: on one rank, and with queries divided over ranks.
+void run_latent_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
+  ExactnessCases cases(weights, kv_type);
+  int n_rows = 0;
+  for (int i = 0; i < n_cases() / 2; ++i) {
+    const CaseResult result =
+        cases.run_latent(90'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
+    ASSERT_TRUE(result.equal) << result.what;
+    n_rows += result.n_rows;
+  }
+  printf("%d cases over latents, %d logits rows equal\n", n_cases() / 2, n_rows);
+}
+
+TEST(ExactnessLatent, F32Weights) { run_latent_cases(CaseWeights::kF32); }
+TEST(ExactnessLatent, BF16Weights) { run_latent_cases(CaseWeights::kBF16); }
+TEST(ExactnessLatent, Q8_0Weights) { run_latent_cases(CaseWeights::kQ8_0); }
+TEST(ExactnessLatent, Int8Weights) { run_latent_cases(CaseWeights::kInt8); }
+TEST(ExactnessLatent, Q4_KWeights) { run_latent_cases(CaseWeights::kQ4_K); }
+TEST(ExactnessLatent, Int8KeysAndValues) { run_latent_cases(CaseWeights::kF16, KvType::kInt8); }
+
+// Models with mixtures of experts: whoever else chose an expert, on one rank and on several.
+void run_mixture_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
+  ExactnessCases cases(weights, kv_type);
+  int n_rows = 0;
+  for (int i = 0; i < n_cases() / 2; ++i) {
+    const uint64_t seed = 80'000'000 + 1000 * static_cast<uint64_t>(weights) + i;
+    const CaseResult result = i % 4 == 3 ? cases.run_mixture_ranks(seed) : cases.run_mixture(seed);
+    ASSERT_TRUE(result.equal) << result.what;
+    n_rows += result.n_rows;
+  }
+  printf("%d cases, %d logits rows equal\n", n_cases() / 2, n_rows);
+}
+
+TEST(ExactnessMixtures, F32Weights) { run_mixture_cases(CaseWeights::kF32); }
+TEST(ExactnessMixtures, F16Weights) { run_mixture_cases(CaseWeights::kF16); }
+TEST(ExactnessMixtures, BF16Weights) { run_mixture_cases(CaseWeights::kBF16); }
+TEST(ExactnessMixtures, BF16DotWeights) { run_mixture_cases(CaseWeights::kBF16Dot); }
+TEST(ExactnessMixtures, Q8_0Weights) { run_mixture_cases(CaseWeights::kQ8_0); }
+TEST(ExactnessMixtures, Q4_0Weights) { run_mixture_cases(CaseWeights::kQ4_0); }
+TEST(ExactnessMixtures, Int8Weights) { run_mixture_cases(CaseWeights::kInt8); }
+TEST(ExactnessMixtures, Q4_KWeights) { run_mixture_cases(CaseWeights::kQ4_K); }
+TEST(ExactnessMixtures, Q6_KWeights) { run_mixture_cases(CaseWeights::kQ6_K); }
+TEST(ExactnessMixtures, MXFP4Weights) { run_mixture_cases(CaseWeights::kMXFP4); }
+TEST(ExactnessMixtures, Int8KeysAndValues) { run_mixture_cases(CaseWeights::kF16, KvType::kInt8); }
+
+// Beside answers of any text, over all models, with states, windows and ranks. What a form forces
+// changes neither tokens nor logits, whether it goes through the model together or not.
+void run_formed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
+  ExactnessCases cases(weights, kv_type);
+  int n_rows = 0, n_formed = 0, n_fewer_steps = 0;
+  EngineStats sum;
+  for (int i = 0; i < n_cases() / 4; ++i) {
+    const uint64_t seed = 100'000'000 + 1000 * static_cast<uint64_t>(weights) + i;
+    const CaseResult together = cases.run_forms(seed);
+    ASSERT_TRUE(together.equal) << together.what;
+    const CaseResult alone = cases.run_forms_one_by_one(seed);
+    ASSERT_TRUE(alone.equal) << alone.what;
+    if (together.n_cancelled + alone.n_cancelled == 0) {  // who is cancelled depends on the steps
+      EXPECT_EQ(together.logits_hash, alone.logits_hash) << seed;
+    }
+    n_rows += together.n_rows;
+    n_formed += together.n_formed;
+    n_fewer_steps += together.stats.steps < alone.stats.steps;
+    sum.preemptions += together.stats.preemptions;
+    sum.evicted_pages += together.stats.evicted_pages;
+  }
+  if (n_cases() >= 400) {
+    EXPECT_GT(n_formed, 0);
+    EXPECT_GT(n_fewer_steps, 0);
+    EXPECT_GT(sum.preemptions, 0u);
+    EXPECT_GT(sum.evicted_pages, 0u);
+  }
+  printf("%d cases with forms, %d answers of a form finished, %d logits rows equal\n",
+         n_cases() / 4, n_formed, n_rows);
+}
+
+TEST(ExactnessForms, F32Weights) { run_formed_cases(CaseWeights::kF32); }
+TEST(ExactnessForms, BF16Weights) { run_formed_cases(CaseWeights::kBF16); }
+TEST(ExactnessForms, Q8_0Weights) { run_formed_cases(CaseWeights::kQ8_0); }
+TEST(ExactnessForms, Q4_KWeights) { run_formed_cases(CaseWeights::kQ4_K); }
+TEST(ExactnessForms, Int8KeysAndValues) { run_formed_cases(CaseWeights::kF16, KvType::kInt8); }
+
 TEST(ExactnessWindowed, F32Weights) { run_windowed_cases(CaseWeights::kF32); }
 TEST(ExactnessWindowed, BF16Weights) { run_windowed_cases(CaseWeights::kBF16); }
 TEST(ExactnessWindowed, Q8_0Weights) { run_windowed_cases(CaseWeights::kQ8_0); }

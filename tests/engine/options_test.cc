@@ -56,7 +56,7 @@ const std::vector<BadRequest>& bad_requests() {
          r.sampling.max_tokens = -1;
          r.prompt_logprobs_from = 1;
        },
-       "max_tokens is -1, expected at least 0"},
+       "max_tokens is -1, expected at least 1, or 0 where the prompt is scored"},
       {[](Request& r) { r.prompt_logprobs_from = 0; },
        "prompt_logprobs_from is 0, expected 1 to 8 for a prompt of 8 tokens"},
       {[](Request& r) {

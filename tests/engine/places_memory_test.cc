@@ -8,6 +8,7 @@
 #include "api/open_loop.h"
 #include "engine/exactness_models.h"
 #include "engine/open_laboratory.h"
+#include "exec/cpu/kv_memory.h"
 #include "exec/cpu/kv_sizes.h"
 #include "exec/cpu/state_layout.h"
 #include "pando/sharing.h"
@@ -74,10 +75,10 @@ TEST(PlacesMemory, NeedsRoomForTwoStates) {
   const model::Weights& weights = models.weights({.shape = "tiny-lfm2"});
   LoopOptions options;
   options.page_len = 4;
-  const kernel::KvShape pages =
-      exec::KvSizes::of(weights.config, {.memory = size_t{1} << 20, .page_len = 4})->pages;
+  const size_t page_bytes = exec::page_bytes(
+      exec::KvSizes::of(weights.config, {.memory = size_t{1} << 20, .page_len = 4})->pages);
   const size_t slot_bytes = exec::StateLayout(weights.config).slot_bytes();
-  const size_t least = std::max(4 * slot_bytes, 2 * (slot_bytes + pages.page_bytes()));
+  const size_t least = std::max(4 * slot_bytes, 2 * (slot_bytes + page_bytes));
   options.engine.kv_memory = least - 1;
   const auto refused = open_loop(weights, options);
   ASSERT_FALSE(refused.ok());
@@ -122,7 +123,8 @@ TEST(PlacesMemory, TechniquesWithoutSoftCapsAreRefusedByName) {
     ASSERT_FALSE(refused.ok()) << sharing;
     EXPECT_EQ(refused.error().message,
               std::string("sharing '") + sharing +
-                  "' does not support models with soft caps of scores, such as gemma2");
+                  "' does not support models with soft caps of scores, such as gemma2, expected "
+                  "'tree', 'prefix_cached' or 'packed'");
   }
   for (const char* sharing : {"hydragen", "radix", "prepacked"})
     EXPECT_TRUE(open(sharing).ok()) << sharing;

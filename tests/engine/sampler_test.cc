@@ -215,6 +215,45 @@ TEST(Sampler, WhereNothingElseIsLeftWhatIsBarredIsDrawn) {
   EXPECT_EQ(seen, (std::set<Token>{0, 1}));
 }
 
+std::vector<uint64_t> bits_of(const std::set<Token>& tokens, size_t n_tokens) {
+  std::vector<uint64_t> bits((n_tokens + 63) / 64);
+  for (const Token token : tokens)
+    bits[static_cast<size_t>(token) / 64] |= uint64_t{1} << (token % 64);
+  return bits;
+}
+
+// Of any number of tokens, in words that are empty, sparse, dense and full.
+TEST(Sampler, OnlyWhatIsAllowedIsDrawn) {
+  std::mt19937 rng(4);
+  for (const size_t n_tokens : {1, 63, 64, 65, 200, 1000})
+    for (const unsigned percent : {1u, 10u, 50u, 95u, 100u}) {
+      std::vector<float> logits = random_logits(n_tokens + percent, static_cast<int>(n_tokens), 2);
+      for (size_t i = 0; i + 7 < n_tokens; i += 7) logits[i] = logits[i + 7];  // equal ones
+      std::set<Token> allowed{static_cast<Token>(rng() % n_tokens)};
+      for (size_t i = 0; i < n_tokens; ++i)
+        if (rng() % 100 < percent) allowed.insert(static_cast<Token>(i));
+      std::vector<float> without = logits;
+      for (size_t i = 0; i < n_tokens; ++i)
+        if (!allowed.contains(static_cast<Token>(i))) without[i] = -INFINITY;
+      const std::vector<uint64_t> bits = bits_of(allowed, n_tokens);
+      for (const SamplingOptions& options :
+           {sampled(0), sampled(1, 1), sampled(1), sampled(0.7, 8), sampled(2, 0, 0.8)})
+        for (uint32_t i = 0; i < 20; ++i)
+          ASSERT_EQ(sample_token(logits, options, {5, 0, i}, {.allowed = bits}),
+                    sample_token(without, options, {5, 0, i}))
+              << n_tokens << " tokens, " << percent << "%";
+    }
+}
+
+TEST(Sampler, OneOfTheAllowedIsDrawnWhateverTheLogits) {
+  const std::vector<uint64_t> bits = bits_of({40, 70}, 100);
+  for (const float logit : {-INFINITY, std::numeric_limits<float>::quiet_NaN(), INFINITY}) {
+    std::vector<float> logits(100, logit);
+    logits[3] = INFINITY;  // not allowed
+    EXPECT_EQ(sample_token(logits, sampled(0), {}, {.allowed = bits}), 40);
+  }
+}
+
 TEST(Sampler, TiesAtTheCutGoToTheLowerId) {
   const std::vector<float> logits = {0, 1, 1, 1, 0};
   expect_distribution(logits, sampled(1, 2));

@@ -76,12 +76,14 @@ Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gate
   AttentionLayer layer(config, kernels, pool,
                        {.context = 64, .window_pages = false, .attention = {}}, times);
   layer.begin(kRows);
-  layer.run(config.n_layers() - 1, weights, plan, {0, plan.n_rows()}, {memory.view()}, x, products);
-  Found found{{layer.row(0), layer.row(kRows)}, {}};
-  const kernel::KvShape& shape = memory.shape();
+  layer.run(config.n_layers() - 1, weights, plan, {0, plan.n_rows()}, {memory.views()}, x,
+            products);
+  const int last = config.n_layers() - 1;
+  Found found{{layer.row(last, 0), layer.row(last, kRows)}, {}};
+  const kernel::KvShape& shape = memory.views()[0].shape;
   for (const kernel::PageId page : {0, 1})
     for (int i = 0; i < shape.n_layers; ++i)
-      found.kv_layers.push_back(*(memory.view().page(page) + shape.key_offset(i, 0)) !=
+      found.kv_layers.push_back(*(memory.views()[0].page(page) + shape.key_offset(i, 0)) !=
                                 std::byte{0});
   return found;
 }

@@ -15,7 +15,7 @@ constexpr size_t kPage = size_t{1} << 20;
 TEST(KvMemory, HoldsWholePages) {
   ASSERT_EQ(kShape.page_bytes(), kPage);
   const KvMemory memory(kShape, 5);
-  std::byte* const last = memory.view().page(4);
+  std::byte* const last = memory.views()[0].page(4);
   std::fill_n(last, kPage, std::byte{7});
   EXPECT_EQ(last[kPage - 1], std::byte{7});
 }
@@ -23,7 +23,7 @@ TEST(KvMemory, HoldsWholePages) {
 TEST(KvMemory, IsPreparedAheadOfUse) {
   KvMemory memory(kShape, 200);
   EXPECT_EQ(memory.ready_bytes(0), 0u);
-  std::byte* const first = memory.view().page(0);
+  std::byte* const first = memory.views()[0].page(0);
   std::fill_n(first, kPage, std::byte{7});
   const auto n_pieces = [&](size_t n_touched, size_t n_bytes) {
     int n = 0;

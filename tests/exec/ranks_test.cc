@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/cpu/kv_memory.h"
 #include "exec/cpu/state_layout.h"
 #include "exec/ranks/rank_executor.h"
 #include "model/make_model.h"
@@ -54,9 +55,11 @@ TEST(RankLayout, OtherTextIsRefused) {
       "parallel has 'pp=2', expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N, separated "
       "by commas");
   EXPECT_EQ(RankLayout::parse("kvp=65").error().message,
-            "parallel has 'kvp=65', expected a number from 1 to 64 for kvp");
-  EXPECT_EQ(RankLayout::parse("kvp=2,kvp_tokens=6144").error().message,
-            "kvp_tokens is 6144, expected a power of two of at least 2048");
+            "parallel has 'kvp=65', expected a whole number from 1 to 64");
+  for (const char* tokens : {"kvp_tokens=6144", "kvp_tokens=0", "kvp_tokens=many"})
+    EXPECT_EQ(
+        RankLayout::parse(fmt::format("kvp=2,{}", tokens)).error().message,
+        fmt::format("parallel has '{}', expected a power of two from 2048 to 1073741824", tokens));
 }
 
 TEST(Share, PartsAreNearlyEqualAndLeaveNothingOut) {
@@ -97,10 +100,37 @@ TEST(Share, HeadsOfRecurrentLayersDivide) {
       "of their 2 groups");
 }
 
+TEST(Share, LayersStayWithThoseWhoseKeysTheyRead) {
+  const model::ModelConfig tiny =
+      model::named_shape("tiny-gemma4").value();  // 3 reads 2, 4 reads 1
+  using Range = std::pair<int, int>;
+  EXPECT_EQ(model::layers_of_share(tiny, {.stage = 0, .n_stages = 2}), Range(0, 1));
+  EXPECT_EQ(model::layers_of_share(tiny, {.stage = 1, .n_stages = 2}), Range(1, 5));
+  EXPECT_EQ(model::check_share(tiny, {.n_stages = 3}).error().message,
+            "spp is 3, expected at most 2, because a layer is in one stage with the layer whose "
+            "keys it reads");
+  const model::ModelConfig e2b = model::named_shape("gemma-4-e2b").value();
+  EXPECT_EQ(model::layers_of_share(e2b, {.stage = 1, .n_stages = 2}), Range(13, 35));
+  EXPECT_EQ(model::layers_of_share(e2b, {.stage = 1, .n_stages = 3}), Range(11, 13));
+  const model::ModelConfig llama = model::named_shape("llama-2-7b").value();
+  for (int stage = 0; stage < 5; ++stage)
+    EXPECT_EQ(model::layers_of_share(llama, {.stage = stage, .n_stages = 5}),
+              model::part_of(32, stage, 5));
+}
+
+TEST(Share, HeadsOfEachLayerDivide) {
+  const model::ModelConfig e4b = model::named_shape("gemma-4-e4b").value();
+  EXPECT_TRUE(model::check_share(e4b, {.n_ranks = 2}).ok());
+  const model::ModelConfig large = model::named_shape("gemma-4-31b").value();
+  EXPECT_EQ(model::check_share(large, {.n_ranks = 8}).error().message,
+            "tp is 8, expected a divisor of the model's 32 query heads and 4 heads of keys and "
+            "values");
+}
+
 // Each row of a part of a layer goes to one rank; or to several: what each of them needs.
 TEST(Share, RowsOfALayerGoToRanks) {
   using W = model::LayerWeights;
-  for (const std::string_view shape : {"tiny-llama", "tiny-olmo2", "tiny-qwen3.5",
+  for (const std::string_view shape : {"tiny-llama", "tiny-olmo2", "tiny-gemma4", "tiny-qwen3.5",
                                        "tiny-qwen3-next", "tiny-lfm2", "tiny-granite"}) {
     const model::ModelConfig config = model::named_shape(shape).value();
     for (int layer = 0; layer < config.n_layers(); ++layer)
@@ -112,13 +142,36 @@ TEST(Share, RowsOfALayerGoToRanks) {
                                                                           : other.shape[0]);
         std::vector<int> n_owners(n);
         for (int rank = 0; rank < 2; ++rank)
-          for (const auto& [begin, end] : model::rows_of_share(
-                   config, config.layers[layer].mixer, spec.part, n, {.rank = rank, .n_ranks = 2}))
+          for (const auto& [begin, end] :
+               model::rows_of_share(config, layer, spec.part, n, {.rank = rank, .n_ranks = 2}))
             for (int row = begin; row < end; ++row) ++n_owners[row];
-        const bool is_norm = spec.name.ends_with("norm.weight");
-        EXPECT_EQ(n_owners, std::vector<int>(n, is_norm ? 2 : 1)) << shape << " " << spec.name;
+        const bool is_whole = spec.name.ends_with("norm.weight") ||
+                              spec.name.ends_with("layer_scalar") ||
+                              spec.name.find("per_layer_") != std::string::npos;
+        EXPECT_EQ(n_owners, std::vector<int>(n, is_whole ? 2 : 1)) << shape << " " << spec.name;
       }
   }
+}
+
+// Every rank has what makes latents, and the matrices of its own query heads.
+TEST(Share, HeadsOfLatentAttentionGoToRanks) {
+  using Ranges = std::vector<std::pair<int, int>>;
+  using W = model::LayerWeights;
+  const auto rows = [](const char* shape, const model::LayerPart& part, int n) {
+    return model::rows_of_share(model::named_shape(shape).value(), /*layer=*/0, part, n,
+                                {.rank = 1, .n_ranks = 2});
+  };
+  // 4 heads of 20 channels for queries, latents of 28, 8 channels that rotate.
+  EXPECT_EQ(rows("tiny-deepseek-v2", &W::qkv, 116), (Ranges{{40, 80}, {80, 116}}));
+  EXPECT_EQ(rows("tiny-deepseek-v2", &W::latent_up, 128), (Ranges{{64, 128}}));
+  // Inner rows of 44 for queries, of heads of 32; latents of 36, 12 channels that rotate.
+  EXPECT_EQ(rows("tiny-deepseek-v3", &W::qkv, 92), (Ranges{{0, 44}, {44, 92}}));
+  EXPECT_EQ(rows("tiny-deepseek-v3", &W::q_up, 128), (Ranges{{64, 128}}));
+  const model::ModelConfig config = model::named_shape("tiny-deepseek-v2").value();
+  EXPECT_EQ(model::check_share(config, {.n_ranks = 3}).error().message,
+            "tp is 3, expected a divisor of the model's 4 query heads");
+  EXPECT_EQ(model::config_of_share(config, {.n_ranks = 4}).n_heads, 1);
+  EXPECT_EQ(model::config_of_share(config, {.n_ranks = 4}).n_kv_heads, 1);
 }
 
 // Value heads 0 and 2 go with key head 0 in one family, 0 and 1 in the other.
@@ -126,8 +179,8 @@ TEST(Share, ValueHeadsGoWithTheirKeyHeads) {
   using Ranges = std::vector<std::pair<int, int>>;
   using W = model::LayerWeights;
   const auto decays = [](const char* shape, int n) {
-    return model::rows_of_share(model::named_shape(shape).value(), model::Mixer::kDeltaNet,
-                                &W::decay, n, {.rank = 1, .n_ranks = 2});
+    return model::rows_of_share(model::named_shape(shape).value(), 0, &W::decay, n,
+                                {.rank = 1, .n_ranks = 2});
   };
   EXPECT_EQ(decays("tiny-qwen3.5", 4), (Ranges{{1, 2}, {3, 4}}));
   EXPECT_EQ(decays("tiny-qwen3-next", 6), (Ranges{{3, 6}}));
@@ -138,8 +191,8 @@ TEST(Share, RanksShareAGroup) {
   const model::ModelConfig config = model::named_shape("tiny-granite").value();
   const int values = 128, keys = 48, n_channels = values + 2 * keys;
   const auto channels = [&](int rank) {
-    return model::rows_of_share(config, model::Mixer::kMamba2, &model::LayerWeights::conv_bias,
-                                n_channels, {.rank = rank, .n_ranks = 4});
+    return model::rows_of_share(config, 0, &model::LayerWeights::conv_bias, n_channels,
+                                {.rank = rank, .n_ranks = 4});
   };
   using Ranges = std::vector<std::pair<int, int>>;
   EXPECT_EQ(channels(2), (Ranges{{64, 96}, {152, 176}, {200, 224}}));
@@ -174,7 +227,7 @@ TEST(SizesOnRanks, FitTheSmallestShare) {
   for (int rank = 0; rank < layout.n_ranks(); ++rank) {
     const KvSizes own =
         KvSizes::of(model::config_of_share(config, layout.share_of(rank)), options).value();
-    EXPECT_LE(sizes.n_pages * own.pages.page_bytes(), options.memory) << rank;
+    EXPECT_LE(sizes.n_pages * page_bytes(own.pages), options.memory) << rank;
   }
   EXPECT_GT(sizes.n_pages, KvSizes::of(config, options)->n_pages);
 }

@@ -127,7 +127,8 @@ class Path {
     for (const uint32_t output : outputs)
       if (output >= n_done_ && output < n_done_ + n) plan.outputs.push_back(output - n_done_);
     n_done_ += n;
-    const float* hidden = transformer_.forward(plan, {0, n}, {keys_.view()}, {states_.as<float>()});
+    const float* hidden =
+        transformer_.forward(plan, {0, n}, {keys_.views()}, {states_.as<float>()});
     return {hidden, hidden + plan.outputs.size() * kModel};
   }
 

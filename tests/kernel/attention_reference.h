@@ -68,10 +68,18 @@ inline float take_weights(std::vector<float>& s, int begin, ReferenceSpan& state
   return a;
 }
 
+// What the values are multiplied by where a sink, a score of base 2, takes weight too; null: none.
+inline float reference_factor(const ReferenceSpan& all, const float* sink) {
+  if (sink == nullptr) return 1.0f / all.z;
+  const float m = std::max(all.m, *sink);
+  const float x = reference_exp2(all.m - m), y = reference_exp2(*sink - m);
+  return x / std::fma(all.z, x, y);
+}
+
 // fold(tile, begin, end, state, lanes) for the visible positions tile + [begin, end) of each tile.
 template <class Fold>
 std::vector<float> reference_attention(const KvShape& shape, int from, int position,
-                                       const Fold& fold) {
+                                       const Fold& fold, const float* sink) {
   const int n_dims = shape.head_dim;
   std::vector<ReferenceSpan> stack;
   for (int span = 0; span <= position; span += shape.span_len) {
@@ -96,15 +104,17 @@ std::vector<float> reference_attention(const KvShape& shape, int from, int posit
     stack.pop_back();
     stack.back() = reference_merge(stack.back(), b);
   }
+  const float factor = reference_factor(stack[0], sink);
   std::vector<float> out(n_dims);
-  for (int d = 0; d < n_dims; ++d) out[d] = stack[0].acc[d] * (1.0f / stack[0].z);
+  for (int d = 0; d < n_dims; ++d) out[d] = stack[0].acc[d] * factor;
   return out;
 }
 
 // key(j, d), value(j, d): element d of position j, widened. q: [head_dim].
 template <class Key, class Value>
 std::vector<float> attention_in_floats(const KvShape& shape, float scale, float cap, const float* q,
-                                       int from, int position, const Key& key, const Value& value) {
+                                       int from, int position, const Key& key, const Value& value,
+                                       const float* sink) {
   const auto fold = [&](int tile, int begin, int end, ReferenceSpan& state,
                         std::vector<float>& lanes) {
     std::vector<float> s(end, 0.0f);
@@ -119,7 +129,7 @@ std::vector<float> attention_in_floats(const KvShape& shape, float scale, float 
       for (int d = 0; d < shape.head_dim; ++d)
         state.acc[d] = std::fma(s[j], value(tile + j, d), state.acc[d]);
   };
-  return reference_attention(shape, from, position, fold);
+  return reference_attention(shape, from, position, fold, sink);
 }
 
 // The same with integers of int8; key_scale(j), value_scale(j): of position j.
@@ -127,7 +137,7 @@ template <class Key, class KeyScale, class Value, class ValueScale>
 std::vector<float> attention_in_integers(const KvShape& shape, float scale, float cap,
                                          const float* q, int from, int position, const Key& key,
                                          const KeyScale& key_scale, const Value& value,
-                                         const ValueScale& value_scale) {
+                                         const ValueScale& value_scale, const float* sink) {
   float q_max = 0;
   for (int d = 0; d < shape.head_dim; ++d) q_max = std::max(q_max, std::fabs(q[d] * scale));
   std::vector<int> q_int;
@@ -158,7 +168,7 @@ std::vector<float> attention_in_integers(const KvShape& shape, float scale, floa
       state.acc[d] = std::fma(static_cast<float>(sum), most / 255.0f, state.acc[d] * a);
     }
   };
-  return reference_attention(shape, from, position, fold);
+  return reference_attention(shape, from, position, fold, sink);
 }
 
 }  // namespace pando::kernel

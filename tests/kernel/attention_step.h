@@ -38,8 +38,9 @@ class Step {
         memory_(n_pages * shape.page_bytes(), std::byte{0xff}) {}
 
   int window() const { return window_; }
-  void set_window(int window) { window_ = window; }  // 0: none
-  void set_cap(float cap) { cap_ = cap; }            // of scores; 0: none
+  void set_window(int window) { window_ = window; }                        // 0: none
+  void set_cap(float cap) { cap_ = cap; }                                  // of scores; 0: none
+  void set_sinks(std::vector<float> sinks) { sinks_ = std::move(sinks); }  // [n_heads], base e
   const KvShape& shape() const { return shape_; }
   const std::vector<Row>& rows() const { return rows_; }
   int n_heads() const { return shape_.n_kv_heads * group_; }
@@ -117,7 +118,10 @@ class Step {
     std::vector<float> out;
     for (size_t i = 0; i < q_.size(); i += shape_.head_dim) {
       const Row& row = rows_[i / shape_.head_dim / n_heads()];
-      const int head = i / shape_.head_dim % n_heads() / group_;
+      const int query_head = i / shape_.head_dim % n_heads(), head = query_head / group_;
+      const float* const sink = sinks_.empty() ? nullptr : &sinks_[query_head];
+      const float in_base_2 = sink == nullptr ? 0.0f : base_2(*sink);
+      const float* const score = sink == nullptr ? nullptr : &in_base_2;
       const auto key = [&](int j, int d) {
         return load_key(row.pages[j / shape_.page_len], head, j % shape_.page_len, d);
       };
@@ -126,12 +130,12 @@ class Step {
       };
       const int position = static_cast<int>(row.position);
       const int from = window_ == 0 ? 0 : std::max(0, position - window_ + 1);
-      const std::vector<float> one = is_int8()
-                                         ? in_integers(row, head, &q_[i], from)
-                                         : attention_in_floats(shape_, scale(), base_2_cap(),
-                                                               &q_[i], from, position, key, value);
+      const std::vector<float> one =
+          is_int8() ? in_integers(row, head, &q_[i], from, score)
+                    : attention_in_floats(shape_, scale(), base_2_cap(), &q_[i], from, position,
+                                          key, value, score);
       out.insert(out.end(), one.begin(), one.end());
-      worst_ = std::max(worst_, distance(one, &q_[i], from, position, key, value));
+      worst_ = std::max(worst_, distance(one, &q_[i], from, position, key, value, sink));
     }
     return out;
   }
@@ -175,6 +179,8 @@ class Step {
     std::vector<uint32_t> positions;
     for (const Row& row : rows_) positions.push_back(row.position);
     std::vector<float> out(q_.size(), NAN);
+    std::vector<float> sinks;
+    for (const float sink : sinks_) sinks.push_back(base_2(sink));
     const std::vector<float> q = spread_rows(q_, rows_.size());
     attend(AttentionArgs{
         .kv = {memory_.data(), shape_},
@@ -183,6 +189,7 @@ class Step {
         .scale = scale(),
         .cap = base_2_cap(),
         .window = window_,
+        .sinks = sinks.empty() ? nullptr : sinks.data(),
         .positions = positions,
         .tasks = tasks,
         .task_pages = task_pages,
@@ -194,7 +201,8 @@ class Step {
   float scale() const {
     return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(shape_.head_dim)));
   }
-  float base_2_cap() const { return static_cast<float>(1.4426950408889634 * cap_); }
+  static float base_2(float score) { return static_cast<float>(1.4426950408889634 * score); }
+  float base_2_cap() const { return base_2(cap_); }
   std::byte* element(PageId page, size_t offset, int i) {
     return memory_.data() + page * shape_.page_bytes() + offset + i * dtype_size(shape_.type);
   }
@@ -289,14 +297,15 @@ class Step {
              scale_at(values(page, head), offset);
     return load(page, shape_.value_offset(kLayer, head), offset * shape_.head_dim + d);
   }
-  std::vector<float> in_integers(const Row& row, int head, const float* q, int from) {
+  std::vector<float> in_integers(const Row& row, int head, const float* q, int from,
+                                 const float* sink) {
     const int n = shape_.page_len;
     return attention_in_integers(
         shape_, scale(), base_2_cap(), q, from, static_cast<int>(row.position),
         [&](int j, int d) { return key_integer(row.pages[j / n], head, j % n, d); },
         [&](int j) { return scale_at(keys(row.pages[j / n], head), j % n); },
         [&](int j, int d) { return value_integer(row.pages[j / n], head, j % n, d); },
-        [&](int j) { return scale_at(values(row.pages[j / n], head), j % n); });
+        [&](int j) { return scale_at(values(row.pages[j / n], head), j % n); }, sink);
   }
 
   void make_tasks(Grouping grouping, std::vector<AttentionTask>& tasks,
@@ -333,7 +342,7 @@ class Step {
 
   template <class Key, class Value>
   double distance(const std::vector<float>& out, const float* q, int from, int position,
-                  const Key& key, const Value& value) const {
+                  const Key& key, const Value& value, const float* sink) const {
     std::vector<double> s(position + 1, 0.0), exact(out.size(), 0.0);
     double z = 0, error = 0, norm = 0;
     for (int j = from; j <= position; ++j)
@@ -341,6 +350,7 @@ class Step {
     const double max = *std::max_element(s.begin() + from, s.end());
     const double root = std::sqrt(static_cast<double>(out.size()));
     const auto capped = [&](double x) { return cap_ == 0 ? x : cap_ * std::tanh(x / cap_); };
+    if (sink != nullptr) z = std::exp(*sink - capped(max / root));
     for (int j = from; j <= position; ++j) {
       const double w = std::exp(capped(s[j] / root) - capped(max / root));
       z += w;
@@ -357,6 +367,7 @@ class Step {
   int group_;
   int window_ = 0;
   float cap_ = 0;
+  std::vector<float> sinks_;
   std::mt19937 random_;
   std::vector<std::byte> memory_;
   PageId n_used_pages_ = 0;

@@ -93,6 +93,17 @@ TEST(Attention, RealSizes) {
     }
 }
 
+// As of latents: the heads of one row are divided among threads.
+TEST(Attention, ManyHeadsShareAWideKey) {
+  for (const DType type : {DType::kF16, DType::kI8})
+    for (const int n_rows : {1, 2}) {
+      Step step(tiny(type, 1, 576, 32, 64, 2048), 16, 100, 6);
+      std::vector<PageId> path;
+      step.extend(path, 0, 300, n_rows);
+      expect_exact(step);
+    }
+}
+
 // Two tiles of 16 bits, widened in registers or once for all queries, as either kind of machine has
 // it. Returns [queries] of acc, sum and max.
 AlignedBuffer attend_two_tiles(const Kernels& kernels, DType type, bool widen_once,

@@ -196,6 +196,59 @@ TEST(Linear, IntegersAreCloseToTheExactProduct) {
   }
 }
 
+// Groups of rows, each with a matrix of its own, are the products of each group alone.
+TEST(Linear, GroupsOfRowsAreProductsOfTheirOwn) {
+  const int n = 150;
+  const std::vector<int> sizes = {1, 7, 300, 2, 64, 1};  // more than one tile, and single rows
+  for (const DType type : {DType::kF32, DType::kBF16, DType::kQ8_0, DType::kI8, DType::kMXFP4}) {
+    const int k = whole(type, 1090);
+    std::vector<PackedMatrix> matrices;
+    std::vector<const PackedMatrix*> of_groups;
+    std::vector<int> ends;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      matrices.push_back(Weights(type, n, k, static_cast<uint32_t>(30 + i)).pack());
+      ends.push_back((ends.empty() ? 0 : ends.back()) + sizes[i]);
+    }
+    for (const PackedMatrix& matrix : matrices) of_groups.push_back(&matrix);
+    const int m = ends.back();
+    const std::vector<float> x = normal(size_t(m) * k, 31);
+    for (const Isa isa : isas()) {
+      if (isa == Isa::kPortable) continue;
+      for (const int n_threads : {1, 3}) {
+        ThreadPool pool(n_threads);
+        PackedRows packed;
+        packed.pack(*kernels_for(isa), pool, type, ends, k,
+                    [&](int row, float*) { return &x[size_t(row) * k]; });
+        std::vector<float> y(size_t(m) * n, NAN);
+        multiply(*kernels_for(isa), pool, of_groups, packed, y.data(), n);
+        for (size_t i = 0, first = 0; i < sizes.size(); first = ends[i++]) {
+          const std::vector<float> alone = product(isa, 1, matrices[i], &x[first * k], sizes[i]);
+          EXPECT_EQ(std::memcmp(alone.data(), &y[first * n], alone.size() * sizeof(float)), 0)
+              << dtype_name(type) << " group " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Linear, GroupsOfFewSmallRowsAreNotShared) {
+  ThreadPool pool(2);
+  std::vector<PackedMatrix> matrices;
+  for (uint32_t i = 0; i < 3; ++i) matrices.push_back(Weights(DType::kF32, 5, 8, i).pack());
+  const std::vector<const PackedMatrix*> of_groups = {&matrices[0], &matrices[1], &matrices[2]};
+  const std::vector<int> ends = {2, 2, 3};  // one group has no rows
+  const std::vector<float> x = normal(3 * 8, 4);
+  PackedRows packed;
+  packed.pack(best_kernels(), pool, DType::kF32, ends, 8,
+              [&](int row, float*) { return &x[size_t(row) * 8]; });
+  std::vector<float> y(3 * 5, NAN);
+  multiply(best_kernels(), pool, of_groups, packed, y.data(), 5);
+  const std::vector<float> first = product(best_kernels().isa, 1, matrices[0], x.data(), 2);
+  const std::vector<float> last = product(best_kernels().isa, 1, matrices[2], &x[16], 1);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), y.begin()));
+  EXPECT_TRUE(std::equal(last.begin(), last.end(), y.begin() + 10));
+}
+
 TEST(Linear, NoRowsIsNoWork) {
   ThreadPool pool(2);
   PackedRows scratch;

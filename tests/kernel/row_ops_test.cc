@@ -220,6 +220,55 @@ TEST(SwiGlu, IsCloseToDoubleFromEndToEnd) {
   EXPECT_EQ(out[3], 0.0f);
 }
 
+TEST(ClampedSwiGlu, IsTheFormulaEverywhereAndInPlace) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    const Floats gate = row(n, 22, 9.0f), up = row(n, 23, 9.0f);
+    Floats out(gate.size(), NAN), in_place = gate;
+    kernels.clamped_swiglu(gate.data(), up.data(), 1.702f, 7.0f, n, out.data());
+    kernels.clamped_swiglu(in_place.data(), up.data(), 1.702f, 7.0f, n, in_place.data());
+    EXPECT_TRUE(std::equal(out.begin(), out.begin() + n, in_place.begin()));
+    for (int i = 0; i < n; ++i)
+      EXPECT_EQ(out[i], reference::clamped_swiglu(gate[i], up[i], 1.702f, 7.0f));
+    return out;
+  });
+}
+
+TEST(ClampedSwiGlu, IsCloseToDouble) {
+  for (double g = -20.0; g < 20.0; g += 0.37)
+    for (const float up : {-9.0f, -7.0f, -0.5f, 3.0f, 8.0f}) {
+      const float gate = static_cast<float>(g);
+      float out;
+      best_kernels().clamped_swiglu(&gate, &up, 1.702f, 7.0f, 1, &out);
+      const double x = std::min<double>(gate, 7.0), u = std::clamp<double>(up, -7.0, 7.0);
+      const double exact = (u + 1.0) * x / (1.0 + std::exp(-double{1.702f} * x));
+      EXPECT_NEAR(out, exact, 5e-6 * std::fabs(exact) + 1e-12) << g << " " << up;
+    }
+}
+
+TEST(Softmax, IsTheFormulaEverywhere) {
+  expect_same_everywhere([](const Kernels& kernels, int n) {
+    Floats x = row(n, 24, 5.0f);
+    const Floats expected = reference::softmax({x.begin(), x.begin() + n});
+    kernels.softmax(x.data(), n);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), x.begin()));
+    return x;
+  });
+}
+
+TEST(Softmax, IsCloseToDoubleWhereverItsValuesLie) {
+  for (const float shift : {-1000.0f, 0.0f, 1000.0f}) {
+    const int n = 37;
+    Floats x = row(n, 25, 4.0f);
+    for (float& value : x) value += shift;
+    double sum = 0.0;
+    for (int i = 0; i < n; ++i) sum += std::exp(double(x[i]) - shift);
+    const Floats before = x;
+    best_kernels().softmax(x.data(), n);
+    for (int i = 0; i < n; ++i)
+      EXPECT_NEAR(x[i], std::exp(double(before[i]) - shift) / sum, 1e-6) << shift << " " << i;
+  }
+}
+
 TEST(Gate, IsTheFormulaEverywhere) {
   expect_same_everywhere([](const Kernels& kernels, int n) {
     const Floats before = row(n, 16), gate = row(n, 17, 20.0f);

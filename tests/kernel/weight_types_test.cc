@@ -47,8 +47,8 @@ TEST(WeightTypes, OfFilesAreWhole) {
 
 TEST(WeightTypes, ChoicesHaveNames) {
   EXPECT_EQ(weight_type_names(),
-            (std::vector<std::string_view>{"stored", "f32", "f16", "bf16", "q8_0", "q4_0",
-                                           "int8", "bf16_dot"}));
+            (std::vector<std::string_view>{"stored", "f32", "f16", "bf16", "q8_0", "q4_0", "int8",
+                                           "bf16_dot"}));
   EXPECT_EQ(weight_type_of("stored"), WeightType::kAsStored);
   EXPECT_EQ(weight_type_name(WeightType::kAsStored), "stored");
   EXPECT_EQ(weight_type_name(WeightType::kNone), "none");

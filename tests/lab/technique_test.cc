@@ -191,6 +191,16 @@ TEST(ToRounding, LittleMemory) {
   }
 }
 
+// As many pages as the memory holds: a page for each byte has no room in any address space.
+TEST(Stacked, TakesTheMemoryThatItIsGiven) {
+  LoopOptions options = options_for("stacked");
+  options.page_len = 32;
+  options.tile_len = 64;
+  options.engine.kv_memory = size_t{16} << 30;
+  const auto loop = open_loop(tiny_model()->parts(), options);
+  EXPECT_TRUE(loop.ok()) << loop.error().message;
+}
+
 // Whoever fits alone is answered, whatever comes before and beside it.
 TEST(Stacked, SomeMemoryIsEnoughForAll) {
   for (uint32_t seed = 1; seed <= 20; ++seed) {

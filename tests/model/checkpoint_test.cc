@@ -15,7 +15,7 @@ std::string one_tensor(const std::string& name, std::string_view data = "0123456
       "{\"" + name + "\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}", data);
 }
 
-class CheckpointTest : public testing::Test {
+class CheckpointTest : public ::testing::Test {
  protected:
   Error open_error() const {
     const Result<Checkpoint> checkpoint = Checkpoint::open(folder_.path());

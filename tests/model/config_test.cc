@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "model/make_model.h"
@@ -248,8 +249,8 @@ TEST(Config, ReadsOlmo2) {
   const ModelConfig config =
       parsed(of_family("olmo2", "Olmo2ForCausalLM", {{"rms_norm_eps", nullptr}}));
   EXPECT_EQ(config.qk_norm, QkNorm::kFullWidth);
-  EXPECT_EQ(config.q_norm_dim(), 64);
-  EXPECT_EQ(config.k_norm_dim(), 32);
+  EXPECT_EQ(config.q_norm_dim(config.heads(0)), 64);
+  EXPECT_EQ(config.k_norm_dim(config.heads(0)), 32);
   EXPECT_EQ(config.rms_eps, 1e-5f);
   EXPECT_EQ(weight_specs(config).size(), 2u + 2 * 11 + 1);
   EXPECT_EQ(weight_specs(config)[11].name,
@@ -316,18 +317,19 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
   const ErrorCode code = ErrorCode::kUnsupported;
   expect_error({{"architectures", {"GemmaForCausalLM"}}}, code,
                {"GemmaForCausalLM", "Phi3ForCausalLM"});
-  expect_error({{"model_type", "mixtral"}}, code, {"model_type", "mixtral", "mistral"});
+  expect_error({{"model_type", "mistral4"}}, code, {"model_type", "mistral4", "mistral"});
   expect_error({{"architectures", {"LlamaForSequenceClassification"}}}, code,
                {"architectures", "LlamaForSequenceClassification"});
-  expect_error({{"is_causal", false}}, code, {"is_causal", "bidirectional attention"});
-  expect_error({{"use_bidirectional_attention", true}}, code, {"use_bidirectional_attention"});
+  expect_error({{"is_causal", false}}, code,
+               {"'is_causal' is false, expected true, because bidirectional attention"});
+  expect_error({{"use_bidirectional_attention", true}}, code,
+               {"'use_bidirectional_attention' is true, expected false, because bidirectional "
+                "attention, as in EmbeddingGemma, is not supported"});
   expect_error({{"architectures", json::array()}}, code, {"architectures", "[]"});
   expect_error({{"architectures", nullptr}, {"model_type", nullptr}}, code, {"model_type"});
   expect_error({{"rope_scaling", {{"rope_type", "dynamic"}, {"factor", 8.0}}}}, code,
                {"rope_scaling", "dynamic"});
   expect_error({{"rope_scaling", {{"type", "dynamic"}, {"factor", 8.0}}}}, code, {"dynamic"});
-  expect_error({{"rope_parameters", {{"rope_type", "proportional"}}}}, code,
-               {"rope_parameters", "proportional"});
   expect_error({{"rope_parameters", {{"rope_type", "default"}, {"mrope_section", {1, 2}}}}}, code,
                {"mrope_section"});
   expect_error({{"rope_scaling", {{"type", "linear"}, {"factor", 2}, {"beta_fast", 3}}}}, code,
@@ -379,7 +381,7 @@ TEST(Config, ChecksEveryNumber) {
   expect_error({{"vocab_size", nullptr}}, code, {"vocab_size"});
   expect_error({{"num_key_value_heads", 3}}, code, {"num_attention_heads", "4", "3"});
   expect_error({{"num_attention_heads", 3}, {"num_key_value_heads", 3}}, code, {"head_dim"});
-  expect_error({{"hidden_size", 63}}, code, {"num_attention_heads"});
+  expect_error({{"hidden_size", 62}}, code, {"num_attention_heads"});
   expect_error({{"hidden_size", 63}, {"head_dim", 16}}, code,
                {"hidden_size", "63", "multiple of 2"});
   expect_error({{"intermediate_size", 171}}, code, {"intermediate_size", "171"});
@@ -394,6 +396,26 @@ TEST(Config, ChecksEveryNumber) {
   expect_error({{"eos_token_id", -1}}, code, {"eos_token_id", "-1"});
   expect_error({{"eos_token_id", {2, 100}}}, code, {"'eos_token_id[1]' is 100", "[0, 99]"});
   expect_error({{"eos_token_id", {"x", 2}}}, code, {"'eos_token_id[0]' is \"x\""});
+}
+
+// Of whatever is wrong with a field, the message expects the same.
+TEST(Config, OneRangeForAField) {
+  const auto expected = [](const std::string& name, const json& value) {
+    json object = llama();
+    object[name] = value;
+    const Result<ModelConfig> config = ModelConfig::from_json(object, "c");
+    EXPECT_FALSE(config.ok()) << name;
+    const std::string message = config.ok() ? "" : config.error().message;
+    return message.substr(message.find(", expected"));
+  };
+  for (const auto& [name, values] :
+       std::map<std::string, std::vector<json>>{{"hidden_size", {-1, 1.5, 1 << 24, "x"}},
+                                                {"head_dim", {-4, 18, 1 << 24}},
+                                                {"intermediate_size", {0, 171, "x"}},
+                                                {"rms_norm_eps", {0, 1, 1e-60, "x"}},
+                                                {"rope_theta", {-5, 0.5, 1e300, "x"}}})
+    for (const json& value : values)
+      EXPECT_EQ(expected(name, value), expected(name, values[0])) << name << value;
 }
 
 TEST(Config, RefusesAModelWithoutAttention) {

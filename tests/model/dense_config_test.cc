@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config.h"
+#include "model/config_json.h"
 #include "model/make_model.h"
 #include "model/test_files.h"
 
@@ -12,20 +13,7 @@ namespace pando::model::dense_test {
 namespace {
 
 using nlohmann::json;
-
-json decoder(const char* architecture, const char* type, const json& change = json::object()) {
-  json object = {{"architectures", {architecture}},
-                 {"model_type", type},
-                 {"vocab_size", 100},
-                 {"hidden_size", 64},
-                 {"num_hidden_layers", 4},
-                 {"num_attention_heads", 4},
-                 {"num_key_value_heads", 2},
-                 {"intermediate_size", 172},
-                 {"max_position_embeddings", 512}};
-  object.update(change);
-  return object;
-}
+using namespace config_json;
 
 json smollm3(const json& change = json::object()) {
   return decoder("SmolLM3ForCausalLM", "smollm3", change);
@@ -56,30 +44,28 @@ json gemma3(const json& change = json::object()) {
   return decoder("Gemma3ForCausalLM", "gemma3_text", change);
 }
 
-Result<ModelConfig> parse(const json& object) {
-  return ModelConfig::parse(object.dump(), "test.json");
+json exaone4(const json& change = json::object()) {
+  return decoder("Exaone4ForCausalLM", "exaone4", change);
+}
+json ernie4_5(const json& change = json::object()) {
+  return decoder("Ernie4_5ForCausalLM", "ernie4_5", change);
+}
+json hunyuan(const json& change = json::object()) {
+  return decoder("HunYuanDenseV1ForCausalLM", "hunyuan_v1_dense", change);
 }
 
-// What is read; written and read again it is the same.
-ModelConfig read(const json& object) {
-  Result<ModelConfig> config = parse(object);
-  EXPECT_TRUE(config.ok()) << config.error().message;
-  if (!config.ok()) return named_shape("tiny-llama").value();
-  const Result<ModelConfig> again = ModelConfig::parse(config->to_json(DType::kF32), "written");
-  EXPECT_TRUE(again.ok()) << again.error().message;
-  EXPECT_TRUE(again.ok() && *again == *config) << config->to_json(DType::kF32);
-  return *config;
-}
-
-void expect_error(const json& object, std::vector<std::string> words,
-                  ErrorCode code = ErrorCode::kUnsupported) {
-  const Result<ModelConfig> config = parse(object);
-  ASSERT_FALSE(config.ok()) << object;
-  EXPECT_EQ(config.error().code, code) << config.error().message;
-  words.push_back("test.json");
-  for (const std::string& word : words)
-    EXPECT_NE(config.error().message.find(word), std::string::npos)
-        << config.error().message << " lacks " << word;
+json gemma4(const json& change = json::object()) {
+  json object =
+      decoder("Gemma4ForCausalLM", "gemma4_text",
+              {{"head_dim", 16},
+               {"global_head_dim", 32},
+               {"sliding_window", 9},
+               {"hidden_size_per_layer_input", 8},
+               {"vocab_size_per_layer_input", 100},
+               {"layer_types",
+                {"sliding_attention", "full_attention", "sliding_attention", "full_attention"}}});
+  object.update(change);
+  return object;
 }
 
 std::vector<int> rotations(const ModelConfig& config) {
@@ -326,7 +312,105 @@ TEST(DenseConfig, ReadsGemma3) {
   expect_error(gemma3({{"final_logit_softcapping", 30.0}}), {"final_logit_softcapping"});
   expect_error(gemma3({{"attn_logit_softcapping", 50.0}}), {"attn_logit_softcapping"});
   expect_error(gemma3({{"hidden_activation", "silu"}}), {"hidden_activation", "gelu_pytorch_tanh"});
-  expect_error(gemma3({{"use_bidirectional_attention", true}}), {"use_bidirectional_attention"});
+  // As EmbeddingGemma is published.
+  expect_error(
+      gemma3({{"use_bidirectional_attention", true}, {"architectures", {"Gemma3TextModel"}}}),
+      {"use_bidirectional_attention", "EmbeddingGemma"});
+  EXPECT_EQ(read(gemma3({{"architectures", {"Gemma3TextModel"}}})), read(gemma3()));
+}
+
+TEST(DenseConfig, ReadsGemma4) {
+  const ModelConfig usual = read(gemma4());
+  EXPECT_EQ(usual.heads(0), (Heads{4, 2, 16}));
+  EXPECT_EQ(usual.heads(1), (Heads{4, 2, 32}));
+  EXPECT_EQ(usual.attention_scale, 1.0f);
+  EXPECT_TRUE(usual.value_norm);
+  EXPECT_EQ(windows(usual), (Ints{9, 0, 9, 0}));
+  EXPECT_EQ(rotations(usual), (Ints{1, 0, 1, 0}));
+  EXPECT_EQ(usual.rotations[0],
+            (RopeConfig{.type = RopeType::kProportional, .theta = 1e6, .rotary_share = 0.25}));
+  EXPECT_EQ(usual.rotations[1].theta, 1e4);
+  EXPECT_EQ(usual.logit_cap, 0.0f);
+  EXPECT_EQ(usual.layer_input_dim, 8);
+  const ModelConfig config = read(gemma4({{"attention_k_eq_v", true},
+                                          {"num_global_key_value_heads", 1},
+                                          {"num_kv_shared_layers", 2},
+                                          {"use_double_wide_mlp", true},
+                                          {"hidden_size_per_layer_input", 0},
+                                          {"use_bidirectional_attention", "vision"},
+                                          {"final_logit_softcapping", 30.0}}));
+  EXPECT_EQ(config.heads(1), (Heads{4, 1, 32}));
+  EXPECT_TRUE(config.layers[1].values_are_keys);
+  EXPECT_FALSE(config.layers[0].values_are_keys);
+  EXPECT_EQ(config.layers[2].keys_back, 2);
+  EXPECT_EQ(config.layers[3].keys_back, 2);
+  EXPECT_EQ(config.d_ff_of(1), 172);
+  EXPECT_EQ(config.d_ff_of(2), 344);
+  EXPECT_EQ(config.layer_input_dim, 0);
+  EXPECT_EQ(config.logit_cap, 30.0f);
+  // As the library saves it, and with the last layer as the library sees it.
+  const json saved =
+      gemma4({{"global_head_dim", nullptr},
+              {"attention_k_eq_v", true},
+              {"layer_types",
+               {"sliding_attention", "full_attention", "sliding_attention", "sliding_attention"}},
+              {"per_layer_config",
+               {{"1", {{"head_dim", 24}, {"num_key_value_heads", 4}}},
+                {"3", {{"head_dim", 24}, {"num_key_value_heads", 4}}}}}});
+  EXPECT_EQ(read(saved).heads(3), (Heads{4, 4, 24}));
+  EXPECT_EQ(windows(read(saved)), (Ints{9, 0, 9, 0}));
+}
+
+// As the model of 31 billion parameters is published.
+TEST(DenseConfig, ReadsGemma4InsideALargerModel) {
+  const ModelConfig whole = read({{"model_type", "gemma4"},
+                                  {"architectures", {"Gemma4ForConditionalGeneration"}},
+                                  {"tie_word_embeddings", true},
+                                  {"text_config",
+                                   {{"model_type", "gemma4_text"},
+                                    {"hidden_size", 5376},
+                                    {"intermediate_size", 21504},
+                                    {"num_hidden_layers", 60},
+                                    {"num_attention_heads", 32},
+                                    {"num_key_value_heads", 16},
+                                    {"head_dim", 256},
+                                    {"global_head_dim", 512},
+                                    {"num_global_key_value_heads", 4},
+                                    {"attention_k_eq_v", true},
+                                    {"sliding_window", 1024},
+                                    {"final_logit_softcapping", 30.0},
+                                    {"hidden_size_per_layer_input", 0},
+                                    {"max_position_embeddings", 262144},
+                                    {"bos_token_id", 2},
+                                    {"eos_token_id", {1, 106}}}},
+                                  {"vision_config", json::object()},
+                                  {"audio_config", nullptr}});
+  EXPECT_EQ(whole, *named_shape("gemma-4-31b"));
+}
+
+TEST(DenseConfig, RefusesWhatGemma4DoesNotCompute) {
+  const ErrorCode bad = ErrorCode::kBadFile;
+  expect_error(gemma4({{"enable_moe_block", true}}), {"enable_moe_block", "mixtures of experts"});
+  expect_error(gemma4({{"num_experts", 8}}), {"num_experts"});
+  expect_error(gemma4({{"use_bidirectional_attention", "all"}}), {"use_bidirectional_attention"});
+  expect_error(gemma4({{"num_kv_shared_layers", 4}}), {"num_kv_shared_layers", "[0, 3]"}, bad);
+  expect_error(gemma4({{"num_kv_shared_layers", 3}}), {"num_kv_shared_layers", "layer 1 has keys"},
+               bad);
+  expect_error(gemma4({{"vocab_size_per_layer_input", 99}}), {"vocab_size_per_layer_input", "100"},
+               bad);
+  expect_error(gemma4({{"global_head_dim", 30}}), {"global_head_dim", "multiple of 4"}, bad);
+  expect_error(gemma4({{"attention_k_eq_v", true}, {"num_global_key_value_heads", 3}}),
+               {"num_attention_heads", "num_global_key_value_heads' 3"}, bad);
+  expect_error(gemma4({{"per_layer_config", {{"4", {{"head_dim", 24}}}}}}),
+               {"per_layer_config", "layers from 0 to 3"}, bad);
+  expect_error(gemma4({{"per_layer_config", {{"3", {{"head_dim", 24}}}}}}),
+               {"per_layer_config", "layer 1"});
+  expect_error(
+      gemma4({{"per_layer_config",
+               {{"1", {{"num_key_value_heads", 1}}}, {"3", {{"num_key_value_heads", 1}}}}}}),
+      {"per_layer_config", "attention_k_eq_v"});
+  expect_error(gemma4({{"per_layer_config", {{"3", {{"intermediate_size", 24}}}}}}),
+               {"per_layer_config.3", "intermediate_size"});
 }
 
 TEST(DenseConfig, ReadsSeedOss) {
@@ -339,6 +423,100 @@ TEST(DenseConfig, ReadsSeedOss) {
   EXPECT_FALSE(config.qkv_bias);
   EXPECT_TRUE(config.o_bias);
   expect_error(seed_oss({{"mlp_bias", true}}), {"mlp_bias"});
+}
+
+TEST(DenseConfig, ReadsExaone4) {
+  const ModelConfig usual = read(exaone4());
+  EXPECT_EQ(usual.qk_norm, QkNorm::kPerHead);
+  EXPECT_EQ(usual.rms_eps, 1e-5f);
+  EXPECT_FALSE(usual.tied_embeddings);
+  EXPECT_EQ(windows(usual), (Ints{4096, 4096, 4096, 0}));
+  EXPECT_EQ(rotations(usual), (Ints{0, 0, 0, 1}));
+  EXPECT_EQ(usual.rotations[1].rotary_dim(16), 0);
+  // Only layers of a model with windows may lack the rotation.
+  const ModelConfig full = read(exaone4({{"sliding_window", nullptr}}));
+  EXPECT_EQ(windows(full), (Ints{0, 0, 0, 0}));
+  EXPECT_EQ(rotations(full), (Ints{0, 0, 0, 0}));
+  const json none =
+      json::array({"full_attention", "full_attention", "full_attention", "full_attention"});
+  EXPECT_EQ(rotations(read(exaone4({{"layer_types", none}}))), (Ints{1, 1, 1, 1}));
+  const ModelConfig config =
+      read(exaone4({{"sliding_window", 9}, {"sliding_window_pattern", 2}, {"head_dim", 32}}));
+  EXPECT_EQ(windows(config), (Ints{9, 0, 9, 0}));
+  EXPECT_EQ(rotations(config), (Ints{0, 1, 0, 1}));
+  EXPECT_EQ(config.head_dim, 32);
+  // Published files have letters beside the list of layers.
+  const json types = {"sliding_attention", "full_attention", "full_attention", "sliding_attention"};
+  const json letters = {{"sliding_window_pattern", "LLLG"}, {"sliding_window", 8}};
+  json listed = letters;
+  listed["layer_types"] = types;
+  EXPECT_EQ(windows(read(exaone4(listed))), (Ints{8, 0, 0, 8}));
+  expect_error(exaone4(letters), {"sliding_window_pattern", "LLLG", "an integer"},
+               ErrorCode::kBadFile);
+  expect_error(exaone4({{"attention_bias", true}}), {"attention_bias", "exaone4"});
+}
+
+TEST(DenseConfig, ReadsErnie4_5) {
+  const ModelConfig usual = read(ernie4_5());
+  EXPECT_EQ(usual.head_dim, 128);
+  EXPECT_EQ(usual.rms_eps, 1e-5f);
+  EXPECT_EQ(usual.rotations[0].theta, 5e5);
+  EXPECT_TRUE(usual.tied_embeddings);
+  const ModelConfig derived =
+      read(ernie4_5({{"head_dim", nullptr}, {"num_key_value_heads", nullptr}}));
+  EXPECT_EQ(derived.head_dim, 16);
+  EXPECT_EQ(derived.n_kv_heads, 4);
+  json absent = ernie4_5();
+  absent.erase("num_key_value_heads");
+  expect_error(absent, {"num_key_value_heads", "absent"}, ErrorCode::kBadFile);
+  EXPECT_EQ(read(ernie4_5({{"architectures", {"Ernie4_5_ForCausalLM"}}})), usual);
+  expect_error(ernie4_5({{"use_bias", true}}), {"use_bias"});
+}
+
+TEST(DenseConfig, ReadsHunYuan) {
+  const ModelConfig usual = read(hunyuan());
+  EXPECT_EQ(usual.qk_norm, QkNorm::kPerHeadTurned);
+  EXPECT_EQ(usual.head_dim, 16);
+  EXPECT_EQ(usual.rms_eps, 1e-5f);
+  EXPECT_EQ(usual.rotations[0], RopeConfig());
+  EXPECT_FALSE(usual.qkv_bias);
+  const json published = {{"alpha", 1000.0},  {"beta_fast", 32}, {"beta_slow", 1},
+                          {"factor", 1.0},    {"mscale", 1.0},   {"mscale_all_dim", 1.0},
+                          {"type", "dynamic"}};
+  const ModelConfig config = read(hunyuan({{"attention_bias", true},
+                                           {"head_dim", 128},
+                                           {"num_experts", 1},
+                                           {"rope_theta", 1e4},
+                                           {"rope_scaling", published}}));
+  EXPECT_EQ(config.rotations[0].type, RopeType::kDefault);
+  EXPECT_NEAR(config.rotations[0].theta, 11158839.925, 1e-3);
+  EXPECT_EQ(config.rotations[0].theta, named_shape("hunyuan-1.8b")->rotations[0].theta);
+  EXPECT_TRUE(config.o_bias);
+  const json newer = {{"rope_type", "dynamic"}, {"alpha", 1000.0}, {"rope_theta", 1e4}};
+  EXPECT_EQ(read(hunyuan({{"head_dim", 128}, {"rope_parameters", newer}})).rotations,
+            config.rotations);
+  // Without the factor a rotation of this type depends on the length of a sequence.
+  const json growing = {{"rope_type", "dynamic"}, {"factor", 2.0}};
+  expect_error(hunyuan({{"rope_scaling", growing}}), {"rope_type", "dynamic"});
+  expect_error(hunyuan({{"rope_scaling", {{"type", "dynamic"}, {"alpha", 0}}}}),
+               {"'rope_scaling'", "alpha", "above 0"}, ErrorCode::kBadFile);
+  expect_error(hunyuan({{"rope_scaling", {{"type", "linear"}, {"factor", 2.0}, {"alpha", 9.0}}}}),
+               {"alpha", "linear"});
+  expect_error(hunyuan({{"rope_parameters", newer},
+                        {"rope_scaling", {{"rope_type", "dynamic"}, {"alpha", 50.0}}}}),
+               {"rope_scaling", "alpha"}, ErrorCode::kBadFile);
+  expect_error(decoder("LlamaForCausalLM", "llama", {{"rope_scaling", newer}}), {"dynamic"});
+  expect_error(hunyuan({{"num_experts", 16}}), {"num_experts", "16"});
+  expect_error(hunyuan({{"use_cla", true}}), {"use_cla"});
+  expect_error(hunyuan({{"use_qk_norm", false}}), {"use_qk_norm"});
+}
+
+// The library has this type for all families.
+TEST(DenseConfig, ReadsProportionalRotations) {
+  const json rope = {{"rope_type", "proportional"}, {"rope_theta", 1e4}};
+  const ModelConfig config =
+      read(decoder("LlamaForCausalLM", "llama", {{"rope_parameters", rope}}));
+  EXPECT_EQ(config.rotations[0].type, RopeType::kProportional);
 }
 
 }  // namespace

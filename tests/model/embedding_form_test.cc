@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/gguf_writer.h"
+#include "model/rerank_form.h"
 #include "model/test_files.h"
 
 namespace pando::model {
@@ -94,6 +95,38 @@ TEST_F(EmbeddingFormTest, RefusesByNameWhatIsNotOffered) {
   expect_refused({"sentence_bert_config.json", "do_lower_case"});
 }
 
+// As Qwen3-Reranker is published: the answers are tokens, and the instruction is the prompt.
+TEST_F(EmbeddingFormTest, ReadsHowARerankerIsAsked) {
+  const auto read = [&] {
+    const Result<RerankForm> form = read_rerank_form(folder_.path());
+    EXPECT_TRUE(form.ok()) << form.error().message;
+    return form.ok() ? *form : RerankForm{};
+  };
+  EXPECT_FALSE(read().yes);
+  folder_.write(
+      "modules.json",
+      R"([{"path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"},
+                    {"path": "1_LogitScore", "type":
+                     "sentence_transformers.cross_encoder.modules.logit_score.LogitScore"}])");
+  std::filesystem::create_directories(folder_.path() / "1_LogitScore");
+  folder_.write("1_LogitScore/config.json", R"({"true_token_id": 9693, "false_token_id": 2152})");
+  EXPECT_EQ(read().yes, 9693);
+  EXPECT_EQ(read().no, 2152);
+  EXPECT_EQ(read().instruction, "");
+  folder_.write("config_sentence_transformers.json",
+                R"({"prompts": {"query": "Find it"}, "default_prompt_name": "query"})");
+  EXPECT_EQ(read().instruction, "Find it");
+  expect_refused({"LogitScore", "the model is a reranker", "pando rerank"});
+  for (const char* wrong : {R"({"true_token_id": 1})", R"({"false_token_id": 1})",
+                            R"({"true_token_id": -1, "false_token_id": 1})"}) {
+    folder_.write("1_LogitScore/config.json", wrong);
+    const Result<RerankForm> form = read_rerank_form(folder_.path());
+    ASSERT_FALSE(form.ok()) << wrong;
+    EXPECT_NE(form.error().message.find("_token_id' is "), std::string::npos)
+        << form.error().message;
+  }
+}
+
 TEST_F(EmbeddingFormTest, ReadsTheKeyOfGgufFiles) {
   const auto read = [&](uint32_t type) {
     testing::GgufWriter writer;
@@ -108,6 +141,7 @@ TEST_F(EmbeddingFormTest, ReadsTheKeyOfGgufFiles) {
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
     EXPECT_NE(refused.error().message.find("qwen3.pooling_type"), std::string::npos);
+    EXPECT_EQ(refused.error().message.find("reranker") != std::string::npos, type == 4);
   }
 }
 

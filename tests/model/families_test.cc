@@ -38,12 +38,18 @@ TEST(Families, NameEachTensorOnceInEachFormat) {
       EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
       for (const WeightSpec& stored : gguf_tensors_of(spec))
         EXPECT_TRUE(gguf_names.insert(stored.gguf_name).second) << stored.gguf_name;
-      EXPECT_TRUE(spec.shape.size() == 1 || spec.shape.size() == 2 ||
-                  (spec.shape.size() == 3 && spec.shape[1] == 1))
+      const size_t n_sizes = spec.shape.size() - (is_of_experts(spec.part) ? 1 : 0);
+      EXPECT_TRUE(n_sizes == 1 || n_sizes == 2 || (n_sizes == 3 && spec.shape[1] == 1))
           << spec.name;
       without_part += spec.part == LayerPart();
     }
-    EXPECT_EQ(without_part, config->tied_embeddings ? 2 : 3) << family->name;
+    const int n_inputs = config->layer_input_dim > 0 ? 3 : 0;
+    EXPECT_EQ(without_part, (config->tied_embeddings ? 2 : 3) + n_inputs +
+                                (config->norm_bias ? 1 : 0) + (config->head_bias ? 1 : 0))
+        << family->name;
+    names.clear();
+    for (const WeightSpec& spec : checkpoint_specs(*config))
+      EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
   }
 }
 

@@ -13,7 +13,9 @@
 #include "kernel/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
+#include "model/gguf_experts.h"
 #include "model/gguf_hybrid.h"
+#include "model/gguf_latent.h"
 #include "model/make_model.h"
 #include "model/weight_specs.h"
 #include "reference/reference_blocks.h"
@@ -27,6 +29,7 @@ struct GgufFileOptions {
   bool widens_alternate = false;  // every second matrix to f32, where they are the checkpoint's
   std::vector<std::string> mtp_tensors = {};  // of one block of multi-token prediction
   bool declares_mtp = true;                   // the file says that it has that block
+  bool old_latents = false;                   // add_latent_keys
 };
 
 // Numbers of ggml's types.
@@ -69,9 +72,23 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
   // Norms after attention, or so called.
   const bool post_norm = is_family(c, "olmo2") || is_family(c, "olmo3") ||
                          is_family(c, "seed_oss") || is_family(c, "gemma2") ||
-                         is_family(c, "gemma3_text") || has_delta_net(c);
+                         is_family(c, "gemma3_text") || is_family(c, "gemma4_text") ||
+                         is_family(c, "exaone4") || is_family(c, "gpt_oss") || has_delta_net(c);
   const std::pair<const char*, const char*> parts[] = {
+      {"model.embed_tokens_per_layer", "per_layer_token_embd"},
+      {"model.per_layer_model_projection", "per_layer_model_proj"},
+      {"model.per_layer_projection_norm", "per_layer_proj_norm"},
+      {"post_per_layer_input_norm", "post_norm"},
+      {"per_layer_input_gate", "inp_gate"},
+      {"per_layer_projection", "proj"},
+      {"layer_scalar", "layer_output_scale.weight"},
       {"model.layers.", "blk."},
+      {"self_attn.q_a_proj", "attn_q_a"},
+      {"self_attn.q_a_layernorm", "attn_q_a_norm"},
+      {"self_attn.q_b_proj", "attn_q_b"},
+      {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+      {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+      {"self_attn.kv_b_proj", "attn_kv_b"},
       {"self_attn.q_proj", "attn_q"},
       {"self_attn.k_proj", "attn_k"},
       {"self_attn.v_proj", "attn_v"},
@@ -79,12 +96,27 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"self_attn.o_proj", "attn_output"},
       {"self_attn.q_norm", "attn_q_norm"},
       {"self_attn.k_norm", "attn_k_norm"},
+      {"self_attn.query_layernorm", "attn_q_norm"},
+      {"self_attn.key_layernorm", "attn_k_norm"},
       {"post_attention_layernorm", post_norm ? "post_attention_norm" : "ffn_norm"},
       {"post_feedforward_layernorm", "post_ffw_norm"},
       {"pre_feedforward_layernorm", "ffn_norm"},
       {"post_self_attn_layernorm", "post_attention_norm"},
       {"post_mlp_layernorm", "post_ffw_norm"},
       {"input_layernorm", "attn_norm"},
+      {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
+      {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+      {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+      {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+      {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+      {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+      {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+      {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+      {"mlp.gate.", "ffn_gate_inp."},
+      {"mlp.router.", "ffn_gate_inp."},
+      {"self_attn.sinks", "attn_sinks.weight"},
+      {"block_sparse_moe.gate.", "ffn_gate_inp."},
+      {"block_sparse_moe.router.layer.", "ffn_gate_inp."},
       {"mlp.gate_up_proj", "ffn_up"},
       {"mlp.gate_proj", "ffn_gate"},
       {"mlp.up_proj", "ffn_up"},
@@ -102,7 +134,7 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"mamba.dt_bias", "ssm_dt.bias"},
       {"mamba.norm", "ssm_norm"},
       {"mamba.out_proj", "ssm_out"},
-      {"shared_mlp.output_linear", "ffn_down"},
+      {"shared_mlp.output_linear", c.experts.n_experts > 0 ? "ffn_down_shexp" : "ffn_down"},
       {"operator_norm", "attn_norm"},
       {"self_attn.out_proj", "attn_output"},
       {"self_attn.q_layernorm", "attn_q_norm"},
@@ -150,10 +182,25 @@ inline std::string quantised_blocks(const std::vector<float>& w, DType type) {
   return bytes;
 }
 
+inline bool is_in_blocks(DType type) { return type == DType::kQ8_0 || type == DType::kQ4_0; }
+
+// Of f32, f16 or bf16.
+inline std::string narrowed(const std::vector<float>& values, DType type) {
+  std::string bytes;
+  for (const float x : values) {
+    if (type == DType::kF32)
+      GgufWriter::append(&bytes, x);
+    else
+      GgufWriter::append(&bytes, type == DType::kF16 ? f32_to_f16(x) : f32_to_bf16(x));
+  }
+  return bytes;
+}
+
 // Architectures whose files hold a head's rows i and i + head_dim / 2 side by side, where
 // checkpoints do not.
 inline bool has_paired_rows(const model::ModelConfig& c) {
-  for (const char* name : {"llama", "smollm3", "mistral3", "granite", "granitehybrid"})
+  for (const char* name :
+       {"llama", "smollm3", "mistral3", "granite", "granitemoe", "granitehybrid"})
     if (c.family->gguf_architecture == std::string_view(name)) return true;
   return false;
 }
@@ -188,15 +235,44 @@ inline std::string f32_bytes(const std::vector<float>& values) {
 // Whether files say which layers have a window.
 inline bool says_windows(const model::ModelConfig& c) {
   return is_family(c, "olmo3") || is_family(c, "gemma2") || is_family(c, "cohere2") ||
-         is_family(c, "gemma3_text");
+         is_family(c, "gemma3_text") || is_family(c, "gemma4_text") || is_family(c, "exaone4");
 }
+
+// Of layers that see all, where those with a window have others.
+inline int usual_head_dim(const model::ModelConfig& c) {
+  return is_family(c, "gemma4_text") ? c.heads(c.n_layers() - 1).head_dim : c.head_dim;
+}
+
+// What layers have of their own.
+inline void add_gemma4_keys(const model::ModelConfig& c, GgufWriter* out) {
+  const std::string arch = gguf_architecture(c);
+  int n_shared = 0;
+  std::vector<int32_t> heads, widths;
+  for (int i = 0; i < c.n_layers(); ++i) {
+    n_shared += c.layers[i].keys_back > 0;
+    heads.push_back(c.heads(i).n_kv);
+    widths.push_back(c.d_ff_of(i));
+  }
+  out->uint32(arch + ".attention.shared_kv_layers", n_shared)
+      .uint32(arch + ".embedding_length_per_layer_input", c.layer_input_dim)
+      .uint32(arch + ".attention.value_length", usual_head_dim(c))
+      .uint32(arch + ".attention.key_length_swa", c.head_dim)
+      .uint32(arch + ".attention.value_length_swa", c.head_dim)
+      .uint32(arch + ".rope.dimension_count_swa", c.head_dim)
+      .numbers(arch + ".attention.head_count_kv", GgufType::kInt32, heads)
+      .numbers(arch + ".feed_forward_length", GgufType::kInt32, widths);
+  if (c.logit_cap > 0) out->float32(arch + ".final_logit_softcapping", c.logit_cap);
+}
+
+// Whether files give a window to layers that the family fixes.
+inline bool fixes_windows(const model::ModelConfig& c) { return is_family(c, "gpt_oss"); }
 
 inline void add_windows(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c);
   int window = window_of_all(c);
   std::vector<uint8_t> slides;
   for (const model::LayerConfig& layer : c.layers) {
-    if (says_windows(c)) window = std::max(window, layer.window);
+    if (says_windows(c) || fixes_windows(c)) window = std::max(window, layer.window);
     slides.push_back(layer.window > 0);
   }
   if (window == 0) return;
@@ -208,7 +284,7 @@ inline void add_windows(const model::ModelConfig& c, GgufWriter* out) {
 // Of single families.
 inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c);
-  if (is_family(c, "granite"))
+  if (is_family(c, "granite") || is_family(c, "granitemoe") || is_family(c, "granitemoeshared"))
     out->float32(arch + ".embedding_scale", c.embedding_scale)
         .float32(arch + ".residual_scale", c.residual_scale)
         .float32(arch + ".attention.scale", c.attention_scale)
@@ -217,7 +293,9 @@ inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
     out->float32(arch + ".attn_logit_softcapping", c.score_cap)
         .float32(arch + ".final_logit_softcapping", c.logit_cap);
   if (is_family(c, "cohere2")) out->float32(arch + ".logit_scale", c.logit_scale);
-  if ((is_family(c, "olmo3") || is_family(c, "gemma3_text")) && c.rotations.size() > 1)
+  if (is_family(c, "gemma4_text")) add_gemma4_keys(c, out);
+  if ((is_family(c, "olmo3") || is_family(c, "gemma3_text") || is_family(c, "gemma4_text")) &&
+      c.rotations.size() > 1)
     out->float32(arch + ".rope.freq_base_swa", static_cast<float>(c.rotations[1].theta));
   if (c.rotations[0].query_growth > 0)
     out->float32(arch + ".attention.temperature_scale", c.rotations[0].query_growth);
@@ -228,7 +306,9 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
   const model::RopeConfig& rope = c.rotations[0];
   const bool is_granite = is_family(c, "granitemoehybrid");  // says it without rotation too
-  const int dim = is_granite ? c.head_dim : rope.rotary_dim(c.head_dim);
+  const int dim = is_granite       ? c.head_dim
+                  : c.has_latent() ? rope.rotary_dim(c.latent.rope_dim)
+                                   : rope.rotary_dim(usual_head_dim(c));
   out->float32(arch + ".rope.freq_base", static_cast<float>(rope.theta));
   out->uint32(arch + ".rope.dimension_count", dim);
   if (rope.type == model::RopeType::kLinear || rope.type == model::RopeType::kYarn) {
@@ -238,6 +318,8 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   if (rope.type == model::RopeType::kYarn && is_family(c, "ministral3") &&
       rope.attention_factor == 1.0)
     out->float32(scaling + "yarn_log_multiplier", 1.0f);
+  if (rope.score_mscale > 0)
+    out->float32(scaling + "yarn_log_multiplier", static_cast<float>(0.1 * rope.score_mscale));
   if (rope.type == model::RopeType::kYarn || rope.type == model::RopeType::kLongRope)
     out->uint32(scaling + "original_context_length", rope.original_positions);
   if (rope.type == model::RopeType::kLongRope) {
@@ -246,6 +328,11 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
          {std::pair{"long", rope.long_factor}, {"short", rope.short_factor}})
       out->tensor(fmt::format("rope_factors_{}.weight", name), {dim / 2}, 0,
                   f32_bytes({factors.begin(), factors.end()}));
+  }
+  if (rope.type == model::RopeType::kProportional) {
+    std::vector<float> factors(dim / 2, 1e30f);
+    std::fill_n(factors.begin(), static_cast<int>(rope.rotary_share * dim / 2), 1.0f);
+    out->tensor("rope_freqs.weight", {dim / 2}, 0, f32_bytes(factors));
   }
   if (rope.type != model::RopeType::kLlama3) return;
   std::vector<float> factors;  // not to the last bit: writers compute in f32
@@ -264,23 +351,31 @@ inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
 }
 
 inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 3,
-                                int n_mtp_blocks = 0) {
+                                int n_mtp_blocks = 0, bool old_latents = false) {
   const std::string arch = gguf_architecture(c);
   GgufWriter out(version);
   out.string("general.architecture", arch)
       .uint32(arch + ".embedding_length", c.d_model)
       .uint32(arch + ".block_count", c.n_layers() + n_mtp_blocks)
       .uint32(arch + ".attention.head_count", c.n_heads)
-      .uint32(arch + ".attention.key_length", c.head_dim)
-      .uint32(arch + ".feed_forward_length", c.d_ff)
       .uint32(arch + ".context_length", c.max_positions)
-      .float32(arch + (c.norm == model::Norm::kRms ? ".attention.layer_norm_rms_epsilon"
-                                                   : ".attention.layer_norm_epsilon"),
+      .float32(arch + (c.norm == model::Norm::kRms || is_family(c, "phimoe")
+                           ? ".attention.layer_norm_rms_epsilon"
+                           : ".attention.layer_norm_epsilon"),
                c.rms_eps);
+  if (const int width = gguf_width(c); width > 0 && !is_family(c, "gemma4_text"))
+    out.uint32(arch + ".feed_forward_length", width);
+  add_expert_keys(c, &out);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
+  if (c.has_latent()) {
+    add_latent_keys(c, old_latents, &out);
+    add_latent_expert_keys(c, &out);
+  } else {
+    out.uint32(arch + ".attention.key_length", usual_head_dim(c));
+  }
   if (c.recurrent.conv_taps > 0)
     add_hybrid_keys(c, &out);
-  else
+  else if (!c.has_latent() && !is_family(c, "gemma4_text"))
     out.uint32(arch + ".attention.head_count_kv", c.n_kv_heads);
   add_windows(c, &out);
   add_other_keys(c, &out);
@@ -291,22 +386,60 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
   return out;
 }
 
+// The matrices of all experts of a layer: of the type that the options say, or, where rows are no
+// whole number of its blocks, as stored. Or their biases.
+inline void add_experts(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
+                        const model::WeightSpec& spec, const GgufFileOptions& options,
+                        GgufWriter* out) {
+  const model::WeightSpec first_stored = checkpoint.stored_as(spec)[0];
+  const DType stored =
+      checkpoint.tensor(first_stored.expert < 0 ? first_stored.of_expert(0) : first_stored)
+          .value()
+          .dtype;
+  int64_t first = 0;
+  for (const auto& [name, n] : expert_parts(c, spec)) {
+    model::TensorView view;
+    std::string bytes;
+    for (int expert = 0; expert < spec.shape[0]; ++expert)
+      bytes += expert_rows(checkpoint, spec, expert, first, n);
+    view.dtype = stored;
+    view.shape = {spec.shape[0], n};
+    const bool is_vector = spec.shape.size() == 2;
+    if (!is_vector) view.shape.push_back(spec.shape[2]);
+    view.data = reinterpret_cast<const std::byte*>(bytes.data());
+    const bool keeps = is_vector || options.matrices == stored || spec.shape[2] % 32 != 0;
+    const DType type = is_vector ? DType::kF32 : keeps ? stored : options.matrices;
+    if (is_vector) bytes = f32_bytes(widened(view));
+    out->tensor(name, view.shape, ggml_type(type),
+                keeps ? bytes : quantised_blocks(widened(view), type));
+    first += n;
+  }
+}
+
 // The whole file. Vectors are f32, as every writer has them.
 inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
                            const GgufFileOptions& options) {
   GgufWriter out =
-      gguf_metadata(c, options.version, options.declares_mtp && !options.mtp_tensors.empty());
+      gguf_metadata(c, options.version, options.declares_mtp && !options.mtp_tensors.empty(),
+                    options.old_latents);
   for (const std::string& name : options.mtp_tensors)
     out.tensor(name, {4}, 0, std::string(16, '\0'));
   int n_matrices = 0;
   for (const model::WeightSpec& spec : model::weight_specs(c)) {
+    if (is_of_experts(spec)) {
+      add_experts(c, checkpoint, spec, options, &out);
+      continue;
+    }
     const model::TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
     const std::vector<float> wide = hybrid_values(c, spec, widened(view));
     const bool stored = spec.shape.size() == 2 && options.matrices == view.dtype;
     std::string bytes = hybrid_order(
         c, spec, {reinterpret_cast<const char*>(view.data), view.n_bytes}, dtype_size(view.dtype));
     DType type = options.matrices;
-    if (spec.shape.size() != 2) {
+    // As writers of files do.
+    const bool is_wide = spec.part == model::LayerPart(&model::LayerWeights::router) ||
+                         spec.part == model::LayerPart(&model::LayerWeights::shared_gate);
+    if (spec.shape.size() != 2 || is_wide) {
       type = DType::kF32;
       bytes = f32_bytes(wide);
     } else if (stored && options.widens_alternate && n_matrices++ % 2 == 1) {
@@ -316,6 +449,16 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
       type = view.dtype;  // as writers of files do
     } else if (!stored) {
       bytes = quantised_blocks(wide, options.matrices);
+    }
+    if (has_part(spec.name, "kv_b_proj") && !options.old_latents) {
+      const std::string name = gguf_tensor_name(c, spec.name);
+      for (const LatentPart& part : latent_parts(c, wide)) {
+        const bool blocks = is_in_blocks(options.matrices) && part.shape.back() % 32 == 0;
+        const DType own = blocks ? options.matrices : view.dtype;
+        out.tensor(name.substr(0, name.find("attn_")) + part.name, part.shape, ggml_type(own),
+                   blocks ? quantised_blocks(part.values, own) : narrowed(part.values, own));
+      }
+      continue;
     }
     const bool rotated =
         spec.name.find("q_proj") != spec.name.npos || spec.name.find("k_proj") != spec.name.npos;
@@ -339,16 +482,38 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
 // Random weights: of a type in blocks where rows are whole blocks of 256, but for every fourth
 // matrix, else f32.
 inline std::string random_gguf(const model::ModelConfig& c, uint64_t seed, DType type) {
-  GgufWriter out = gguf_metadata(c);
+  GgufWriter out = gguf_metadata(c, /*version=*/3, /*n_mtp_blocks=*/0, /*old_latents=*/true);
   int n_matrices = 0;
-  for (const model::WeightSpec& spec : model::weight_specs(c)) {
+  const auto add = [&](const std::string& name, const model::WeightSpec& spec) {
     int64_t n = 1;
     for (const int64_t size : spec.shape) n *= size;
-    const bool blocks = spec.shape.size() == 2 && spec.shape[1] % 256 == 0 && n_matrices++ % 4 != 3;
+    const bool is_matrix = spec.shape.size() > 1 && !name.ends_with(".bias");
+    const bool blocks = is_matrix && spec.shape.back() % 256 == 0 && n_matrices++ % 4 != 3;
     std::vector<float> floats(blocks ? 0 : n);
     model::random_weights(seed, spec, 0, floats);
-    out.tensor(gguf_tensor_name(c, spec.name), spec.shape, ggml_type(blocks ? type : DType::kF32),
+    out.tensor(name, spec.shape, ggml_type(blocks ? type : DType::kF32),
                blocks ? reference::random_blocks(type, n, seed++) : f32_bytes(floats));
+  };
+  for (const model::WeightSpec& spec : model::weight_specs(c)) {
+    if (const auto parts = divided(c, spec); !parts.empty() && !c.has(model::Mixer::kMamba2)) {
+      const std::string name = gguf_tensor_name(c, spec.name);
+      for (const auto& [part, n] : parts) {
+        model::WeightSpec own = spec;
+        own.shape[0] = n;
+        add(name.substr(0, name.find('.', std::strlen("blk.")) + 1) + part, own);
+      }
+      continue;
+    }
+    if (!is_of_experts(spec)) {
+      add(gguf_tensor_name(c, spec.name), spec);
+      continue;
+    }
+    for (const auto& [name, n] : expert_parts(c, spec)) {
+      model::WeightSpec part = spec;
+      part.name = name;
+      part.shape[1] = n;
+      add(name, part);
+    }
   }
   return out.bytes();
 }

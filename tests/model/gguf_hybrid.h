@@ -24,8 +24,12 @@ inline bool has_part(std::string_view name, std::string_view part) {
   return name.find(part) != name.npos;
 }
 
+inline bool is_qwen3_5(const model::ModelConfig& c) {
+  return is_family(c, "qwen3_5_text") || is_family(c, "qwen3_5_moe_text");
+}
+
 inline bool has_delta_net(const model::ModelConfig& c) {
-  return is_family(c, "qwen3_5_text") || is_family(c, "qwen3_next");
+  return is_qwen3_5(c) || is_family(c, "qwen3_next");
 }
 
 // [n, m] runs of `run` bytes as [m, n].
@@ -57,8 +61,7 @@ inline std::string hybrid_order(const model::ModelConfig& c, const model::Weight
                                 const std::string& bytes, size_t element) {
   const std::string_view name = spec.name;
   if (is_family(c, "qwen3_next") && has_part(name, "in_proj_qkvz")) return by_part(c, spec, bytes);
-  if (!is_family(c, "qwen3_5_text") || !has_part(name, "linear_attn.") ||
-      has_part(name, "linear_attn.norm"))
+  if (!is_qwen3_5(c) || !has_part(name, "linear_attn.") || has_part(name, "linear_attn.norm"))
     return bytes;
   const model::RecurrentConfig& r = c.recurrent;
   const size_t n = r.n_key_heads, m = r.n_heads / r.n_key_heads;
@@ -98,7 +101,7 @@ inline std::vector<float> hybrid_values(const model::ModelConfig& c, const model
 inline std::vector<int64_t> hybrid_shape(const model::ModelConfig& c,
                                          const model::WeightSpec& spec) {
   std::vector<int64_t> shape = spec.shape;
-  std::erase(shape, 1);
+  if (shape.size() > 1) std::erase(shape, 1);
   if (spec.name.ends_with("mamba.A_log") || spec.name.ends_with("mamba.D")) shape.push_back(1);
   const int64_t groups = c.recurrent.n_key_heads;
   if (has_part(spec.name, "mamba.norm")) return {groups, shape[0] / groups};
@@ -108,8 +111,11 @@ inline std::vector<int64_t> hybrid_shape(const model::ModelConfig& c,
 // The tensors that a checkpoint's one is divided into, and their rows; none for most.
 inline std::vector<std::pair<std::string, int64_t>> divided(const model::ModelConfig& c,
                                                             const model::WeightSpec& spec) {
-  if (has_part(spec.name, "shared_mlp.input_linear"))
-    return {{"ffn_gate.weight", c.d_ff}, {"ffn_up.weight", c.d_ff}};
+  if (has_part(spec.name, "shared_mlp.input_linear")) {
+    const bool is_shared = c.experts.n_experts > 0;
+    return {{is_shared ? "ffn_gate_shexp.weight" : "ffn_gate.weight", spec.shape[0] / 2},
+            {is_shared ? "ffn_up_shexp.weight" : "ffn_up.weight", spec.shape[0] / 2}};
+  }
   const int64_t values = c.recurrent.value_width();
   if (has_part(spec.name, "in_proj_qkvz"))
     return {{"attn_qkv.weight", spec.shape[0] - values}, {"attn_gate.weight", values}};
@@ -145,7 +151,7 @@ inline void add_hybrid_keys(const model::ModelConfig& c, GgufWriter* out) {
   for (const uint32_t heads : kv_heads) recurrent.push_back(heads == 0);
   out->uint32(arch + ".attention.head_count_kv", c.n_kv_heads)
       .numbers(arch + ".attention.recurrent_layers", GgufType::kBool, recurrent);
-  if (is_family(c, "qwen3_5_text"))
+  if (is_qwen3_5(c))
     out->numbers(arch + ".rope.dimension_sections", GgufType::kInt32,
                  std::vector<int32_t>{11, 11, 10, 0});
 }

@@ -8,6 +8,7 @@
 
 #include "model/gguf_files.h"
 #include "model/make_model.h"
+#include "model/safetensors.h"
 #include "model/test_files.h"
 #include "model/weights.h"
 
@@ -20,11 +21,11 @@ using testing::GgufWriter;
 // A tiny model as safetensors, and the same as a GGUF file.
 class GgufModel : public ::testing::Test {
  protected:
-  void make(const char* shape, DType dtype) {
+  void make(const char* shape, DType dtype, int n_layers = 2) {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
       std::filesystem::remove(entry.path());  // a model is never overwritten
     const MakeModelOptions options = {
-        .shape = shape, .out = folder_.path(), .dtype = dtype, .n_layers = 2, .vocab = 50};
+        .shape = shape, .out = folder_.path(), .dtype = dtype, .n_layers = n_layers, .vocab = 50};
     for (const char* name : {"config.json", "model.safetensors"})
       std::filesystem::remove(folder_.path() / name);  // of the one before
     ASSERT_TRUE(make_model(options).ok());
@@ -77,36 +78,96 @@ void expect_same(const Weights& a, const Weights& b) {
     EXPECT_EQ(a.layers[i].dt_bias, b.layers[i].dt_bias);
     EXPECT_EQ(a.layers[i].skip, b.layers[i].skip);
     EXPECT_EQ(a.layers[i].state_norm, b.layers[i].state_norm);
+    expect_same(a.layers[i].router, b.layers[i].router, "router");
+    EXPECT_EQ(a.layers[i].shared_gate, b.layers[i].shared_gate);
+    EXPECT_EQ(a.layers[i].router_bias, b.layers[i].router_bias);
+    EXPECT_EQ(a.layers[i].sinks, b.layers[i].sinks);
+    ASSERT_EQ(a.layers[i].experts.size(), b.layers[i].experts.size());
+    for (size_t j = 0; j < a.layers[i].experts.size(); ++j) {
+      expect_same(a.layers[i].experts[j].gate_up, b.layers[i].experts[j].gate_up, "experts");
+      expect_same(a.layers[i].experts[j].down, b.layers[i].experts[j].down, "experts");
+      EXPECT_EQ(a.layers[i].experts[j].gate_up_bias, b.layers[i].experts[j].gate_up_bias);
+      EXPECT_EQ(a.layers[i].experts[j].down_bias, b.layers[i].experts[j].down_bias);
+    }
+    expect_same(a.layers[i].input_gate, b.layers[i].input_gate, "input gate");
+    expect_same(a.layers[i].input_projection, b.layers[i].input_projection, "input projection");
+    EXPECT_EQ(a.layers[i].input_sum_norm, b.layers[i].input_sum_norm);
+    EXPECT_EQ(a.layers[i].scale, b.layers[i].scale);
   }
   EXPECT_EQ(a.final_norm, b.final_norm);
+  EXPECT_EQ(a.head_bias, b.head_bias);
   expect_same(a.head, b.head, "head");
+  expect_same(a.layer_input_projection, b.layer_input_projection, "projection of embeddings");
+  EXPECT_EQ(a.layer_input_norm, b.layer_input_norm);
+  ASSERT_EQ(a.layer_input_table.n_bytes, b.layer_input_table.n_bytes);
+  if (a.layer_input_table.n_bytes == 0) return;
+  EXPECT_EQ(
+      std::memcmp(a.layer_input_table.data, b.layer_input_table.data, a.layer_input_table.n_bytes),
+      0);
+}
+
+ModelConfig named_shape_with_vocab(const char* shape, int vocab) {
+  ModelConfig config = named_shape(shape).value();
+  config.vocab = config.layer_input_vocab = vocab;
+  return config;
 }
 
 // What a GGUF file of this model can say: factors in f32, no layers of their own kind, and of
-// SmolLM3 no layers but every fourth that do not rotate.
+// SmolLM3 no layers but every fourth that do not rotate, and of gpt-oss no limit.
 ModelConfig as_gguf(ModelConfig config) {
   RopeConfig& rope = config.rotations[0];
   for (std::vector<double>* factors : {&rope.long_factor, &rope.short_factor})
     for (double& factor : *factors) factor = static_cast<float>(factor);
-  if (testing::window_of_all(config) == 0 && !testing::says_windows(config))
+  if (testing::window_of_all(config) == 0 && !testing::says_windows(config) &&
+      !testing::fixes_windows(config))
     for (LayerConfig& layer : config.layers) layer.window = 0;
   if (testing::is_family(config, "smollm3"))
     for (int i = 0; i < config.n_layers(); ++i) config.layers[i].rotation = i % 4 == 3 ? 1 : 0;
+  if (testing::is_family(config, "gpt_oss")) config.activation_limit = 7.0f;  // of published models
   return config;
 }
 
 TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
-  for (const char* shape :
-       {"tiny-llama", "tiny-qwen3", "tiny-mistral", "tiny-qwen2", "tiny-phi3", "tiny-olmo2",
-        "tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-smollm3",
-        "tiny-ministral3", "tiny-olmo3", "tiny-granite3", "tiny-cohere2", "tiny-glm4",
-        "tiny-seed-oss", "tiny-gemma2", "tiny-gemma3"}) {
+  for (const char* shape : {"tiny-llama",
+                            "tiny-qwen3",
+                            "tiny-mistral",
+                            "tiny-qwen2",
+                            "tiny-phi3",
+                            "tiny-olmo2",
+                            "tiny-qwen3.5",
+                            "tiny-qwen3-next",
+                            "tiny-lfm2",
+                            "tiny-granite",
+                            "tiny-smollm3",
+                            "tiny-ministral3",
+                            "tiny-olmo3",
+                            "tiny-granite3",
+                            "tiny-cohere2",
+                            "tiny-glm4",
+                            "tiny-seed-oss",
+                            "tiny-gemma2",
+                            "tiny-gemma3",
+                            "tiny-qwen3-moe",
+                            "tiny-mixtral",
+                            "tiny-olmoe",
+                            "tiny-granite-moe",
+                            "tiny-granite-moe-shared",
+                            "tiny-granite-moe-hybrid",
+                            "tiny-phimoe",
+                            "tiny-gpt-oss",
+                            "tiny-qwen3.5-moe",
+                            "tiny-qwen3-next-moe",
+                            "tiny-exaone4",
+                            "tiny-ernie4.5",
+                            "tiny-hunyuan",
+                            "tiny-gemma4"}) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       make(shape, dtype);
       const Weights stored = load(folder_.path());
       for (const uint32_t version : {2, 3}) {
         const Weights gguf = load(convert({.matrices = dtype, .version = version}));
         expect_same(gguf, stored);
+        EXPECT_EQ(gguf.config.to_json(dtype), as_gguf(stored.config).to_json(dtype)) << shape;
         EXPECT_EQ(gguf.config, as_gguf(stored.config)) << shape;
         ASSERT_EQ(gguf.embedding.n_bytes, stored.embedding.n_bytes);
         EXPECT_EQ(std::memcmp(gguf.embedding.data, stored.embedding.data, stored.embedding.n_bytes),
@@ -119,7 +180,7 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
 }
 
 TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
-  for (const char* shape : {"tiny-llama", "tiny-qwen3", "tiny-lfm2"}) {
+  for (const char* shape : {"tiny-llama", "tiny-qwen3", "tiny-lfm2", "tiny-qwen3-moe"}) {
     make(shape, DType::kBF16);
     for (const DType type : {DType::kQ8_0, DType::kQ4_0}) {
       const Weights made = load(folder_.path(), type);
@@ -128,9 +189,96 @@ TEST_F(GgufModel, BlocksAreUsedAsTheyAre) {
       const Weights as_stored = load(gguf);
       expect_same(as_stored.layers[1].qkv, made.layers[1].qkv, "qkv");
       expect_same(as_stored.layers[1].gate_up, made.layers[1].gate_up, "gate_up");
+      for (size_t i = 0; i < made.layers[1].experts.size(); ++i)
+        expect_same(as_stored.layers[1].experts[i].gate_up, made.layers[1].experts[i].gate_up,
+                    "experts");
       expect_same(as_stored.head, made.head, "head");
     }
   }
+}
+
+// A checkpoint may have one tensor for all experts of a layer instead.
+TEST_F(GgufModel, FusedExpertsAreThoseOfSingleTensors) {
+  make("tiny-qwen3-moe", DType::kBF16);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
+  const TemporaryFolder fused;
+  std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const WeightSpec& spec : weight_specs(config))
+    tensors.push_back({spec.name, DType::kBF16, spec.shape});
+  auto writer = SafetensorsWriter::create(fused.path() / "model.safetensors", tensors).value();
+  for (const WeightSpec& spec : weight_specs(config)) {
+    std::string bytes;
+    if (!testing::is_of_experts(spec)) {
+      const TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
+      bytes.assign(reinterpret_cast<const char*>(view.data), view.n_bytes);
+    } else {
+      for (int expert = 0; expert < spec.shape[0]; ++expert)
+        bytes += testing::expert_rows(checkpoint, spec, expert, 0, spec.shape[1]);
+    }
+    ASSERT_TRUE(writer.append(std::as_bytes(std::span(bytes))).ok());
+  }
+  ASSERT_TRUE(writer.finish().ok());
+  fused.write("config.json", config.to_json(DType::kBF16));
+  expect_same(load(fused.path()), load(folder_.path()));
+}
+
+// A missing tensor is named, whichever it is.
+TEST_F(GgufModel, MissingExpertsAreNamed) {
+  make("tiny-qwen3-moe", DType::kF32);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  for (const bool all : {false, true}) {
+    const TemporaryFolder cut;
+    std::vector<SafetensorsWriter::Tensor> tensors;
+    for (const WeightSpec& spec : checkpoint_specs(config))
+      if (spec.name.find(all ? ".0.mlp.experts." : ".0.mlp.experts.2.up_proj") == spec.name.npos)
+        tensors.push_back({spec.name, DType::kF32, spec.shape});
+    auto writer = SafetensorsWriter::create(cut.path() / "model.safetensors", tensors).value();
+    for (const auto& tensor : tensors) {
+      int64_t n = 4;
+      for (const int64_t size : tensor.shape) n *= size;
+      ASSERT_TRUE(writer.append(std::vector<std::byte>(n)).ok());
+    }
+    ASSERT_TRUE(writer.finish().ok());
+    cut.write("config.json", config.to_json(DType::kF32));
+    ThreadPool pool(1);
+    const auto refused = Weights::load(cut.path(), std::nullopt, kernel::best_kernels(), pool);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kBadFile);
+    const char* name = all ? "has no tensor 'model.layers.0.mlp.experts.0.gate_proj.weight'"
+                           : "has no tensor 'model.layers.0.mlp.experts.2.up_proj.weight'";
+    EXPECT_NE(refused.error().message.find(name), std::string::npos) << refused.error().message;
+  }
+}
+
+// Experts of a layer are multiplied together.
+TEST_F(GgufModel, ExpertsOfOneLayerHaveOneType) {
+  make("tiny-qwen3-moe", DType::kF32);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
+  const TemporaryFolder mixed;
+  const auto is_other = [](const WeightSpec& spec) {
+    return spec.name == "model.layers.1.mlp.experts.5.down_proj.weight";
+  };
+  std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const WeightSpec& spec : checkpoint_specs(config))
+    tensors.push_back({spec.name, is_other(spec) ? DType::kBF16 : DType::kF32, spec.shape});
+  auto writer = SafetensorsWriter::create(mixed.path() / "model.safetensors", tensors).value();
+  for (const WeightSpec& spec : checkpoint_specs(config)) {
+    const TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
+    const std::string bytes(reinterpret_cast<const char*>(view.data), view.n_bytes);
+    const std::string zeros(view.n_bytes / 2, '\0');
+    ASSERT_TRUE(writer.append(std::as_bytes(std::span(is_other(spec) ? zeros : bytes))).ok());
+  }
+  ASSERT_TRUE(writer.finish().ok());
+  mixed.write("config.json", config.to_json(DType::kF32));
+  ThreadPool pool(1);
+  const auto refused = Weights::load(mixed.path(), std::nullopt, kernel::best_kernels(), pool);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  for (const char* word : {"experts.5.down_proj", "another type", "one type"})
+    EXPECT_NE(refused.error().message.find(word), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(Weights::load(mixed.path(), DType::kQ8_0, kernel::best_kernels(), pool).ok());
 }
 
 TEST_F(GgufModel, PassesOverMultiTokenPrediction) {
@@ -147,6 +295,26 @@ TEST_F(GgufModel, PassesOverMultiTokenPrediction) {
                                      std::nullopt, kernel::best_kernels(), pool);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("blk.1.nextn.eh_proj.weight"), std::string::npos);
+}
+
+// Some writers keep keys and values that no layer reads.
+TEST_F(GgufModel, PassesOverKeysOfLayersThatReadThoseOfOthers) {
+  make("tiny-gemma4", DType::kF32, /*n_layers=*/5);
+  const Weights stored = load(folder_.path());
+  EXPECT_EQ(stored.config, named_shape_with_vocab("tiny-gemma4", 50));
+  const Weights plain = load(convert({}));
+  expect_same(plain, stored);
+  EXPECT_EQ(plain.config, stored.config);
+  const Weights gguf = load(convert(
+      {.mtp_tensors = {"blk.3.attn_k.weight", "blk.4.attn_k_norm.weight"}, .declares_mtp = false}));
+  expect_same(gguf, stored);
+  EXPECT_EQ(gguf.passed_over,
+            std::vector<std::string>{"keys of layers that read those of others (2 tensors)"});
+  ThreadPool pool(1);
+  const auto refused =
+      Weights::load(convert({.mtp_tensors = {"blk.1.attn_v.weight"}, .declares_mtp = false}),
+                    std::nullopt, kernel::best_kernels(), pool);
+  EXPECT_FALSE(refused.ok());  // or the keys would not be the values
 }
 
 // A block that the file does not count would be left out, and give another model.
@@ -431,6 +599,41 @@ TEST_F(GgufRope, MinusOneNamesNoToken) {
   EXPECT_EQ(config->eos_ids, std::vector<int32_t>{0});
 }
 
+// As llama.cpp converts Qwen3-Reranker.
+TEST_F(GgufModel, AClassifierOfTheHeadsRowsSaysNothingNew) {
+  make("tiny-qwen3", DType::kF32);
+  const ModelConfig config = ModelConfig::load(folder_.path()).value();
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
+  const auto bytes_of = [](const TensorView& view) {
+    return std::string(reinterpret_cast<const char*>(view.data), view.n_bytes);
+  };
+  const std::string head = bytes_of(checkpoint.tensor(head_spec(config)).value());
+  const size_t row = head.size() / static_cast<size_t>(config.vocab);
+  const auto write = [&](size_t yes, size_t no) {
+    GgufWriter out = testing::gguf_metadata(config);
+    std::vector<std::string> tokens(static_cast<size_t>(config.vocab), "t");
+    tokens[7] = "yes";
+    tokens[9] = "no";
+    out.strings("qwen3.classifier.output_labels", {"yes", "no"});
+    out.strings("tokenizer.ggml.tokens", tokens);
+    for (const WeightSpec& spec : weight_specs(config))
+      out.tensor(spec.gguf_name, spec.shape, 0, bytes_of(checkpoint.tensor(spec).value()));
+    out.tensor("cls.output.weight", {2, config.d_model}, 0,
+               head.substr(yes * row, row) + head.substr(no * row, row));
+    return folder_.write("rank.gguf", out.bytes());
+  };
+  const Weights weights = load(write(7, 9));
+  EXPECT_EQ(weights.passed_over,
+            (std::vector<std::string>{"copy of rows of the LM head (1 tensor)"}));
+  expect_same(weights, load(folder_.path()));
+  const Result<Weights> other = Weights::open(write(9, 7));
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(other.error().message.find("another row for 'yes' than the LM head") !=
+              std::string::npos)
+      << other.error().message;
+}
+
 class GgufErrors : public GgufModel {
  protected:
   // The message of a file with the metadata of a tiny model and whatever `change` adds.
@@ -485,12 +688,14 @@ TEST_F(GgufErrors, NameKeyAndValue) {
   e = one(std::move(GgufWriter().string("general.architecture", "mamba")));
   EXPECT_EQ(e.code, ErrorCode::kUnsupported);
   EXPECT_TRUE(holds(e, {"mamba", "qwen3"})) << e.message;
+  e = one(std::move(GgufWriter().string("general.architecture", "gemma-embedding")));
+  EXPECT_EQ(e.code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(holds(e, {"'gemma-embedding', expected another", "EmbeddingGemma"})) << e.message;
   e = one(std::move(GgufWriter().string("general.architecture", "llama")));
   EXPECT_TRUE(holds(e, {"llama.embedding_length", "missing"})) << e.message;
   const ModelConfig tiny = named_shape("tiny-llama").value();
   e = one(std::move(testing::gguf_metadata(tiny).uint32("llama.expert_count", 8)));
-  EXPECT_EQ(e.code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(holds(e, {"llama.expert_count", "8"})) << e.message;
+  EXPECT_TRUE(holds(e, {"llama.expert_used_count", "missing"})) << e.message;
   e = one(std::move(testing::gguf_metadata(tiny).uint32("llama.attention.value_length", 8)));
   EXPECT_TRUE(holds(e, {"llama.attention.value_length", "8"})) << e.message;
   for (const auto& [name, value] : {std::pair{"llama.final_logit_softcapping", 30.0F},

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "model/gguf_files.h"
 #include "model/make_model.h"
 #include "model/test_files.h"
 #include "model/weights.h"
@@ -45,6 +46,32 @@ TEST(LoadMemory, PeakIsNearThePackedWeights) {
     EXPECT_LE(memory("VmHWM:"), before + weights.bytes() + kScratch);
     EXPECT_LE(weights.bytes(), 1.2 * static_cast<double>(file_bytes));
   }
+}
+
+// Experts lie in many small tensors, or in few large ones of a GGUF file; each is held once.
+TEST(LoadMemory, ExpertsAreHeldOnce) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers have memory of their own";
+#endif
+  const TemporaryFolder folder;
+  ModelConfig config = named_shape("qwen3-30b-a3b").value();  // 8 of its 128 experts
+  config.experts.n_experts = 8;
+  config.layers.resize(1);
+  config.vocab = 512;
+  config.bos_id.reset();
+  config.eos_ids.clear();
+  folder.write("model.gguf", testing::random_gguf(config, 1, DType::kQ4_K));
+  const auto file_bytes = std::filesystem::file_size(folder.path() / "model.gguf");
+  const size_t before = memory("VmRSS:");
+  if (before == 0) GTEST_SKIP() << "no /proc here";
+  std::ofstream("/proc/self/clear_refs") << 5;  // the peak so far is forgotten
+  if (memory("VmHWM:") > before + file_bytes / 2) GTEST_SKIP() << "an earlier peak counts";
+  ThreadPool pool(2);
+  const Weights weights =
+      Weights::load(folder.path() / "model.gguf", {}, kernel::best_kernels(), pool).value();
+  EXPECT_EQ(weights.layers[0].experts.size(), 8u);
+  EXPECT_LE(weights.bytes(), 1.1 * static_cast<double>(file_bytes));
+  EXPECT_LE(memory("VmHWM:") - before, 1.1 * static_cast<double>(file_bytes));
 }
 
 struct QuantizedFile {

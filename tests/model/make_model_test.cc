@@ -24,11 +24,42 @@ std::string bytes_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-constexpr const char* kTinyShapes[] = {
-    "tiny-qwen3",   "tiny-llama",      "tiny-mistral",    "tiny-qwen2",    "tiny-phi3",
-    "tiny-olmo2",   "tiny-qwen3.5",    "tiny-qwen3-next", "tiny-lfm2",     "tiny-granite",
-    "tiny-smollm3", "tiny-ministral3", "tiny-olmo3",      "tiny-granite3", "tiny-cohere2",
-    "tiny-glm4",    "tiny-seed-oss",   "tiny-gemma2",     "tiny-gemma3"};
+constexpr const char* kTinyShapes[] = {"tiny-qwen3",
+                                       "tiny-llama",
+                                       "tiny-mistral",
+                                       "tiny-qwen2",
+                                       "tiny-phi3",
+                                       "tiny-olmo2",
+                                       "tiny-qwen3.5",
+                                       "tiny-qwen3-next",
+                                       "tiny-lfm2",
+                                       "tiny-granite",
+                                       "tiny-smollm3",
+                                       "tiny-ministral3",
+                                       "tiny-olmo3",
+                                       "tiny-granite3",
+                                       "tiny-cohere2",
+                                       "tiny-glm4",
+                                       "tiny-seed-oss",
+                                       "tiny-gemma2",
+                                       "tiny-gemma3",
+                                       "tiny-qwen3-moe",
+                                       "tiny-mixtral",
+                                       "tiny-olmoe",
+                                       "tiny-phimoe",
+                                       "tiny-granite-moe",
+                                       "tiny-granite-moe-shared",
+                                       "tiny-granite-moe-hybrid",
+                                       "tiny-gpt-oss",
+                                       "tiny-qwen3.5-moe",
+                                       "tiny-qwen3-next-moe",
+                                       "tiny-deepseek-v2",
+                                       "tiny-deepseek-v3",
+                                       "tiny-glm-flash",
+                                       "tiny-exaone4",
+                                       "tiny-ernie4.5",
+                                       "tiny-hunyuan",
+                                       "tiny-gemma4"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -45,7 +76,15 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
       {"granite-3.1-2b", 2'533'531'648},     {"olmo-3-7b", 7'298'011'136},
       {"ministral-3-3b", 3'429'006'336},     {"command-r7b", 8'028'033'024},
       {"glm-4-9b", 9'400'279'040},           {"seed-oss-36b", 36'151'104'512},
-      {"gemma-2-2b", 2'614'341'888},         {"gemma-3-4b", 3'880'263'168}};
+      {"gemma-2-2b", 2'614'341'888},         {"gemma-3-4b", 3'880'263'168},
+      {"qwen3-30b-a3b", 30'532'122'624},     {"mixtral-8x7b", 46'702'792'704},
+      {"olmoe-1b-7b", 6'919'161'856},        {"granite-3.1-1b-a400m", 1'334'628'352},
+      {"qwen3.5-35b-a3b", 34'660'610'688},   {"deepseek-v2-lite", 15'706'484'224},
+      {"deepseek-v3", 671'026'419'200},      {"glm-4.7-flash", 29'943'393'920},
+      {"exaone-4.0-1.2b", 1'279'391'488},    {"exaone-4.0-32b", 32'003'216'384},
+      {"ernie-4.5-0.3b", 360'748'032},       {"hunyuan-1.8b", 1'791'080'448},
+      {"gemma-4-e2b", 4'628'569'379},        {"gemma-4-e4b", 7'463'013'418},
+      {"gemma-4-31b", 30'697'345'340}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())
@@ -147,9 +186,9 @@ TEST_F(MakeModelTest, WritesTheWeightsOfItsConfiguration) {
       EXPECT_EQ(*config, *named_shape(shape));
       const auto checkpoint = Checkpoint::open(out);
       ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message;
-      EXPECT_EQ(checkpoint->names().size(), weight_specs(*config).size());
-      for (const WeightSpec& spec : weight_specs(*config)) {
-        const auto view = checkpoint->tensor(spec.name, spec.shape);
+      EXPECT_EQ(checkpoint->names().size(), checkpoint_specs(*config).size());
+      for (const WeightSpec& spec : checkpoint_specs(*config)) {
+        const auto view = checkpoint->tensor(spec.name, spec.checkpoint_shape());
         ASSERT_TRUE(view.ok()) << view.error().message;
         ASSERT_EQ(view->dtype, dtype);
         std::vector<float> expected(view->n_bytes / dtype_size(dtype));
@@ -192,6 +231,25 @@ TEST_F(MakeModelTest, OverridesCutTheSameModel) {
     ASSERT_TRUE(part.ok() && whole.ok()) << spec.name;
     EXPECT_EQ(std::memcmp(part->data, whole->data, part->n_bytes), 0) << spec.name;
   }
+}
+
+// Which layers read the keys of others depends on the number of layers, and the last one sees all.
+TEST_F(MakeModelTest, LayersAreThoseOfTheirNumber) {
+  const auto layers = [&](int n) {
+    const auto out = make(fmt::format("of{}", n).c_str(), {.shape = "tiny-gemma4", .n_layers = n});
+    const ModelConfig config = ModelConfig::load(out).value();
+    EXPECT_EQ(Checkpoint::open(out)->names().size(), weight_specs(config).size());
+    std::vector<std::pair<bool, int>> all;  // whether it has a window, and keys_back
+    for (const LayerConfig& layer : config.layers)
+      all.emplace_back(layer.window > 0, layer.keys_back);
+    return all;
+  };
+  using Layers = std::vector<std::pair<bool, int>>;
+  EXPECT_EQ(layers(1), (Layers{{false, 0}}));
+  EXPECT_EQ(layers(3), (Layers{{true, 0}, {false, 0}, {false, 0}}));
+  EXPECT_EQ(layers(4), (Layers{{true, 0}, {false, 0}, {true, 0}, {false, 2}}));
+  EXPECT_EQ(layers(6),
+            (Layers{{true, 0}, {false, 0}, {true, 0}, {true, 1}, {false, 3}, {false, 4}}));
 }
 
 TEST_F(MakeModelTest, RefusesWhatCannotBe) {

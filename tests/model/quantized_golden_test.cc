@@ -21,7 +21,7 @@ std::string hash_of_bytes(const std::string& bytes) {
   return fmt::format("{:016x}", hash);
 }
 
-class QuantizedGolden : public testing::TestWithParam<QuantizedFixture> {
+class QuantizedGolden : public ::testing::TestWithParam<QuantizedFixture> {
  protected:
   static Weights load(const std::filesystem::path& directory, std::optional<DType> type) {
     ThreadPool pool(1);
@@ -94,7 +94,7 @@ TEST_P(QuantizedGolden, KeepsItsTypeInMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, QuantizedGolden,
-                         testing::Values(QuantizedFixture{"fp8-blocks", DType::kBF16},
+                         ::testing::Values(QuantizedFixture{"fp8-blocks", DType::kBF16},
                                          QuantizedFixture{"fp8-tensor", DType::kBF16},
                                          QuantizedFixture{"compressed-float", DType::kBF16},
                                          QuantizedFixture{"compressed-int8", DType::kQ8_0},

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "model/make_model.h"
 #include "model/quantized_files.h"
 #include "model/weights.h"
 
@@ -154,6 +155,61 @@ TEST(QuantizedWeights, ReadsPlainMatricesBesideQuantisedOnes) {
   EXPECT_EQ(qkv[1].type(), DType::kBF16);
   EXPECT_EQ(qkv[1].n(), 32);
   EXPECT_EQ(qkv[2].type(), DType::kQ5_0);
+}
+
+// Matrices of experts with codes and scales of their own. `first`: the expert that is the first one
+// in the file, and changes places with it.
+Weights experts_of_fp8(int first) {
+  const TemporaryFolder made, folder;
+  EXPECT_TRUE(make_model({.shape = "tiny-qwen3-moe", .out = made.path(), .dtype = DType::kBF16}));
+  const EditedCheckpoint plain(made.path());
+  EditedCheckpoint checkpoint(made.path());
+  checkpoint.quantization() =
+      EditedCheckpoint(quantized_fixture("fp8-blocks")).config["quantization_config"];
+  size_t n_matrices = 0;
+  for (const auto& [name, tensor] : plain.tensors) {
+    constexpr std::string_view kExperts = ".mlp.experts.";
+    const size_t at = name.find(kExperts);
+    if (at == std::string::npos) continue;
+    ++n_matrices;
+    const size_t begin = at + kExperts.size(), end = name.find('.', begin);
+    const int expert = std::stoi(name.substr(begin, end - begin));
+    const int place = expert == first ? 0 : expert == 0 ? first : expert;
+    std::string placed = name.substr(0, begin) + std::to_string(place);
+    placed += name.substr(end);
+    const int64_t n = tensor.shape[0], k = tensor.shape[1];
+    std::string codes(static_cast<size_t>(n * k), '\0');
+    for (size_t i = 0; i < codes.size(); ++i)
+      codes[i] = static_cast<char>((i * 13 + static_cast<size_t>(expert) * 29) % 0x70);
+    const std::vector<int64_t> blocks = {(n + 31) / 32, (k + 31) / 32};
+    const std::vector<float> scales(static_cast<size_t>(blocks[0] * blocks[1]),
+                                    0.25f * static_cast<float>(expert + 1));
+    checkpoint.tensors[placed] = {"F8_E4M3", tensor.shape, codes};
+    checkpoint.tensors[placed + "_scale_inv"] = {"F32", blocks,
+                                                 bytes_of_values(scales, DType::kF32)};
+  }
+  EXPECT_GT(n_matrices, 0u);
+  ThreadPool pool(1);
+  return Weights::load(checkpoint.write(folder), {}, kernel::best_kernels(), pool).value();
+}
+
+bool same_bytes(const kernel::PackedMatrix& a, const kernel::PackedMatrix& b) {
+  return a.type() == b.type() && a.bytes() == b.bytes() &&
+         std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+TEST(QuantizedWeights, ReadsExpertsThatAreTensorsOfTheirOwn) {
+  const Weights as_stored = experts_of_fp8(0), swapped = experts_of_fp8(2);
+  for (size_t i = 0; i < as_stored.layers.size(); ++i) {
+    const std::vector<ExpertWeights>& a = as_stored.layers[i].experts;
+    const std::vector<ExpertWeights>& b = swapped.layers[i].experts;
+    if (a.empty()) continue;
+    EXPECT_FALSE(same_bytes(a[0].down, a[2].down));
+    EXPECT_TRUE(same_bytes(a[0].down, b[2].down));
+    EXPECT_TRUE(same_bytes(a[2].down, b[0].down));
+    EXPECT_TRUE(same_bytes(a[1].down, b[1].down));
+    EXPECT_TRUE(same_bytes(a[2].gate_up[0], b[0].gate_up[0]));
+  }
 }
 
 TEST(QuantizedWeights, ReadsWhatOnlySaysHowActivationsAreQuantised) {

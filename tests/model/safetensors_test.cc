@@ -9,7 +9,7 @@
 namespace pando::model {
 namespace {
 
-class SafetensorsTest : public testing::Test {
+class SafetensorsTest : public ::testing::Test {
  protected:
   Result<Safetensors> open(std::string_view bytes) const {
     return Safetensors::open(folder_.write("t.safetensors", bytes));

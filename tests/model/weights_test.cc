@@ -6,16 +6,19 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "kernel/blocks.h"
 #include "model/make_model.h"
 #include "model/safetensors.h"
 #include "model/test_files.h"
+#include "model/weight_bytes.h"
 
 namespace pando::model {
 namespace {
 
-class WeightsTest : public testing::Test {
+class WeightsTest : public ::testing::Test {
  protected:
   // A tiny model, Llama of one layer if nothing else is said, with these tensors more, and each
   // name passed through `rename`.
@@ -170,6 +173,36 @@ TEST_F(WeightsTest, ReadsWhatANumberStandsFor) {
   EXPECT_EQ(delta.dt_bias, std::vector<float>(4, 0.0f));
   EXPECT_EQ(delta.conv.size(), 4u * (2 * 40 + 144));
   EXPECT_EQ(attention.conv.size(), 0u);
+}
+
+// The configuration of the kinds of layers is another than the weights'.
+TEST_F(WeightsTest, SaysOfWhichKindALayerIs) {
+  shape_ = "tiny-qwen3.5";
+  n_layers_ = 4;
+  const std::filesystem::path folder = write({});
+  std::ifstream file(folder / "config.json");
+  nlohmann::json config = nlohmann::json::parse(file);
+  config.erase("layer_types");  // then every fourth layer has attention
+  folder_.write("config.json", config.dump());
+  const Result<Weights> weights = load(folder);
+  ASSERT_FALSE(weights.ok());
+  EXPECT_EQ(weights.error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(weights.error().message.ends_with(
+      "tensor 'model.layers.1.self_attn.k_norm.weight' belongs to a layer with attention, expected "
+      "one without: the configuration gives attention to layer 3 (hint: 'layer_types' in "
+      "config.json names the kind of each layer)"))
+      << weights.error().message;
+}
+
+TEST_F(WeightsTest, SaysHowManyBytesItNeeds) {
+  for (const auto type : {std::optional<DType>(), std::optional(DType::kQ8_0),
+                          std::optional(DType::kI8), std::optional(DType::kBF16Dot)}) {
+    ThreadPool pool(1);
+    const Result<Weights> weights = Weights::load(write({}), type, kernel::best_kernels(), pool);
+    ASSERT_TRUE(weights.ok()) << weights.error().message;
+    const auto taken = static_cast<double>(weights->bytes());
+    EXPECT_NEAR(static_cast<double>(bytes_needed(*weights, type)), taken, 0.1 * taken);
+  }
 }
 
 // Some writers do not pad the header, so that tensors lie at any byte.

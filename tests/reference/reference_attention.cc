@@ -40,6 +40,13 @@ Partial merge(const Partial& a, const Partial& b) {
   return both;
 }
 
+// What the values are multiplied by where a sink takes weight too.
+float with_sink(const Partial& all, float sink) {
+  const auto t = static_cast<float>(std::numbers::log2e * sink);
+  const float m = std::max(all.m, t), x = exp2(all.m - m), y = exp2(t - m);
+  return x / std::fma(all.z, x, y);
+}
+
 // The state of a span that is being folded.
 struct Fold {
   Partial state;
@@ -164,26 +171,27 @@ Partial attend_spans(const Head& head, const typename Head::Query& q, int head_d
 }
 
 template <class Head>
-Floats attend_heads(const model::ModelConfig& config, const Options& options, const Floats& q,
-                    const Floats& k, const Floats& v, int n_tokens, int window) {
-  const int D = config.head_dim, group = config.n_heads / config.n_kv_heads;
+Floats attend_heads(const model::ModelConfig& config, const model::Heads& heads,
+                    const Options& options, const Floats& q, const Floats& k, const Floats& v,
+                    const Floats& sinks, int n_tokens, int window) {
+  const int D = heads.head_dim, group = heads.n / heads.n_kv;
   const double root = std::sqrt(static_cast<double>(D));
   const auto scale = static_cast<float>(config.attention_scale == 0.0f
                                             ? std::numbers::log2e / root
                                             : std::numbers::log2e * config.attention_scale);
   const auto cap = static_cast<float>(std::numbers::log2e * config.score_cap);
   Floats out(q.size());
-  for (int kv_head = 0; kv_head < config.n_kv_heads; ++kv_head) {
-    const Head kv(options, cap, k, v, n_tokens, config.kv_dim(), kv_head * D, D);
+  for (int kv_head = 0; kv_head < heads.n_kv; ++kv_head) {
+    const Head kv(options, cap, k, v, n_tokens, heads.kv_dim(), kv_head * D, D);
     for (int p = 0; p < n_tokens; ++p) {
       const int first = window == 0 ? 0 : std::max(0, p - window + 1);
       for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-        const size_t at = size_t(p) * config.q_dim() + head * D;
+        const size_t at = size_t(p) * heads.q_dim() + head * D;
         Floats scaled(D);
         for (int d = 0; d < D; ++d) scaled[d] = q[at + d] * scale;
         const Partial all = attend_spans(kv, Head::query(scaled), D, first, p, options);
-        const float inverse = 1.0f / all.z;
-        for (int d = 0; d < D; ++d) out[at + d] = all.acc[d] * inverse;
+        const float factor = sinks.empty() ? 1.0f / all.z : with_sink(all, sinks[head]);
+        for (int d = 0; d < D; ++d) out[at + d] = all.acc[d] * factor;
       }
     }
   }
@@ -192,11 +200,12 @@ Floats attend_heads(const model::ModelConfig& config, const Options& options, co
 
 }  // namespace
 
-Floats attend(const model::ModelConfig& config, const Options& options, const Floats& q,
-              const Floats& k, const Floats& v, int n_tokens, int window) {
+Floats attend(const model::ModelConfig& config, const model::Heads& heads, const Options& options,
+              const Floats& q, const Floats& k, const Floats& v, const Floats& sinks, int n_tokens,
+              int window) {
   const bool int8 = options.kv_dtype == DType::kI8;
-  const auto heads = int8 ? attend_heads<Int8Head> : attend_heads<FloatHead>;
-  return heads(config, options, q, k, v, n_tokens, window);
+  const auto of_type = int8 ? attend_heads<Int8Head> : attend_heads<FloatHead>;
+  return of_type(config, heads, options, q, k, v, sinks, n_tokens, window);
 }
 
 }  // namespace pando::reference

@@ -8,9 +8,11 @@
 namespace pando::reference {
 
 // Of every token of one sequence, which sees the last `window` up to itself, or all for 0.
-// q: [n_tokens, n_heads, D]; k, v: [n_tokens, n_kv_heads, D]; returns [n_tokens, n_heads, D].
-std::vector<float> attend(const model::ModelConfig& config, const Options& options,
-                          const std::vector<float>& q, const std::vector<float>& k,
-                          const std::vector<float>& v, int n_tokens, int window);
+// sinks: [heads.n], or empty.
+// q: [n_tokens, heads.n, D]; k, v: [n_tokens, heads.n_kv, D]; returns [n_tokens, heads.n, D].
+std::vector<float> attend(const model::ModelConfig& config, const model::Heads& heads,
+                          const Options& options, const std::vector<float>& q,
+                          const std::vector<float>& k, const std::vector<float>& v,
+                          const std::vector<float>& sinks, int n_tokens, int window);
 
 }  // namespace pando::reference

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/half.h"
+#include "model/tensor_rows.h"
 #include "model/weight_specs.h"
 #include "reference/reference_blocks.h"
 #include "reference/reference_forward.h"
@@ -29,8 +30,10 @@ class Loader {
   std::vector<float> vector(const std::string& name, std::initializer_list<int64_t> shape) {
     size_t n = 1;
     for (const int64_t size : shape) n *= static_cast<size_t>(size);
+    return elements(tensor(name, shape), n);
+  }
+  std::vector<float> elements(const Result<model::TensorView>& view, size_t n) {
     std::vector<float> out(n);
-    const Result<model::TensorView> view = tensor(name, shape);
     if (!view && status_.ok()) status_ = view.error();
     if (!view) return out;
     if (comes_in_blocks(view->dtype)) {
@@ -41,7 +44,9 @@ class Loader {
     const size_t row_len = n / static_cast<size_t>(view->shape[0]);
     for (size_t i = 0; i < n; ++i) {
       const size_t row = view->rows.stored(static_cast<int64_t>(i / row_len));
-      out[i] = element(*view, row * row_len + view->columns.stored(i % row_len));
+      const size_t column = view->columns.stored(i % row_len);
+      out[i] =
+          element(*view, view->transposed ? column * (n / row_len) + row : row * row_len + column);
     }
     return out;
   }
@@ -64,10 +69,9 @@ class Loader {
   // Row by row, [rows, columns / 32] groups.
   static std::vector<Quantised> blocks_of(const model::TensorView& view) {
     std::vector<Quantised> groups;
-    const int64_t row_bytes = static_cast<int64_t>(view.n_bytes) / view.shape[0];
+    model::TensorRows rows(view);
     for (int64_t row = 0; row < view.shape[0]; ++row)
-      for (Quantised& group :
-           read_blocks(view.dtype, view.data + view.rows.stored(row) * row_bytes, view.shape[1]))
+      for (Quantised& group : read_blocks(view.dtype, rows[row], view.shape[1]))
         groups.push_back(std::move(group));
     return groups;
   }
@@ -75,15 +79,42 @@ class Loader {
   // Rows [first, first + n) of a weight of n_all rows.
   Matrix matrix(const std::string& name, int n, int k, int first = 0, int n_all = 0) {
     const std::initializer_list<int64_t> shape = {n_all == 0 ? n : n_all, k};
-    const Result<model::TensorView> view = tensor(name, shape);
+    return matrix_of(tensor(name, shape), n, k, first, n_all);
+  }
+  Matrix matrix_of(const Result<model::TensorView>& view, int n, int k, int first, int n_all) {
     if (view && comes_in_blocks(view->dtype) && !integers_) {
       const std::vector<Quantised> all = blocks_of(*view);
       const auto begin = all.begin() + int64_t{first} * k / 32;
       return {{begin, begin + int64_t{n} * k / 32}, n, k};
     }
-    const std::vector<float> all = vector(name, shape);
+    const std::vector<float> all = elements(view, size_t(n_all == 0 ? n : n_all) * k);
     const auto begin = all.begin() + int64_t{first} * k;
-    return {{begin, begin + int64_t{n} * k}, n, k, integers_};
+    return {
+        {begin, begin + int64_t{n} * k}, n, k, integers_ == DType::kF32 ? std::nullopt : integers_};
+  }
+
+  // The same of rows that become columns. Blocks go along rows: such weights become q8_0.
+  Matrix turned(const std::string& name, int n, int k, int first, int n_all) {
+    const Result<model::TensorView> view = tensor(name, {n_all, k});
+    const bool blocks = view && comes_in_blocks(view->dtype);
+    const std::vector<float> all = vector(name, {n_all, k});
+    std::vector<float> columns;
+    for (int column = 0; column < k; ++column)
+      for (int row = first; row < first + n; ++row)
+        columns.push_back(all[size_t(row) * k + column]);
+    return {columns, k, n, blocks && !integers_ ? DType::kQ8_0 : integers_};
+  }
+
+  // Rows [first, first + n) of one expert's matrix, or elements of its vector (k is 0).
+  Matrix expert_matrix(const model::WeightSpec& spec, int expert, int first, int n, int k) {
+    const auto [one, before] = stored_at(spec, expert, first);
+    return matrix_of(checkpoint_.tensor(one), n, k, first - before, static_cast<int>(one.shape[0]));
+  }
+  std::vector<float> expert_vector(const model::WeightSpec& spec, int expert, int first, int n) {
+    const auto [one, before] = stored_at(spec, expert, first);
+    const std::vector<float> all =
+        elements(checkpoint_.tensor(one), static_cast<size_t>(one.shape[0]));
+    return {all.begin() + first - before, all.begin() + first - before + n};
   }
 
   std::vector<float> vector_if(bool present, const std::string& name, int n) {
@@ -91,6 +122,18 @@ class Loader {
   }
 
  private:
+  // The tensor that has row `row` of an expert, and the number of rows before it.
+  std::pair<model::WeightSpec, int> stored_at(const model::WeightSpec& spec, int expert, int row) {
+    int before = 0;
+    for (const model::WeightSpec& stored : checkpoint_.stored_as(spec)) {
+      if (stored.expert >= 0 && stored.expert != expert) continue;
+      const model::WeightSpec one = stored.expert < 0 ? stored.of_expert(expert) : stored;
+      const int n = static_cast<int>(one.shape[0]);
+      if (row < before + n) return {one, before};
+      before += n;
+    }
+    return {spec.of_expert(expert), 0};
+  }
   Result<model::TensorView> tensor(const std::string& name, std::initializer_list<int64_t> shape) {
     const auto spec = specs_.find(name);
     return spec == specs_.end() ? checkpoint_.tensor(name, shape)
@@ -162,7 +205,10 @@ Recurrent load_recurrent(const model::ModelConfig& c, model::Mixer mixer, const 
 }
 
 void load_attention(const model::ModelConfig& c, const Names& name, Loader& load, Layer& layer) {
-  const int q = c.q_dim(), kv = c.kv_dim(), d = c.d_model;
+  const model::Heads heads = c.heads(name.layer);
+  const model::LayerConfig& kind = c.layers[name.layer];
+  const bool has_keys = kind.keys_back == 0, has_values = has_keys && !kind.values_are_keys;
+  const int q = heads.q_dim(), kv = heads.kv_dim(), d = c.d_model;
   const int queries = c.attention_gate ? 2 * q : q, qkv = queries + 2 * kv;
   const bool fused = name.has("self_attn.qkv_proj.weight");
   // Rows [first, first + n) of the fused projection, which are rows from `own` on of one alone.
@@ -172,49 +218,139 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   };
   layer.q = part("self_attn.q_proj.weight", 0, queries, q, 0);
   if (c.attention_gate) layer.query_gates = part("self_attn.q_proj.weight", q, queries, q, q);
-  layer.k = part("self_attn.k_proj.weight", 0, kv, kv, queries);
-  layer.v = part("self_attn.v_proj.weight", 0, kv, kv, queries + kv);
+  if (has_keys) layer.k = part("self_attn.k_proj.weight", 0, kv, kv, queries);
+  if (has_values) layer.v = part("self_attn.v_proj.weight", 0, kv, kv, queries + kv);
   layer.o = load.matrix(name.any({"self_attn.o_proj.weight", "self_attn.out_proj.weight"}), d, q);
   const bool norms = c.qk_norm != model::QkNorm::kNone;
-  layer.q_norm = load.vector_if(
-      norms, name.any({"self_attn.q_norm.weight", "self_attn.q_layernorm.weight"}), c.q_norm_dim());
-  layer.k_norm = load.vector_if(
-      norms, name.any({"self_attn.k_norm.weight", "self_attn.k_layernorm.weight"}), c.k_norm_dim());
+  layer.q_norm = load.vector_if(norms,
+                                name.any({"self_attn.q_norm.weight", "self_attn.q_layernorm.weight",
+                                          "self_attn.query_layernorm.weight"}),
+                                c.q_norm_dim(heads));
+  layer.k_norm = load.vector_if(norms && has_keys,
+                                name.any({"self_attn.k_norm.weight", "self_attn.k_layernorm.weight",
+                                          "self_attn.key_layernorm.weight"}),
+                                c.k_norm_dim(heads));
   layer.q_bias = load.vector_if(c.qkv_bias, name("self_attn.q_proj.bias"), queries);
   if (c.qkv_bias) {
     layer.gate_bias.assign(layer.q_bias.begin() + q, layer.q_bias.end());
     layer.q_bias.resize(q);
   }
-  layer.k_bias = load.vector_if(c.qkv_bias, name("self_attn.k_proj.bias"), kv);
-  layer.v_bias = load.vector_if(c.qkv_bias, name("self_attn.v_proj.bias"), kv);
+  layer.k_bias = load.vector_if(c.qkv_bias && has_keys, name("self_attn.k_proj.bias"), kv);
+  layer.v_bias = load.vector_if(c.qkv_bias && has_values, name("self_attn.v_proj.bias"), kv);
   layer.o_bias = load.vector_if(c.o_bias, name("self_attn.o_proj.bias"), d);
+  layer.sinks = load.vector_if(c.attention_sinks, name("self_attn.sinks"), c.n_heads);
 }
 
-void load_feed_forward(const model::ModelConfig& c, const Names& name, Loader& load, Layer& layer) {
-  const int d = c.d_model, ff = c.d_ff;
+Latent load_latent(const model::ModelConfig& c, const Names& name, Loader& load) {
+  const model::LatentConfig& l = c.latent;
+  const int d = c.d_model, queries = c.n_heads * (l.still_dim + l.rope_dim);
+  Latent layer;
+  if (l.query_rank > 0) {
+    layer.q = load.matrix(name("self_attn.q_a_proj.weight"), l.query_rank, d);
+    layer.q_norm = load.vector(name("self_attn.q_a_layernorm.weight"), {l.query_rank});
+    layer.q_up = load.matrix(name("self_attn.q_b_proj.weight"), queries, l.query_rank);
+  } else {
+    layer.q = load.matrix(name("self_attn.q_proj.weight"), queries, d);
+  }
+  layer.kv = load.matrix(name("self_attn.kv_a_proj_with_mqa.weight"), l.rank + l.rope_dim, d);
+  layer.kv_norm = load.vector(name("self_attn.kv_a_layernorm.weight"), {l.rank});
+  // A GGUF file may have both parts by themselves, and that of keys turned.
+  const char *whole = "self_attn.kv_b_proj.weight", *keys = "self_attn.kv_b_proj.weight[0]";
+  const char* values = "self_attn.kv_b_proj.weight[1]";
+  const int up = l.still_dim + l.value_dim;
+  for (int head = 0; head < c.n_heads; ++head) {
+    if (name.has(whole)) {
+      layer.key_up.push_back(
+          load.turned(name(whole), l.still_dim, l.rank, head * up, c.n_heads * up));
+      layer.value_up.push_back(
+          load.matrix(name(whole), l.value_dim, l.rank, head * up + l.still_dim, c.n_heads * up));
+    } else {
+      layer.key_up.push_back(
+          load.matrix(name(keys), l.rank, l.still_dim, head * l.rank, c.n_heads * l.rank));
+      layer.value_up.push_back(load.matrix(name(values), l.value_dim, l.rank, head * l.value_dim,
+                                           c.n_heads * l.value_dim));
+    }
+  }
+  return layer;
+}
+
+// The feed-forward of a dense layer, or the shared expert, d_ff wide.
+void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name, Loader& load,
+                       Gated& layer) {
+  const int d = c.d_model;
   // A GGUF file divides Granite's fused projection.
   const std::string fused = name.any({"mlp.gate_up_proj.weight", "shared_mlp.input_linear.weight"});
   if (name.checkpoint.contains(fused)) {
-    layer.gate = load.matrix(fused, ff, d, 0, 2 * ff);
-    layer.up = load.matrix(fused, ff, d, ff, 2 * ff);
+    layer.gate = load.matrix(fused, d_ff, d, 0, 2 * d_ff);
+    layer.up = load.matrix(fused, d_ff, d, d_ff, 2 * d_ff);
   } else {
-    layer.gate = load.matrix(name.any({"mlp.gate_proj.weight", "feed_forward.w1.weight",
-                                       "shared_mlp.input_linear.weight[0]"}),
-                             ff, d);
-    layer.up = load.matrix(name.any({"mlp.up_proj.weight", "feed_forward.w3.weight",
-                                     "shared_mlp.input_linear.weight[1]"}),
-                           ff, d);
+    layer.gate = load.matrix(
+        name.any({"mlp.gate_proj.weight", "feed_forward.w1.weight",
+                  "mlp.shared_expert.gate_proj.weight", "mlp.shared_experts.gate_proj.weight",
+                  "shared_mlp.input_linear.weight[0]"}),
+        d_ff, d);
+    layer.up = load.matrix(
+        name.any({"mlp.up_proj.weight", "feed_forward.w3.weight",
+                  "mlp.shared_expert.up_proj.weight", "mlp.shared_experts.up_proj.weight",
+                  "shared_mlp.input_linear.weight[1]"}),
+        d_ff, d);
   }
-  layer.down = load.matrix(name.any({"mlp.down_proj.weight", "feed_forward.w2.weight",
-                                     "shared_mlp.output_linear.weight"}),
-                           d, ff);
+  layer.down = load.matrix(
+      name.any({"mlp.down_proj.weight", "feed_forward.w2.weight",
+                "mlp.shared_expert.down_proj.weight", "mlp.shared_experts.down_proj.weight",
+                "shared_mlp.output_linear.weight"}),
+      d, d_ff);
+}
+
+void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, Experts& layer) {
+  const model::ExpertsConfig& e = c.experts;
+  const int d = c.d_model, ff = e.d_ff;
+  layer.router =
+      Matrix(load.vector(name.any({"mlp.gate.weight", "block_sparse_moe.gate.weight",
+                                   "block_sparse_moe.router.layer.weight", "mlp.router.weight"}),
+                         {e.n_experts, d}),
+             e.n_experts, d, {});
+  layer.router_bias = load.vector_if(e.router_bias, name("mlp.router.bias"), e.n_experts);
+  if (e.shared_gate) layer.shared_gate = load.vector(name("mlp.shared_expert_gate.weight"), {1, d});
+  layer.choice_bias =
+      load.vector_if(e.choice_bias, name("mlp.gate.e_score_correction_bias"), e.n_experts);
+  layer.all.resize(e.n_experts);
+  for (const model::WeightSpec& spec : c.family->layer_weights(c, name.layer))
+    for (int i = 0; i < e.n_experts; ++i) {
+      using W = model::ExpertWeights;
+      Gated& expert = layer.all[i];
+      if (spec.part == model::LayerPart(&W::gate_up)) {
+        expert.gate = load.expert_matrix(spec, i, 0, ff, d);
+        expert.up = load.expert_matrix(spec, i, ff, ff, d);
+      } else if (spec.part == model::LayerPart(&W::gate_up_bias)) {
+        expert.gate_bias = load.expert_vector(spec, i, 0, ff);
+        expert.up_bias = load.expert_vector(spec, i, ff, ff);
+      } else if (spec.part == model::LayerPart(&W::down)) {
+        expert.down = load.expert_matrix(spec, i, 0, d, ff);
+      } else if (spec.part == model::LayerPart(&W::down_bias)) {
+        expert.down_bias = load.expert_vector(spec, i, 0, d);
+      }
+    }
+}
+
+void load_layer_inputs(const model::ModelConfig& c, const Names& name, Loader& load, Layer& layer) {
+  const int d = c.d_model, dim = c.layer_input_dim;
+  if (name.has("layer_scalar")) layer.scale = load.vector(name("layer_scalar"), {1});
+  if (dim == 0) return;
+  layer.input_gate = load.matrix(name("per_layer_input_gate.weight"), dim, d);
+  layer.input_projection = load.matrix(name("per_layer_projection.weight"), d, dim);
+  layer.input_sum_norm = load.vector(name("post_per_layer_input_norm.weight"), {d});
 }
 
 // Norms have names of their places in Llama's layer; other families have others too.
 void load_norms(int d, const Names& name, Loader& load, Layer& layer) {
   const auto norm = [&](std::initializer_list<const char*> names) {
     const std::string found = name.any(names);
-    return load.vector_if(name.checkpoint.contains(found), found, d);
+    std::vector<float> all = load.vector_if(name.checkpoint.contains(found), found, d);
+    const std::string bias = found.substr(0, found.rfind('.')) + ".bias";
+    const std::vector<float> behind = load.vector_if(name.checkpoint.contains(bias), bias, d);
+    all.insert(all.end(), behind.begin(), behind.end());
+    return all;
   };
   const char* behind = "post_attention_layernorm.weight";
   const char* last = "post_feedforward_layernorm.weight";
@@ -250,16 +386,34 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     Layer& layer = model.layers_.emplace_back();
     load_norms(d, name, load, layer);
     const model::Mixer mixer = c.layers[i].mixer;
-    if (mixer == model::Mixer::kAttention)
+    if (c.has_latent()) {
+      layer.latent = load_latent(c, name, load);
+      layer.o = load.matrix(name("self_attn.o_proj.weight"), d, c.n_heads * c.latent.value_dim);
+    } else if (mixer == model::Mixer::kAttention) {
       load_attention(c, name, load, layer);
-    else
+    } else {
       layer.recurrent = load_recurrent(c, mixer, name, load);
-    load_feed_forward(c, name, load, layer);
+    }
+    const bool is_dense = c.layers[i].feed_forward == model::FeedForward::kDense;
+    if (!is_dense) load_experts(c, name, load, layer.experts);
+    if (const int d_ff = is_dense ? c.d_ff_of(i) : c.experts.shared_d_ff; d_ff > 0)
+      load_feed_forward(c, d_ff, name, load, layer.feed_forward);
+    load_layer_inputs(c, name, load, layer);
+  }
+  if (const int dim = c.layer_input_dim; dim > 0) {
+    const int n = c.n_layers() * dim;
+    model.input_table_ =
+        load.vector("model.embed_tokens_per_layer.weight", {c.layer_input_vocab, n});
+    model.input_projection_ = load.matrix("model.per_layer_model_projection.weight", n, d);
+    model.input_norm_ = load.vector("model.per_layer_projection_norm.weight", {dim});
   }
   model.last_norm_ =
       load.vector(checkpoint.contains("model.embedding_norm.weight") ? "model.embedding_norm.weight"
                                                                      : "model.norm.weight",
                   {c.d_model});
+  const std::vector<float> norm_bias = load.vector_if(c.norm_bias, "model.norm.bias", c.d_model);
+  model.last_norm_.insert(model.last_norm_.end(), norm_bias.begin(), norm_bias.end());
+  model.head_bias_ = load.vector_if(c.head_bias, "lm_head.bias", c.vocab);
   const char* head = c.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
   model.lm_head_.push_back(load.matrix(head, c.vocab, c.d_model));
   if (!load.status().ok()) return load.status().error();

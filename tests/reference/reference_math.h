@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 namespace pando::reference {
 
@@ -35,6 +36,24 @@ inline float silu(float x) { return x / (1.0f + exp2(x * -0x1.715476p+0f)); }
 inline float gelu(float x) {
   const float p = std::fma(x * x, -0x1.a5a7dp-4f, -0x1.26aec2p+1f);
   return x / (1.0f + exp2(x * p));
+}
+
+inline float clamped_swiglu(float gate, float up, float alpha, float limit) {
+  const float g = std::min(gate, limit), u = std::max(-limit, std::min(up, limit));
+  return (u + 1.0f) * (g / (1.0f + exp2(g * (alpha * -0x1.715476p+0f))));
+}
+
+// x: not empty.
+inline std::vector<float> softmax(std::vector<float> x) {
+  const float most = *std::ranges::max_element(x);
+  float lanes[16] = {};
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = exp2((x[i] - most) * 0x1.715476p+0f);
+    lanes[i % 16] += x[i];
+  }
+  const float sum = sum16(lanes);
+  for (float& value : x) value /= sum;
+  return x;
 }
 
 // cap tanh(x / cap); 0: x.

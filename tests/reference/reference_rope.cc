@@ -8,13 +8,17 @@
 namespace pando::reference {
 
 std::vector<double> frequencies(const model::RopeConfig& rope, int head_dim, int context) {
-  const int n = static_cast<int>(head_dim * rope.rotary_share);
+  const bool in_proportion = rope.type == model::RopeType::kProportional;
+  const int n = in_proportion ? head_dim : static_cast<int>(head_dim * rope.rotary_share);
   const double original = rope.original_positions, two_pi = 2.0 * std::numbers::pi;
   std::vector<double> result;
   for (int i = 0; i < n / 2; ++i) {
     const double f = std::pow(rope.theta, -2.0 * i / n), slow = f / rope.factor;
     if (rope.type == model::RopeType::kDefault) {
       result.push_back(f);
+    } else if (in_proportion) {
+      const bool turns = i < static_cast<int>(std::floor(rope.rotary_share * head_dim / 2.0));
+      result.push_back(turns ? slow : 0.0);
     } else if (rope.type == model::RopeType::kLinear) {
       result.push_back(slow);
     } else if (rope.type == model::RopeType::kLlama3) {

@@ -41,12 +41,15 @@ inline std::vector<float> adjusted(std::span<const float> logits, const Sampling
   return out;
 }
 
+// `allowed`, of each token: others are never drawn; empty: all may be.
 inline Token sample(std::span<const float> row, const SamplingOptions& options, uint64_t seed,
                     int choice, uint32_t position, std::span<const Token> prompt,
-                    std::span<const Token> answer) {
+                    std::span<const Token> answer, const std::vector<bool>& allowed = {}) {
   const std::vector<float> logits = adjusted(row, options, prompt, answer);
   std::vector<Token> order;
-  for (size_t i = 0; i < logits.size(); ++i) order.push_back(static_cast<Token>(i));
+  for (size_t i = 0; i < logits.size(); ++i)
+    if (allowed.empty() || allowed[i]) order.push_back(static_cast<Token>(i));
+  if (order.empty()) return -1;
   const auto by_rank = [&](Token a, Token b) { return logits[a] > logits[b]; };
   const Token best = *std::min_element(order.begin(), order.end(),
                                        [&](Token a, Token b) { return logits[a] > logits[b]; });

@@ -66,6 +66,35 @@ StepCosts some_costs() {
           .read = 2e-7};
 }
 
+// A step reads the experts that its rows have, fewer than all experts where the rows are few.
+TEST(Predictor, KnowsHowManyExpertsAStepReads) {
+  const ExpertCounts experts = {.n_experts = 128, .n_used = 8};
+  EXPECT_DOUBLE_EQ(experts.touched(1), 8);
+  EXPECT_DOUBLE_EQ(experts.touched(2), 15.5);  // 8, and 15/16 of 8 more
+  EXPECT_NEAR(experts.touched(1000), 128, 1e-6);
+  EXPECT_EQ(ExpertCounts().touched(5), 0);
+  const Predictor machine(
+      {.step = 1e-3, .row = {1e-4, 1e-4, 1e-4, 1e-4, 1e-4}, .experts = experts, .expert = 5e-4});
+  std::vector<StepSample> samples;
+  for (const double rows : {1, 2, 3, 5, 8, 12, 20, 40, 64, 100, 200, 512}) {
+    const StepFeatures step{.rows = rows, .outputs = 1, .keys = rows * 9, .reads = 8};
+    samples.push_back({step, machine.seconds(step)});
+  }
+  const Predictor fitted = fit_predictor(samples, experts).value();
+  EXPECT_LT(report_fit(fitted, samples).median_error, 0.005);
+  EXPECT_NEAR(fitted.costs().expert, 5e-4, 5e-5);
+  EXPECT_GT(report_fit(fit_predictor(samples).value(), samples).median_error,
+            report_fit(fitted, samples).median_error);
+  const Predictor again = Predictor::from_json(fitted.to_json(), "costs").value();
+  for (const StepSample& sample : samples)
+    EXPECT_DOUBLE_EQ(again.seconds(sample.features), fitted.seconds(sample.features));
+  EXPECT_FALSE(
+      Predictor::from_json(R"({"step_s":0,"row_s":[1,1,1,1,1],"head_s":0,"output_s":0,"key_s":0,)"
+                           R"("read_s":0,"experts":4,"experts_of_row":5,"expert_s":1})",
+                           "costs")
+          .ok());
+}
+
 std::vector<StepSample> measured(const Predictor& machine, double noise) {
   std::mt19937 rng(5);
   std::normal_distribution<double> normal;

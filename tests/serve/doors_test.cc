@@ -98,6 +98,28 @@ TEST_F(Endpoints, FieldsThatAreNullAskForNothing) {
   EXPECT_EQ(post("/v1/rerank", ranking)["results"], results);
 }
 
+TEST_F(Endpoints, OnlyTextsAreRead) {
+  const Json image = {{"type", "image_url"}, {"image_url", {{"url", "data:"}}}};
+  const Json text = {{"type", "text"}, {"text", "See"}};
+  const Json message = {{"role", "user"}, {"content", Json::array({text, image})}};
+  const std::string ending = " has an image ('image_url'), but Pando reads only text";
+  for (const char* path : {"/v1/chat/completions", "/tokenize"}) {
+    const Json said = error(path, {{"messages", Json::array({message})}});
+    EXPECT_EQ(said["message"], "message 0" + ending) << path;
+    EXPECT_EQ(said["param"], "messages[0].content[1].type") << path;
+  }
+  EXPECT_EQ(error("/v1/embeddings", {{"input", Json::array({image})}})["message"],
+            "'input[0]'" + ending);
+  EXPECT_EQ(error("/v1/embeddings", {{"input", image}})["message"], "'input'" + ending);
+  const Json ranked =
+      error("/v1/rerank", {{"query", "q"}, {"documents", Json::array({"a", image})}});
+  EXPECT_EQ(ranked["message"], "document 1" + ending);
+  EXPECT_EQ(ranked["param"], "documents[1].type");
+  // A field beside the text is the client's own.
+  const Json document = {{"text", "a"}, {"image_url", "u"}};
+  post("/v1/rerank", {{"query", "q"}, {"documents", Json::array({document})}});
+}
+
 TEST_F(Endpoints, WholeNumbersMayHaveAPoint) {
   const Json answer = post("/v1/completions", completion("P"))["choices"];
   Json body = completion("P");

@@ -48,6 +48,26 @@ TEST(Slices, OfFewRowsAreThePlan) {
   EXPECT_EQ(slices_of(plan, 6), std::vector{plan});
 }
 
+TEST(Slices, TheAttentionOfSomeRowsIsThatOfThePlan) {
+  StepPlan plan = plan_of_two_paths();
+  plan.windows = {.slot_begin = {0, 1, 2, 3, 4, 5, 6},
+                  .slots = plan.slots,
+                  .copies = {{1, 2, 2}},
+                  .task_pages = {3, 4, 5, 6}};
+  StepPlan few;
+  few.tokens = {2, 6};
+  few.positions = {1, 4};
+  few.slot_begin = {0, 0, 0};
+  few.tasks = {{0, 0, 2, 0, 2}, {1, 1, 2, 3, 1}};
+  few.task_pages = plan.task_pages;
+  few.windows.slot_begin = few.slot_begin;
+  few.windows.task_pages = plan.windows.task_pages;
+  few.outputs = {0, 1};
+  EXPECT_EQ(attention_of(plan, std::vector<uint32_t>{1, 5}), few);
+  EXPECT_EQ(attention_of(plan, {}).n_rows(), 0u);
+  EXPECT_TRUE(attention_of(plan, {}).tasks.empty());
+}
+
 TEST(Slices, CutWindowPagesToo) {
   StepPlan plan = plan_of_two_paths();
   plan.windows = {.slot_begin = {0, 0, 0, 1, 2, 3, 5},

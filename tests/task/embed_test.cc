@@ -146,6 +146,24 @@ TEST(Embed, FollowsTheModelsFilesWhereNothingElseIsSaid) {
   EXPECT_NE(vectors.error().message.find("cls_token"), std::string::npos);
 }
 
+TEST(Embed, AnInputTypeNamesAPromptOfTheModel) {
+  EmbedOptions options{.prompts = {{"query", "query: "}, {"passage", "passage: "}}};
+  EXPECT_EQ(*prompt_for(options, "query"), "query: ");
+  EXPECT_EQ(*prompt_for(options, "search_query"), "query: ");
+  EXPECT_EQ(*prompt_for(options, "document"), "passage: ");
+  EXPECT_EQ(*prompt_for(options, "search_document"), "passage: ");
+  EXPECT_EQ(prompt_for(options, "code"), nullptr);
+  EXPECT_TRUE(take_prompt_for("query", options).ok());
+  EXPECT_EQ(options.prompt, "query: ");
+  EXPECT_EQ(take_prompt_for("code", options).error().message,
+            "input_type is 'code', expected a prompt of the model's files: passage or query");
+  const auto none = embed(*open_tiny(), {"text"}, {.input_type = "query"});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().message,
+            "input_type is 'query', but the model's files name no prompts (hint: an instruction or "
+            "a template instead)");
+}
+
 TEST(Embed, RefusesWhatTheModelCannotFollow) {
   const auto refused = [](const EmbedOptions& options) {
     const auto vectors = embed(*open_tiny(), {"text"}, options);

@@ -125,6 +125,24 @@ TEST(ChatTemplate, PartsOfContent) {
   EXPECT_EQ(*takes.render(parts, {}), "[a][b]");
 }
 
+// A template writes a mark for an image, behind which the model would see nothing.
+TEST(ChatTemplate, ImagesAreRefused) {
+  const ChatTemplate chat = made(
+      "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in "
+      "m.content %}{% if p.type == 'image' %}<|image_pad|>{% else %}{{ p.text }}{% endif %}"
+      "{% endfor %}{% endif %}{% endfor %}");
+  const auto text = chat.render(
+      std::vector<ChatMessage>{
+          {"user", "See"},
+          {"user", "",
+           R"({"content": [{"type": "text", "text": "a"}, {"type": "image", "image": "u"}]})"}},
+      {});
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(text.error().message, "message 1 has an image ('image'), but Pando reads only text");
+  EXPECT_EQ(text.error().field, "messages[1].content[1].type");
+}
+
 TEST(ChatTemplate, ASystemMessageIsNotLost) {
   const std::vector<ChatMessage> asked = {{"system", " Be\n brief. "}, {"user", "?"}};
   const ChatTemplate loses = made(

@@ -30,7 +30,7 @@ Result<grammar::GrammarPtr> compile(const json& line) {
 }
 
 // Reads `text` token by token. False where a mask and accept() do not agree, or it is refused.
-bool follow(const std::shared_ptr<grammar::MaskTable>& masks, const Tokenizer& tokenizer,
+bool follow(const std::shared_ptr<const grammar::MaskTable>& masks, const Tokenizer& tokenizer,
             const std::string& text, json* times) {
   grammar::Matcher matcher(masks);
   std::vector<uint64_t> bits(masks->vocabulary().n_mask_words());
@@ -50,7 +50,7 @@ bool follow(const std::shared_ptr<grammar::MaskTable>& masks, const Tokenizer& t
 
 int main(int argc, char** argv) {
   std::unique_ptr<Tokenizer> tokenizer;
-  grammar::VocabularyPtr vocabulary;
+  grammar::MaskStorePtr store;
   if (argc > 1) {
     auto loaded = Tokenizer::load(argv[1]);
     if (!loaded) {
@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
       return 1;
     }
     tokenizer = std::move(*loaded);
-    vocabulary = std::make_shared<grammar::Vocabulary>(*tokenizer);
+    store = std::make_shared<grammar::MaskStore>(
+        std::make_shared<const grammar::Vocabulary>(*tokenizer));
   }
   for (std::string text; std::getline(std::cin, text);) {
     const json line = json::parse(text);
@@ -71,8 +72,8 @@ int main(int argc, char** argv) {
       out["n_states"] = (*grammar)->n_states();
       out["allowed"] = json::array();
       out["mask_us"] = json::array();
-      std::shared_ptr<grammar::MaskTable> masks;
-      if (vocabulary) masks = std::make_shared<grammar::MaskTable>(*grammar, vocabulary);
+      std::shared_ptr<const grammar::MaskTable> masks;
+      if (store) masks = std::make_shared<const grammar::MaskTable>(*grammar, store);
       for (const json& one : line["texts"]) {
         const auto allowed = grammar::allows(*grammar, one.get<std::string>());
         out["allowed"].push_back(allowed ? json(*allowed) : json(allowed.error().message));

@@ -40,12 +40,13 @@ TEST(GrammarGbnf, RefusesByName) {
   expect_grammar_refused(from_gbnf("root ::= \"a\"\n  | \"b\""), ErrorCode::kInvalidArgument,
                          "line 2");
   expect_grammar_refused(from_gbnf("root ::= <|end|>"), ErrorCode::kUnsupported, "a token");
-  expect_grammar_refused(from_gbnf("root ::= \"a\"{3,2}"), ErrorCode::kInvalidArgument, "least");
-  expect_grammar_refused(from_gbnf("root ::= \"a\" root"), ErrorCode::kInvalidArgument, "no text");
+  expect_grammar_refused(from_gbnf("root ::= \"a\"{3,2}"), ErrorCode::kInvalidArgument, "minimum");
+  expect_grammar_refused(from_gbnf("root ::= \"a\" root"), ErrorCode::kInvalidArgument,
+                         "no text fits");
   expect_grammar_refused(from_gbnf("root ::= (((\"a\"{1000}){1000}){1000})"),
                          ErrorCode::kUnsupported, "parts");
   expect_grammar_refused(from_gbnf("root ::= " + std::string(1000, '(')), ErrorCode::kUnsupported,
-                         "nested");
+                         "more than 200 brackets");
 }
 
 TEST(GrammarLark, RulesTerminalsAndIgnored) {
@@ -87,11 +88,11 @@ TEST(GrammarLark, RefusesByName) {
                          "%declare");
   expect_grammar_refused(from_lark("start: \"a\"\n%import common.SQL"), ErrorCode::kUnsupported,
                          "common.SQL");
-  expect_grammar_refused(from_lark("start[lazy]: \"a\""), ErrorCode::kUnsupported, "attributes");
+  expect_grammar_refused(from_lark("start[lazy]: \"a\""), ErrorCode::kUnsupported, "attribute");
   expect_grammar_refused(from_lark("start: <eos>"), ErrorCode::kUnsupported, "a token");
   expect_grammar_refused(from_lark("start: /^a/"), ErrorCode::kUnsupported, "'^'");
   expect_grammar_refused(from_lark("start: A\nA: b\nb: \"x\""), ErrorCode::kInvalidArgument,
-                         "rule 'b'");
+                         "'b', which is a rule");
   expect_grammar_refused(from_lark("begin: \"a\""), ErrorCode::kInvalidArgument, "'start'");
 }
 

@@ -49,8 +49,8 @@ TEST(GrammarRegex, SearchFindsAMatchAnywhere) {
 
 TEST(GrammarRegex, RefusesByName) {
   for (const auto& [pattern, name] :
-       std::vector<std::pair<std::string, std::string>>{{"(?=a)b", "look ahead"},
-                                                        {"(a)\\1", "reference to a group"},
+       std::vector<std::pair<std::string, std::string>>{{"(?=a)b", "lookahead"},
+                                                        {"(a)\\1", "backreference"},
                                                         {"a\\b", "word boundary"},
                                                         {"a*+", "possessive"},
                                                         {"a{,3}", "dialects"},
@@ -62,8 +62,8 @@ TEST(GrammarRegex, RefusesByName) {
        std::vector<std::pair<std::string, std::string>>{{"(a", "a '(' without"},
                                                         {"a)", "a ')' without"},
                                                         {"[a", "a '[' without"},
-                                                        {"*a", "a repetition of nothing"},
-                                                        {"a{3,2}", "least is above"},
+                                                        {"*a", "nothing before it"},
+                                                        {"a{3,2}", "minimum is above"},
                                                         {"[b-a]", "end is before"},
                                                         {"a\\", "'\\' at its end"}})
     expect_grammar_refused(from_regex(pattern), ErrorCode::kInvalidArgument, name);
@@ -79,13 +79,13 @@ TEST(GrammarRegex, LimitsEndInARefusal) {
 }
 
 TEST(GrammarRegex, NothingMatches) {
-  expect_grammar_refused(from_regex("a[]"), ErrorCode::kInvalidArgument, "no text");
+  expect_grammar_refused(from_regex("a[]"), ErrorCode::kInvalidArgument, "no text fits");
 }
 
 TEST(GrammarChoices, OneOfTheTexts) {
   const std::vector<std::string> choices{"yes", "no", "not sure", "é"};
   expect_reads(compiled(from_choices(choices)), choices, {"", "n", "nothing", "yesno"});
-  expect_grammar_refused(from_choices({}), ErrorCode::kInvalidArgument, "no choice");
+  expect_grammar_refused(from_choices({}), ErrorCode::kInvalidArgument, "no choices");
   const std::vector<std::string> empty{"a", ""};
   expect_grammar_refused(from_choices(empty), ErrorCode::kInvalidArgument, "choice 1");
 }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "base/json.h"
 
 namespace pando::wire {
@@ -44,6 +47,34 @@ TEST(ChatFields, ThinkingInTemplateArguments) {
   const ChatOptions only = options_of(R"({"chat_template_kwargs":{"thinking":true}})");
   EXPECT_FALSE(only.thinking);
   EXPECT_EQ(only.template_kwargs, R"({"thinking":true})");
+}
+
+// In every form that clients send them in.
+TEST(ChatFields, OnlyTextsAreRead) {
+  const auto refused = [](const std::string& content) {
+    const std::string text =
+        R"({"messages":[{"role":"user","content":"Q"},{"role":"user",)" + content + "}]}";
+    const auto messages = parse_messages((*parse_json(text))["messages"], WrittenOrder(text));
+    EXPECT_FALSE(messages.ok()) << content;
+    return messages.ok() ? Error{} : messages.error();
+  };
+  for (const auto& [part, what] : std::map<std::string, std::string>{
+           {R"({"type":"image_url","image_url":{"url":"u"}})", "an image ('image_url')"},
+           {R"({"type":"input_image","image_url":"u"})", "an image ('input_image')"},
+           {R"({"type":"image","source":{}})", "an image ('image')"},
+           {R"({"image":"u"})", "an image ('image')"},
+           {R"({"type":"video_url","video_url":{}})", "a video ('video_url')"},
+           {R"({"type":"input_audio","input_audio":{}})", "audio ('input_audio')"},
+           {R"({"type":"file","file":{}})", "a file ('file')"}}) {
+    const Error error = refused(R"("content":[{"type":"text","text":"See"},)" + part + "]");
+    EXPECT_EQ(error.message, "message 1 has " + what + ", but Pando reads only text");
+    EXPECT_TRUE(error.field.starts_with("messages[1].content[1].")) << error.field;
+  }
+  const Error beside = refused(R"("content":"See","images":["u"])");
+  EXPECT_EQ(beside.message, "message 1 has an image ('images'), but Pando reads only text");
+  EXPECT_EQ(beside.field, "messages[1].images");
+  EXPECT_EQ(refused(R"("content":[{"type":"profile","text":"x"}])").message,
+            "a part of message 1 is of type 'profile', expected 'text'");
 }
 
 }  // namespace

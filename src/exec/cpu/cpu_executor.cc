@@ -20,8 +20,8 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
     : store_(options.hooks.store),
       poison_pages_(options.poison_pages),
       states_(sizes.n_slots * sizes.slot_bytes),
-      memory_(sizes.pages, store_ != nullptr ? 0 : sizes.n_pages),
-      windows_(sizes.windows, sizes.n_window_pages),
+      memory_(std::span(sizes.pages), store_ != nullptr ? 0 : sizes.n_pages),
+      windows_(std::span(sizes.windows), sizes.n_window_pages),
       transformer_(weights, *kernel::kernels_by_name(options.isa).value(), pool,
                    {.context = options.kv.context,
                     .attention = options.hooks.attention,
@@ -29,25 +29,29 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
                     .all_rows = options.all_rows,
                     .gather = options.gather,
                     .spread = options.spread}) {
+  const bool has_experts = weights.config.has(model::FeedForward::kExperts);
   facts_ = {.vocab = weights.config.vocab,
             .d_model = weights.config.d_model,
-            .page_len = sizes.pages.page_len,
-            .tile_len = sizes.pages.tile_len,
+            .page_len = options.kv.page_len,
+            .tile_len = options.kv.tile_len,
             .n_pages = sizes.n_pages,
-            .page_bytes = sizes.pages.page_bytes(),
+            .page_bytes = exec::page_bytes(sizes.pages),
             .kv_capacity = sizes.kv_capacity,
-            .longest_path = sizes.n_pages * static_cast<size_t>(sizes.pages.page_len),
+            .longest_path = sizes.longest_path(),
             .window = sizes.window,
             .n_window_pages = sizes.n_window_pages,
-            .window_page_bytes = sizes.windows.page_bytes(),
+            .window_page_bytes = exec::page_bytes(sizes.windows),
             .n_slots = sizes.n_slots,
             .slot_bytes = sizes.slot_bytes,
+            .n_experts = has_experts ? weights.config.experts.n_experts : 0,
+            .n_used_experts = has_experts ? weights.config.experts.n_used : 0,
             .keeps_keys = !options.hooks.one_layer,
             .name = options.isa};
   if (store_ == nullptr) return;
   facts_.n_pages = options.n_numbers;
   facts_.page_bytes = 0;
-  options.hooks.store->open(sizes.pages, options.kv.memory);
+  PANDO_CHECK(sizes.pages.size() == 1);  // techniques know no other pages
+  options.hooks.store->open(sizes.pages[0], options.kv.memory);
 }
 
 size_t CpuExecutor::kv_bytes(size_t n_used) const {
@@ -73,7 +77,7 @@ void CpuExecutor::finish() {
 
 const float* CpuExecutor::compute(const StepPlan& plan, RowRange own, const float* before) {
   if (poison_pages_) poison(plan);
-  return transformer_.forward(plan, own, {memory_.view(), windows_.view()}, {states_.as<float>()},
+  return transformer_.forward(plan, own, {memory_.views(), windows_.views()}, {states_.as<float>()},
                               before);
 }
 
@@ -98,8 +102,9 @@ void CpuExecutor::poison(const StepPlan& plan) const {
     for (const kernel::KvSlot& slot : slots)
       if (slot.offset == 0) fill_page(slot.page);
   };
-  fill(memory_.view(), plan.copies, plan.slots);
-  fill(windows_.view(), plan.windows.copies, plan.windows.slots);
+  for (const kernel::KvView& view : memory_.views()) fill(view, plan.copies, plan.slots);
+  for (const kernel::KvView& view : windows_.views())
+    fill(view, plan.windows.copies, plan.windows.slots);
   for (const kernel::StateWrite& write : plan.state_writes)
     std::memset(states_.data() + write.to * facts_.slot_bytes, 0xff, facts_.slot_bytes);
 }

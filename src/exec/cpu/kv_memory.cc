@@ -4,9 +4,24 @@
 
 namespace pando::exec {
 
+size_t page_bytes(std::span<const kernel::KvShape> groups) {
+  size_t sum = 0;
+  for (const kernel::KvShape& group : groups) sum += group.page_bytes();
+  return sum;
+}
+
+KvMemory::KvMemory(std::span<const kernel::KvShape> groups, size_t n_pages)
+    : page_bytes_(page_bytes(groups)), memory_(n_pages * page_bytes_) {
+  std::byte* base = memory_.data();
+  for (const kernel::KvShape& group : groups) {
+    views_.push_back({.base = base, .shape = group, .page_bytes = page_bytes_});
+    base += group.page_bytes();
+  }
+}
+
 bool KvMemory::prepare(size_t n_touched) {
   constexpr size_t kPiece = size_t{2} << 20;
-  const size_t begin = std::max(ready_, n_touched * shape_.page_bytes());
+  const size_t begin = std::max(ready_, n_touched * page_bytes_);
   if (begin >= memory_.size()) return false;
   ready_ = std::min((begin / kPiece + 1) * kPiece, memory_.size());
   memory_.populate(begin, ready_);
@@ -14,7 +29,7 @@ bool KvMemory::prepare(size_t n_touched) {
 }
 
 size_t KvMemory::ready_bytes(size_t n_touched) const {
-  const size_t used = n_touched * shape_.page_bytes();
+  const size_t used = n_touched * page_bytes_;
   return std::max(ready_, used) - used;
 }
 

@@ -3,20 +3,25 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "kernel/kv_layout.h"
 
 namespace pando::exec {
 
+// Of a page with these groups.
+size_t page_bytes(std::span<const kernel::KvShape> groups);
+
 // Takes address space at once, and memory when a page is first used. One thread.
 class KvMemory {
  public:
-  KvMemory(const kernel::KvShape& shape, size_t n_pages)
-      : shape_(shape), memory_(n_pages * shape.page_bytes()) {}
+  KvMemory(std::span<const kernel::KvShape> groups, size_t n_pages);
+  // Of pages with one group.
+  KvMemory(const kernel::KvShape& group, size_t n_pages)
+      : KvMemory(std::span(&group, 1), n_pages) {}
 
-  kernel::KvView view() const { return {.base = memory_.data(), .shape = shape_}; }
-  const kernel::KvShape& shape() const { return shape_; }
+  std::span<const kernel::KvView> views() const { return views_; }  // of each group
 
   // Asks the system for memory behind 2 MiB more of the pages from n_touched on. In a virtual
   // machine the first touch of these takes up to 5 ms. False where all pages have memory.
@@ -25,15 +30,16 @@ class KvMemory {
   size_t ready_bytes(size_t n_touched) const;
 
  private:
-  kernel::KvShape shape_;
+  size_t page_bytes_;
   AlignedBuffer memory_;
+  std::vector<kernel::KvView> views_;
   size_t ready_ = 0;  // bytes [0, ready_) were prepared
 };
 
-// The pages of all layers, or of those without and of those with a window.
+// The pages of all layers, or of those without and of those with a window, by group.
 struct KvViews {
-  kernel::KvView pages;
-  kernel::KvView windows = {};
+  std::span<const kernel::KvView> pages;
+  std::span<const kernel::KvView> windows = {};
 };
 
 }  // namespace pando::exec

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/errors.h"
+#include "exec/cpu/kv_memory.h"
 #include "exec/cpu/state_layout.h"
 
 namespace pando::exec {
@@ -20,8 +21,8 @@ size_t n_slots_in(const KvOptions& options, size_t slot_bytes, size_t page_bytes
 }
 
 void divide_windows(const KvOptions& options, KvSizes& sizes) {
-  const size_t page_bytes = sizes.pages.page_bytes();
-  const size_t window_page_bytes = sizes.windows.page_bytes();
+  const size_t page_bytes = exec::page_bytes(sizes.pages);
+  const size_t window_page_bytes = exec::page_bytes(sizes.windows);
   const size_t least = least_window_pages(options, sizes.window);
   size_t& n_windows = sizes.n_window_pages = options.n_window_pages;
   if (page_bytes == 0) {            // pages of the tree have no bytes
@@ -35,11 +36,16 @@ void divide_windows(const KvOptions& options, KvSizes& sizes) {
   constexpr double kPath = 8192, kStepRows = 1024;
   const double share =
       std::min(1.0, (2.0 * sizes.window + kStepRows) / std::min<double>(options.context, kPath));
-  if (n_windows == 0)
-    n_windows = std::max(
-        least, static_cast<size_t>(share * (static_cast<double>(options.memory) /
-                                            (static_cast<double>(page_bytes) +
-                                             share * static_cast<double>(window_page_bytes)))));
+  if (n_windows == 0) {
+    n_windows = static_cast<size_t>(share * (static_cast<double>(options.memory) /
+                                             (static_cast<double>(page_bytes) +
+                                              share * static_cast<double>(window_page_bytes))));
+    // But first comes a long path.
+    const size_t long_path =
+        ceil_div(std::min(options.context, kLongestSure), options.page_len) * page_bytes;
+    const size_t left = options.memory - std::min(options.memory, long_path);
+    n_windows = std::max(least, std::min(n_windows, left / window_page_bytes));
+  }
   sizes.n_pages =
       (options.memory - std::min(options.memory, n_windows * window_page_bytes)) / page_bytes;
 }
@@ -56,24 +62,54 @@ bool has_window(const model::LayerConfig& layer, int context) {
   return layer.mixer == model::Mixer::kAttention && layer.window > 0 && layer.window < context;
 }
 
+std::vector<KvPlace> kv_places(const model::ModelConfig& config, bool window_pages, int context) {
+  std::vector<KvPlace> places(config.layers.size());
+  std::vector<model::Heads> groups[2];  // of pages, and of windows
+  std::vector<int> n_layers[2];         // of each group
+  for (int i = 0; i < config.n_layers(); ++i) {
+    const model::LayerConfig& layer = config.layers[i];
+    if (layer.mixer != model::Mixer::kAttention) continue;
+    KvPlace& place = places[i];
+    if (layer.keys_back > 0) {
+      place = places[i - layer.keys_back];
+      continue;
+    }
+    place.in_windows = window_pages && has_window(layer, context);
+    std::vector<model::Heads>& known = groups[place.in_windows];
+    std::vector<int>& counts = n_layers[place.in_windows];
+    const auto found = std::ranges::find(known, config.heads(i));
+    place.group = static_cast<int>(found - known.begin());
+    if (found == known.end()) {
+      known.push_back(config.heads(i));
+      counts.push_back(0);
+    }
+    place.layer = counts[place.group]++;
+  }
+  return places;
+}
+
 KvSizes KvSizes::shapes_of(const model::ModelConfig& config, const KvOptions& options) {
   KvSizes sizes;
-  sizes.pages = {.type = options.type,
-                 .n_layers = options.one_layer ? 1 : config.n_attention_layers(),
-                 .n_kv_heads = config.n_kv_heads,
-                 .head_dim = config.head_dim,
-                 .page_len = options.page_len,
-                 .tile_len = options.tile_len,
-                 .span_len = options.span_len};
-  sizes.windows = sizes.pages;
-  sizes.windows.n_layers = 0;
-  if (options.window_pages)
-    for (const model::LayerConfig& layer : config.layers) {
-      if (!has_window(layer, options.context)) continue;
+  sizes.page_len = options.page_len;
+  const std::vector<KvPlace> places = kv_places(config, options.window_pages, options.context);
+  for (int i = 0; i < config.n_layers(); ++i) {
+    const model::LayerConfig& layer = config.layers[i];
+    if (layer.mixer != model::Mixer::kAttention || layer.keys_back > 0) continue;
+    const KvPlace& place = places[i];
+    if (place.in_windows)
       sizes.window = std::max(sizes.window, static_cast<uint32_t>(layer.window));
-      ++sizes.windows.n_layers;
-      --sizes.pages.n_layers;
-    }
+    std::vector<kernel::KvShape>& groups = place.in_windows ? sizes.windows : sizes.pages;
+    const model::Heads heads = config.heads(i);
+    if (place.layer == 0)
+      groups.push_back({.type = options.type,
+                        .n_kv_heads = heads.n_kv,
+                        .head_dim = heads.head_dim,
+                        .page_len = options.page_len,
+                        .tile_len = options.tile_len,
+                        .span_len = options.span_len});
+    int& n_layers = groups[place.group].n_layers;
+    n_layers = options.one_layer ? 1 : place.layer + 1;
+  }
   sizes.slot_bytes = StateLayout(config).slot_bytes();
   return sizes;
 }
@@ -85,12 +121,12 @@ Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& o
         "{} has recurrent layers and layers with a window of {} positions, expected "
         "no window",
         config.family->name, sizes.window);
-  const size_t page_bytes = sizes.pages.page_bytes(), memory = options.memory;
+  const size_t page_bytes = exec::page_bytes(sizes.pages), memory = options.memory;
   const size_t page_len = options.page_len;
   if (sizes.window > 0) {
     divide_windows(options, sizes);
     const size_t least = least_window_pages(options, sizes.window);
-    const size_t window_bytes = sizes.windows.page_bytes();
+    const size_t window_bytes = exec::page_bytes(sizes.windows);
     if (sizes.n_window_pages < least || sizes.n_window_pages * window_bytes > memory)
       return invalid_argument(
           "kv_memory is {} bytes, expected at least {} bytes, so that a window of {} positions "
@@ -110,18 +146,18 @@ Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& o
   }
   if (std::max(sizes.n_pages, sizes.n_window_pages) >= kernel::kNoPage)
     return invalid_argument("kv_memory is {} bytes, expected fewer than 2^32 - 1 pages of {} bytes",
-                            memory, std::max(page_bytes, sizes.windows.page_bytes()));
+                            memory, std::max(page_bytes, exec::page_bytes(sizes.windows)));
   if (sizes.n_pages == 0 && sizes.window > 0)
     return invalid_argument(
         "kv_memory is {} bytes, expected at least {} bytes, so that a window of {} positions and "
         "one "
         "page fit",
-        memory, page_bytes + sizes.n_window_pages * sizes.windows.page_bytes(), sizes.window);
+        memory, page_bytes + sizes.n_window_pages * exec::page_bytes(sizes.windows), sizes.window);
   if (sizes.n_pages == 0)
     return invalid_argument(
         "kv_memory is {} bytes, expected at least one page of {} bytes ({} positions)", memory,
         page_bytes, page_len);
-  const bool all_windows = sizes.window > 0 && sizes.pages.n_layers == 0;
+  const bool all_windows = sizes.window > 0 && sizes.pages.empty();
   sizes.kv_capacity = (all_windows ? sizes.n_window_pages : sizes.n_pages) * page_len;
   return sizes;
 }

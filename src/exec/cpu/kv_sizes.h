@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "exec/cpu/layer_attention.h"
 #include "kernel/kv_layout.h"
@@ -22,14 +23,27 @@ struct KvOptions {
   size_t n_slots = 0;         // of states; 0: half of the memory
 };
 
+// Where the keys and values are that a layer reads.
+struct KvPlace {
+  bool in_windows = false;  // in pages of their own
+  int group = 0;            // of the layers of such a page
+  int layer = 0;            // in the group
+};
+// Of each layer; those of recurrent layers mean nothing. Layers with the same heads are a group.
+std::vector<KvPlace> kv_places(const model::ModelConfig& config, bool window_pages, int context);
+
 struct KvSizes {
-  kernel::KvShape pages;    // of the layers without a window, or of all
-  kernel::KvShape windows;  // no layers: pages are for all
-  uint32_t window = 0;      // the widest one; 0: pages are for all layers
+  // The groups of layers of a page. Layers that read the keys of another count nowhere.
+  std::vector<kernel::KvShape> pages;    // of the layers without a window, or of all
+  std::vector<kernel::KvShape> windows;  // empty: pages are for all
+  int page_len = 0;                      // positions of a page
+  uint32_t window = 0;                   // the widest one; 0: pages are for all layers
   size_t n_pages = 0, n_window_pages = 0, n_slots = 0;
   size_t slot_bytes = 0;  // of a state
 
   size_t kv_capacity = 0;  // positions of which all layers have keys and values at a time
+  // Positions that one path can have.
+  size_t longest_path() const { return n_pages * static_cast<size_t>(page_len); }
 
   // Shapes, the window and bytes, but no counts.
   static KvSizes shapes_of(const model::ModelConfig& config, const KvOptions& options);
@@ -37,6 +51,10 @@ struct KvSizes {
   // two states of a model that has states, or not one window.
   static Result<KvSizes> of(const model::ModelConfig& config, const KvOptions& options);
 };
+
+// Of positions of which at least one path has keys and values in all layers, if the memory allows
+// it.
+inline constexpr int kLongestSure = 32768;
 
 // The fewest window pages with which the longest sequence can continue: its window in whole tiles,
 // a page that it writes, and a page that it copies from.

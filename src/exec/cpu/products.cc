@@ -9,35 +9,42 @@
 
 namespace pando::exec {
 
-void Products::multiply(std::span<const kernel::PackedMatrix> w, uint32_t n_rows,
-                        kernel::RowSource source, float* y) {
+void Products::multiply(std::span<const std::span<const kernel::PackedMatrix>> w,
+                        std::span<const int> group_ends, kernel::RowSource source, float* y,
+                        int64_t y_stride) {
+  if (w.empty()) return;
   Stopwatch watch;
-  const int k = w[0].k(), m = static_cast<int>(n_rows);
+  const std::span<const kernel::PackedMatrix> first = w[0];
+  const int k = first[0].k(), m = group_ends.back();
   int64_t n = 0;
   bool alike = true;
-  for (const kernel::PackedMatrix& matrix : w) {
+  for (const kernel::PackedMatrix& matrix : first) {
     n += matrix.n();
-    alike = alike && kernel::PackedRows::same_for(w[0].type(), matrix.type());
+    alike = alike && kernel::PackedRows::same_for(first[0].type(), matrix.type());
   }
-  const bool split = fault_on(Fault::kSplitSumOverK) && m >= 64;
+  if (y_stride > 0) n = y_stride;
+  const bool split = fault_on(Fault::kSplitSumOverK) && m >= 64 && w.size() == 1;
   const auto unpacked = [&](int row, float*) { return unpacked_.as<float>() + int64_t{row} * k; };
   if (!alike || split) {  // a source may be asked once
-    unpacked_.reserve(size_t{n_rows} * k * sizeof(float));
-    for_rows(pool_, n_rows, [&](uint32_t row) {
+    unpacked_.reserve(size_t(m) * k * sizeof(float));
+    for_rows(pool_, static_cast<uint32_t>(m), [&](uint32_t row) {
       float* to = unpacked(static_cast<int>(row), nullptr);
       const float* x = source(static_cast<int>(row), to);
       if (x != to) std::copy_n(x, k, to);
     });
   }
-  for (const kernel::PackedMatrix& matrix : w) {
-    if (&matrix == &w[0] || !kernel::PackedRows::same_for(packed_.weights(), matrix.type()))
-      packed_.pack(kernels_, pool_, matrix.type(), m, k, alike && !split ? source : unpacked);
+  for (size_t i = 0; i < first.size(); ++i) {
+    const DType type = first[i].type();
+    if (i == 0 || !kernel::PackedRows::same_for(packed_.weights(), type))
+      packed_.pack(kernels_, pool_, type, group_ends, k, alike && !split ? source : unpacked);
     watch.lap(times_.row_ops_s);
-    kernel::multiply(kernels_, pool_, matrix, packed_, y, n);
-    if (split) multiply_halves(matrix, m, y, n);
-    times_.linear_flops += 2.0 * m * matrix.n() * k;
+    matrices_.clear();
+    for (const std::span<const kernel::PackedMatrix> group : w) matrices_.push_back(&group[i]);
+    kernel::multiply(kernels_, pool_, matrices_, packed_, y, n);
+    if (split) multiply_halves(first[i], m, y, n);
+    times_.linear_flops += 2.0 * m * first[i].n() * k;
     watch.lap(times_.linear_s);
-    y += matrix.n();
+    y += first[i].n();
   }
 }
 

@@ -1,6 +1,7 @@
 #include "exec/cpu/residual_stream.h"
 
 #include <cmath>
+#include <iterator>
 
 #include "base/fault.h"
 
@@ -13,10 +14,11 @@ void ResidualStream::begin(uint32_t n_rows) {
   pending_ = false;
 }
 
-void ResidualStream::add(std::span<const float> bias, std::span<const float> norm) {
+void ResidualStream::add(std::span<const float> bias, std::span<const float> norm, float factor) {
   pending_ = true;
   bias_ = bias;
   norm_ = norm;
+  factor_ = factor;
 }
 
 const float* ResidualStream::settle(uint32_t row) {
@@ -27,6 +29,7 @@ const float* ResidualStream::settle(uint32_t row) {
   if (!norm_.empty()) norm_of_(y, norm_.data(), eps_, d_model_, y);
   if (scale_ != 1.0f) kernels_.scale(y, scale_, d_model_, y);
   kernels_.add(x, y, d_model_);
+  if (factor_ != 1.0f) kernels_.scale(x, factor_, d_model_, x);
   return x;
 }
 
@@ -42,6 +45,7 @@ const float* ResidualStream::read(uint32_t row, std::span<const float> norm, uin
   } else {
     norm_of_(x, norm.data(), eps_, d_model_, own);
   }
+  if (std::ssize(norm) > d_model_) kernels_.add(own, norm.data() + d_model_, d_model_);
   return own;
 }
 

@@ -31,14 +31,15 @@ class ResidualStream {
 
   // x += scale (y + bias), or with a norm x += scale norm(y + bias), where y is in sums(), [n_rows,
   // d_model] f32. bias: [d_model] or empty; norm: [d_model] or empty. Both live until the next
-  // call.
-  void add(std::span<const float> bias, std::span<const float> norm);
+  // call. factor: multiplies x after that.
+  void add(std::span<const float> bias, std::span<const float> norm, float factor = 1.0f);
   float* sums() { return sums_.as<float>(); }
   // Says that every row was read: from now on reading adds nothing.
   void end_add() { pending_ = false; }
 
-  // Adds the row's summand and returns the row, [d_model] f32. norm: [d_model] or empty. With a
-  // norm the normed row goes to `own`, [d_model] f32, which is returned. n_rows: number of rows
+  // Adds the row's summand and returns the row, [d_model] f32. norm: [d_model], [2 d_model]
+  // with a bias behind it, or empty. With a norm the normed row goes to `own`, [d_model] f32, which
+  // is returned. n_rows: number of rows
   // that are read, for Fault::kScalarTailRow.
   const float* read(uint32_t row, std::span<const float> norm, uint32_t n_rows, float* own);
 
@@ -53,6 +54,7 @@ class ResidualStream {
   AlignedBuffer x_, sums_;  // [n_rows, d_model] f32
   bool pending_ = false;
   std::span<const float> bias_, norm_;
+  float factor_ = 1.0f;
 };
 
 }  // namespace pando::exec

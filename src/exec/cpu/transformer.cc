@@ -11,8 +11,20 @@
 #include "exec/cpu/stopwatch.h"
 #include "kernel/blocks.h"
 #include "kernel/kv_write.h"
+#include "step/slice.h"
 
 namespace pando::exec {
+
+namespace {
+
+// The first of the last layers that all read the keys of others.
+int first_reader(const model::ModelConfig& config) {
+  int first = config.n_layers();
+  while (first > 0 && config.layers[first - 1].keys_back > 0) --first;
+  return first;
+}
+
+}  // namespace
 
 Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& kernels,
                          ThreadPool& pool, const TransformerOptions& options)
@@ -22,7 +34,11 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
       pool_(pool),
       all_rows_(options.all_rows),
       gather_(options.gather),
-      d_ff_(weights.config.d_ff),
+      first_layer_(model::layers_of_share(weights.config, weights.share).first),
+      first_reader_(options.all_rows || options.attention || options.spread ||
+                            !weights.share.is_last()
+                        ? config_.n_layers()
+                        : first_reader(config_)),
       products_(kernels, pool, times_),
       x_(kernels, config_.d_model, config_.norm, config_.rms_eps, config_.residual_scale),
       attention_(config_, kernels, pool,
@@ -34,14 +50,17 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
                   .share = weights.share},
                  times_),
       state_layout_(config_),
-      recurrent_(config_, kernels, pool, times_, /*is_divided=*/options.gather != nullptr) {}
+      recurrent_(config_, kernels, pool, times_, /*is_divided=*/options.gather != nullptr),
+      experts_(config_, weights.config, kernels, pool, gather_, times_),
+      layer_inputs_(weights, first_layer_, kernels, pool, times_) {}
 
 const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvViews& kv,
                                   const StateMemory& states, const float* before) {
   Stopwatch watch;
+  const StepPlan* step = &plan;
+  StepPlan of_outputs;
   const auto first_output = std::ranges::lower_bound(plan.outputs, own.begin);
-  const std::span outputs(first_output,
-                          std::lower_bound(first_output, plan.outputs.end(), own.end));
+  std::span outputs(first_output, std::lower_bound(first_output, plan.outputs.end(), own.end));
   const auto n_outputs = static_cast<uint32_t>(outputs.size());
   uint32_t n_rows = own.size();
   x_.begin(n_rows);
@@ -50,19 +69,30 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
     PANDO_CHECK(states.base != nullptr && !plan.state_tasks.empty());
     recurrent_.begin(n_rows);
   }
-  gate_up_.reserve(size_t{n_rows} * 2 * config_.d_ff * sizeof(float));
+  for (int i = 0; i < config_.n_layers(); ++i)
+    if (config_.layers[i].feed_forward == model::FeedForward::kDense)
+      gate_up_.reserve(size_t{n_rows} * 2 * config_.d_ff_of(i) * sizeof(float));
   hidden_.reserve(size_t{n_outputs} * config_.d_model * sizeof(float));
-  kernel::copy_pages(kv.pages, plan.copies);
-  kernel::copy_pages(kv.windows, plan.windows.copies);
+  for (const kernel::KvView& group : kv.pages) kernel::copy_pages(group, plan.copies);
+  for (const kernel::KvView& group : kv.windows) kernel::copy_pages(group, plan.windows.copies);
   PANDO_CHECK((before == nullptr) == weights_.share.is_first());
+  const std::span tokens = std::span(plan.tokens).subspan(own.begin, n_rows);
   if (before == nullptr) {
-    embed(std::span(plan.tokens).subspan(own.begin, n_rows));
+    embed(tokens, x_.row(0));
   } else {
     std::memcpy(x_.row(0), before, size_t{n_rows} * config_.d_model * sizeof(float));
   }
   watch.lap(times_.row_ops_s);
+  if (!layer_inputs_.empty()) begin_layer_inputs(tokens);
   for (int i = 0; i < config_.n_layers(); ++i) {
-    mix(i, plan, own, kv, states);
+    if (i == first_reader_) {
+      of_outputs = leave_outputs(plan, outputs, own.begin);
+      step = &of_outputs;
+      outputs = of_outputs.outputs;
+      own = {0, n_outputs};
+      n_rows = n_outputs;
+    }
+    mix(i, *step, own, kv, states);
     if (i + 1 == config_.n_layers() && weights_.share.is_last() &&
         !all_rows_) {  // other rows read nothing behind this point
       keep_outputs(outputs, own.begin);
@@ -75,6 +105,7 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
       add_mixed(i, n_rows);
       feed_forward(i, n_rows);
     }
+    if (!layer_inputs_.empty()) layer_inputs_.add(i, n_rows, x_, products_);
   }
   watch.lap();
   if (all_rows_ || !weights_.share.is_last()) {
@@ -98,23 +129,39 @@ void Transformer::logits(const float* hidden, uint32_t n, float* out) {
       out);
   const float divisor = config_.logit_divisor, scale = config_.logit_scale;
   const float cap = config_.logit_cap;
-  if (divisor == 1.0f && scale == 1.0f && cap == 0.0f) return;
+  const std::vector<float>& bias = weights_.head_bias;
+  if (bias.empty() && divisor == 1.0f && scale == 1.0f && cap == 0.0f) return;
   const size_t vocab = config_.vocab;
   for_rows(pool_, n, [&](uint32_t row) {
+    if (!bias.empty()) kernels_.add(out + row * vocab, bias.data(), config_.vocab);
     for (size_t i = row * vocab; i < (row + 1) * vocab; ++i) out[i] = out[i] / divisor * scale;
     if (cap > 0.0f) kernels_.soft_cap(out + row * vocab, cap, config_.vocab);
   });
 }
 
-void Transformer::embed(std::span<const Token> tokens) {
+void Transformer::embed(std::span<const Token> tokens, float* out) {
   const model::TensorView& table = weights_.embedding;
   const int64_t n = config_.d_model;
   for_rows(pool_, static_cast<uint32_t>(tokens.size()), [&](uint32_t row) {
     const std::byte* from = table.data + tokens[row] * kernel::stored_bytes(table.dtype, n);
-    kernel::read_weights(kernels_, table.dtype, from, n, x_.row(row));
+    float* const to = out + row * n;
+    kernel::read_weights(kernels_, table.dtype, from, n, to);
     if (config_.embedding_scale != 1.0f)
-      kernels_.scale(x_.row(row), config_.embedding_scale, config_.d_model, x_.row(row));
+      kernels_.scale(to, config_.embedding_scale, config_.d_model, to);
   });
+}
+
+// Stages behind the first make the embeddings again.
+void Transformer::begin_layer_inputs(std::span<const Token> tokens) {
+  const float* embeddings = x_.row(0);
+  if (!weights_.share.is_first()) {
+    Stopwatch watch;
+    embeddings_.reserve(tokens.size() * config_.d_model * sizeof(float));
+    embed(tokens, embeddings_.as<float>());
+    embeddings = embeddings_.as<float>();
+    watch.lap(times_.row_ops_s);
+  }
+  layer_inputs_.begin(tokens, embeddings, products_);
 }
 
 // What each row gets of the rows before it: mixed = mixer(norm(x)).
@@ -133,19 +180,19 @@ void Transformer::mix(int i, const StepPlan& plan, RowRange own, const KvViews& 
 
 // What the output projection of a layer reads.
 float* Transformer::mixed(int i, uint32_t row) {
-  return config_.layers[i].mixer == model::Mixer::kAttention ? attention_.row(row)
+  return config_.layers[i].mixer == model::Mixer::kAttention ? attention_.row(i, row)
                                                              : recurrent_.row(row);
 }
 
 int Transformer::mixed_dim(int i) const {
-  return config_.layers[i].mixer == model::Mixer::kAttention ? config_.q_dim() : recurrent_.dim();
+  return config_.layers[i].mixer == model::Mixer::kAttention ? attention_.dim(i) : recurrent_.dim();
 }
 
 // The same of all ranks.
 float* Transformer::gathered_mixed(int i, uint32_t n_rows) {
   const model::Mixer mixer = config_.layers[i].mixer;
   const model::LayerWeights& layer = weights_.layers[i];
-  std::vector<int> sizes = model::mixed_pieces(weights_.config, mixer);
+  std::vector<int> sizes = model::mixed_pieces(weights_.config, first_layer_ + i);
   if (fault_on(Fault::kHeadRunsJoined)) sizes = {layer.o.k()};
   float* const all = gathered(mixed(i, 0), n_rows, sizes);
   if (mixer == model::Mixer::kMamba2)
@@ -199,6 +246,8 @@ void Transformer::feed_forward(int i, uint32_t n_rows) {
   switch (config_.layers[i].feed_forward) {
     case model::FeedForward::kDense:
       return dense(weights_.layers[i], n_rows);
+    case model::FeedForward::kExperts:
+      return experts_.run(weights_.layers[i], n_rows, x_, products_);
   }
 }
 
@@ -219,22 +268,42 @@ void Transformer::add_down(const model::LayerWeights& layer, uint32_t n_rows) {
   const auto activate =
       config_.activation == model::Activation::kSilu ? kernels_.swiglu : kernels_.geglu;
   float* const gate_up = gate_up_.as<float>();
+  int d_ff = 0;  // of this rank
+  for (const kernel::PackedMatrix& matrix : layer.gate_up) d_ff += matrix.n();
+  d_ff /= 2;
   const auto gated = [&](int row, float* own) {
-    const float* gate = gate_up + int64_t{row} * 2 * config_.d_ff;
-    activate(gate, gate + config_.d_ff, config_.d_ff, own);
+    const float* gate = gate_up + int64_t{row} * 2 * d_ff;
+    activate(gate, gate + d_ff, d_ff, own);
     return own;
   };
   if (gather_) {
-    own_.reserve(size_t{n_rows} * config_.d_ff * sizeof(float));
+    own_.reserve(size_t{n_rows} * d_ff * sizeof(float));
     for_rows(pool_, n_rows, [&](uint32_t row) {
-      gated(static_cast<int>(row), own_.as<float>() + size_t{row} * config_.d_ff);
+      gated(static_cast<int>(row), own_.as<float>() + size_t{row} * d_ff);
     });
-    const float* all = gathered(own_.as<float>(), n_rows, {{d_ff_}});
-    add_product(layer.down, n_rows, [&](int row, float*) { return all + int64_t{row} * d_ff_; });
+    const int all_ff = layer.down.k();
+    const float* all = gathered(own_.as<float>(), n_rows, {{all_ff}});
+    add_product(layer.down, n_rows, [=](int row, float*) { return all + int64_t{row} * all_ff; });
   } else {
     add_product(layer.down, n_rows, gated);
   }
-  x_.add({}, layer.feed_forward_sum_norm);
+  const bool ends_layer = layer_inputs_.empty() && !layer.scale.empty();
+  x_.add({}, layer.feed_forward_sum_norm, ends_layer ? layer.scale[0] : 1.0f);
+}
+
+// Between two layers: the rows of outputs take what is pending and move to the front. Returns the
+// plan of what is left.
+StepPlan Transformer::leave_outputs(const StepPlan& plan, std::span<const uint32_t> outputs,
+                                    uint32_t first_row) {
+  const auto n = static_cast<uint32_t>(outputs.size());
+  for_rows(pool_, n, [&](uint32_t i) { x_.read(outputs[i] - first_row, {}, n, nullptr); });
+  x_.end_add();
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t row = outputs[i] - first_row;
+    std::memmove(x_.row(i), x_.row(row), config_.d_model * sizeof(float));
+    layer_inputs_.move(row, i);
+  }
+  return attention_of(plan, outputs);
 }
 
 // Moves the rows of the plan's outputs to the front. Outputs ascend, so no row is overwritten
@@ -246,6 +315,7 @@ void Transformer::keep_outputs(std::span<const uint32_t> outputs, uint32_t first
     const uint32_t row = outputs[i] - first_row;
     std::memmove(x_.row(i), x_.row(row), config_.d_model * sizeof(float));
     std::memmove(mixed(last, i), mixed(last, row), n_mixed * sizeof(float));
+    layer_inputs_.move(row, i);
   }
 }
 

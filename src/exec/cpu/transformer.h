@@ -7,8 +7,10 @@
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "exec/cpu/attention_layer.h"
+#include "exec/cpu/experts_layer.h"
 #include "exec/cpu/gather_rows.h"
 #include "exec/cpu/kv_memory.h"
+#include "exec/cpu/layer_inputs.h"
 #include "exec/cpu/products.h"
 #include "exec/cpu/recurrent_layer.h"
 #include "exec/cpu/residual_stream.h"
@@ -54,7 +56,8 @@ class Transformer {
   const PhaseTimes& times() const { return times_; }
 
  private:
-  void embed(std::span<const Token> tokens);
+  void embed(std::span<const Token> tokens, float* out);
+  void begin_layer_inputs(std::span<const Token> tokens);
   void mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv, const StateMemory& states);
   float* mixed(int i, uint32_t row);
   int mixed_dim(int i) const;
@@ -67,6 +70,8 @@ class Transformer {
   void dense(const model::LayerWeights& layer, uint32_t n_rows);
   void gate_and_up(const model::LayerWeights& layer, std::span<const float> norm, uint32_t n_rows);
   void add_down(const model::LayerWeights& layer, uint32_t n_rows);
+  StepPlan leave_outputs(const StepPlan& plan, std::span<const uint32_t> outputs,
+                         uint32_t first_row);
   void keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row);
 
   const model::Weights& weights_;
@@ -75,17 +80,22 @@ class Transformer {
   ThreadPool& pool_;
   bool all_rows_;
   GatherRows gather_;
-  int d_ff_;  // of all ranks
+  int first_layer_;  // of the share, in the model
+  // Layers of the share from this one on write no keys, and compute the rows of outputs only.
+  int first_reader_;
   PhaseTimes times_;
   Products products_;
   ResidualStream x_;
   AttentionLayer attention_;
   StateLayout state_layout_;
   RecurrentLayer recurrent_;
-  AlignedBuffer gate_up_;   // [n_rows, 2 d_ff] f32
-  AlignedBuffer own_;       // [n_rows, own part] f32, where there are several ranks
-  AlignedBuffer gathered_;  // [n_rows, all parts] f32
-  AlignedBuffer hidden_;    // [n_outputs, d_model] f32
+  ExpertsLayer experts_;
+  LayerInputs layer_inputs_;
+  AlignedBuffer embeddings_;  // [n_rows, d_model] f32, in stages behind the first
+  AlignedBuffer gate_up_;     // [n_rows, 2 d_ff] f32
+  AlignedBuffer own_;         // [n_rows, own part] f32, where there are several ranks
+  AlignedBuffer gathered_;    // [n_rows, all parts] f32
+  AlignedBuffer hidden_;      // [n_outputs, d_model] f32
 };
 
 }  // namespace pando::exec

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "base/failures.h"
 #include "step/step_plan_bytes.h"
 
 namespace pando::exec {
@@ -107,9 +108,9 @@ RankExecutor::RankExecutor(const model::Weights& weights, ThreadPool& pool,
       posts_plans_(ranks.layout.spp > 1) {
   facts_.depth = ranks.layout.spp;
   if (const RankLayout& layout = ranks.layout; layout.kvp > 1) {
-    const KvParts parts = kv_parts(layout, sizes.n_pages, sizes.pages.tile_len);
-    PANDO_CHECK(layout.kvp_tokens % sizes.pages.span_len == 0 &&
-                std::has_single_bit(layout.kvp_tokens / sizes.pages.span_len));
+    const KvParts parts = kv_parts(layout, sizes.n_pages, options.kv.tile_len);
+    PANDO_CHECK(layout.kvp_tokens % options.kv.span_len == 0 &&
+                std::has_single_bit(layout.kvp_tokens / options.kv.span_len));
     facts_.n_parts = parts.n_parts;
     facts_.part_positions = parts.block_len;
     facts_.n_pages *= parts.n_parts;
@@ -161,7 +162,7 @@ void RankExecutor::run_or_abort(const Part& part) {
   try {
     part();
   } catch (const std::exception& error) {
-    comm_.abort(fmt::format("a step failed on rank 0: {}", error.what()));
+    comm_.abort(fmt::format("a step failed on rank 0: {}", reason_of(error)));
     throw;
   }
 }
@@ -258,7 +259,7 @@ void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks) 
       case Word::kDismiss:
         return;
       case Word::kLoad:
-        throw std::runtime_error("a second model is to be loaded, expected one");
+        throw std::runtime_error("rank 0 loads a second model, expected one model for a run");
     }
   }
 }

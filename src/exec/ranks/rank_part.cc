@@ -37,8 +37,8 @@ RankPart::RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions o
       d_model_(weights.config.d_model),
       part_(ranks.layout.part_of(ranks.comm->rank())),
       state_bytes_(weights.config.n_heads / share_.n_ranks *
-                   kernel::state_len(weights.config.head_dim) * sizeof(float)),
-      executor_(weights, pool, with_hooks(std::move(options)), sizes) {
+                   kernel::state_len(weights.config.widest_head()) * sizeof(float)),
+      executor_(weights, pool, with_hooks(options), sizes) {
   const RankLayout& layout = ranks_.layout;
   const int own = ranks_.comm->rank(), first = own - share_.rank;
   for (int rank = 0; rank < share_.n_ranks; ++rank)
@@ -49,7 +49,7 @@ RankPart::RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions o
   for (int part = 0; part < layout.kvp; ++part)
     of_parts.push_back(own + (part - static_cast<int>(part_)) * layout.tp);
   exchange_.emplace(*ranks_.comm, std::move(of_parts), part_,
-                    kv_parts(layout, sizes.n_pages, sizes.pages.tile_len));
+                    kv_parts(layout, sizes.n_pages, options.kv.tile_len));
 }
 
 CpuOptions RankPart::with_hooks(CpuOptions options) {

@@ -12,6 +12,8 @@ namespace {
 
 constexpr uint32_t kSpan = 2048;  // positions; what an engine's spans have
 
+constexpr int kMostTokens = 1 << 30;  // of a block
+
 struct Field {
   std::string_view name;
   int most;
@@ -22,9 +24,14 @@ constexpr std::array kFields = {
     Field{"spp", 4096, [](RankLayout& layout, int n) { layout.spp = n; }},
     Field{"kvp", 64, [](RankLayout& layout, int n) { layout.kvp = n; }},
     Field{"tp", 4096, [](RankLayout& layout, int n) { layout.tp = n; }},
-    Field{"kvp_tokens", 1 << 30,
+    Field{"kvp_tokens", kMostTokens,
           [](RankLayout& layout, int n) { layout.kvp_tokens = static_cast<uint32_t>(n); }},
 };
+
+bool is_block(int n) {
+  return n >= static_cast<int>(kSpan) && n <= kMostTokens &&
+         std::has_single_bit(static_cast<unsigned>(n));
+}
 
 }  // namespace
 
@@ -44,19 +51,19 @@ Result<RankLayout> RankLayout::parse(std::string_view text) {
     const std::string_view digits = field.substr(at + 1);
     int n = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-    if (error != std::errc() || end != digits.data() + digits.size() || n < 1 ||
-        n > kFields[i].most)
-      return invalid_argument("parallel has '{}', expected a number from 1 to {} for {}", field,
-                              kFields[i].most, name);
+    const bool is_number = error == std::errc() && end == digits.data() + digits.size();
+    if (name == kFields.back().name && (!is_number || !is_block(n)))
+      return invalid_argument("parallel has '{}', expected a power of two from {} to {}", field,
+                              kSpan, kMostTokens);
+    if (!is_number || n < 1 || n > kFields[i].most)
+      return invalid_argument("parallel has '{}', expected a whole number from 1 to {}", field,
+                              kFields[i].most);
     if (seen[i]) return invalid_argument("parallel names {} twice, expected once", name);
     seen[i] = true;
     kFields[i].set(layout, n);
     if (field.size() == rest.size()) break;
     rest.remove_prefix(field.size() + 1);
   }
-  if (layout.kvp_tokens % kSpan != 0 || !std::has_single_bit(layout.kvp_tokens))
-    return invalid_argument("kvp_tokens is {}, expected a power of two of at least {}",
-                            layout.kvp_tokens, kSpan);
   return layout;
 }
 

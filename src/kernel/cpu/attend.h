@@ -48,6 +48,14 @@ struct Attend {
       S::store(m.acc_a + i, S::fma(S::load(m.acc_a + i), x, S::mul(S::load(m.acc_b + i), y)));
   }
 
+  static float sink_factor(float max, float sum, float sink) {
+    const float most = max > sink ? max : sink;
+    const F x = Exp2<S>::of(S::set1(max - most)), y = Exp2<S>::of(S::set1(sink - most));
+    float factor = 0.0f;
+    S::store_first(&factor, S::div(x, S::fma(S::set1(sum), x, y)), 1);
+    return factor;
+  }
+
  private:
   // Keys or values as products read them: chunks of `len` positions whose rows are `stride` apart,
   // and where the channels at hand begin in them.

@@ -122,6 +122,18 @@ struct RowOps {
     }
   }
 
+  static void clamped_swiglu(const float* gate, const float* up, float alpha, float limit, int n,
+                             float* out) {
+    const F most = S::set1(limit), least = S::set1(-limit), one = S::set1(1.0f);
+    const F factor = S::set1(alpha * -0x1.715476p+0f);
+    for (int i = 0; i < n; i += 16) {
+      const F g = S::min(most, S::load_first(gate + i, n - i));  // NaN stays NaN
+      const F u = S::max(least, S::min(most, S::load_first(up + i, n - i)));
+      const F glu = S::div(g, S::add(one, Exp2<S>::of(S::mul(g, factor))));
+      S::store_first(out + i, S::mul(S::add(u, one), glu), n - i);
+    }
+  }
+
   // cap tanh(x / cap)
   static F capped(F x, F cap) {
     const F one = S::set1(1.0f);
@@ -145,6 +157,22 @@ struct RowOps {
   static void sigmoids(const float* x, int n, float* out) {
     for (int i = 0; i < n; i += 16)
       S::store_first(out + i, sigmoid(S::load_first(x + i, n - i)), n - i);
+  }
+
+  static void softmax(float* x, int n) {
+    F most = S::set1(x[0]);
+    for (int i = 0; i < n; i += 16)
+      most = S::max(most, S::select_first(n - i, S::load_first(x + i, n - i), most));
+    const F m = S::set1(S::reduce_max(most));
+    F sum = S::zero();
+    for (int i = 0; i < n; i += 16) {
+      const F v = S::mul(S::sub(S::load_first(x + i, n - i), m), S::set1(0x1.715476p+0f));
+      S::store_first(x + i, Exp2<S>::of(v), n - i);
+      sum = S::add(sum, S::load_first(x + i, n - i));  // zero beyond the row
+    }
+    const F divisor = S::set1(S::reduce_add(sum));
+    for (int i = 0; i < n; i += 16)
+      S::store_first(x + i, S::div(S::load_first(x + i, n - i), divisor), n - i);
   }
 
   static void decay(const float* x, const float* bias, const float* rate, int n, float* step,

@@ -127,6 +127,7 @@ std::vector<Point> show(Harness& harness, const ModelSpec& spec, const Grid& gri
 void show_allowed(Harness& harness, const ModelSpec& spec, const std::vector<Point>& points) {
   const auto model = harness.model(spec);
   const model::ModelConfig& config = model->parts().weights.config;
+  if (config.has(model::FeedForward::kExperts)) return;  // the rates are those of dense layers
   MachineRates rates{};
   Table table{
       .title =

@@ -146,6 +146,7 @@ Technique hydragen_technique(TechniqueOptions& options, int tile_len) {
   const auto* const counts = planner.get();
   return {.planner = std::move(planner),
           .hooks = {.attention = std::move(attention)},
+          .takes_sinks = false,
           .exact = false,
           .figures = [counts] { return counts->figures(); }};
 }

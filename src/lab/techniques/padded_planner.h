@@ -84,6 +84,7 @@ inline Technique padded_batches(const char* name, StaticBatching::Order order,
           .batcher = std::make_unique<StaticBatcher>(batching),
           .hooks = {.attention = std::move(attention)},
           .caps_scores = false,
+          .takes_sinks = false,
           .exact = false,
           .figures = [counts] { return counts->figures(); }};
 }

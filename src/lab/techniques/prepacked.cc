@@ -112,6 +112,7 @@ Technique prepacked_technique(TechniqueOptions& options, int tile_len) {
           .batcher = std::make_unique<StaticBatcher>(batching),
           .hooks = {.attention = std::move(attention)},
           .caps_scores = !dense,
+          .takes_sinks = !dense,
           .exact = !dense,
           .figures = [counts] { return counts->figures(); }};
 }

@@ -43,10 +43,11 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
 
   void open(const kernel::KvShape& shape, size_t n_bytes) override {
     page_len_ = static_cast<uint32_t>(shape.page_len);
-    store_.emplace(n_bytes / shape.page_bytes());
-    memory_.emplace(shape, n_bytes);
+    const size_t n_pages = n_bytes / shape.page_bytes();
+    store_.emplace(n_pages);
+    memory_.emplace(shape, n_pages);
   }
-  size_t n_bytes() const override { return store_->n_used() * memory_->shape().page_bytes(); }
+  size_t n_bytes() const override { return store_->n_used() * memory_->views()[0].page_bytes; }
 
   // How many of those that wait start together: contexts in order of arrival, all of one isolation
   // key.
@@ -280,7 +281,7 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
   }
 
   PlannedStep finish(const PlannedStep& packed, const StackPass& pass) {
-    pass_->rows = {.copies = std::exchange(copies_, {}), .memory = memory_->view()};
+    pass_->rows = {.copies = std::exchange(copies_, {}), .memory = memory_->views()[0]};
     PlannedStep step = plan_stack_pass(packed, pass, {stacks_, instruction_.pages(), page_len_},
                                        tile_len_, pass_->rows);
     n_rows_ += step.plan.n_rows();
@@ -330,6 +331,7 @@ Technique stacked_technique(TechniqueOptions& options, int tile_len) {
           .hooks = {.attention = own->attention(), .store = own},
           .takes_int8 = false,
           .caps_scores = false,
+          .takes_sinks = false,
           .exact = false,
           .figures = [own] { return own->figures(); }};
 }

@@ -2,6 +2,7 @@
 // and rotation in most layers, neither in the others; the channels that turn together are
 // neighbours.
 #include "base/errors.h"
+#include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
@@ -21,12 +22,6 @@ void fix(ModelConfig& config) {
   config.parallel = true;
 }
 
-// Layers without a window have rotation 1: none.
-void set_rotations(ModelConfig& config) {
-  config.rotations.push_back({.rotary_share = 0.0});
-  for (LayerConfig& layer : config.layers) layer.rotation = layer.window > 0 ? 0 : 1;
-}
-
 void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields,
                {.kv_heads_as_heads = true,
@@ -35,10 +30,10 @@ void read(Fields& fields, ModelConfig& config) {
                 .tied = true,
                 .attention_bias = true},
                config);
-  config.logit_scale = static_cast<float>(fields.positive(kScale, 0.0625));
+  config.logit_scale = static_cast<float>(fields.real(kScale, kScales, 0.0625));
   const int64_t interval = fields.integer("sliding_window_pattern", 1, kMaxLayers, kInterval);
   read_mixed_windows(fields, /*absent=*/4096, interval, config);
-  set_rotations(config);
+  rotate_in_windows(config);
   if (fields.positive("rotary_pct", 1.0) != 1.0)
     fields.refuse("rotary_pct", "1", ErrorCode::kUnsupported);
   if (!fields.boolean("use_parallel_block", true))
@@ -71,12 +66,6 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
   return specs.take();
 }
 
-void set_windows(int window, int interval, ModelConfig& config) {
-  for (int i = 0; i < config.n_layers(); ++i)
-    if ((i + 1) % interval != 0) config.layers[i].window = window;
-  set_rotations(config);
-}
-
 ModelConfig command_r7b() {
   ModelConfig config = shape_of(kCohere2, {.vocab = 256000,
                                            .d_model = 4096,
@@ -91,6 +80,7 @@ ModelConfig command_r7b() {
   config.eos_ids = {255001};
   config.logit_scale = 0.25f;
   set_windows(4096, kInterval, config);
+  rotate_in_windows(config);
   return config;
 }
 
@@ -99,6 +89,7 @@ ModelConfig tiny_cohere2() {
       tiny_shape(kCohere2, {.n_layers = 4, .head_dim = 16, .d_ff = 152, .tied = true});
   config.logit_scale = 0.5f;
   set_windows(24, 2, config);
+  rotate_in_windows(config);
   return config;
 }
 

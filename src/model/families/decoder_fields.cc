@@ -31,7 +31,7 @@ int read_head_dim(Fields& fields, int usual, const ModelConfig& config) {
     fields.refuse("num_attention_heads",
                   fmt::format("a divisor of 'hidden_size' {}, or 'head_dim'", config.d_model));
   }
-  return static_cast<int>(fields.integer("head_dim", 1, kMaxWidth, std::max(fallback, int64_t{1})));
+  return static_cast<int>(fields.integer("head_dim", kHeadSizes, std::max(fallback, int64_t{1})));
 }
 
 void read_special_tokens(Fields& fields, ModelConfig& config) {
@@ -55,21 +55,21 @@ void read_special_tokens(Fields& fields, ModelConfig& config) {
 }  // namespace
 
 void read_decoder(Fields& fields, const DecoderFields& usual, ModelConfig& config) {
-  const auto integer = [&](const char* name, int64_t max) {
-    return static_cast<int>(fields.integer(name, 1, max));
+  const auto integer = [&](const char* name, const WholeRange& range) {
+    return static_cast<int>(fields.integer(name, range));
   };
   refuse_other_features(fields, usual, config);
-  config.vocab = integer("vocab_size", kMaxVocab);
-  config.d_model = integer("hidden_size", kMaxWidth);
-  config.layers.resize(integer("num_hidden_layers", kMaxLayers));
-  config.n_heads = integer("num_attention_heads", kMaxWidth);
+  config.vocab = integer("vocab_size", kVocabSizes);
+  config.d_model = integer("hidden_size", kHiddenSizes);
+  config.layers.resize(integer("num_hidden_layers", kLayerCounts));
+  config.n_heads = integer("num_attention_heads", kHeadCounts);
   config.n_kv_heads = usual.kv_heads_as_heads && !fields.find("num_key_value_heads")
                           ? config.n_heads
-                          : integer("num_key_value_heads", kMaxWidth);
+                          : integer("num_key_value_heads", kHeadCounts);
   config.head_dim = read_head_dim(fields, usual.head_dim, config);
-  config.d_ff = integer(usual.d_ff_name, kMaxWidth);
-  config.max_positions = integer("max_position_embeddings", kMaxPositions);
-  config.rms_eps = static_cast<float>(fields.positive(usual.rms_eps_name, usual.rms_eps));
+  config.d_ff = integer(usual.d_ff_name, usual.d_ff_sizes);
+  config.max_positions = integer("max_position_embeddings", kPositionCounts);
+  config.rms_eps = static_cast<float>(fields.real(usual.rms_eps_name, kEpsilons, usual.rms_eps));
   config.rotations = {read_rope(fields, usual.rope, config.head_dim, config.max_positions)};
   config.tied_embeddings = fields.boolean("tie_word_embeddings", usual.tied);
   if (usual.attention_bias && fields.boolean("attention_bias", false))

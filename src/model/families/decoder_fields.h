@@ -5,6 +5,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "model/config.h"
+#include "model/config_ranges.h"
 #include "model/rope_config.h"
 
 namespace pando::model {
@@ -17,6 +18,7 @@ struct DecoderFields {
   double rms_eps = 1e-6;
   const char* rms_eps_name = "rms_norm_eps";
   const char* d_ff_name = "intermediate_size";
+  WholeRange d_ff_sizes = kFeedForwardSizes;
   const char* activation = "silu";
   bool tied = false;            // where the file does not say it
   bool attention_bias = false;  // may be true: then queries, keys, values and the output have one

@@ -1,7 +1,5 @@
 #include "model/families/delta_net.h"
 
-#include <charconv>
-
 #include "base/errors.h"
 #include "base/gguf.h"
 #include "model/families/decoder_fields.h"
@@ -12,6 +10,8 @@ namespace {
 
 constexpr NamedMixer kDeltaMixers[] = {{"linear_attention", Mixer::kDeltaNet},
                                        {"full_attention", Mixer::kAttention}};
+
+constexpr const char* kSharedWidth = "shared_expert_intermediate_size";
 
 // Queries and gates take turns, head by head.
 void add_gated_attention(LayerSpecs& specs, const ModelConfig& c) {
@@ -33,15 +33,6 @@ void add_gated_attention(LayerSpecs& specs, const ModelConfig& c) {
   specs.output();
 }
 
-// The index of the block that a tensor of a GGUF file belongs to; -1: none.
-int64_t block_of(std::string_view tensor) {
-  constexpr std::string_view kBlock = "blk.";
-  int64_t index = -1;
-  if (tensor.starts_with(kBlock))
-    std::from_chars(tensor.data() + kBlock.size(), tensor.data() + tensor.size(), index);
-  return index;
-}
-
 }  // namespace
 
 void fix_delta_net(ModelConfig& config) {
@@ -49,24 +40,25 @@ void fix_delta_net(ModelConfig& config) {
   config.attention_gate = true;
 }
 
-void read_delta_net(Fields& fields, bool sections, ModelConfig& config) {
+void read_delta_net(Fields& fields, bool sections, ModelConfig& config, const char* d_ff_name) {
   read_decoder(fields,
                {.head_dim = 256,
+                .d_ff_name = d_ff_name,
                 .attention_bias = true,
                 .rope = {.partial = true, .sections = sections, .rotary_share = 0.25}},
                config);
   if (fields.find("sliding_window") != nullptr)
     fields.refuse("sliding_window", fmt::format("null for {}", config.family->name),
                   ErrorCode::kUnsupported);
-  const auto size = [&](const char* name, int64_t fallback) {
-    return static_cast<int>(fields.integer(name, 1, kMaxWidth, fallback));
+  const auto size = [&](const char* name, const WholeRange& range, int64_t fallback) {
+    return static_cast<int>(fields.integer(name, range, fallback));
   };
   RecurrentConfig& r = config.recurrent;
-  r.conv_taps = size("linear_conv_kernel_dim", 4);
-  r.n_key_heads = size("linear_num_key_heads", 16);
-  r.n_heads = size("linear_num_value_heads", 32);
-  r.key_dim = size("linear_key_head_dim", 128);
-  r.value_dim = size("linear_value_head_dim", 128);
+  r.conv_taps = size("linear_conv_kernel_dim", kConvTaps, 4);
+  r.n_key_heads = size("linear_num_key_heads", kHeadCounts, 16);
+  r.n_heads = size("linear_num_value_heads", kHeadCounts, 32);
+  r.key_dim = size("linear_key_head_dim", kHeadSizes, 128);
+  r.value_dim = size("linear_value_head_dim", kHeadSizes, 128);
   if (read_mixers(fields, kDeltaMixers, config)) return;
   constexpr const char* kInterval = "full_attention_interval";
   set_interval(fields.integer(kInterval, 1, kMaxLayers, 4), Mixer::kDeltaNet, config);
@@ -84,27 +76,15 @@ void write_delta_net(const ModelConfig& config, nlohmann::ordered_json& object) 
   write_mixers(config, kDeltaMixers, object);
 }
 
-// A block that predicts further tokens stands behind the layers, and counts as one.
 void translate_delta_net(GgufTranslator& gguf) {
   gguf.decoder();
   gguf.no_window();
   gguf.attention_bias();
   GgufFields& fields = gguf.fields();
   nlohmann::json& config = gguf.config();
+  const int64_t n_mtp = gguf.multi_token_blocks();
   if (!fields.status()) return;
-  constexpr const char* kMtp = "nextn_predict_layers";
-  const int64_t n_blocks = config["num_hidden_layers"], n_mtp = fields.integer(kMtp).value_or(0);
-  if (n_mtp < 0 || n_mtp >= n_blocks)
-    return fields.refuse(kMtp,
-                         fmt::format("a whole number below {}, the number of blocks", n_blocks));
-  for (const GgufTensor& tensor : fields.file().tensors())
-    if (block_of(tensor.name) >= n_blocks)
-      return fields.refuse("block_count",
-                           fmt::format("the number of blocks, of which '{}' is one", tensor.name));
-  config["num_hidden_layers"] = n_blocks - n_mtp;
-  if (n_mtp > 0)
-    fields.comes_from("num_hidden_layers",
-                      fmt::format("'{}' - '{}'", fields.key("block_count"), fields.key(kMtp)));
+  const int64_t n_layers = config["num_hidden_layers"], n_blocks = n_layers + n_mtp;
   gguf.integer("ssm.conv_kernel", "linear_conv_kernel_dim");
   gguf.integer("ssm.group_count", "linear_num_key_heads");
   gguf.integer("ssm.state_size", "linear_key_head_dim");
@@ -123,13 +103,33 @@ void translate_delta_net(GgufTranslator& gguf) {
   const auto recurrent = fields.file().integers(fields.key(kRecurrent));
   if (!recurrent) return fields.fail(recurrent.error());
   const int64_t n_values = std::ssize(**recurrent);
-  if (n_values != n_blocks && n_values != n_blocks - n_mtp)
+  if (n_values != n_blocks && n_values != n_layers)
     return fields.fail(bad_file("{}: '{}' has {} entries, expected {}, one for each block",
                                 fields.source(), fields.key(kRecurrent), n_values, n_blocks));
   fields.comes_from_key("layer_types", kRecurrent);
   config["layer_types"] = nlohmann::json::array();
-  for (int64_t i = 0; i < n_blocks - n_mtp; ++i)
+  for (int64_t i = 0; i < n_layers; ++i)
     config["layer_types"].push_back((**recurrent)[i] != 0 ? "linear_attention" : "full_attention");
+}
+
+void read_delta_net_experts(Fields& fields, const ExpertFields& usual, ModelConfig& config) {
+  read_experts(fields, usual, config);
+  read_shared_expert(fields, kSharedWidth, /*absent=*/512, config);
+  config.experts.shared_gate = config.experts.shared_d_ff > 0;
+}
+
+void write_delta_net_experts(const ModelConfig& config, const ExpertFields& usual,
+                             nlohmann::ordered_json& object) {
+  write_experts(config, usual, object);
+  object[kSharedWidth] = config.experts.shared_d_ff;
+}
+
+// Where a file has no width for the shared expert, it is that of dense layers.
+void translate_delta_net_experts(GgufTranslator& gguf) {
+  translate_experts(gguf);
+  if (!gguf.fields().status() || gguf.config()["num_experts"] == 0) return;
+  if (!gguf.fields().copy_integer("expert_shared_feed_forward_length", kSharedWidth, gguf.config()))
+    gguf.same(kSharedWidth, "intermediate_size");
 }
 
 std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, AddDelta add_delta) {
@@ -141,8 +141,18 @@ std::vector<WeightSpec> delta_net_layer(const ModelConfig& config, int layer, Ad
     add_gated_attention(specs, config);
   }
   specs.norm("post_attention_layernorm", "post_attention_norm", &LayerWeights::feed_forward_norm);
-  specs.gate_and_up();
-  specs.down();
+  if (config.layers[layer].feed_forward == FeedForward::kDense) {
+    specs.feed_forward();
+  } else {
+    constexpr const char* kShared = "mlp.shared_expert";
+    specs.router();
+    specs.experts();
+    if (config.experts.shared_d_ff > 0) {
+      specs.gate_and_up(kShared);
+      specs.down(kShared);
+      specs.shared_gate();
+    }
+  }
   for (WeightSpec& spec : specs.all())
     for (const LayerPart part :
          {LayerPart(&LayerWeights::attention_norm), LayerPart(&LayerWeights::feed_forward_norm),
@@ -155,9 +165,8 @@ void last_delta_net_norm(WeightSpec& spec) { spec.stored = Stored::kOneLess; }
 
 std::string_view delta_net_passed_over(const ModelConfig& config, std::string_view tensor) {
   if (tensor.starts_with("model.visual.")) return "vision tower";
-  constexpr std::string_view kMtp = "multi-token prediction";
-  if (tensor.starts_with("mtp.")) return kMtp;
-  return block_of(tensor) >= config.n_layers() ? kMtp : std::string_view();
+  if (tensor.starts_with("mtp.")) return kMultiToken;
+  return block_of(tensor) >= config.n_layers() ? kMultiToken : std::string_view();
 }
 
 }  // namespace pando::model

@@ -8,16 +8,24 @@
 
 #include "base/fields.h"
 #include "model/config.h"
+#include "model/families/experts.h"
 #include "model/families/layer_specs.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {
 
 void fix_delta_net(ModelConfig& config);
-// All fields of config.json. `sections`: positions may have several parts.
-void read_delta_net(Fields& fields, bool sections, ModelConfig& config);
+// All fields of config.json but those of experts. `sections`: positions may have several parts.
+// d_ff_name: of the width of dense layers.
+void read_delta_net(Fields& fields, bool sections, ModelConfig& config,
+                    const char* d_ff_name = "intermediate_size");
 void write_delta_net(const ModelConfig& config, nlohmann::ordered_json& object);
 void translate_delta_net(GgufTranslator& gguf);
+// The shared expert's width and its gate, and renormalised weights, of a model with experts.
+void read_delta_net_experts(Fields& fields, const ExpertFields& usual, ModelConfig& config);
+void write_delta_net_experts(const ModelConfig& config, const ExpertFields& usual,
+                             nlohmann::ordered_json& object);
+void translate_delta_net_experts(GgufTranslator& gguf);
 
 // The tensors of a layer; `add_delta` adds those of a delta-net that the file has in one order or
 // another: projections of inputs, convolution, decays, output.

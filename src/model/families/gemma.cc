@@ -52,9 +52,4 @@ std::vector<WeightSpec> gemma_layer(const ModelConfig& config, int layer) {
 
 void last_gemma_norm(WeightSpec& spec) { spec.stored = Stored::kOneLess; }
 
-void set_windows(int window, int interval, ModelConfig& config) {
-  for (int i = 0; i < config.n_layers(); ++i)
-    if ((i + 1) % interval != 0) config.layers[i].window = window;
-}
-
 }  // namespace pando::model

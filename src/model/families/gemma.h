@@ -27,7 +27,4 @@ void translate_gemma(GgufTranslator& gguf, int largest);
 std::vector<WeightSpec> gemma_layer(const ModelConfig& config, int layer);
 void last_gemma_norm(WeightSpec& spec);
 
-// All layers but every `interval`-th get a window.
-void set_windows(int window, int interval, ModelConfig& config);
-
 }  // namespace pando::model

@@ -1,6 +1,7 @@
 // Gemma 2: soft caps of scores and of logits; a window in every other layer.
 #include <fmt/format.h>
 
+#include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/gemma.h"
 #include "model/families/list.h"
@@ -20,7 +21,7 @@ void fix(ModelConfig& config) { config.activation = Activation::kGeluTanh; }
 // Null: none.
 float read_cap(Fields& fields, const char* name, double absent) {
   if (fields.contains(name) && !fields.has(name)) return 0.0f;
-  return static_cast<float>(fields.positive(name, absent));
+  return static_cast<float>(fields.real(name, kScales, absent));
 }
 
 void read(Fields& fields, ModelConfig& config) {

@@ -1,5 +1,6 @@
 // Gemma 3, text: norms of each query and key, and a window in most layers, which have a rotation of
 // their own.
+#include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/gemma.h"
 #include "model/families/list.h"
@@ -36,7 +37,7 @@ void read(Fields& fields, ModelConfig& config) {
                config);
   const int64_t interval = fields.integer("sliding_window_pattern", 1, kMaxLayers, kInterval);
   read_mixed_windows(fields, /*absent=*/4096, interval, config);
-  const double sliding_theta = fields.positive("rope_local_base_freq", kSlidingTheta);
+  const double sliding_theta = fields.real("rope_local_base_freq", kThetas, kSlidingTheta);
   read_typed_rotations(fields, {.theta = sliding_theta}, config);
   read_gemma(fields, config);
 }

@@ -1,9 +1,11 @@
-// Granite 4, dense: Mamba2, and attention in some layers; multipliers of embeddings, of what layers
-// add, of attention and of logits.
+// Granite 4: Mamba2, and attention in some layers; a dense feed-forward, beside which there may be
+// a mixture of experts; multipliers of embeddings, of what layers add, of attention and of logits.
 #include <algorithm>
 
 #include "base/gguf.h"
+#include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
+#include "model/families/granite_experts.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/mixers.h"
@@ -32,20 +34,21 @@ void refuse_limits(Fields& fields) {
 }
 
 void read_states(Fields& fields, ModelConfig& config) {
-  const auto size = [&](const char* name, int64_t fallback) {
-    return static_cast<int>(fields.integer(name, 1, kMaxWidth, fallback));
+  const auto size = [&](const char* name, const WholeRange& range, int64_t fallback) {
+    return static_cast<int>(fields.integer(name, range, fallback));
   };
   const int64_t width = fields.integer("mamba_expand", 1, kMaxWidth, 2) * config.d_model;
   RecurrentConfig& r = config.recurrent;
-  r.conv_taps = size("mamba_d_conv", 4);
-  r.n_key_heads = size("mamba_n_groups", 1);
-  r.n_heads = size("mamba_n_heads", 128);
-  r.key_dim = size("mamba_d_state", 256);
+  r.conv_taps = size("mamba_d_conv", kConvTaps, 4);
+  r.n_key_heads = size("mamba_n_groups", kHeadCounts, 1);
+  r.n_heads = size("mamba_n_heads", kHeadCounts, 128);
+  r.key_dim = size("mamba_d_state", kHeadSizes, 256);
   constexpr const char* kHead = "mamba_d_head";
   const nlohmann::json* head = fields.find(kHead);
   const bool automatic = head == nullptr || *head == "auto";
   const int64_t usual = width / r.n_heads;
-  r.value_dim = automatic ? static_cast<int>(std::min(usual, kMaxWidth)) : size(kHead, 1);
+  r.value_dim =
+      automatic ? static_cast<int>(std::min(usual, kMaxWidth)) : size(kHead, kHeadSizes, 1);
   r.conv_bias = fields.boolean("mamba_conv_bias", true);
   if (int64_t{r.n_heads} * r.value_dim != width)
     fields.refuse("mamba_n_heads",
@@ -70,14 +73,11 @@ void read_layers(Fields& fields, ModelConfig& config) {
 
 void read(Fields& fields, ModelConfig& config) {
   read_decoder(
-      fields,
-      {.kv_heads_as_heads = true, .d_ff_name = "shared_intermediate_size", .attention_bias = true},
+      fields, {.kv_heads_as_heads = true, .d_ff_name = kGraniteSharedWidth, .attention_bias = true},
       config);
   read_multipliers(fields, config);
-  constexpr const char* kExperts = "num_local_experts";
-  if (fields.integer(kExperts, 0, kMaxWidth, 8) != 0)
-    fields.refuse(kExperts, "0, because mixtures of experts are not supported",
-                  ErrorCode::kUnsupported);
+  read_experts(fields, kGraniteExperts, config);
+  if (config.has(FeedForward::kExperts)) config.experts.shared_d_ff = config.d_ff;
   if (fields.string("position_embedding_type", "nope") != "rope")
     config.rotations = {{.rotary_share = 0.0}};
   read_layers(fields, config);
@@ -85,9 +85,8 @@ void read(Fields& fields, ModelConfig& config) {
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
-  object["shared_intermediate_size"] = config.d_ff;
-  object["num_local_experts"] = 0;
-  object["num_experts_per_tok"] = 0;
+  object[kGraniteSharedWidth] = config.d_ff;
+  write_experts(config, kGraniteExperts, object);
   object["position_embedding_type"] = config.rotations[0].rotary_share > 0 ? "rope" : "nope";
   write_multipliers(config, object);
   write_mixers(config, kMixers, object);
@@ -111,8 +110,9 @@ void translate(GgufTranslator& gguf) {
   GgufFields& fields = gguf.fields();
   nlohmann::json& config = gguf.config();
   if (!fields.status()) return;
-  gguf.same("shared_intermediate_size", "intermediate_size");
-  config["num_local_experts"] = 0;
+  translate_experts(gguf, kGraniteExperts.d_ff_name);
+  if (!fields.copy_integer("expert_shared_feed_forward_length", kGraniteSharedWidth, config))
+    gguf.same(kGraniteSharedWidth, "intermediate_size");
   config["position_embedding_type"] =
       fields.boolean("rope.scaling.finetuned").value_or(true) ? "rope" : "nope";
   translate_multipliers(gguf);
@@ -165,9 +165,7 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
     specs.output();
   }
   specs.norm("post_attention_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
-  specs.gate_up("shared_mlp.input_linear.weight");
-  specs.add("shared_mlp.output_linear.weight", "ffn_down.weight", {c.d_model, c.d_ff},
-            &LayerWeights::down);
+  add_granite_feed_forward(specs, c, layer);
   return specs.take();
 }
 
@@ -222,8 +220,17 @@ ModelConfig tiny_granite() {
   return config;
 }
 
+ModelConfig tiny_granite_moe_hybrid() {
+  ModelConfig config = tiny_granite();
+  set_experts(config, 6, 3, 28);
+  config.experts.shared_d_ff = config.d_ff;
+  return config;
+}
+
 std::vector<NamedShape> shapes() {
-  return {{"granite-4.0-h-350m", granite_350m()}, {"tiny-granite", tiny_granite()}};
+  return {{"granite-4.0-h-350m", granite_350m()},
+          {"tiny-granite", tiny_granite()},
+          {"tiny-granite-moe-hybrid", tiny_granite_moe_hybrid()}};
 }
 
 }  // namespace
@@ -231,7 +238,8 @@ std::vector<NamedShape> shapes() {
 const Family kGraniteHybrid = {.name = "granitemoehybrid",
                                .architecture = "GraniteMoeHybridForCausalLM",
                                .gguf_architecture = "granitehybrid",
-                               .offers = kMultipliers,
+                               .offers = kGraniteExpertOffers,
+                               .fix = fix_granite_experts,
                                .read = read,
                                .write = write,
                                .translate = translate,

@@ -15,16 +15,20 @@ WeightSpec& LayerSpecs::add(const char* name, const char* gguf_name, std::vector
 
 void LayerSpecs::pair_rows(WeightSpec& spec) const {
   const RopeConfig& rope = config_.rotations[config_.layers[layer_].rotation];
-  const int n = rope.rotary_dim(config_.head_dim);
-  if (pairs_ == RowPairs::kGguf) spec.gguf_rows = RowOrder::pairs(config_.head_dim);
+  const int n = rope.rotary_dim(heads_.head_dim);
+  if (pairs_ == RowPairs::kGguf) spec.gguf_rows = RowOrder::pairs(heads_.head_dim);
   if (pairs_ == RowPairs::kAll && n > 0)
-    spec.rows = spec.gguf_rows = RowOrder::pairs(config_.head_dim, n);
+    spec.rows = spec.gguf_rows = RowOrder::pairs(heads_.head_dim, n);
 }
 
-WeightSpec& LayerSpecs::norm(const char* name, const char* gguf_name,
-                             std::vector<float> LayerWeights::*part) {
-  return add(fmt::format("{}.weight", name).c_str(), fmt::format("{}.weight", gguf_name).c_str(),
-             {config_.d_model}, part);
+void LayerSpecs::norm(const char* name, const char* gguf_name,
+                      std::vector<float> LayerWeights::*part) {
+  const auto add_one = [&](const char* kind) {
+    add(fmt::format("{}.{}", name, kind).c_str(), fmt::format("{}.{}", gguf_name, kind).c_str(),
+        {config_.d_model}, part);
+  };
+  add_one("weight");
+  if (config_.norm_bias) add_one("bias");
 }
 
 std::string LayerSpecs::gguf_name(const char* name) const {
@@ -36,9 +40,13 @@ void LayerSpecs::queries_keys_values() {
     char name;
     int n;
     bool turns;  // by the rotary embedding
+    bool is_own;
   } parts[] = {
-      {'q', config_.q_dim(), true}, {'k', config_.kv_dim(), true}, {'v', config_.kv_dim(), false}};
-  for (const auto& [name, n, turns] : parts) {
+      {'q', heads_.q_dim(), true, true},
+      {'k', heads_.kv_dim(), true, has_keys()},
+      {'v', heads_.kv_dim(), false, has_keys() && !config_.layers[layer_].values_are_keys}};
+  for (const auto& [name, n, turns, is_own] : parts) {
+    if (!is_own) continue;
     const std::string own = fmt::format("self_attn.{}_proj", name);
     const std::string gguf = fmt::format("attn_{}", name);
     WeightSpec& weight = add((own + ".weight").c_str(), (gguf + ".weight").c_str(),
@@ -53,29 +61,35 @@ void LayerSpecs::queries_keys_values() {
 
 void LayerSpecs::query_key_norms(const char* q_name, const char* k_name) {
   if (config_.qk_norm == QkNorm::kNone) return;
-  add(fmt::format("{}.weight", q_name).c_str(), "attn_q_norm.weight", {config_.q_norm_dim()},
+  add(fmt::format("{}.weight", q_name).c_str(), "attn_q_norm.weight", {config_.q_norm_dim(heads_)},
       &LayerWeights::q_norm);
-  add(fmt::format("{}.weight", k_name).c_str(), "attn_k_norm.weight", {config_.k_norm_dim()},
+  if (!has_keys()) return;
+  add(fmt::format("{}.weight", k_name).c_str(), "attn_k_norm.weight", {config_.k_norm_dim(heads_)},
       &LayerWeights::k_norm);
 }
 
 void LayerSpecs::output(const char* name) {
   add(fmt::format("{}.weight", name).c_str(), "attn_output.weight",
-      {config_.d_model, config_.q_dim()}, &LayerWeights::o);
+      {config_.d_model, heads_.q_dim()}, &LayerWeights::o);
   if (config_.o_bias)
     add("self_attn.o_proj.bias", "attn_output.bias", {config_.d_model}, &LayerWeights::o_bias);
 }
 
-void LayerSpecs::gate_and_up() {
-  add("mlp.gate_proj.weight", "ffn_gate.weight", {config_.d_ff, config_.d_model},
-      &LayerWeights::gate_up);
-  add("mlp.up_proj.weight", "ffn_up.weight", {config_.d_ff, config_.d_model},
-      &LayerWeights::gate_up);
+std::string LayerSpecs::feed_forward_gguf(const char* part) const {
+  return fmt::format("ffn_{}{}.weight", part, is_mixture() ? "_shexp" : "");
+}
+
+void LayerSpecs::gate_and_up(const char* module) {
+  for (const char* part : {"gate", "up"})
+    add(fmt::format("{}.{}_proj.weight", module, part).c_str(), feed_forward_gguf(part).c_str(),
+        {d_ff(), config_.d_model}, &LayerWeights::gate_up);
 }
 
 void LayerSpecs::gate_up(const char* name) {
-  add(name, "", {2 * config_.d_ff, config_.d_model}, &LayerWeights::gate_up).gguf_parts = {
-      {gguf_name("ffn_gate.weight"), config_.d_ff}, {gguf_name("ffn_up.weight"), config_.d_ff}};
+  WeightSpec& spec = add(name, "", {2 * d_ff(), config_.d_model}, &LayerWeights::gate_up);
+  spec.gguf_name.clear();
+  for (const char* part : {"gate", "up"})
+    spec.gguf_parts.push_back({gguf_name(feed_forward_gguf(part).c_str()), d_ff()});
 }
 
 void LayerSpecs::fused_gate_up() {
@@ -83,9 +97,60 @@ void LayerSpecs::fused_gate_up() {
       &LayerWeights::gate_up);
 }
 
-void LayerSpecs::down() {
-  add("mlp.down_proj.weight", "ffn_down.weight", {config_.d_model, config_.d_ff},
-      &LayerWeights::down);
+void LayerSpecs::down(const char* module) {
+  add(fmt::format("{}.down_proj.weight", module).c_str(), feed_forward_gguf("down").c_str(),
+      {config_.d_model, d_ff()}, &LayerWeights::down);
+}
+
+void LayerSpecs::feed_forward() {
+  if (!is_mixture()) {
+    gate_and_up();
+    down();
+    return;
+  }
+  router();
+  experts();
+}
+
+void LayerSpecs::router(const char* name, const char* choice_bias) {
+  const ExpertsConfig& e = config_.experts;
+  add(fmt::format("{}.weight", name).c_str(), "ffn_gate_inp.weight", {e.n_experts, config_.d_model},
+      &LayerWeights::router);
+  if (e.router_bias)
+    add(fmt::format("{}.bias", name).c_str(), "ffn_gate_inp.bias", {e.n_experts},
+        &LayerWeights::router_bias);
+  if (e.choice_bias)
+    add(choice_bias, "exp_probs_b.bias", {e.n_experts}, &LayerWeights::choice_bias);
+}
+
+void LayerSpecs::experts(const ExpertNames& names) {
+  const ExpertsConfig& e = config_.experts;
+  const auto of_one = [&](const char* part) {
+    return layer_weight_name(layer_, fmt::format("{}.{{}}.{}.weight", names.module, part));
+  };
+  WeightSpec& in = add(names.gate_up, "ffn_gate_up_exps.weight",
+                       {e.n_experts, 2 * e.d_ff, config_.d_model}, &ExpertWeights::gate_up);
+  in.gguf_parts = {{gguf_name("ffn_gate_exps.weight"), e.d_ff},
+                   {gguf_name("ffn_up_exps.weight"), e.d_ff}};
+  if (names.module != nullptr)
+    in.expert_parts = {{of_one(names.gate), e.d_ff}, {of_one(names.up), e.d_ff}};
+  if (e.biases) {
+    WeightSpec& bias = add(fmt::format("{}_bias", names.gate_up).c_str(), "ffn_gate_up_exps.bias",
+                           {e.n_experts, 2 * e.d_ff}, &ExpertWeights::gate_up_bias);
+    bias.gguf_parts = {{gguf_name("ffn_gate_exps.bias"), e.d_ff},
+                       {gguf_name("ffn_up_exps.bias"), e.d_ff}};
+  }
+  WeightSpec& out = add(names.down, "ffn_down_exps.weight", {e.n_experts, config_.d_model, e.d_ff},
+                        &ExpertWeights::down);
+  if (names.module != nullptr) out.expert_parts = {{of_one(names.down_of_one), config_.d_model}};
+  if (e.biases)
+    add(fmt::format("{}_bias", names.down).c_str(), "ffn_down_exps.bias",
+        {e.n_experts, config_.d_model}, &ExpertWeights::down_bias);
+}
+
+void LayerSpecs::shared_gate(const char* name) {
+  add(fmt::format("{}.weight", name).c_str(), "ffn_gate_inp_shexp.weight", {1, config_.d_model},
+      &LayerWeights::shared_gate);
 }
 
 std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer, RowPairs pairs) {
@@ -95,8 +160,7 @@ std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer, RowPai
   specs.query_key_norms();
   specs.output();
   specs.norm("post_attention_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
-  specs.gate_and_up();
-  specs.down();
+  specs.feed_forward();
   return specs.take();
 }
 

@@ -12,10 +12,30 @@ namespace pando::model {
 // kGguf: GGUF files, in every layer. kAll: checkpoints too, in layers that rotate.
 enum class RowPairs { kNone, kGguf, kAll };
 
+// What checkpoints call the matrices of experts. `gate_up` and `down` are tensors of all experts.
+// Most published files have tensors of each expert instead, "<module>.<expert>.<gate>.weight";
+// `module` is null where they do not.
+struct ExpertNames {
+  const char* gate_up = "mlp.experts.gate_up_proj";
+  const char* down = "mlp.experts.down_proj";
+  const char* module = "mlp.experts";
+  const char* gate = "gate_proj";
+  const char* up = "up_proj";
+  const char* down_of_one = "down_proj";
+};
+
+// Mixtral's, and those of families like it.
+inline constexpr ExpertNames kMixtralExperts = {.gate_up = "block_sparse_moe.experts.gate_up_proj",
+                                                .down = "block_sparse_moe.experts.down_proj",
+                                                .module = "block_sparse_moe.experts",
+                                                .gate = "w1",
+                                                .up = "w3",
+                                                .down_of_one = "w2"};
+
 class LayerSpecs {
  public:
   LayerSpecs(const ModelConfig& config, int layer, RowPairs pairs = RowPairs::kNone)
-      : config_(config), layer_(layer), pairs_(pairs) {}
+      : config_(config), layer_(layer), heads_(config.heads(layer)), pairs_(pairs) {}
 
   // What is returned is valid until the next one is added.
   //
@@ -23,19 +43,29 @@ class LayerSpecs {
   // file.
   WeightSpec& add(const char* name, const char* gguf_name, std::vector<int64_t> shape,
                   LayerPart part);
-  // "<name>.weight" [d_model].
-  WeightSpec& norm(const char* name, const char* gguf_name, std::vector<float> LayerWeights::*part);
+  // "<name>.weight" [d_model], and "<name>.bias" where norms have biases.
+  void norm(const char* name, const char* gguf_name, std::vector<float> LayerWeights::*part);
 
   // Groups of tensors, under the names that most families use. Biases and norms are listed where
-  // the configuration has them.
+  // the configuration has them, and of keys and values what the layer does not take from elsewhere.
   void queries_keys_values();  // and their biases
   void query_key_norms(const char* q_name = "self_attn.q_norm",
                        const char* k_name = "self_attn.k_norm");
   void output(const char* name = "self_attn.o_proj");  // of attention, and its bias
-  void gate_and_up();
+  // In a mixture of experts these are the shared expert's, in `module`: "mlp.shared_expert".
+  void gate_and_up(const char* module = "mlp");
   void gate_up(const char* name);  // one tensor, which GGUF files divide
   void fused_gate_up();            // one tensor, in GGUF files as well
-  void down();
+  void down(const char* module = "mlp");
+
+  // All of these, or router and experts of a mixture without a shared expert.
+  void feed_forward();
+
+  // Of a mixture of experts. GGUF files have the usual names.
+  void router(const char* name = "mlp.gate",  // and its biases
+              const char* choice_bias = "mlp.gate.e_score_correction_bias");
+  void experts(const ExpertNames& names = {});  // and their biases
+  void shared_gate(const char* name = "mlp.shared_expert_gate");
 
   std::string gguf_name(const char* name) const;  // "blk.<layer>.<name>"
   std::vector<WeightSpec>& all() { return specs_; }
@@ -43,9 +73,15 @@ class LayerSpecs {
 
  private:
   void pair_rows(WeightSpec& spec) const;  // of queries or keys
+  bool is_mixture() const { return config_.layers[layer_].feed_forward == FeedForward::kExperts; }
+  int d_ff() const { return is_mixture() ? config_.experts.shared_d_ff : config_.d_ff_of(layer_); }
+  std::string feed_forward_gguf(const char* part) const;
+
+  bool has_keys() const { return config_.layers[layer_].keys_back == 0; }
 
   const ModelConfig& config_;
   int layer_;
+  Heads heads_;
   RowPairs pairs_;
   std::vector<WeightSpec> specs_;
 };

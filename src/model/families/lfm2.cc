@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
@@ -55,6 +56,7 @@ void read(Fields& fields, ModelConfig& config) {
                {.rms_eps = 1e-5,
                 .rms_eps_name = "norm_eps",
                 .d_ff_name = fields.has("block_ff_dim") ? "block_ff_dim" : "intermediate_size",
+                .d_ff_sizes = {1, kMaxWidth},  // another width is made of it
                 .tied = true,
                 .rope = {.theta = 1e6}},
                config);
@@ -64,7 +66,7 @@ void read(Fields& fields, ModelConfig& config) {
     fields.refuse("sliding_window", "null for lfm2", ErrorCode::kUnsupported);
   if (fields.boolean("conv_bias", false))
     fields.refuse("conv_bias", "false", ErrorCode::kUnsupported);
-  config.recurrent.conv_taps = static_cast<int>(fields.integer("conv_L_cache", 1, kMaxWidth, 3));
+  config.recurrent.conv_taps = static_cast<int>(fields.integer("conv_L_cache", kConvTaps, 3));
   if (!read_mixers(fields, kMixers, config)) read_attention_indices(fields, config);
   if (config.n_recurrent_layers() == 0) config.recurrent = {};
 }

@@ -3,10 +3,16 @@
 namespace pando::model {
 namespace {
 
-constexpr const Family* kFamilies[] = {&kLlama,   &kSmolLm3,   &kMistral, &kMinistral3,   &kQwen2,
-                                       &kQwen3,   &kPhi3,      &kOlmo2,   &kOlmo3,        &kGranite,
-                                       &kCohere2, &kGlm4,      &kGemma2,  &kGemma3,       &kSeedOss,
-                                       &kQwen3_5, &kQwen3Next, &kLfm2,    &kGraniteHybrid};
+constexpr const Family* kFamilies[] = {
+    &kLlama,      &kSmolLm3,     &kMistral,       &kMixtral,
+    &kMinistral3, &kQwen2,       &kQwen3,         &kQwen3Moe,
+    &kPhi3,       &kPhiMoe,      &kOlmo2,         &kOlmo3,
+    &kOlmoe,      &kGranite,     &kGraniteMoe,    &kGraniteMoeShared,
+    &kCohere2,    &kGlm4,        &kGemma2,        &kGemma3,
+    &kSeedOss,    &kGptOss,      &kQwen3_5,       &kQwen3_5Moe,
+    &kQwen3Next,  &kLfm2,        &kGraniteHybrid, &kDeepSeekV2,
+    &kDeepSeekV3, &kGlm4MoeLite, &kExaone4,       &kErnie4_5,
+    &kHunYuan,    &kGemma4};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Llama 1 to 3.2.
 #include "base/gguf.h"
 #include "model/families/decoder_fields.h"
+#include "model/families/experts.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
@@ -15,8 +16,10 @@ void read(Fields& fields, ModelConfig& config) {
   refuse_window(fields, config);
 }
 
-// Mistral's files have the same architecture, and may have a window.
-bool owns(const GgufFile& gguf) { return !has_gguf_window(gguf, "llama"); }
+// Mistral's files have the same architecture, and may have a window; Mixtral's have experts.
+bool owns(const GgufFile& gguf) {
+  return !has_gguf_window(gguf, "llama") && !has_gguf_experts(gguf, "llama");
+}
 
 void translate(GgufTranslator& gguf) {
   gguf.decoder();

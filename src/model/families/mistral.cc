@@ -2,6 +2,7 @@
 // layer.
 #include "base/gguf.h"
 #include "model/families/decoder_fields.h"
+#include "model/families/experts.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
@@ -18,7 +19,9 @@ void read(Fields& fields, ModelConfig& config) {
 }
 
 // GGUF files without a window are read as Llama's: there is no other difference.
-bool owns(const GgufFile& gguf) { return has_gguf_window(gguf, "llama"); }
+bool owns(const GgufFile& gguf) {
+  return has_gguf_window(gguf, "llama") && !has_gguf_experts(gguf, "llama");
+}
 
 void translate(GgufTranslator& gguf) {
   gguf.decoder();

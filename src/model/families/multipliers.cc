@@ -4,11 +4,13 @@
 
 #include <utility>
 
+#include "model/config_ranges.h"
+
 namespace pando::model {
 
 void read_multipliers(Fields& fields, ModelConfig& config) {
   const auto number = [&](const char* name) {
-    return static_cast<float>(fields.positive(name, 1.0));
+    return static_cast<float>(fields.real(name, kScales, 1.0));
   };
   config.embedding_scale = number("embedding_multiplier");
   config.residual_scale = number("residual_multiplier");

@@ -54,8 +54,7 @@ ModelConfig olmo3_7b() {
                       {.theta = 5e5}};
   config.max_positions = 65536;
   config.eos_ids = {100257};
-  for (int i = 0; i < config.n_layers(); ++i)
-    if ((i + 1) % kInterval != 0) config.layers[i].window = 4096;
+  set_windows(4096, kInterval, config);
   set_typed_rotations(config);
   return config;
 }
@@ -64,7 +63,7 @@ ModelConfig tiny_olmo3() {
   ModelConfig config =
       tiny_shape(kOlmo3, {.n_layers = 3, .head_dim = 16, .d_ff = 152, .tied = false});
   config.rotations = {{.theta = 5e5}, {.theta = 1e4}};
-  config.layers[0].window = config.layers[2].window = 24;
+  set_windows(24, 2, config);
   set_typed_rotations(config);
   return config;
 }

@@ -1,4 +1,4 @@
-// Qwen3.5 and Qwen3.6, dense.
+// Qwen3.5 and Qwen3.6, dense and with mixtures of experts.
 #include "model/families/delta_net.h"
 #include "model/families/list.h"
 #include "model/families/mixers.h"
@@ -14,11 +14,39 @@ void fix(ModelConfig& config) {
   config.recurrent.heads_interleaved = true;  // as GGUF files hold them
 }
 
+void refuse_no_gate(Fields& fields, const ModelConfig& config) {
+  constexpr const char* kGate = "attn_output_gate";
+  if (!fields.boolean(kGate, true))
+    fields.refuse(kGate, fmt::format("true for {}", config.family->name), ErrorCode::kUnsupported);
+}
+
 void read(Fields& fields, ModelConfig& config) {
   read_delta_net(fields, /*sections=*/true, config);
-  if (!fields.boolean("attn_output_gate", true))
-    fields.refuse("attn_output_gate", fmt::format("true for {}", config.family->name),
-                  ErrorCode::kUnsupported);
+  refuse_no_gate(fields, config);
+}
+
+constexpr auto kMixtureOffers = joined(kOffers, kExpertOffers);
+constexpr ExpertFields kExperts = {.n_experts = 256, .n_used = 8};
+
+void fix_mixture(ModelConfig& config) {
+  fix(config);
+  config.experts.renormalised = true;
+}
+
+void read_mixture(Fields& fields, ModelConfig& config) {
+  read_delta_net(fields, /*sections=*/true, config, kExperts.d_ff_name);
+  refuse_no_gate(fields, config);
+  read_delta_net_experts(fields, kExperts, config);
+}
+
+void write_mixture(const ModelConfig& config, nlohmann::ordered_json& object) {
+  write_delta_net(config, object);
+  write_delta_net_experts(config, kExperts, object);
+}
+
+void translate_mixture(GgufTranslator& gguf) {
+  translate_delta_net(gguf);
+  translate_delta_net_experts(gguf);
 }
 
 // In a checkpoint the value heads of one key head are neighbours; here, and in GGUF files, value
@@ -96,6 +124,30 @@ ModelConfig tiny_qwen3_5() {
   return config;
 }
 
+// As published: Qwen3.5-35B-A3B, which is Qwen3.6's shape too.
+ModelConfig qwen3_5_35b() {
+  ModelConfig config = qwen3_5({2048, 40, 16, 2, 512, 32, false});
+  config.family = &kQwen3_5Moe;
+  set_experts(config, 256, 8, 512);
+  config.experts.shared_d_ff = 512;
+  config.experts.shared_gate = config.experts.renormalised = true;
+  return config;
+}
+
+ModelConfig tiny_qwen3_5_moe() {
+  ModelConfig config = tiny_qwen3_5();
+  config.family = &kQwen3_5Moe;
+  config.d_ff = 24;
+  set_experts(config, 7, 3, 24);
+  config.experts.shared_d_ff = 40;
+  config.experts.shared_gate = config.experts.renormalised = true;
+  return config;
+}
+
+std::vector<NamedShape> mixture_shapes() {
+  return {{"qwen3.5-35b-a3b", qwen3_5_35b()}, {"tiny-qwen3.5-moe", tiny_qwen3_5_moe()}};
+}
+
 std::vector<NamedShape> shapes() {
   return {{"qwen3.5-0.8b", qwen3_5({1024, 24, 8, 2, 3584, 16, true})},
           {"qwen3.5-4b", qwen3_5({2560, 32, 16, 4, 9216, 32, true})},
@@ -117,5 +169,19 @@ const Family kQwen3_5 = {.name = "qwen3_5_text",
                          .last_norm = last_delta_net_norm,
                          .passed_over = delta_net_passed_over,
                          .shapes = shapes};
+
+const Family kQwen3_5Moe = {.name = "qwen3_5_moe_text",
+                            .architecture = "Qwen3_5MoeForCausalLM",
+                            .gguf_architecture = "qwen35moe",
+                            .wrapper = "qwen3_5_moe",
+                            .offers = kMixtureOffers,
+                            .fix = fix_mixture,
+                            .read = read_mixture,
+                            .write = write_mixture,
+                            .translate = translate_mixture,
+                            .layer_weights = layer_weights,
+                            .last_norm = last_delta_net_norm,
+                            .passed_over = delta_net_passed_over,
+                            .shapes = mixture_shapes};
 
 }  // namespace pando::model

@@ -1,4 +1,4 @@
-// Qwen3-Next without experts, which no published model is.
+// Qwen3-Next, whose published models have mixtures of experts.
 #include "model/families/delta_net.h"
 #include "model/families/list.h"
 #include "model/families/mixers.h"
@@ -7,22 +7,26 @@
 namespace pando::model {
 namespace {
 
+constexpr ExpertFields kExperts = {.n_experts = 512, .n_used = 10};
+constexpr const char* kRenormalised = "norm_topk_prob";
+
 void read(Fields& fields, ModelConfig& config) {
   read_delta_net(fields, /*sections=*/false, config);
-  constexpr const char* kExperts = "num_experts";
-  if (fields.integer(kExperts, 0, kMaxWidth, 512) != 0)
-    fields.refuse(kExperts, "0, because mixtures of experts are not supported",
-                  ErrorCode::kUnsupported);
+  read_delta_net_experts(fields, kExperts, config);
+  read_dense_layers(fields, config);
+  config.experts.renormalised = fields.boolean(kRenormalised, true);
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
   write_delta_net(config, object);
-  object["num_experts"] = 0;
+  write_delta_net_experts(config, kExperts, object);
+  write_dense_layers(config, object);
+  object[kRenormalised] = config.experts.renormalised;
 }
 
 void translate(GgufTranslator& gguf) {
   translate_delta_net(gguf);
-  gguf.config()["num_experts"] = 0;  // others are refused
+  translate_delta_net_experts(gguf);
 }
 
 // A checkpoint has all outputs of one key head and its value heads together: queries, keys, values
@@ -62,16 +66,29 @@ ModelConfig tiny_qwen3_next() {
   r.n_heads = 6;
   r.key_dim = 16;
   r.value_dim = 12;
+  config.experts.renormalised = true;
   return config;
 }
 
-std::vector<NamedShape> shapes() { return {{"tiny-qwen3-next", tiny_qwen3_next()}}; }
+ModelConfig tiny_qwen3_next_moe() {
+  ModelConfig config = tiny_qwen3_next();
+  set_experts(config, 10, 3, 20);
+  config.experts.shared_d_ff = 36;
+  config.experts.shared_gate = true;
+  config.layers[3].feed_forward = FeedForward::kDense;
+  return config;
+}
+
+std::vector<NamedShape> shapes() {
+  return {{"tiny-qwen3-next", tiny_qwen3_next()}, {"tiny-qwen3-next-moe", tiny_qwen3_next_moe()}};
+}
 
 }  // namespace
 
 const Family kQwen3Next = {.name = "qwen3_next",
                            .architecture = "Qwen3NextForCausalLM",
                            .gguf_architecture = "qwen3next",
+                           .offers = kExpertOffers,
                            .fix = fix_delta_net,
                            .read = read,
                            .write = write,

@@ -49,6 +49,13 @@ ModelConfig tiny_shape(const Family& family, const TinySizes& sizes) {
   return config;
 }
 
+void set_experts(ModelConfig& config, int n_experts, int n_used, int d_ff) {
+  config.experts.n_experts = n_experts;
+  config.experts.n_used = n_used;
+  config.experts.d_ff = d_ff;
+  for (LayerConfig& layer : config.layers) layer.feed_forward = FeedForward::kExperts;
+}
+
 std::vector<std::string_view> shape_names() {
   std::vector<std::string_view> names;
   for (const NamedShape& shape : shapes()) names.push_back(shape.name);

@@ -26,4 +26,7 @@ struct TinySizes {
 };
 ModelConfig tiny_shape(const Family& family, const TinySizes& sizes);
 
+// Makes every layer a mixture of experts.
+void set_experts(ModelConfig& config, int n_experts, int n_used, int d_ff);
+
 }  // namespace pando::model

@@ -18,7 +18,8 @@ void set_typed_rotations(ModelConfig& config) {
 }
 
 void write_typed_rotations(const ModelConfig& config, nlohmann::ordered_json& object) {
-  for (const char* name : {"rope_theta", "rope_scaling"}) object.erase(name);
+  for (const char* name : {"rope_theta", "rope_scaling", "partial_rotary_factor"})
+    object.erase(name);
   object[kParameters][kFullAttention] = rope_parameters(config.rotations[0]);
   object[kParameters][kSliding] = rope_parameters(config.rotations[1]);
 }

@@ -84,6 +84,16 @@ void read_mixed_windows(Fields& fields, int absent, int64_t interval, ModelConfi
   }
 }
 
+void set_windows(int window, int interval, ModelConfig& config) {
+  for (int i = 0; i < config.n_layers(); ++i)
+    if ((i + 1) % interval != 0) config.layers[i].window = window;
+}
+
+void rotate_in_windows(ModelConfig& config) {
+  config.rotations.push_back({.rotary_share = 0.0});
+  for (LayerConfig& layer : config.layers) layer.rotation = layer.window > 0 ? 0 : 1;
+}
+
 void write_window(const ModelConfig& config, ordered_json& object) {
   const int window = widest(config);
   object["sliding_window"] = window == 0 ? ordered_json(nullptr) : ordered_json(window);

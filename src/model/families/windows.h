@@ -21,6 +21,11 @@ void read_layer_windows(Fields& fields, int absent, ModelConfig& config);
 // `interval`-th.
 void read_mixed_windows(Fields& fields, int absent, int64_t interval, ModelConfig& config);
 
+// All layers but every `interval`-th get a window.
+void set_windows(int window, int interval, ModelConfig& config);
+// Layers without a window get another rotation than the others: none.
+void rotate_in_windows(ModelConfig& config);
+
 // Write what read_window, read_layer_windows and read_mixed_windows read.
 void write_window(const ModelConfig& config, nlohmann::ordered_json& object);
 void write_layer_windows(const ModelConfig& config, nlohmann::ordered_json& object);

@@ -11,6 +11,7 @@
 #include "text/chat/chat_files.h"
 #include "text/chat/jinja_json.h"
 #include "text/chat/jinja_text.h"
+#include "text/chat/media.h"
 #include "text/json_file.h"
 #include "text/utf8.h"
 
@@ -48,6 +49,16 @@ bool is_text(const Ordered& value, std::string_view text) {
 bool is_text_part(const Ordered& part) {
   return part.is_object() && part.contains("type") && is_text(part["type"], "text") &&
          part.contains("text") && part["text"].is_string();
+}
+
+// A template would write a mark for an image, and the model would see nothing behind it.
+Status check_parts(const Ordered& message, size_t index) {
+  if (!message.is_object() || !message.contains("content")) return {};
+  const Ordered& content = message["content"];
+  for (size_t i = 0; content.is_array() && i < content.size(); ++i)
+    if (Status status = refuse_media(content[i], fmt::format("message {}", index)); !status)
+      return in_part(fmt::format("messages[{}].content[{}]", index, i), status.error());
+  return {};
 }
 
 std::string joined_parts(const Ordered& parts) {
@@ -337,6 +348,7 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
   for (const ChatMessage& message : messages) {
     Result<Ordered> fields = parse_option(message.fields, "messages", /*wants_array=*/false);
     if (!fields) return fields.error();
+    if (Status status = check_parts(*fields, asked.messages.size()); !status) return status.error();
     if (pando::find_invalid_utf8(message.content) || find_invalid_utf8(message.role))
       return invalid_argument("a message is not valid UTF-8");
     asked.messages.push_back(

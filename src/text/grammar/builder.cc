@@ -126,6 +126,7 @@ void Builder::characters(State from, const CharSet& set, Encoding encoding, Stat
   const CharSet escaped = set.both(kEscaped);
   if (escaped.is_empty()) return;
   const State slash = text(from, "\\");
+  std::array<State, 2> digits{0, 0};  // behind "\u000" and "\u001"
   for (const CharRange& range : escaped.ranges())
     for (char32_t c = range.first; c <= range.last; ++c) {
       const auto* brief =
@@ -135,7 +136,8 @@ void Builder::characters(State from, const CharSet& set, Encoding encoding, Stat
         bytes(slash, static_cast<uint8_t>(brief->second), static_cast<uint8_t>(brief->second), to);
         continue;
       }
-      const State digit = text(slash, c < 0x10 ? "u000" : "u001");
+      State& digit = digits[c < 0x10 ? 0 : 1];
+      if (digit == 0) digit = text(slash, c < 0x10 ? "u000" : "u001");
       const auto low = static_cast<uint8_t>(c & 0xF);
       if (low < 10) {
         bytes(digit, '0' + low, '0' + low, to);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -44,6 +45,9 @@ class Builder {
   // A pattern without "^" and "$".
   State regex(State from, const Regex& regex, Encoding encoding);
   void automaton(State from, const CharDfa& dfa, Encoding encoding, State to);
+
+  // The rule of any string of JSON, where it has one (json_rules.h): its masks serve all grammars.
+  std::optional<Rule> string_rule;
 
   bool is_too_large() const { return edges_.size() > kMostNfaStates; }
   Result<GrammarPtr> finish() const;

@@ -107,6 +107,8 @@ class RuleDeterminiser {
       add_state(*sets_[i]);
       if (base_ + sets_.size() > kMostStates || work_ > kMostSubsetWork) return false;
     }
+    if (rule == builder_.string_rule)
+      out_->set_string_states(base_, static_cast<uint32_t>(sets_.size()));
     return true;
   }
 
@@ -129,13 +131,14 @@ class RuleDeterminiser {
         all.push_back(state);
     };
     for (const uint32_t state : from) add(state);
-    for (size_t i = 0; i < all.size(); ++i)
+    for (size_t i = 0; i < all.size(); ++i) {
+      work_ += 1 + builder_.edges_[all[i]].size();
       for (const Builder::Edge& edge : builder_.edges_[all[i]]) {
         if (edge.kind == Builder::Kind::kEmpty) add(edge.target);
         if (edge.kind == Builder::Kind::kCall && edge.rule == rule_ && only_ends(edge.target))
           add(builder_.rules_[rule_].start);
       }
-    work_ += all.size();
+    }
     std::sort(all.begin(), all.end());
     const auto [at, is_new] = ids_.try_emplace(std::move(all), static_cast<uint32_t>(sets_.size()));
     if (is_new) sets_.push_back(&at->first);
@@ -181,9 +184,9 @@ class RuleDeterminiser {
       if (open.empty()) continue;
       States targets;
       for (const Bytes& edge : open) targets.push_back(edge.target);
+      work_ += open.size();
       std::sort(targets.begin(), targets.end());
       targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-      work_ += targets.size();
       const uint32_t target = id_of(targets);
       if (!steps.empty() && steps.back().last + 1 == first && steps.back().target == target)
         steps.back().last = static_cast<uint8_t>(last);
@@ -216,16 +219,22 @@ class RuleDeterminiser {
 
 Result<GrammarPtr> Builder::finish() const {
   if (is_too_large())
-    return unsupported("a grammar of more than {} parts (hint: smaller counts, fewer alternatives)",
-                       kMostNfaStates);
-  if (rules_.size() > kMostRules) return unsupported("a grammar of more than {} rules", kMostRules);
+    return unsupported(
+        "the form is too large: more than {} parts (hint: smaller counts, fewer alternatives)",
+        kMostNfaStates);
+  if (rules_.size() > kMostRules)
+    return unsupported("the form is too large: more than {} rules", kMostRules);
   const Productive productive(*this);
   if (!productive.rule(0))
-    return invalid_argument("no text can be kept to it: what it asks for contradicts itself");
+    return invalid_argument(
+        "no text fits the form: its conditions contradict each other, or every text would be "
+        "endless");
   GrammarPacker packer;
   if (!RuleDeterminiser(*this, productive, &packer).run())
-    return unsupported("a grammar of more than {} states (hint: smaller counts, simpler patterns)",
-                       kMostStates);
+    return unsupported(
+        "the form is too large: its automaton has more than {} states (hint: smaller counts, "
+        "simpler patterns)",
+        kMostStates);
   return packer.finish();
 }
 

@@ -37,8 +37,13 @@ ByteTrie::ByteTrie(std::vector<Entry> entries) {
     while (path.size() > depth) {
       Node& node = nodes_[path.back()];
       node.skip = static_cast<uint32_t>(nodes_.size());
+      const bool is_begin = (node.byte & 0xC0) != 0x80;
+      if (is_begin && node.n_characters < kManyCharacters) ++node.n_characters;
       path.pop_back();
-      if (!path.empty()) nodes_[path.back()].kinds |= node.kinds;
+      if (path.empty()) continue;
+      Node& above = nodes_[path.back()];
+      above.kinds |= node.kinds;
+      above.n_characters = std::max(above.n_characters, node.n_characters);
     }
   };
   for (const Entry& entry : entries) {
@@ -49,16 +54,16 @@ ByteTrie::ByteTrie(std::vector<Entry> entries) {
     for (size_t depth = path.size(); depth < entry.bytes.size(); ++depth) {
       const auto byte = static_cast<uint8_t>(entry.bytes[depth]);
       path.push_back(static_cast<uint32_t>(nodes_.size()));
-      nodes_.push_back({0, static_cast<uint32_t>(tokens_.size()), static_cast<uint16_t>(depth),
-                        byte,
-                        static_cast<uint8_t>(byte_kind(byte) | (depth < n_utf8 ? 0 : kNotUtf8))});
+      nodes_.push_back(
+          {0, static_cast<uint32_t>(tokens_.size()), static_cast<uint16_t>(depth), byte,
+           static_cast<uint8_t>(byte_kind(byte) | (depth < n_utf8 ? 0 : kNotUtf8)), 0});
       max_depth_ = std::max(max_depth_, static_cast<uint16_t>(depth));
     }
     tokens_.push_back(entry.token);
     last = entry.bytes;
   }
   close(0);
-  nodes_.push_back({0, static_cast<uint32_t>(tokens_.size()), 0, 0, 0});
+  nodes_.push_back({0, static_cast<uint32_t>(tokens_.size()), 0, 0, 0, 0});
 }
 
 }  // namespace pando::grammar

@@ -27,6 +27,8 @@ class ByteTrie {
     uint16_t depth;        // bytes before this one's
     uint8_t byte;
     uint8_t kinds;  // of the bytes here and below: byte_kind, kNotUtf8
+    // Characters that begin here or below, the most on any way; at most kManyCharacters.
+    uint8_t n_characters;
   };
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size() - 1); }
   const Node& operator[](uint32_t node) const { return nodes_[node]; }
@@ -38,6 +40,7 @@ class ByteTrie {
     return {tokens_.data() + nodes_[node].first_token,
             tokens_.data() + nodes_[nodes_[node].skip].first_token};
   }
+  size_t n_bytes() const { return nodes_.size() * sizeof(Node) + tokens_.size() * sizeof(Token); }
   uint16_t max_depth() const { return max_depth_; }
 
  private:

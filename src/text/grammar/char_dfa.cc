@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -15,9 +16,15 @@ namespace {
 
 Error too_many_states() {
   return unsupported(
-      "a pattern whose automaton has more than {} states (hint: write it simpler, or with smaller "
+      "too complex: its automaton has more than {} states (hint: write it simpler, or with smaller "
       "counts)",
       kMostPatternStates);
+}
+
+Error too_many_classes() {
+  return unsupported(
+      "too complex: its sets of characters overlap in too many ways (hint: fewer different "
+      "characters and sets)");
 }
 
 // Cuts all characters at the ends of the sets' ranges. Characters that are in the same of the sets
@@ -27,7 +34,8 @@ struct Classes {
   std::vector<std::vector<uint32_t>> members;
 };
 
-Classes classes_of(const std::vector<const CharSet*>& sets) {
+// Nothing where they take too much work.
+std::optional<Classes> classes_of(const std::vector<const CharSet*>& sets) {
   // Where a set begins or ends.
   std::map<char32_t, std::vector<std::pair<uint32_t, bool>>> cuts;
   for (uint32_t i = 0; i < sets.size(); ++i)
@@ -38,12 +46,15 @@ Classes classes_of(const std::vector<const CharSet*>& sets) {
   std::map<std::vector<uint32_t>, std::vector<CharRange>> ranges_of;
   std::vector<uint32_t> in;  // sorted
   char32_t begin = 0;
+  size_t n_steps = 0;
   const auto close = [&](char32_t end) {
+    n_steps += 1 + in.size();
     if (end > begin) ranges_of[in].push_back({begin, end - 1});
     begin = end;
   };
   for (const auto& [at, changes] : cuts) {
     close(at);
+    if (n_steps > kMostClassWork) return std::nullopt;
     for (const auto& [set, enters] : changes) {
       const auto place = std::lower_bound(in.begin(), in.end(), set);
       if (enters)
@@ -75,23 +86,31 @@ struct SetHash {
 // The subset construction.
 class Determiniser {
  public:
-  explicit Determiniser(const CharNfa& nfa) : nfa_(nfa), seen_(nfa.edges.size(), 0) {
-    std::vector<const CharSet*> sets;
-    for (const CharSet& set : nfa.sets) sets.push_back(&set);
-    classes_ = classes_of(sets);
-    has_set_.assign(classes_.sets.size() * std::max<size_t>(1, nfa.sets.size()), false);
-    for (size_t c = 0; c < classes_.sets.size(); ++c)
-      for (const uint32_t set : classes_.members[c]) has_set_[c * nfa.sets.size() + set] = true;
-  }
+  explicit Determiniser(const CharNfa& nfa) : nfa_(nfa), seen_(nfa.edges.size(), 0) {}
+
+  size_t n_steps() const { return work_; }
 
   Result<CharDfa> run() {
+    std::vector<const CharSet*> sets;
+    for (const CharSet& set : nfa_.sets) sets.push_back(&set);
+    auto classes = classes_of(sets);
+    const size_t n_sets = std::max<size_t>(1, sets.size());
+    if (!classes || classes->sets.size() > kMostPatternCells * 16 / n_sets) {
+      work_ += kMostClassWork;
+      return too_many_classes();
+    }
+    classes_ = std::move(*classes);
+    has_set_.assign(classes_.sets.size() * n_sets, false);
+    for (size_t c = 0; c < classes_.sets.size(); ++c)
+      for (const uint32_t set : classes_.members[c]) has_set_[c * n_sets + set] = true;
+    work_ += has_set_.size() / 64;
     id_of(closure({nfa_.start}, true));
     for (size_t i = 0; i < sets_.size(); ++i) {
       for (size_t c = 0; c < classes_.sets.size(); ++c) {
         std::vector<uint32_t> targets;
         for (const uint32_t state : *sets_[i])
           for (const CharNfa::Edge& edge : nfa_.edges[state])
-            if (edge.kind == CharNfa::Kind::kSet && has_set_[c * nfa_.sets.size() + edge.set])
+            if (edge.kind == CharNfa::Kind::kSet && has_set_[c * n_sets + edge.set])
               targets.push_back(edge.target);
         work_ += sets_[i]->size() + 1;
         next_.push_back(targets.empty() ? CharDfa::kDead
@@ -180,10 +199,16 @@ class Determiniser {
 
 }  // namespace
 
-Result<CharDfa> CharDfa::of(const Regex& regex, bool is_search) {
+Result<CharDfa> CharDfa::of(const Regex& regex, bool is_search, size_t* n_steps) {
   auto nfa = char_nfa_of(regex, is_search);
-  if (!nfa) return std::move(nfa).error();
-  return Determiniser(*nfa).run();
+  if (!nfa) {
+    if (n_steps != nullptr) *n_steps += kMostPatternNodes;
+    return std::move(nfa).error();
+  }
+  Determiniser determiniser(*nfa);
+  auto dfa = determiniser.run();
+  if (n_steps != nullptr) *n_steps += nfa->edges.size() + determiniser.n_steps();
+  return dfa;
 }
 
 Result<CharDfa> CharDfa::of_length(size_t least, size_t most) {
@@ -211,14 +236,18 @@ CharDfa CharDfa::of_table(std::vector<CharSet> classes, std::vector<uint32_t> ne
   return out;
 }
 
-Result<CharDfa> CharDfa::both(const CharDfa& other) const {
+Result<CharDfa> CharDfa::both(const CharDfa& other, size_t* n_steps) const {
   if (is_empty() || other.is_empty()) return CharDfa();
   std::vector<const CharSet*> sets;
   for (const CharSet& set : classes_) sets.push_back(&set);
   for (const CharSet& set : other.classes_) sets.push_back(&set);
-  Classes classes = classes_of(sets);
+  auto classes = classes_of(sets);
+  if (!classes) {
+    if (n_steps != nullptr) *n_steps += kMostClassWork;
+    return too_many_classes();
+  }
   std::vector<std::pair<uint32_t, uint32_t>> of_class;  // of this, of the other
-  for (const auto& members : classes.members) {
+  for (const auto& members : classes->members) {
     // Both partitions cover every character.
     of_class.emplace_back(members.front(), members.back() - static_cast<uint32_t>(classes_.size()));
   }
@@ -240,10 +269,11 @@ Result<CharDfa> CharDfa::both(const CharDfa& other) const {
       const uint32_t to_a = this->next(a, class_a), to_b = other.next(b, class_b);
       next.push_back(to_a == kDead || to_b == kDead ? kDead : id_of(to_a, to_b));
     }
+    if (n_steps != nullptr) *n_steps += of_class.size();
     if (pairs.size() > kMostPatternStates || next.size() > kMostPatternCells)
       return too_many_states();
   }
-  return of_table(std::move(classes.sets), std::move(next), std::move(accepts));
+  return of_table(std::move(classes->sets), std::move(next), std::move(accepts));
 }
 
 CharDfa CharDfa::complement() const {

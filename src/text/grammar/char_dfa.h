@@ -19,19 +19,21 @@ class CharDfa {
   static constexpr uint32_t kDead = UINT32_MAX;
 
   // The texts that match `regex` as a whole; with `is_search`, those that contain a match. "^" and
-  // "$" are the ends of the text. Errors name the limit that a pattern exceeds.
-  static Result<CharDfa> of(const Regex& regex, bool is_search = false);
+  // "$" are the ends of the text. Errors go on from "the pattern is": "too complex: ...".
+  // `n_steps`: what making it takes is added, an error included.
+  static Result<CharDfa> of(const Regex& regex, bool is_search = false, size_t* n_steps = nullptr);
   // Texts of `least` to `most` characters.
   static Result<CharDfa> of_length(size_t least, size_t most);
   // By its parts: classes part all characters; next[state * n_classes + class].
   static CharDfa of_table(std::vector<CharSet> classes, std::vector<uint32_t> next,
                           std::vector<bool> accepts);
 
-  Result<CharDfa> both(const CharDfa& other) const;  // intersection
+  Result<CharDfa> both(const CharDfa& other, size_t* n_steps = nullptr) const;  // intersection
   CharDfa complement() const;
 
-  bool is_empty() const { return accepts_.empty(); }   // accepts no text
-  bool matches(std::string_view text) const;           // UTF-8
+  bool is_empty() const { return accepts_.empty(); }  // accepts no text
+  bool matches(std::string_view text) const;          // UTF-8
+  size_t n_steps_of(std::string_view text) const { return text.size() * (1 + classes_.size()); }
   size_t n_states() const { return accepts_.size(); }  // the first is the start
   bool accepts(size_t state) const { return accepts_[state]; }
   const std::vector<CharSet>& classes() const { return classes_; }

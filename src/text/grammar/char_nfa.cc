@@ -1,6 +1,6 @@
 #include "text/grammar/char_nfa.h"
 
-#include <algorithm>
+#include <map>
 
 #include "base/errors.h"
 #include "text/grammar/limits.h"
@@ -23,10 +23,9 @@ class NfaMaker {
     nfa.edges[from].push_back({kind, to, set});
   }
   uint32_t set_index(const CharSet& set) {
-    const auto index =
-        static_cast<uint32_t>(std::find(nfa.sets.begin(), nfa.sets.end(), set) - nfa.sets.begin());
-    if (index == nfa.sets.size()) nfa.sets.push_back(set);
-    return index;
+    const auto [at, is_new] = index_of_.try_emplace(set, static_cast<uint32_t>(nfa.sets.size()));
+    if (is_new) nfa.sets.push_back(set);
+    return at->second;
   }
 
   // Adds `regex` behind `from`; the state behind it.
@@ -93,6 +92,8 @@ class NfaMaker {
     edge(from, CharNfa::Kind::kEmpty, begin);
     return add(part, begin);
   }
+
+  std::map<CharSet, uint32_t> index_of_;
 };
 
 }  // namespace
@@ -113,8 +114,9 @@ Result<CharNfa> char_nfa_of(const Regex& regex, bool is_search) {
   }
   maker.nfa.final = at;
   if (maker.is_too_large)
-    return unsupported("a pattern of more than {} parts with its repetitions written out",
-                       kMostPatternNodes);
+    return unsupported(
+        "too large: it has more than {} parts, each repetition counted (hint: smaller counts)",
+        kMostPatternNodes);
   return std::move(maker.nfa);
 }
 

@@ -1,6 +1,7 @@
 // Sets of Unicode characters, as ranges.
 #pragma once
 
+#include <compare>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@ inline constexpr char32_t kLastChar = 0x10FFFF;
 struct CharRange {
   char32_t first;
   char32_t last;  // included
-  bool operator==(const CharRange&) const = default;
+  auto operator<=>(const CharRange&) const = default;
 };
 
 // Immutable; ranges ascend and do not touch. Surrogates are no characters and in no set.
@@ -31,7 +32,7 @@ class CharSet {
   CharSet both(const CharSet& other) const;  // intersection
   CharSet without(const CharSet& other) const { return both(other.complement()); }
   CharSet any_case() const;  // with the other case of each ASCII letter in it
-  bool operator==(const CharSet&) const = default;
+  auto operator<=>(const CharSet&) const = default;
 
  private:
   std::vector<CharRange> ranges_;

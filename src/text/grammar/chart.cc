@@ -8,7 +8,6 @@ namespace pando::grammar {
 
 namespace {
 
-constexpr uint32_t kBottom = 0;
 constexpr uint32_t kNoEdge = UINT32_MAX;
 constexpr size_t kFewConfigs = 16;  // which are looked through
 constexpr size_t kSlots = 65'536;
@@ -56,13 +55,12 @@ Chart::Frontier Chart::step(const Frontier& from, uint8_t byte) {
   return close();
 }
 
-Chart::Frontier Chart::moved_down(const Frontier& last, uint32_t begin) {
-  std::copy(configs_.begin() + last.begin, configs_.begin() + last.end, configs_.begin() + begin);
-  Frontier moved = last;
-  moved.begin = begin;
-  moved.end = begin + (last.end - last.begin);
-  configs_.resize(moved.end);
-  return moved;
+Chart::Frontier Chart::keep_only(const Frontier& last) {
+  configs_.erase(configs_.begin(), configs_.begin() + last.begin);
+  Frontier kept = last;
+  kept.begin = 0;
+  kept.end = last.end - last.begin;
+  return kept;
 }
 
 void Chart::begin() {

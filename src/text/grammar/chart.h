@@ -21,6 +21,7 @@ class Chart {
     uint32_t node;
     bool operator==(const Config&) const = default;
   };
+  static constexpr uint32_t kBottom = 0;  // the node that nothing called: the text itself
   // The configs behind some text, [begin, end), and how much the chart held with them: a chart goes
   // back to a frontier by forgetting what came later.
   struct Frontier {
@@ -51,9 +52,8 @@ class Chart {
     nodes_.resize(to.n_nodes);
     edges_.resize(to.n_edges);
   }
-  // Moves the configs of `last`, the last frontier, down to `begin`, over frontiers that nothing
-  // goes back to.
-  Frontier moved_down(const Frontier& last, uint32_t begin);
+  // The last frontier again, where nothing goes back to one before it: their configs are forgotten.
+  Frontier keep_only(const Frontier& last);
 
   const Config& config(uint32_t index) const { return configs_[index]; }
   const Grammar& grammar() const { return *grammar_; }

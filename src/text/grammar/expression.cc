@@ -10,10 +10,10 @@ namespace pando::grammar {
 
 Status check_grammar_text(std::string_view text) {
   if (text.size() > kMostTextBytes)
-    return unsupported("a grammar of {} bytes, at most {} are offered", text.size(),
+    return unsupported("the grammar has {} bytes, expected at most {}", text.size(),
                        kMostTextBytes);
   if (const auto at = find_invalid_utf8(text))
-    return invalid_argument("a grammar that is not UTF-8 at byte {}", *at);
+    return invalid_argument("the grammar is not UTF-8 at byte {}", *at);
   return {};
 }
 
@@ -50,7 +50,7 @@ std::string Cursor::word() {
 
 char32_t Cursor::character() {
   if (ends()) {
-    fail("an end where a character is expected");
+    fail("the text ends where a character is expected");
     return 0;
   }
   const Utf8Step step = next_utf8(text_.substr(at_));
@@ -85,7 +85,7 @@ char32_t Cursor::escaped() {
       ++at_;
     }
     if (!has_failed() && (value > kLastChar || (value >= 0xD800 && value < 0xE000)))
-      fail("a number that is no character");
+      fail("an escape that stands for no character");
     return value;
   };
   switch (name) {
@@ -105,17 +105,16 @@ char32_t Cursor::escaped() {
       break;
   }
   if ((name >= 'a' && name <= 'z') || (name >= 'A' && name <= 'Z') || (name >= '0' && name <= '9'))
-    fail("an escaped letter that is none of n, r, t, x, u and U");
+    fail("an escaped letter, expected n, r, t, x, u or U");
   return name;
 }
 
 void Cursor::fail(std::string_view what) {
-  if (!error_) error_ = invalid_argument("{} has {} in line {}", language_, what, line());
+  if (!error_) error_ = invalid_argument("{}, line {}: {}", language_, line(), what);
 }
 
 void Cursor::refuse(std::string_view what) {
-  if (!error_)
-    error_ = unsupported("{} has {} in line {}, which is not offered", language_, what, line());
+  if (!error_) error_ = unsupported("{}, line {}: {} is not supported", language_, line(), what);
 }
 
 size_t Cursor::line() const {
@@ -144,7 +143,7 @@ class ExpressionRules {
       builder_.empty(add(found->second, builder_.start(rule)), builder_.end(rule));
     }
     if (!missing_.empty())
-      return invalid_argument("{} has no rule '{}', which is used", language, missing_);
+      return invalid_argument("{}: rule '{}' is used, but not defined", language, missing_);
     return builder_.finish();
   }
 
@@ -213,7 +212,8 @@ class ExpressionRules {
 
 Result<GrammarPtr> RuleSet::compile(const std::string& first, std::string_view language) const {
   if (!has(first))
-    return invalid_argument("{} has no rule '{}', with which it starts", language, first);
+    return invalid_argument("{}: no rule '{}', expected one: it is where the text starts", language,
+                            first);
   return ExpressionRules(rules_).compile(first, language);
 }
 

@@ -1,7 +1,6 @@
 #include "text/grammar/form_cache.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/errors.h"
@@ -10,7 +9,11 @@
 namespace pando::grammar {
 namespace {
 
-constexpr size_t kMostKept = 64;
+size_t bytes_of(const TextForm& form, const Grammar& grammar) {
+  size_t n = form.text.size() + grammar.n_bytes();
+  for (const std::string& choice : form.choices) n += sizeof(choice) + choice.size();
+  return n;
+}
 
 Result<GrammarPtr> compile(const TextForm& form) {
   switch (form.kind) {
@@ -32,42 +35,56 @@ Result<GrammarPtr> compile(const TextForm& form) {
 
 }  // namespace
 
-VocabularyPtr FormCache::vocabulary() {
-  std::call_once(made_vocabulary_,
-                 [&] { vocabulary_ = std::make_shared<const Vocabulary>(tokenizer_); });
-  return vocabulary_;
+const MaskStorePtr& FormCache::store() {
+  std::call_once(made_store_, [&] {
+    store_ = std::make_shared<MaskStore>(std::make_shared<const Vocabulary>(tokenizer_));
+  });
+  return store_;
 }
 
-std::shared_ptr<MaskTable> FormCache::find(const TextForm& form) {
+std::shared_ptr<const MaskTable> FormCache::find(const TextForm& form) {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(entries_, form, &Entry::form);
   if (found == entries_.end()) return nullptr;
-  std::shared_ptr<MaskTable> masks = found->masks.lock();
-  if (masks != nullptr) keep(masks);
+  std::shared_ptr<const MaskTable> masks = found->masks.lock();
+  if (masks != nullptr) use(found, masks);
   return masks;
 }
 
 // With the lock.
-void FormCache::keep(const std::shared_ptr<MaskTable>& masks) {
-  kept_.remove(masks);
-  kept_.push_front(masks);
-  if (kept_.size() > kMostKept) kept_.pop_back();
+void FormCache::use(std::list<Entry>::iterator entry, std::shared_ptr<const MaskTable> masks) {
+  entry->kept = std::move(masks);
+  entries_.splice(entries_.begin(), entries_, entry);
+  size_t n_bytes = 0;
+  for (Entry& one : entries_) {
+    if (one.kept == nullptr) continue;
+    n_bytes += one.n_bytes;
+    if (n_bytes > most_bytes_) one.kept = nullptr;
+  }
+  entries_.remove_if([](const Entry& one) { return one.masks.expired(); });
 }
 
-Result<std::shared_ptr<MaskTable>> FormCache::get(const TextForm& form) {
-  if (std::shared_ptr<MaskTable> masks = find(form)) return masks;
+Result<std::shared_ptr<const MaskTable>> FormCache::get(const TextForm& form) {
+  if (std::shared_ptr<const MaskTable> masks = find(form)) return masks;
   // Without the lock: what others ask for does not wait for it.
   Result<GrammarPtr> grammar = compile(form);
   if (!grammar) return grammar.error();
-  auto masks = std::make_shared<MaskTable>(std::move(*grammar), vocabulary());
+  const size_t n_bytes = bytes_of(form, **grammar);
+  std::shared_ptr<const MaskTable> masks =
+      std::make_shared<const MaskTable>(std::move(*grammar), store());
   std::list<Entry> added;
-  added.push_back({form, masks});
+  added.push_back({form, n_bytes, masks, nullptr});
   const std::scoped_lock lock(mutex_);
-  entries_.remove_if(
-      [&](const Entry& entry) { return entry.masks.expired() || entry.form == form; });
+  entries_.remove_if([&](const Entry& entry) { return entry.form == form; });
   entries_.splice(entries_.begin(), added);
-  keep(masks);
+  use(entries_.begin(), masks);
   return masks;
+}
+
+size_t FormCache::n_kept() {
+  const std::scoped_lock lock(mutex_);
+  return static_cast<size_t>(
+      std::ranges::count_if(entries_, [](const Entry& entry) { return entry.kept != nullptr; }));
 }
 
 }  // namespace pando::grammar

@@ -10,31 +10,37 @@
 
 namespace pando::grammar {
 
-// Keeps the forms that were asked for last, and all that somebody holds. Any thread.
+// Keeps the forms that were asked for last, as far as they take kMostFormBytes together, and finds
+// all that somebody holds. Any thread.
 class FormCache {
  public:
   // The tokenizer outlives it.
-  explicit FormCache(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+  explicit FormCache(const Tokenizer& tokenizer, size_t most_bytes = kMostFormBytes)
+      : tokenizer_(tokenizer), most_bytes_(most_bytes) {}
 
   // Compiles a form that is not there. Errors name what is malformed (kInvalidArgument) or not
   // supported (kUnsupported).
-  Result<std::shared_ptr<MaskTable>> get(const TextForm& form);
+  Result<std::shared_ptr<const MaskTable>> get(const TextForm& form);
+
+  size_t n_kept();  // forms
 
  private:
   struct Entry {
     TextForm form;
-    std::weak_ptr<MaskTable> masks;
+    size_t n_bytes;
+    std::weak_ptr<const MaskTable> masks;
+    std::shared_ptr<const MaskTable> kept;  // null: only somebody else may hold it
   };
-  std::shared_ptr<MaskTable> find(const TextForm& form);
-  void keep(const std::shared_ptr<MaskTable>& masks);
-  VocabularyPtr vocabulary();
+  std::shared_ptr<const MaskTable> find(const TextForm& form);
+  void use(std::list<Entry>::iterator entry, std::shared_ptr<const MaskTable> masks);
+  const MaskStorePtr& store();
 
   const Tokenizer& tokenizer_;
-  std::once_flag made_vocabulary_;
-  VocabularyPtr vocabulary_;
+  const size_t most_bytes_;
+  std::once_flag made_store_;
+  MaskStorePtr store_;
   std::mutex mutex_;
-  std::list<Entry> entries_;
-  std::list<std::shared_ptr<MaskTable>> kept_;  // the last used first
+  std::list<Entry> entries_;  // the last used first
 };
 
 }  // namespace pando::grammar

@@ -8,7 +8,7 @@ namespace {
 
 class GbnfReader {
  public:
-  explicit GbnfReader(std::string_view text) : in_("the grammar", text) {}
+  explicit GbnfReader(std::string_view text) : in_("grammar", text) {}
 
   Result<GrammarPtr> read() {
     skip_space(true);
@@ -17,7 +17,7 @@ class GbnfReader {
       skip_space(true);
     }
     if (in_.has_failed()) return in_.error();
-    return rules_.compile("root", "the grammar");
+    return rules_.compile("root", "grammar");
   }
 
  private:
@@ -35,18 +35,18 @@ class GbnfReader {
 
   void rule() {
     const std::string name = in_.word();
-    if (name.empty()) return in_.fail("no name of a rule where one begins");
+    if (name.empty()) return in_.fail("expected the name of a rule");
     skip_space(false);
-    if (!in_.take("::=")) return in_.fail("no '::=' behind the name of a rule");
+    if (!in_.take("::=")) return in_.fail("expected '::=' after the name of a rule");
     skip_space(true);
     Expression right = alternatives(false);
     if (!in_.ends() && in_.peek() != '\n' && in_.peek() != '\r')
-      return in_.fail("what is no part of a rule");
-    if (!rules_.add(name, std::move(right))) in_.fail("a rule '" + name + "' for the second time");
+      return in_.fail("unexpected text in a rule");
+    if (!rules_.add(name, std::move(right))) in_.fail("rule '" + name + "' is defined twice");
   }
 
   Expression alternatives(bool is_nested) {
-    if (++depth_ > kMostNesting) in_.refuse("brackets nested deeper than 200");
+    if (++depth_ > kMostNesting) in_.refuse("nesting of more than 200 brackets");
     Expression all{.kind = Expression::Kind::kOneOf};
     do {
       skip_space(true);
@@ -86,8 +86,8 @@ class GbnfReader {
 
   Expression repetitions(Expression one, bool is_nested) {
     for (size_t n = 0; !in_.ends(); ++n) {
-      if (n > kMostNesting) {
-        in_.refuse("many repetitions of one part");
+      if (n > kMostRepetitions) {
+        in_.refuse("a chain of so many repetitions");
         return one;
       }
       if (in_.take("*")) {
@@ -107,8 +107,8 @@ class GbnfReader {
           skip_space(is_nested);
           if (!most) most = Regex::kNoEnd;
         }
-        if (!least || !in_.take("}")) in_.fail("a repetition that is none of {2}, {2,} and {2,3}");
-        if (least && *most < *least) in_.fail("a repetition whose least is above its most");
+        if (!least || !in_.take("}")) in_.fail("expected a repetition such as {2}, {2,} or {2,3}");
+        if (least && *most < *least) in_.fail("a repetition whose minimum is above its maximum");
         if (in_.has_failed()) return one;
         one = repeated(std::move(one), *least, *most);
       } else {
@@ -123,7 +123,7 @@ class GbnfReader {
     Regex text;
     while (!in_.ends() && in_.peek() != '"')
       text.parts.push_back(of_set(CharSet::one(in_.escaped())));
-    if (!in_.take("\"")) in_.fail("a text without its '\"'");
+    if (!in_.take("\"")) in_.fail("a string without its closing '\"'");
     return of_regex(std::move(text));
   }
 

@@ -44,7 +44,7 @@ bool has_ends(const Regex& regex) {
 
 class LarkReader {
  public:
-  explicit LarkReader(std::string_view text) : in_("the Lark grammar", text) {}
+  explicit LarkReader(std::string_view text) : in_("Lark grammar", text) {}
 
   Result<GrammarPtr> read() {
     skip_space(true);
@@ -60,7 +60,7 @@ class LarkReader {
     if (in_.has_failed()) return in_.error();
     rules_.add(std::string(kIgnored),
                repeated({.kind = Expression::Kind::kOneOf, .parts = ignored_}, 0));
-    return rules_.compile("start", "the Lark grammar");
+    return rules_.compile("start", "Lark grammar");
   }
 
  private:
@@ -101,10 +101,10 @@ class LarkReader {
       return in_.refuse("the directive '%" + in_.word() + "'");
     }
     skip_space(false);
-    if (!in_.take("common")) return in_.refuse("an import of what is not 'common'");
+    if (!in_.take("common")) return in_.refuse("an import from a module other than 'common'");
     skip_space(false);
     if (in_.take(".")) return import(in_.word());
-    if (!in_.take("(")) return in_.fail("an import without names");
+    if (!in_.take("(")) return in_.fail("expected the names to import");
     do {
       skip_space(true);
       import(in_.word());
@@ -126,32 +126,32 @@ class LarkReader {
   }
 
   void define(const std::string& name, Expression right) {
-    if (!rules_.add(name, std::move(right))) in_.fail("a rule '" + name + "' for the second time");
+    if (!rules_.add(name, std::move(right))) in_.fail("rule '" + name + "' is defined twice");
   }
 
   void rule() {
     while (in_.peek() == '?' || in_.peek() == '!') in_.advance();  // about the tree alone
     const std::string name = in_.word();
-    if (name.empty()) return in_.fail("no name of a rule where one begins");
+    if (name.empty()) return in_.fail("expected the name of a rule");
     if (in_.peek() == '{') return in_.refuse("a template");
-    if (in_.peek() == '[') return in_.refuse("attributes of a rule");
+    if (in_.peek() == '[') return in_.refuse("an attribute of a rule");
     if (in_.take(".")) {  // a priority chooses between readings, which are all allowed
       in_.take("-");
-      if (!in_.number()) return in_.fail("a priority that is no number");
+      if (!in_.number()) return in_.fail("expected a number as the priority");
     }
     skip_space(false);
-    if (!in_.take(":")) return in_.fail("no ':' behind the name of a rule");
+    if (!in_.take(":")) return in_.fail("expected ':' after the name of a rule");
     is_in_terminal_ = is_terminal(name);
     skip_in_rule();
     Expression right = alternatives();
     skip_space(false);
     if (!in_.ends() && in_.peek() != '\n' && in_.peek() != '\r')
-      return in_.fail("what is no part of a rule");
+      return in_.fail("unexpected text in a rule");
     define(name, std::move(right));
   }
 
   Expression alternatives() {
-    if (++depth_ > kMostNesting) in_.refuse("brackets nested deeper than 200");
+    if (++depth_ > kMostNesting) in_.refuse("nesting of more than 200 brackets");
     Expression all{.kind = Expression::Kind::kOneOf};
     skip_in_rule();
     in_.take("|");  // before the first one, as it may stand
@@ -195,13 +195,13 @@ class LarkReader {
       *one = terminal(pattern());
     } else if (c == '<' || c == '@' || c == '%' || c == '&') {
       in_.refuse(c == '<'   ? "a token by its number or name"
-                 : c == '@' ? "another grammar by its name"
-                 : c == '%' ? "a grammar inside of it"
+                 : c == '@' ? "a reference to another grammar"
+                 : c == '%' ? "a grammar inside a grammar"
                             : "an intersection");
     } else if (const std::string name = in_.word(); !name.empty()) {
       if (in_.peek() == '{') in_.refuse("a template");
       if (is_in_terminal_ && !is_terminal(name))
-        in_.fail("a terminal that uses the rule '" + name + "'");
+        in_.fail("a terminal uses '" + name + "', which is a rule");
       *one = is_terminal(name) ? terminal(of_rule(name)) : of_rule(name);
     } else {
       return false;
@@ -220,8 +220,8 @@ class LarkReader {
 
   Expression repetitions(Expression one) {
     for (size_t n = 0; !in_.ends(); ++n) {
-      if (n > kMostNesting) {
-        in_.refuse("many repetitions of one part");
+      if (n > kMostRepetitions) {
+        in_.refuse("a chain of so many repetitions");
         return one;
       }
       if (in_.take("*")) {
@@ -244,9 +244,9 @@ class LarkReader {
         }
         skip_space(false);
         if (!least || !most || (has_brackets && !in_.take("}")))
-          in_.fail("a repetition that is none of ~2, ~2..3, {2} and {2,3}");
+          in_.fail("expected a repetition such as ~2, ~2..3, {2} or {2,3}");
         else if (*most < *least)
-          in_.fail("a repetition whose least is above its most");
+          in_.fail("a repetition whose minimum is above its maximum");
         if (in_.has_failed()) return one;
         one = repeated(std::move(one), *least, *most);
       } else {
@@ -263,14 +263,14 @@ class LarkReader {
       std::u32string characters;
       in_.advance();
       while (!in_.ends() && in_.peek() != '"' && in_.peek() != '\n') characters += in_.escaped();
-      if (!in_.take("\"")) in_.fail("a text without its '\"'");
+      if (!in_.take("\"")) in_.fail("a string without its closing '\"'");
       return characters;
     };
     const std::u32string first = text();
     if (in_.take("..")) {
       const std::u32string last = in_.peek() == '"' ? text() : std::u32string();
       if (first.size() != 1 || last.size() != 1 || last < first) {
-        in_.fail("a range that is not of two characters in their order");
+        in_.fail("expected a range of two characters in ascending order");
         return {};
       }
       return of_regex(of_set(CharSet({{first[0], last[0]}})));
@@ -278,7 +278,8 @@ class LarkReader {
     const bool any_case = in_.take("i");
     Regex all;
     for (const char32_t c : first) {
-      if (any_case && c >= 0x80) in_.refuse("a text of either case that is not ASCII");
+      if (any_case && c >= 0x80)
+        in_.refuse("a text of either case with characters other than ASCII");
       const CharSet set = CharSet::one(c);
       all.parts.push_back(of_set(any_case ? set.any_case() : set));
     }
@@ -301,7 +302,7 @@ class LarkReader {
       text += in_.peek();
       in_.advance();
     }
-    if (!in_.take("/")) in_.fail("a pattern without its '/'");
+    if (!in_.take("/")) in_.fail("a pattern without its closing '/'");
     RegexSyntax syntax;
     while (in_.peek() >= 'a' && in_.peek() <= 'z') {
       const char flag = in_.peek();
@@ -332,10 +333,10 @@ class LarkReader {
       if (rule == rules_.rules().end() || in_.has_failed()) return;
       const auto [at, is_new] = marks.emplace(name, Mark::kOpen);
       if (!is_new) {
-        if (at->second == Mark::kOpen) in_.fail("a terminal '" + name + "' that contains itself");
+        if (at->second == Mark::kOpen) in_.fail("the terminal '" + name + "' contains itself");
         return;
       }
-      if (depth > kMostNesting) return in_.refuse("terminals nested deeper than 200");
+      if (depth > kMostNesting) return in_.refuse("nesting of more than 200 terminals");
       const auto look = [&](const auto& again, const Expression& expression) -> void {
         if (expression.kind == Expression::Kind::kRule) self(self, expression.rule, depth + 1);
         for (const Expression& part : expression.parts) again(again, part);

@@ -9,7 +9,7 @@ Result<GrammarPtr> from_regex(std::string_view pattern) {
   const auto regex = parse_regex(pattern);
   if (!regex) return regex.error();
   const auto dfa = CharDfa::of(*regex);
-  if (!dfa) return dfa.error();
+  if (!dfa) return unsupported("the pattern is {}", dfa.error().message);
   Builder builder;
   const Builder::Rule rule = builder.add_rule();
   builder.automaton(builder.start(rule), *dfa, Encoding::kUtf8, builder.end(rule));
@@ -17,7 +17,7 @@ Result<GrammarPtr> from_regex(std::string_view pattern) {
 }
 
 Result<GrammarPtr> from_choices(std::span<const std::string> choices) {
-  if (choices.empty()) return invalid_argument("no choice, expected at least one text");
+  if (choices.empty()) return invalid_argument("no choices, expected at least one");
   Builder builder;
   const Builder::Rule rule = builder.add_rule();
   for (size_t i = 0; i < choices.size(); ++i) {

@@ -51,13 +51,24 @@ class Grammar {
   }
   bool ends(uint32_t state) const { return states_[state].ends; }  // its rule may end here
   bool has_steps(uint32_t state) const { return states_[state].has_steps; }
-  // Only bytes lead on from it: no call, no jump, no end.
-  bool is_plain(uint32_t state) const { return states_[state].is_plain; }
+  // Only bytes lead on from it: no call, no jump, and of plain ones no end.
+  bool is_local(uint32_t state) const { return states_[state].is_local; }
+  bool is_plain(uint32_t state) const { return states_[state].is_local && !states_[state].ends; }
   // It does nothing but end its rule.
   bool only_ends(uint32_t state) const { return states_[state].only_ends; }
   // The kinds of bytes (byte_kind) that all lead from the state to itself; kNotAscii where all
   // whole characters do.
   uint8_t loops(uint32_t state) const { return states_[state].loops; }
+  // So many characters may follow, whatever they are but quotes, backslashes and control
+  // characters: kManyCharacters is without end.
+  uint8_t n_free_characters(uint32_t state) const { return states_[state].n_free_characters; }
+  // Which state of the rule of any string of JSON it is, or kNone. That rule is the same in all
+  // grammars.
+  uint32_t place_in_string(uint32_t state) const {
+    const uint32_t place = state - first_string_state_;
+    return place < n_string_states_ ? place : kNone;
+  }
+  size_t n_bytes() const;  // of memory
 
   // Where a byte leads to, or kNone.
   uint32_t next(uint32_t state, uint8_t byte) const {
@@ -78,9 +89,10 @@ class Grammar {
     uint32_t first_jump = 0;
     uint32_t row = kNone;  // of rows_, where there are many steps
     uint8_t loops = 0;
+    uint8_t n_free_characters = 0;
     bool ends = false;
     bool has_steps = false;
-    bool is_plain = false;
+    bool is_local = false;
     bool only_ends = false;
   };
   std::vector<uint32_t> starts_;  // [n_rules]
@@ -89,11 +101,14 @@ class Grammar {
   std::vector<Call> calls_;
   std::vector<uint32_t> jumps_;
   std::vector<std::array<uint32_t, 256>> rows_;
+  uint32_t first_string_state_ = 0;
+  uint32_t n_string_states_ = 0;
 };
 
 // Kinds of bytes, one bit each; whole subtrees of the vocabulary are passed over by them.
 inline constexpr uint8_t kPlainAscii = 1, kQuote = 2, kBackslash = 4, kControl = 8, kNotAscii = 16;
 inline constexpr uint8_t kNotUtf8 = 32;  // of the bytes of a trie: they are no whole characters
+inline constexpr uint8_t kManyCharacters = 255;
 constexpr uint8_t byte_kind(uint8_t byte) {
   return byte >= 0x80                  ? kNotAscii
          : byte < 0x20 || byte == 0x7F ? kControl

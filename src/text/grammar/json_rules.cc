@@ -24,8 +24,6 @@ Builder::State hex_digits(Builder* builder, Builder::State from, int n) {
   return from;
 }
 
-}  // namespace
-
 void add_any_string(Builder* builder, Builder::State from, Builder::State to) {
   const Builder::State inside = builder->text(from, "\"");
   static const CharSet kPlain = CharSet({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}).complement();
@@ -54,29 +52,38 @@ void add_any_string(Builder* builder, Builder::State from, Builder::State to) {
   builder->bytes(inside, '"', '"', to);
 }
 
-void add_any_object(Builder* builder, Builder::State from, Builder::State to, Builder::Rule string,
-                    Builder::Rule value) {
+}  // namespace
+
+Builder::Rule string_rule(Builder* builder) {
+  if (!builder->string_rule) {
+    const Builder::Rule rule = builder->add_rule();
+    builder->string_rule = rule;
+    add_any_string(builder, builder->start(rule), builder->end(rule));
+  }
+  return *builder->string_rule;
+}
+
+void add_any_object(Builder* builder, Builder::State from, Builder::State to, Builder::Rule value) {
   const Builder::State open = builder->text(from, "{");
   const Builder::State key = builder->state(), after = builder->state(), name = builder->state();
   builder->empty(open, key);
   builder->bytes(open, '}', '}', to);
-  builder->call(key, string, name);
+  builder->call(key, string_rule(builder), name);
   builder->call(builder->text(name, ":"), value, after);
   builder->bytes(after, ',', ',', key);
   builder->bytes(after, '}', '}', to);
 }
 
 void add_any_value(Builder* builder, Builder::Rule rule) {
-  const Builder::Rule string = builder->add_rule(), number = builder->add_rule();
-  add_any_string(builder, builder->start(string), builder->end(string));
+  const Builder::Rule number = builder->add_rule();
   builder->empty(builder->regex(builder->start(number), number_texts(), Encoding::kUtf8),
                  builder->end(number));
   const Builder::State start = builder->start(rule), end = builder->end(rule);
   for (const char* word : {"null", "true", "false"})
     builder->empty(builder->text(start, word), end);
-  builder->call(start, string, end);
+  builder->call(start, string_rule(builder), end);
   builder->call(start, number, end);
-  add_any_object(builder, start, end, string, rule);
+  add_any_object(builder, start, end, rule);
   const Builder::State open = builder->text(start, "[");
   const Builder::State item = builder->state(), after = builder->state();
   builder->empty(open, item);
@@ -105,9 +112,7 @@ Result<GrammarPtr> from_any_json(bool only_objects) {
   const Builder::Rule value = builder.add_rule();
   add_any_value(&builder, value);
   if (only_objects) {
-    const Builder::Rule string = builder.add_rule();
-    add_any_string(&builder, builder.start(string), builder.end(string));
-    add_any_object(&builder, builder.start(root), builder.end(root), string, value);
+    add_any_object(&builder, builder.start(root), builder.end(root), value);
   } else {
     builder.call(builder.start(root), value, builder.end(root));
   }

@@ -8,12 +8,11 @@
 
 namespace pando::grammar {
 
-// Adds a string with its quotes, any escapes of JSON included, between two states.
-void add_any_string(Builder* builder, Builder::State from, Builder::State to);
-// Any value without white space; all in one rule but strings and numbers.
+// A string with its quotes, any escapes of JSON included; made once.
+Builder::Rule string_rule(Builder* builder);
+// Adds any value without white space; all in one rule but strings and numbers.
 void add_any_value(Builder* builder, Builder::Rule rule);
-void add_any_object(Builder* builder, Builder::State from, Builder::State to, Builder::Rule string,
-                    Builder::Rule value);
+void add_any_object(Builder* builder, Builder::State from, Builder::State to, Builder::Rule value);
 
 // A value as JSON without white space. A number is written without exponent, 1.0 as 1.
 std::string compact_text(const Json& value);

@@ -2,16 +2,47 @@
 
 #include <algorithm>
 
+#include "base/fault.h"
+
 namespace pando::grammar {
 
 namespace {
 
-constexpr size_t kMostCachedBytes = 64u << 20;
 constexpr size_t kFewNodes = 600;  // of the trie: walked again rather than kept
 
 void set_bits(std::span<const Token> tokens, std::span<uint64_t> bits) {
   for (const Token token : tokens)
     bits[static_cast<size_t>(token) / 64] |= uint64_t{1} << (static_cast<size_t>(token) % 64);
+}
+
+// The first bytes of what may stand behind a call.
+std::bitset<256> bytes_behind_calls(const Grammar& grammar) {
+  std::vector<bool> is_known(grammar.n_states(), false);
+  std::vector<uint32_t> todo;
+  const auto add = [&](uint32_t state) {
+    if (is_known[state]) return;
+    is_known[state] = true;
+    todo.push_back(state);
+  };
+  for (uint32_t state = 0; state < grammar.n_states(); ++state)
+    for (const Grammar::Call& call : grammar.calls(state)) add(call.target);
+  std::bitset<256> bytes;
+  while (!todo.empty()) {
+    const uint32_t state = todo.back();
+    todo.pop_back();
+    for (const Grammar::Step& step : grammar.steps(state))
+      for (int byte = step.first; byte <= step.last; ++byte) bytes.set(static_cast<size_t>(byte));
+    for (const uint32_t jump : grammar.jumps(state)) add(jump);
+    for (const Grammar::Call& call : grammar.calls(state)) add(grammar.start_of(call.rule));
+  }
+  return bytes;
+}
+
+// What may stand behind a string in JSON without white space.
+std::bitset<256> bytes_behind_strings() {
+  std::bitset<256> bytes;
+  for (const char c : {',', ':', ']', '}'}) bytes.set(static_cast<uint8_t>(c));
+  return bytes;
 }
 
 // Walks all of a trie from a frontier and sets the bits of the tokens that the grammar reads to
@@ -53,15 +84,28 @@ class Walk {
     }
     chart_.go_back(from);
   }
-  // The same for one config, which plain states need no chart for.
+  // Whether every text at the node and below it leads on from the state.
+  bool allows_all(const ByteTrie::Node& node, uint32_t state) const {
+    if ((node.kinds & ~grammar_.loops(state)) == 0) return true;
+    // Inside a character none begins, and the state says nothing of it.
+    return (node.kinds & ~(kPlainAscii | kNotAscii)) == 0 && node.n_characters > 0 &&
+           node.n_characters <= grammar_.n_free_characters(state);
+  }
+  // The same for one config, which local states need no chart for.
   void one_config(const Chart::Frontier& from, uint32_t begin, uint32_t end) {
     const Chart::Config config = chart_.config(from.begin);
+    // Where nothing called it, the end of its rule is the end of the text.
+    const bool is_bottom = config.node == Chart::kBottom;
     states_[trie_[begin].depth] = config.state;
     for (uint32_t at = begin; at < end && !chart_.is_overflown();) {
       const ByteTrie::Node& node = trie_[at];
       const uint32_t state = states_[node.depth];
       ++n_nodes_;
-      if (grammar_.is_plain(state) && (node.kinds & ~grammar_.loops(state)) == 0) {
+      if (fault_on(Fault::kHalfCharacterBarred) && (node.kinds & kNotUtf8) != 0) {
+        at = node.skip;
+        continue;
+      }
+      if (allows_all(node, state)) {
         set_bits(trie_.tokens_below(at), bits_);
         at = node.skip;
         continue;
@@ -69,10 +113,11 @@ class Walk {
       const uint32_t to = grammar_.next(state, node.byte);
       if (to == Grammar::kNone) {
         at = node.skip;
-      } else if (grammar_.is_plain(to)) {
+      } else if (is_bottom ? grammar_.is_local(to) : grammar_.is_plain(to)) {
         states_[node.depth + 1] = to;
         set_bits(trie_.tokens_at(at), bits_);
-        ++at;
+        if (grammar_.ends(to)) at_end_(at);
+        at = grammar_.has_steps(to) ? at + 1 : node.skip;
       } else {
         // What it does there to states_ is at greater depths.
         const Chart::Frontier here = chart_.push({state, config.node});
@@ -94,10 +139,14 @@ class Walk {
 
 }  // namespace
 
-MaskTable::MaskTable(GrammarPtr grammar, VocabularyPtr vocabulary)
-    : grammar_(std::move(grammar)), vocabulary_(std::move(vocabulary)) {}
+MaskTable::MaskTable(GrammarPtr grammar, MaskStorePtr store)
+    : grammar_(std::move(grammar)),
+      store_(std::move(store)),
+      id_(store_->new_grammar()),
+      behind_calls_(bytes_behind_calls(*grammar_)) {}
 
-void MaskTable::add_tokens(Chart& chart, const Chart::Frontier& at, std::span<uint64_t> bits) {
+void MaskTable::add_tokens(Chart& chart, const Chart::Frontier& at,
+                           std::span<uint64_t> bits) const {
   const auto nothing = [](uint32_t) {};
   std::vector<Chart::Config> configs;
   for (uint32_t i = at.begin; i < at.end; ++i) configs.push_back(chart.config(i));
@@ -119,25 +168,29 @@ void MaskTable::add_tokens(Chart& chart, const Chart::Frontier& at, std::span<ui
     chart.go_back(at);
   }
   if (!walked.empty())
-    Walk(&chart, vocabulary_->trie(), bits, nothing).run(chart.some_of(at, walked));
+    Walk(&chart, vocabulary().trie(), bits, nothing).run(chart.some_of(at, walked));
   chart.go_back(at);
 }
 
-std::shared_ptr<const MaskTable::OfState> MaskTable::of_state(uint32_t state) {
-  const std::lock_guard lock(mutex_);
-  auto& of = of_states_[state];
-  if (of == nullptr) of = make(state);
-  return of;
+std::shared_ptr<const StateMask> MaskTable::of_state(uint32_t state) const {
+  const uint32_t in_string = grammar_->place_in_string(state);
+  const bool is_of_all = in_string != Grammar::kNone;
+  const MaskStore::Key key =
+      is_of_all ? MaskStore::Key{MaskStore::kOfAll, in_string} : MaskStore::Key{id_, state};
+  std::shared_ptr<const StateMask> mask = store_->find(key);
+  if (mask == nullptr) {
+    mask = make(state, is_of_all ? bytes_behind_strings() : behind_calls_);
+    store_->add(key, mask);
+  }
+  return mask;
 }
 
-std::shared_ptr<const MaskTable::OfState> MaskTable::make(uint32_t state) {
-  auto of = std::make_shared<OfState>();
-  const ByteTrie& trie = vocabulary_->trie();
-  if (n_bytes_ > kMostCachedBytes) {
-    of->is_walked = true;
-    return of;
-  }
-  of->bits.resize(vocabulary_->n_mask_words());
+// `behind`: bytes that may follow the end of the state's rule.
+std::shared_ptr<const StateMask> MaskTable::make(uint32_t state,
+                                                 const std::bitset<256>& behind) const {
+  auto of = std::make_shared<StateMask>();
+  const ByteTrie& trie = vocabulary().trie();
+  of->bits.resize(vocabulary().n_mask_words());
   std::vector<uint32_t> ends;
   Chart chart(grammar_);
   const auto at_end = [&](uint32_t node) { ends.push_back(node); };
@@ -149,14 +202,15 @@ std::shared_ptr<const MaskTable::OfState> MaskTable::make(uint32_t state) {
     return of;
   }
   std::vector<ByteTrie::Entry> rests;
+  if (behind.none()) ends.clear();
   for (const uint32_t node : ends)
     for (const Token token : trie.tokens_below(node)) {
-      const std::string_view bytes = vocabulary_->bytes(token);
-      const size_t behind = size_t{trie[node].depth} + 1;
+      const std::string_view bytes = vocabulary().bytes(token);
+      const size_t n_read = size_t{trie[node].depth} + 1;
+      if (bytes.size() <= n_read || !behind[static_cast<uint8_t>(bytes[n_read])]) continue;
       const bool is_set = of->bits[static_cast<size_t>(token) / 64] >> (token % 64) & 1;
-      if (bytes.size() > behind && !is_set) rests.push_back({bytes.substr(behind), token});
+      if (!is_set) rests.push_back({bytes.substr(n_read), token});
     }
-  n_bytes_ += of->bits.size() * 8 + rests.size() * 16;
   of->rests = ByteTrie(std::move(rests));
   return of;
 }

@@ -1,7 +1,6 @@
 #include "text/grammar/matcher.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/check.h"
 #include "base/errors.h"
@@ -13,16 +12,15 @@ namespace {
 
 Error too_many_ways() {
   return unsupported(
-      "the grammar can read the answer in more than {} ways (hint: write it less ambiguous)",
+      "the grammar is too ambiguous: it can read the answer in more than {} ways (hint: remove "
+      "alternatives that match the same text)",
       kMostConfigs);
 }
 
 }  // namespace
 
-Matcher::Matcher(std::shared_ptr<MaskTable> masks)
-    : masks_(std::move(masks)), chart_(masks_->grammar()) {
-  marks_.push_back(chart_.at_start());
-}
+Matcher::Matcher(std::shared_ptr<const MaskTable> masks)
+    : masks_(std::move(masks)), chart_(masks_->grammar()), at_(chart_.at_start()) {}
 
 bool Matcher::is_end_token(Token token) const {
   const auto ends = masks_->vocabulary().end_tokens();
@@ -30,7 +28,7 @@ bool Matcher::is_end_token(Token token) const {
 }
 
 Chart::Frontier Matcher::read(std::string_view bytes) {
-  Chart::Frontier to = at();
+  Chart::Frontier to = at_;
   for (const char byte : bytes) {
     to = chart_.step(to, static_cast<uint8_t>(byte));
     if (!to.is_alive() || chart_.is_overflown()) break;
@@ -39,43 +37,27 @@ Chart::Frontier Matcher::read(std::string_view bytes) {
 }
 
 Status Matcher::accept(Token token) {
-  if (is_ended_) return invalid_argument("token {} behind the end of the answer", token);
+  if (is_ended_) return invalid_argument("token {} after the end of the answer", token);
   if (is_end_token(token)) {
-    if (!can_end()) return invalid_argument("the end of the answer where its text is not complete");
+    if (!can_end()) return invalid_argument("the end of the answer before its text is complete");
     is_ended_ = true;
-    marks_.push_back(at());
     return {};
   }
-  const Chart::Frontier before = at();
   const Vocabulary& vocabulary = masks_->vocabulary();
   if (!vocabulary.has(token) || vocabulary.bytes(token).empty())
     return invalid_argument("token {}, which stands for no text", token);
   chart_.start_work();
   const Chart::Frontier to = read(vocabulary.bytes(token));
   if (chart_.is_overflown()) {
-    chart_.go_back(before);
+    chart_.go_back(at_);
     return too_many_ways();
   }
   if (!to.is_alive()) {
-    chart_.go_back(before);
+    chart_.go_back(at_);
     return invalid_argument("token {}, which the grammar does not allow here", token);
   }
-  marks_.push_back(chart_.moved_down(to, before.end));
+  at_ = chart_.keep_only(to);
   return {};
-}
-
-void Matcher::roll_back(size_t n) {
-  PANDO_CHECK(n <= n_tokens());
-  if (n == 0) return;
-  is_ended_ = false;
-  marks_.resize(marks_.size() - n);
-  chart_.go_back(at());
-}
-
-bool Matcher::is_allowed(Token token) {
-  if (!accept(token).ok()) return false;
-  roll_back(1);
-  return true;
 }
 
 Result<size_t> Matcher::mask(std::span<uint64_t> bits) {
@@ -83,41 +65,18 @@ Result<size_t> Matcher::mask(std::span<uint64_t> bits) {
   std::fill(bits.begin(), bits.end(), 0);
   if (is_ended_) return size_t{0};
   chart_.start_work();
-  masks_->add_tokens(chart_, at(), bits);
+  masks_->add_tokens(chart_, at_, bits);
   if (chart_.is_overflown()) {
-    chart_.go_back(at());
+    chart_.go_back(at_);
     return too_many_ways();
   }
   if (can_end())
     for (const Token end : masks_->vocabulary().end_tokens())
       bits[static_cast<size_t>(end) / 64] |= uint64_t{1} << (static_cast<size_t>(end) % 64);
   size_t n = 0;
-  for (const uint64_t word : bits) n += static_cast<size_t>(std::popcount(word));
-  return n;
-}
-
-std::string Matcher::forced_bytes(size_t most) {
-  std::string forced;
-  if (is_ended_) return forced;
-  const Grammar& grammar = chart_.grammar();
-  chart_.start_work();
-  Chart::Frontier to = at();
-  while (forced.size() < most && !to.is_end) {
-    int only = -1;
-    bool is_one = true;
-    for (uint32_t i = to.begin; i < to.end && is_one; ++i)
-      for (const Grammar::Step& step : grammar.steps(chart_.config(i).state)) {
-        is_one = step.first == step.last && (only < 0 || only == step.first);
-        if (!is_one) break;
-        only = step.first;
-      }
-    if (!is_one || only < 0) break;
-    to = chart_.step(to, static_cast<uint8_t>(only));
-    if (chart_.is_overflown()) break;
-    forced += static_cast<char>(only);
-  }
-  chart_.go_back(at());
-  return forced;
+  for (size_t i = 0; i < bits.size() && n < 2; ++i)
+    if (bits[i] != 0) n += (bits[i] & (bits[i] - 1)) == 0 ? 1 : 2;
+  return std::min<size_t>(n, 2);
 }
 
 Result<bool> allows(const GrammarPtr& grammar, std::string_view text) {
@@ -125,7 +84,7 @@ Result<bool> allows(const GrammarPtr& grammar, std::string_view text) {
   Chart::Frontier at = chart.at_start();
   for (const char byte : text) {
     chart.start_work();
-    at = chart.step(at, static_cast<uint8_t>(byte));
+    at = chart.keep_only(chart.step(at, static_cast<uint8_t>(byte)));
     if (chart.is_overflown()) return too_many_ways();
     if (!at.is_alive()) return false;
   }

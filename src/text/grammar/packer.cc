@@ -1,5 +1,7 @@
 #include "text/grammar/packer.h"
 
+#include <algorithm>
+
 namespace pando::grammar {
 
 namespace {
@@ -18,7 +20,7 @@ void GrammarPacker::add_state(std::span<const Grammar::Step> steps,
                          .first_jump = static_cast<uint32_t>(out.jumps_.size()),
                          .ends = ends,
                          .has_steps = !steps.empty(),
-                         .is_plain = calls.empty() && jumps.empty() && !ends,
+                         .is_local = calls.empty() && jumps.empty(),
                          .only_ends = ends && steps.empty() && calls.empty() && jumps.empty()});
   out.steps_.insert(out.steps_.end(), steps.begin(), steps.end());
   out.calls_.insert(out.calls_.end(), calls.begin(), calls.end());
@@ -42,17 +44,66 @@ bool GrammarPacker::leads(uint32_t from, uint8_t first, uint8_t last, int n_more
   return true;
 }
 
-// Whether every character that is not ASCII leads from the state to itself.
-bool GrammarPacker::loops_over_characters(uint32_t state) const {
+// Whether every character that is not ASCII leads from `from` to `to`.
+bool GrammarPacker::leads_over_characters(uint32_t from, uint32_t to) const {
   const auto after = [&](uint8_t lead, uint8_t first, uint8_t last, int n_more) {
-    const uint32_t next = grammar_->next(state, lead);
+    const uint32_t next = grammar_->next(from, lead);
     return next != Grammar::kNone && grammar_->is_plain(next) &&
-           leads(next, first, last, n_more, state);
+           leads(next, first, last, n_more, to);
   };
-  return leads(state, 0xC2, 0xDF, 1, state) && after(0xE0, 0xA0, 0xBF, 1) &&
-         leads(state, 0xE1, 0xEC, 2, state) && after(0xED, 0x80, 0x9F, 1) &&
-         leads(state, 0xEE, 0xEF, 2, state) && after(0xF0, 0x90, 0xBF, 2) &&
-         leads(state, 0xF1, 0xF3, 3, state) && after(0xF4, 0x80, 0x8F, 2);
+  return leads(from, 0xC2, 0xDF, 1, to) && after(0xE0, 0xA0, 0xBF, 1) &&
+         leads(from, 0xE1, 0xEC, 2, to) && after(0xED, 0x80, 0x9F, 1) &&
+         leads(from, 0xEE, 0xEF, 2, to) && after(0xF0, 0x90, 0xBF, 2) &&
+         leads(from, 0xF1, 0xF3, 3, to) && after(0xF4, 0x80, 0x8F, 2);
+}
+
+// The state that all characters but quotes, backslashes and control characters lead to; or kNone.
+uint32_t GrammarPacker::behind_any_character(uint32_t state) const {
+  const uint32_t to = grammar_->next(state, 'a');
+  if (to == Grammar::kNone) return Grammar::kNone;
+  for (int byte = 0; byte < 0x80; ++byte)
+    if (byte_kind(static_cast<uint8_t>(byte)) == kPlainAscii &&
+        grammar_->next(state, static_cast<uint8_t>(byte)) != to)
+      return Grammar::kNone;
+  return leads_over_characters(state, to) ? to : Grammar::kNone;
+}
+
+void GrammarPacker::set_free_characters() {
+  Grammar& out = *grammar_;
+  const size_t n_states = out.n_states();
+  std::vector<uint32_t> behind(n_states);
+  for (uint32_t state = 0; state < n_states; ++state) {
+    behind[state] = behind_any_character(state);
+    if (behind[state] == state) out.states_[state].loops |= kNotAscii;
+  }
+  std::vector<bool> is_known(n_states, false);
+  std::vector<uint32_t> path;
+  for (uint32_t state = 0; state < n_states; ++state) {
+    // A path that comes back to itself is without end.
+    for (uint32_t at = state; at != Grammar::kNone && !is_known[at]; at = behind[at]) {
+      is_known[at] = true;
+      out.states_[at].n_free_characters = behind[at] == Grammar::kNone ? 0 : kManyCharacters;
+      path.push_back(at);
+    }
+    for (; !path.empty(); path.pop_back()) {
+      const uint32_t at = path.back();
+      if (behind[at] == Grammar::kNone) continue;
+      const int n = out.states_[behind[at]].n_free_characters;
+      out.states_[at].n_free_characters =
+          static_cast<uint8_t>(n == kManyCharacters ? n : std::min(n + 1, kManyCharacters - 1));
+    }
+  }
+}
+
+void GrammarPacker::set_string_states(uint32_t first, uint32_t n) {
+  grammar_->first_string_state_ = first;
+  grammar_->n_string_states_ = n;
+}
+
+size_t Grammar::n_bytes() const {
+  return states_.size() * sizeof(State) + steps_.size() * sizeof(Step) +
+         calls_.size() * sizeof(Call) + jumps_.size() * sizeof(uint32_t) +
+         rows_.size() * sizeof(rows_[0]) + starts_.size() * sizeof(uint32_t);
 }
 
 void GrammarPacker::set_row(uint32_t state) {
@@ -78,9 +129,7 @@ GrammarPtr GrammarPacker::finish() {
                          .first_call = static_cast<uint32_t>(out.calls_.size()),
                          .first_jump = static_cast<uint32_t>(out.jumps_.size())});
   for (uint32_t state = 0; state + 1 < out.states_.size(); ++state) set_row(state);
-  for (uint32_t state = 0; state + 1 < out.states_.size(); ++state)
-    if (out.is_plain(state) && out.loops(state) & kPlainAscii && loops_over_characters(state))
-      out.states_[state].loops |= kNotAscii;
+  set_free_characters();
   return std::move(grammar_);
 }
 

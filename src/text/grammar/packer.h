@@ -17,12 +17,16 @@ class GrammarPacker {
   // The next state. Steps ascend.
   void add_state(std::span<const Grammar::Step> steps, std::span<const Grammar::Call> calls,
                  std::span<const uint32_t> jumps, bool ends);
+  // So many states from `first` on are those of the rule of any string.
+  void set_string_states(uint32_t first, uint32_t n);
   GrammarPtr finish();
 
  private:
   void set_row(uint32_t state);
   bool leads(uint32_t from, uint8_t first, uint8_t last, int n_more, uint32_t to) const;
-  bool loops_over_characters(uint32_t state) const;
+  bool leads_over_characters(uint32_t from, uint32_t to) const;
+  uint32_t behind_any_character(uint32_t state) const;
+  void set_free_characters();
 
   std::shared_ptr<Grammar> grammar_;
 };

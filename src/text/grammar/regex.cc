@@ -3,6 +3,9 @@
 #include <utf8proc.h>
 
 #include <array>
+#include <functional>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "base/errors.h"
@@ -61,7 +64,29 @@ const CharSet& line_ends() {
   return set;
 }
 
-// The characters of a general category, "Lu", or of a group of them, "L". Empty: no such name.
+// The characters of each general category, "Lu", and of each group of them, "L".
+const std::map<std::string, CharSet, std::less<>>& categories() {
+  static const auto all = [] {
+    std::map<std::string, std::vector<CharRange>> ranges;
+    char32_t begin = 0;
+    for (char32_t c = 0; c <= kLastChar; ++c) {
+      const auto category = [](char32_t of) {
+        return utf8proc_category(static_cast<utf8proc_int32_t>(of));
+      };
+      if (c < kLastChar && category(c) == category(c + 1)) continue;
+      const std::string name = utf8proc_category_string(static_cast<utf8proc_int32_t>(c));
+      ranges[name].push_back({begin, c});
+      ranges[name.substr(0, 1)].push_back({begin, c});
+      begin = c + 1;
+    }
+    std::map<std::string, CharSet, std::less<>> sets;
+    for (auto& [name, of_one] : ranges) sets.emplace(name, std::move(of_one));
+    return sets;
+  }();
+  return all;
+}
+
+// By any of their names. Empty: no such name.
 CharSet of_category(std::string_view name) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kLongNames{
       {{"Letter", "L"},
@@ -75,17 +100,8 @@ CharSet of_category(std::string_view name) {
        {"Separator", "Z"}}};
   for (const auto& [full, brief] : kLongNames)
     if (name == full) name = brief;
-  std::vector<CharRange> ranges;
-  if (name.empty() || name.size() > 2) return {};
-  for (char32_t c = 0; c <= kLastChar; ++c) {
-    const std::string_view category = utf8proc_category_string(static_cast<utf8proc_int32_t>(c));
-    if (!category.starts_with(name)) continue;
-    if (!ranges.empty() && ranges.back().last + 1 == c)
-      ranges.back().last = c;
-    else
-      ranges.push_back({c, c});
-  }
-  return CharSet(std::move(ranges));
+  const auto found = categories().find(name);
+  return found == categories().end() ? CharSet() : found->second;
 }
 
 int hex_value(char32_t c) {
@@ -123,9 +139,7 @@ class RegexParser {
   }
   void refuse(std::string_view what) {
     if (!error_)
-      error_ =
-          unsupported("pattern '{}' has {}, which is not offered (hint: write the pattern without)",
-                      pattern_, what);
+      error_ = unsupported("pattern '{}' has {}, which is not supported", pattern_, what);
   }
 
   Regex alternatives() {
@@ -148,8 +162,8 @@ class RegexParser {
 
   Regex repeated(Regex part) {
     for (size_t n = 0; !ends(); ++n) {
-      if (n > kMostNesting) {
-        refuse("many repetitions of one part");
+      if (n > kMostRepetitions) {
+        refuse("too many repetitions of one part");
         return part;
       }
       const size_t before = at_;
@@ -164,14 +178,14 @@ class RegexParser {
       }
       if (part.kind == Regex::Kind::kTextStart || part.kind == Regex::Kind::kTextEnd)
         refuse("a repeated '^' or '$'");
-      if (most < least) fail("a repetition whose least is above its most");
+      if (most < least) fail("a repetition whose minimum is above its maximum");
       if (take(U"?")) {  // the shortest first: the same texts
       } else if (peek() == '+') {
         refuse("a possessive repetition");
       }
       if (before == at_) break;
       part = repeat(std::move(part), least, most);
-      if (peek() == '*' || peek() == '?') fail("two repetitions of one part");
+      if (peek() == '*' || peek() == '?') fail("two repetition signs in a row");
     }
     return part;
   }
@@ -190,7 +204,7 @@ class RegexParser {
     const auto is = [&](char32_t c) { return i < text_.size() && text_[i] == c; };
     if (!number(least)) {
       if (is(',') && i + 1 < text_.size() && text_[i + 1] >= '0' && text_[i + 1] <= '9')
-        refuse("'{,' which dialects read in different ways");
+        refuse("'{,' (dialects differ in what it means)");
       return false;
     }
     *most = *least;
@@ -204,7 +218,7 @@ class RegexParser {
     if (!is('}')) return false;
     at_ = i + 1;
     if (*least > kMostCount || (*most > kMostCount && *most != Regex::kNoEnd))
-      refuse("a repetition of more than 1000000 times");
+      refuse("a count above 1000000");
     return true;
   }
 
@@ -220,16 +234,16 @@ class RegexParser {
       case '(':
         return group();
       case '[':
-        return of_set(bracket());
+        return of_set(counted(bracket()));
       case '\\':
-        return of_set(cased(escape(false)));
+        return of_set(counted(cased(escape(false))));
       case '*':
       case '+':
       case '?':
-        fail("a repetition of nothing");
+        fail("a repetition with nothing before it");
         return {};
       default:
-        return of_set(cased(CharSet::one(c)));
+        return of_set(counted(cased(CharSet::one(c))));
     }
   }
 
@@ -238,12 +252,12 @@ class RegexParser {
   Regex group() {
     if (take(U"?:")) {
     } else if (take(U"?=") || take(U"?!") || take(U"?<=") || take(U"?<!")) {
-      refuse("a look ahead or behind '(?'");
+      refuse("a lookahead or lookbehind");
     } else if (take(U"?P<") || take(U"?<")) {
       while (!ends() && peek() != '>') ++at_;
-      if (!take(U">")) fail("a name of a group without its end");
+      if (!take(U">")) fail("a group name without its '>'");
     } else if (peek() == '?') {
-      refuse("a group '(?' of this kind");
+      refuse("a group of an unknown kind '(?'");
     }
     if (error_) return {};
     Regex inside = alternatives();
@@ -253,10 +267,12 @@ class RegexParser {
 
   CharSet bracket() {
     const bool is_not = take(U"^");
-    CharSet all;
     std::vector<CharRange> ranges;
+    const auto add = [&](const CharSet& set) {
+      ranges.insert(ranges.end(), set.ranges().begin(), set.ranges().end());
+    };
     while (!ends() && peek() != ']') {
-      CharSet first = one_of_bracket();
+      const CharSet first = one_of_bracket();
       if (peek() == '-' && peek(1) != ']' && peek(1) != 0 && is_single(first)) {
         ++at_;
         const CharSet last = one_of_bracket();
@@ -267,15 +283,12 @@ class RegexParser {
           continue;
         }
         ranges.push_back({'-', '-'});
-        all = all.with(last);
+        add(last);
       }
-      if (is_single(first))
-        ranges.push_back(first.ranges()[0]);
-      else
-        all = all.with(first);
+      add(first);
     }
     if (!take(U"]")) fail("a '[' without its ']'");
-    all = cased(all.with(CharSet(std::move(ranges))));
+    const CharSet all = cased(CharSet(std::move(ranges)));
     return is_not ? all.complement() : all;
   }
   static bool is_single(const CharSet& set) {
@@ -284,7 +297,16 @@ class RegexParser {
   CharSet one_of_bracket() {
     if (ends()) return {};
     const char32_t c = text_[at_++];
-    return c == '\\' ? escape(true) : CharSet::one(c);
+    return counted(c == '\\' ? escape(true) : CharSet::one(c));
+  }
+  // A set of the pattern, whose ranges count.
+  CharSet counted(CharSet set) {
+    n_ranges_ += set.ranges().size();
+    if (n_ranges_ > kMostPatternRanges) {
+      refuse("too many ranges of characters");
+      return {};
+    }
+    return set;
   }
 
   // What stands behind a backslash.
@@ -338,14 +360,14 @@ class RegexParser {
         return CharSet::one(letter & 0x1F);
       }
       case '0':
-        if (peek() >= '0' && peek() <= '9') refuse("an octal number");
+        if (peek() >= '0' && peek() <= '9') refuse("an octal escape");
         return CharSet::one(0);
       default:
         break;
     }
-    if (c >= '1' && c <= '9') refuse("a reference to a group '\\1'");
+    if (c >= '1' && c <= '9') refuse("a backreference such as '\\1'");
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
-      refuse("an escaped letter that ECMA-262 does not know");
+      refuse("an escaped letter that ECMA-262 does not define");
     return CharSet::one(c);
   }
 
@@ -368,13 +390,13 @@ class RegexParser {
       char32_t value = 0;
       while (!ends() && hex_value(peek()) >= 0 && value <= kLastChar)
         value = value * 16 + static_cast<char32_t>(hex_value(text_[at_++]));
-      if (!take(U"}") || value > kLastChar) fail("no character in '\\u{'");
+      if (!take(U"}") || value > kLastChar) fail("an invalid code point in '\\u{'");
       return value;
     }
     const char32_t high = hex(4);
     if (high < 0xD800 || high > 0xDBFF || !take(U"\\u")) return high;
     const char32_t low = hex(4);
-    if (low < 0xDC00 || low > 0xDFFF) fail("half of a pair of surrogates");
+    if (low < 0xDC00 || low > 0xDFFF) fail("half of a surrogate pair");
     return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
   }
 
@@ -397,6 +419,7 @@ class RegexParser {
   RegexSyntax syntax_;
   size_t at_ = 0;
   size_t depth_ = 0;
+  size_t n_ranges_ = 0;
   std::optional<Error> error_;
 };
 
@@ -404,9 +427,9 @@ class RegexParser {
 
 Result<Regex> parse_regex(std::string_view pattern, RegexSyntax syntax) {
   if (const auto at = find_invalid_utf8(pattern))
-    return invalid_argument("a pattern that is not UTF-8 at byte {}", *at);
+    return invalid_argument("the pattern is not UTF-8 at byte {}", *at);
   if (pattern.size() > kMostTextBytes)
-    return unsupported("a pattern of {} bytes, at most {} are offered", pattern.size(),
+    return unsupported("the pattern has {} bytes, expected at most {}", pattern.size(),
                        kMostTextBytes);
   return RegexParser(pattern, syntax).parse();
 }

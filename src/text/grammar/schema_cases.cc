@@ -4,6 +4,7 @@
 #include <array>
 
 #include "text/grammar/limits.h"
+#include "text/grammar/schema_facts.h"
 #include "text/grammar/schema_proofs.h"
 
 namespace pando::grammar {
@@ -11,7 +12,7 @@ namespace pando::grammar {
 namespace {
 
 // Keywords that say something about a value by itself.
-constexpr std::array<std::string_view, 28> kFacts{"type",
+constexpr std::array<std::string_view, 31> kFacts{"type",
                                                   "enum",
                                                   "const",
                                                   "minimum",
@@ -36,6 +37,9 @@ constexpr std::array<std::string_view, 28> kFacts{"type",
                                                   "maxProperties",
                                                   "exclusiveMinimum",
                                                   "exclusiveMaximum",
+                                                  "contains",
+                                                  kSomeItem,
+                                                  kNotMultiple,
                                                   kNotPattern,
                                                   kNotValues,
                                                   kNotTypes};
@@ -50,13 +54,28 @@ bool has_facts(Node schema) {
 
 const std::vector<Parts>& SchemaCases::of(const Parts& schemas) {
   auto& memo = is_loose() ? loose_cases_ : cases_;
-  const auto [at, is_new] = memo.try_emplace(schemas);
-  if (!is_new) return at->second;
+  if (const auto known = memo.find(schemas); known != memo.end()) return known->second;
   Open open;
   for (const Node schema : schemas) add(&open, schema);
-  std::vector<Parts> cases;
-  expand(std::move(open), &cases);
-  return memo[schemas] = std::move(cases);
+  Found found;
+  expand(&open, 0, &found);
+  // After a refusal, which may be forgiven, they are not all.
+  if (document_.has_failed()) return no_cases_;
+  return memo[schemas] = std::move(found.list);
+}
+
+std::shared_ptr<const SchemaFacts> SchemaCases::facts_of(const Parts& parts) {
+  if (const auto known = facts_.find(parts); known != facts_.end()) return known->second;
+  auto facts = std::make_shared<const SchemaFacts>(parts, &document_);
+  if (!document_.has_failed()) facts_.emplace(parts, facts);
+  return facts;
+}
+
+void SchemaCases::Open::go_back(const Mark& to) {
+  parts.resize(to.n_parts);
+  seen.resize(to.n_seen);
+  choices.resize(to.n_choices);
+  is_never = to.is_never;
 }
 
 void SchemaCases::add(Open* open, Node schema, size_t from) {
@@ -66,7 +85,7 @@ void SchemaCases::add(Open* open, Node schema, size_t from) {
     const size_t met_by = todo.back().from;
     todo.pop_back();
     document_.check(at);
-    document_.work(1 + open->seen.size() / 64);
+    document_.work(1 + open->seen.size() / 64 + at->size() / 16);
     if (document_.has_failed()) return;
     if (at->is_boolean()) {
       open->is_never = open->is_never || !at->get<bool>();
@@ -79,7 +98,7 @@ void SchemaCases::add(Open* open, Node schema, size_t from) {
       for (size_t i = met_by; i != SIZE_MAX; i = open->seen[i].from)
         if (open->seen[i].schema == at)
           return document_.refuse(
-              at, "a reference that leads back to it without a property or an item between");
+              at, "a '$ref' that leads back to its own schema without a property or item between");
       continue;
     }
     const size_t place = open->seen.size();
@@ -89,7 +108,7 @@ void SchemaCases::add(Open* open, Node schema, size_t from) {
       const Node target = document_.target_of(at, *reference);
       if (target == nullptr) return;
       next.push_back({target, place});
-      if (document_.ref_hides_siblings()) {
+      if (document_.is_draft_7()) {
         todo.push_back({target, place});
         continue;
       }
@@ -106,6 +125,7 @@ void SchemaCases::add_choices(Open* open, Node at) {
   for (const char* name : {"anyOf", "oneOf"})
     if (const Node list = SchemaDocument::find(at, name)) {
       Choice choice{.met_at = open->seen.size() - 1};
+      document_.work(list->size() / 16);
       for (const Json& one : *list) choice.branches.push_back(&one);
       if (name == std::string_view("oneOf") && list->size() > 1) choice.one_of = at;
       open->choices.push_back(std::move(choice));
@@ -113,7 +133,7 @@ void SchemaCases::add_choices(Open* open, Node at) {
   if (const Node inside = SchemaDocument::find(at, "not")) {
     Choice choice{negated(inside), open->seen.size() - 1};
     if (document_.has_failed() && is_loose())
-      document_.forget_error();  // all the more values
+      document_.forgive();  // all the more values
     else
       open->choices.push_back(std::move(choice));
   }
@@ -132,8 +152,10 @@ void SchemaCases::add_choices(Open* open, Node at) {
   }
   for (const char* name : {"dependencies", "dependentRequired", "dependentSchemas"})
     if (const Node needs = SchemaDocument::find(at, name))
-      for (const auto& [property, needed] : needs->items())
+      for (const auto& [property, needed] : needs->items()) {
+        document_.work();
         open->choices.push_back({dependency_branches(at, property, needed), open->seen.size() - 1});
+      }
 }
 
 // The property is not there, or what it needs holds.
@@ -152,70 +174,83 @@ Parts SchemaCases::dependency_branches(Node schema, const std::string& name, con
   return {without, with};
 }
 
-void SchemaCases::expand(Open open, std::vector<Parts>* out) {
+void SchemaCases::keep_case(const Parts& parts, Found* out) {
+  document_.work(parts.size() / 16);
+  if (!out->known.insert(parts).second) return;
+  out->list.push_back(parts);
+  if (out->list.size() > kMostCases)
+    document_.exceed(nullptr,
+                     "too complex: more than {} combinations of anyOf, oneOf and the like at one "
+                     "place (hint: use fewer)",
+                     kMostCases);
+}
+
+void SchemaCases::expand(Open* open, size_t next, Found* out) {
   document_.work();
-  if (open.is_never || document_.has_failed()) return;
-  if (open.choices.empty()) {
-    if (std::find(out->begin(), out->end(), open.parts) == out->end())
-      out->push_back(std::move(open.parts));
-    if (out->size() > kMostCases)
-      document_.keep(
-          unsupported("a schema that expands to more than {} cases at one place (hint: fewer "
-                      "combinations of anyOf, oneOf and allOf)",
-                      kMostCases));
-    return;
-  }
-  const Choice choice = std::move(open.choices.front());
-  open.choices.erase(open.choices.begin());
-  if (choice.one_of != nullptr && !is_loose()) return expand_one_of(open, choice, out);
+  if (open->is_never || document_.has_failed()) return;
+  if (next == open->choices.size()) return keep_case(open->parts, out);
+  if (next >= kMostChoices)
+    return document_.exceed(nullptr,
+                            "too complex: more than {} of anyOf, oneOf and the like at one place "
+                            "(hint: use fewer)",
+                            kMostChoices);
+  const Choice choice = open->choices[next];
+  if (choice.one_of != nullptr && !is_loose()) return expand_one_of(open, next, choice, out);
+  const Open::Mark mark = open->mark();
   for (const Node branch : choice.branches) {
-    Open with = open;
-    add(&with, branch, choice.met_at);
-    expand(std::move(with), out);
+    add(open, branch, choice.met_at);
+    expand(open, next + 1, out);
+    open->go_back(mark);
   }
 }
 
-void SchemaCases::expand_one_of(const Open& open, const Choice& choice, std::vector<Parts>* out) {
+void SchemaCases::expand_one_of(Open* open, size_t next, const Choice& choice, Found* out) {
   const size_t n = choice.branches.size();
+  const Open::Mark mark = open->mark();
   std::vector<std::vector<Parts>> cases(n);
   for (size_t i = 0; i < n; ++i) {
-    Open with = open;
-    add(&with, choice.branches[i], choice.met_at);
-    expand(std::move(with), &cases[i]);
+    Found found;
+    add(open, choice.branches[i], choice.met_at);
+    expand(open, next + 1, &found);
+    open->go_back(mark);
+    cases[i] = std::move(found.list);
   }
   if (document_.has_failed()) return;
   const auto meet = [&](size_t i, size_t j) {
     for (const Parts& a : cases[i])
       for (const Parts& b : cases[j]) {
         Parts both = a;
+        document_.work(b.size() * a.size() / 256);
         for (const Node part : b)
-          if (std::find(both.begin(), both.end(), part) == both.end()) both.push_back(part);
+          if (std::find(a.begin(), a.end(), part) == a.end()) both.push_back(part);
         if (!is_surely_empty(both)) return true;
       }
     return false;
   };
+  std::vector<std::vector<bool>> meets(n, std::vector<bool>(n, false));
+  for (size_t i = 0; i < n; ++i)
+    for (size_t j = i + 1; j < n && !document_.has_failed(); ++j)
+      meets[i][j] = meets[j][i] = meet(i, j);
   for (size_t i = 0; i < n && !document_.has_failed(); ++i) {
-    Open with = open;
-    add(&with, choice.branches[i], choice.met_at);
+    add(open, choice.branches[i], choice.met_at);
     bool is_changed = false;
     for (size_t j = 0; j < n && !document_.has_failed(); ++j) {
-      if (j == i || !meet(std::min(i, j), std::max(i, j))) continue;
+      if (!meets[i][j]) continue;
       is_changed = true;
-      add(&with, document_.made(choice.branches[j], "not", [&] {
+      add(open, document_.made(choice.branches[j], "not", [&] {
         return Json{{"not", *choice.branches[j]}};
       }));
     }
     if (document_.has_failed()) {
-      document_.forget_error();
-      return document_.refuse(choice.one_of,
-                              "a 'oneOf' of which several branches may hold for one value");
+      document_.forgive();
+      open->go_back(mark);
+      return document_.refuse(choice.one_of, "a 'oneOf' whose branches may overlap");
     }
-    if (!is_changed)
-      for (const Parts& parts : cases[i]) {
-        if (std::find(out->begin(), out->end(), parts) == out->end()) out->push_back(parts);
-      }
+    if (is_changed)
+      expand(open, next + 1, out);
     else
-      expand(std::move(with), out);
+      for (const Parts& parts : cases[i]) keep_case(parts, out);
+    open->go_back(mark);
   }
 }
 

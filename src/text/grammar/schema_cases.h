@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <set>
 #include <vector>
 
 #include "text/grammar/schema_document.h"
@@ -13,12 +15,16 @@ namespace pando::grammar {
 // something about the value by itself count (SchemaFacts reads them).
 using Parts = std::vector<Node>;
 
+struct SchemaFacts;
+
 class SchemaCases {
  public:
   explicit SchemaCases(SchemaDocument* document) : document_(*document) {}
 
   // The cases under which all of `schemas` hold. Refusals are in the document.
   const std::vector<Parts>& of(const Parts& schemas);
+  // What a case says; kept for all values that are compared with it.
+  std::shared_ptr<const SchemaFacts> facts_of(const Parts& parts);
   // Whether a proof goes on, which more values than there are do not harm: "oneOf" is read as
   // "anyOf" then, and a "not" that cannot be kept as nothing.
   bool is_loose() const { return looseness_ > 0; }
@@ -38,13 +44,28 @@ class SchemaCases {
     std::vector<Seen> seen;
     std::vector<Choice> choices;
     bool is_never = false;
+
+    // Goes back to where it had fewer of each.
+    struct Mark {
+      size_t n_parts, n_seen, n_choices;
+      bool is_never;
+    };
+    Mark mark() const { return {parts.size(), seen.size(), choices.size(), is_never}; }
+    void go_back(const Mark& to);
+  };
+  // The cases that are found, each once.
+  struct Found {
+    std::vector<Parts> list;
+    std::set<Parts> known;
   };
   // Adds a schema that another one, `from` of `seen`, leads to.
   void add(Open* open, Node schema, size_t from = SIZE_MAX);
   void add_choices(Open* open, Node at);
   bool is_surely_empty(const Parts& parts);
-  void expand(Open open, std::vector<Parts>* out);
-  void expand_one_of(const Open& open, const Choice& choice, std::vector<Parts>* out);
+  // Decides the choices from `next` on, each in all ways. `open` is as before.
+  void expand(Open* open, size_t next, Found* out);
+  void expand_one_of(Open* open, size_t next, const Choice& choice, Found* out);
+  void keep_case(const Parts& parts, Found* out);
   Parts dependency_branches(Node schema, const std::string& name, const Json& needed);
   // Schemas, one of which holds exactly where `schema` does not; empty after a refusal.
   Parts negated(Node schema);
@@ -52,13 +73,17 @@ class SchemaCases {
 
   SchemaDocument& document_;
   std::map<Parts, std::vector<Parts>> cases_, loose_cases_;
+  const std::vector<Parts> no_cases_;
+  std::map<Parts, std::shared_ptr<const SchemaFacts>> facts_;
   size_t looseness_ = 0;
   size_t depth_ = 0;  // of negations
 };
 
 // Keywords of schemas that negation makes. No schema that is written has them.
-inline constexpr std::string_view kNotPattern = "\x01not pattern";  // a text does not match
-inline constexpr std::string_view kNotValues = "\x01not values";    // none of these
-inline constexpr std::string_view kNotTypes = "\x01not types";      // as "type"
+inline constexpr std::string_view kNotPattern = "\x01not pattern";    // a text does not match
+inline constexpr std::string_view kNotValues = "\x01not values";      // none of these
+inline constexpr std::string_view kNotMultiple = "\x01not multiple";  // as "multipleOf"
+inline constexpr std::string_view kSomeItem = "\x01some item";        // as "contains"
+inline constexpr std::string_view kNotTypes = "\x01not types";        // as "type"
 
 }  // namespace pando::grammar

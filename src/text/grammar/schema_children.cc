@@ -17,6 +17,7 @@ Parts property_of(const Parts& parts, const std::string& name, SchemaDocument* d
   Parts all;
   for (const Node part : parts) {
     bool is_known = false;
+    document->work(part->size() / 64);
     if (const Node properties = SchemaDocument::find(part, "properties")) {
       document->work(properties->size() / 256);  // which are looked through
       if (const Node inside = SchemaDocument::find(properties, name)) {
@@ -28,6 +29,7 @@ Parts property_of(const Parts& parts, const std::string& name, SchemaDocument* d
       for (const auto& [pattern, inside] : patterns->items()) {
         const CharDfa* matches = document->matches_of(pattern, part);
         if (matches == nullptr) return {};
+        document->work(matches->n_steps_of(name) / 512);
         if (!matches->matches(name)) continue;
         add_once(&all, &inside);
         is_known = true;

@@ -53,15 +53,13 @@ void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
   if (facts.values) return add_values(facts, from, to);
   for (const Json* value : facts.not_values)
     if (value->is_structured() && (facts.types & type_of(*value)))
-      return document_.refuse(parts[0], "a 'not' of a list or an object");
-  const auto is_left = [&](const Json& value) {
-    return std::none_of(facts.not_values.begin(), facts.not_values.end(),
-                        [&](const Json* one) { return are_equal(*one, value); });
-  };
-  if (facts.types & kNull && is_left(nullptr)) builder_.empty(builder_.text(from, "null"), to);
+      return document_.refuse(parts[0], "a 'not' of an array or object in 'enum' or 'const'");
+  if (facts.types & kNull && !facts.is_not_value(nullptr))
+    builder_.empty(builder_.text(from, "null"), to);
   if (facts.types & kBoolean)
     for (const bool value : {false, true})
-      if (is_left(value)) builder_.empty(builder_.text(from, value ? "true" : "false"), to);
+      if (!facts.is_not_value(value))
+        builder_.empty(builder_.text(from, value ? "true" : "false"), to);
   if (facts.types & (kInteger | kFraction)) add_numbers(facts, from, to);
   if (facts.types & kString) add_strings(facts, from, to);
   if (facts.types & kArray) add_arrays(facts, from, to);
@@ -71,6 +69,7 @@ void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
 void SchemaCompiler::add_values(const SchemaFacts& facts, State from, State to) {
   for (const Json* value : *facts.values) {
     document_.work();
+    if (document_.has_failed()) return;
     if (!meets(*value, facts, &cases_, &document_)) continue;
     builder_.empty(builder_.text(from, compact_text(*value)), to);
   }
@@ -100,7 +99,7 @@ void SchemaCompiler::add_numbers(const SchemaFacts& facts, State from, State to)
                   [](const Json* value) { return type_of(*value) & (kInteger | kFraction); });
   if (!has_not && !facts.has_number_facts() && (facts.types & kInteger))
     return builder_.call(from, facts.types & kFraction ? number() : integer(), to);
-  if (const auto numbers = numbers_of(facts, &document_))
+  if (const CharDfa* numbers = numbers_of(facts, &document_))
     builder_.automaton(from, *numbers, Encoding::kUtf8, to);
 }
 

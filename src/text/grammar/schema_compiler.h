@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "text/grammar/builder.h"
@@ -33,9 +34,9 @@ class SchemaCompiler {
 
   // schema_strings.cc
   void add_strings(const SchemaFacts& facts, State from, State to);
+  void add_narrow_strings(const SchemaFacts& facts, State from, State to);
   void add_lengths(size_t least, size_t most, State from, State to);
   State characters(State from, size_t n);
-  Rule string();      // any, with its quotes
   Rule block();       // of kBlock characters
   Rule part_block();  // of fewer
 
@@ -60,13 +61,15 @@ class SchemaCompiler {
   std::vector<FreeNames> free_names(const SchemaFacts& facts, const std::vector<std::string>& names,
                                     const std::optional<CharDfa>& allowed);
   friend class ObjectRule;
+  friend class ArrayRule;
 
   SchemaDocument& document_;
   SchemaCases cases_;
   Builder builder_;
   std::map<Parts, Rule> rules_, case_rules_;
   std::deque<std::pair<Rule, Parts>> todo_;
-  std::optional<Rule> string_, integer_, number_, block_, part_block_;
+  std::map<std::string, Rule> string_rules_;  // by what they ask for
+  std::optional<Rule> integer_, number_, block_, part_block_;
 };
 
 }  // namespace pando::grammar

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/json.h"
+#include "text/grammar/formats.h"
 #include "text/grammar/limits.h"
 
 namespace pando::grammar {
@@ -31,11 +32,9 @@ constexpr std::array<std::string_view, 6> kObjects{
     "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"};
 
 // Constraints that are not kept; what is in no list is an annotation.
-constexpr std::array<std::string_view, 10> kRefused{"unevaluatedItems", "unevaluatedProperties",
-                                                    "contains",         "$dynamicRef",
-                                                    "$recursiveRef",    "extends",
-                                                    "disallow",         "divisibleBy",
-                                                    "minContains",      "maxContains"};
+constexpr std::array<std::string_view, 8> kRefused{
+    "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef", "extends",
+    "disallow",         "divisibleBy",           "maxContains"};
 
 constexpr std::array<std::string_view, 8> kCounts{"minLength",   "maxLength",     "minItems",
                                                   "maxItems",    "minProperties", "maxProperties",
@@ -47,6 +46,8 @@ bool is_one(std::string_view name, const std::array<std::string_view, n>& names)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+constexpr size_t kAutomatonSteps = 128;  // take as long as a step of a schema
+
 bool is_number(const Json& value) { return value.is_number() || !kept_digits(value).empty(); }
 
 bool is_schema(const Json& value) { return value.is_boolean() || value.is_object(); }
@@ -54,6 +55,23 @@ bool is_schema(const Json& value) { return value.is_boolean() || value.is_object
 bool are_strings(const Json& value) {
   return value.is_array() &&
          std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_string(); });
+}
+
+// As it is written, cut short.
+std::string shown(const Json& value) {
+  constexpr size_t kMostBytes = 60;
+  std::string text = json_text(value);
+  if (text.size() <= kMostBytes) return text;
+  text.resize(kMostBytes);
+  return text + "...";
+}
+
+// The values in a tree.
+size_t n_values(const Json& value) {
+  size_t n = 1;
+  if (value.is_structured())
+    for (const Json& one : value) n += n_values(one);
+  return n;
 }
 
 // "%25" and "~1" of the pointer in a reference.
@@ -75,6 +93,36 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
+bool is_count(const Json& value) {
+  if (!value.is_number()) return false;
+  const auto count = value.get<double>();
+  return count >= 0 && count == static_cast<double>(static_cast<uint64_t>(std::min(count, 1e18)));
+}
+
+// What the value of a keyword is expected to be; empty where it is that.
+std::string_view expected_of(std::string_view name, const Json& value) {
+  if (is_one(name, kCounts)) return is_count(value) ? "" : "a whole number from 0";
+  if (is_one(name, kNumbers)) return is_number(value) ? "" : "a number";
+  if (name.starts_with("exclusiveM"))
+    return is_number(value) || value.is_boolean() ? "" : "a number";
+  if (name == "uniqueItems") return value.is_boolean() ? "" : "true or false";
+  if (name == "pattern" || name == "format") return value.is_string() ? "" : "a string";
+  if (name == "required") return are_strings(value) ? "" : "a list of names";
+  if (name == "enum") return value.is_array() ? "" : "a list";
+  if (name == "type")
+    return value.is_string() || are_strings(value) ? "" : "a name or a list of names";
+  if (name == "allOf" || name == "anyOf" || name == "oneOf")
+    return value.is_array() && !value.empty() ? "" : "a list of at least one schema";
+  if (name == "prefixItems") return value.is_array() ? "" : "a list of schemas";
+  if (name == "items") return is_schema(value) || value.is_array() ? "" : "a schema";
+  if (is_one(name, kSchemas)) return is_schema(value) ? "" : "a schema";
+  if (name == "definitions" || name == "$defs") return "";
+  if (is_one(name, kObjects)) return value.is_object() ? "" : "an object";
+  if (name != "dependentRequired") return "";
+  const bool has_names = value.is_object() && std::all_of(value.begin(), value.end(), are_strings);
+  return has_names ? "" : "an object of lists of names";
+}
+
 }  // namespace
 
 Node SchemaDocument::find(Node schema, std::string_view name) {
@@ -85,7 +133,7 @@ Node SchemaDocument::find(Node schema, std::string_view name) {
 
 Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view text) {
   if (text.size() > kMostTextBytes)
-    return unsupported("a schema of {} bytes, at most {} are offered", text.size(), kMostTextBytes);
+    return unsupported("the schema has {} bytes, expected at most {}", text.size(), kMostTextBytes);
   auto parsed = parse_ordered_json(text, LargeNumbers::kKept);
   if (!parsed) {
     Error error = std::move(parsed).error();
@@ -97,19 +145,21 @@ Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view t
   document->root_ = std::move(*parsed);
   document->work_left_ = kMostSchemaWork;
   if (!is_schema(document->root_))
-    return invalid_argument("a schema that is {}, expected an object", document->root_.type_name());
+    return invalid_argument("the schema is of type '{}', expected an object, true or false",
+                            document->root_.type_name());
   if (const Node dialect = find(document->root(), "$schema")) {
-    if (!dialect->is_string()) return invalid_argument("schema has a '$schema' that is no text");
+    if (!dialect->is_string())
+      return invalid_argument("schema: '$schema' is {}, expected a string", shown(*dialect));
     const auto& name = dialect->get_ref<const std::string&>();
     if (name.find("//json-schema.org/") == name.npos)
       return unsupported(
-          "schema has the '$schema' '{}', which is not offered, expected one of json-schema.org",
-          name);
+          "schema: '$schema' '{}' is not supported, expected a dialect of json-schema.org", name);
     if (name.find("draft-03") != name.npos)
-      return unsupported(
-          "schema has the '$schema' '{}', which is not offered, expected draft 4 or later", name);
+      return unsupported("schema: '$schema' '{}' is not supported, expected draft 4 or later",
+                         name);
     for (const std::string_view old : {"draft-04", "draft-06", "draft-07"})
-      if (name.find(old) != name.npos) document->ref_hides_siblings_ = true;
+      if (name.find(old) != name.npos) document->is_draft_7_ = true;
+    document->is_draft_4_ = name.find("draft-04") != name.npos;
   }
   for (const char* key : {"$id", "id"})
     if (const Node id = find(document->root(), key); id != nullptr && id->is_string())
@@ -145,12 +195,12 @@ void SchemaDocument::index(Node schema) {
 
 Node SchemaDocument::target_of(Node schema, const Json& reference) {
   if (!reference.is_string()) {
-    fault(schema, "a '$ref' that is no text");
+    fault(schema, "'$ref' is {}, expected a string", shown(reference));
     return nullptr;
   }
   std::string_view to = reference.get_ref<const std::string&>();
   if (has_inner_ids_) {
-    refuse(schema, "'$ref' '{}' where a schema inside has its own '$id'", to);
+    refuse(schema, "'$ref' '{}' in a document whose inner schemas have an '$id'", to);
     return nullptr;
   }
   if (!root_id_.empty() && to.starts_with(root_id_) &&
@@ -158,13 +208,13 @@ Node SchemaDocument::target_of(Node schema, const Json& reference) {
     to.remove_prefix(root_id_.size());
   if (to.empty() || to == "#") return &root_;
   if (!to.starts_with("#")) {
-    refuse(schema, "'$ref' to another document '{}'", to);
+    refuse(schema, "'$ref' '{}' to another document", to);
     return nullptr;
   }
   if (!to.starts_with("#/")) {
     const auto found = anchors_.find(std::string(to));
     if (found != anchors_.end()) return found->second;
-    fault(schema, "'$ref' '{}', which is not there", to);
+    fault(schema, "'$ref' '{}' is not in the document", to);
     return nullptr;
   }
   Node at = &root_;
@@ -184,52 +234,23 @@ Node SchemaDocument::target_of(Node schema, const Json& reference) {
     }
     begin = end + 1;
   }
-  if (at == nullptr) fault(schema, "'$ref' '{}', which is not there", to);
+  if (at == nullptr) fault(schema, "'$ref' '{}' is not in the document", to);
   return at;
 }
 
 void SchemaDocument::check(Node schema) {
-  if (has_failed() || !checked_.insert(schema).second) return;
+  if (has_failed() || checked_.contains(schema)) return;
   if (!is_schema(*schema))
-    return fault(schema, "a {} where a schema is expected", schema->type_name());
+    return fault(schema, "found {}, expected a schema: an object, true or false", shown(*schema));
   if (schema->is_boolean()) return;
   for (const auto& [name, value] : schema->items()) {
     work();
     if (is_one(name, kRefused)) return refuse(schema, "'{}'", name);
-    if (is_one(name, kCounts)) {
-      const auto text = value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
-      if (!text || *text < 0 ||
-          *text != static_cast<double>(static_cast<uint64_t>(std::min(*text, 1e18))))
-        return fault(schema, "a '{}' that is no whole number from 0", name);
-    }
-    if (is_one(name, kNumbers) && !is_number(value))
-      return fault(schema, "a '{}' that is no number", name);
-    if (name == "uniqueItems" && !value.is_boolean())
-      return fault(schema, "a 'uniqueItems' that is not true or false");
-    if (name.starts_with("exclusiveM") && !is_number(value) && !value.is_boolean())
-      return fault(schema, "an '{}' that is no number", name);
-    if ((name == "pattern" || name == "format") && !value.is_string())
-      return fault(schema, "a '{}' that is no text", name);
-    if (name == "required" && !are_strings(value))
-      return fault(schema, "a 'required' that is no list of names");
-    if (name == "enum" && !value.is_array()) return fault(schema, "an 'enum' that is no list");
-    if (name == "type" && !value.is_string() && !are_strings(value))
-      return fault(schema, "a 'type' that is no name and no list of names");
-    if ((name == "allOf" || name == "anyOf" || name == "oneOf" || name == "prefixItems") &&
-        (!value.is_array() || (value.empty() && name != "prefixItems")))
-      return fault(schema, "an '{}' that is no list of schemas", name);
-    if (name != "allOf" && name != "anyOf" && name != "oneOf" && is_one(name, kSchemas) &&
-        !is_schema(value) && !(name == "items" && value.is_array()))
-      return fault(schema, "an '{}' that is no schema", name);
-    if (is_one(name, kObjects) && name != "definitions" && name != "$defs" && !value.is_object())
-      return fault(schema, "a '{}' that is no object", name);
-    if (name == "dependentRequired") {
-      if (!value.is_object()) return fault(schema, "a 'dependentRequired' that is no object");
-      for (const Json& names : value)
-        if (!are_strings(names))
-          return fault(schema, "a 'dependentRequired' without lists of names");
-    }
+    if (name == "contains" && is_draft_4_) return refuse(schema, "'contains' in draft 4");
+    if (const std::string_view expected = expected_of(name, value); !expected.empty())
+      return fault(schema, "'{}' is {}, expected {}", name, shown(value), expected);
   }
+  if (!has_failed()) checked_.insert(schema);  // a refusal may be forgiven, and is met again
 }
 
 Node SchemaDocument::made(Node of, const std::string& key, const std::function<Json()>& make) {
@@ -237,36 +258,73 @@ Node SchemaDocument::made(Node of, const std::string& key, const std::function<J
   if (is_new) {
     made_nodes_.push_back(make());
     at->second = &made_nodes_.back();
-    work(10);
+    work(10 + n_values(made_nodes_.back()) / 2);
   }
   return at->second;
 }
 
 const CharDfa* SchemaDocument::matches_of(const std::string& pattern, Node schema) {
   if (const auto known = patterns_.find(pattern); known != patterns_.end()) return &known->second;
+  work(1 + pattern.size() / 64);
   const auto regex = parse_regex(pattern);
   if (!regex) {
-    keep(regex.error());
+    if (!failure_) failure_ = {regex.error().code, schema, regex.error().message};
     return nullptr;
   }
-  auto dfa = CharDfa::of(*regex, true);
+  auto dfa = automaton_of(*regex, true);
   if (!dfa) {
-    refuse(schema, "the pattern '{}': {}", pattern, dfa.error().message);
+    exceed(schema, "the pattern '{}' is {}", pattern, dfa.error().message);
     return nullptr;
   }
-  work(dfa->n_states() / 8);
   return &patterns_.emplace(pattern, std::move(*dfa)).first->second;
 }
 
-void SchemaDocument::work(size_t n) {
-  if (work_left_ < n) {
-    keep(
-        unsupported("a schema that expands to more than {} parts (hint: fewer combinations of "
-                    "anyOf, oneOf, allOf and references)",
-                    kMostSchemaWork));
-    return;
+const CharDfa* SchemaDocument::format_of(const std::string& name, Node schema) {
+  if (const auto known = formats_.find(name); known != formats_.end()) return &known->second;
+  const auto pattern = pattern_of_format(name);
+  if (!pattern) {
+    refuse(schema, "the format '{}'", name);
+    return nullptr;
   }
-  work_left_ -= n;
+  auto dfa = automaton_of(*parse_regex(*pattern));
+  if (dfa && name == "hostname") dfa = both(*dfa, *CharDfa::of_length(0, 253));
+  if (!dfa) {
+    exceed(schema, "the format '{}' is {}", name, dfa.error().message);
+    return nullptr;
+  }
+  return &formats_.emplace(name, std::move(*dfa)).first->second;
+}
+
+Result<CharDfa> SchemaDocument::automaton_of(const Regex& regex, bool is_search) {
+  size_t n_steps = 0;
+  auto dfa = CharDfa::of(regex, is_search, &n_steps);
+  work(n_steps / kAutomatonSteps);
+  return dfa;
+}
+
+Result<CharDfa> SchemaDocument::both(const CharDfa& a, const CharDfa& b) {
+  size_t n_steps = 0;
+  auto dfa = a.both(b, &n_steps);
+  work(n_steps / kAutomatonSteps);
+  return dfa;
+}
+
+void SchemaDocument::work(size_t n) {
+  if (work_left_ < n)
+    exceed(nullptr,
+           "too complex: reading it takes more than {} steps (hint: fewer combinations of anyOf, "
+           "oneOf, allOf and references, simpler patterns)",
+           kMostSchemaWork);
+  work_left_ -= std::min(n, work_left_);
+}
+
+void SchemaDocument::forgive() {
+  if (work_left_ > 0) failure_.reset();
+}
+
+Error SchemaDocument::error() const {
+  return make_error(failure_->code, "schema{}: {}",
+                    failure_->at == nullptr ? "" : place_of(failure_->at), failure_->what);
 }
 
 // " at '#/properties/a'", by search.

@@ -37,55 +37,70 @@ class SchemaDocument {
   // A member of a schema, or null.
   static Node find(Node schema, std::string_view name);
   Node target_of(Node schema, const Json& reference);  // of "$ref"; null where it is refused
-  // Before draft 2019-09 "$ref" hides what stands beside it.
-  bool ref_hides_siblings() const { return ref_hides_siblings_; }
+  // Before draft 2019-09 "$ref" hides what stands beside it, and there is no "minContains".
+  bool is_draft_7() const { return is_draft_7_; }
   // Refuses the schema where it has a keyword that is not kept, or one that is malformed.
   void check(Node schema);
 
   // The texts that a pattern matches somewhere; null where it is refused, for which `schema` is to
   // blame.
   const CharDfa* matches_of(const std::string& pattern, Node schema);
+  // The texts of a format, or null: it is refused.
+  const CharDfa* format_of(const std::string& name, Node schema);
+  // CharDfa::of and both, whose steps count.
+  Result<CharDfa> automaton_of(const Regex& regex, bool is_search = false);
+  Result<CharDfa> both(const CharDfa& a, const CharDfa& b);
 
+  // "schema at '#/a': ...": a keyword or what else "is not supported".
   template <class... Args>
   void refuse(Node schema, fmt::format_string<Args...> text, Args&&... args) {
-    if (!error_)
-      error_ = unsupported("schema{} has {}, which is not offered", place_of(schema),
-                           fmt::format(text, std::forward<Args>(args)...));
+    if (!failure_)
+      failure_ = {ErrorCode::kUnsupported, schema,
+                  fmt::format(text, std::forward<Args>(args)...) + " is not supported"};
   }
+  // What is too large or too complex.
+  template <class... Args>
+  void exceed(Node schema, fmt::format_string<Args...> text, Args&&... args) {
+    if (!failure_)
+      failure_ = {ErrorCode::kUnsupported, schema, fmt::format(text, std::forward<Args>(args)...)};
+  }
+  // What is malformed.
   template <class... Args>
   void fault(Node schema, fmt::format_string<Args...> text, Args&&... args) {
-    if (!error_)
-      error_ = invalid_argument("schema{} has {}", place_of(schema),
-                                fmt::format(text, std::forward<Args>(args)...));
+    if (!failure_)
+      failure_ = {ErrorCode::kInvalidArgument, schema,
+                  fmt::format(text, std::forward<Args>(args)...)};
   }
-  void keep(Error error) {
-    if (!error_) error_ = std::move(error);
-  }
-  // Counts work that a schema may ask for without end.
+  // Counts steps of some microseconds, of which a schema has kMostSchemaWork.
   void work(size_t n = 1);
-  bool has_failed() const { return error_.has_value(); }
-  Error error() const { return *error_; }
-  // Forgets a refusal of something that was only tried.
-  void forget_error() { error_.reset(); }
   size_t work_left() const { return work_left_; }
+  bool has_failed() const { return failure_.has_value(); }
+  Error error() const;
+  // Forgets a refusal of something that was only tried; not that the steps are used up.
+  void forgive();
 
  private:
   SchemaDocument() = default;
+  struct Failure {
+    ErrorCode code;
+    Node at;  // null: the whole schema
+    std::string what;
+  };
   void index(Node schema);
   std::string place_of(Node schema) const;
 
   Json root_;
   Json always_ = true;
   Json never_ = false;
-  bool ref_hides_siblings_ = false;
+  bool is_draft_4_ = false, is_draft_7_ = false;  // or before
   std::string root_id_;
   bool has_inner_ids_ = false;
   std::unordered_map<std::string, Node> anchors_;
   std::unordered_set<Node> checked_;
   std::map<std::pair<Node, std::string>, Node> made_;
   std::deque<Json> made_nodes_;
-  std::map<std::string, CharDfa> patterns_;
-  std::optional<Error> error_;
+  std::map<std::string, CharDfa> patterns_, formats_;
+  std::optional<Failure> failure_;
   size_t work_left_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "text/grammar/char_dfa.h"
@@ -29,40 +30,61 @@ struct SchemaFacts {
   unsigned types = kAnyType;
   std::optional<std::vector<const Json*>> values;  // of "enum" and "const"
   std::vector<const Json*> not_values;
+  std::unordered_set<std::string> not_texts;  // canonical_text of these
   // numbers
   struct Bound {
     Decimal at;
     bool is_lower;
     bool is_exclusive;
   };
-  std::vector<Bound> bounds;
-  std::vector<Decimal> divisors;
+  std::vector<Bound> bounds;  // the tightest on each side
+  std::vector<Decimal> divisors, not_divisors;
   // strings
   size_t min_length = 0, max_length = SIZE_MAX;
   std::vector<std::string> patterns, not_patterns, formats;
   // arrays
   size_t min_items = 0, max_items = SIZE_MAX;
   bool has_unique_items = false;
+  struct Contained {
+    Node schema;
+    size_t least;  // items that are valid under it, at least 1
+  };
+  std::vector<Contained> contained;
   // objects
   size_t min_properties = 0, max_properties = SIZE_MAX;
   std::vector<std::string> required;
+  std::unordered_set<std::string> is_required;  // the same
 
-  bool has_string_facts() const {
-    return min_length > 0 || max_length != SIZE_MAX || !patterns.empty() || !not_patterns.empty() ||
-           !formats.empty();
+  bool is_not_value(const Json& value) const;
+  bool is_listed(const Json& value) const;  // by "enum" and "const", where they are there
+  bool has_string_facts() const { return has_length() || has_patterns(); }
+  bool has_length() const { return min_length > 0 || max_length != SIZE_MAX; }
+  bool has_patterns() const {
+    return !patterns.empty() || !not_patterns.empty() || !formats.empty();
   }
-  bool has_number_facts() const { return !bounds.empty() || !divisors.empty() || !formats.empty(); }
+  bool has_number_facts() const {
+    return !bounds.empty() || !divisors.empty() || !not_divisors.empty() || !formats.empty();
+  }
 
  private:
+  friend const CharDfa* strings_of(const SchemaFacts& facts, SchemaDocument* document);
+  friend const CharDfa* numbers_of(const SchemaFacts& facts, SchemaDocument* document);
   void read(Node schema, SchemaDocument* document);
+  void keep_values(std::vector<const Json*> more, SchemaDocument* document);
+  void add_bound(Bound bound);
+
+  // Once they were asked for.
+  mutable std::optional<CharDfa> strings_, numbers_;
+  mutable std::unordered_set<std::string> value_texts_;
 };
 
-// Sets of texts and numbers of a case; a refusal is kept in the document, and nothing is given.
-std::optional<CharDfa> strings_of(const SchemaFacts& facts, SchemaDocument* document);
-std::optional<CharDfa> numbers_of(const SchemaFacts& facts, SchemaDocument* document);
+// Sets of texts and numbers of a case. Null after a refusal, which is kept in the document.
+const CharDfa* strings_of(const SchemaFacts& facts, SchemaDocument* document);
+const CharDfa* numbers_of(const SchemaFacts& facts, SchemaDocument* document);
 
 unsigned type_of(const Json& value);
-bool are_equal(const Json& a, const Json& b);  // 1 equals 1.0
+// Equal values have the same one, also 1 and 1.0, and objects in another order.
+std::string canonical_text(const Json& value);
 
 // What stands at a name of an object, or at an index of an array, under all parts.
 Parts property_of(const Parts& parts, const std::string& name, SchemaDocument* document);

@@ -27,8 +27,7 @@ constexpr std::array<Opposite, 10> kOpposites{{{"minimum", "number", "exclusiveM
                                                {"minProperties", "object", "maxProperties", -1},
                                                {"maxProperties", "object", "minProperties", 1}}};
 
-constexpr std::array<std::string_view, 15> kNotNegated{"format",
-                                                       "multipleOf",
+constexpr std::array<std::string_view, 14> kNotNegated{"format",
                                                        "items",
                                                        "prefixItems",
                                                        "additionalItems",
@@ -50,9 +49,10 @@ Parts SchemaCases::negated(Node schema) {
   document_.work();
   if (document_.has_failed()) return {};
   if (schema->is_boolean()) return schema->get<bool>() ? Parts{} : Parts{document_.always()};
-  if (++depth_ > kMostNesting) document_.refuse(schema, "a 'not' of references without end");
+  if (++depth_ > kMostNesting)
+    document_.refuse(schema, "a 'not' with references nested deeper than 200");
   Parts all;
-  const bool is_only_ref = document_.ref_hides_siblings() && schema->contains("$ref");
+  const bool is_only_ref = document_.is_draft_7() && schema->contains("$ref");
   for (const auto& [name, value] : schema->items()) {
     if (document_.has_failed()) break;
     if (is_only_ref && name != "$ref") continue;
@@ -80,6 +80,17 @@ Parts SchemaCases::negated_keyword(Node schema, const std::string& name, const J
   if (name == kNotTypes) return {make(name, Json{{"type", value}})};
   if (name == kNotValues) return {make(name, Json{{"enum", value}})};
   if (name == kNotPattern) return {make(name, Json{{"type", "string"}, {"pattern", value}})};
+  if (name == "multipleOf")
+    return {make(name, Json{{"type", "number"}, {std::string(kNotMultiple), value}})};
+  if (name == kNotMultiple) return {make(name, Json{{"type", "number"}, {"multipleOf", value}})};
+  const bool is_for_all_items = name == "items" && !value.is_array() &&
+                                SchemaDocument::find(schema, "prefixItems") == nullptr;
+  if (is_for_all_items)
+    return {make(name, Json{{"type", "array"}, {std::string(kSomeItem), Json{{"not", value}}}})};
+  const bool is_for_some =
+      name == "contains" && SchemaDocument::find(schema, "minContains") == nullptr;
+  if (is_for_some || name == kSomeItem)
+    return {make(name, Json{{"type", "array"}, {"items", Json{{"not", value}}}})};
   Parts all;
   if (name == "required") {
     for (const auto& one : value) {
@@ -114,7 +125,7 @@ Parts SchemaCases::negated_keyword(Node schema, const std::string& name, const J
                                       [&](const Opposite& one) { return one.name == name; });
   if (opposite != kOpposites.end()) {
     if (value.is_boolean()) {  // of draft 4, beside "minimum" or "maximum"
-      document_.refuse(schema, "a 'not' of '{}'", name);
+      document_.refuse(schema, "a 'not' of '{}': true", name);
       return {};
     }
     Json bound = value;
@@ -128,7 +139,7 @@ Parts SchemaCases::negated_keyword(Node schema, const std::string& name, const J
   const bool is_nothing = (name == "additionalProperties" && value == Json(true)) ||
                           (name == "uniqueItems" && value == Json(false));
   if (!is_nothing && std::find(kNotNegated.begin(), kNotNegated.end(), name) != kNotNegated.end())
-    document_.refuse(schema, "a '{}' inside 'not', or where branches of 'oneOf' overlap", name);
+    document_.refuse(schema, "a '{}' inside 'not', or in a 'oneOf' whose branches overlap,", name);
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "text/grammar/json_rules.h"
+#include "text/grammar/limits.h"
 #include "text/grammar/schema_compiler.h"
 
 namespace pando::grammar {
@@ -128,23 +129,26 @@ std::optional<CharDfa> SchemaCompiler::allowed_names(const SchemaFacts& facts) {
   if (schemas.empty()) return std::nullopt;
   const std::vector<Parts> cases = cases_.of(schemas);
   if (cases.size() > 1) {
-    document_.refuse(facts.parts[0], "'propertyNames' of several cases");
+    document_.refuse(facts.parts[0], "a 'propertyNames' with anyOf, oneOf and the like");
     return std::nullopt;
   }
   if (cases.empty()) return CharDfa();
   const SchemaFacts of_names(cases[0], &document_);
   if ((of_names.types & kString) == 0) return CharDfa();
-  auto allowed = strings_of(of_names, &document_);
-  if (!of_names.values) return allowed;
+  if (!of_names.values && !of_names.has_string_facts() && of_names.not_values.empty())
+    return std::nullopt;
+  const CharDfa* allowed = strings_of(of_names, &document_);
+  if (allowed == nullptr) return std::nullopt;
+  if (!of_names.values) return *allowed;
   std::vector<Regex> texts;
   for (const Json* value : *of_names.values)
     if (value->is_string()) {
       const auto& text = value->get_ref<const std::string&>();
-      if (!allowed || allowed->matches(text)) texts.push_back(of_text(text));
+      if (allowed->matches(text)) texts.push_back(of_text(text));
     }
-  auto of_texts = CharDfa::of(one_of(std::move(texts)));
+  auto of_texts = document_.automaton_of(one_of(std::move(texts)));
   if (!of_texts) {
-    document_.refuse(facts.parts[0], "{}", of_texts.error().message);
+    document_.exceed(facts.parts[0], "the set of property names is {}", of_texts.error().message);
     return std::nullopt;
   }
   return std::move(*of_texts);
@@ -157,6 +161,7 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
     const CharDfa* matches;
     std::string text;
   };
+  std::vector<FreeNames> free;
   std::vector<Pattern> patterns;
   for (const Node part : facts.parts)
     if (const Node all = SchemaDocument::find(part, "patternProperties"))
@@ -167,6 +172,10 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
         const CharDfa* matches = document_.matches_of(text, part);
         if (matches == nullptr) return {};
         patterns.push_back({matches, text});
+        document_.work(patterns.size() / 16);
+        if (patterns.size() > kMostNamePatterns)
+          return document_.exceed(part, "more than {} 'patternProperties'", kMostNamePatterns),
+                 free;
       }
   const auto schemas_where = [&](const std::vector<bool>& is_matched) {
     Parts schemas;
@@ -185,13 +194,13 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
     }
     return schemas;
   };
-  std::vector<FreeNames> free;
   const auto keep = [&](const std::optional<CharDfa>& keys, const std::vector<bool>& is_matched) {
+    document_.work(patterns.size() * patterns.size() / 256);
     Parts schemas = schemas_where(is_matched);
     if (is_never(schemas) || document_.has_failed()) return;
     Rule key = 0;
     if (!keys) {
-      key = string();
+      key = string_rule(&builder_);
     } else {
       key = builder_.add_rule();
       const State inside = builder_.text(builder_.start(key), "\""), end = builder_.state();
@@ -202,7 +211,7 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
   };
   // Names are parted by the patterns that they match.
   const auto refuse = [&](const Error& error) {
-    document_.refuse(facts.parts[0], "names of properties that take too much: {}", error.message);
+    document_.exceed(facts.parts[0], "the set of property names is {}", error.message);
   };
   std::vector<bool> is_matched(patterns.size(), false);
   const auto part_names = [&](const auto& self, const std::optional<CharDfa>& keys,
@@ -212,7 +221,7 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
     if (i == patterns.size()) return keep(keys, is_matched);
     for (const bool is_in : {true, false}) {
       const CharDfa of_pattern = is_in ? *patterns[i].matches : patterns[i].matches->complement();
-      auto both = keys ? keys->both(of_pattern) : Result<CharDfa>(of_pattern);
+      const auto both = keys ? document_.both(*keys, of_pattern) : Result<CharDfa>(of_pattern);
       if (!both) return refuse(both.error());
       is_matched[i] = is_in;
       self(self, *both, i + 1);
@@ -223,9 +232,10 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
   if (!names.empty()) {
     std::vector<Regex> texts;
     for (const std::string& name : names) texts.push_back(of_text(name));
-    const auto named = CharDfa::of(one_of(std::move(texts)));
+    const auto named = document_.automaton_of(one_of(std::move(texts)));
     if (!named) return refuse(named.error()), free;
-    auto others = keys ? keys->both(named->complement()) : Result<CharDfa>(named->complement());
+    auto others =
+        keys ? document_.both(*keys, named->complement()) : Result<CharDfa>(named->complement());
     if (!others) return refuse(others.error()), free;
     keys = std::move(*others);
   }
@@ -238,11 +248,10 @@ void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to)
   const auto allowed = allowed_names(facts);
   std::vector<Property> properties;
   size_t n_required = 0;
-  const std::unordered_set<std::string> required(facts.required.begin(), facts.required.end());
   for (const std::string& name : names) {
     document_.work();
     Parts schemas = property_of(facts.parts, name, &document_);
-    const bool is_required = required.contains(name);
+    const bool is_required = facts.is_required.contains(name);
     if (document_.has_failed()) return;
     if ((allowed && !allowed->matches(name)) || is_never(schemas)) {
       if (is_required) return;  // no object is valid
@@ -256,10 +265,14 @@ void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to)
   const size_t least = facts.min_properties > n_required ? facts.min_properties : 0;
   if (least > n_required + 1 && !free.empty())
     // A name that is written twice counts once.
-    return document_.refuse(facts.parts[0], "'minProperties' {} of names that are free", least);
+    return document_.refuse(
+        facts.parts[0], "a 'minProperties' of {} where other names than those listed are allowed",
+        least);
   ObjectRule rule(this, std::move(properties), std::move(free));
   if (!rule.add(least, facts.max_properties, from, to))
-    document_.refuse(facts.parts[0], "a bound of the number of so many properties");
+    document_.exceed(facts.parts[0],
+                     "too many properties to count them up to 'minProperties' or "
+                     "'maxProperties'");
 }
 
 }  // namespace pando::grammar

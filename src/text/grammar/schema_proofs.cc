@@ -1,6 +1,7 @@
 #include "text/grammar/schema_proofs.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace pando::grammar {
 
@@ -11,7 +12,7 @@ constexpr int kDeepestProof = 4;
 // Whether every case of `schemas` is empty.
 bool are_surely_empty(const Parts& schemas, SchemaCases* cases, SchemaDocument* document,
                       int depth) {
-  const auto all = cases->of(schemas);
+  const std::vector<Parts> all = cases->of(schemas);
   if (document->has_failed()) return false;
   return std::all_of(all.begin(), all.end(), [&](const Parts& parts) {
     return is_surely_empty(parts, cases, document, depth);
@@ -20,22 +21,18 @@ bool are_surely_empty(const Parts& schemas, SchemaCases* cases, SchemaDocument* 
 
 // Whether bounds leave no number, without making automata of them.
 bool bounds_contradict(const SchemaFacts& facts) {
-  for (const auto& low : facts.bounds)
-    for (const auto& high : facts.bounds) {
-      if (!low.is_lower || high.is_lower) continue;
-      if (is_less(high.at, low.at)) return true;
-      if (!is_less(low.at, high.at) && (low.is_exclusive || high.is_exclusive)) return true;
-    }
-  return false;
+  const auto low = std::ranges::find(facts.bounds, true, &SchemaFacts::Bound::is_lower);
+  const auto high = std::ranges::find(facts.bounds, false, &SchemaFacts::Bound::is_lower);
+  if (low == facts.bounds.end() || high == facts.bounds.end()) return false;
+  if (is_less(high->at, low->at)) return true;
+  return !is_less(low->at, high->at) && (low->is_exclusive || high->is_exclusive);
 }
 
 bool are_strings_empty(const SchemaFacts& facts, SchemaDocument* document) {
   if (facts.min_length > facts.max_length) return true;
-  const size_t n_patterns =
-      facts.patterns.size() + facts.not_patterns.size() + facts.formats.size();
-  if (n_patterns == 0) return false;
-  const auto strings = strings_of(facts, document);
-  return strings && strings->is_empty();
+  if (!facts.has_patterns()) return false;
+  const CharDfa* strings = strings_of(facts, document);
+  return strings != nullptr && strings->is_empty();
 }
 
 }  // namespace
@@ -47,7 +44,7 @@ bool is_surely_empty(const Parts& parts, SchemaCases* cases, SchemaDocument* doc
   // What is refused here is refused where it is compiled; a proof goes without.
   const auto holds = [&](bool is_proof) {
     const bool has_failed = document->has_failed();
-    if (has_failed && document->work_left() > 0) document->forget_error();
+    if (has_failed) document->forgive();
     return is_proof && !has_failed;
   };
   if (document->has_failed()) return holds(false);
@@ -81,14 +78,11 @@ bool is_surely_empty(const Parts& parts, SchemaCases* cases, SchemaDocument* doc
 bool is_valid(const Json& value, const Parts& schemas, SchemaCases* cases,
               SchemaDocument* document) {
   document->work();
-  const auto all = cases->of(schemas);
+  const std::vector<Parts> all = cases->of(schemas);
   return std::any_of(all.begin(), all.end(), [&](const Parts& parts) {
     if (document->has_failed()) return false;
-    const SchemaFacts facts(parts, document);
-    const bool is_listed =
-        !facts.values || std::any_of(facts.values->begin(), facts.values->end(),
-                                     [&](const Json* one) { return are_equal(*one, value); });
-    return is_listed && meets(value, facts, cases, document);
+    const auto facts = cases->facts_of(parts);
+    return facts->is_listed(value) && meets(value, *facts, cases, document);
   });
 }
 
@@ -96,23 +90,30 @@ bool meets(const Json& value, const SchemaFacts& facts, SchemaCases* cases,
            SchemaDocument* document) {
   const unsigned type = type_of(value);
   if ((facts.types & type) == 0) return false;
-  for (const Json* one : facts.not_values)
-    if (are_equal(*one, value)) return false;
+  if (facts.is_not_value(value)) return false;
   if (type == kString && facts.has_string_facts()) {
-    const auto strings = strings_of(facts, document);
-    return strings && strings->matches(value.get_ref<const std::string&>());
+    const CharDfa* strings = strings_of(facts, document);
+    const auto& text = value.get_ref<const std::string&>();
+    if (strings == nullptr) return false;
+    document->work(strings->n_steps_of(text) / 512);
+    return strings->matches(text);
   }
   if (type & (kInteger | kFraction) && facts.has_number_facts()) {
     const auto number = decimal_of(value);
-    const auto numbers = numbers_of(facts, document);
-    return number && numbers && numbers->matches(text_of(*number));
+    const CharDfa* numbers = numbers_of(facts, document);
+    return number && numbers != nullptr && numbers->matches(text_of(*number));
   }
   if (type == kArray) {
     if (value.size() < facts.min_items || value.size() > facts.max_items) return false;
+    std::unordered_set<std::string> texts;
     for (size_t i = 0; i < value.size(); ++i) {
       if (!is_valid(value[i], item_of(facts.parts, i), cases, document)) return false;
-      for (size_t j = 0; facts.has_unique_items && j < i; ++j)
-        if (are_equal(value[i], value[j])) return false;
+      if (facts.has_unique_items && !texts.insert(canonical_text(value[i])).second) return false;
+    }
+    for (const auto& [schema, least] : facts.contained) {
+      size_t n = 0;
+      for (const Json& item : value) n += is_valid(item, {schema}, cases, document);
+      if (n < least) return false;
     }
   }
   if (type == kObject) {

@@ -1,6 +1,7 @@
 // Strings of a schema.
 #include <algorithm>
 
+#include "base/json.h"
 #include "text/grammar/json_rules.h"
 #include "text/grammar/schema_compiler.h"
 
@@ -12,15 +13,12 @@ namespace {
 constexpr size_t kBlock = 256;
 constexpr size_t kMostBlocks = 8'192;
 
-}  // namespace
-
-SchemaCompiler::Rule SchemaCompiler::string() {
-  if (!string_) {
-    string_ = builder_.add_rule();
-    add_any_string(&builder_, builder_.start(*string_), builder_.end(*string_));
-  }
-  return *string_;
+bool excludes_strings(const SchemaFacts& facts) {
+  return std::ranges::any_of(facts.not_values,
+                             [](const Json* value) { return value->is_string(); });
 }
+
+}  // namespace
 
 // Exactly n characters.
 SchemaCompiler::State SchemaCompiler::characters(State from, size_t n) {
@@ -85,21 +83,33 @@ void SchemaCompiler::add_lengths(size_t least, size_t most, State from, State to
   builder_.empty(from, to);
 }
 
+// Strings of the same lengths, patterns and formats have one rule, wherever they stand.
 void SchemaCompiler::add_strings(const SchemaFacts& facts, State from, State to) {
-  const bool has_not = std::any_of(facts.not_values.begin(), facts.not_values.end(),
-                                   [](const Json* value) { return value->is_string(); });
-  if (!has_not && !facts.has_string_facts()) return builder_.call(from, string(), to);
+  if (excludes_strings(facts)) return add_narrow_strings(facts, from, to);
+  if (!facts.has_string_facts()) return builder_.call(from, string_rule(&builder_), to);
+  const std::string key = json_text(
+      Json{facts.min_length, facts.max_length, facts.patterns, facts.not_patterns, facts.formats});
+  const auto [at, is_new] = string_rules_.try_emplace(key, 0);
+  if (is_new) {
+    at->second = builder_.add_rule();
+    add_narrow_strings(facts, builder_.start(at->second), builder_.end(at->second));
+  }
+  builder_.call(from, at->second, to);
+}
+
+void SchemaCompiler::add_narrow_strings(const SchemaFacts& facts, State from, State to) {
   const State inside = builder_.text(from, "\""), end = builder_.state();
   builder_.bytes(end, '"', '"', to);
-  if (has_not || !facts.patterns.empty() || !facts.not_patterns.empty() || !facts.formats.empty()) {
-    if (const auto strings = strings_of(facts, &document_))
+  if (facts.has_patterns() || excludes_strings(facts)) {
+    if (const CharDfa* strings = strings_of(facts, &document_))
       builder_.automaton(inside, *strings, Encoding::kJsonString, end);
     return;
   }
   if (facts.min_length > facts.max_length) return;
   const size_t last = facts.max_length == SIZE_MAX ? facts.min_length : facts.max_length;
   if (last > kBlock * kMostBlocks)
-    return document_.refuse(facts.parts[0], "a bound of a length above {}", kBlock * kMostBlocks);
+    return document_.refuse(facts.parts[0], "a 'minLength' or 'maxLength' above {}",
+                            kBlock * kMostBlocks);
   add_lengths(facts.min_length, facts.max_length, inside, end);
 }
 

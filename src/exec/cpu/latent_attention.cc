@@ -1,0 +1,101 @@
+#include "exec/cpu/latent_attention.h"
+
+#include <algorithm>
+
+#include "base/fault.h"
+#include "exec/cpu/rows.h"
+
+namespace pando::exec {
+
+LatentAttention::LatentAttention(const model::ModelConfig& config, const kernel::Kernels& kernels,
+                                 ThreadPool& pool)
+    : config_(config),
+      latent_(config.latent),
+      kernels_(kernels),
+      pool_(pool),
+      dim_(config.attended_dim(0)),
+      first_dim_(
+          (latent_.query_rank > 0 ? latent_.query_rank : config.n_heads * latent_.query_dim()) +
+          config.head_dim),
+      key_at_(first_dim_ - config.head_dim) {}
+
+const float* LatentAttention::queries_of(uint32_t row) const {
+  if (latent_.query_rank == 0) return first_.as<float>() + size_t{row} * first_dim_;
+  return queries_.as<float>() + size_t{row} * config_.n_heads * latent_.query_dim();
+}
+
+void LatentAttention::multiply_heads(std::span<const kernel::PackedMatrix> heads, HeadRow source,
+                                     Products& products) {
+  const int n_rows = static_cast<int>(n_rows_);
+  groups_.clear();
+  group_ends_.clear();
+  for (const kernel::PackedMatrix& head : heads) {
+    groups_.push_back({&head, 1});
+    group_ends_.push_back(static_cast<int>(groups_.size()) * n_rows);
+  }
+  by_head_.reserve(heads.size() * n_rows_ * heads[0].n() * sizeof(float));
+  products.multiply(
+      groups_, group_ends_, [&](int row, float*) { return source(row / n_rows, row % n_rows); },
+      by_head_.as<float>());
+}
+
+void LatentAttention::project(const model::LayerWeights& weights, uint32_t n_rows,
+                              kernel::RowSource source, Products& products) {
+  n_rows_ = n_rows;
+  if (n_rows == 0) return;
+  first_.reserve(size_t{n_rows} * first_dim_ * sizeof(float));
+  products.multiply(weights.qkv, n_rows, source, first_.as<float>());
+  if (latent_.query_rank > 0) {
+    const auto inner = [&](int row, float* normed) {
+      kernels_.rms_norm(first_.as<float>() + int64_t{row} * first_dim_, weights.q_norm.data(),
+                        model::LatentConfig::kEps, latent_.query_rank, normed);
+      return normed;
+    };
+    queries_.reserve(size_t{n_rows} * config_.n_heads * latent_.query_dim() * sizeof(float));
+    products.multiply(weights.q_up, n_rows, inner, queries_.as<float>());
+  }
+  multiply_heads(
+      weights.latent_up.keys,
+      [&](int head, int row) { return queries_of(row) + head * latent_.query_dim(); }, products);
+}
+
+void LatentAttention::write_row(const model::LayerWeights& weights, const model::RopeTable& rope,
+                                uint32_t pos, uint32_t row, float* queries, float* key) const {
+  const int rank = latent_.rank, n = latent_.rope_dim;
+  const float* const turning = queries_of(row) + latent_.still_dim;
+  for (int head = 0; head < config_.n_heads; ++head) {
+    float* const query = queries + head * config_.head_dim;
+    std::copy_n(of_head(head, row, rank), rank, query);
+    std::copy_n(turning + head * latent_.query_dim(), n, query + rank);
+    kernels_.rope(query + rank, rope.cos(pos), rope.sin(pos), rope.rotary_dim());
+  }
+  const float* const latent = first_.as<float>() + size_t{row} * first_dim_ + key_at_;
+  kernels_.rms_norm(latent, weights.k_norm.data(), model::LatentConfig::kEps, rank, key);
+  std::copy_n(latent + rank, n, key + rank);
+  kernels_.rope(key + rank, rope.cos(pos), rope.sin(pos), rope.rotary_dim());
+}
+
+void LatentAttention::expand(const model::LayerWeights& weights, uint32_t n_rows, float* attended,
+                             Products& products) {
+  n_rows_ = n_rows;
+  if (n_rows == 0) return;
+  const int64_t row_len = config_.q_dim();
+  // As if few rows were divided by the sums of their weights behind the product.
+  const bool other_form = fault_on(Fault::kLatentFormByRows) && n_rows < 4;
+  if (other_form)
+    for (uint32_t row = 0; row < n_rows; ++row)
+      kernels_.scale(attended + row * row_len, 3.0f, config_.q_dim(), attended + row * row_len);
+  multiply_heads(
+      weights.latent_up.values,
+      [&](int head, int row) { return attended + row * row_len + head * config_.head_dim; },
+      products);
+  values_.reserve(size_t{n_rows} * dim_ * sizeof(float));
+  for_rows(pool_, n_rows, [&](uint32_t row) {
+    const int n = latent_.value_dim;
+    for (int head = 0; head < config_.n_heads; ++head)
+      std::copy_n(of_head(head, row, n), n, this->row(row) + head * n);
+    if (other_form) kernels_.scale(this->row(row), 1.0f / 3.0f, dim_, this->row(row));
+  });
+}
+
+}  // namespace pando::exec

@@ -1,0 +1,36 @@
+#include "model/rerank_form.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "base/fields.h"
+#include "model/checkpoint.h"
+#include "model/config.h"
+#include "model/module_files.h"
+
+namespace pando::model {
+
+Result<RerankForm> read_rerank_form(const std::filesystem::path& path) {
+  RerankForm form;
+  if (is_gguf(path)) return form;
+  const Result<std::vector<Module>> modules = read_modules(path);
+  if (!modules) return modules.error();
+  const auto score = std::ranges::find(*modules, "LogitScore", &Module::kind);
+  if (score == modules->end()) return form;
+  const std::filesystem::path file = score->folder / "config.json";
+  const Result<nlohmann::json> object = read_object_file(file);
+  if (!object) return object.error();
+  Fields fields(*object, file.string());
+  if (fields.find("false_token_id") == nullptr)
+    fields.refuse("false_token_id", "a token: a score of the token for yes alone is not supported",
+                  ErrorCode::kUnsupported);
+  form.yes = static_cast<Token>(fields.integer("true_token_id", 0, kMaxVocab - 1));
+  form.no = static_cast<Token>(fields.integer("false_token_id", 0, kMaxVocab - 1));
+  if (!fields.status()) return fields.status().error();
+  const Result<Prompts> prompts = read_prompts(path);
+  if (!prompts) return prompts.error();
+  form.instruction = prompts->by_default;
+  return form;
+}
+
+}  // namespace pando::model

@@ -1,0 +1,24 @@
+// How a reranker is asked, by the files that it carries: those of the library
+// sentence-transformers.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "pando/result.h"
+#include "pando/token.h"
+
+namespace pando::model {
+
+struct RerankForm {
+  std::string instruction;  // empty: the files do not say
+  // The answers for a relevant document and for any other; absent: the files do not say.
+  std::optional<Token> yes = std::nullopt, no = std::nullopt;
+};
+
+// Of a model's directory; a GGUF file says nothing. kUnsupported for a score that is not made of
+// two tokens.
+Result<RerankForm> read_rerank_form(const std::filesystem::path& path);
+
+}  // namespace pando::model

@@ -1,0 +1,160 @@
+#include "text/answer_decoder.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace pando {
+namespace {
+
+constexpr std::string_view kReasoningChannel = "analysis", kToTool = "to=";
+
+std::optional<Token> find_token(const Tokenizer& tokenizer, std::string_view text) {
+  const Result<std::vector<Token>> tokens = tokenizer.encode(text, /*add_bos=*/false);
+  if (!tokens || tokens->size() != 1) return std::nullopt;
+  return tokens->front();
+}
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// The word of `text` that begins at or behind `at`, spaces before it left out.
+std::string_view word_at(std::string_view text, size_t at) {
+  const auto* const begin = std::find_if_not(text.begin() + at, text.end(), is_space);
+  return {begin, std::find_if(begin, text.end(), is_space)};
+}
+
+// "to=functions.weather"; empty where there is none.
+std::string_view addressee(std::string_view head) {
+  for (size_t at = head.find(kToTool); at != head.npos; at = head.find(kToTool, at + 1))
+    if (at == 0 || is_space(head[at - 1])) return word_at(head, at);
+  return {};
+}
+
+}  // namespace
+
+std::optional<ChannelTokens> find_channel_tokens(const Tokenizer& tokenizer) {
+  const auto start = find_token(tokenizer, "<|start|>");
+  const auto channel = find_token(tokenizer, "<|channel|>");
+  const auto message = find_token(tokenizer, "<|message|>");
+  const auto end = find_token(tokenizer, "<|end|>");
+  if (!start || !channel || !message || !end) return std::nullopt;
+  return ChannelTokens{.start = *start,
+                       .channel = *channel,
+                       .message = *message,
+                       .end = *end,
+                       .returns = find_token(tokenizer, "<|return|>"),
+                       .calls = find_token(tokenizer, "<|call|>"),
+                       .constrain = find_token(tokenizer, "<|constrain|>")};
+}
+
+std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view prompt) {
+  const bool begins = prompt.ends_with("<|start|>assistant") && find_channel_tokens(tokenizer);
+  return begins ? "<|channel|>final<|message|>" : "";
+}
+
+AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const ChannelTokens* channels,
+                             const Request& request, std::span<const Token> prompt)
+    : decoder_(tokenizer, /*first_in_text=*/false, request.sampling.skip_special_tokens),
+      is_strict_(request.sampling.form.has_value()) {
+  const bool divides = request.separate_reasoning.value_or(!request.messages.empty()) &&
+                       request.sampling.skip_special_tokens;
+  if (channels == nullptr || !divides) return;
+  channels_ = *channels;
+  // The answer goes on in the prompt's last message.
+  const auto last = std::find(prompt.rbegin(), prompt.rend(), channels->start);
+  if (last == prompt.rend()) return;
+  AnswerText ignored;
+  for (const Token token : prompt.last(static_cast<size_t>(last - prompt.rbegin()) + 1))
+    if (is_marker(token))
+      follow(token, ignored);
+    else if (place_ == Place::kHead)
+      head_ += tokenizer.token_bytes(token, /*skip_special=*/true);
+    else
+      is_new_ = false;
+  own_head_ = head_.size();
+}
+
+AnswerText AnswerDecoder::push(Token token) {
+  AnswerText out;
+  if (!channels_ || !is_marker(token)) {
+    add(decoder_.push(token), out);
+  } else {
+    add(decoder_.finish(), out);
+    follow(token, out);
+  }
+  return out;
+}
+
+AnswerText AnswerDecoder::finish() {
+  AnswerText out;
+  add(decoder_.finish(), out);
+  // A head that nothing marks as one is an answer of a model that does not keep to the format.
+  if (place_ == Place::kHead && !channel_ && !is_strict_) out.content += head_.substr(own_head_);
+  return out;
+}
+
+bool AnswerDecoder::is_marker(Token token) const {
+  return token == channels_->start || token == channels_->channel || token == channels_->message ||
+         token == channels_->end || token == channels_->returns || token == channels_->calls ||
+         token == channels_->constrain;
+}
+
+void AnswerDecoder::follow(Token marker, AnswerText& out) {
+  if (marker == channels_->start) {
+    begin_head();
+  } else if (marker == channels_->channel) {
+    if (place_ != Place::kHead) begin_head();
+    head_ += ' ';
+    channel_ = head_.size();
+  } else if (marker == channels_->message) {
+    begin_message(out);
+  } else if (marker == channels_->constrain) {
+    if (place_ == Place::kHead) head_ += ' ';
+  } else {
+    place_ = Place::kBetween;
+  }
+}
+
+void AnswerDecoder::begin_head() {
+  place_ = Place::kHead;
+  head_.clear();
+  own_head_ = 0;
+  channel_.reset();
+}
+
+void AnswerDecoder::begin_message(AnswerText& out) {
+  const bool has_head = place_ == Place::kHead;
+  const bool is_reasoning = has_head && channel_ && word_at(head_, *channel_) == kReasoningChannel;
+  place_ = is_reasoning ? Place::kReasoning : Place::kContent;
+  is_new_ = true;
+  const std::string_view tool = has_head ? addressee(head_) : std::string_view();
+  if (!is_reasoning && !tool.empty() && !is_strict_) write(std::string(tool) + ' ', out);
+}
+
+void AnswerDecoder::add(const std::string& text, AnswerText& out) {
+  if (text.empty()) return;
+  switch (place_) {
+    case Place::kHead:
+      head_ += text;
+      break;
+    case Place::kBetween:
+      if (is_strict_) break;
+      out.content += text;
+      has_text_[1] = true;
+      break;
+    case Place::kReasoning:
+    case Place::kContent:
+      write(text, out);
+  }
+}
+
+void AnswerDecoder::write(const std::string& text, AnswerText& out) {
+  const bool is_content = place_ == Place::kContent;
+  std::string& to = is_content ? out.content : out.reasoning;
+  bool& has_text = has_text_[is_content ? 1 : 0];
+  if (is_new_ && has_text) to += "\n\n";
+  is_new_ = false;
+  has_text = true;
+  to += text;
+}
+
+}  // namespace pando

@@ -1,0 +1,75 @@
+// The text of an answer, divided as the model's chat format divides it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pando/request.h"
+#include "text/stream_decoder.h"
+#include "text/tokenizer.h"
+
+namespace pando {
+
+// The tokens by which gpt-oss ("harmony") divides an answer into messages:
+//   <|channel|>analysis<|message|>...<|end|><|start|>assistant<|channel|>final<|message|>...
+struct ChannelTokens {
+  Token start, channel, message, end;
+  std::optional<Token> returns, calls, constrain;  // <|return|>, <|call|>, <|constrain|>
+};
+
+// Nothing where the tokenizer lacks one of the first four.
+std::optional<ChannelTokens> find_channel_tokens(const Tokenizer& tokenizer);
+
+// What the text of a prompt lacks so that an answer to it begins with content; empty: nothing.
+std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view prompt);
+
+// New text of an answer: what it says, and how the model came to it.
+struct AnswerText {
+  std::string content, reasoning;
+};
+
+// Text of an answer's tokens as they come. One thread.
+//
+// Messages in the channel "analysis" are reasoning, all others are content; their heads and the
+// tokens around them give no text. A message to a tool begins with "to=" and the tool's name. An
+// empty line parts messages of one kind. Text outside of all messages is content.
+class AnswerDecoder {
+ public:
+  // channels: null where nothing divides an answer. It does so to answers of conversations, and of
+  // requests that say it, unless special tokens are to give text. `prompt`: the tokens before it.
+  AnswerDecoder(const Tokenizer& tokenizer, const ChannelTokens* channels, const Request& request,
+                std::span<const Token> prompt);
+
+  AnswerText push(Token token);
+  // What was held back, at the end of an answer.
+  AnswerText finish();
+
+  // Whether the next text is content: the form that a request has is that of its content.
+  bool in_content() const { return place_ == Place::kContent; }
+
+ private:
+  enum class Place { kHead, kReasoning, kContent, kBetween };  // of messages
+
+  bool is_marker(Token token) const;
+  void follow(Token marker, AnswerText& out);
+  void begin_head();
+  void begin_message(AnswerText& out);
+  void add(const std::string& text, AnswerText& out);
+  void write(const std::string& text, AnswerText& out);
+
+  StreamDecoder decoder_;
+  std::optional<ChannelTokens> channels_;
+  // Nothing but the texts of messages is content, because it has a form.
+  bool is_strict_;
+  Place place_ = Place::kContent;
+  std::string head_;                   // of the message that begins
+  size_t own_head_ = 0;                // where what the answer itself has of it begins
+  std::optional<size_t> channel_;      // where in head_ the channel's name begins
+  bool is_new_ = false;                // no text of the message was written yet
+  std::array<bool, 2> has_text_ = {};  // reasoning, content
+};
+
+}  // namespace pando

@@ -1,0 +1,146 @@
+// Answers whose channels divide them into reasoning and content, as the engine tells them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/test_loop.h"
+#include "text/channel_tokenizer.h"
+
+namespace pando::testing {
+namespace {
+
+constexpr Token kReturn = 260;
+const std::string kAsked = "<|start|>user<|message|>2+2?<|end|><|start|>assistant";
+const std::string kAnalysis = "<|channel|>analysis<|message|>";
+const std::string kFinal = "<|end|><|start|>assistant<|channel|>final<|message|>";
+
+// The likeliest token behind a row is the one that a script has there.
+class ScriptedExecutor final : public Executor {
+ public:
+  ScriptedExecutor(const ExecutorFacts& facts, std::vector<Token> script)
+      : facts_(facts), script_(std::move(script)) {}
+
+  const ExecutorFacts& facts() const override { return facts_; }
+  void submit(StepPlan plan) override { plan_ = std::move(plan); }
+  void finish() override {}
+  const float* hidden(uint32_t, uint32_t) override { return nullptr; }
+  void logits(uint32_t first, uint32_t n, float* out) override {
+    std::fill_n(out, size_t{n} * facts_.vocab, 0.0f);
+    for (uint32_t i = 0; i < n; ++i) {
+      const uint32_t next = plan_.positions[plan_.outputs[first + i]] + 1;
+      out[i * facts_.vocab + script_.at(next)] = 10;
+    }
+  }
+  bool prepare(size_t, size_t) override { return false; }
+  size_t ready_bytes(size_t, size_t) const override { return 0; }
+  size_t kv_bytes(size_t n_used) const override { return n_used * facts_.page_bytes; }
+  PhaseTimes times() const override { return {}; }
+
+ private:
+  ExecutorFacts facts_;
+  std::vector<Token> script_;  // by position, of prompt and answer
+  StepPlan plan_;
+};
+
+const Tokenizer& tokenizer() {
+  static const std::unique_ptr<Tokenizer> loaded = load_json(channel_tokenizer_json());
+  return *loaded;
+}
+std::vector<Token> tokens_of(const std::string& text) {
+  return tokenizer().encode(text, /*add_bos=*/false).value();
+}
+
+struct Told {
+  std::string text, reasoning;  // of all events
+  Completion completion;
+};
+
+// What is told of an answer that the model would write as `script`.
+Told told(const std::string& script, const SamplingOptions& sampling) {
+  static grammar::FormCache forms(tokenizer());
+  const LoopOptions options = tiny_loop_options();
+  LoopParts parts{.options = options,
+                  .tokenizer = &tokenizer(),
+                  .forms = &forms,
+                  .end_ids = {kReturn, 261},
+                  .max_positions = kTinyContext};
+  EXPECT_TRUE(fill_in(parts.options.engine, kTinyContext).ok());
+  parts.planner = std::move(make_technique("tree", options.tile_len).value().planner);
+  parts.pool = std::make_unique<ThreadPool>(1);
+  parts.executor = std::make_unique<ScriptedExecutor>(ExecutorFacts{.vocab = kChannelVocab,
+                                                                    .d_model = 4,
+                                                                    .page_len = options.page_len,
+                                                                    .tile_len = options.tile_len,
+                                                                    .n_pages = 100,
+                                                                    .page_bytes = 64,
+                                                                    .kv_capacity = 400,
+                                                                    .longest_path = 400},
+                                                      tokens_of(kAsked + script));
+  EngineLoop loop(std::move(parts));
+  Request request;
+  request.tokens = tokens_of(kAsked);
+  request.messages.push_back({"user", "2+2?"});
+  request.sampling = sampling;
+  Told told;
+  const Status status = loop.submit(1, std::move(request), [&](const Event& event) {
+    EXPECT_FALSE(event.error) << event.error->message;
+    told.text += event.text;
+    told.reasoning += event.reasoning;
+    if (event.completion) told.completion = *event.completion;
+  });
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  for (int i = 0; i < 1000 && loop.step(); ++i) loop.deliver_events();
+  loop.deliver_events();
+  EXPECT_EQ(told.text, told.completion.text);
+  EXPECT_EQ(told.reasoning, told.completion.reasoning);
+  return told;
+}
+
+TEST(Reasoning, IsToldBesideTheText) {
+  const std::string answer = kAnalysis + "Easy: é" + kFinal + "4.<|return|>";
+  const Told all = told(answer, {.max_tokens = 100});
+  EXPECT_EQ(all.text, "4.");
+  EXPECT_EQ(all.reasoning, "Easy: é");
+  EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop);
+  EXPECT_EQ(all.completion.tokens, tokens_of(answer));
+  const Told call =
+      told("<|channel|>commentary to=functions.f<|message|>{}<|call|>", {.max_tokens = 100});
+  EXPECT_EQ(call.text, "to=functions.f {}");
+  EXPECT_EQ(call.completion.finish_reason, FinishReason::kStop);
+}
+
+TEST(Reasoning, MayBeAllThatMaxTokensAllow) {
+  const Told cut = told(kAnalysis + "Easy" + kFinal + "4.", {.max_tokens = 12});
+  EXPECT_EQ(cut.text, "");
+  EXPECT_EQ(cut.reasoning, "Ea");  // <|channel|>, eight letters of its name, <|message|>
+  EXPECT_EQ(cut.completion.finish_reason, FinishReason::kLength);
+}
+
+TEST(Reasoning, StopTextsEndTheContentAlone) {
+  const Told stopped =
+      told(kAnalysis + "a. b" + kFinal + "4. 5. 6.", {.max_tokens = 100, .stop = {". "}});
+  EXPECT_EQ(stopped.text, "4");
+  EXPECT_EQ(stopped.reasoning, "a. b");
+  EXPECT_EQ(stopped.completion.finish_reason, FinishReason::kStop);
+}
+
+// The form is that of the content, and an answer does not end before it.
+TEST(Reasoning, ComesBeforeAForm) {
+  SamplingOptions sampling{.max_tokens = 100};
+  sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]{3}"};
+  const Told all = told(kAnalysis + "Hm<|return|>x" + kFinal + "12abc", sampling);
+  EXPECT_EQ(all.text, "120");
+  EXPECT_EQ(all.reasoning, std::string("Hm\0x", 4));  // where <|return|> would be, the first token
+  EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop);
+}
+
+TEST(Reasoning, SpecialTokensThatGiveTextLeaveTheAnswerWhole) {
+  const std::string answer = kAnalysis + "A" + kFinal + "4.";
+  const Told whole = told(answer + "<|return|>", {.max_tokens = 100, .skip_special_tokens = false});
+  EXPECT_EQ(whole.text, answer);
+  EXPECT_EQ(whole.reasoning, "");
+}
+
+}  // namespace
+}  // namespace pando::testing

@@ -1,0 +1,69 @@
+// How GGUF files hold mixtures of experts, by the published layout.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/gguf_writer.h"
+#include "model/checkpoint.h"
+#include "model/config.h"
+#include "model/gguf_hybrid.h"
+#include "model/tensor_rows.h"
+#include "model/weight_specs.h"
+
+namespace pando::testing {
+
+inline bool is_of_experts(const model::WeightSpec& spec) { return model::is_of_experts(spec.part); }
+
+// The tensors that a tensor of experts is divided into, and their rows of each expert.
+inline std::vector<std::pair<std::string, int64_t>> expert_parts(const model::ModelConfig& c,
+                                                                 const model::WeightSpec& spec) {
+  const std::string_view name = spec.name;
+  const size_t digits = std::string_view("model.layers.").size();
+  const std::string root =
+      "blk." + std::string(name.substr(digits, name.find('.', digits) - digits));
+  const bool is_bias = name.ends_with("_bias");
+  const std::string kind = is_bias ? "bias" : "weight";
+  if (has_part(name, "down_proj") || has_part(name, "output_linear"))
+    return {{root + ".ffn_down_exps." + kind, c.d_model}};
+  return {{root + ".ffn_gate_exps." + kind, c.experts.d_ff},
+          {root + ".ffn_up_exps." + kind, c.experts.d_ff}};
+}
+
+// Rows [first, first + n) of one expert's matrix, [n, inputs], or elements of its vector, in the
+// type that a checkpoint has.
+inline std::string expert_rows(const model::Checkpoint& checkpoint, const model::WeightSpec& spec,
+                               int expert, int64_t first, int64_t n) {
+  std::string bytes;
+  for (const model::WeightSpec& stored : checkpoint.stored_as(spec)) {
+    if (stored.expert >= 0 && stored.expert != expert) continue;
+    model::TensorView view =
+        checkpoint.tensor(stored.expert < 0 ? stored.of_expert(expert) : stored).value();
+    if (view.shape.size() == 1) view.shape.push_back(1);
+    model::TensorRows rows(view);
+    for (int64_t row = 0; row < view.shape[0]; ++row)
+      bytes.append(reinterpret_cast<const char*>(rows[row]), rows.row_bytes());
+  }
+  const size_t row = bytes.size() / static_cast<size_t>(spec.shape[1]);
+  return bytes.substr(static_cast<size_t>(first) * row, static_cast<size_t>(n) * row);
+}
+
+inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
+  const std::string arch = c.family->gguf_architecture;
+  const model::ExpertsConfig& e = c.experts;
+  if (e.n_experts == 0) return;
+  out->uint32(arch + ".expert_count", e.n_experts).uint32(arch + ".expert_used_count", e.n_used);
+  if (is_family(c, "qwen3_moe") || is_family(c, "gpt_oss") || has_delta_net(c))
+    out->uint32(arch + ".expert_feed_forward_length", e.d_ff);
+  if (e.shared_d_ff > 0) out->uint32(arch + ".expert_shared_feed_forward_length", e.shared_d_ff);
+}
+
+// The width that files call feed_forward_length; 0: they do not say it.
+inline int gguf_width(const model::ModelConfig& c) {
+  if (is_family(c, "qwen3_5_moe_text")) return 0;
+  return is_family(c, "granitemoehybrid") && c.experts.n_experts > 0 ? c.experts.d_ff : c.d_ff;
+}
+
+}  // namespace pando::testing

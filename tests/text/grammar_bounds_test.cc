@@ -1,0 +1,275 @@
+// Forms that ask for much work: they are served in few steps, or refused by the name of a limit.
+#include <fmt/format.h>
+
+#include "grammar_testing.h"
+#include "text/grammar/form_cache.h"
+#include "text/grammar/limits.h"
+#include "text/grammar/schema_compiler.h"
+#include "text/utf8.h"
+
+namespace pando::testing {
+namespace {
+
+using grammar::from_json_schema;
+using grammar::from_regex;
+
+std::string repeated(std::string_view text, int n, std::string_view between = "") {
+  std::string all;
+  for (int i = 0; i < n; ++i) {
+    if (i > 0) all += between;
+    all += text;
+  }
+  return all;
+}
+
+// Texts that `write` makes of 0 to n - 1, with commas between.
+template <class Write>
+std::string listed(int n, const Write& write) {
+  std::string all;
+  for (int i = 0; i < n; ++i) {
+    if (i > 0) all += ',';
+    all += write(std::to_string(i));
+  }
+  return all;
+}
+
+struct Compiled {
+  Result<grammar::GrammarPtr> grammar;
+  size_t n_steps;
+};
+
+Compiled compiled_counted(const std::string& schema) {
+  auto document = grammar::SchemaDocument::parse(schema);
+  if (!document) return {document.error(), 0};
+  auto grammar = grammar::SchemaCompiler(document->get()).compile();
+  return {std::move(grammar), grammar::kMostSchemaWork - (*document)->work_left()};
+}
+
+void expect_served(const std::string& schema, size_t most_steps,
+                   const std::vector<std::string>& yes, const std::vector<std::string>& no) {
+  SCOPED_TRACE(schema.substr(0, 80));
+  auto [grammar, n_steps] = compiled_counted(schema);
+  EXPECT_LE(n_steps, most_steps);
+  expect_reads(compiled(std::move(grammar)), yes, no);
+}
+
+void expect_too_much(const std::string& schema, const std::string& names) {
+  SCOPED_TRACE(schema.substr(0, 80));
+  expect_grammar_refused(from_json_schema(schema), ErrorCode::kUnsupported, names);
+}
+
+TEST(GrammarBounds, CategoriesOfCharacters) {
+  expect_reads(compiled(from_regex("\\p{L}+" + repeated("\\p{Nd}?", 300))), {"aé", "a12"}, {"1a"});
+  for (const std::string& pattern :
+       {repeated("\\p{L}", 400'000), "[" + repeated("\\p{L}", 400'000) + "]",
+        "[^" + repeated("\\P{Lu}\\W", 100'000) + "]"})
+    expect_grammar_refused(from_regex(pattern), ErrorCode::kUnsupported, "ranges of characters");
+}
+
+TEST(GrammarBounds, ManyDifferentSetsOfCharacters) {
+  // Ranges that all overlap.
+  std::string pattern;
+  for (int i = 0; i < 20'000; ++i)
+    pattern += "[\\u{" + fmt::format("{:x}", 0x1000 + i) + "}-\\u{" +
+               fmt::format("{:x}", 0x8000 + i) + "}]";
+  expect_grammar_refused(from_regex(pattern), ErrorCode::kUnsupported, "too complex");
+  // Characters that are all different.
+  std::string characters;
+  for (char32_t c = 0x4E00; c < 0x4E00 + 20'000; ++c) append_utf8(c, &characters);
+  expect_grammar_refused(from_regex(characters), ErrorCode::kUnsupported, "too complex");
+}
+
+TEST(GrammarBounds, NestedRepetitions) {
+  std::string pattern = "a";
+  for (int i = 0; i < 150; ++i) pattern = "(" + pattern + "){1}{1}{1}{1}{1}{1}{1}";
+  expect_reads(compiled(from_regex(pattern)), {"a"}, {"", "aa"});
+  pattern = "a" + repeated("{1}", 20);
+  expect_grammar_refused(from_regex(pattern), ErrorCode::kUnsupported, "many repetitions");
+}
+
+// Two lists are compared by hashing, not each with each.
+TEST(GrammarBounds, AllOfLargeEnums) {
+  const auto number = [](const std::string& i) { return i + ".0"; };
+  const auto other = [](const std::string& i) { return std::to_string(10 * std::stoi(i) + 5); };
+  const std::string first = "[" + listed(30'000, number) + "]",
+                    second = "[" + listed(30'000, other) + "]";
+  const std::string schema = R"({"allOf": [{"enum": )" + first + R"(}, {"enum": )" + second + "}]}";
+  expect_served(schema, 200'000, {"5", "25", "29995"}, {"6", "299995", "4"});
+  const std::string nots = R"({"enum": )" + first + R"(, "not": {"enum": )" + second + "}}";
+  expect_served(nots, 200'000, {"6", "29994"}, {"5", "29995"});
+  // In each of many cases.
+  expect_too_much(
+      R"({"allOf": [{"enum": )" + first + R"(}, {"enum": )" + second + R"(}], "anyOf": [)" +
+          listed(500, [](const std::string& i) { return R"({"minimum": )" + i + "}"; }) + "]}",
+      "too complex");
+}
+
+// The automaton of a condition is made once, not for each value.
+TEST(GrammarBounds, LargeEnumsWithPatterns) {
+  const std::string values =
+      listed(20'000, [](const std::string& i) { return "\"a" + i + "@b.c\""; });
+  expect_served(R"({"enum": [)" + values + R"(], "format": "email", "pattern": "9@"})", 300'000,
+                {R"("a9@b.c")", R"("a19999@b.c")"}, {R"("a8@b.c")"});
+  const std::string objects =
+      listed(2'000, [](const std::string& i) { return R"({"mail": "a)" + i + R"(@b.c"})"; });
+  expect_served(R"({"enum": [)" + objects +
+                    R"(], "properties": {"mail": {"format": "email", "pattern": "9@"}}})",
+                100'000, {R"({"mail":"a9@b.c"})"}, {R"({"mail":"a8@b.c"})"});
+}
+
+TEST(GrammarBounds, ManyRequiredNames) {
+  const auto name = [](const std::string& i) { return "\"p" + i + "\""; };
+  const std::string text =
+      "{" + listed(3'000, [](const std::string& i) { return "\"p" + i + "\":1"; }) + "}";
+  const std::string schema =
+      R"({"type": "object", "required": [)" + listed(3'000, name) + R"(], "properties": {)" +
+      listed(3'000, [](const std::string& i) { return "\"p" + i + "\": {\"const\": 1}"; }) +
+      R"(}, "additionalProperties": false})";
+  expect_served(schema, 200'000, {text}, {"{}"});
+  // The same name again and again.
+  expect_served(
+      R"({"type": "object", "properties": {"a": {}}, "additionalProperties": false, "required": [)" +
+          repeated("\"a\"", 100'000, ",") + "]}",
+      50'000, {R"({"a":1})"}, {"{}"});
+  expect_too_much(R"({"type": "object", "required": [)" + listed(100'000, name) + "]}", "too");
+}
+
+TEST(GrammarBounds, ManyDependencies) {
+  const auto needs = [](const std::string& i) { return "\"p" + i + R"(": ["q)" + i + "\"]"; };
+  const auto property = [](const std::string& i) {
+    return "\"p" + i + R"(": {}, "q)" + i + "\": {}";
+  };
+  const auto schema = [&](int n) {
+    return R"({"type": "object", "additionalProperties": false, "properties": {)" +
+           listed(n, property) + R"(}, "dependentRequired": {)" + listed(n, needs) + "}}";
+  };
+  expect_served(schema(8), 100'000, {"{}", R"({"q0":1})", R"({"p1":1,"q1":2,"p7":3,"q7":4})"},
+                {R"({"p0":1})", R"({"p1":1,"q1":2,"p7":3})"});
+  for (const int n : {12, 400, 5'000, 30'000}) expect_too_much(schema(n), "too complex");
+}
+
+TEST(GrammarBounds, ManyChoicesAtOnePlace) {
+  // Each has one branch, so that there is one case.
+  const auto one = [](const std::string& i) { return R"({"anyOf": [{"minimum": )" + i + "}]}"; };
+  expect_served(R"({"type": "integer", "allOf": [)" + listed(400, one) + "]}", 100'000,
+                {"399", "1000"}, {"398", "0"});
+  expect_too_much(R"({"type": "integer", "allOf": [)" + listed(50'000, one) + "]}", "too complex");
+}
+
+// Members that say nothing count each time that a schema is read.
+TEST(GrammarBounds, ManyAnnotations) {
+  const std::string many = listed(50'000, [](const std::string& i) { return "\"x" + i + "\": 0"; });
+  const auto cases = [](const char* keyword) {
+    return listed(30, [&](const std::string& i) {
+      return fmt::format(R"({{"{}": {}, "$ref": "#/$defs/many"}})", keyword, i);
+    });
+  };
+  expect_too_much(R"({"type": "integer", "allOf": [{"anyOf": [)" + cases("minimum") +
+                      R"(]}, {"anyOf": [)" + cases("maximum") + R"(]}], "$defs": {"many": {)" +
+                      many + "}}}",
+                  "steps");
+}
+
+TEST(GrammarBounds, CopiesOfConditions) {
+  std::string schema = R"({"const": 1})";
+  for (int i = 0; i < 25; ++i)
+    schema = R"({"if": {"properties": {"a)" + std::to_string(i) + R"(": {"const": ")" +
+             std::string(2'000, 'x') + R"("}}}, "then": )" + schema +
+             R"(, "else": {"maximum": 5}})";
+  const auto [grammar, n_steps] = compiled_counted(schema);
+  EXPECT_TRUE(grammar.ok() || grammar.error().code == ErrorCode::kUnsupported)
+      << grammar.error().message;
+  EXPECT_LE(n_steps, grammar::kMostSchemaWork);
+}
+
+TEST(GrammarBounds, NamesByManyPatterns) {
+  const auto pattern = [](const std::string& i) { return "\"^p" + i + "$\": {}"; };
+  const auto schema = [&](int n) {
+    return R"({"type": "object", "additionalProperties": false, "patternProperties": {)" +
+           listed(n, pattern) + "}}";
+  };
+  expect_served(schema(12), 200'000, {"{}", R"({"p3":1,"p11":[]})"}, {R"({"p12":1})"});
+  for (const int n : {501, 20'000}) expect_too_much(schema(n), "more than 500");
+  const auto overlapping = [](const std::string& i) {
+    return "\"a.*" + i + "\": {\"minimum\": " + i + "}";
+  };
+  expect_too_much(R"({"type": "object", "patternProperties": {)" + listed(40, overlapping) + "}}",
+                  "too complex");
+}
+
+// A proof that takes too much is given up once, not once for each pair of branches.
+TEST(GrammarBounds, ProofsThatTakeTooMuch) {
+  const auto branch = [](const std::string& i) {
+    return R"({"type": "string", "pattern": "(a|b)*a(a|b){18}c)" + i + "\"}";
+  };
+  expect_too_much(R"({"oneOf": [)" + listed(100, branch) + "]}", "too complex");
+}
+
+TEST(GrammarBounds, LongBoundsOfLength) {
+  const auto property = [](const std::string& i) {
+    return "\"p" + i + R"(": {"type": "string", "maxLength": )" +
+           std::to_string(300 + std::stoi(i)) + "}";
+  };
+  expect_served(R"({"type": "object", "additionalProperties": false, "properties": {)" +
+                    listed(30, property) + "}}",
+                10'000, {R"({"p7":"a"})", R"({"p0":")" + std::string(300, 'b') + "\"}"},
+                {R"({"p0":")" + std::string(301, 'b') + "\"}"});
+  expect_too_much(R"({"type": "array", "minItems": 1000000000})", "'minItems'");
+  const auto array = [](const std::string& i) {
+    return "\"p" + i + R"(": {"type": "array", "maxItems": )" +
+           std::to_string(20'000 - std::stoi(i)) + "}";
+  };
+  expect_too_much(R"({"properties": {)" + listed(60, array) + "}}", "too large");
+}
+
+TEST(GrammarBounds, DeepReferences) {
+  std::string definitions;
+  for (int i = 0; i < 20'000; ++i)
+    definitions += (i > 0 ? "," : "") +
+                   fmt::format(R"("d{}": {{"allOf": [{{"$ref": "#/$defs/d{}"}}]}})", i, i + 1);
+  const std::string end = R"(, "d20000": {"type": "integer"})";
+  const auto schema = R"({"$ref": "#/$defs/d0", "$defs": {)" + definitions + end + "}}";
+  const auto result = from_json_schema(schema);
+  EXPECT_TRUE(result.ok() || result.error().message.find("too complex") != std::string::npos);
+  // Twice the reference at each level: what holds already is not looked at again.
+  definitions.clear();
+  for (int i = 0; i < 60; ++i)
+    definitions += fmt::format(
+        R"("d{}": {{"allOf": [{{"$ref": "#/$defs/d{}"}}, {{"$ref": "#/$defs/d{}"}}]}},)", i, i + 1,
+        i + 1);
+  expect_served(
+      R"({"$ref": "#/$defs/d0", "$defs": {)" + definitions + R"("d60": {"type": "integer"}}})",
+      10'000, {"1"}, {"\"a\""});
+}
+
+class BytesTokenizer : public Tokenizer {
+ public:
+  Result<std::vector<Token>> encode(std::string_view text, bool) const override {
+    return std::vector<Token>(text.begin(), text.end());
+  }
+  size_t n_behind() const override { return 0; }
+  std::string token_bytes(Token token, bool) const override {
+    return std::string(1, static_cast<char>(token));
+  }
+  int vocab_size() const override { return 256; }
+  std::optional<Token> bos() const override { return std::nullopt; }
+  std::span<const Token> end_tokens() const override { return {}; }
+  bool strips_leading_space() const override { return false; }
+};
+
+TEST(GrammarBounds, KeptFormsAreBoundedInBytes) {
+  const BytesTokenizer tokenizer;
+  const auto form = [](int i) {
+    return TextForm{.kind = TextForm::Kind::kRegex, .text = "[a-f]{100}" + std::to_string(i)};
+  };
+  const size_t n_bytes = compiled(from_regex(form(100).text))->n_bytes();
+  grammar::FormCache cache(tokenizer, 10 * n_bytes);
+  const auto held = cache.get(form(0)).value();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(cache.get(form(i)).ok());
+  EXPECT_LE(cache.n_kept(), 10u);
+  EXPECT_GE(cache.n_kept(), 5u);
+  EXPECT_EQ(cache.get(form(0)).value(), held) << "what somebody holds is found";
+}
+
+}  // namespace
+}  // namespace pando::testing
