@@ -137,8 +137,8 @@ std::optional<SubmittedStep> EngineLoop::finish_next() {
   if (runner_.n_in_flight() == 0) return std::nullopt;
   SubmittedStep step = runner_.next();
   const bool is_finished = try_step(step.shares, [&] {
-    runner_.finish(
-        step, [this](Sequence& sequence, TokenLogprob next) { take(sequence, std::move(next)); });
+    runner_.finish(step,
+                   [this](Sequence& sequence, ReadRow row) { take(sequence, std::move(row)); });
     return true;
   });
   return is_finished ? std::optional(std::move(step)) : std::nullopt;
@@ -168,11 +168,11 @@ void EngineLoop::fail_step(std::span<const Share> shares, const MakeError& reaso
   if (oldest != sequences_.end()) fail((*oldest)->request, reason);
 }
 
-void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
+void EngineLoop::take(Sequence& sequence, ReadRow row) {
   if (sequence.done) return;  // by a row before this one
   if (sequence.failure) return fail(sequence.request, [&] { return std::move(*sequence.failure); });
   const bool drawn = !sequence.scores_prompt();
-  Sequence::Taken taken = sequence.take(std::move(next));
+  Sequence::Taken taken = sequence.take(std::move(row));
   if (taken.finished) return finish(sequence, std::move(taken));
   for (const Token token : taken.follow)
     sequence.tip = residency_.cache().extend(sequence.tip, token);

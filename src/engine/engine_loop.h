@@ -88,7 +88,7 @@ class EngineLoop {
 
   Limits limits() const;
   size_t ahead_bytes() const;  // that idle time is to have ready
-  void take(Sequence& sequence, TokenLogprob next);
+  void take(Sequence& sequence, ReadRow row);
   void finish(Sequence& sequence, Sequence::Taken last);
   void fail(const std::shared_ptr<ActiveRequest>& request, const MakeError& reason) noexcept;
   void fail_step(std::span<const Share> shares, const MakeError& reason) noexcept;

@@ -36,6 +36,12 @@ struct HeldWindow {
   std::vector<PathPage> pages;  // that rows from there on read or write; the last ones first
 };
 
+// What a sequence makes of a row that it wants.
+struct ReadRow {
+  TokenLogprob next;         // the token after it
+  uint64_t logits_hash = 0;  // of all rows up to this one
+};
+
 // A path in the prefix tree that grows by one token a step once its prompt is computed.
 struct Sequence {
   std::shared_ptr<ActiveRequest> request;
@@ -52,6 +58,7 @@ struct Sequence {
   int n_in_flight = 0;                   // steps in flight that it has a part in
   std::span<const Token> ends;           // tokens that end it, unless it asks to go on
   Completion completion;                 // so far
+  uint64_t logits_hash = 0;              // of the rows that were read
   std::optional<AnswerDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
   // Where the answer has a form. Tokens that it forces are on the path before they are read.
@@ -86,8 +93,8 @@ struct Sequence {
   TokenLogprob read(std::span<const float> logits, uint32_t position);
   // Adds the next row of hidden states, [d_model], to the embedding.
   void pool(std::span<const float> hidden);
-  // Chains the hash of the next row that was read, where hashes are wanted.
-  void add_to_hash(std::span<const float> row);
+  // Chains the hash of the next row that was read, where hashes are wanted. Returns it.
+  uint64_t add_to_hash(std::span<const float> row);
 
   struct Taken {
     std::string text;                      // new text of the answer
@@ -95,8 +102,8 @@ struct Sequence {
     std::optional<FinishReason> finished;  // otherwise what follows is to be computed next:
     std::vector<Token> follow;             // the tokens that the path grows by
   };
-  // Goes on by one row, with what `read` made of it.
-  Taken take(TokenLogprob next);
+  // Goes on by one row. Rows that were read behind the end of the answer are not taken.
+  Taken take(ReadRow row);
 
  private:
   // Whether the next token is one of the answer's form.

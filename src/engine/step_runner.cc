@@ -178,10 +178,10 @@ void StepRunner::finish(const SubmittedStep& step, const Take& take) {
     throw;
   }
   residency_.commit();
-  std::vector<std::vector<TokenLogprob>> read =
+  std::vector<std::vector<ReadRow>> read =
       outputs_.read(step.output_of, step.n_outputs, step.wanted, step.sequences);
   for (size_t i = 0; i < step.sequences.size(); ++i)
-    for (TokenLogprob& next : read[i]) take(*step.sequences[i], std::move(next));
+    for (ReadRow& row : read[i]) take(*step.sequences[i], std::move(row));
 }
 
 void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {

@@ -45,7 +45,7 @@ struct SubmittedStep {
 class StepRunner {
  public:
   // Is given the token that was read from an output row of a sequence.
-  using Take = std::function<void(Sequence& sequence, TokenLogprob next)>;
+  using Take = std::function<void(Sequence& sequence, ReadRow row)>;
 
   explicit StepRunner(const StepRunnerParts& parts);
 
