@@ -34,12 +34,18 @@ inline Listener listener_of(HeardInFlight& heard) {
   };
 }
 
-// Prompts that share beginnings, answers of a form, embeddings and scores.
+// Prompts that share beginnings, answers of a form, answers that may end early, embeddings and
+// scores.
 inline std::vector<Request> requests_in_flight(std::mt19937& rng, size_t longest) {
   std::vector<Request> requests = random_requests(rng, longest);
   for (Request& request : requests) {
-    if (request.pooling != Pooling::kNone || request.prompt_logprobs_from || rng() % 4 != 0)
-      continue;
+    if (request.pooling != Pooling::kNone || request.prompt_logprobs_from) continue;
+    if (rng() % 4 == 0) {
+      request.sampling.min_tokens = static_cast<int>(rng() % 4);
+      request.sampling.frequency_penalty = 1;
+      for (Token token = 0; token < 256; token += 3) request.sampling.stop_tokens.push_back(token);
+    }
+    if (rng() % 4 != 0) continue;
     request.sampling.form = TextForm{.kind = TextForm::Kind::kChoices,
                                      .choices = {"the first", "the second of them", "none"}};
     request.sampling.max_tokens = 12;
@@ -70,7 +76,7 @@ inline InFlightCase run_in_flight(uint64_t seed) {
   std::mt19937 rng(static_cast<uint32_t>(seed));
   LoopOptions options = tiny_loop_options();
   const bool is_short = rng() % 2 == 0;
-  options.engine.kv_memory = kTinyPageBytes * (is_short ? 22 + rng() % 20 : 400);
+  options.engine.kv_memory = kTinyPageBytes * (is_short ? 16 + rng() % 12 : 400);
   options.engine.sharing = std::array{"tree", "tree", "prefix_cached", "packed"}[rng() % 4];
   if (rng() % 4 != 0) options.engine.step_rows = 1 + static_cast<int>(rng() % 12);
   if (rng() % 4 == 0) options.engine.max_running = 1 + static_cast<int>(rng() % 4);
