@@ -40,15 +40,19 @@ EngineLoop::EngineLoop(LoopParts parts)
                .executor = *parts_.executor,
                .pool = *parts_.pool,
                .residency = residency_,
+               .depth = depth(),
                .timing = parts_.timing.get(),
                .stats = stats_}) {
   const ExecutorFacts& facts = parts_.executor->facts();
   PANDO_CHECK(facts.depth >= 1 && facts.page_len == parts_.options.page_len &&
               facts.tile_len == parts_.options.tile_len);
-  const auto most = static_cast<size_t>(parts_.options.depth);
-  depth_ = static_cast<size_t>(facts.depth);
-  if (most > 0) depth_ = std::min(depth_, most);
-  if (cache().may_recompute()) depth_ = 1;  // places and windows are of one step at a time
+}
+
+// Steps in flight at most.
+size_t EngineLoop::depth() const {
+  if (cache().may_recompute()) return 1;  // places and windows are of one step at a time
+  const int most = parts_.options.depth, taken = parts_.executor->facts().depth;
+  return static_cast<size_t>(most > 0 ? std::min(most, taken) : taken);
 }
 
 Limits EngineLoop::limits() const {
@@ -111,7 +115,7 @@ bool EngineLoop::step() {
   if (sequences_.empty()) return false;
   FpStateGuard fp_state;
   const auto start = std::chrono::steady_clock::now();
-  while (runner_.n_in_flight() < depth_ && submit_next()) continue;
+  while (runner_.takes_more() && submit_next()) continue;
   const std::optional<SubmittedStep> finished = finish_next();
   remove_done();
   ++stats_.steps;

@@ -92,6 +92,7 @@ class EngineLoop {
   void finish(Sequence& sequence, Sequence::Taken last);
   void fail(const std::shared_ptr<ActiveRequest>& request, const MakeError& reason) noexcept;
   void fail_step(std::span<const Share> shares, const MakeError& reason) noexcept;
+  size_t depth() const;
   bool submit_next();
   std::optional<SubmittedStep> finish_next();
   template <class Try>
@@ -105,7 +106,6 @@ class EngineLoop {
   Residency residency_;
   Admission admission_;
   StepRunner runner_;
-  size_t depth_;  // steps in flight at most
 };
 
 }  // namespace pando

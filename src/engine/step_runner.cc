@@ -17,12 +17,18 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 // Whether the step computes rows for what is wanted.
 bool has_rows(const WantedOutput& want) { return std::min(want.begin, want.first_row) < want.end; }
 
+// Whether its prompt is over, and it has a next token to compute or waits for it.
+bool is_answering(const Sequence& sequence) {
+  return sequence.running && !sequence.done && !sequence.completion.tokens.empty();
+}
+
 }  // namespace
 
 StepRunner::StepRunner(const StepRunnerParts& parts)
     : options_(parts.options),
       executor_(parts.executor),
       residency_(parts.residency),
+      depth_(parts.depth),
       timing_(parts.timing),
       stats_(parts.stats),
       planner_(parts.planner),
@@ -57,6 +63,15 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
   return shares;
 }
 
+// Answers divide among the steps that may be in flight. If all had a part in the same step, all
+// would wait for it, and there would be no work for another.
+size_t StepRunner::most_answering(const Sequences& open) const {
+  if (depth_ == 1) return open.size();
+  const auto n = static_cast<size_t>(
+      std::ranges::count_if(open, [](const auto& sequence) { return is_answering(*sequence); }));
+  return (n + depth_ - 1) / depth_;
+}
+
 // Running sequences, and those that wait as far as the batcher wants to see them.
 WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
   const auto n_most = static_cast<size_t>(options_.max_running);
@@ -78,10 +93,15 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
   size_t n_generators = most_generating - std::min(most_generating, n_generating);  // may start
   builder.set_starts(
       static_cast<uint32_t>(sight.any_order ? std::min(n_starts, n_generators) : n_starts));
+  size_t n_answering = most_answering(open);
   size_t n_left = std::min(sight.any_order ? open.size() : n_starts, sight.n_waiting);
   if (sight.any_order) builder.reserve(open.size());
   for (const auto& sequence : open) {
     if (sequence->done || sequence->awaits_token()) continue;
+    if (is_answering(*sequence)) {
+      if (n_answering == 0) continue;
+      --n_answering;
+    }
     if (!sequence->running) {
       if (n_left == 0) continue;
       if (builder.n_rows() >= sight.n_rows && !builder.goes_along(*sequence)) continue;

@@ -26,6 +26,7 @@ struct StepRunnerParts {
   Executor& executor;
   ThreadPool& pool;  // reads outputs
   Residency& residency;
+  size_t depth;        // steps in flight at most
   StepTiming* timing;  // null: rows alone fill a step
   EngineStats& stats;  // steps are counted in it
 };
@@ -57,6 +58,7 @@ class StepRunner {
   // Gives back what was reserved: in place of submit(), or after it threw.
   void abort();
 
+  bool takes_more() const { return in_flight_.size() < depth_; }
   size_t n_in_flight() const { return in_flight_.size(); }
   // The step that was submitted first, for `finish`. Its sequences have no part in it any more.
   SubmittedStep next();
@@ -76,6 +78,7 @@ class StepRunner {
  private:
   WorkViewBuilder look(const Sequences& open, Batcher& batcher);
   std::vector<Share> choose(const Sequences& open, Batcher& batcher, const WorkViewBuilder& work);
+  size_t most_answering(const Sequences& open) const;
   WantedOutput wanted_output(const Share& share) const;
   void count(const PlannedStep& step, std::span<const Share> shares);
   void abort_all();
@@ -83,6 +86,7 @@ class StepRunner {
   const EngineOptions& options_;
   Executor& executor_;
   Residency& residency_;
+  size_t depth_;
   StepTiming* timing_;
   EngineStats& stats_;
   Planner& planner_;

@@ -63,6 +63,16 @@ TEST(InFlight, ADecodeWaitsForItsToken) {
   EXPECT_EQ(loop.heard[1].completions.at(0).tokens.size(), 4u);
 }
 
+// The first step computes all prompts. Then half of the answers have a part in each.
+TEST(InFlight, AnswersDivideAmongSteps) {
+  TestLoop loop = loop_of_depth(2);
+  for (int id = 1; id <= 4; ++id)
+    ASSERT_TRUE(loop.submit(id, tiny_request(std::string(8, static_cast<char>('a' + id)), 4)).ok());
+  loop.run();
+  EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{32, 2, 2, 2, 2, 2, 2}));
+  EXPECT_EQ(executor_of(loop).n_overlapping(), 5u);
+}
+
 TEST(InFlight, TheOptionLimitsTheDepth) {
   LoopOptions options = tiny_loop_options();
   options.engine.step_rows = 5;
