@@ -45,6 +45,10 @@ enum class Fault {
   kStageSumLost,         // ranks: a stage sends rows without what its last layer adds
   kHeadsOfFirstRank,     // ranks: after a norm over all heads, a rank goes on with the first's
   kHeadRunsJoined,       // ranks: heads that lie apart are gathered as if they were neighbours
+  kFlightFannedOut,      // pages: rows of a step in flight are fanned out instead of copied
+  kSplitLosesFlight,     // tree: a split leaves what a step in flight computes to the lower part
+  kAbortLeavesIssue,     // tree: tokens of a step in flight that failed stay issued
+  kAskedTwice,           // engine: outputs that a step in flight gives are asked for again
   kExpertRowsReversed,   // mixtures: an expert's rows are multiplied in another order than added
   kExpertsByWeight,      // mixtures: what experts give is added by their weights
   kExpertTailLane,       // mixtures: the last inner value of an expert lacks its activation

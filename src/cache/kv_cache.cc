@@ -8,10 +8,13 @@
 namespace pando {
 namespace {
 
-// Tokens of a path up to and including `node` whose keys and values are in pages, as a position.
-uint32_t committed_end(const Node* node) {
-  while (!node->is_root() && node->n_committed == 0) node = node->parent;
-  return node->start + node->n_committed;
+// Tokens of a path up to and including `node` that were submitted, as a position. The step that is
+// being put together finds their keys and values in pages.
+uint32_t submitted_end(const Node* node) {
+  const auto n_submitted =
+      fault_on(Fault::kFlightFannedOut) ? &Node::n_committed : &Node::n_submitted;
+  while (!node->is_root() && node->*n_submitted == 0) node = node->parent;
+  return node->start + node->*n_submitted;
 }
 
 }  // namespace
@@ -131,8 +134,8 @@ bool KvCache::add_first_page(Node* node) {
   if (!page) return false;
   append_page(node, *page);
   const uint32_t page_start = first_index(node) * page_len_;
-  const uint32_t committed = committed_end(node->parent);
-  const uint32_t n_copied = std::min(committed, node->start) - std::min(committed, page_start);
+  const uint32_t submitted = submitted_end(node->parent);
+  const uint32_t n_copied = std::min(submitted, node->start) - std::min(submitted, page_start);
   if (n_copied > 0) copies_.push_back({above.ids.back(), *page, n_copied});
   if (windows_.any() && !fault_on(Fault::kWindowCopyMissing)) {
     const uint32_t n = std::min(n_copied, windows_.n_written(above.ids.back()));
@@ -141,7 +144,7 @@ bool KvCache::add_first_page(Node* node) {
           {windows_.window_page(above.ids.back()), windows_.window_page(*page), n});
     windows_.set_written(*page, n);
   }
-  if (committed < node->start && !fault_on(Fault::kFanOutMissing))
+  if (submitted < node->start && !fault_on(Fault::kFanOutMissing))
     fan_outs_.push_back({node, page_start, node->start, *page});
   return true;
 }
@@ -259,7 +262,7 @@ void KvCache::evict_all() {
 }
 
 void KvCache::compact(Node* tip) {
-  PANDO_CHECK(copies_.empty() && tree_.issued().empty());
+  PANDO_CHECK(copies_.empty() && tree_.issued().empty() && !any_in_flight());
   for (Node* node = tip; !node->parent->is_root(); node = node->parent) {
     NodePages& above = node->parent->pages;
     if (node->start % page_len_ == 0 || node->pages.empty() || above.tail_child != nullptr)
@@ -275,26 +278,40 @@ void KvCache::compact(Node* tip) {
   }
 }
 
-// --- after the step ------------------------------------------------------------------------------
+// --- steps ---------------------------------------------------------------------------------------
+
+void KvCache::submit() {
+  tree_.submit();
+  forget_step();
+}
 
 void KvCache::commit() {
-  tree_.commit_issued([this](Node& node) { refresh(&node); });  // its sequences may have gone
+  tree_.commit([this](Node& node) { refresh(&node); });  // its sequences may have gone
   places_.commit();
+}
+
+void KvCache::abort() {
+  places_.abort();
+  tree_.abort([this](Node& node) { cut_pages(node); });
+  forget_step();
+}
+
+void KvCache::abort_all() {
+  places_.abort();
+  tree_.abort_all([this](Node& node) { cut_pages(node); });
+  forget_step();
+}
+
+void KvCache::forget_step() {
   copies_.clear();
   window_copies_.clear();
   fan_outs_.clear();
 }
 
-void KvCache::abort() {
-  places_.abort();
-  // Deepest first, so that a page is dropped by the child before its parent asks for it.
-  tree_.abort_issued([this](Node& node) {
-    while (node.pages.ids.size() > n_pages_for(&node, node.n_committed)) drop_last_page(&node);
-    refresh(&node);
-  });
-  copies_.clear();
-  window_copies_.clear();
-  fan_outs_.clear();
+// Deeper nodes come first, so that a page is dropped by the child before its parent asks for it.
+void KvCache::cut_pages(Node& node) {
+  while (node.pages.ids.size() > n_pages_for(&node, node.n_issued)) drop_last_page(&node);
+  refresh(&node);
 }
 
 void KvCache::on_split(Node& upper, Node& lower) {

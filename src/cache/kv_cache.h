@@ -1,4 +1,4 @@
-// The pages of the tree's nodes: reserve before a step, commit or abort after it, evict when full.
+// The pages of the tree's nodes: reserve and submit a step, commit or abort it, evict when full.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct Extent {
   uint32_t n_rows;
 };
 
-// A page made in this step for a node that begins inside it: rows of the step above that node, at
+// A page made in a step for a node that begins inside it: rows of the step above that node, at
 // positions [pos_begin, pos_end), are written to it as well, at offset pos - pos_begin.
 struct FanOut {
   Node* below;
@@ -30,8 +30,11 @@ struct FanOut {
 //
 // A node has pages for exactly its issued tokens. Where it begins inside a page, its first page
 // holds its ancestors' last tokens too: the first child goes on in its parent's page, in place;
-// every other child gets a page of its own, filled by copies of what is committed and by fan-out
-// writes of what this step computes. A node keeps its pages as long as a child has pages.
+// every other child gets a page of its own, filled by copies of what earlier steps compute and by
+// fan-out writes of what this step computes. A node keeps its pages as long as a child has pages.
+//
+// An executor carries out copies and rows in the order of submission. So a step may copy what steps
+// in flight write, and write to a page that was freed while steps in flight read it.
 class KvCache {
  public:
   // n_slots: places for the states of recurrent layers; 0 for models without them.
@@ -53,20 +56,26 @@ class KvCache {
   // its own books runs out and it throws std::bad_alloc.
   bool reserve(std::span<const Extent> extents);
   // Frees duplicated page beginnings along a path. After a refused `reserve` has evicted everything
-  // else, the path then needs no more pages than its length asks for. Only before anything is
-  // reserved in a step.
+  // else, the path then needs no more pages than its length asks for. Only when nothing is reserved
+  // or in flight.
   void compact(Node* tip);
   // Evicts all that is not locked.
   void evict_all();
 
+  // What is reserved is the step that is being put together. From now on it is in flight.
+  void submit();
+  bool any_in_flight() const { return tree_.n_in_flight() > 0; }
+  // The step that was submitted first is over.
   void commit();
+  // Gives back what is reserved and not submitted; abort_all: and what is in flight.
   void abort();
+  void abort_all();
 
-  // Of the step under way:
+  // Of the step that is being put together:
   const std::vector<kernel::PageCopy>& copies() const { return copies_; }
   const std::vector<kernel::PageCopy>& window_copies() const { return window_copies_; }
   const std::vector<FanOut>& fan_outs() const { return fan_outs_; }
-  const std::vector<Node*>& issued() const { return tree_.issued(); }
+  const std::vector<Issued>& issued() const { return tree_.issued(); }
 
   int page_len() const { return static_cast<int>(page_len_); }
   uint64_t n_evicted_pages() const { return n_evicted_pages_; }
@@ -90,6 +99,8 @@ class KvCache {
   std::optional<PageId> take_page(uint32_t part);
   Node* next_victim(uint32_t part) const;
   bool evict_one_page(uint32_t part);
+  void forget_step();
+  void cut_pages(Node& node);
   void drop_last_page(Node* node);
   void release_page(const Node* node, PageId page);
   void forget_after(Node* node, uint32_t n_kept);

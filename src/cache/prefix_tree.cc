@@ -14,6 +14,13 @@ uint32_t common_prefix(std::span<const Token> a, std::span<const Token> b) {
                                a.begin());
 }
 
+// For n more entries.
+template <class T>
+void add_room(std::vector<T>& entries, size_t n) {
+  const size_t n_all = entries.size() + n;
+  if (n_all > entries.capacity()) entries.reserve(std::max(n_all, 2 * entries.capacity()));
+}
+
 }  // namespace
 
 PrefixTree::~PrefixTree() {
@@ -130,6 +137,7 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   upper->start = node->start;
   upper->tokens.assign(node->tokens.begin(), node->tokens.begin() + n_upper);
   upper->n_issued = std::min(node->n_issued, n_upper);
+  upper->n_submitted = std::min(node->n_submitted, n_upper);
   upper->n_committed = std::min(node->n_committed, n_upper);
   upper->n_computed = std::min(node->n_computed, n_upper);
   upper->n_pins = node->n_pins;
@@ -138,24 +146,22 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   upper->owner = node->owner;
   upper->pages.make_room(node->pages.ids.size());
   std::unique_ptr<Node>& place_below = upper->children[{node->tokens[n_upper], node->owner}];
-  make_room(1);
+  make_room_to_split(node);
   upper->id = next_id_++;
   ++n_nodes_;
 
-  const bool in_flight = node->n_issued > node->n_committed;
+  if (node->n_issued > node->n_submitted)
+    std::ranges::find(issued_, node, &Issued::node)->end = node->n_issued;
+  if (node->n_issued > node->n_committed) split_issued(upper, node, node->n_committed);
   node->tokens.erase(node->tokens.begin(), node->tokens.begin() + n_upper);
   node->start += n_upper + (fault_on(Fault::kPositionAfterSplit) ? 1 : 0);
   node->n_issued -= upper->n_issued;
+  node->n_submitted -= upper->n_submitted;
   node->n_committed -= upper->n_committed;
   node->n_computed -= upper->n_computed;
   if (fault_on(Fault::kCommitTooMuch) && upper->n_committed > 0 && node->n_issued < node->size())
-    node->n_committed = ++node->n_issued;
+    node->n_committed = node->n_submitted = ++node->n_issued;
   node->n_computed = std::max(node->n_computed, node->n_committed);
-  if (in_flight) {
-    std::erase(issued_, node);
-    for (Node* part : {upper, node})
-      if (part->n_issued > part->n_committed) issued_.push_back(part);
-  }
 
   std::unique_ptr<Node>& place =
       upper->parent->children.find({upper->tokens[0], node->owner})->second;
@@ -166,44 +172,104 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   return upper;
 }
 
+// The node will have two parts in each step that computes some of it.
+void PrefixTree::make_room_to_split(Node* node) {
+  if (node->n_issued == node->n_committed) return;
+  add_room(issued_, 1);
+  for (std::vector<Issued>& step : in_flight_) add_room(step, 1);
+}
+
+// Before a node is cut, which will be `lower`. Its tokens from number `begin` on are not committed.
+void PrefixTree::split_issued(Node* upper, Node* lower, uint32_t begin) {
+  const uint32_t n_upper = upper->size();
+  const auto split_step = [&](std::vector<Issued>& step) {
+    const auto found = std::ranges::find(step, lower, &Issued::node);
+    if (found == step.end()) return;
+    const uint32_t end = found->end;
+    if (end <= n_upper) {
+      found->node = upper;
+    } else {
+      found->end = end - n_upper;
+      if (begin < n_upper && !fault_on(Fault::kSplitLosesFlight)) step.push_back({upper, n_upper});
+    }
+    begin = end;
+  };
+  for (std::vector<Issued>& step : in_flight_) split_step(step);
+  split_step(issued_);
+}
+
 void PrefixTree::make_room(size_t n) {
-  const size_t n_all = issued_.size() + n;
-  if (n_all > issued_.capacity()) issued_.reserve(std::max(n_all, 2 * issued_.capacity()));
+  add_room(issued_, n);
+  add_room(in_flight_, 1);
 }
 
 void PrefixTree::issue(Node* node, uint32_t n) {
   PANDO_CHECK(n > 0 && node->n_issued + n <= node->size());
-  if (node->n_issued == node->n_committed) issued_.push_back(node);
+  if (node->n_issued == node->n_submitted) issued_.push_back({node, 0});
   node->n_issued += n;
 }
 
 uint64_t PrefixTree::n_issued_again() const {
   uint64_t n = 0;
-  for (const Node* node : issued_)
-    n += std::min(node->n_issued, node->n_computed) - node->n_committed;
+  for (const auto& [node, end] : issued_)
+    n += std::clamp(node->n_computed, node->n_submitted, node->n_issued) - node->n_submitted;
   return n;
 }
 
-void PrefixTree::commit_issued(const Visitor& on_commit) {
-  for (Node* node : issued_) {
-    node->n_committed = node->n_issued;
-    node->n_computed = std::max(node->n_computed, node->n_committed);
-    on_commit(*node);
-  }
-  issued_.clear();
+void PrefixTree::submit() {
+  for (Issued& issued : issued_) issued.end = issued.node->n_submitted = issued.node->n_issued;
+  in_flight_.emplace_back().swap(issued_);
 }
 
-void PrefixTree::abort_issued(const Visitor& on_abort) {
-  for (Node* node : issued_) node->n_issued = node->n_committed;
-  std::sort(issued_.begin(), issued_.end(), [](Node* a, Node* b) { return a->start > b->start; });
-  for (Node* node : issued_) on_abort(*node);
-  // Forgetting one may reach upwards, so the upper nodes come first.
-  for (; !issued_.empty(); issued_.pop_back()) prune(issued_.back());
+void PrefixTree::commit(const Visitor& on_commit) {
+  PANDO_CHECK(!in_flight_.empty());
+  std::vector<Issued> step = std::move(in_flight_.front());
+  in_flight_.erase(in_flight_.begin());
+  for (const Issued& issued : step) {
+    issued.node->n_committed = issued.end;
+    issued.node->n_computed = std::max(issued.node->n_computed, issued.end);
+    on_commit(*issued.node);
+  }
+  step.clear();
+  if (issued_.empty()) issued_.swap(step);  // which may have more room
+}
+
+void PrefixTree::abort(const Visitor& on_abort) {
+  for (const Issued& issued : issued_) issued.node->n_issued = issued.node->n_submitted;
+  take_back(issued_, on_abort);
+  prune_all(issued_);
+}
+
+void PrefixTree::abort_all(const Visitor& on_abort) {
+  abort(on_abort);
+  // A node stays in the list of the first step that has it.
+  const auto is_known = [](const Issued& issued) {
+    Node* node = issued.node;
+    if (node->n_submitted == node->n_committed) return true;
+    node->n_submitted = node->n_committed;
+    if (!fault_on(Fault::kAbortLeavesIssue)) node->n_issued = node->n_committed;
+    return false;
+  };
+  for (std::vector<Issued>& step : in_flight_) std::erase_if(step, is_known);
+  // What is deeper is in the same step, or in a later one.
+  for (size_t i = in_flight_.size(); i-- > 0;) take_back(in_flight_[i], on_abort);
+  for (std::vector<Issued>& step : in_flight_) prune_all(step);
+  in_flight_.clear();
+}
+
+void PrefixTree::take_back(std::vector<Issued>& step, const Visitor& on_abort) {
+  std::ranges::sort(step, std::greater(), [](const Issued& issued) { return issued.node->start; });
+  for (const Issued& issued : step) on_abort(*issued.node);
+}
+
+// Forgetting a node may reach upwards, so the upper nodes come first.
+void PrefixTree::prune_all(std::vector<Issued>& step) {
+  for (; !step.empty(); step.pop_back()) prune(step.back().node);
 }
 
 void PrefixTree::forget_after(Node* node, uint32_t n_kept) {
   PANDO_CHECK(n_kept <= node->n_committed && node->n_issued == node->n_committed);
-  node->n_committed = node->n_issued = n_kept;
+  node->n_committed = node->n_submitted = node->n_issued = n_kept;
   prune(node);
 }
 
@@ -233,24 +299,36 @@ std::vector<const Node*> PrefixTree::nodes() const {
 }
 
 void PrefixTree::check_invariants() const {
-  size_t n = 0, n_pinned = 0;
+  std::unordered_map<const Node*, uint32_t> ends;  // of what is in flight
+  for (const std::vector<Issued>& step : in_flight_)
+    for (const Issued& issued : step) {
+      uint32_t& end = ends.try_emplace(issued.node, issued.node->n_committed).first->second;
+      PANDO_CHECK(issued.end > end);
+      end = issued.end;
+    }
+  size_t n = 0, n_pinned = 0, n_issued = 0;
   for (const Node* node : nodes()) {
     ++n;
+    const auto found = ends.find(node);
+    PANDO_CHECK(node->n_submitted == (found == ends.end() ? node->n_committed : found->second));
+    n_issued += node->n_issued > node->n_submitted;
     if (node->n_pins > 0) n_pinned += node->size();
     PANDO_CHECK(node->parent->owner == kPublicOwner || node->owner == node->parent->owner);
     PANDO_CHECK(node->size() > 0);
     PANDO_CHECK(node->start == node->parent->end());
     PANDO_CHECK(node->parent->children.at({node->tokens[0], node->owner}).get() == node);
-    PANDO_CHECK(node->n_committed <= node->n_issued && node->n_issued <= node->size());
+    PANDO_CHECK(node->n_committed <= node->n_submitted && node->n_submitted <= node->n_issued);
+    PANDO_CHECK(node->n_issued <= node->size());
     PANDO_CHECK(node->n_committed <= node->n_computed && node->n_computed <= node->size());
     PANDO_CHECK(node->n_locks <= node->n_pins);
     PANDO_CHECK(node->parent->is_root() || node->n_pins <= node->parent->n_pins);
     PANDO_CHECK(node->parent->is_root() || node->n_issued == 0 ||
                 node->parent->n_issued == node->parent->size());
+    PANDO_CHECK(node->n_submitted == 0 || node->parent->n_submitted == node->parent->size());
     PANDO_CHECK(node->n_committed == 0 || node->parent->n_committed == node->parent->size());
     PANDO_CHECK(node->n_pins > 0 || node->n_issued == node->size());
   }
-  PANDO_CHECK(n == n_nodes_ && n_pinned == n_pinned_tokens_);
+  PANDO_CHECK(n == n_nodes_ && n_pinned == n_pinned_tokens_ && n_issued == issued_.size());
 }
 
 std::vector<Node*> path_to(Node* tip) {

@@ -35,8 +35,9 @@ struct Node {
   Node* parent = nullptr;  // null for a root
   uint32_t start = 0;      // depth of the first token
   std::vector<Token> tokens;
-  uint32_t n_issued = 0;     // leading tokens that a step under way computes, or computed before
-  uint32_t n_committed = 0;  // leading tokens whose keys and values are in pages
+  uint32_t n_issued = 0;     // leading tokens that some step computes, or has computed
+  uint32_t n_submitted = 0;  // of these, by steps that were submitted
+  uint32_t n_committed = 0;  // of these, by steps that are over: keys and values are in pages
   uint32_t n_computed = 0;   // the most that n_committed ever was: what is evicted stays counted
   uint32_t n_pins = 0;       // sequences whose path runs through here
   uint32_t n_locks = 0;      // those of them that are running
@@ -53,12 +54,23 @@ struct Node {
   bool is_root() const { return parent == nullptr; }
 };
 
+// One step computes the tokens of a node up to number `end`, from where the step before it ends.
+// `end` is known once the step is submitted.
+struct Issued {
+  Node* node;
+  uint32_t end;
+};
+
 // Knows tokens and who needs them; no layout, no model. One thread.
 //
 // A sequence is a path from a root that ends exactly where its tip node ends. Pins keep the tokens
 // of a path, locks its keys and values as well. Only what is committed outlives the last pin.
 // Splits may happen at any time, also while tokens are issued: the lower part stays the same Node,
 // so tips held by others stay valid.
+//
+// One step is being put together: `issue` adds to it. Steps that were submitted are in flight. They
+// are committed in the order of submission. For a step that is being put together, what they
+// compute is as good as committed.
 //
 // acquire, extend and make_room throw std::bad_alloc where memory runs out, and have then changed
 // nothing but where nodes are split; nothing else allocates.
@@ -84,19 +96,24 @@ class PrefixTree {
   void lock(Node* tip);
   void unlock(Node* tip);
 
-  // For n calls of `issue`.
+  // For n calls of `issue`, and the next one of `submit`.
   void make_room(size_t n);
-  // Marks the next n tokens of a node as computed by the step under way.
+  // Marks the next n tokens of a node as computed by the step that is being put together.
   void issue(Node* node, uint32_t n);
-  // Nodes with tokens issued and not committed.
-  const std::vector<Node*>& issued() const { return issued_; }
+  // The nodes of these tokens, each once.
+  const std::vector<Issued>& issued() const { return issued_; }
   // Of these tokens, those that were committed before and then forgotten.
   uint64_t n_issued_again() const;
-  // `on_commit` sees each of them afterwards.
-  void commit_issued(const Visitor& on_commit = [](Node&) {});
-  // Nodes that nobody pins and that have nothing committed are gone afterwards. Before that
-  // `on_abort` sees all that had tokens issued, the deepest first.
-  void abort_issued(const Visitor& on_abort = [](Node&) {});
+  // This step is in flight from now on.
+  void submit();
+  size_t n_in_flight() const { return in_flight_.size(); }
+  // The step that was submitted first is over. `on_commit` sees each of its nodes afterwards.
+  void commit(const Visitor& on_commit = [](Node&) {});
+  // Takes back what is issued and not submitted; abort_all: and what is in flight. Nodes that
+  // nobody pins and that have nothing else are gone afterwards. Before that `on_abort` sees all
+  // nodes that lost something, the deepest first.
+  void abort(const Visitor& on_abort = [](Node&) {});
+  void abort_all(const Visitor& on_abort = [](Node&) {});
 
   // Keeps only the first n_kept tokens of a node as committed (its pages went).
   void forget_after(Node* node, uint32_t n_kept);
@@ -116,11 +133,16 @@ class PrefixTree {
   Node* add_child(Node* parent, std::span<const Token> tokens, uint64_t owner);
   Node* step_down(Node* node, std::span<const Token> tokens, uint64_t owner);
   Node* split(Node* node, uint32_t n_upper);
+  void make_room_to_split(Node* node);
+  void split_issued(Node* upper, Node* lower, uint32_t begin);
+  void take_back(std::vector<Issued>& step, const Visitor& on_abort);
+  void prune_all(std::vector<Issued>& step);
   void touch(Node* tip);
 
   SplitListener on_split_;
   std::unordered_map<uint64_t, std::unique_ptr<Node>> roots_;
-  std::vector<Node*> issued_;
+  std::vector<Issued> issued_;                  // by the step that is being put together
+  std::vector<std::vector<Issued>> in_flight_;  // by those in flight, the oldest first
   size_t n_nodes_ = 0;
   size_t n_pinned_tokens_ = 0;
   uint64_t next_id_ = 0;

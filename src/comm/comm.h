@@ -12,7 +12,7 @@ namespace pando {
 
 // One rank's end. Messages between two ranks arrive in the order in which they were sent. Calls
 // throw std::runtime_error if a peer is gone. Threads may use it at the same time, each for
-// messages with other ranks; one of them uses post and has_message.
+// messages with other ranks.
 class Comm {
  public:
   virtual ~Comm() = default;

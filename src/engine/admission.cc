@@ -190,12 +190,18 @@ void Admission::ended(const Sequence& sequence) {
 void Admission::drop(Sequence& sequence) {
   if (sequence.done) return;
   sequence.done = true;
+  let_go(sequence);
+}
+
+void Admission::let_go(Sequence& sequence) {
+  if (sequence.n_in_flight > 0) return;
   residency_.leave(sequence, shares_tokens_ && sequence.request->request.cached);
 }
 
 void Admission::recount(const Sequences& open) {
   n_to_come_ = 0;
-  for (const auto& sequence : open) n_to_come_ += tokens_to_come(*sequence);
+  for (const auto& sequence : open)
+    if (!sequence->done) n_to_come_ += tokens_to_come(*sequence);
 }
 
 }  // namespace pando

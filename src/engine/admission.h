@@ -53,8 +53,10 @@ class Admission {
 
   // Counts an answer that has ended; the length of later answers is predicted from it.
   void ended(const Sequence& sequence);
-  // Gives back what a sequence holds, and marks it `done`.
+  // Marks a sequence `done`, and lets it go.
   void drop(Sequence& sequence);
+  // A sequence that is done gives back what it holds, unless it has a part in a step in flight.
+  void let_go(Sequence& sequence);
   // To be called after sequences were removed from `open`.
   void recount(const Sequences& open);
   // Tokens that open answers are predicted to come to; shared tokens count once.

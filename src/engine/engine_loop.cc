@@ -40,11 +40,19 @@ EngineLoop::EngineLoop(LoopParts parts)
                .executor = *parts_.executor,
                .pool = *parts_.pool,
                .residency = residency_,
+               .depth = depth(),
                .timing = parts_.timing.get(),
                .stats = stats_}) {
   const ExecutorFacts& facts = parts_.executor->facts();
   PANDO_CHECK(facts.depth >= 1 && facts.page_len == parts_.options.page_len &&
               facts.tile_len == parts_.options.tile_len);
+}
+
+// Steps in flight at most.
+size_t EngineLoop::depth() const {
+  if (cache().may_recompute()) return 1;  // places and windows are of one step at a time
+  const int most = parts_.options.depth, taken = parts_.executor->facts().depth;
+  return static_cast<size_t>(most > 0 ? std::min(most, taken) : taken);
 }
 
 Limits EngineLoop::limits() const {
@@ -86,6 +94,7 @@ std::vector<RequestId> EngineLoop::waiting() const {
   RequestId begun = 0;  // the last one; a request's sequences stand together
   for (const auto& sequence : sequences_) {
     const RequestId id = sequence->request->id;
+    if (sequence->done) continue;
     if (sequence->has_begun()) {
       begun = id;
       if (!ids.empty() && ids.back() == id) ids.pop_back();
@@ -106,39 +115,68 @@ bool EngineLoop::step() {
   if (sequences_.empty()) return false;
   FpStateGuard fp_state;
   const auto start = std::chrono::steady_clock::now();
+  while (runner_.takes_more() && submit_next()) continue;
+  const std::optional<SubmittedStep> finished = finish_next();
+  remove_done();
+  ++stats_.steps;
+  stats_.step_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (finished) runner_.observe(*finished);
+  return true;
+}
+
+// False: there is no work for another step, or it failed.
+bool EngineLoop::submit_next() {
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<Share> shares;
-  try {
+  return try_step(shares, [&] {
     shares = runner_.choose(sequences_);
-    runner_.run(shares,
-                [this](Sequence& sequence, TokenLogprob next) { take(sequence, std::move(next)); });
+    if (shares.empty()) return false;
+    runner_.submit(shares, begin);
+    return true;
+  });
+}
+
+// Nothing where no step is in flight, or the step failed.
+std::optional<SubmittedStep> EngineLoop::finish_next() {
+  if (runner_.n_in_flight() == 0) return std::nullopt;
+  SubmittedStep step = runner_.next();
+  const bool is_finished = try_step(step.shares, [&] {
+    runner_.finish(step,
+                   [this](Sequence& sequence, ReadRow row) { take(sequence, std::move(row)); });
+    return true;
+  });
+  return is_finished ? std::optional(std::move(step)) : std::nullopt;
+}
+
+// What `run` returns, or false if it throws.
+template <class Try>
+bool EngineLoop::try_step(const std::vector<Share>& shares, const Try& run) {
+  try {
+    return run();
   } catch (const std::bad_alloc&) {
     fail_step(shares, [] { return no_memory(); });
   } catch (const std::exception& error) {
     fail_step(shares, [&] { return Error{ErrorCode::kInternal, error.what()}; });
   }
-  remove_done();
-  ++stats_.steps;
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  stats_.step_s += seconds;
-  runner_.observe(seconds);
-  return true;
+  return false;
 }
 
 // A bug or a lack of memory met by a step ends the requests that had a part in it, or the oldest
-// one where it never got so far; the others go on.
+// one where it never got so far; the others go on, also those of later steps that failed with it.
 void EngineLoop::fail_step(std::span<const Share> shares, const MakeError& reason) noexcept {
   runner_.abort();
   for (const Share& share : shares)
     if (!share.sequence->done) fail(share.sequence->request, reason);
-  if (shares.empty()) fail(sequences_.front()->request, reason);
+  if (!shares.empty()) return;
+  const auto oldest = std::ranges::find_if(sequences_, [](const auto& s) { return !s->done; });
+  if (oldest != sequences_.end()) fail((*oldest)->request, reason);
 }
 
-void EngineLoop::take(Sequence& sequence, TokenLogprob next) {
+void EngineLoop::take(Sequence& sequence, ReadRow row) {
   if (sequence.done) return;  // by a row before this one
   if (sequence.failure) return fail(sequence.request, [&] { return std::move(*sequence.failure); });
   const bool drawn = !sequence.scores_prompt();
-  Sequence::Taken taken = sequence.take(std::move(next));
+  Sequence::Taken taken = sequence.take(std::move(row));
   if (taken.finished) return finish(sequence, std::move(taken));
   for (const Token token : taken.follow)
     sequence.tip = residency_.cache().extend(sequence.tip, token);
@@ -177,7 +215,10 @@ void EngineLoop::fail(const std::shared_ptr<ActiveRequest>& request,
 }
 
 void EngineLoop::remove_done() {
-  std::erase_if(sequences_, [](const auto& sequence) { return sequence->done; });
+  for (const auto& sequence : sequences_)
+    if (sequence->done) admission_.let_go(*sequence);
+  std::erase_if(sequences_,
+                [](const auto& sequence) { return sequence->done && sequence->n_in_flight == 0; });
   admission_.recount(sequences_);
 }
 
@@ -222,9 +263,10 @@ EngineStats EngineLoop::stats() const noexcept {
     if (parts_.figures) stats.figures = parts_.figures();
   } catch (const std::bad_alloc&) {
   }
-  stats.open_answers = sequences_.size();
   stats.open_tokens = admission_.open_tokens();
   for (const auto& sequence : sequences_) {
+    if (sequence->done) continue;
+    ++stats.open_answers;
     stats.running_answers += sequence->running;
     if (parts_.timing && sequence->completion.tokens.empty())
       stats.queued_s += sequence->scheduled.left;

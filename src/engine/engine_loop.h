@@ -1,9 +1,10 @@
-// schedule -> reserve -> plan -> execute -> commit, one step at a time, on the calling thread.
+// schedule -> reserve -> plan -> execute -> commit, step by step, on the calling thread.
 #pragma once
 
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,8 +55,9 @@ class EngineLoop {
   // Ends every open request with this error.
   void fail_all(const Error& error) noexcept;
 
-  // Runs one forward pass. False when there is nothing to do. A bug or a lack of memory ends
-  // requests with an error, and throws nothing.
+  // Submits steps, as many as the executor takes and there is work for, and finishes the oldest of
+  // those in flight. False when there is nothing to do. A bug or a lack of memory ends requests
+  // with an error, and throws nothing.
   bool step();
   // For idle time: makes the next step cheaper, a few milliseconds at a time. False when nothing
   // was left to do.
@@ -86,10 +88,15 @@ class EngineLoop {
 
   Limits limits() const;
   size_t ahead_bytes() const;  // that idle time is to have ready
-  void take(Sequence& sequence, TokenLogprob next);
+  void take(Sequence& sequence, ReadRow row);
   void finish(Sequence& sequence, Sequence::Taken last);
   void fail(const std::shared_ptr<ActiveRequest>& request, const MakeError& reason) noexcept;
   void fail_step(std::span<const Share> shares, const MakeError& reason) noexcept;
+  size_t depth() const;
+  bool submit_next();
+  std::optional<SubmittedStep> finish_next();
+  template <class Try>
+  bool try_step(const std::vector<Share>& shares, const Try& run);
   void remove_done();
 
   LoopParts parts_;

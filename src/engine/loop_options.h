@@ -19,6 +19,7 @@ struct LoopOptions {
   size_t n_window_pages = 0;  // of layers with a window; 0: a share of kv_memory
   const exec::Ranks* ranks =
       nullptr;                // the ranks that share the model; null: this process has all of it
+  int depth = 0;              // steps in flight at most; 0: as many as the executor takes
   bool poison_pages = false;  // fill fresh pages with NaN
   bool all_rows = false;      // see exec::TransformerOptions
   bool many_prefills = true;  // see PackerOptions

@@ -42,6 +42,7 @@ class Measuring {
   // Repeats [begin, end).
   Status run(Shape shape, int begin, int end) {
     LoopOptions loop_options{.engine = options_};
+    loop_options.depth = 1;  // each step takes its own time
     loop_options.engine.step_rows = static_cast<int>(shape.rows);
     Result<std::unique_ptr<EngineLoop>> loop = open_(loop_options);
     if (!loop) return loop.error();

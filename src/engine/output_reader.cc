@@ -5,32 +5,36 @@
 
 namespace pando {
 
-std::vector<std::vector<TokenLogprob>> OutputReader::read(std::span<const uint32_t> output_of,
-                                                          uint32_t n_outputs,
-                                                          const std::vector<WantedOutput>& wanted,
-                                                          const std::vector<Sequence*>& sequences) {
+std::vector<std::vector<ReadRow>> OutputReader::read(std::span<const uint32_t> output_of,
+                                                     uint32_t n_outputs,
+                                                     const std::vector<WantedOutput>& wanted,
+                                                     const std::vector<Sequence*>& sequences) {
   logits_.resize(std::max(logits_.size(), std::min(n_outputs, kLogitRows) * vocab_));
   std::vector<size_t> first_of(wanted.size());  // index into output_of
   for (size_t i = 1; i < wanted.size(); ++i)
     first_of[i] = first_of[i - 1] + wanted[i - 1].end - wanted[i - 1].begin;
 
-  std::vector<std::vector<TokenLogprob>> read(wanted.size());
+  std::vector<std::vector<ReadRow>> read(wanted.size());
   for (uint32_t first = 0; first < n_outputs; first += kLogitRows) {
     const uint32_t n = std::min(kLogitRows, n_outputs - first);
     std::vector<Row> rows;  // of this block, whose logits are wanted
-    for (size_t i = 0; i < wanted.size(); ++i)
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (sequences[i]->done) continue;
       // A path's outputs ascend, so each sequence reads its own in order.
       for (uint32_t position = wanted[i].begin + static_cast<uint32_t>(read[i].size());
            position < wanted[i].end; ++position) {
         const size_t row = output_of[first_of[i] + position - wanted[i].begin] - first;
         if (row >= n) break;
         read[i].emplace_back();
-        if (sequences[i]->request->request.pooling == Pooling::kNone)
+        if (sequences[i]->request->request.pooling == Pooling::kNone) {
           rows.push_back({i, position, row});
-        else
-          sequences[i]->pool(
-              std::span(executor_.hidden(first + static_cast<uint32_t>(row), 1), d_model_));
+          continue;
+        }
+        const std::span hidden(executor_.hidden(first + static_cast<uint32_t>(row), 1), d_model_);
+        sequences[i]->pool(hidden);
+        read[i].back().logits_hash = sequences[i]->add_to_hash(hidden);
       }
+    }
     if (rows.empty()) continue;
     executor_.logits(first, n, logits_.data());
     const auto start = std::chrono::steady_clock::now();
@@ -43,7 +47,7 @@ std::vector<std::vector<TokenLogprob>> OutputReader::read(std::span<const uint32
 void OutputReader::read_logits(const std::vector<Row>& rows,
                                const std::vector<WantedOutput>& wanted,
                                const std::vector<Sequence*>& sequences,
-                               std::vector<std::vector<TokenLogprob>>& read) {
+                               std::vector<std::vector<ReadRow>>& read) {
   const auto logits_of = [&](const Row& row) {
     return std::span<const float>(logits_).subspan(row.of_block * vocab_, vocab_);
   };
@@ -51,12 +55,15 @@ void OutputReader::read_logits(const std::vector<Row>& rows,
     for (const Row& row : rows)
       observer_(sequences[row.wanted]->request->id, sequences[row.wanted]->choice, row.position + 1,
                 logits_of(row));
+  const auto read_of = [&](const Row& row) -> ReadRow& {
+    return read[row.wanted][row.position - wanted[row.wanted].begin];
+  };
   pool_.parallel_for(static_cast<int64_t>(rows.size()), [&](int64_t k, int) {
     const Row& row = rows[k];
-    read[row.wanted][row.position - wanted[row.wanted].begin] =
-        sequences[row.wanted]->read(logits_of(row), row.position);
+    read_of(row).next = sequences[row.wanted]->read(logits_of(row), row.position);
   });
-  for (const Row& row : rows) sequences[row.wanted]->add_to_hash(logits_of(row));
+  for (const Row& row : rows)
+    read_of(row).logits_hash = sequences[row.wanted]->add_to_hash(logits_of(row));
 }
 
 }  // namespace pando

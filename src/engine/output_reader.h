@@ -30,11 +30,10 @@ class OutputReader {
 
   // Of the step that the executor finished last, which has n_outputs. output_of: PlannedStep;
   // `sequences`: whose outputs are `wanted`. By wanted output and position, what take() goes on
-  // with; embeddings are in the completions already.
-  std::vector<std::vector<TokenLogprob>> read(std::span<const uint32_t> output_of,
-                                              uint32_t n_outputs,
-                                              const std::vector<WantedOutput>& wanted,
-                                              const std::vector<Sequence*>& sequences);
+  // with; embeddings are in the completions already. Nothing for a sequence that is done.
+  std::vector<std::vector<ReadRow>> read(std::span<const uint32_t> output_of, uint32_t n_outputs,
+                                         const std::vector<WantedOutput>& wanted,
+                                         const std::vector<Sequence*>& sequences);
   double seconds() const { return seconds_; }  // outside of the executor
 
  private:
@@ -45,7 +44,7 @@ class OutputReader {
   };
   void read_logits(const std::vector<Row>& rows, const std::vector<WantedOutput>& wanted,
                    const std::vector<Sequence*>& sequences,
-                   std::vector<std::vector<TokenLogprob>>& read);
+                   std::vector<std::vector<ReadRow>>& read);
 
   Executor& executor_;
   ThreadPool& pool_;

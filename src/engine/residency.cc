@@ -35,7 +35,7 @@ void Residency::leave(Sequence& sequence, bool keep) {
   // What only waits makes no room.
   if (sequence.running || &sequence == did_not_fit_) tight_ = false;
   if (&sequence == did_not_fit_) did_not_fit_ = nullptr;
-  if (sequence.tip == nullptr) return;  // nothing yet
+  if (sequence.tip == nullptr) return;  // nothing yet, or nothing any more
   let_go(sequence, keep);
   if (sequence.running) cache_.unlock(sequence.tip);
   sequence.running = false;
@@ -44,6 +44,7 @@ void Residency::leave(Sequence& sequence, bool keep) {
   } else {
     cache_.release_and_drop(sequence.tip);
   }
+  sequence.tip = nullptr;
 }
 
 // The sequence gives up the place and the window that it goes on from.
@@ -54,17 +55,17 @@ void Residency::let_go(Sequence& sequence, bool keep) {
 
 uint32_t Residency::first_row(const Sequence& sequence) const {
   if (!cache_.windows().any()) return places_.first_row(sequence);
-  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
-  return windows_.first_row(sequence.tip, std::min(n_cached, sequence.next_output));
+  const uint32_t n_cached = path_count(sequence.tip, &Node::n_submitted);
+  return windows_.first_row(sequence.tip, std::min(n_cached, sequence.next_wanted()));
 }
 
 uint32_t Residency::n_again(const Sequence& sequence) const {
-  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
+  const uint32_t n_cached = path_count(sequence.tip, &Node::n_submitted);
   return n_cached - std::min(n_cached, first_row(sequence));
 }
 
 uint32_t Residency::n_ready(const Sequence& sequence) const {
-  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
+  const uint32_t n_cached = path_count(sequence.tip, &Node::n_submitted);
   return cache_.may_recompute() ? std::min(n_cached, first_row(sequence)) : n_cached;
 }
 
@@ -97,7 +98,8 @@ bool Residency::reserve_room(Share& share, std::span<const Share> step, const Se
     if (lack == Lack::kNothing) return true;
     if (!preempt_for(sequence, lack, step, open)) break;
   }
-  if (step.empty()) {  // alone with its path: only duplicated page beginnings can be in the way
+  // Alone with its path: only duplicated page beginnings can be in the way.
+  if (step.empty() && !cache_.any_in_flight()) {
     if (cache_.windows().any() && &sequence == open.front().get()) {
       // With nothing beside the path, no page of it is copied, and none that it holds is there
       // twice. Then the least memory is enough.
@@ -169,8 +171,15 @@ void Residency::abort() {
   cache_.abort();
 }
 
-// Stops one running sequence that is younger than this one and has no part in the step, so that its
-// pages and the slot of its place can be taken. Its tokens stay; it goes on later.
+void Residency::abort_all() {
+  places_.abort();
+  windows_.abort();
+  cache_.abort_all();
+}
+
+// Stops one running sequence that is younger than this one and has no part in the step or in one in
+// flight, so that its pages and the slot of its place can be taken. Its tokens stay; it goes on
+// later.
 bool Residency::preempt_for(const Sequence& sequence, Lack lack, std::span<const Share> step,
                             const Sequences& open) {
   std::vector<Sequence*> candidates;                // youngest first
@@ -178,7 +187,8 @@ bool Residency::preempt_for(const Sequence& sequence, Lack lack, std::span<const
   std::unordered_map<const Place*, uint32_t> n_at;  // how many of them go on from a place
   for (size_t i = open.size(); i-- > 0 && open[i]->order > sequence.order;) {
     Sequence* other = open[i].get();
-    if (!other->running || std::ranges::count(step, other, &Share::sequence) > 0) continue;
+    if (!other->running || other->n_in_flight > 0) continue;
+    if (std::ranges::count(step, other, &Share::sequence) > 0) continue;
     candidates.push_back(other);
     for (const Node* node = other->tip; !node->is_root(); node = node->parent) ++n_on[node];
     ++n_at[other->place];

@@ -69,12 +69,15 @@ class Residency {
 
   // Locks the path and takes pages and state slots for what `share` says of its sequence. Rows that
   // are to be computed again may be more than when the share was chosen: then it is cut. Where room
-  // is short, preempts younger sequences of `open` that have no part in the step. False where there
-  // is still no room: then no waiting sequence starts until a running one ends.
+  // is short, preempts younger sequences of `open` that have no part in the step or in one in
+  // flight. False where there is still no room: then no waiting sequence starts until a running one
+  // ends.
   bool reserve(Share& share, std::span<const Share> step, const Sequences& open);
-  // What was reserved is computed, or given back.
+  // KvCache has the same four. Places and windows are of one step at a time.
+  void submit() { cache_.submit(); }
   void commit();
   void abort();
+  void abort_all();
   // True after a reservation failed or preempted a sequence, until a running sequence ends or
   // loosen() is called.
   bool tight() const { return tight_; }

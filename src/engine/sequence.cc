@@ -32,6 +32,10 @@ WaitingPrompt Sequence::as_waiting() const {
           request->request.isolation_key};
 }
 
+uint32_t Sequence::next_wanted() const {
+  return next_output + (fault_on(Fault::kAskedTwice) ? 0 : n_asked);
+}
+
 bool Sequence::has_begun() const {
   return request->n_open < sampling().n || !completion.tokens.empty() ||
          !completion.prompt_logprobs.empty() || (running && tip->n_committed > 0);
@@ -114,19 +118,19 @@ void Sequence::pool(std::span<const float> hidden) {
   std::vector<float>& sums = completion.embedding;
   sums.resize(hidden.size());
   for (size_t i = 0; i < hidden.size(); ++i) sums[i] += hidden[i];
-  add_to_hash(hidden);
 }
 
-void Sequence::add_to_hash(std::span<const float> row) {
-  if (request->request.logits_hash)
-    completion.logits_hash = chain_hash(completion.logits_hash, row);
+uint64_t Sequence::add_to_hash(std::span<const float> row) {
+  if (request->request.logits_hash) logits_hash = chain_hash(logits_hash, row);
+  return logits_hash;
 }
 
-Sequence::Taken Sequence::take(TokenLogprob next) {
-  if (!scores_prompt()) return take_drawn(std::move(next));
+Sequence::Taken Sequence::take(ReadRow row) {
+  completion.logits_hash = row.logits_hash;
+  if (!scores_prompt()) return take_drawn(std::move(row.next));
   ++next_output;
   if (request->request.pooling != Pooling::kNone) return {};
-  completion.prompt_logprobs.push_back(std::move(next));
+  completion.prompt_logprobs.push_back(std::move(row.next));
   if (max_tokens == 0 && !scores_prompt()) return finish(FinishReason::kLength);
   return {};
 }

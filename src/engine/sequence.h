@@ -36,6 +36,12 @@ struct HeldWindow {
   std::vector<PathPage> pages;  // that rows from there on read or write; the last ones first
 };
 
+// What a sequence makes of a row that it wants.
+struct ReadRow {
+  TokenLogprob next;         // the token after it
+  uint64_t logits_hash = 0;  // of all rows up to this one
+};
+
 // A path in the prefix tree that grows by one token a step once its prompt is computed.
 struct Sequence {
   std::shared_ptr<ActiveRequest> request;
@@ -45,11 +51,14 @@ struct Sequence {
   bool running = false;
   Place* place = nullptr;  // held: where it goes on from, in models with states (StepPlaces)
   HeldWindow window;
-  bool done = false;                     // to be removed at the end of the step
+  bool done = false;                     // to be removed once it has no part in a step in flight
   uint32_t max_tokens = 0;               // the request's, bounded by the context
-  uint32_t next_output = 0;              // position of the next row whose logits it wants
+  uint32_t next_output = 0;              // position of the next row whose logits it reads
+  uint32_t n_asked = 0;                  // rows from there on whose logits steps in flight give it
+  int n_in_flight = 0;                   // steps in flight that it has a part in
   std::span<const Token> ends;           // tokens that end it, unless it asks to go on
   Completion completion;                 // so far
+  uint64_t logits_hash = 0;              // of the rows that were read
   std::optional<AnswerDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
   // Where the answer has a form. Tokens that it forces are on the path before they are read.
@@ -67,6 +76,11 @@ struct Sequence {
   const SamplingOptions& sampling() const { return request->request.sampling; }
   std::span<const Token> prompt() const { return request->request.tokens; }
   bool scores_prompt() const { return next_output + 1 < prompt().size(); }
+  // Position of the next row whose logits it wants and no step in flight gives it.
+  uint32_t next_wanted() const;
+  bool wants_prompt() const { return next_wanted() + 1 < prompt().size(); }
+  // Whether it can go on only when a step in flight is over: that gives it its next token.
+  bool awaits_token() const { return n_asked > 0 && next_wanted() >= tip->end(); }
   WaitingPrompt as_waiting() const;  // for a batcher
 
   // Whether anything is computed that it does not share. Where the last node of its prompt is not
@@ -79,8 +93,8 @@ struct Sequence {
   TokenLogprob read(std::span<const float> logits, uint32_t position);
   // Adds the next row of hidden states, [d_model], to the embedding.
   void pool(std::span<const float> hidden);
-  // Chains the hash of the next row that was read, where hashes are wanted.
-  void add_to_hash(std::span<const float> row);
+  // Chains the hash of the next row that was read, where hashes are wanted. Returns it.
+  uint64_t add_to_hash(std::span<const float> row);
 
   struct Taken {
     std::string text;                      // new text of the answer
@@ -88,8 +102,8 @@ struct Sequence {
     std::optional<FinishReason> finished;  // otherwise what follows is to be computed next:
     std::vector<Token> follow;             // the tokens that the path grows by
   };
-  // Goes on by one row, with what `read` made of it.
-  Taken take(TokenLogprob next);
+  // Goes on by one row. Rows that were read behind the end of the answer are not taken.
+  Taken take(ReadRow row);
 
  private:
   // Whether the next token is one of the answer's form.

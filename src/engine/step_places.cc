@@ -32,9 +32,9 @@ const Node* common_node(const Node* a, const Node* b) {
 }  // namespace
 
 uint32_t StepPlaces::first_row(const Sequence& sequence) const {
-  if (!places_.any()) return sequence.next_output;
-  const uint32_t n_cached = path_count(sequence.tip, &Node::n_committed);
-  const Place* place = places_.nearest(sequence.tip, std::min(n_cached, sequence.next_output));
+  if (!places_.any()) return sequence.next_wanted();
+  const uint32_t n_cached = path_count(sequence.tip, &Node::n_submitted);
+  const Place* place = places_.nearest(sequence.tip, std::min(n_cached, sequence.next_wanted()));
   return place == nullptr ? 0 : place->position;
 }
 

@@ -17,12 +17,18 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 // Whether the step computes rows for what is wanted.
 bool has_rows(const WantedOutput& want) { return std::min(want.begin, want.first_row) < want.end; }
 
+// Whether its prompt is over, and it has a next token to compute or waits for it.
+bool is_answering(const Sequence& sequence) {
+  return sequence.running && !sequence.done && !sequence.completion.tokens.empty();
+}
+
 }  // namespace
 
 StepRunner::StepRunner(const StepRunnerParts& parts)
     : options_(parts.options),
       executor_(parts.executor),
       residency_(parts.residency),
+      depth_(parts.depth),
       timing_(parts.timing),
       stats_(parts.stats),
       planner_(parts.planner),
@@ -39,6 +45,8 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
     goes_by_time_ = !shares.empty() && reserved_all_;
   }
   if (shares.empty()) shares = choose(open, batcher_, look(open, batcher_));
+  // What is in flight will make room, or give tokens.
+  if (shares.empty() && n_in_flight() > 0) return shares;
   if (shares.empty() && residency_.tight()) {  // nobody runs that could make room later
     residency_.loosen();
     shares = choose(open, batcher_, look(open, batcher_));
@@ -53,6 +61,15 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
   PANDO_CHECK(!shares.empty());
   stats_.planning_s += seconds_since(start);
   return shares;
+}
+
+// Answers divide among the steps that may be in flight. If all had a part in the same step, all
+// would wait for it, and there would be no work for another.
+size_t StepRunner::most_answering(const Sequences& open) const {
+  if (depth_ == 1) return open.size();
+  const auto n = static_cast<size_t>(
+      std::ranges::count_if(open, [](const auto& sequence) { return is_answering(*sequence); }));
+  return (n + depth_ - 1) / depth_;
 }
 
 // Running sequences, and those that wait as far as the batcher wants to see them.
@@ -76,9 +93,15 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
   size_t n_generators = most_generating - std::min(most_generating, n_generating);  // may start
   builder.set_starts(
       static_cast<uint32_t>(sight.any_order ? std::min(n_starts, n_generators) : n_starts));
+  size_t n_answering = most_answering(open);
   size_t n_left = std::min(sight.any_order ? open.size() : n_starts, sight.n_waiting);
   if (sight.any_order) builder.reserve(open.size());
   for (const auto& sequence : open) {
+    if (sequence->done || sequence->awaits_token()) continue;
+    if (is_answering(*sequence)) {
+      if (n_answering == 0) continue;
+      --n_answering;
+    }
     if (!sequence->running) {
       if (n_left == 0) continue;
       if (builder.n_rows() >= sight.n_rows && !builder.goes_along(*sequence)) continue;
@@ -124,32 +147,61 @@ WantedOutput StepRunner::wanted_output(const Share& share) const {
   // Where not all rows that are computed again fit in the step, the rest comes first in the next.
   const uint32_t end =
       share.all_again ? path_count(sequence.tip, &Node::n_issued) : first_row + share.n_again;
-  return {sequence.tip, std::min(sequence.next_output, end), end,
+  return {sequence.tip, std::min(sequence.next_wanted(), end), end,
           sequence.request->request.isolation_key, first_row};
 }
 
-void StepRunner::run(std::span<const Share> shares, const Take& take) {
+void StepRunner::submit(std::vector<Share> shares, std::chrono::steady_clock::time_point begin) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<WantedOutput> wanted;
-  std::vector<Sequence*> sequences;  // of `wanted`
+  SubmittedStep step{.begin = begin};
   for (const Share& share : shares) {
     const WantedOutput want = wanted_output(share);
     if (!has_rows(want)) continue;
-    wanted.push_back(want);
-    sequences.push_back(share.sequence);
+    step.wanted.push_back(want);
+    step.sequences.push_back(share.sequence);
   }
-  PlannedStep step = planner_.plan(residency_.cache(), wanted);
-  count(step, shares);
+  PlannedStep planned = planner_.plan(residency_.cache(), step.wanted);
+  count(planned, shares);
+  step.shares = std::move(shares);
+  step.output_of = std::move(planned.output_of);
+  step.n_outputs = static_cast<uint32_t>(planned.plan.outputs.size());
+  if (goes_by_time_) step.timed = timing_->chosen();
+  in_flight_.push_back(std::move(step));
   stats_.planning_s += seconds_since(start);
+  try {
+    executor_.submit(std::move(planned.plan));
+  } catch (...) {
+    in_flight_.pop_back();
+    throw;
+  }
+  residency_.submit();
+  const SubmittedStep& submitted = in_flight_.back();
+  for (const Share& share : submitted.shares) ++share.sequence->n_in_flight;
+  for (size_t i = 0; i < submitted.wanted.size(); ++i)
+    submitted.sequences[i]->n_asked += submitted.wanted[i].end - submitted.wanted[i].begin;
+}
 
-  const auto n_outputs = static_cast<uint32_t>(step.plan.outputs.size());
-  executor_.submit(std::move(step.plan));
-  executor_.finish();
+SubmittedStep StepRunner::next() {
+  SubmittedStep step = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  for (const Share& share : step.shares) --share.sequence->n_in_flight;
+  for (size_t i = 0; i < step.wanted.size(); ++i)
+    step.sequences[i]->n_asked -= step.wanted[i].end - step.wanted[i].begin;
+  return step;
+}
+
+void StepRunner::finish(const SubmittedStep& step, const Take& take) {
+  try {
+    executor_.finish();
+  } catch (...) {
+    abort_all();
+    throw;
+  }
   residency_.commit();
-  std::vector<std::vector<TokenLogprob>> read =
-      outputs_.read(step.output_of, n_outputs, wanted, sequences);
-  for (size_t i = 0; i < sequences.size(); ++i)
-    for (TokenLogprob& next : read[i]) take(*sequences[i], std::move(next));
+  std::vector<std::vector<ReadRow>> read =
+      outputs_.read(step.output_of, step.n_outputs, step.wanted, step.sequences);
+  for (size_t i = 0; i < step.sequences.size(); ++i)
+    for (ReadRow& row : read[i]) take(*step.sequences[i], std::move(row));
 }
 
 void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
@@ -159,7 +211,7 @@ void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
     const Sequence& sequence = *share.sequence;
     if (share.decoding || !sequence.forced.tokens.empty()) n_decode += share.n_rows;
     if (share.n_again > 0 && share.all_again && !sequence.completion.tokens.empty() &&
-        sequence.next_output < path_count(sequence.tip, &Node::n_committed))
+        sequence.next_wanted() < path_count(sequence.tip, &Node::n_submitted))
       cached_answers.insert(sequence.tip);
   }
   n_decode += cached_answers.size();
@@ -180,19 +232,22 @@ size_t StepRunner::kv_bytes() const {
          cache.places().n_used() * facts.slot_bytes;
 }
 
-void StepRunner::abort() {
-  residency_.abort();
-  goes_by_time_ = false;  // says nothing of how long steps take
+void StepRunner::abort() { residency_.abort(); }
+
+void StepRunner::abort_all() {
+  while (n_in_flight() > 0) next();
+  residency_.abort_all();
 }
 
-void StepRunner::observe(double seconds) {
-  if (!goes_by_time_) return;
-  const double predicted = timing_->predicted_seconds();
+void StepRunner::observe(const SubmittedStep& step) {
+  if (!step.timed) return;
+  const double seconds = seconds_since(step.begin);
+  const double predicted = timing_->predicted_seconds(*step.timed);
   stats_.predicted_s += predicted;
   stats_.timed_s += seconds;
   stats_.prediction_error_s += std::abs(predicted - seconds);
-  if (std::isfinite(timing_->limit())) stats_.budget_s += timing_->limit();
-  timing_->observe(seconds);
+  if (std::isfinite(step.timed->limit)) stats_.budget_s += step.timed->limit;
+  timing_->observe(*step.timed, seconds);
 }
 
 }  // namespace pando

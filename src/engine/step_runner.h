@@ -1,8 +1,11 @@
-// The step: chooses who advances, reserves pages, runs the pass and reads its outputs.
+// Steps: chooses who advances, reserves pages, submits the pass and reads its outputs.
 #pragma once
 
+#include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,27 +26,47 @@ struct StepRunnerParts {
   Executor& executor;
   ThreadPool& pool;  // reads outputs
   Residency& residency;
+  size_t depth;        // steps in flight at most
   StepTiming* timing;  // null: rows alone fill a step
   EngineStats& stats;  // steps are counted in it
+};
+
+// A step that was submitted. The executor may still compute it.
+struct SubmittedStep {
+  std::vector<Share> shares;
+  std::vector<WantedOutput> wanted;
+  std::vector<Sequence*> sequences;  // of `wanted`
+  std::vector<uint32_t> output_of;   // PlannedStep
+  uint32_t n_outputs = 0;
+  std::chrono::steady_clock::time_point begin;  // when it was chosen
+  std::optional<StepTiming::Chosen> timed;      // where it was filled by predicted time
 };
 
 // Owns no sequence. One thread.
 class StepRunner {
  public:
   // Is given the token that was read from an output row of a sequence.
-  using Take = std::function<void(Sequence& sequence, TokenLogprob next)>;
+  using Take = std::function<void(Sequence& sequence, ReadRow row)>;
 
   explicit StepRunner(const StepRunnerParts& parts);
 
   // Chooses which of the open sequences the next step advances, and reserves their pages. `open`
-  // must not be empty; at least one sequence of it advances.
+  // must not be empty. At least one sequence of it advances, unless steps are in flight.
   std::vector<Share> choose(const Sequences& open);
-  // Plans, computes and commits the step; calls `take` for each row that was read, in order.
-  void run(std::span<const Share> shares, const Take& take);
-  // Gives back what was reserved: in place of run(), or after run() threw.
+  // Plans and submits the step. `begin`: when it was chosen.
+  void submit(std::vector<Share> shares, std::chrono::steady_clock::time_point begin);
+  // Gives back what was reserved: in place of submit(), or after it threw.
   void abort();
-  // To be called after each step: how long all of it took.
-  void observe(double seconds);
+
+  bool takes_more() const { return in_flight_.size() < depth_; }
+  size_t n_in_flight() const { return in_flight_.size(); }
+  // The step that was submitted first, for `finish`. Its sequences have no part in it any more.
+  SubmittedStep next();
+  // Waits for it and commits it; calls `take` for each row that was read, in order. If the executor
+  // throws, all steps in flight are aborted: what they were to compute is missing again.
+  void finish(const SubmittedStep& step, const Take& take);
+  // To be called after each step that did not fail.
+  void observe(const SubmittedStep& step);
 
   // Bytes of keys, values and states in use.
   size_t kv_bytes() const;
@@ -55,20 +78,24 @@ class StepRunner {
  private:
   WorkViewBuilder look(const Sequences& open, Batcher& batcher);
   std::vector<Share> choose(const Sequences& open, Batcher& batcher, const WorkViewBuilder& work);
+  size_t most_answering(const Sequences& open) const;
   WantedOutput wanted_output(const Share& share) const;
   void count(const PlannedStep& step, std::span<const Share> shares);
+  void abort_all();
 
   const EngineOptions& options_;
   Executor& executor_;
   Residency& residency_;
+  size_t depth_;
   StepTiming* timing_;
   EngineStats& stats_;
   Planner& planner_;
   FcfsBatcher fcfs_;
   Batcher& batcher_;
   OutputReader outputs_;
-  bool reserved_all_ = false;  // all that was chosen last has its pages
-  bool goes_by_time_ = false;  // the step under way is the one that timing_ chose
+  bool reserved_all_ = false;            // all that was chosen last has its pages
+  bool goes_by_time_ = false;            // what was chosen last is what timing_ chose
+  std::deque<SubmittedStep> in_flight_;  // the oldest first
 };
 
 }  // namespace pando

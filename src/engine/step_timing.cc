@@ -89,9 +89,9 @@ std::vector<Advance> StepTiming::choose(const WorkView& view,
   return packed_.advances;
 }
 
-void StepTiming::observe(double measured) {
-  margin_.observe(predicted_seconds(), measured, packed_.limit);
-  predictor_.observe(packed_.features, measured);
+void StepTiming::observe(const Chosen& step, double measured) {
+  margin_.observe(predicted_seconds(step), measured, step.limit);
+  predictor_.observe(step.features, measured);
 }
 
 }  // namespace pando

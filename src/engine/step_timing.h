@@ -34,10 +34,16 @@ class StepTiming final : public Batcher {
   // Predicted seconds of a prefill alone, from n_done tokens to n_total.
   double seconds(uint32_t n_total, uint32_t n_done) const;
 
-  // Of the step that was chosen last, where it was carried out as chosen:
-  double predicted_seconds() const { return predictor_.seconds(packed_.features); }
-  double limit() const { return packed_.limit; }  // seconds that it may take
-  void observe(double measured);                  // learns from what it took
+  // What was predicted for a step.
+  struct Chosen {
+    StepFeatures features;
+    double limit;  // seconds that it may take
+  };
+  // Of the step that was chosen last.
+  Chosen chosen() const { return {packed_.features, packed_.limit}; }
+  double predicted_seconds(const Chosen& step) const { return predictor_.seconds(step.features); }
+  // Learns from what a step took that was carried out as chosen.
+  void observe(const Chosen& step, double measured);
 
  private:
   StepTiming(const Policy& policy, const PackerOptions& packer, const Predictor& predictor,

@@ -50,7 +50,7 @@ void WorkViewBuilder::add(Sequence& sequence) {
                   });
   std::reverse(item.again.begin(), item.again.end());
   std::reverse(item.segments.begin(), item.segments.end());
-  item.wants_all_outputs = sequence.scores_prompt() || !sequence.forced.tokens.empty();
+  item.wants_all_outputs = sequence.wants_prompt() || !sequence.forced.tokens.empty();
   item.running = sequence.running;
   item.decoding = sequence.running && n_wanted <= 1 && !sequence.completion.tokens.empty();
   view_.items.push_back(std::move(item));
@@ -59,16 +59,16 @@ void WorkViewBuilder::add(Sequence& sequence) {
 
 void WorkViewBuilder::add_times(const Sequence& sequence) {
   for (const Node* node = sequence.tip; !node->is_root(); node = node->parent) {
-    if (node->n_committed == 0) continue;
+    if (node->n_submitted == 0) continue;
     const auto [entry, added] =
         cached_of_.try_emplace(node, static_cast<uint32_t>(view_.cached_rows.size()));
-    if (added) view_.cached_rows.push_back(node->n_committed);
+    if (added) view_.cached_rows.push_back(node->n_submitted);
     view_.items.back().cached.push_back(entry->second);
   }
 }
 
 bool WorkViewBuilder::goes_along(const Sequence& sequence) const {
-  if (!sequence.scores_prompt()) return false;
+  if (!sequence.wants_prompt()) return false;
   Key next{};
   bool next_is_cached = false;
   for_each_wanted(sequence, residency_.first_row(sequence),

@@ -15,7 +15,7 @@ namespace pando {
 
 class Residency;
 
-// Tokens from the beginning of a path that `count`, &Node::n_issued or n_committed, includes.
+// Tokens from the beginning of a path that `count` includes: one of the three numbers of a Node.
 uint32_t path_count(const Node* tip, uint32_t Node::*count);
 
 // Sequences in order of arrival; what several of them want is one segment.

@@ -12,7 +12,7 @@ namespace {
 
 // What a step has at and below one node.
 struct NodeWork {
-  std::set<uint32_t> recomputed;  // offsets of tokens that are cached and wanted
+  std::set<uint32_t> recomputed;  // offsets of tokens that are wanted, and that earlier steps have
   std::vector<FanOut> fan_outs;   // pages made below that also take rows of this node
   std::vector<Node*> children;    // those with work at or below them, in order of mention
 };
@@ -50,7 +50,7 @@ class RowLayouter {
         plan_(layout_.step.plan) {}
 
   RowLayout run(const std::vector<WantedOutput>& wanted) {
-    for (Node* node : cache_.issued()) mark(node);
+    for (const Issued& issued : cache_.issued()) mark(issued.node);
     for (const WantedOutput& want : wanted) mark_output(want);
     for (const FanOut& fan_out : cache_.fan_outs()) mark_fan_out(fan_out);
     plan_.copies = cache_.copies();
@@ -78,14 +78,14 @@ class RowLayouter {
       PANDO_CHECK(last <= node->n_issued);
       mark(node);
       std::set<uint32_t>& recomputed = work_[node].recomputed;
-      for (uint32_t i = first; i < std::min(last, node->n_committed); ++i) recomputed.insert(i);
+      for (uint32_t i = first; i < std::min(last, node->n_submitted); ++i) recomputed.insert(i);
     });
   }
 
   void mark_fan_out(const FanOut& fan_out) {
     for (Node* up = fan_out.below->parent; !up->is_root() && up->end() > fan_out.pos_begin;
          up = up->parent)
-      if (up->n_issued > up->n_committed) work_[up].fan_outs.push_back(fan_out);
+      if (up->n_issued > up->n_submitted) work_[up].fan_outs.push_back(fan_out);
   }
 
   void visit_all() {
@@ -108,7 +108,7 @@ class RowLayouter {
     const Places& places = cache_.places();
     if (places.any() && !node->is_root() && places.find(node, node->end()) == nullptr)
       for (const Node* child : work_[node].children)
-        if (work_[child].recomputed.contains(0) || (child->n_committed == 0 && child->n_issued > 0))
+        if (work_[child].recomputed.contains(0) || (child->n_submitted == 0 && child->n_issued > 0))
           return child;
     return node->pages.tail_child;
   }
@@ -122,7 +122,7 @@ class RowLayouter {
     const uint32_t row_begin = plan_.n_rows();
     for (const uint32_t offset : work.recomputed) add_row(node, offset);
     layout_.step.n_recomputed += static_cast<uint32_t>(work.recomputed.size());
-    for (uint32_t i = node->n_committed; i < node->n_issued; ++i) {
+    for (uint32_t i = node->n_submitted; i < node->n_issued; ++i) {
       const uint32_t pos = add_row(node, i);
       plan_.slots.push_back({table_[pos / page_len_], pos % page_len_});
       for (const FanOut& out : work.fan_outs)
@@ -137,7 +137,7 @@ class RowLayouter {
                             n_pages, node, node->parent == last_run_});
     layout_.pages.insert(layout_.pages.end(), table_.begin(), table_.begin() + n_pages);
     last_run_ = node;
-    rows_[node] = {row_begin, {work.recomputed.begin(), work.recomputed.end()}, node->n_committed};
+    rows_[node] = {row_begin, {work.recomputed.begin(), work.recomputed.end()}, node->n_submitted};
   }
 
   // Returns the position of the row.

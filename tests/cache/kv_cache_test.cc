@@ -35,9 +35,14 @@ class KvCacheTest : public ::testing::Test {
       if (node->n_issued < node->size()) extents.push_back({node, node->size() - node->n_issued});
     return cache_->reserve(extents);
   }
-  void commit() {
+  void submit() {
     memory_->carry_out(cache_->copies());
     memory_->write_rows_of(*cache_);
+    cache_->submit();
+    check();
+  }
+  void commit() {
+    submit();
     cache_->commit();
     check();
   }
@@ -202,6 +207,60 @@ TEST_F(KvCacheTest, AbortGivesBackThePagesOfTheStep) {
   EXPECT_EQ(a->n_committed, 3u);
   ASSERT_TRUE(reserve(b));
   commit();
+}
+
+TEST_F(KvCacheTest, WhatAStepInFlightWritesIsCopied) {
+  Node* first = locked({1, 2, 3});
+  ASSERT_TRUE(cache_->reserve(std::vector<Extent>{{first, 2}}));
+  submit();
+  Node* other = locked({1, 2, 3, 4});
+  Node* branch = locked({1, 2, 5});
+  ASSERT_TRUE(reserve(first));
+  ASSERT_TRUE(reserve(other));
+  ASSERT_TRUE(reserve(branch));
+  ASSERT_EQ(cache_->copies().size(), 1u);
+  EXPECT_EQ(cache_->copies()[0].to, branch->pages.ids.front());
+  EXPECT_EQ(cache_->copies()[0].n_positions, 2u);
+  EXPECT_TRUE(cache_->fan_outs().empty());
+  submit();
+  for (int step = 0; step < 2; ++step) {
+    cache_->commit();
+    check();
+  }
+  EXPECT_EQ(other->n_committed, 1u);
+}
+
+TEST_F(KvCacheTest, AStepThatFailsGivesBackThePagesOfAllThatWereSubmittedAfterIt) {
+  Node* a = computed({1, 2, 3});
+  Node* b = locked({1, 2, 3, 4, 5, 6, 7, 8, 9});
+  Node* c = locked({1, 2, 3, 4, 6});
+  ASSERT_TRUE(cache_->reserve(std::vector<Extent>{{b->parent, 1}, {b, 2}}));
+  submit();
+  ASSERT_TRUE(reserve(b));
+  ASSERT_TRUE(reserve(c));
+  submit();
+  ASSERT_TRUE(reserve(locked({7, 7})));
+  EXPECT_EQ(pool_->n_free(), 3u);
+  cache_->abort();
+  check();
+  EXPECT_EQ(pool_->n_free(), 4u);
+  cache_->unlock(c);
+  cache_->release(c);
+  EXPECT_FALSE(c->pages.evictable);
+  cache_->abort_all();
+  check();
+  EXPECT_EQ(pool_->n_free(), 7u);
+  EXPECT_EQ(a->n_committed, 3u);
+  EXPECT_EQ(b->n_issued, 0u);
+  ASSERT_TRUE(reserve(b));
+  commit();
+}
+
+TEST_F(KvCacheTest, CompactOnlyWhenNothingIsInFlight) {
+  Node* tip = locked({1, 2});
+  ASSERT_TRUE(reserve(tip));
+  submit();
+  EXPECT_THROW(cache_->compact(tip), BugError);
 }
 
 TEST_F(KvCacheTest, ReleaseAndDropFreesWhatNobodyElseNeeds) {

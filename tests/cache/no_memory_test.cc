@@ -53,7 +53,8 @@ class CacheWithoutMemory : public RandomCache {
  private:
   size_t n_issued_tokens() const {
     size_t n = 0;
-    for (const Node* node : cache().issued()) n += node->n_issued - node->n_committed;
+    for (const Issued& issued : cache().issued())
+      n += issued.node->n_issued - issued.node->n_submitted;
     return n;
   }
 

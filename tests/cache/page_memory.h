@@ -65,9 +65,10 @@ class PageMemory {
 
   // The step's rows as KvCache describes them, node by node and fan-out by fan-out.
   void write_rows_of(const KvCache& cache) {
-    for (const Node* node : cache.issued()) {
+    for (const Issued& issued : cache.issued()) {
+      const Node* node = issued.node;
       const std::vector<Fingerprint> path = fingerprints_of(node);
-      for (uint32_t pos = node->start + node->n_committed; pos < node->start + node->n_issued;
+      for (uint32_t pos = node->start + node->n_submitted; pos < node->start + node->n_issued;
            ++pos)
         at(node->pages.ids.at(pos / page_len_ - node->start / page_len_), pos % page_len_) =
             path[pos];
@@ -75,22 +76,23 @@ class PageMemory {
         const Node* up = out.below;
         while (!up->is_root() && up != node) up = up->parent;
         if (up != node || out.below == node) continue;
-        for (uint32_t i = node->n_committed; i < node->n_issued; ++i)
+        for (uint32_t i = node->n_submitted; i < node->n_issued; ++i)
           if (const uint32_t pos = node->start + i; pos >= out.pos_begin && pos < out.pos_end)
             at(out.page, pos - out.pos_begin) = path[pos];
       }
     }
   }
 
-  // Every committed position of every path lies where the path's page table says.
+  // Every position of every path that was submitted lies where the path's page table says. Steps
+  // are carried out as they are submitted.
   void check(const KvCache& cache) const {
     for (const Node* node : cache.tree().nodes()) {
-      if (node->n_committed == 0) continue;
+      if (node->n_submitted == 0) continue;
       const std::vector<Fingerprint> path = fingerprints_of(node);
       const std::vector<PageId> table = page_table_of(node, page_len_);
       // Pages before the node's first one are its ancestors' and checked there.
       for (uint32_t pos = node->start / page_len_ * page_len_;
-           pos < node->start + node->n_committed; ++pos)
+           pos < node->start + node->n_submitted; ++pos)
         ASSERT_EQ(at(table.at(pos / page_len_), pos % page_len_), path[pos])
             << "position " << pos << " of a node at [" << node->start << ", " << node->end() << ")";
     }

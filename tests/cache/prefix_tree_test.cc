@@ -27,8 +27,12 @@ class PrefixTreeTest : public ::testing::Test {
   }
   void compute(Node* node, uint32_t n) {
     tree_.issue(node, n);
-    tree_.commit_issued();
+    submit_and_commit();
     tree_.check_invariants();
+  }
+  void submit_and_commit() {
+    tree_.submit();
+    tree_.commit();
   }
 
   int n_splits_ = 0;
@@ -45,7 +49,7 @@ TEST_F(PrefixTreeTest, KnowsWhatWasComputedBefore) {
   const auto again = [&](Node* node, uint32_t n) {
     tree_.issue(node, n);
     const uint64_t n_again = tree_.n_issued_again();
-    tree_.commit_issued();
+    submit_and_commit();
     tree_.check_invariants();
     return n_again;
   };
@@ -66,6 +70,19 @@ TEST_F(PrefixTreeTest, KnowsWhatWasComputedBefore) {
   tree_.forget_after(other, 0);
   tree_.release(tip);
   tree_.release(other);
+}
+
+TEST_F(PrefixTreeTest, WhatIsInFlightIsNotComputedAgain) {
+  Node* tip = acquire({1, 2, 3});
+  compute(tip, 2);
+  tree_.forget_after(tip, 0);
+  for (const uint64_t n_again : {1, 1, 0}) {
+    tree_.issue(tip, 1);
+    EXPECT_EQ(tree_.n_issued_again(), n_again);
+    tree_.submit();
+  }
+  for (int i = 0; i < 3; ++i) tree_.commit();
+  tree_.release(tip);
 }
 
 // What is public is one path for all keys; what is behind it is each one's own.
@@ -217,7 +234,7 @@ TEST_F(PrefixTreeTest, IssuedTokensOutliveTheirSequence) {
   tree_.check_invariants();
   ASSERT_EQ(tree_.n_nodes(), 1u);
   EXPECT_EQ(tip->tokens, (Tokens{1, 2}));
-  tree_.commit_issued();
+  submit_and_commit();
   EXPECT_EQ(tip->n_committed, 2u);
 }
 
@@ -229,7 +246,7 @@ TEST_F(PrefixTreeTest, AbortForgetsWhatNobodyPinsAnyMore) {
   tree_.release(lower);
   tree_.release(upper);
   EXPECT_EQ(tree_.n_nodes(), 2u);
-  tree_.abort_issued();
+  tree_.abort();
   tree_.check_invariants();
   EXPECT_EQ(tree_.n_nodes(), 0u);
 }
@@ -239,7 +256,7 @@ TEST_F(PrefixTreeTest, AbortKeepsWhatWasCommittedBefore) {
   compute(tip, 1);
   tree_.issue(tip, 2);
   tree_.release(tip);
-  tree_.abort_issued();
+  tree_.abort();
   tree_.check_invariants();
   ASSERT_EQ(tree_.n_nodes(), 1u);
   EXPECT_EQ(tip->tokens, (Tokens{1}));
@@ -258,11 +275,72 @@ TEST_F(PrefixTreeTest, SplitWhileIssuedKeepsBothParts) {
       EXPECT_EQ(upper->n_issued + lower->n_issued, 4u);
       EXPECT_EQ(upper->n_committed + lower->n_committed, n_committed);
       EXPECT_EQ(tree_.issued().size(), (n > n_committed) + (n < 4u));
-      tree_.commit_issued();
+      submit_and_commit();
       EXPECT_EQ(upper->n_committed + lower->n_committed, 4u);
       tree_.check_invariants();
     }
   }
+}
+
+// Three steps compute a node, two tokens each, and one its first child.
+TEST_F(PrefixTreeTest, StepsInFlightSurviveASplit) {
+  for (uint32_t n_upper = 1; n_upper < 6; ++n_upper) {
+    Node* lower = acquire({1, 2, 3, 4, 5, 6}, n_upper);
+    for (int step = 0; step < 3; ++step) {
+      tree_.issue(lower, 2);
+      EXPECT_EQ(lower->n_submitted, 2u * step);
+      tree_.submit();
+    }
+    EXPECT_EQ(tree_.n_in_flight(), 3u);
+    Node* child = acquire({1, 2, 3, 4, 5, 6, 7}, n_upper);
+    tree_.issue(child, 1);
+    Node* upper = acquire(Tokens(lower->tokens.begin(), lower->tokens.begin() + n_upper), n_upper);
+    EXPECT_EQ(upper->n_submitted, n_upper);
+    EXPECT_EQ(lower->n_submitted, 6 - n_upper);
+    for (uint32_t n_committed = 2; n_committed <= 6; n_committed += 2) {
+      tree_.commit();
+      tree_.check_invariants();
+      EXPECT_EQ(upper->n_committed, std::min(n_committed, n_upper));
+      EXPECT_EQ(upper->n_committed + lower->n_committed, n_committed);
+    }
+    EXPECT_EQ(child->n_submitted, 0u);
+    submit_and_commit();
+    EXPECT_EQ(child->n_committed, 1u);
+  }
+}
+
+TEST_F(PrefixTreeTest, AStepThatIsNotSubmittedIsAbortedAlone) {
+  Node* tip = acquire({1, 2, 3, 4, 5, 6});
+  tree_.issue(tip, 2);
+  tree_.submit();
+  tree_.issue(tip, 3);
+  tree_.abort();
+  EXPECT_EQ(tip->n_issued, 2u);
+  tree_.check_invariants();
+  tree_.commit();
+  EXPECT_EQ(tip->n_committed, 2u);
+}
+
+TEST_F(PrefixTreeTest, AllStepsInFlightAreAborted) {
+  Node* tip = acquire({1, 2, 3, 4, 5, 6});
+  compute(tip, 1);
+  Node* child = acquire({1, 2, 3, 4, 5, 6, 7, 8});
+  for (const auto& [node, n] : {std::pair{tip, 2u}, {tip, 3u}, {child, 1u}}) {
+    tree_.issue(node, n);
+    tree_.submit();
+  }
+  tree_.issue(child, 1);
+  Node* upper = acquire({1, 2});
+  tree_.release(child);
+  std::vector<const Node*> seen;
+  tree_.abort_all([&](Node& node) { seen.push_back(&node); });
+  tree_.check_invariants();
+  EXPECT_EQ(seen, (std::vector<const Node*>{child, child, tip, upper})) << "once for each abort";
+  EXPECT_EQ(tree_.n_in_flight(), 0u);
+  EXPECT_EQ(tree_.n_nodes(), 2u) << "nobody pins the child";
+  EXPECT_EQ(upper->n_issued, 1u);
+  EXPECT_EQ(upper->n_committed, 1u);
+  EXPECT_EQ(tip->n_issued, 0u);
 }
 
 TEST_F(PrefixTreeTest, IssueBeyondTheNodeIsABug) {

@@ -22,6 +22,7 @@ struct RandomCacheOptions {
   size_t n_sequences = 10;  // at most, at a time
   uint32_t n_parts = 1;     // of the pages
   uint32_t pages_each = 0;  // of a path in one part
+  size_t depth = 1;         // steps in flight at most
 
   size_t longest() const {  // tokens of a path
     const size_t each = n_pages / n_parts;
@@ -34,6 +35,7 @@ struct RandomCacheOptions {
 // How often something happened, so that a test knows that it was tried.
 struct RandomCacheCounts {
   int refused = 0, copies = 0, fan_outs = 0, aborts = 0, steps = 0, alone = 0, compacted = 0;
+  int several_aborted = 0;   // steps in flight, at once
   int locked_by_extend = 0;  // nodes that could have been evicted before
   int with_public = 0;       // paths that begin with what is public
 };
@@ -80,7 +82,7 @@ class RandomCache {
   virtual void allocating(const Operation& operation) { operation(); }
   virtual void without_memory(const Operation& operation) { operation(); }
 
-  // Carries out the copies and rows of the step under way.
+  // Carries out the copies and rows of the step that was put together.
   virtual void execute() {
     memory_.carry_out(cache_.copies());
     memory_.write_rows_of(cache_);
@@ -106,12 +108,14 @@ class RandomCache {
     if (choice < 12) return release(below(sequences_.size()), /*drop=*/true);
     if (choice < 18) return lock(any());
     if (choice < 24) return extend(any());
-    if (executed_) return finish();
+    const size_t n_in_flight = cache_.tree().n_in_flight();
+    if (n_in_flight == options_.depth || (n_in_flight > 0 && choice < 28)) return finish();
     if (choice < 35) {
       for (size_t n = 1 + below(4); n > 0; --n) reserve_some(any());
       return;
     }
     if (choice < 38) return start();
+    if (n_in_flight > 0) return abort_step();
     if (cache_.issued().empty()) choice < 39 ? compact(any().tip) : run_alone(any());
   }
 
@@ -223,17 +227,21 @@ class RandomCache {
     counts_.copies += static_cast<int>(cache_.copies().size());
     counts_.fan_outs += static_cast<int>(cache_.fan_outs().size());
     ++counts_.steps;
-    executed_ = true;
     execute();
+    without_memory([&] { cache_.submit(); });
   }
 
   void finish() {
-    executed_ = false;
     if (below(5) == 0) {
       ++counts_.aborts;
-      return without_memory([&] { cache_.abort(); });
+      counts_.several_aborted += cache_.tree().n_in_flight() > 1;
+      return without_memory([&] { cache_.abort_all(); });
     }
     without_memory([&] { cache_.commit(); });
+  }
+
+  void abort_step() {
+    without_memory([&] { cache_.abort(); });
   }
 
   void compact(Node* tip) {
@@ -257,7 +265,6 @@ class RandomCache {
     }
     ++counts_.alone;
     start();
-    executed_ = false;
     cache_.commit();
     EXPECT_EQ(page_table_of(sequence.tip, page_len()).size(),
               (sequence.tip->end() - 1) / page_len() + 1);
@@ -283,7 +290,6 @@ class RandomCache {
   PageMemory memory_;
   std::vector<Sequence> sequences_;
   uint64_t next_key_ = 0;
-  bool executed_ = false;
   RandomCacheCounts counts_;
 };
 

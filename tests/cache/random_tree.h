@@ -26,6 +26,7 @@ class RandomTree {
       if (::testing::Test::HasFatalFailure()) FAIL() << "after operation " << op;
     }
     EXPECT_GT(n_splits_in_flight_, n_ops / 2000);
+    EXPECT_GT(n_several_aborted_, n_ops / 2000);
     EXPECT_GT(n_forgotten_, n_ops / 2000);
     if (n_keys_ > 1) {
       EXPECT_GT(n_public_, n_ops / 200);
@@ -41,8 +42,7 @@ class RandomTree {
   struct Known {
     uint32_t n_pins = 0;
     uint32_t n_locks = 0;
-    bool issued = false;
-    bool committed = false;
+    uint64_t step = 0;  // that issued it; 0: none
   };
   using Model = std::unordered_map<std::string, Known>;
 
@@ -71,9 +71,10 @@ class RandomTree {
     if (choice < 7) return extend(any());
     if (choice < 10) return release(below(sequences_.size()));
     if (choice < 12) return lock(any());
-    if (choice < 17) return issue(any());
-    if (choice < 18) return finish(/*commit=*/true);
-    if (choice < 19 && below(2) == 0) return finish(/*commit=*/false);
+    if (choice < 16) return issue(any());
+    if (choice < 17) return submit();
+    if (choice < 18) return commit();
+    if (choice < 19 && below(2) == 0) return abort();
     forget();
   }
 
@@ -135,16 +136,31 @@ class RandomTree {
       const uint32_t n = 1 + below(n_open);
       const size_t from = node->start + node->n_issued;
       for (uint32_t i = 0; i < n; ++i)
-        model_.at(sequence.path.substr(0, 2 * (from + i + 1))).issued = true;
+        model_.at(sequence.path.substr(0, 2 * (from + i + 1))).step = n_submitted_ + 1;
       tree_.issue(node, n);
       if (n < n_open || below(2) == 0) return;
     }
   }
 
-  void finish(bool commit) {
+  void submit() {
+    if (n_submitted_ == n_committed_ + 4) return;
+    ++n_submitted_;
+    tree_.submit();
+  }
+
+  void commit() {
+    if (n_submitted_ == n_committed_) return;
+    ++n_committed_;
+    tree_.commit();
+  }
+
+  void abort() {
+    const bool all = below(2) == 0;
+    n_several_aborted_ += all && n_submitted_ > n_committed_ + 1;
+    if (all) n_submitted_ = n_committed_;
     for (auto& [path, known] : model_)
-      (commit ? known.committed : known.issued) = commit ? known.issued : known.committed;
-    commit ? tree_.commit_issued() : tree_.abort_issued();
+      if (known.step > n_submitted_) known.step = 0;
+    all ? tree_.abort_all() : tree_.abort();
     forget_unneeded();
   }
 
@@ -161,8 +177,7 @@ class RandomTree {
     const auto& [node, path] = found[below(found.size())];
     const uint32_t n_kept = below(node->n_committed);
     for (size_t n = node->start + n_kept + 1; n <= node->end(); ++n) {
-      Known& known = model_.at(path.substr(0, 2 * n));
-      known.issued = known.committed = false;
+      model_.at(path.substr(0, 2 * n)).step = 0;
     }
     tree_.forget_after(node, n_kept);
     forget_unneeded();
@@ -174,8 +189,9 @@ class RandomTree {
     for (size_t size = 2; size <= path.size(); size += 2) function(model_[path.substr(0, size)]);
   }
   void forget_unneeded() {
-    std::erase_if(
-        model_, [](const auto& entry) { return entry.second.n_pins == 0 && !entry.second.issued; });
+    std::erase_if(model_, [](const auto& entry) {
+      return entry.second.n_pins == 0 && entry.second.step == 0;
+    });
   }
 
   static void append_to(std::string& path, const Node& node) {
@@ -201,23 +217,26 @@ class RandomTree {
   void check() {
     ASSERT_NO_THROW(tree_.check_invariants());
     size_t n_tokens = 0;
-    std::unordered_set<const Node*> in_flight;
+    std::unordered_set<const Node*> issued;
     for (const auto& [node, path] : paths()) {
       ASSERT_EQ(2 * node->end(), path.size());
-      if (node->n_issued > node->n_committed) in_flight.insert(node);
+      if (node->n_issued > node->n_submitted) issued.insert(node);
       for (uint32_t i = 0; i < node->size(); ++i, ++n_tokens) {
         const auto found = model_.find(path.substr(0, 2 * (node->start + i + 1)));
         ASSERT_NE(found, model_.end()) << path;
         const Known& known = found->second;
         ASSERT_EQ(node->n_pins, known.n_pins) << path;
         ASSERT_EQ(node->n_locks, known.n_locks) << path;
-        ASSERT_EQ(i < node->n_issued, known.issued) << path;
-        ASSERT_EQ(i < node->n_committed, known.committed) << path;
+        const auto is_of = [&](uint64_t last) { return known.step > 0 && known.step <= last; };
+        ASSERT_EQ(i < node->n_issued, is_of(n_submitted_ + 1)) << path;
+        ASSERT_EQ(i < node->n_submitted, is_of(n_submitted_)) << path;
+        ASSERT_EQ(i < node->n_committed, is_of(n_committed_)) << path;
       }
     }
     ASSERT_EQ(n_tokens, model_.size());
-    ASSERT_EQ(tree_.issued().size(), in_flight.size());
-    for (const Node* node : tree_.issued()) ASSERT_TRUE(in_flight.contains(node));
+    ASSERT_EQ(tree_.n_in_flight(), n_submitted_ - n_committed_);
+    ASSERT_EQ(tree_.issued().size(), issued.size());
+    for (const Issued& one : tree_.issued()) ASSERT_TRUE(issued.contains(one.node));
     for (const Sequence& sequence : sequences_) {
       std::string path;
       for (const Node* node : path_to(sequence.tip)) append_to(path, *node);
@@ -228,11 +247,14 @@ class RandomTree {
   Choices choices_;
   int alphabet_;
   int n_keys_;
+  uint64_t n_submitted_ = 0, n_committed_ = 0;  // steps
   int n_splits_in_flight_ = 0;
+  int n_several_aborted_ = 0;  // steps in flight, at once
   int n_forgotten_ = 0;
   int n_public_ = 0;  // paths that begin with what is public
   PrefixTree tree_{[this](Node& upper, Node& lower) {
-    n_splits_in_flight_ += upper.n_issued + lower.n_issued > upper.n_committed + lower.n_committed;
+    n_splits_in_flight_ +=
+        upper.n_submitted + lower.n_submitted > upper.n_committed + lower.n_committed;
   }};
   Model model_;
   std::vector<Sequence> sequences_;

@@ -64,6 +64,7 @@ TEST(WindowPages, PositionsOfABranchThatIsGoneDoNotCount) {
   cache.lock(trunk);
   const Extent extents[] = {{trunk, 2}, {branch, 2}};
   ASSERT_TRUE(cache.reserve(extents));
+  cache.submit();
   cache.commit();
   const PageId page = trunk->pages.ids[0];
   ASSERT_EQ(branch->pages.ids[0], page);

@@ -188,12 +188,13 @@ void set_memory(Scenario& s, size_t n_pages) {
 
 std::string Scenario::describe() const {
   return fmt::format(
-      "seed {}: {} of {} positions {} {} {} within {} s pages {}/{}/{} kv {} threads {} rows {} "
+      "seed {}: {} of {} positions depth {} {} {} {} within {} s pages {}/{}/{} kv {} threads {} "
+      "rows {} "
       "memory "
       "{} isa {} "
       "requests {}",
-      seed, ranks.name(), ranks.kvp_tokens, model.name(), loop.engine.sharing, loop.engine.policy,
-      loop.engine.step_budget, sizes.page_len, sizes.tile_len, sizes.span_len,
+      seed, ranks.name(), ranks.kvp_tokens, loop.depth, model.name(), loop.engine.sharing,
+      loop.engine.policy, loop.engine.step_budget, sizes.page_len, sizes.tile_len, sizes.span_len,
       static_cast<int>(loop.engine.kv_type), loop.engine.threads, loop.engine.step_rows,
       loop.engine.kv_memory, loop.engine.isa, requests.size());
 }
@@ -354,6 +355,7 @@ void spread_over_ranks(Rng& rng, Scenario& s) {
     // The longest path fits: one block that is not full, and one for an uneven number of blocks.
     s.n_pages = s.n_pages / ranks.kvp + 2 * ranks.kvp_tokens / s.sizes.page_len;
   }
+  s.loop.depth = uniform(rng, 0, ranks.spp);
   set_memory_of_ranks(s);
 }
 
@@ -409,6 +411,7 @@ Scenario draw_eight(uint64_t seed) {
   ranks.spp = std::array{2, 4, 8}[uniform(rng, 0, 2)];
   if (reads_others(config_of(s.model))) ranks.spp = std::min(ranks.spp, 4);  // they stay together
   ranks.tp = 8 / ranks.spp;
+  s.loop.depth = uniform(rng, 0, ranks.spp);
   set_memory_of_ranks(s);
   return s;
 }

@@ -113,6 +113,23 @@ TEST(Forms, ForcedTokensChangeOnlyTheNumberOfSteps) {
   }
 }
 
+// The rows behind the stop are computed in the same step, and have no part in the answer.
+TEST(Forms, AStopTextAmongForcedTokens) {
+  std::vector<Answer> answers;
+  for (const bool forces : {false, true}) {
+    LoopOptions options = tiny_loop_options();
+    options.forces_tokens = forces;
+    TestLoop loop(options);
+    Request request = asked({.kind = TextForm::Kind::kChoices, .choices = {"one long text"}});
+    request.sampling.stop = {"long"};
+    ASSERT_TRUE(loop.submit(1, request).ok());
+    loop.run();
+    EXPECT_EQ(loop.heard[1].completions.at(0).text, "one ");
+    answers.push_back(loop.answers(1).at(0));
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+}
+
 TEST(Forms, PublishedTechniquesKeepThem) {
   open_laboratory();
   for (const char* sharing : {"stacked", "padded", "hydragen"}) {

@@ -1,7 +1,8 @@
 // An executor without weights. It keeps every plan and follows tasks and slots as attention would:
 // each row must meet each tile up to its own position once, in pages that hold its own past. Where
 // there are slots of states, each row must also get the state of its own past. A plan that leads a
-// row elsewhere throws. The logits of a row depend on the tokens of its path alone.
+// row elsewhere throws. The logits of a row depend on the tokens of its path alone. Steps are
+// carried out in the order of submission, each when it is finished.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +25,16 @@ class RecordingExecutor final : public Executor {
       : facts_(facts), fail_each_(fail_each) {}
 
   const std::vector<StepPlan>& plans() const { return plans_; }
+  // Steps that were submitted before the one before them was finished.
+  size_t n_overlapping() const { return n_overlapping_; }
 
   const ExecutorFacts& facts() const override { return facts_; }
-  void submit(StepPlan plan) override { plans_.push_back(std::move(plan)); }
+  void submit(StepPlan plan) override {
+    if (plans_.size() - n_finished_ == static_cast<size_t>(facts_.depth))
+      throw std::runtime_error("too many steps are in flight");
+    n_overlapping_ += plans_.size() > n_finished_;
+    plans_.push_back(std::move(plan));
+  }
   void finish() override {
     const StepPlan& plan = plans_.at(n_finished_++);
     for (const kernel::PageCopy& copy : plan.copies)
@@ -45,8 +53,10 @@ class RecordingExecutor final : public Executor {
     }
     if (facts_.n_slots > 0) follow_states(plan);
     if (facts_.window > 0) follow_windows(plan);
-    if (fail_each_ > 0 && n_finished_ % fail_each_ == 0)
+    if (fail_each_ > 0 && n_finished_ % fail_each_ == 0) {
+      for (; n_finished_ < plans_.size(); ++n_finished_) spoil(plans_[n_finished_]);
       throw std::runtime_error("this step is to fail");
+    }
     hidden_.clear();
     for (const uint32_t output : plan.outputs)
       for (int i = 0; i < facts_.d_model; ++i) hidden_.push_back(value(paths_[output], -1 - i));
@@ -66,6 +76,18 @@ class RecordingExecutor final : public Executor {
   PhaseTimes times() const override { return {}; }
 
  private:
+  // What a step writes that fails with one before it.
+  void spoil(const StepPlan& plan) {
+    for (const kernel::PageCopy& copy : plan.copies)
+      for (uint32_t i = 0; i < copy.n_positions; ++i) cells_[{copy.to, i}] = 0;
+    for (const kernel::KvSlot& slot : plan.slots) cells_[{slot.page, slot.offset}] = 0;
+    for (const kernel::PageCopy& copy : plan.windows.copies)
+      for (uint32_t i = 0; i < copy.n_positions; ++i) window_cells_[{copy.to, i}] = 0;
+    for (const kernel::KvSlot& slot : plan.windows.slots)
+      window_cells_[{slot.page, slot.offset}] = 0;
+    for (const kernel::StateWrite& write : plan.state_writes) states_[write.to] = 0;
+  }
+
   // The pages of a row's tile, as `list` has them for the tasks.
   std::span<const kernel::PageId> pages_of(const StepPlan& plan,
                                            std::span<const kernel::PageId> list, uint32_t row,
@@ -161,7 +183,7 @@ class RecordingExecutor final : public Executor {
   ExecutorFacts facts_;
   size_t fail_each_;
   std::vector<StepPlan> plans_;
-  size_t n_finished_ = 0;
+  size_t n_finished_ = 0, n_overlapping_ = 0;
   std::map<std::pair<kernel::PageId, uint32_t>, uint64_t> cells_;  // paths by page and offset
   std::unordered_map<uint64_t, uint64_t> past_of_path_;            // without the last token
   std::vector<uint64_t> paths_;                                    // [rows of the last step]

@@ -43,6 +43,7 @@ class Windowed {
   }
   void commit() {
     step_.clear();
+    residency_.submit();
     residency_.commit();
     residency_.cache().check_invariants();
   }

@@ -47,7 +47,8 @@ TEST(StepTiming, ABudgetShrinksByWhatStepsTakeBeyondTheirPrediction) {
   for (int i = 0; i < 500; ++i) {
     (*timing)->choose(alone.view, alone.requests);
     // By turns, so that what is predicted stays right in the middle.
-    (*timing)->observe((i % 2 == 0 ? 1.25 : 0.8) * (*timing)->predicted_seconds());
+    const StepTiming::Chosen chosen = (*timing)->chosen();
+    (*timing)->observe(chosen, (i % 2 == 0 ? 1.25 : 0.8) * (*timing)->predicted_seconds(chosen));
   }
   EXPECT_NEAR(n_rows(beside_decode) / n_rows(alone), 0.8, 0.05);
 }

@@ -17,6 +17,7 @@
 #include "engine/technique.h"
 #include "engine/tiny_engine.h"
 #include "text/byte_tokenizer.h"
+#include "text/grammar/form_cache.h"
 
 namespace pando::testing {
 
@@ -41,18 +42,21 @@ constexpr int kTinyPageBytes = 2048;
 
 // As open_loop, but over an executor that only follows plans: without weights.
 // n_slots: of states, as a model with recurrent layers has them. fail_each: RecordingExecutor.
-// windows: as a model has them where some layers have a window.
+// windows: as a model has them where some layers have a window. depth: steps in flight.
 inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& options,
                                                            size_t n_slots = 0, size_t fail_each = 0,
-                                                           const WindowSizes& windows = {}) {
+                                                           const WindowSizes& windows = {},
+                                                           int depth = 1) {
   static const TemporaryFolder folder;
   static const std::unique_ptr<Tokenizer> tokenizer = [] {
     if (Status status = write_byte_tokenizer(folder.path()); !status)
       throw std::runtime_error(status.error().message);
     return std::move(Tokenizer::load(folder.path()).value());
   }();
+  static grammar::FormCache forms(*tokenizer);
   LoopParts parts{.options = options,
                   .tokenizer = tokenizer.get(),
+                  .forms = &forms,
                   .end_ids = {256},
                   .max_positions = kTinyContext};
   EngineOptions& engine = parts.options.engine;
@@ -76,7 +80,8 @@ inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& op
                     .window = windows.window,
                     .n_window_pages = windows.n_pages,
                     .window_page_bytes = kTinyPageBytes,
-                    .n_slots = n_slots},
+                    .n_slots = n_slots,
+                    .depth = depth},
       fail_each);
   return std::make_unique<EngineLoop>(std::move(parts));
 }

@@ -135,11 +135,13 @@ std::vector<double> counts(const char* sharing, uint64_t other_key = 0) {
     wanted.push_back({tip, tip->end() - 1, tip->end(), wanted.empty() ? 0 : other_key});
   }
   technique.planner->plan(cache, wanted);
+  cache.submit();
   cache.commit();
   Node* tip = cache.extend(wanted[0].tip, 7);
   const Extent extent{tip, 1};
   EXPECT_TRUE(cache.reserve({&extent, 1}));
   technique.planner->plan(cache, {{tip, tip->end() - 1, tip->end()}});
+  cache.submit();
   cache.commit();
   std::vector<double> values;
   for (const Figure& figure : technique.figures()) values.push_back(figure.value);

@@ -223,6 +223,7 @@ class Stacks {
     }
     PlannedStep step = planner().plan(cache_, wanted);
     planner().pass().n_computed = planner().pass().n_planned;
+    cache_.submit();
     cache_.commit();
     return step;
   }

@@ -62,11 +62,11 @@ inline void check_rows(const RowLayout& layout, const std::vector<RowOf>& rows,
                        const KvCache& cache, const std::vector<WantedOutput>& wanted) {
   const StepPlan& plan = layout.step.plan;
   std::set<RowOf> expected, recomputed;
-  for (const Node* node : cache.issued())
-    for (uint32_t i = node->n_committed; i < node->n_issued; ++i) expected.insert({node, i});
+  for (const auto& [node, end] : cache.issued())
+    for (uint32_t i = node->n_submitted; i < node->n_issued; ++i) expected.insert({node, i});
   for (const WantedOutput& want : wanted)
     for (const RowOf& row : rows_of(want))
-      if (row.second < row.first->n_committed) recomputed.insert(row);
+      if (row.second < row.first->n_submitted) recomputed.insert(row);
   expected.insert(recomputed.begin(), recomputed.end());
   ASSERT_EQ(plan.n_rows(), expected.size());
   ASSERT_EQ(std::set<RowOf>(rows.begin(), rows.end()), expected);  // each once
@@ -117,7 +117,7 @@ inline void check_slots(const StepPlan& plan, const std::vector<RowOf>& rows,
     const auto [node, offset] = rows[row];
     const uint32_t pos = node->start + offset;
     std::set<Slot> expected;
-    if (offset >= node->n_committed) {
+    if (offset >= node->n_submitted) {
       expected.emplace(node->pages.ids.at(pos / page_len - node->start / page_len), pos % page_len);
       for (const FanOut& out : cache.fan_outs())
         if (out.below != node && is_at_or_above(node, out.below) && pos >= out.pos_begin &&

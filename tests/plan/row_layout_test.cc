@@ -77,6 +77,7 @@ TEST_F(RowLayoutTest, EqualPathsShareOneOutput) {
 TEST_F(RowLayoutTest, CachedOutputsAreRecomputedAndWriteNothing) {
   Node* longer = locked({1, 2, 3, 4, 5});
   reserve(longer);
+  cache_.submit();
   cache_.commit();
   Node* prefix = locked({1, 2, 3});
   const RowLayout layout =
@@ -94,6 +95,7 @@ TEST_F(RowLayoutTest, CachedOutputsAreRecomputedAndWriteNothing) {
 TEST_F(RowLayoutTest, OutputsOfManyRowsOfAPath) {
   Node* cached = locked({1, 2, 3, 4, 5});
   reserve(cached);
+  cache_.submit();
   cache_.commit();
   Node* other = locked({1, 2, 3, 7});  // splits: 1 2 3 | 4 5, 7
   reserve(other);
@@ -113,6 +115,7 @@ TEST_F(RowLayoutTest, AChunkHasRowsAndNoOutput) {
   ASSERT_TRUE(cache_.reserve(std::vector<Extent>{{tip, 2}}));
   EXPECT_TRUE(lay_out_rows(cache_, {}).step.plan.outputs.empty());
   EXPECT_THROW(lay_out_rows(cache_, {last_of(tip)}), BugError);
+  cache_.submit();
   cache_.commit();
   ASSERT_TRUE(cache_.reserve(std::vector<Extent>{{tip, 3}}));
   const RowLayout layout = lay_out_rows(cache_, {});
@@ -145,6 +148,7 @@ TEST(RowLayoutDeep, NeedsNoStack) {
   }
   ASSERT_TRUE(cache.reserve(extents));
   EXPECT_EQ(pool.n_free(), kDepth - kDepth / 4);
+  cache.submit();
   cache.commit();
   const RowLayout layout = lay_out_rows(cache, {last_of(a)});
   EXPECT_EQ(layout.step.plan.positions, (std::vector<uint32_t>{kDepth - 1}));

@@ -54,6 +54,14 @@ void send_to_others(Comm& comm, std::span<const std::byte> bytes) {
   for (int rank = 1; rank < comm.size(); ++rank) send_message(comm, rank, bytes);
 }
 
+// Ranks of later stages may be at work on steps before.
+void post_to_others(Comm& comm, const std::vector<std::byte>& bytes) {
+  for (int rank = 1; rank < comm.size(); ++rank) post_message(comm, rank, bytes);
+}
+
+// The executor of this process whose steps are in flight, or were last. With the turn.
+RankExecutor* in_turn = nullptr;
+
 KvSizes with_counts(KvSizes sizes, size_t n_pages, size_t n_window_pages, size_t n_slots) {
   sizes.n_pages = n_pages;
   sizes.n_window_pages = n_window_pages;
@@ -96,7 +104,9 @@ RankExecutor::RankExecutor(const model::Weights& weights, ThreadPool& pool,
                            const CpuOptions& options, const KvSizes& sizes, const Ranks& ranks)
     : comm_(*ranks.comm),
       part_(weights, pool, options, sizes, ranks),
-      facts_(part_.executor().facts()) {
+      facts_(part_.executor().facts()),
+      posts_plans_(ranks.layout.spp > 1) {
+  facts_.depth = ranks.layout.spp;
   if (const RankLayout& layout = ranks.layout; layout.kvp > 1) {
     const KvParts parts = kv_parts(layout, sizes.n_pages, options.kv.tile_len);
     PANDO_CHECK(layout.kvp_tokens % options.kv.span_len == 0 &&
@@ -125,31 +135,69 @@ RankExecutor::RankExecutor(const model::Weights& weights, ThreadPool& pool,
 RankExecutor::~RankExecutor() {
   try {
     const std::scoped_lock lock(turn());
+    if (in_turn == this) in_turn = nullptr;
+    collect_all();
     send_to_others(comm_, message(Head{Word::kClose, id_}, std::span<const std::byte>()));
   } catch (const std::exception&) {
     // The other ranks are gone already.
   }
 }
 
-void RankExecutor::submit(StepPlan plan) {
-  PANDO_CHECK(submitted_.size() < static_cast<size_t>(facts().depth));
-  submitted_.push_back(std::move(plan));
+// Outputs come in the order in which steps were submitted, whoever submitted them.
+void RankExecutor::take_turn() {
+  if (in_turn != nullptr && in_turn != this) in_turn->collect_all();
+  in_turn = this;
 }
 
-void RankExecutor::finish() {
-  PANDO_CHECK(!submitted_.empty());
-  const StepPlan plan = std::move(submitted_.front());
-  submitted_.pop_front();
-  const std::vector<std::byte> bytes = to_bytes(plan);
-  const std::scoped_lock lock(turn());
+void RankExecutor::collect_all() {
+  while (!submitted_.empty()) {
+    collected_.push_back(part_.collect(submitted_.front()));
+    submitted_.pop_front();
+  }
+}
+
+// If `part` fails, the other ranks are in the middle of a step.
+template <class Part>
+void RankExecutor::run_or_abort(const Part& part) {
   try {
-    send_to_others(comm_, message(Head{Word::kStep, id_}, std::span<const std::byte>(bytes)));
-    hidden_ = part_.run(plan);
+    part();
   } catch (const std::exception& error) {
-    // The other ranks are in the middle of the step.
     comm_.abort(fmt::format("a step failed on rank 0: {}", reason_of(error)));
     throw;
   }
+}
+
+void RankExecutor::submit(StepPlan plan) {
+  PANDO_CHECK(submitted_.size() + collected_.size() < static_cast<size_t>(facts().depth));
+  const std::vector<std::byte> step = to_bytes(plan);
+  const std::vector<std::byte> bytes =
+      message(Head{Word::kStep, id_}, std::span<const std::byte>(step));
+  std::vector<StepPlan> slices = part_.cut(std::move(plan));
+  const std::scoped_lock lock(turn());
+  run_or_abort([&] {
+    take_turn();
+    posts_plans_ ? post_to_others(comm_, bytes) : send_to_others(comm_, bytes);
+    part_.run(slices);
+    submitted_.push_back(std::move(slices));
+  });
+}
+
+void RankExecutor::finish() {
+  const std::scoped_lock lock(turn());
+  PANDO_CHECK(!submitted_.empty() || !collected_.empty());
+  if (collected_.empty())
+    run_or_abort([&] {
+      const std::vector<StepPlan> slices = std::move(submitted_.front());
+      submitted_.pop_front();
+      try {
+        collected_.push_back(part_.collect(slices));
+      } catch (...) {
+        submitted_.clear();
+        throw;
+      }
+    });
+  hidden_ = std::move(collected_.front());
+  collected_.pop_front();
 }
 
 PhaseTimes RankExecutor::times() const {
@@ -159,7 +207,7 @@ PhaseTimes RankExecutor::times() const {
 }
 
 const float* RankExecutor::hidden(uint32_t first, uint32_t) {
-  return hidden_ + size_t{first} * facts().d_model;
+  return hidden_.data() + size_t{first} * facts().d_model;
 }
 
 void RankExecutor::logits(uint32_t first, uint32_t n, float* out) {
@@ -201,7 +249,8 @@ void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks) 
       case Word::kStep: {
         Result<StepPlan> plan = step_plan_from_bytes(body);
         if (!plan) throw std::runtime_error(plan.error().message);
-        served.at(head.id).part->run(*plan);
+        RankPart& part = *served.at(head.id).part;
+        part.run(part.cut(std::move(*plan)));
         break;
       }
       case Word::kClose:

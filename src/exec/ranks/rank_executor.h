@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <vector>
 
 #include "exec/ranks/rank_part.h"
 
@@ -13,9 +14,10 @@ namespace pando::exec {
 Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions& options,
                                const RankLayout& layout);
 
-// The executor of rank 0. Sends each step to the other ranks, which run serve_rank, and computes
-// its own share. Engines of one process take turns, step by step. After an error every later step
-// fails.
+// The executor of rank 0. `submit` sends a step to the other ranks, which run serve_rank, and
+// computes its own share; `finish` waits for the last stage. So stages work on several steps at the
+// same time, one each. Engines of one process take turns, step by step. After an error every later
+// step fails.
 class RankExecutor final : public Executor {
  public:
   // sizes: from sizes_on_ranks. Each other rank makes an executor too, and keeps it until this one
@@ -39,12 +41,19 @@ class RankExecutor final : public Executor {
   PhaseTimes times() const override;
 
  private:
+  void take_turn();
+  void collect_all();
+  template <class Part>
+  void run_or_abort(const Part& part);
+
   Comm& comm_;
   uint32_t id_;  // of the executor, on all ranks
   RankPart part_;
   ExecutorFacts facts_;
-  std::deque<StepPlan> submitted_;
-  const float* hidden_ = nullptr;
+  bool posts_plans_;                             // or waits until they are received
+  std::deque<std::vector<StepPlan>> submitted_;  // slices of steps whose outputs have not come
+  std::deque<std::vector<float>> collected_;     // outputs of steps before these
+  std::vector<float> hidden_;                    // of the step that was finished last
 };
 
 // On every other rank: computes its share of the steps of all executors that rank 0 makes, until

@@ -94,8 +94,8 @@ void RankPart::gather(const float* own, uint32_t n_rows, std::span<const int> si
   }
 }
 
-// Empty: the plan stays whole. States go from row to row, so a state task does too.
-std::vector<StepPlan> RankPart::slices(const StepPlan& plan) const {
+// States go from row to row, so a plan with state tasks stays whole.
+std::vector<StepPlan> RankPart::cut(StepPlan plan) const {
   const RankLayout& layout = ranks_.layout;
   uint32_t n_rows = layout.slice_rows * layout.kvp;
   if (layout.kvp > 1) {  // the states of all blocks stay within kMostStates
@@ -104,18 +104,34 @@ std::vector<StepPlan> RankPart::slices(const StepPlan& plan) const {
     n_rows = static_cast<uint32_t>(
         std::clamp<size_t>(kMostStates / (n_blocks * state_bytes_), 1, n_rows));
   }
-  if (layout.spp * layout.kvp == 1 || !plan.state_tasks.empty() || plan.n_rows() <= n_rows)
-    return {};
-  return slices_of(plan, n_rows);
+  if (layout.spp * layout.kvp > 1 && plan.state_tasks.empty() && plan.n_rows() > n_rows)
+    return slices_of(plan, n_rows);
+  std::vector<StepPlan> whole;
+  whole.push_back(std::move(plan));
+  return whole;
 }
 
-const float* RankPart::run(const StepPlan& plan) {
+// Whether ranks of the last stage send rank 0 the hidden states of their outputs. With several
+// stages they do so even if there are none: then rank 0 is never ahead by more steps than are in
+// flight.
+bool RankPart::gives_hidden(std::span<const StepPlan> slices) const {
+  const RankLayout& layout = ranks_.layout;
+  if (layout.spp > 1) return true;
+  return layout.kvp > 1 &&
+         std::ranges::any_of(slices, [](const StepPlan& slice) { return !slice.outputs.empty(); });
+}
+
+// Ranks wait for what they receive, never for what they send.
+void RankPart::post(int to, const float* values, size_t n) {
+  const std::span<const std::byte> bytes = bytes_of(values, n);
+  ranks_.comm->post(to, {bytes.begin(), bytes.end()});
+}
+
+void RankPart::run(std::span<const StepPlan> slices) {
   Comm& comm = *ranks_.comm;
   const int n_stage = ranks_.layout.kvp * ranks_.layout.tp;
   hidden_.clear();
-  const std::vector<StepPlan> cut = slices(plan);
-  const std::span all = cut.empty() ? std::span(&plan, 1) : std::span(cut);
-  for (const StepPlan& slice : all) {
+  for (const StepPlan& slice : slices) {
     const StepPlan& own_plan = exchange_ ? exchange_->begin(slice) : slice;
     const RowRange own = exchange_ ? exchange_->own_rows() : RowRange{0, slice.n_rows()};
     const size_t n = own.size() * d_model_;
@@ -128,21 +144,15 @@ const float* RankPart::run(const StepPlan& plan) {
     if (share_.is_last()) {
       hidden_.insert(hidden_.end(), rows, rows + n_outputs(slice, own) * d_model_);
     } else {
-      comm.send(comm.rank() + n_stage, bytes_of(rows, n));
+      post(comm.rank() + n_stage, rows, n);
     }
   }
-  const bool has_others = ranks_.layout.spp * ranks_.layout.kvp > 1 && !plan.outputs.empty();
-  if (comm.rank() == 0) {
-    if (has_others) collect(all);
-    return hidden_.data();
-  }
-  if (has_others && share_.is_last() && share_.rank == 0)
-    comm.send(0, bytes_of(hidden_.data(), hidden_.size()));
-  return nullptr;
+  if (comm.rank() > 0 && share_.is_last() && share_.rank == 0 && gives_hidden(slices))
+    post(0, hidden_.data(), hidden_.size());
 }
 
-// On rank 0: hidden_ becomes that of all outputs, in order.
-void RankPart::collect(std::span<const StepPlan> slices) {
+std::vector<float> RankPart::collect(std::span<const StepPlan> slices) {
+  if (!gives_hidden(slices)) return std::move(hidden_);
   const RankLayout& layout = ranks_.layout;
   const auto rows_of = [&](const StepPlan& slice, uint32_t part) {
     return exchange_ ? exchange_->rows_of(slice.n_rows(), part) : RowRange{0, slice.n_rows()};
@@ -159,20 +169,21 @@ void RankPart::collect(std::span<const StepPlan> slices) {
     of_parts[part].resize(n * d_model_);
     ranks_.comm->receive(rank, std::as_writable_bytes(std::span(of_parts[part])));
   }
-  hidden_.clear();
+  std::vector<float> hidden;  // of all outputs, in order
   if (fault_on(Fault::kOutputsByPart)) {
     for (const std::vector<float>& part : of_parts)
-      hidden_.insert(hidden_.end(), part.begin(), part.end());
-    return;
+      hidden.insert(hidden.end(), part.begin(), part.end());
+    return hidden;
   }
   std::vector<size_t> taken(layout.kvp, 0);  // values
   for (const StepPlan& slice : slices)
     for (int part = 0; part < layout.kvp; ++part) {
       const size_t n = n_outputs(slice, rows_of(slice, part)) * d_model_;
       const auto from = of_parts[part].begin() + static_cast<std::ptrdiff_t>(taken[part]);
-      hidden_.insert(hidden_.end(), from, from + static_cast<std::ptrdiff_t>(n));
+      hidden.insert(hidden.end(), from, from + static_cast<std::ptrdiff_t>(n));
       taken[part] += n;
     }
+  return hidden;
 }
 
 }  // namespace pando::exec

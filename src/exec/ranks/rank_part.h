@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "exec/cpu/cpu_executor.h"
@@ -21,9 +22,14 @@ class RankPart {
   RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions options,
            const KvSizes& sizes, const Ranks& ranks);
 
-  // On rank 0 returns the hidden states of the outputs, [n_outputs, d_model] f32, valid until the
-  // next call; on others null. Throws std::runtime_error if another rank is gone.
-  const float* run(const StepPlan& plan);
+  // The slices in which the step flows through the stages.
+  std::vector<StepPlan> cut(StepPlan plan) const;
+  // Computes its share of them, and waits for no later stage. Throws std::runtime_error if another
+  // rank is gone, as does the next.
+  void run(std::span<const StepPlan> slices);
+  // On rank 0, once for each step, in order: waits for the last stage, and returns the hidden
+  // states of the outputs, [n_outputs, d_model] f32. With one stage, before the next call of run.
+  std::vector<float> collect(std::span<const StepPlan> slices);
   // Bytes sent for attention to ranks with other positions.
   uint64_t n_attention_bytes() const { return exchange_ ? exchange_->n_bytes() : 0; }
   CpuExecutor& executor() { return executor_; }
@@ -31,9 +37,9 @@ class RankPart {
 
  private:
   void gather(const float* own, uint32_t n_rows, std::span<const int> sizes, float* all);
-  std::vector<StepPlan> slices(const StepPlan& plan) const;
   CpuOptions with_hooks(CpuOptions options);
-  void collect(std::span<const StepPlan> slices);
+  bool gives_hidden(std::span<const StepPlan> slices) const;
+  void post(int to, const float* values, size_t n);
 
   Ranks ranks_;
   model::Share share_;
@@ -45,7 +51,7 @@ class RankPart {
   std::optional<KvExchange> exchange_;        // where positions are divided
   CpuExecutor executor_;
   std::vector<float> before_;  // [own rows, d_model] of the stage before
-  std::vector<float> hidden_;  // [n_outputs, d_model]
+  std::vector<float> hidden_;  // [its outputs of the last step, d_model], in the last stage
 };
 
 }  // namespace pando::exec

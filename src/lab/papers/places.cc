@@ -100,6 +100,7 @@ uint64_t units_of(const Trace& trace, const Keeping& keeping, size_t n_slots) {
         keep(places, tip, node->end());
     for (uint32_t at = keeping.every; keeping.every > 0 && at < length; at += keeping.every)
       if (at > begin) keep(places, tip, at);
+    cache.submit();
     cache.commit();
     if (from != nullptr) places.release(*from);
     cache.unlock(tip);

@@ -29,8 +29,9 @@ class HydragenPlanner final : public LevelPlanner {
     RowLayout layout = lay_out_rows(cache, wanted);
     LevelCuts cuts;
     if (level_ends_.empty()) {
-      std::vector<Node*> tips =
-          cache.issued();  // answers that go on are among them: once is enough
+      std::vector<Node*> tips;
+      // Answers that go on are among them: once is enough.
+      for (const Issued& issued : cache.issued()) tips.push_back(issued.node);
       std::unordered_set<const Node*> known(tips.begin(), tips.end());
       for (const WantedOutput& want : wanted)
         if (known.insert(want.tip).second) tips.push_back(want.tip);

@@ -1,0 +1,176 @@
+// Several steps in flight: an executor that only follows plans, and carries them out one by one.
+#include "engine/in_flight_cases.h"
+#include "engine/rank_threads.h"
+
+namespace pando::testing {
+namespace {
+
+TestLoop loop_of_depth(int depth, const LoopOptions& options = tiny_loop_options(),
+                       size_t fail_each = 0) {
+  return TestLoop(open_over_plans(options, /*n_slots=*/0, fail_each, {}, depth));
+}
+
+const RecordingExecutor& executor_of(TestLoop& loop) {
+  return dynamic_cast<const RecordingExecutor&>(loop->executor());
+}
+
+// Rows of each step, in order of submission.
+std::vector<uint32_t> rows_of_steps(TestLoop& loop) {
+  std::vector<uint32_t> rows;
+  for (const StepPlan& plan : executor_of(loop).plans()) rows.push_back(plan.n_rows());
+  return rows;
+}
+
+TEST(InFlight, AnswersAreThoseOfOneStepAtATime) {
+  size_t n_overlapping = 0, n_failed = 0;
+  uint64_t n_preempted = 0, n_evicted = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    const InFlightCase found = run_in_flight(seed);
+    ASSERT_EQ(found.what, "") << "seed " << seed;
+    n_overlapping += found.n_overlapping;
+    n_failed += found.n_failed;
+    n_preempted += found.n_preempted;
+    n_evicted += found.n_evicted;
+  }
+  EXPECT_GT(n_overlapping, 5'000u);
+  EXPECT_GT(n_failed, 100u);
+  EXPECT_GT(n_preempted, 10u);
+  EXPECT_GT(n_evicted, 500u);
+}
+
+TEST(InFlight, ChunksOfAPromptFollowOneAnother) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 5;
+  TestLoop loop = loop_of_depth(3, options);
+  ASSERT_TRUE(loop.submit(1, tiny_request("twenty-two characters.", 2)).ok());
+  loop.step();
+  EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{5, 5, 5}));
+  loop.run();
+  EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{5, 5, 5, 5, 2, 1}));
+  EXPECT_EQ(executor_of(loop).n_overlapping(), 4u);
+}
+
+// While one answer awaits its token, another goes on.
+TEST(InFlight, ADecodeWaitsForItsToken) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 8;
+  TestLoop loop = loop_of_depth(2, options);
+  ASSERT_TRUE(loop.submit(1, tiny_request("a prompt", 4)).ok());
+  ASSERT_TRUE(loop.submit(2, tiny_request("z prompt", 4)).ok());
+  loop.run();
+  EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{8, 8, 1, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(loop.stats().recomputed_rows, 0u);
+  EXPECT_EQ(loop.heard[1].completions.at(0).tokens.size(), 4u);
+}
+
+// The first step computes all prompts. Then half of the answers have a part in each.
+TEST(InFlight, AnswersDivideAmongSteps) {
+  TestLoop loop = loop_of_depth(2);
+  for (int id = 1; id <= 4; ++id)
+    ASSERT_TRUE(loop.submit(id, tiny_request(std::string(8, static_cast<char>('a' + id)), 4)).ok());
+  loop.run();
+  EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{32, 2, 2, 2, 2, 2, 2}));
+  EXPECT_EQ(executor_of(loop).n_overlapping(), 5u);
+}
+
+TEST(InFlight, TheOptionLimitsTheDepth) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 5;
+  options.depth = 1;
+  TestLoop loop = loop_of_depth(3, options);
+  ASSERT_TRUE(loop.submit(1, tiny_request("twenty-two characters.", 2)).ok());
+  loop.run();
+  EXPECT_EQ(executor_of(loop).n_overlapping(), 0u);
+}
+
+TEST(InFlight, PlacesAndWindowsAreOfOneStepAtATime) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 5;
+  const WindowSizes windows{.window = 8, .tile_len = 8, .n_pages = 100};
+  for (const bool has_states : {false, true}) {
+    TestLoop loop(open_over_plans(options, has_states ? 50 : 0, /*fail_each=*/0,
+                                  has_states ? WindowSizes{} : windows, /*depth=*/3));
+    ASSERT_TRUE(loop.submit(1, tiny_request("twenty-two characters.", 2)).ok());
+    loop.run();
+    EXPECT_EQ(executor_of(loop).n_overlapping(), 0u);
+    EXPECT_EQ(loop.heard[1].completions.size(), 1u);
+  }
+}
+
+// The second step fails with the first, but its request goes on.
+TEST(InFlight, AFailedStepFailsThoseAfterIt) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 8;
+  TestLoop loop = loop_of_depth(2, options, /*fail_each=*/3);
+  ASSERT_TRUE(loop.submit(1, tiny_request("a prompt", 3)).ok());
+  ASSERT_TRUE(loop.submit(2, tiny_request("z prompt", 2)).ok());
+  loop.run();
+  EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{8, 8, 1, 1, 1})) << "the last one again";
+  ASSERT_TRUE(loop.heard[1].error);
+  EXPECT_EQ(loop.heard[1].error->message, "this step is to fail");
+  EXPECT_FALSE(loop.heard[2].error);
+  EXPECT_EQ(loop.answers(2).size(), 1u);
+}
+
+// Its pages are free only then: the executor may still write to them.
+TEST(InFlight, ACancelledRequestHoldsItsPagesUntilItsStepIsOver) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 8;
+  TestLoop loop = loop_of_depth(2, options);
+  Request request = tiny_request(std::string(24, 'a'), 3);
+  request.cached = false;
+  ASSERT_TRUE(loop.submit(1, request).ok());
+  loop.step();
+  loop.cancel(1);
+  EXPECT_EQ(loop.stats().open_answers, 0u);
+  EXPECT_GT(loop.stats().kv_bytes, 0u);
+  EXPECT_TRUE(loop.step());
+  EXPECT_FALSE(loop.step());
+  EXPECT_EQ(loop.stats().kv_bytes, 0u);
+  EXPECT_EQ(loop.n_pins(), 0u);
+}
+
+// Both have steps in flight over the same ranks: outputs come in the order of all steps.
+TEST(InFlight, EnginesOverTheSameRanksTakeTurns) {
+  CaseModels models(CaseWeights::kBF16);
+  const CaseModel model{.shape = "tiny-qwen3"};
+  const exec::RankLayout layout{.spp = 2, .slice_rows = 5};
+  const RankThreads ranks(models, model, layout);
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 8;
+  options.engine.context = 200;
+  options.ranks = &ranks.first();
+  const auto open = [&] {
+    return open_loop(models.share(model, layout.share_of(0)), options).value();
+  };
+  const auto submit = [](EngineLoop& loop, HeardInFlight& heard, int seed) {
+    Request request = tiny_request("", 5);
+    for (int i = 0; i < 30; ++i) request.tokens.push_back((i * seed) % kCaseVocab);
+    ASSERT_TRUE(loop.submit(1, std::move(request), listener_of(heard)).ok());
+  };
+  HeardInFlight found[2], alone[2];
+  {
+    const std::unique_ptr<EngineLoop> first = open(), second = open();
+    EXPECT_EQ(first->executor().facts().depth, 2);
+    submit(*first, found[0], 3);
+    submit(*second, found[1], 5);
+    while (first->n_sequences() + second->n_sequences() > 0) {
+      first->step();
+      second->step();
+    }
+    first->deliver_events();
+    second->deliver_events();
+  }
+  for (int i = 0; i < 2; ++i) {
+    const std::unique_ptr<EngineLoop> loop = open();
+    submit(*loop, alone[i], i == 0 ? 3 : 5);
+    while (loop->step()) continue;
+    loop->deliver_events();
+    EXPECT_EQ(difference(found[i], alone[i]), "") << i;
+    EXPECT_EQ(alone[i].completions.size(), 1u);
+  }
+  EXPECT_NE(found[0].completions.at(0).logits_hash, found[1].completions.at(0).logits_hash);
+}
+
+}  // namespace
+}  // namespace pando::testing
