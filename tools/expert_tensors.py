@@ -12,7 +12,7 @@ FUSED_DOWN = (".experts.down_proj", ".block_sparse_moe.output_linear.weight")
 NAMES = {"mlp.gate.weight": "ffn_gate_inp.weight", "block_sparse_moe.gate.weight": "ffn_gate_inp.weight",
          "block_sparse_moe.router.layer.weight": "ffn_gate_inp.weight",
          "mlp.gate.e_score_correction_bias": "exp_probs_b.bias",
-         "mlp.moe_statics.e_score_correction_bias": "exp_probs_b.bias", "feed_forward.gate.weight": "ffn_gate_inp.weight", 
+         "mlp.moe_statics.e_score_correction_bias": "exp_probs_b.bias", "feed_forward.gate.weight": "ffn_gate_inp.weight",
          "feed_forward.expert_bias": "exp_probs_b.bias",
          "mlp.shared_expert_gate.weight": "ffn_gate_inp_shexp.weight",
          "mlp.shared_expert.gate_proj.weight": "ffn_gate_shexp.weight",

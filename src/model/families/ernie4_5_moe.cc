@@ -146,7 +146,7 @@ ModelConfig ernie4_5_21b() {
 
 ModelConfig tiny_ernie4_5_moe() {
   ModelConfig config =
-      tiny_shape(kErnie4_5Moe, {.n_layers = 4, .head_dim = 24, .d_ff = 152, .tied = true});
+      tiny_shape(kErnie4_5Moe, {.n_layers = 4, .head_dim = 24, .d_ff = 152, .tied = false});
   set_experts(8, 3, 20, config.experts);
   config.layers[1].feed_forward = config.layers[3].feed_forward = FeedForward::kExperts;
   return config;
