@@ -17,12 +17,12 @@ namespace pando::model {
 
 using RowRange = std::pair<int, int>;  // [begin, end)
 
-// Any thread may call. What was read of the files is given back as it goes: the packed copy is the
-// one in use, and a table of embeddings may be a quarter of a file.
+// Any thread may call. Checkpoint and kernels outlive it. What was read of the files is given back
+// as it goes: the packed copy is the one in use, and a table of embeddings may be a quarter of a
+// file.
 class TensorLoader {
  public:
-  // requantised: what matrices become; absent: what they are kept as. Checkpoint and kernels
-  // outlive it.
+  // requantised: what matrices become; absent: what they are kept as.
   TensorLoader(const Checkpoint& checkpoint, std::optional<DType> requantised,
                const kernel::Kernels& kernels)
       : checkpoint_(checkpoint), requantised_(requantised), kernels_(kernels) {}
