@@ -1,6 +1,9 @@
 #include "model/families/shapes.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
+#include "base/nearest.h"
 #include "model/make_model.h"
 
 namespace pando::model {
@@ -65,8 +68,11 @@ std::vector<std::string_view> shape_names() {
 Result<ModelConfig> named_shape(std::string_view name) {
   for (const NamedShape& shape : shapes())
     if (shape.name == name) return shape.config;
-  return invalid_argument("shape is '{}', expected one of {}", name,
-                          fmt::join(shape_names(), ", "));
+  const std::vector<std::string_view> names = shape_names();  // too many for one message
+  const auto tiny = std::ranges::find_if(
+      names, [](std::string_view known) { return known.starts_with("tiny-"); });
+  return invalid_argument("shape is '{}', expected a published one, or {}{}", name,
+                          fmt::join(tiny, names.end(), ", "), nearest_hint(name, names));
 }
 
 }  // namespace pando::model
