@@ -392,8 +392,10 @@ TEST(DenseConfig, RefusesWhatGemma4DoesNotCompute) {
   const ErrorCode bad = ErrorCode::kBadFile;
   expect_error(gemma4({{"use_bidirectional_attention", "all"}}), {"use_bidirectional_attention"});
   expect_error(gemma4({{"num_kv_shared_layers", 4}}), {"num_kv_shared_layers", "[0, 3]"}, bad);
-  expect_error(gemma4({{"num_kv_shared_layers", 3}}), {"num_kv_shared_layers", "layer 1 has keys"},
-               bad);
+  expect_error(
+      gemma4({{"num_kv_shared_layers", 3}}),
+      {"num_kv_shared_layers", "fewer: layer 1 reads the keys of an earlier layer of its type"},
+      bad);
   expect_error(gemma4({{"vocab_size_per_layer_input", 99}}), {"vocab_size_per_layer_input", "100"},
                bad);
   expect_error(gemma4({{"global_head_dim", 30}}), {"global_head_dim", "multiple of 4"}, bad);
