@@ -47,8 +47,7 @@ uint64_t rotation_bytes(const model::ModelConfig& config, int context) {
   std::set<std::pair<int, int>> tables;  // rotation, and channels that may turn
   for (int i = 0; i < config.n_layers(); ++i)
     if (config.layers[i].mixer == model::Mixer::kAttention)
-      tables.emplace(config.layers[i].rotation,
-                     config.has_latent() ? config.latent.rope_dim : config.heads(i).head_dim);
+      tables.emplace(config.layers[i].rotation, config.rotated_dim(i));
   uint64_t n_channels = 0;
   for (const auto& [rotation, dim] : tables)
     n_channels += static_cast<uint64_t>(config.rotations[rotation].rotary_dim(dim));

@@ -204,6 +204,10 @@ struct ModelConfig {
   int q_norm_dim(const Heads& heads) const { return qk_norm_dim(heads.head_dim, heads.q_dim()); }
   int k_norm_dim(const Heads& heads) const { return qk_norm_dim(heads.head_dim, heads.kv_dim()); }
   bool has_latent() const { return latent.rank > 0; }
+  // Channels of a head that the rotary embedding is given.
+  int rotated_dim(int layer) const {
+    return has_latent() ? latent.rope_dim : heads(layer).head_dim;
+  }
   // What the output projection of a layer with attention reads.
   int attended_dim(int layer) const {
     return has_latent() ? n_heads * latent.value_dim : heads(layer).q_dim();

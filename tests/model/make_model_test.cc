@@ -13,6 +13,7 @@
 #include "kernel/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/test_files.h"
+#include "model/tiny_shapes.h"
 #include "model/weight_specs.h"
 #include "reference/reference_forward.h"
 
@@ -23,43 +24,6 @@ std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
-
-constexpr const char* kTinyShapes[] = {"tiny-qwen3",
-                                       "tiny-llama",
-                                       "tiny-mistral",
-                                       "tiny-qwen2",
-                                       "tiny-phi3",
-                                       "tiny-olmo2",
-                                       "tiny-qwen3.5",
-                                       "tiny-qwen3-next",
-                                       "tiny-lfm2",
-                                       "tiny-granite",
-                                       "tiny-smollm3",
-                                       "tiny-ministral3",
-                                       "tiny-olmo3",
-                                       "tiny-granite3",
-                                       "tiny-cohere2",
-                                       "tiny-glm4",
-                                       "tiny-seed-oss",
-                                       "tiny-gemma2",
-                                       "tiny-gemma3",
-                                       "tiny-qwen3-moe",
-                                       "tiny-mixtral",
-                                       "tiny-olmoe",
-                                       "tiny-phimoe",
-                                       "tiny-granite-moe",
-                                       "tiny-granite-moe-shared",
-                                       "tiny-granite-moe-hybrid",
-                                       "tiny-gpt-oss",
-                                       "tiny-qwen3.5-moe",
-                                       "tiny-qwen3-next-moe",
-                                       "tiny-deepseek-v2",
-                                       "tiny-deepseek-v3",
-                                       "tiny-glm-flash",
-                                       "tiny-exaone4",
-                                       "tiny-ernie4.5",
-                                       "tiny-hunyuan",
-                                       "tiny-gemma4"};
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
@@ -178,7 +142,7 @@ class MakeModelTest : public ::testing::Test {
 };
 
 TEST_F(MakeModelTest, WritesTheWeightsOfItsConfiguration) {
-  for (const char* shape : kTinyShapes) {
+  for (const std::string& shape : tiny_shapes()) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       const auto out = make("m", {.shape = shape, .dtype = dtype, .seed = 3});
       const auto config = ModelConfig::load(out);
@@ -269,7 +233,7 @@ TEST_F(MakeModelTest, RefusesWhatCannotBe) {
 
 // A model whose greedy output is one token for ever would hide most mistakes of an engine.
 TEST_F(MakeModelTest, GreedyOutputVaries) {
-  for (const char* shape : kTinyShapes) {
+  for (const std::string& shape : tiny_shapes()) {
     const auto out = make("m", {.shape = shape});
     const auto model =
         reference::Model::load(ModelConfig::load(out).value(), Checkpoint::open(out).value(), {});

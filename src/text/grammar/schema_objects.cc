@@ -166,9 +166,7 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
   for (const Node part : facts.parts)
     if (const Node all = SchemaDocument::find(part, "patternProperties"))
       for (const auto& [text, inside] : all->items()) {
-        if (std::any_of(patterns.begin(), patterns.end(),
-                        [&](const Pattern& one) { return one.text == text; }))
-          continue;
+        if (std::ranges::find(patterns, text, &Pattern::text) != patterns.end()) continue;
         const CharDfa* matches = document_.matches_of(text, part);
         if (matches == nullptr) return {};
         patterns.push_back({matches, text});

@@ -1,6 +1,5 @@
-// What is particular to attention over latents: the way from rows to queries and keys, and from
-// attended latents to values. docs/arithmetic.md, "Latent attention". Source: DeepSeek-V2, section
-// 2.1, in its absorbed form.
+// Queries and keys of attention over latents, and values of attended latents. docs/arithmetic.md,
+// "Latent attention". Source: DeepSeek-V2, section 2.1, in its absorbed form.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +9,27 @@
 #include "base/aligned_buffer.h"
 #include "base/function_ref.h"
 #include "base/thread_pool.h"
-#include "exec/cpu/products.h"
+#include "exec/cpu/attention_rows.h"
+#include "exec/cpu/layer_ropes.h"
 #include "kernel/kernels.h"
-#include "model/config.h"
-#include "model/layer_weights.h"
-#include "model/rope.h"
 
 namespace pando::exec {
 
-// Owned by one AttentionLayer, used by its thread.
-class LatentAttention {
+class LatentRows : public AttentionRows {
  public:
-  LatentAttention(const model::ModelConfig& config, const kernel::Kernels& kernels,
-                  ThreadPool& pool);
+  LatentRows(const model::ModelConfig& config, const kernel::Kernels& kernels, ThreadPool& pool,
+             int context);
 
-  // All products up to attention, of the n_rows rows that `source` yields.
-  void project(const model::LayerWeights& weights, uint32_t n_rows, kernel::RowSource source,
-               Products& products);
-  // Writes queries [n_heads, head_dim] and key [head_dim] of one of these rows, at position pos.
-  // Any thread.
-  void write_row(const model::LayerWeights& weights, const model::RopeTable& rope, uint32_t pos,
-                 uint32_t row, float* queries, float* key) const;
-  // Rows of attended latents, [n_rows, n_heads, head_dim] f32, become rows of values.
-  void expand(const model::LayerWeights& weights, uint32_t n_rows, float* attended,
-              Products& products);
-
-  int dim() const { return dim_; }  // of a row of values: n_heads * value_dim
-  float* row(uint32_t row) { return values_.as<float>() + size_t{row} * dim_; }
+  QkvParts parts(int layer) const override;
+  // The products stay here: `complete` writes qkv.
+  void project(int layer, const model::LayerWeights& weights, uint32_t n_rows,
+               kernel::RowSource source, float* qkv, Products& products) override;
+  // Writes queries [n_heads, head_dim] and key [head_dim].
+  void complete(int layer, const model::LayerWeights& weights, uint32_t row, uint32_t pos,
+                float* qkv) const override;
+  // Attended latents [n_rows, n_heads, head_dim] become values [n_rows, n_heads, value_dim].
+  float* outputs(int layer, const model::LayerWeights& weights, uint32_t n_rows, const float* qkv,
+                 float* attended, Products& products) override;
 
  private:
   using HeadRow = FunctionRef<const float*(int head, int row)>;
@@ -53,7 +46,8 @@ class LatentAttention {
   const model::LatentConfig& latent_;
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;
-  int dim_;
+  LayerRopes ropes_;
+  int dim_;                 // of a row of values: n_heads * value_dim
   int first_dim_, key_at_;  // outputs of the first projection; where latents begin in them
   uint32_t n_rows_ = 0;
   AlignedBuffer first_;    // [n_rows, first_dim_] f32

@@ -1,4 +1,4 @@
-#include "exec/cpu/latent_attention.h"
+#include "exec/cpu/latent_rows.h"
 
 #include <algorithm>
 
@@ -7,25 +7,32 @@
 
 namespace pando::exec {
 
-LatentAttention::LatentAttention(const model::ModelConfig& config, const kernel::Kernels& kernels,
-                                 ThreadPool& pool)
+LatentRows::LatentRows(const model::ModelConfig& config, const kernel::Kernels& kernels,
+                       ThreadPool& pool, int context)
     : config_(config),
       latent_(config.latent),
       kernels_(kernels),
       pool_(pool),
+      ropes_(config, context),
       dim_(config.attended_dim(0)),
       first_dim_(
           (latent_.query_rank > 0 ? latent_.query_rank : config.n_heads * latent_.query_dim()) +
           config.head_dim),
       key_at_(first_dim_ - config.head_dim) {}
 
-const float* LatentAttention::queries_of(uint32_t row) const {
+QkvParts LatentRows::parts(int layer) const {
+  const model::Heads heads = config_.heads(layer);
+  const size_t q_dim = heads.q_dim(), kv_dim = heads.kv_dim();
+  return {heads, q_dim, q_dim, q_dim, kv_dim, q_dim + kv_dim};
+}
+
+const float* LatentRows::queries_of(uint32_t row) const {
   if (latent_.query_rank == 0) return first_.as<float>() + size_t{row} * first_dim_;
   return queries_.as<float>() + size_t{row} * config_.n_heads * latent_.query_dim();
 }
 
-void LatentAttention::multiply_heads(std::span<const kernel::PackedMatrix> heads, HeadRow source,
-                                     Products& products) {
+void LatentRows::multiply_heads(std::span<const kernel::PackedMatrix> heads, HeadRow source,
+                                Products& products) {
   const int n_rows = static_cast<int>(n_rows_);
   groups_.clear();
   group_ends_.clear();
@@ -39,8 +46,8 @@ void LatentAttention::multiply_heads(std::span<const kernel::PackedMatrix> heads
       by_head_.as<float>());
 }
 
-void LatentAttention::project(const model::LayerWeights& weights, uint32_t n_rows,
-                              kernel::RowSource source, Products& products) {
+void LatentRows::project(int /*layer*/, const model::LayerWeights& weights, uint32_t n_rows,
+                         kernel::RowSource source, float* /*qkv*/, Products& products) {
   n_rows_ = n_rows;
   if (n_rows == 0) return;
   first_.reserve(size_t{n_rows} * first_dim_ * sizeof(float));
@@ -59,26 +66,27 @@ void LatentAttention::project(const model::LayerWeights& weights, uint32_t n_row
       [&](int head, int row) { return queries_of(row) + head * latent_.query_dim(); }, products);
 }
 
-void LatentAttention::write_row(const model::LayerWeights& weights, const model::RopeTable& rope,
-                                uint32_t pos, uint32_t row, float* queries, float* key) const {
+void LatentRows::complete(int layer, const model::LayerWeights& weights, uint32_t row, uint32_t pos,
+                          float* qkv) const {
   const int rank = latent_.rank, n = latent_.rope_dim;
   const float* const turning = queries_of(row) + latent_.still_dim;
   for (int head = 0; head < config_.n_heads; ++head) {
-    float* const query = queries + head * config_.head_dim;
+    float* const query = qkv + head * config_.head_dim;
     std::copy_n(of_head(head, row, rank), rank, query);
     std::copy_n(turning + head * latent_.query_dim(), n, query + rank);
-    kernels_.rope(query + rank, rope.cos(pos), rope.sin(pos), rope.rotary_dim());
+    ropes_.turn(kernels_, layer, pos, query + rank);
   }
+  float* const key = qkv + config_.q_dim();
   const float* const latent = first_.as<float>() + size_t{row} * first_dim_ + key_at_;
   kernels_.rms_norm(latent, weights.k_norm.data(), model::LatentConfig::kEps, rank, key);
   std::copy_n(latent + rank, n, key + rank);
-  kernels_.rope(key + rank, rope.cos(pos), rope.sin(pos), rope.rotary_dim());
+  ropes_.turn(kernels_, layer, pos, key + rank);
 }
 
-void LatentAttention::expand(const model::LayerWeights& weights, uint32_t n_rows, float* attended,
-                             Products& products) {
+float* LatentRows::outputs(int /*layer*/, const model::LayerWeights& weights, uint32_t n_rows,
+                           const float* /*qkv*/, float* attended, Products& products) {
   n_rows_ = n_rows;
-  if (n_rows == 0) return;
+  if (n_rows == 0) return attended;
   const int64_t row_len = config_.q_dim();
   // As if few rows were divided by the sums of their weights behind the product.
   const bool other_form = fault_on(Fault::kLatentFormByRows) && n_rows < 4;
@@ -92,10 +100,12 @@ void LatentAttention::expand(const model::LayerWeights& weights, uint32_t n_rows
   values_.reserve(size_t{n_rows} * dim_ * sizeof(float));
   for_rows(pool_, n_rows, [&](uint32_t row) {
     const int n = latent_.value_dim;
+    float* const values = values_.as<float>() + size_t{row} * dim_;
     for (int head = 0; head < config_.n_heads; ++head)
-      std::copy_n(of_head(head, row, n), n, this->row(row) + head * n);
-    if (other_form) kernels_.scale(this->row(row), 1.0f / 3.0f, dim_, this->row(row));
+      std::copy_n(of_head(head, row, n), n, values + head * n);
+    if (other_form) kernels_.scale(values, 1.0f / 3.0f, dim_, values);
   });
+  return values_.as<float>();
 }
 
 }  // namespace pando::exec
