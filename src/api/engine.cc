@@ -66,7 +66,7 @@ class Engine::Impl {
       const size_t n_open = n_taken_ + n_in_inbox_, n_most = loop_->options().max_open;
       if (n_open > 0 && n_open + request.sampling.n > n_most)
         return make_error(ErrorCode::kUnavailable,
-                          "there is no room beside {} (hint: try again later)",
+                          "the engine is full: it has {} (hint: try again later)",
                           counted(n_open, "open answers"));
       id = next_id_++;
       const int n_answers = request.sampling.n;

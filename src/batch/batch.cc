@@ -128,7 +128,7 @@ class Runner {
     parser_.end();
     if (results_.n_earlier() < output_.n_records())
       return invalid_argument(
-          "the input ends before {} with an answer, expected the same input as before",
+          "the input ends before {} that the earlier run answered, expected the input of that run",
           counted(output_.n_records() - results_.n_earlier(), "questions"));
     return output_.finish(summary_.bad_lines + summary_.failed, finished_summary(summary_));
   }

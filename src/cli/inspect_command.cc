@@ -77,22 +77,23 @@ OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& tim
 }
 
 void print(const Inspection& i) {
-  fmt::print("{} of {}, {}; the longest has {}; at most {} generated\n",
+  fmt::print("{} from {}, {} in all; the longest prompt has {}; answers have at most {}\n",
              counted(i.prompts, "prompts"), counted(i.lines, "lines"),
              counted(i.prompt_tokens, "tokens"), i.longest_prompt,
              counted(i.answer_tokens, "tokens"));
   if (i.bad_lines + i.too_long + i.refused > 0)
-    fmt::print("cannot be run: {}, {} too long{}, {} refused\n", counted(i.bad_lines, "bad lines"),
-               counted(i.too_long, "prompts"),
-               i.no_room > 0 ? fmt::format(" ({} of them for --kv-memory)", i.no_room) : "",
-               i.refused);
-  if (i.room > 0)
     fmt::print(
-        "--kv-memory: room for {} of a prompt with its answer; {}\n", counted(i.room, "tokens"),
-        i.no_room == 0
-            ? "enough for all"
-            : fmt::format("{} would be refused, the longest with up to {}",
-                          counted(i.no_room, "prompts"), counted(i.longest_no_room, "tokens")));
+        "cannot be run: {}, {} too long{}, {} refused for other reasons\n",
+        counted(i.bad_lines, "bad lines"), counted(i.too_long, "prompts"),
+        i.no_room > 0 ? fmt::format(" ({} of them only because of --kv-memory)", i.no_room) : "",
+        i.refused);
+  if (i.room > 0)
+    fmt::print("--kv-memory has room for prompts of up to {}, answer included; {}\n",
+               counted(i.room, "tokens"),
+               i.no_room == 0 ? "all prompts fit"
+                              : fmt::format("{} would be refused, and the longest needs up to {}",
+                                            counted(i.no_room, "prompts"),
+                                            counted(i.longest_no_room, "tokens")));
   if (i.repeated_ids > 0)
     fmt::print("{} with the custom_id of an earlier line\n", counted(i.repeated_ids, "lines"));
   const auto teraflops = [&](uint64_t n_tokens, double n_keys) {

@@ -116,7 +116,7 @@ std::string missing_value(const CLI::App& command, const CLI::Option& option,
        (behind[0].starts_with("--") &&
         command.get_option_no_throw(behind[0].substr(0, behind[0].find('='))) != nullptr));
   return is_missing
-             ? fmt::format("{}: {} has no value, expected one behind it (hint: `pando {} --help`)",
+             ? fmt::format("{}: {} needs a value, expected one after it (hint: `pando {} --help`)",
                            command.get_name(), name, command.get_name())
              : "";
 }

@@ -184,7 +184,7 @@ std::string footer(const RunRecord& run, const TaskNouns& nouns, const EngineOpt
     technique +=
         fmt::format("{}{} {:.6g}", technique.empty() ? "" : ", ", figure.name, figure.value);
   const std::string mass =
-      s.mass_sum > 0 ? fmt::format("\nmass, p(yes) + p(no): {:.3g} on average, {:.3g} at least",
+      s.mass_sum > 0 ? fmt::format("\np(yes) + p(no): mean {:.3g}, minimum {:.3g}",
                                    s.mass_sum / static_cast<double>(s.answers), s.least_mass)
                      : "";
   return fmt::format(

@@ -87,16 +87,17 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels) {
   if (lines != nullptr)
     if (Status status = run.keep(); !status) return report_error(status.error().message);
   if (!o.qrels.empty() && n_judged == 0)
-    return report_error(fmt::format(
-        "'{}' grades none of the queries (hint: 'id' of a query must be its id in that file)",
-        o.qrels));
+    return report_error(
+        fmt::format("'{}' has grades for none of the queries (hint: the 'id' of a query must be "
+                    "its id in the --qrels "
+                    "file)",
+                    o.qrels));
   if (n_judged > 0)
     print_stderr("{}nDCG@{}: {:.4f}, the mean of {}{}\n", warning_mark(warning), kDepth,
                  sum / static_cast<double>(n_judged), counted(n_judged, "queries"),
-                 n_judged < qrels.size()
-                     ? fmt::format("; without a ranking: {} of '{}'",
-                                   counted(qrels.size() - n_judged, "queries"), o.qrels)
-                     : "");
+                 n_judged < qrels.size() ? fmt::format("; queries of '{}' without a ranking: {}",
+                                                       o.qrels, qrels.size() - n_judged)
+                                         : "");
   return kOk;
 }
 

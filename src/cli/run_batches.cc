@@ -267,9 +267,9 @@ class BatchRun {
           counted(n_evicted, "pages"), megabytes);
     if (n_places > 0)
       print_stderr(
-          "evicted: {} (states of recurrent layers), the cheapest to lose, because no state slot "
-          "was "
-          "free (hint: a larger --kv-memory)\n",
+          "evicted: {} (states of recurrent layers), those that cost least to recompute, because "
+          "no "
+          "state slot was free (hint: a larger --kv-memory)\n",
           counted(n_places, "places"));
     if (n_preempted > 0)
       print_stderr(
@@ -309,8 +309,8 @@ class BatchRun {
                    s.cut);
     if (s.forms_cut > 0)
       print_stderr(
-          "cut before their form was complete: {} (hint: a larger --max-tokens, or bounds in the "
-          "schema, such as maxLength)\n",
+          "stopped by the length limit before their form was complete: {} (hint: raise "
+          "--max-tokens, or set bounds in the schema, such as maxLength)\n",
           counted(s.forms_cut, nouns_.outputs));
     if (s.too_long > 0 && first.memory_limits_length)
       print_stderr(
@@ -344,8 +344,9 @@ class BatchRun {
   void print_verdict(const RunRecord& first) const {
     if (can_compare(first)) return print_stderr("{}\n", comparison_->text());
     if (comparison_)
-      print_stderr("nothing to compare: {}\n",
-                   first.summary.stopped ? "stopped" : fmt::format("no {}", nouns_.outputs));
+      print_stderr("nothing to compare: {}\n", first.summary.stopped
+                                                   ? "the run was stopped"
+                                                   : fmt::format("no {}", nouns_.outputs));
   }
 
   static bool is_exact(const std::string& sharing) {

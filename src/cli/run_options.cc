@@ -103,8 +103,7 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
       ->check(expect("at least 1", [](double x) { return x >= 1; }))
       ->capture_default_str();
   CLI::Option* quiet = app.add_flag(
-      "--quiet", o.quiet,
-      "Show no progress and no summary, only problems and what --compare or verifying found");
+      "--quiet", o.quiet, "Show only problems, and the results of --compare and of verifying");
   app.add_flag(
          "--verbose", o.verbose,
          "Report what each answer shared, what was evicted or preempted and why, and every bad\n"

@@ -46,27 +46,32 @@ struct Unused {
 std::vector<Unused> unused_of(const BatchLine& line, const RunOptions& options) {
   const auto is_own = [&](Form form) { return !line.is_openai && line.form == form; };
   if (options.batch.task == BatchTask::kEmbed)
-    return {
-        {line.form == Form::kTokens, "lines with 'tokens', which are the whole text", kOfEmbedded}};
+    return {{line.form == Form::kTokens,
+             "lines with 'tokens', because the model gets 'tokens' unchanged", kOfEmbedded}};
   if (options.batch.task != BatchTask::kAnswer) return {};
   return {
       {is_own(Form::kPrompt),
-       "lines with 'prompt', which is the whole prompt (hint: 'messages' is a conversation)",
+       "lines with 'prompt', because the model gets 'prompt' unchanged (hint: use 'messages' for a "
+       "conversation)",
        kMakePrompts},
-      {is_own(Form::kTokens), "lines with 'tokens', which are the whole prompt", kMakePrompts},
-      {is_own(Form::kTokens), "lines with 'tokens', which are the whole prompt", kOfText},
+      {is_own(Form::kTokens), "lines with 'tokens', because the model gets 'tokens' unchanged",
+       kMakePrompts},
+      {is_own(Form::kTokens), "lines with 'tokens', because the model gets 'tokens' unchanged",
+       kOfText},
       {is_own(Form::kMessages),
        "lines with 'messages' (hint: an instruction is a message with the role 'system')",
        kAskQuestions},
-      {line.is_openai, "lines of an OpenAI batch (hint: their 'body' has all that is asked)",
+      {line.is_openai, "lines of an OpenAI batch (hint: put the setting into the line's 'body')",
        kNotOfBodies},
       {line.is_openai && line.form != Form::kMessages,
        "lines of an OpenAI batch without 'messages' (hint: use the url /v1/chat/completions)",
        kMakeConversations},
       {is_own(Form::kQuestions) && !options.batch.defaults.chat, "questions without --chat",
        kOfConversations},
-      {line.picks, "questions with choices, whose answer is the likeliest choice", kOfDraws},
-      {line.is_greedy, "answers at temperature 0, which take the likeliest token", kOfChance},
+      {line.picks, "questions with choices, because the answer is always the likeliest choice",
+       kOfDraws},
+      {line.is_greedy, "answers at temperature 0, because each token is the likeliest one",
+       kOfChance},
   };
 }
 

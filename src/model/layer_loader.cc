@@ -96,8 +96,8 @@ Status LayerLoader::load_part(Specs specs, int index, Part ExpertWeights::*membe
     if (unlike.empty()) return {};
   }
   return unsupported(
-      "{}: tensor '{}' is of another type than in the layer's first expert, expected one type for "
-      "all (hint: load the weights as one type)",
+      "{}: tensor '{}' has another type than the same matrix of the layer's first expert, expected "
+      "one type in all experts (hint: convert the weights, as with --weights q8_0)",
       tensors_.file(), unlike);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/counted.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "pando/score.h"
@@ -45,8 +46,9 @@ Status read_arguments(const Json& arguments, Question& question) {
     const std::string name = fmt::format("gen_args_{}", i);
     if (named && !arguments.contains(name))
       return invalid_argument(
-          "field 'arguments' has no '{}', expected a pair for each entry, of which it has {}", name,
-          arguments.size());
+          "field 'arguments' has {} but no '{}', expected a pair for each of gen_args_0, "
+          "gen_args_1, ...",
+          counted(arguments.size(), "entries"), name);
     const Json& pair = named ? arguments[name] : arguments[i];
     const bool good = named ? pair.is_object() && pair.contains("arg_0") && pair.contains("arg_1")
                             : pair.is_array() && pair.size() == 2;

@@ -232,8 +232,8 @@ TEST(ScoreLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"arguments": [["a", 5]]})"),
             "line 1: field 'arguments' has 5 in pair 0, expected two strings");
   EXPECT_EQ(error(R"({"arguments": {"a": {}}})"),
-            "line 1: field 'arguments' has no 'gen_args_0', expected a pair for each entry, of "
-            "which it has 1");
+            "line 1: field 'arguments' has 1 entry but no 'gen_args_0', expected a pair for each "
+            "of gen_args_0, gen_args_1, ...");
 }
 
 TEST(TaskLines, TheSameHashesSharedOrNotInPiecesAndResumed) {

@@ -31,17 +31,18 @@ TEST_F(BeforeARunTest, InspectSaysWhatFitsIntoMemory) {
   const std::string inspect = "inspect m --max-tokens 4 --input ";
   const Finished little = pando(inspect + "good.jsonl --kv-memory " + std::to_string(page));
   EXPECT_EQ(little.code, kIncomplete) << little;
-  EXPECT_NE(little.out.find("cannot be run: 0 bad lines, 2 prompts too long (2 of them for "
-                            "--kv-memory), 0 refused\n--kv-memory: room for 32 tokens of a prompt "
-                            "with its answer; 2 prompts would be refused, the longest with up to "
-                            "41 tokens\n"),
+  EXPECT_NE(little.out.find("cannot be run: 0 bad lines, 2 prompts too long (2 of them only "
+                            "because of --kv-memory), 0 refused for other reasons\n--kv-memory has "
+                            "room for prompts of up to 32 tokens, answer included; 2 prompts would "
+                            "be refused, and the longest needs up to 41 tokens\n"),
             std::string::npos)
       << little;
   const Finished enough = pando(inspect + "good.jsonl --kv-memory " + std::to_string(4 * page));
   EXPECT_EQ(enough.code, kOk) << enough;
-  EXPECT_NE(enough.out.find("--kv-memory: room for 128 tokens of a prompt with its answer; enough "
-                            "for all\n"),
-            std::string::npos)
+  EXPECT_NE(
+      enough.out.find("--kv-memory has room for prompts of up to 128 tokens, answer included; "
+                      "all prompts fit\n"),
+      std::string::npos)
       << enough;
 }
 

@@ -58,9 +58,9 @@ TEST_F(MessagesTest, AnOptionWithoutItsValueIsNamed) {
        {"run --input good.jsonl --compare", "run --compare --input good.jsonl --model m",
         "run --compare --quiet --input good.jsonl", "run --compare --input=good.jsonl"})
     expect_says(pando(arguments), kUsage,
-                "run: --compare has no value, expected one behind it (hint: `pando run --help`)");
+                "run: --compare needs a value, expected one after it (hint: `pando run --help`)");
   expect_says(pando("embed --input good.jsonl --instruction"), kUsage,
-              "embed: --instruction has no value, expected one behind it (hint: `pando embed "
+              "embed: --instruction needs a value, expected one after it (hint: `pando embed "
               "--help`)");
 }
 
@@ -92,7 +92,7 @@ TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
   EXPECT_TRUE(pando("inspect m --input story.txt").says(said + "text")) << "inspect";
   const std::pair<std::string, std::string> binaries[] = {
       {std::string("\x89PNG\r\n\x1a\n\0\0", 10), "a PNG image, not text"},
-      {std::string("GGUF\3\0\0\0", 8), "a GGUF file, which is a model (hint: --model)"},
+      {std::string("GGUF\3\0\0\0", 8), "a GGUF file, which is a model (hint: pass it as --model)"},
       {"PAR1\x15\4", "a Parquet file, not text"},
       {std::string("\1\0\2\n\0\n", 6), "binary data, not text"},
       {"\xfa\xfb", "binary data, not text"}};

@@ -160,7 +160,7 @@ TEST_F(OutputsTest, RankingsForTrecAreJsonLines) {
   EXPECT_TRUE(refused.says("'ranks.csv' is not a JSON lines file")) << refused;
   const Finished ranked = pando(rerank + "ranks.jsonl");
   EXPECT_EQ(ranked.code, kOk) << ranked;
-  EXPECT_TRUE(ranked.says("mass, p(yes) + p(no): ")) << ranked;
+  EXPECT_TRUE(ranked.says("p(yes) + p(no): mean ")) << ranked;
   folder().write("notes.txt", "my notes\n");
   const Finished lost = pando(rerank + "ranks.jsonl --resume --trec-run notes.txt");
   EXPECT_EQ(lost.code, kFailed) << lost;

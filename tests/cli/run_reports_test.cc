@@ -64,7 +64,8 @@ TEST_F(RunReports, VerboseTellsOfEvictedPlaces) {
   uint64_t n_told = 0;
   for (size_t at = 0; (at = run.err.find("evicted: ", at)) != std::string::npos; ++at) {
     const std::string line = run.err.substr(at, run.err.find('\n', at) - at);
-    if (line.find(" (states of recurrent layers), the cheapest to lose") != std::string::npos)
+    if (line.find(" (states of recurrent layers), those that cost least to recompute") !=
+        std::string::npos)
       n_told += std::stoull(line.substr(std::string("evicted: ").size()));
   }
   EXPECT_GT(n_told, 0u) << run.err;
@@ -195,8 +196,8 @@ TEST_F(RunReports, FormsThatAreCutAreCounted) {
   const Finished cut = run(forms + "--output forms.out.jsonl");
   EXPECT_EQ(cut.code, kOk) << "they are answers: " << cut;
   const std::string said =
-      "cut before their form was complete: 2 answers (hint: a larger --max-tokens, or bounds in "
-      "the schema, such as maxLength)\n";
+      "stopped by the length limit before their form was complete: 2 answers (hint: raise "
+      "--max-tokens, or set bounds in the schema, such as maxLength)\n";
   EXPECT_TRUE(cut.says(said)) << cut;
   EXPECT_EQ(Json::parse(contents(at("forms.report.json")))["run"]["answers"]["forms_cut"], 2);
   // A run that is finished knows it still.
@@ -204,7 +205,7 @@ TEST_F(RunReports, FormsThatAreCutAreCounted) {
   EXPECT_TRUE(again.says(said)) << again;
   EXPECT_EQ(Json::parse(contents(at("forms.report.json")))["run"]["answers"]["forms_cut"], 2);
   const Finished whole = run("--input forms.jsonl --schema ten.json --max-tokens 100");
-  EXPECT_FALSE(whole.says("cut before")) << whole;
+  EXPECT_FALSE(whole.says("stopped by the length limit")) << whole;
 }
 
 TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
@@ -213,8 +214,8 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
     return run("--input good.jsonl --schema given.json");
   };
   EXPECT_TRUE(with(R"({"foo": 1})")
-                  .says("pando: --schema: the schema has no keyword of JSON "
-                        "Schema, only 'foo', so any JSON fits it"));
+                  .says("pando: --schema: the schema has no JSON Schema "
+                        "keyword, only 'foo': any JSON fits it"));
   EXPECT_FALSE(with("{}").says("keyword"));
   const Finished wrapped = with(R"({"name": "s", "schema": {"type": "object"}})");
   EXPECT_EQ(wrapped.code, kUsage) << wrapped;

@@ -192,7 +192,8 @@ TEST_F(TasksTest, RerankNamesWhatIsWrong) {
   error("--output r1.jsonl --qrels none.txt --top 10", 1, "cannot read 'none.txt'");
   error("--output r1.jsonl --qrels none.txt", 1, "cannot read 'none.txt'");
   error("--output r1.jsonl --qrels bad.txt", 1, "'bad.txt': line 1 is 'q1 0 d1'");
-  error("--output r1.jsonl --qrels others.txt", 1, "'others.txt' grades none of the queries");
+  error("--output r1.jsonl --qrels others.txt", 1,
+        "'others.txt' has grades for none of the queries");
 }
 
 TEST_F(TasksTest, ARunHasOneWordForEachName) {

@@ -28,14 +28,14 @@ TEST_F(UnusedOptionsTest, EachKindOfLinesIsNamedOnce) {
                  "{\"custom_id\": \"a\", \"url\": \"/v1/completions\", \"body\": {\"prompt\": "
                  "\"P\"}}\n");
   const std::string expected =
-      "pando: line 1: --instruction, --chat have no effect on lines with 'prompt', which is the "
-      "whole prompt (hint: 'messages' is a conversation)\n"
+      "pando: line 1: --instruction, --chat have no effect on lines with 'prompt', because the "
+      "model gets 'prompt' unchanged (hint: use 'messages' for a conversation)\n"
       "pando: line 3: --instruction has no effect on lines with 'messages' (hint: an instruction "
       "is a message with the role 'system')\n"
-      "pando: line 4: --instruction, --chat have no effect on lines with 'tokens', which are the "
-      "whole prompt\n"
-      "pando: line 6: --instruction has no effect on lines of an OpenAI batch (hint: their 'body' "
-      "has all that is asked)\n"
+      "pando: line 4: --instruction, --chat have no effect on lines with 'tokens', because the "
+      "model gets 'tokens' unchanged\n"
+      "pando: line 6: --instruction has no effect on lines of an OpenAI batch (hint: put the "
+      "setting into the line's 'body')\n"
       "pando: line 6: --chat has no effect on lines of an OpenAI batch without 'messages' (hint: "
       "use the url /v1/chat/completions)\n";
   for (const char* more : {"", " --compare packed", " --quiet", " --dry-run 10"}) {
@@ -50,23 +50,23 @@ TEST_F(UnusedOptionsTest, EachKindOfLinesIsNamedOnce) {
 TEST_F(UnusedOptionsTest, OptionsThatDependOnOthers) {
   EXPECT_EQ(told(run("--input good.jsonl --template '{context} {question}' --date 2026-11-25")),
             "pando: line 1: --date has no effect on questions without --chat\n"
-            "pando: line 2: --template, --date have no effect on lines with 'prompt', which is the "
-            "whole prompt (hint: 'messages' is a conversation)\n");
+            "pando: line 2: --template, --date have no effect on lines with 'prompt', because the "
+            "model gets 'prompt' unchanged (hint: use 'messages' for a conversation)\n");
   EXPECT_EQ(told(run("--input good.jsonl --top-p 0.5")),
-            "pando: line 1: --top-p has no effect on answers at temperature 0, which take the "
-            "likeliest token\n");
+            "pando: line 1: --top-p has no effect on answers at temperature 0, because each "
+            "token is the likeliest one\n");
   EXPECT_EQ(told(run("--input good.jsonl --top-p 0.5 --temperature 1")), "");
   EXPECT_EQ(told(run("--input good.jsonl --temperature 1 --choice a")),
-            "pando: line 1: --temperature has no effect on questions with choices, whose answer is "
-            "the likeliest choice\n");
+            "pando: line 1: --temperature has no effect on questions with choices, because the "
+            "answer is always the likeliest choice\n");
 }
 
 TEST_F(UnusedOptionsTest, OfTextsToEmbed) {
   folder().write("texts.jsonl", "[{\"text\": \"T\"}, {\"tokens\": [65]}]");
   const std::string embed = "embed --model m --threads 1 --kv-memory 64MiB --input texts.jsonl ";
   EXPECT_EQ(told(pando(embed + "--instruction I")),
-            "pando: object 2: --instruction has no effect on lines with 'tokens', which are the "
-            "whole text\n");
+            "pando: object 2: --instruction has no effect on lines with 'tokens', because the "
+            "model gets 'tokens' unchanged\n");
   EXPECT_EQ(told(pando(embed)), "");
   // Commands that render no conversation have no template for them.
   for (const char* command : {"embed", "rerank", "score"})

@@ -275,7 +275,7 @@ TEST(Engine, MoreThanMaxOpenIsRefused) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(refused.error().message,
-            "there is no room beside 192 open answers (hint: try again later)");
+            "the engine is full: it has 192 open answers (hint: try again later)");
   for (const RequestId id : ids) engine->cancel(id);
   while (!engine->complete(tiny_request("there is room again")).ok()) std::this_thread::yield();
 }

@@ -225,8 +225,8 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
   using grammar::schema_warning;
   expect_schema(R"({"foo": 1})", {"1", "{}"}, {});
   EXPECT_EQ(schema_warning(R"({"foo": 1, "title": "a"})"),
-            "the schema has no keyword of JSON Schema, only 'foo', so any JSON fits it (hint: the "
-            "names of an answer's fields go into 'properties')");
+            "the schema has no JSON Schema keyword, only 'foo': any JSON fits it (hint: put the "
+            "names of the answer's fields into 'properties')");
   EXPECT_NE(schema_warning(R"({"a": 1, "b": 2, "c": 3, "d": 4})").find("'c' and others"),
             std::string::npos);
   for (const char* none : {"{}", "true", R"({"title": "a"})", R"({"foo": 1, "enum": [1]})", "{"})

@@ -150,7 +150,7 @@ Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view t
                             document->root_.type_name());
   if (const std::string place = place_of_schema(document->root()); !place.empty())
     return invalid_argument(
-        "schema: the object is not a schema, but has one in '{0}', expected the schema alone "
+        "schema: the object is not a schema; its field '{0}' holds one, expected only the schema "
         "(hint: pass the value of '{0}')",
         place);
   if (const Node dialect = find(document->root(), "$schema")) {

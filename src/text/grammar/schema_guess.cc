@@ -102,10 +102,11 @@ std::string schema_warning(std::string_view text) {
   constexpr size_t kShown = 3;
   const bool is_long = names.size() > kShown;
   names.resize(std::min(names.size(), kShown));
-  return one_line(fmt::format(
-      "the schema has no keyword of JSON Schema, only '{}'{}, so any JSON fits it (hint: the names "
-      "of an answer's fields go into 'properties')",
-      fmt::join(names, "', '"), is_long ? " and others" : ""));
+  return one_line(
+      fmt::format("the schema has no JSON Schema keyword, only '{}'{}: any JSON fits it (hint: put "
+                  "the names of "
+                  "the answer's fields into 'properties')",
+                  fmt::join(names, "', '"), is_long ? " and others" : ""));
 }
 
 }  // namespace pando::grammar
