@@ -21,7 +21,7 @@ def check(entry):
     output = arguments.index("-o")
     del arguments[output:output + 2]
     arguments.remove("-c")
-    command = [COMPILER, "-fsyntax-only", "-Wno-unknown-warning-option", *arguments]
+    command = [COMPILER, "-fsyntax-only", "-Wno-unknown-warning-option", *arguments, "-Werror"]
     done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True)
     return done.stderr if done.returncode != 0 else ""
 

@@ -28,14 +28,18 @@ Result<std::vector<nlohmann::json>> output_objects(std::string_view lines) {
 // them.
 uint64_t n_cut(const std::vector<nlohmann::json>& objects) {
   const auto is_cut = [](const nlohmann::json& answer) {
-    const std::string reason = answer.is_object() ? answer.value("finish_reason", "") : "";
-    return reason == "length" || reason == "context";
+    if (!answer.is_object()) return false;
+    const auto reason = answer.find("finish_reason");
+    if (reason == answer.end() || !reason->is_string()) return false;
+    const auto& text = reason->get_ref<const std::string&>();
+    return text == "length" || text == "context";
   };
   static const nlohmann::json::json_pointer kChoices("/response/body/choices");
   uint64_t n = 0;
   for (const nlohmann::json& object : objects) {
     if (is_cut(object)) ++n;
-    if (object.contains(kChoices)) n += std::ranges::count_if(object[kChoices], is_cut);
+    if (object.contains(kChoices) && object[kChoices].is_array())
+      n += std::ranges::count_if(object[kChoices], is_cut);
   }
   return n;
 }

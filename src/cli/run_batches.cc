@@ -309,8 +309,8 @@ class BatchRun {
                    s.cut);
     if (s.forms_cut > 0)
       print_stderr(
-          "stopped by the length limit before their form was complete: {} (hint: raise "
-          "--max-tokens, or set bounds in the schema, such as maxLength)\n",
+          "stopped by the length limit: {} with a form (hint: raise --max-tokens, or set bounds in "
+          "the schema, such as maxLength)\n",
           counted(s.forms_cut, nouns_.outputs));
     if (s.too_long > 0 && first.memory_limits_length)
       print_stderr(

@@ -23,6 +23,9 @@ constexpr std::string_view kNotOfBodies[] = {
     "--instruction", "--template",          "--template-file",  "--choice",
     "--with",        "--no-special-tokens", "--prompt-logprobs"};
 constexpr std::string_view kOfDraws[] = {"--temperature",
+                                         "--seed",
+                                         "--max-tokens",
+                                         "--ignore-eos",
                                          "--top-k",
                                          "--top-p",
                                          "--min-p",
@@ -31,7 +34,7 @@ constexpr std::string_view kOfDraws[] = {"--temperature",
                                          "--repetition-penalty",
                                          "--presence-penalty",
                                          "--frequency-penalty"};
-constexpr std::string_view kOfChance[] = {"--top-k", "--top-p", "--min-p"};
+constexpr std::string_view kOfChance[] = {"--seed", "--top-k", "--top-p", "--min-p"};
 constexpr std::string_view kOfEmbedded[] = {"--instruction", "--input-type", "--template",
                                             "--template-file"};
 

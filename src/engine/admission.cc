@@ -170,7 +170,9 @@ uint32_t Admission::tokens_to_come(const Sequence& sequence) const {
 // may. These alone are not too much.
 Status Admission::check_queue(const Sequences& open, int n_new) const {
   const double n_most = options_.max_queue * static_cast<double>(limits_.kv_capacity);
-  if (n_most == 0 || open.size() == static_cast<size_t>(n_new)) return {};
+  const auto n_open = std::ranges::count_if(
+      open, [](const auto& sequence) { return !sequence->done; });  // others were cancelled
+  if (n_most == 0 || n_open == n_new) return {};
   const size_t n_tokens = open_tokens();
   if (static_cast<double>(n_tokens) <= n_most) return {};
   return make_error(ErrorCode::kUnavailable,

@@ -38,7 +38,7 @@ uint32_t Sequence::next_wanted() const {
 
 bool Sequence::has_begun() const {
   return request->n_open < sampling().n || !completion.tokens.empty() ||
-         !completion.prompt_logprobs.empty() || (running && tip->n_committed > 0);
+         !completion.prompt_logprobs.empty() || (running && tip->n_submitted > 0);
 }
 
 TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <set>
+#include <unordered_set>
 
 #include "base/check.h"
 
@@ -46,7 +47,10 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
   }
   if (shares.empty()) shares = choose(open, batcher_, look(open, batcher_));
   // What is in flight will make room, or give tokens.
-  if (shares.empty() && n_in_flight() > 0) return shares;
+  if (shares.empty() && n_in_flight() > 0) {
+    stats_.planning_s += seconds_since(start);
+    return shares;
+  }
   if (shares.empty() && residency_.tight()) {  // nobody runs that could make room later
     residency_.loosen();
     shares = choose(open, batcher_, look(open, batcher_));
@@ -66,7 +70,6 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
 // Answers divide among the steps that may be in flight. If all had a part in the same step, all
 // would wait for it, and there would be no work for another.
 size_t StepRunner::most_answering(const Sequences& open) const {
-  if (depth_ == 1) return open.size();
   const auto n = static_cast<size_t>(
       std::ranges::count_if(open, [](const auto& sequence) { return is_answering(*sequence); }));
   return (n + depth_ - 1) / depth_;
@@ -94,13 +97,15 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
   builder.set_starts(
       static_cast<uint32_t>(sight.any_order ? std::min(n_starts, n_generators) : n_starts));
   size_t n_answering = most_answering(open);
+  std::unordered_set<const Node*> answering;
   size_t n_left = std::min(sight.any_order ? open.size() : n_starts, sight.n_waiting);
   if (sight.any_order) builder.reserve(open.size());
   for (const auto& sequence : open) {
     if (sequence->done || sequence->awaits_token()) continue;
-    if (is_answering(*sequence)) {
+    if (depth_ > 1 && is_answering(*sequence) && !answering.contains(sequence->tip)) {
       if (n_answering == 0) continue;
       --n_answering;
+      answering.insert(sequence->tip);  // equal answers read the same row
     }
     if (!sequence->running) {
       if (n_left == 0) continue;

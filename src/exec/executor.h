@@ -53,10 +53,12 @@ class Executor {
   virtual ~Executor() = default;
   virtual const ExecutorFacts& facts() const = 0;
 
-  // Accepts a step. At most facts().depth steps may be submitted and not finished. Copies and rows
-  // are carried out in the order of submission, so the next step may use a page that was freed.
+  // Accepts a step, and may begin with it. At most facts().depth steps may be submitted and not
+  // finished. Copies and rows are carried out in the order of submission, so the next step may use
+  // a page that was freed. Throws if the step cannot be accepted: it is dropped then, and those
+  // before it are still to be finished.
   virtual void submit(StepPlan plan) = 0;
-  // Runs the oldest submitted step to its end. Throws if that step fails. It and all steps
+  // Returns when the oldest submitted step has ended. Throws if that step fails. It and all steps
   // submitted after it are then dropped. What they write is undefined, at the positions that they
   // write and at no others.
   virtual void finish() = 0;

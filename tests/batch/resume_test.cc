@@ -101,6 +101,29 @@ TEST(Resume, CutFormsOfEarlierRunsCount) {
   }
 }
 
+// As somebody may have edited it. It is read all the same: the form counts as not cut.
+TEST(Resume, AFinishReasonOfAnotherTypeIsNoException) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "edited.jsonl";
+  BatchOptions options = batch_options();
+  options.defaults.sampling.form = {.kind = TextForm::Kind::kJsonSchema,
+                                    .text = R"({"type": "string", "minLength": 10})"};
+  const std::string one = "{\"prompt\": \"P\"}\n";
+  std::atomic<bool> stop = false;
+  options.stop = &stop;
+  options.on_answer = [&](const BatchAnswer&) { stop = true; };
+  ASSERT_EQ(run(**AnswerFile::create(path, {}), options, one + one + one).forms_cut, 1u);
+  std::ifstream file(path, std::ios::binary);
+  std::string lines{std::istreambuf_iterator<char>(file), {}};
+  const std::string reason = "\"length\"";
+  ASSERT_NE(lines.find(reason), std::string::npos);
+  lines.replace(lines.find(reason), reason.size(), "       5");
+  std::ofstream(path, std::ios::binary) << lines;
+  stop = false;
+  options.on_answer = {};
+  EXPECT_EQ(run(**AnswerFile::resume(path, {}), options, one + one + one).forms_cut, 2u);
+}
+
 // Stops again and again after so many answers.
 TEST(Resume, StoppedRunsComeToTheSameEnd) {
   for (const bool ordered : {false, true}) {

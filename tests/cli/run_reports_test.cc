@@ -196,8 +196,8 @@ TEST_F(RunReports, FormsThatAreCutAreCounted) {
   const Finished cut = run(forms + "--output forms.out.jsonl");
   EXPECT_EQ(cut.code, kOk) << "they are answers: " << cut;
   const std::string said =
-      "stopped by the length limit before their form was complete: 2 answers (hint: raise "
-      "--max-tokens, or set bounds in the schema, such as maxLength)\n";
+      "stopped by the length limit: 2 answers with a form (hint: raise --max-tokens, or set "
+      "bounds in the schema, such as maxLength)\n";
   EXPECT_TRUE(cut.says(said)) << cut;
   EXPECT_EQ(Json::parse(contents(at("forms.report.json")))["run"]["answers"]["forms_cut"], 2);
   // A run that is finished knows it still.
@@ -219,7 +219,7 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
   EXPECT_FALSE(with("{}").says("keyword"));
   const Finished wrapped = with(R"({"name": "s", "schema": {"type": "object"}})");
   EXPECT_EQ(wrapped.code, kUsage) << wrapped;
-  EXPECT_TRUE(wrapped.says("expected the schema alone (hint: pass the value of 'schema')"))
+  EXPECT_TRUE(wrapped.says("expected only the schema (hint: pass the value of 'schema')"))
       << wrapped;
   folder().write("own.jsonl", R"({"prompt": "P", "schema": {"foo": 1}})"
                               "\n"

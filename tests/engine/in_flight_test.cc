@@ -73,6 +73,17 @@ TEST(InFlight, AnswersDivideAmongSteps) {
   EXPECT_EQ(executor_of(loop).n_overlapping(), 5u);
 }
 
+// They read one row. In another step it would be computed again.
+TEST(InFlight, EqualAnswersGoTogether) {
+  TestLoop loop = loop_of_depth(2);
+  Request equal = tiny_request("a prompt", 4);
+  equal.sampling.n = 3;
+  ASSERT_TRUE(loop.submit(1, equal).ok());
+  loop.run();
+  EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{8, 1, 1, 1}));
+  EXPECT_EQ(loop.stats().recomputed_rows, 0u);
+}
+
 TEST(InFlight, TheOptionLimitsTheDepth) {
   LoopOptions options = tiny_loop_options();
   options.engine.step_rows = 5;

@@ -216,7 +216,7 @@ TEST(GrammarSchema, SchemasInsideOtherFormsAreRefusedWithTheirPlace) {
            {R"({"json_schema": {"type": "object"}})", "'json_schema'"},
            {R"({"name": "f", "parameters": {"type": "object"}})", "'parameters'"}})
     expect_grammar_refused(from_json_schema(text), ErrorCode::kInvalidArgument,
-                           "has one in " + place + ", expected the schema alone");
+                           "its field " + place + " holds one, expected only the schema");
   // With a keyword beside it "schema" is a name as any other.
   expect_schema(R"({"type": "integer", "schema": {"type": "object"}})", {"1"}, {"{}"});
 }

@@ -20,18 +20,18 @@ HeadRows::HeadRows(const model::ModelConfig& config, const kernel::Kernels& kern
       gather_(std::move(gather)),
       joins_heads_(gather_ && config.qk_norm == model::QkNorm::kFullWidth),
       ones_(config.value_norm ? config.widest_head() : 0, 1.0f),
-      times_(times) {}
-
-QkvParts HeadRows::parts(int layer) const {
-  const model::Heads heads = config_.heads(layer);
-  const size_t q_dim = heads.q_dim(), keys = q_dim * (config_.attention_gate ? 2 : 1);
-  const size_t kv_dim = config_.layers[layer].keys_back > 0 ? 0 : heads.kv_dim();
-  return {heads, q_dim, keys, keys + kv_dim, kv_dim, keys + 2 * kv_dim};
+      times_(times) {
+  for (int i = 0; i < config.n_layers(); ++i) {
+    const model::Heads heads = config.heads(i);
+    const size_t q_dim = heads.q_dim(), keys = q_dim * (config.attention_gate ? 2 : 1);
+    const size_t kv_dim = config.layers[i].keys_back > 0 ? 0 : heads.kv_dim();
+    parts_.push_back({heads, q_dim, keys, keys + kv_dim, kv_dim, keys + 2 * kv_dim});
+  }
 }
 
 void HeadRows::project(int layer, const model::LayerWeights& weights, uint32_t n_rows,
                        kernel::RowSource source, float* qkv, Products& products) {
-  const QkvParts parts = this->parts(layer);
+  const QkvParts& parts = parts_[layer];
   if (n_rows > 0)
     products.multiply(weights.qkv, n_rows, source, qkv, static_cast<int64_t>(parts.row_len));
   if (!joins_heads_) return;
@@ -43,7 +43,7 @@ void HeadRows::project(int layer, const model::LayerWeights& weights, uint32_t n
 // Bias, and the norms over the heads of all ranks.
 void HeadRows::join_and_norm(int layer, const model::LayerWeights& weights, uint32_t n_rows,
                              float* qkv) {
-  const QkvParts parts = this->parts(layer);
+  const QkvParts& parts = parts_[layer];
   const size_t n_ranks = share_.n_ranks, rank = share_.rank;
   const size_t q_dim = parts.q_dim, k_dim = parts.kv_dim, own_dim = q_dim + k_dim;
   const size_t all_q = n_ranks * q_dim, all_k = n_ranks * k_dim;
@@ -72,7 +72,7 @@ void HeadRows::join_and_norm(int layer, const model::LayerWeights& weights, uint
 void HeadRows::fill(int layer, const model::LayerWeights& weights, float* qkv) const {
   if (!weights.qkv_bias.empty())
     kernels_.add(qkv, weights.qkv_bias.data(), static_cast<int>(weights.qkv_bias.size()));
-  const QkvParts parts = this->parts(layer);
+  const QkvParts& parts = parts_[layer];
   if (config_.layers[layer].values_are_keys)
     std::copy_n(qkv + parts.keys, parts.kv_dim, qkv + parts.values);
 }
@@ -86,7 +86,7 @@ void HeadRows::norm_all_heads(const model::LayerWeights& weights, float* q, size
 
 void HeadRows::complete(int layer, const model::LayerWeights& weights, uint32_t /*row*/,
                         uint32_t pos, float* qkv) const {
-  const QkvParts parts = this->parts(layer);
+  const QkvParts& parts = parts_[layer];
   const int head_dim = parts.heads.head_dim, n_heads = parts.heads.n;
   const int n_kv_heads = parts.kv_dim > 0 ? parts.heads.n_kv : 0;
   float *const keys = qkv + parts.keys, *const values = qkv + parts.values;
@@ -117,7 +117,7 @@ float* HeadRows::outputs(int layer, const model::LayerWeights& /*weights*/, uint
                          const float* qkv, float* attended, Products& /*products*/) {
   if (!config_.attention_gate) return attended;
   Stopwatch watch;
-  const QkvParts parts = this->parts(layer);
+  const QkvParts& parts = parts_[layer];
   for_rows(pool_, n_rows, [&](uint32_t row) {
     kernels_.gate(attended + row * parts.q_dim, qkv + row * parts.row_len + parts.q_dim,
                   static_cast<int>(parts.q_dim));

@@ -21,7 +21,7 @@ class HeadRows : public AttentionRows {
   HeadRows(const model::ModelConfig& config, const kernel::Kernels& kernels, ThreadPool& pool,
            int context, model::Share share, GatherRows gather, PhaseTimes& times);
 
-  QkvParts parts(int layer) const override;
+  QkvParts parts(int layer) const override { return parts_[layer]; }
   void project(int layer, const model::LayerWeights& weights, uint32_t n_rows,
                kernel::RowSource source, float* qkv, Products& products) override;
   // Bias, norms, rotary embedding, and the growth of queries with the position.
@@ -43,8 +43,9 @@ class HeadRows : public AttentionRows {
   LayerRopes ropes_;
   model::Share share_;
   GatherRows gather_;
-  bool joins_heads_;         // norms over all heads need those of other ranks
-  std::vector<float> ones_;  // [head_dim of any layer]: weights of a norm without any
+  std::vector<QkvParts> parts_;  // [n_layers]
+  bool joins_heads_;             // norms over all heads need those of other ranks
+  std::vector<float> ones_;      // [head_dim of any layer]: weights of a norm without any
   PhaseTimes& times_;
   // Queries and keys for norms over all heads, [n_rows, (n_heads + n_kv_heads) * head_dim] f32 of
   // this rank and of all.

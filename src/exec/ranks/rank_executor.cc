@@ -138,8 +138,9 @@ RankExecutor::~RankExecutor() {
     if (in_turn == this) in_turn = nullptr;
     collect_all();
     send_to_others(comm_, message(Head{Word::kClose, id_}, std::span<const std::byte>()));
-  } catch (const std::exception&) {
-    // The other ranks are gone already.
+  } catch (const std::exception& error) {
+    // What is left unread would be taken for the outputs of other steps.
+    comm_.abort(fmt::format("a step failed on rank 0: {}", reason_of(error)));
   }
 }
 
@@ -168,12 +169,12 @@ void RankExecutor::run_or_abort(const Part& part) {
 }
 
 void RankExecutor::submit(StepPlan plan) {
-  PANDO_CHECK(submitted_.size() + collected_.size() < static_cast<size_t>(facts().depth));
   const std::vector<std::byte> step = to_bytes(plan);
   const std::vector<std::byte> bytes =
       message(Head{Word::kStep, id_}, std::span<const std::byte>(step));
   std::vector<StepPlan> slices = part_.cut(std::move(plan));
   const std::scoped_lock lock(turn());
+  PANDO_CHECK(submitted_.size() + collected_.size() < static_cast<size_t>(facts().depth));
   run_or_abort([&] {
     take_turn();
     posts_plans_ ? post_to_others(comm_, bytes) : send_to_others(comm_, bytes);

@@ -82,7 +82,10 @@ bool has_constraint(const Json& object) {
 std::string place_of_schema(Node object) {
   if (!object->is_object()) return {};
   const Node type = SchemaDocument::find(object, "type");
-  if (type != nullptr ? *type != "json_schema" : has_constraint(*object)) return {};
+  // Not operator==, which allocates and must not throw.
+  if (type != nullptr ? !type->is_string() || type->get_ref<const std::string&>() != "json_schema"
+                      : has_constraint(*object))
+    return {};
   for (const std::string_view holder : kHolders) {
     const Node held = SchemaDocument::find(object, holder);
     if (held == nullptr || !held->is_object()) continue;
