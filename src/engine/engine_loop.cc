@@ -118,9 +118,9 @@ bool EngineLoop::step() {
   while (runner_.takes_more() && submit_next()) continue;
   const std::optional<SubmittedStep> finished = finish_next();
   remove_done();
+  if (finished) runner_.observe(*finished);
   ++stats_.steps;
   stats_.step_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (finished) runner_.observe(*finished);
   return true;
 }
 
