@@ -17,12 +17,12 @@ struct Inspection {
   uint64_t too_long = 0;         // prompts that do not fit: the context, or the memory
   uint64_t no_room = 0;          // of these, for lack of memory: the engine's kv_memory
   uint64_t room = 0;             // tokens that memory has for a prompt and its answer; 0: for all
-  uint64_t longest_no_room = 0;  // tokens of the longest of those for which it has none
   uint64_t refused = 0;          // others that the engine would refuse
   uint64_t repeated_ids = 0;     // OpenAI lines with the custom_id of one before
   uint64_t prompt_tokens = 0;    // of all prompts
   uint64_t distinct_tokens = 0;  // of them, computed where what is shared is computed once
   uint64_t longest_prompt = 0;   // tokens
+  uint64_t longest_path = 0;     // tokens of a prompt and its answer, also where there is no room
   uint64_t answer_tokens = 0;    // generated at most
   uint64_t kv_bytes = 0;         // of one token's keys and values
   uint64_t answers = 0;          // to be given

@@ -140,9 +140,9 @@ class Inspector {
       const size_t n_answer = static_cast<size_t>(std::max(request.sampling.max_tokens, 0));
       const size_t n_longest =
           std::min<size_t>(request.tokens.size() + n_answer, static_cast<size_t>(engine_.context));
+      found_.longest_path = std::max<uint64_t>(found_.longest_path, n_longest);
       if (n_longest <= room_) continue;
       ++found_.no_room;
-      found_.longest_no_room = std::max<uint64_t>(found_.longest_no_room, n_longest);
       return make_error(ErrorCode::kTooLong, "prompt and answer take up to {} tokens", n_longest);
     }
     const std::span<const Token> prompt = prompt_of(question, requests->front());

@@ -49,10 +49,10 @@ OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& tim
                       {"too_long", i.too_long},
                       {"no_room", i.no_room},
                       {"room", i.room},
-                      {"longest_no_room", i.longest_no_room},
                       {"refused", i.refused},
                       {"repeated_ids", i.repeated_ids},
                       {"longest_prompt", i.longest_prompt},
+                      {"longest_with_answer", i.longest_path},
                       {"prompt_tokens", i.prompt_tokens},
                       {"distinct_tokens", i.distinct_tokens},
                       {"answer_tokens", i.answer_tokens},
@@ -90,10 +90,10 @@ void print(const Inspection& i) {
   if (i.room > 0)
     fmt::print("--kv-memory has room for prompts of up to {}, answer included; {}\n",
                counted(i.room, "tokens"),
-               i.no_room == 0 ? "all prompts fit"
-                              : fmt::format("{} would be refused, and the longest needs up to {}",
-                                            counted(i.no_room, "prompts"),
-                                            counted(i.longest_no_room, "tokens")));
+               i.no_room == 0
+                   ? "all prompts fit"
+                   : fmt::format("{} would be refused, and the longest needs up to {}",
+                                 counted(i.no_room, "prompts"), counted(i.longest_path, "tokens")));
   if (i.repeated_ids > 0)
     fmt::print("{} with the custom_id of an earlier line\n", counted(i.repeated_ids, "lines"));
   const auto teraflops = [&](uint64_t n_tokens, double n_keys) {
@@ -109,9 +109,11 @@ void print(const Inspection& i) {
       "answers of full length\n",
       work, teraflops(i.prompt_tokens, i.prompt_keys), 100 * teraflops(0, i.distinct_keys) / work,
       teraflops(i.answer_tokens, i.answer_keys));
-  fmt::print("keys and values: {:.1f} MB for the longest prompt, {:.1f} MB for all\n",
-             1e-6 * static_cast<double>(i.longest_prompt * i.kv_bytes),
-             1e-6 * static_cast<double>(i.distinct_tokens * i.kv_bytes));
+  fmt::print(
+      "keys and values: {:.1f} MB for the longest prompt with its answer, {:.1f} MB for all "
+      "prompts\n",
+      1e-6 * static_cast<double>(i.longest_path * i.kv_bytes),
+      1e-6 * static_cast<double>(i.distinct_tokens * i.kv_bytes));
   if (!i.stops.empty())
     fmt::print(
         "where sharing ends (the end of the shared text, then how most prompts continue):\n");

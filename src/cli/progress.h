@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/counted.h"
 #include "cli/print_stderr.h"
 #include "cli/report.h"
 
@@ -35,7 +36,7 @@ class ProgressLine {
     const uint64_t n_new = e.arrived_tokens - e.arrived_shared;
     const double rate =
         now.seconds > 0 ? static_cast<double>(e.prefill_rows + e.decode_rows) / now.seconds : 0;
-    std::string text = fmt::format("{} {}", now.answers_done, outputs_);
+    std::string text = counted(now.answers_done, outputs_);
     if (now.stopping) text += fmt::format(", {} to finish", now.answers_open);
     if (e.arrived_tokens > 0)
       text += fmt::format(

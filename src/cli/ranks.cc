@@ -4,9 +4,11 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "base/failures.h"
 #include "cli/exit_code.h"
@@ -31,6 +33,21 @@ const char* has_one_engine(const CLI::App& command) {
                                                 : nullptr;
 }
 
+// Several processes of mpirun would each do the whole work, and write to the same files.
+std::optional<int> refuse_copies(const CLI::App& command) {
+  const CLI::Option* parallel = command.get_option_no_throw("--parallel");
+  const char *const n = std::getenv("OMPI_COMM_WORLD_SIZE"), *const rank = std::getenv(
+                                                                 "OMPI_COMM_WORLD_RANK");
+  if (parallel == nullptr || n == nullptr || rank == nullptr || std::string_view(n) == "1")
+    return std::nullopt;
+  if (std::string_view(rank) != "0") return kUsage;
+  report_error(
+      fmt::format("{} processes were started without --parallel: each would do all of the "
+                  "work (hint: --parallel replicas={})",
+                  n, n));
+  return kUsage;
+}
+
 }  // namespace
 
 std::shared_ptr<Ranks> joined_ranks() { return joined; }
@@ -42,7 +59,7 @@ void leave_ranks() {
 
 std::optional<int> run_as_rank(const CLI::App& command) {
   const std::string parallel = value_of(command, "--parallel", "");
-  if (parallel.empty()) return std::nullopt;
+  if (parallel.empty()) return refuse_copies(command);
   register_mpi();
   Result<std::shared_ptr<Ranks>> ranks = Ranks::join(parallel);
   if (!ranks) {  // kUnavailable: rank 0 reports it

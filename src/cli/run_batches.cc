@@ -121,9 +121,11 @@ class BatchRun {
                 : fmt::format("; {} before each text", found_text(nlohmann::json(*e.prompt))));
     }
     if (const std::optional<TextForm>& form = o_.batch.defaults.sampling.form) {
-      if (Status status = model.check_form(*form); !status)
+      if (Status status = model.check_form(*form); !status) {
+        const std::string& message = status.error().message;
         return Error{ErrorCode::kInvalidArgument,
-                     fmt::format("--schema: {}", status.error().message)};
+                     (message.starts_with("schema") ? "--" : "--schema: ") + message};
+      }
       if (const std::string warning = Model::form_warning(*form); !warning.empty())
         report_error(fmt::format("--schema: {}", warning));
     }
@@ -292,7 +294,10 @@ class BatchRun {
   }
 
   void print_summary(const RunRecord& first, const RunRecord& second) const {
-    if (o_.quiet) return print_verdict(first);
+    if (o_.quiet) {
+      tell_of_cut_forms(first.summary);
+      return print_verdict(first);
+    }
     for (const auto& [place, text] : first_answers_.texts()) print_stderr("{}\n", text);
     if (!was_finished_) print_stderr("{}\n", footer(first, nouns_, options_));
     const BatchSummary& s = first.summary;
@@ -307,11 +312,7 @@ class BatchRun {
       print_stderr("left out: {}, {} failed, {} too long; lines cut: {}\n",
                    counted(s.bad_lines, "bad lines"), s.failed - s.too_long, s.skipped + s.too_long,
                    s.cut);
-    if (s.forms_cut > 0)
-      print_stderr(
-          "stopped by the length limit: {} with a form (hint: raise --max-tokens, or set bounds in "
-          "the schema, such as maxLength)\n",
-          counted(s.forms_cut, nouns_.outputs));
+    tell_of_cut_forms(s);
     if (s.too_long > 0 && first.memory_limits_length)
       print_stderr(
           "(hint: a larger --kv-memory. --too-long skip counts them as done; its other values cut "
@@ -338,6 +339,14 @@ class BatchRun {
                  std::min(s.seconds, second.summary.seconds) < kLeastTimed
                      ? " (the run is too short to measure speed)"
                      : "");
+  }
+
+  void tell_of_cut_forms(const BatchSummary& s) const {
+    if (s.forms_cut > 0)
+      print_stderr(
+          "stopped by the length limit: {} with a form (hint: raise --max-tokens, or set bounds in "
+          "the schema, such as maxLength)\n",
+          counted(s.forms_cut, nouns_.outputs));
   }
 
   // What --compare was given for, so that --quiet leaves it.

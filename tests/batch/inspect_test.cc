@@ -62,7 +62,7 @@ TEST(Inspect, CountsWhatHasNoRoom) {
   EXPECT_EQ(found->too_long, 2u);
   EXPECT_EQ(found->no_room, 1u);
   EXPECT_EQ(found->room, 96u);
-  EXPECT_EQ(found->longest_no_room, 105u);
+  EXPECT_EQ(found->longest_path, 105u);
   std::istringstream again(input);
   std::ostringstream out;
   const auto ran = run_batch(*open_tiny(engine), again, 0, out, BatchOptions{});

@@ -110,10 +110,11 @@ Result<model::Weights> load_blocks(const CaseModel& model, DType type,
                                    const model::Share& share) {
   model::ModelConfig config = config_of(model);
   const bool shares_d_ff = config.experts.shared_d_ff == config.d_ff;  // Gemma 4
+  const bool has_whole_experts = config.experts.shared_d_ff % std::max(config.experts.d_ff, 1) == 0;
   config.d_model = config.d_ff = 256;
   if (config.has(model::FeedForward::kExperts)) {
     config.experts.d_ff = 256;
-    if (config.has_latent() || shares_d_ff)  // a whole number of experts
+    if (config.experts.shared_d_ff > 0 && (has_whole_experts || shares_d_ff))
       config.experts.shared_d_ff = 256;
     for (model::LayerConfig& layer : config.layers)
       layer.feed_forward = model::FeedForward::kExperts;

@@ -214,6 +214,10 @@ TEST(GrammarSchema, SchemasInsideOtherFormsAreRefusedWithTheirPlace) {
            {R"({"type": "json_schema", "json_schema": {"name": "s", "schema": {"enum": [1]}}})",
             "'json_schema.schema'"},
            {R"({"json_schema": {"type": "object"}})", "'json_schema'"},
+           {R"({"response_format": {"type": "json_schema", "json_schema": {"schema": {}}}})",
+            "'response_format.json_schema.schema'"},
+           {R"({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}})",
+            "'function.parameters'"},
            {R"({"name": "f", "parameters": {"type": "object"}})", "'parameters'"}})
     expect_grammar_refused(from_json_schema(text), ErrorCode::kInvalidArgument,
                            "its field " + place + " holds one, expected only the schema");
@@ -229,7 +233,27 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
             "names of the answer's fields into 'properties')");
   EXPECT_NE(schema_warning(R"({"a": 1, "b": 2, "c": 3, "d": 4})").find("'c' and others"),
             std::string::npos);
-  for (const char* none : {"{}", "true", R"({"title": "a"})", R"({"foo": 1, "enum": [1]})", "{"})
+  for (const char* none : {"{}", "true", R"({"title": "a"})", R"({"foo": 1, "enum": [1]})", "{",
+                           R"({"name": "s", "schema": {"type": "object"}})"})
+    EXPECT_EQ(schema_warning(none), "") << none;
+}
+
+TEST(GrammarSchema, NamesThatAreNearlyKeywordsAreWarnedOf) {
+  const auto warning = [](std::string_view name, std::string_view keyword) {
+    return fmt::format(
+        "the schema has a name that is no JSON Schema keyword and has no effect: '{}' (hint: "
+        "'{}'?)",
+        name, keyword);
+  };
+  using grammar::schema_warning;
+  EXPECT_EQ(schema_warning(R"({"type": "object", "propertys": {"a": {}}})"),
+            warning("propertys", "properties"));
+  EXPECT_EQ(schema_warning(R"({"properties": {"a": {"type": "string", "maxlength": 5}}})"),
+            warning("maxlength", "maxLength"));
+  EXPECT_EQ(schema_warning(R"({"anyOf": [{"items": {"Enum": [1]}}]})"), warning("Enum", "enum"));
+  // Names of an answer's fields, and values, are no keywords.
+  for (const char* none : {R"({"properties": {"maxlength": {"type": "string"}}})",
+                           R"({"enum": [{"Enum": 1}], "x-order": 1, "default": {"Type": 1}})"})
     EXPECT_EQ(schema_warning(none), "") << none;
 }
 

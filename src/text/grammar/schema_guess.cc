@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/nearest.h"
 
 namespace pando::grammar {
 namespace {
@@ -65,10 +66,22 @@ constexpr std::string_view kAnnotations[] = {
     "title",   "$comment",   "default",  "description",      "contentEncoding", "examples",
     "example", "deprecated", "readOnly", "contentMediaType", "writeOnly",       "nullable"};
 // Of OpenAI's response_format and tools, and of Anthropic's tools.
-constexpr std::string_view kHolders[] = {"json_schema", "schema", "input_schema", "parameters"};
+constexpr std::string_view kHolders[] = {"response_format", "json_schema", "schema",
+                                         "input_schema",    "function",    "parameters"};
+// Keywords whose value is a schema or a list of schemas; then those whose members are schemas.
+constexpr std::string_view kSchemas[] = {
+    "allOf",      "anyOf", "oneOf", "not",      "if",
+    "then",       "else",  "items", "contains", "additionalProperties",
+    "prefixItems"};
+constexpr std::string_view kNamedSchemas[] = {"properties", "patternProperties", "definitions",
+                                              "$defs"};
 
 bool is_constraint(std::string_view name) {
   return std::ranges::find(kConstraints, name) != std::end(kConstraints);
+}
+
+bool is_annotation(std::string_view name) {
+  return std::ranges::find(kAnnotations, name) != std::end(kAnnotations);
 }
 
 bool has_constraint(const Json& object) {
@@ -77,13 +90,39 @@ bool has_constraint(const Json& object) {
   return false;
 }
 
+// Not operator==, which allocates and must not throw.
+bool is_text(const Json& value, std::string_view text) {
+  return value.is_string() && value.get_ref<const std::string&>() == text;
+}
+
+// "'maxlength' (hint: 'maxLength'?)" of the first name in a schema that is nearly a keyword.
+std::string misspelled(const Json& schema) {
+  if (schema.is_array()) {
+    for (const Json& one : schema)
+      if (std::string found = misspelled(one); !found.empty()) return found;
+    return {};
+  }
+  if (!schema.is_object()) return {};
+  for (const auto& [name, value] : schema.items()) {
+    if (std::ranges::find(kSchemas, name) != std::end(kSchemas)) {
+      if (std::string found = misspelled(value); !found.empty()) return found;
+    } else if (std::ranges::find(kNamedSchemas, name) != std::end(kNamedSchemas)) {
+      for (const auto& [ignored, one] : value.items())
+        if (std::string found = misspelled(one); !found.empty()) return found;
+    } else if (!is_constraint(name) && !is_annotation(name)) {
+      if (const std::string hint = nearest_hint(name, kConstraints); !hint.empty())
+        return fmt::format("'{}'{}", name, hint);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string place_of_schema(Node object) {
   if (!object->is_object()) return {};
   const Node type = SchemaDocument::find(object, "type");
-  // Not operator==, which allocates and must not throw.
-  if (type != nullptr ? !type->is_string() || type->get_ref<const std::string&>() != "json_schema"
+  if (type != nullptr ? !is_text(*type, "json_schema") && !is_text(*type, "function")
                       : has_constraint(*object))
     return {};
   for (const std::string_view holder : kHolders) {
@@ -97,10 +136,15 @@ std::string place_of_schema(Node object) {
 
 std::string schema_warning(std::string_view text) {
   const Result<Json> schema = parse_ordered_json(text, LargeNumbers::kKept);
-  if (!schema || !schema->is_object() || has_constraint(*schema)) return {};
+  // An object that holds a schema is refused.
+  if (!schema || !schema->is_object() || !place_of_schema(&*schema).empty()) return {};
+  if (const std::string name = misspelled(*schema); !name.empty())
+    return one_line("the schema has a name that is no JSON Schema keyword and has no effect: " +
+                    name);
+  if (has_constraint(*schema)) return {};
   std::vector<std::string> names;
   for (const auto& [name, value] : schema->items())
-    if (std::ranges::find(kAnnotations, name) == std::end(kAnnotations)) names.push_back(name);
+    if (!is_annotation(name)) names.push_back(name);
   if (names.empty()) return {};
   constexpr size_t kShown = 3;
   const bool is_long = names.size() > kShown;

@@ -12,8 +12,8 @@ namespace pando::grammar {
 // OpenAI. Empty: it is a schema itself.
 std::string place_of_schema(Node object);
 
-// Of a schema without a keyword, but with other names: that any JSON fits it. Empty for any other
-// text.
+// Of a schema with a name that is nearly a keyword, and of one without a keyword but with other
+// names: that this has no effect. Empty for any other text.
 std::string schema_warning(std::string_view text);
 
 }  // namespace pando::grammar
