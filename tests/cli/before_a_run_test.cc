@@ -14,7 +14,7 @@ using BeforeARunTest = RunProcess;
 TEST_F(BeforeARunTest, Inspect) {
   const Finished people = pando("inspect m --input good.jsonl --max-tokens 4");
   EXPECT_EQ(people.code, kOk) << people;
-  EXPECT_TRUE(people.out.starts_with("3 prompts of 2 lines, ")) << people;
+  EXPECT_TRUE(people.out.starts_with("3 prompts from 2 lines, ")) << people;
   EXPECT_EQ(people.err, "");
   const Finished demo = pando("inspect --input good.jsonl");
   EXPECT_TRUE(demo.says("pando: no --model given, using the demo model\n")) << demo;

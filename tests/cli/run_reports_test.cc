@@ -226,7 +226,7 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
                               R"({"prompt": "P", "schema": {"enum": [1]}})"
                               "\n");
   const Finished own = run("--input own.jsonl");
-  EXPECT_TRUE(own.says("pando: line 1: the schema has no keyword")) << own;
+  EXPECT_TRUE(own.says("pando: line 1: the schema has no JSON Schema keyword")) << own;
   EXPECT_FALSE(own.says("line 2")) << own;
 }
 
