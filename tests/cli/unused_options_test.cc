@@ -57,8 +57,8 @@ TEST_F(UnusedOptionsTest, OptionsThatDependOnOthers) {
             "token is the likeliest one\n");
   EXPECT_EQ(told(run("--input good.jsonl --top-p 0.5 --temperature 1")), "");
   EXPECT_EQ(told(run("--input good.jsonl --temperature 1 --choice a")),
-            "pando: line 1: --temperature has no effect on questions with choices, because the "
-            "answer is always the likeliest choice\n");
+            "pando: line 1: --temperature, --max-tokens, --ignore-eos have no effect on questions with "
+            "choices, because the answer is always the likeliest choice\n");
 }
 
 TEST_F(UnusedOptionsTest, OfTextsToEmbed) {
