@@ -506,7 +506,7 @@ inline std::string random_gguf(
   const auto add = [&](const std::string& name, const model::WeightSpec& spec) {
     int64_t n = 1;
     for (const int64_t size : spec.shape) n *= size;
-    const bool is_matrix = spec.shape.size() > 1 && !name.ends_with(".bias");
+    const bool is_matrix = spec.shape.size() > 1 && spec.shape[0] > 1 && !name.ends_with(".bias");
     const std::optional<DType> given = type_of ? type_of(name) : std::nullopt;
     const bool blocks =
         given || (is_matrix && spec.shape.back() % 256 == 0 && n_matrices++ % 4 != 3);
