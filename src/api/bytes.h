@@ -57,7 +57,7 @@ class ByteWriter {
   }
   template <HasMembers T>
   void write(const T& value) {
-    std::apply([this](const auto&... member) { (write(member), ...); }, members(value));
+    std::apply([this](const auto&... member) { (this->write(member), ...); }, members(value));
   }
 
   std::vector<std::byte> take() { return std::move(bytes_); }
@@ -119,7 +119,7 @@ class ByteReader {
   }
   template <HasMembers T>
   void read(T& value) {
-    std::apply([this](auto&... member) { (read(member), ...); }, members(value));
+    std::apply([this](auto&... member) { (this->read(member), ...); }, members(value));
   }
 
   template <class List>

@@ -31,10 +31,9 @@ void Comparison::add(int run, const BatchAnswer& answer) {
 }
 
 size_t Comparison::n_different() const {
-  const auto& [first, second] = runs_;
-  return static_cast<size_t>(std::ranges::count_if(first, [&](const auto& answer) {
-    const auto found = second.find(answer.first);
-    return found != second.end() && found->second != answer.second;
+  return static_cast<size_t>(std::ranges::count_if(runs_[0], [&](const auto& answer) {
+    const auto found = runs_[1].find(answer.first);
+    return found != runs_[1].end() && found->second != answer.second;
   }));
 }
 

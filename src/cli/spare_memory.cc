@@ -82,7 +82,7 @@ SpareMemory* g_spare = nullptr;
   // A thread for which no arena of its own can be mapped maps a page for every allocation.
   mallopt(M_ARENA_MAX, 2);
 #endif
-  static std::byte place[sizeof(SpareMemory)] alignas(SpareMemory);
+  alignas(SpareMemory) static std::byte place[sizeof(SpareMemory)];
   g_spare = new (place) SpareMemory;
 }
 

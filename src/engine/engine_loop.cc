@@ -41,6 +41,7 @@ EngineLoop::EngineLoop(LoopParts parts)
                .pool = *parts_.pool,
                .residency = residency_,
                .depth = depth(),
+               .least_answers = parts_.options.least_answers,
                .timing = parts_.timing.get(),
                .stats = stats_}) {
   const ExecutorFacts& facts = parts_.executor->facts();

@@ -20,6 +20,7 @@ struct LoopOptions {
   const exec::Ranks* ranks =
       nullptr;                // the ranks that share the model; null: this process has all of it
   int depth = 0;              // steps in flight at most; 0: as many as the executor takes
+  size_t least_answers = 16;  // of a step, where answers divide among the steps in flight
   bool poison_pages = false;  // fill fresh pages with NaN
   bool all_rows = false;      // see exec::TransformerOptions
   bool many_prefills = true;  // see PackerOptions

@@ -30,6 +30,7 @@ StepRunner::StepRunner(const StepRunnerParts& parts)
       executor_(parts.executor),
       residency_(parts.residency),
       depth_(parts.depth),
+      least_answers_(parts.least_answers),
       timing_(parts.timing),
       stats_(parts.stats),
       planner_(parts.planner),
@@ -67,12 +68,20 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
   return shares;
 }
 
-// Answers divide among the steps that may be in flight. If all had a part in the same step, all
-// would wait for it, and there would be no work for another.
+// Many answers divide among the steps that may be in flight. If all had a part in the same step,
+// all would wait for it, and there would be no work for another. A few advance together: each step
+// reads all weights, which takes longer than to multiply a few rows by them.
 size_t StepRunner::most_answering(const Sequences& open) const {
-  const auto n = static_cast<size_t>(
-      std::ranges::count_if(open, [](const auto& sequence) { return is_answering(*sequence); }));
-  return (n + depth_ - 1) / depth_;
+  size_t n = 0;
+  bool others_are_in_flight = false;
+  for (const auto& sequence : open) {
+    if (!is_answering(*sequence)) continue;
+    ++n;
+    others_are_in_flight |= sequence->awaits_token();
+  }
+  const size_t share = (n + depth_ - 1) / depth_;
+  if (share >= least_answers_) return share;
+  return others_are_in_flight ? 0 : n;
 }
 
 // Running sequences, and those that wait as far as the batcher wants to see them.

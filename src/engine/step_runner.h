@@ -26,9 +26,10 @@ struct StepRunnerParts {
   Executor& executor;
   ThreadPool& pool;  // reads outputs
   Residency& residency;
-  size_t depth;        // steps in flight at most
-  StepTiming* timing;  // null: rows alone fill a step
-  EngineStats& stats;  // steps are counted in it
+  size_t depth;          // steps in flight at most
+  size_t least_answers;  // of a step, where answers divide among them
+  StepTiming* timing;    // null: rows alone fill a step
+  EngineStats& stats;    // steps are counted in it
 };
 
 // A step that was submitted. The executor may still compute it.
@@ -87,6 +88,7 @@ class StepRunner {
   Executor& executor_;
   Residency& residency_;
   size_t depth_;
+  size_t least_answers_;
   StepTiming* timing_;
   EngineStats& stats_;
   Planner& planner_;

@@ -323,7 +323,8 @@ Status ModelConfig::validate_layers(std::string_view source) const {
   const Size sizes[] = {{"hidden_size_per_layer_input", layer_input_dim, {2, kMaxWidth, 2}},
                         {"vocab_size_per_layer_input", layer_input_vocab, {vocab, kMaxVocab, 1}},
                         {"num_hidden_layers' x 'hidden_size_per_layer_input",
-                         int64_t{n_layers()} * layer_input_dim, 1, kMaxWidth, 1}};
+                         int64_t{n_layers()} * layer_input_dim,
+                         {1, kMaxWidth, 1}}};
   return check_sizes(sizes, source);
 }
 

@@ -204,6 +204,7 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type) {
   Scenario s;
   s.seed = seed;
   s.model = random_model(rng, /*all=*/seed >= 24);
+  s.loop.least_answers = seed % 2 == 0 ? 1 : 4;
   const bool real_sizes = chance(rng, 30);
   if (real_sizes) s.sizes = {chance(rng, 50) ? 32 : 16, 64, 2048};
   const int longest = real_sizes ? 230 : uniform(rng, 6, 70);

@@ -73,6 +73,19 @@ TEST(InFlight, AnswersDivideAmongSteps) {
   EXPECT_EQ(executor_of(loop).n_overlapping(), 5u);
 }
 
+// A step reads all weights, so few answers go together, even if they began in different steps.
+TEST(InFlight, FewAnswersGoTogether) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 8;
+  options.least_answers = 3;
+  TestLoop loop = loop_of_depth(2, options);
+  for (const char* prompt : {"a prompt", "z prompt"})
+    ASSERT_TRUE(loop.submit(prompt[0], tiny_request(prompt, 4)).ok());
+  loop.run();
+  EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{8, 8, 1, 2, 2, 1}));
+  EXPECT_EQ(loop.stats().recomputed_rows, 0u);
+}
+
 // They read one row. In another step it would be computed again.
 TEST(InFlight, EqualAnswersGoTogether) {
   TestLoop loop = loop_of_depth(2);

@@ -23,8 +23,12 @@ namespace pando::testing {
 
 // Tiny pages, so that short prompts fill many of them.
 inline LoopOptions tiny_loop_options() {
-  return {
-      .engine = tiny_options(), .page_len = 4, .tile_len = 8, .span_len = 16, .poison_pages = true};
+  return {.engine = tiny_options(),
+          .page_len = 4,
+          .tile_len = 8,
+          .span_len = 16,
+          .least_answers = 1,
+          .poison_pages = true};
 }
 
 struct Heard {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <ranges>
 
 #include "base/check.h"
 #include "base/fault.h"
@@ -44,12 +43,13 @@ AttentionLayer::Pages AttentionLayer::pages_of(int layer, const StepPlan& plan,
 }
 
 void AttentionLayer::begin(uint32_t n_rows) {
-  const auto widest = [&](size_t QkvParts::*part) {
-    return std::ranges::max(parts_ | std::views::transform(part));
-  };
-  if (parts_.empty()) return;
-  qkv_.reserve(n_rows * widest(&QkvParts::row_len) * sizeof(float));
-  attended_.reserve(n_rows * widest(&QkvParts::q_dim) * sizeof(float));
+  size_t row_len = 0, q_dim = 0;  // of the widest layers
+  for (const QkvParts& parts : parts_) {
+    row_len = std::max(row_len, parts.row_len);
+    q_dim = std::max(q_dim, parts.q_dim);
+  }
+  qkv_.reserve(n_rows * row_len * sizeof(float));
+  attended_.reserve(n_rows * q_dim * sizeof(float));
 }
 
 void AttentionLayer::run(int layer, const model::LayerWeights& weights, const StepPlan& plan,
