@@ -79,7 +79,8 @@ class MpiComm final : public Comm {
     const std::scoped_lock lock(mutex_);
     if (!failure_.empty()) throw std::runtime_error(failure_);
     if (!poster_.joinable()) poster_ = std::thread([this] { finish_posted(); });
-    Posted& one = posted_.emplace_back(std::move(bytes));
+    posted_.push_back({std::move(bytes)});
+    Posted& one = posted_.back();
     add_send(to, one.bytes, one.requests);
     has_posted_.notify_one();
   }
