@@ -175,7 +175,7 @@ TEST_F(ResumeTest, OtherSettingsAreAnErrorAndLoseNothing) {
   EXPECT_TRUE(pando(other).says("input: '"));
   const Finished anew = pando(std::string(kCommand) + "a.jsonl");
   EXPECT_EQ(anew.code, kFailed) << anew;
-  EXPECT_TRUE(anew.says("answers of an earlier run, expected an empty file")) << anew;
+  EXPECT_TRUE(anew.says(" of an earlier run, expected an empty file")) << anew;
   EXPECT_TRUE(anew.says("--resume") && anew.says("--overwrite")) << anew;
   EXPECT_GE(lines_of("a.jsonl").size(), before.size());
   EXPECT_EQ(pando("run --model m --input many.jsonl --resume").code, kUsage);
