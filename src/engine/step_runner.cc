@@ -72,6 +72,7 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
 // all would wait for it, and there would be no work for another. A few advance together: each step
 // reads all weights, which takes longer than to multiply a few rows by them.
 size_t StepRunner::most_answering(const Sequences& open) const {
+  if (depth_ == 1) return open.size();
   size_t n = 0;
   bool others_are_in_flight = false;
   for (const auto& sequence : open) {
