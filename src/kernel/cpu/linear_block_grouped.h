@@ -42,9 +42,9 @@ struct GroupedBlock {
       (unit_bytes(kType) +
        unit_pairs(kType) * (pair_integer_bytes(DType::kQ8_0) - pair_integer_bytes(kType)));
 
-  // A slice of a panel with integers as in q8_0, and heads and factors as they are.
+  // A slice of a panel with a byte for each integer, + 128 as in q8_0 or, with kPairs, as codes;
+  // heads and factors as they are.
   static void widen_slice(const std::byte* from, int n_units, int n_strips, std::byte* to) {
-    using Codes = GroupCodes<S, kType>;
     const int stride = n_strips * kStripQuad, head_bytes = n_strips * unit_head_bytes(kType);
     const uint8_t* in = reinterpret_cast<const uint8_t*>(from);
     uint8_t* out = reinterpret_cast<uint8_t*>(to);
@@ -57,7 +57,8 @@ struct GroupedBlock {
       for (int group = 0; group < 2; ++group) {
         for (int s = 0; s < stride; s += kStripQuad)
           Codes::each_quad(in + s, stride, [&]<int kQuad>(typename S::Nibbles w) {
-            S::template store_codes<Codes::kForm.offset>(out + s + kQuad * stride, w);
+            constexpr int kStored = kPairs ? 128 : Codes::kForm.offset;  // 128: unchanged
+            S::template store_codes<kStored>(out + s + kQuad * stride, w);
           });
         in += group_vectors(kType) * stride, out += kQuads * stride;
       }
@@ -150,13 +151,16 @@ struct GroupedBlock {
   static constexpr int kUnitGroups = unit_groups(kType);
   static constexpr bool kPacked = is_halves(kType) && !kWidened;
   static constexpr bool kHalves = kPacked && Codes::kPlain;
+  // Codes of 5 and 6 bits by dot_pair, also after widen_slice.
+  static constexpr bool kPairs =
+      S::kPairsQuads && (Codes::kForm.code_bits == 5 || Codes::kForm.code_bits == 6);
   using Dots = std::conditional_t<kHalves, typename S::NibbleSums, I>;
   static constexpr int kVectors = kPacked ? group_vectors(kType) : kQuads;  // of a group, stored
   static constexpr int kPairIntegers = 2 * kVectors * kStripQuad;
   static constexpr int kHeadBytes = unit_head_bytes(kType);
   static constexpr int kScaleBytes = group_scale_bytes(kType);
   // What is added to integers as they are stored.
-  static constexpr int kOffset = kPacked ? Codes::kForm.offset : 128;
+  static constexpr int kOffset = kPacked || kPairs ? Codes::kForm.offset : 128;
   static constexpr bool kMinima = Codes::kForm.minima;
   static constexpr bool kHalfFactors = Codes::kForm.factor_len < kGroupLen;
 
@@ -211,7 +215,18 @@ struct GroupedBlock {
 #pragma GCC unroll 3
       for (int s = 0; s < kStrips; ++s)
         dots[r][s] = first_dot(kWhole ? bias(x[r].bias) : half_bias(x[r], kHalf));
-    if constexpr (kPacked) {
+    if constexpr (kPairs && kPacked) {
+      add_packed_pairs<kFirst / 2, kEnd / 2>(dots, x, w, stride);
+    } else if constexpr (kPairs) {
+#pragma GCC unroll 4
+      for (int quad = kFirst; quad < kEnd; quad += 2)
+#pragma GCC unroll 3
+        for (int s = 0; s < kStrips; ++s) {
+          const uint8_t* codes = w + quad * stride + s * kStripQuad;
+          add_pair(dots, x, s, S::load_codes(codes), 4 * quad, S::load_codes(codes + stride),
+                   4 * quad + 4);
+        }
+    } else if constexpr (kPacked) {
       add_vectors<kFirst / 2, kEnd / 2>(dots, x, w, stride);
     } else {
 #pragma GCC unroll 8
@@ -263,6 +278,33 @@ struct GroupedBlock {
     add_quad(dots, x, 4 * half_quad(kType, kVector, kHigh), q);
   }
 
+  // Vectors [kVector, kEnd) of halves, the quads of a vector together.
+  template <int kVector, int kEnd, int kRows, int kStrips>
+  [[gnu::always_inline]] static void add_packed_pairs(Dots (&dots)[kRows][kStrips],
+                                                      const QuantizedGroup* x, const uint8_t* w,
+                                                      int64_t stride) {
+#pragma GCC unroll 3
+    for (int s = 0; s < kStrips; ++s) {
+      const uint8_t* group = w + s * kStripQuad;
+      add_pair(dots, x, s, Codes::template quad<kVector, false>(group, stride),
+               4 * half_quad(kType, kVector, false),
+               Codes::template quad<kVector, true>(group, stride),
+               4 * half_quad(kType, kVector, true));
+    }
+    if constexpr (kVector + 1 < kEnd) add_packed_pairs<kVector + 1, kEnd>(dots, x, w, stride);
+  }
+
+  // Inputs [i, i + 4) and [j, j + 4) of the group, one strip.
+  template <int kRows, int kStrips>
+  [[gnu::always_inline]] static void add_pair(Dots (&dots)[kRows][kStrips], const QuantizedGroup* x,
+                                              int strip, typename S::Nibbles at_i, int i,
+                                              typename S::Nibbles at_j, int j) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+      dots[r][strip] = S::dot_pair(dots[r][strip], at_i, S::load_quad(x[r].q + i), at_j,
+                                   S::load_quad(x[r].q + j));
+  }
+
   // -kOffset * a sum of activations, for -128 times it.
   static int32_t bias(int32_t bias) {
     if constexpr (kOffset == 0)
@@ -277,6 +319,8 @@ struct GroupedBlock {
   static Dots first_dot(int32_t bias) {
     if constexpr (kHalves)
       return S::first_nibbles(bias);
+    else if constexpr (kPairs)
+      return S::first_pair(bias);
     else
       return S::first_dot(bias);
   }

@@ -12,6 +12,7 @@ struct SimdAvx2 {
   static constexpr int kRegisters = 16;
   static constexpr bool kDotsBf16 = false;
   static constexpr bool kWidensHalves = false;
+  static constexpr bool kPairsQuads = true;
   static constexpr bool kTiles = false;
 
   struct F {
@@ -24,7 +25,7 @@ struct SimdAvx2 {
     I values, magnitudes;  // [16][4] s8, and u8
   };
   struct Nibbles {
-    __m256i lo, hi;  // [16][4] u8 below 16
+    __m256i lo, hi;  // [16][4] u8 below 16, or 64 where bits were added
   };
   // [16][2] s16: a pair of products is at most 2 * 15 * 127, and a group of 32 has eight of them,
   // 30,480 in all. Two instructions for 32 products, where bytes take four.
@@ -181,6 +182,13 @@ struct SimdAvx2 {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_add_epi8(w.lo, offset));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 32), _mm256_add_epi8(w.hi, offset));
   }
+  // Sums of two quads of codes below 64 each: a pair of products is at most 2 * 63 * 127, and two
+  // pairs are 32,004, so that 16 bits hold them.
+  static I first_pair(int32_t bias) { return {_mm256_set1_epi32(bias), _mm256_set1_epi32(bias)}; }
+  static Nibbles load_codes(const uint8_t* p) { return {load_256(p), load_256(p + 32)}; }
+  static I dot_pair(I sum, const Nibbles& w, Quad a, const Nibbles& v, Quad b) {
+    return {dot_pair_half(sum.lo, w.lo, a, v.lo, b), dot_pair_half(sum.hi, w.hi, a, v.hi, b)};
+  }
   static I load_sums(const float* p) { return {load_256(p), load_256(p + 8)}; }
   static void store_sums(float* p, I x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x.lo);
@@ -255,6 +263,17 @@ struct SimdAvx2 {
         "vpaddd %[pairs], %[sum], %[sum]"
         : [sum] "+x"(sum), [pairs] "=&x"(pairs)
         : [w] "x"(w), [magnitudes] "x"(magnitudes), [a] "x"(a), [ones] "x"(_mm256_set1_epi16(1)));
+    return sum;
+  }
+  static __m256i dot_pair_half(__m256i sum, __m256i w, Quad a, __m256i v, Quad b) {
+    __m256i first, second;
+    asm("vpmaddubsw %[a], %[w], %[first]\n\t"
+        "vpmaddubsw %[b], %[v], %[second]\n\t"
+        "vpaddw %[second], %[first], %[first]\n\t"
+        "vpmaddwd %[ones], %[first], %[first]\n\t"
+        "vpaddd %[first], %[sum], %[sum]"
+        : [sum] "+x"(sum), [first] "=&x"(first), [second] "=&x"(second)
+        : [w] "x"(w), [a] "x"(a), [v] "x"(v), [b] "x"(b), [ones] "xm"(_mm256_set1_epi16(1)));
     return sum;
   }
   static __m256i dot_nibbles(__m256i sum, __m256i w, Quad a) {

@@ -12,6 +12,7 @@ struct SimdAvx512 {
   static constexpr int kRegisters = 32;
   static constexpr bool kDotsBf16 = false;
   static constexpr bool kWidensHalves = true;
+  static constexpr bool kPairsQuads = false;
   static constexpr bool kTiles = false;
 
   using F = __m512;

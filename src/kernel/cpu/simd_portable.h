@@ -16,6 +16,8 @@ struct SimdPortable {
   static constexpr bool kDotsBf16 = false;  // an instruction for bf16_dot
   // Halves are worth widening where many rows read them.
   static constexpr bool kWidensHalves = false;
+  // Codes of 5 and 6 bits are multiplied two quads at a time, by dot_pair.
+  static constexpr bool kPairsQuads = false;
   static constexpr bool kTiles = false;  // products of many rows go by AMX
 
   struct F {
