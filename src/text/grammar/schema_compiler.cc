@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/grammar/json_rules.h"
+#include "text/grammar/schema_conflict.h"
 #include "text/grammar/schema_proofs.h"
 
 namespace pando::grammar {
@@ -17,7 +18,15 @@ Result<GrammarPtr> SchemaCompiler::compile() {
     if (builder_.is_too_large() || builder_.n_rules() > kMostRules) break;
   }
   if (document_.has_failed()) return document_.error();
-  return builder_.finish();
+  Result<GrammarPtr> grammar = builder_.finish();
+  if (grammar || grammar.error().code != ErrorCode::kInvalidArgument) return grammar;
+  const std::vector<bool> has_text = builder_.has_text();
+  const std::string conflict = conflict_of(&cases_, &document_, [&](const Parts& schemas) {
+    const auto rule = rules_.find(schemas);
+    return rule != rules_.end() ? !has_text[rule->second] : is_never(schemas);
+  });
+  if (conflict.empty()) return grammar;
+  return invalid_argument("no text fits the schema: {}", conflict);
 }
 
 SchemaCompiler::Rule SchemaCompiler::rule_of(const Parts& schemas) {
