@@ -62,7 +62,8 @@ void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
   if (facts.values) return add_values(facts, from, to);
   for (const Json* value : facts.not_values)
     if (value->is_structured() && (facts.types & type_of(*value)))
-      return document_.refuse(parts[0], "a 'not' of an array or object in 'enum' or 'const'");
+      return document_.refuse(parts[0],
+                              "an 'enum' or 'const' with an array or object inside 'not'");
   if (facts.types & kNull && !facts.is_not_value(nullptr))
     builder_.empty(builder_.text(from, "null"), to);
   if (facts.types & kBoolean)

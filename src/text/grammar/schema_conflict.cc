@@ -103,10 +103,8 @@ class ConflictSearch {
     for (const Node part : facts.parts)
       for (const auto& [name, inside] : part->items()) {
         if (name == "enum" || name == "const") continue;
-        const Node alone = document_.made(part, "only " + name, [&] {
-          return Json{{name, inside}};
-        });
-        const bool is_met = meets(value, SchemaFacts({alone}, &document_), &cases_, &document_);
+        const bool is_met =
+            meets(value, SchemaFacts({alone(part, name, inside)}, &document_), &cases_, &document_);
         if (document_.has_failed()) return std::nullopt;
         if (is_met) continue;
         std::vector<std::string> all = listed(facts.parts, {"const", "enum"});
@@ -115,6 +113,11 @@ class ConflictSearch {
         return joined(all);
       }
     return told(facts.parts, {"const", "enum", "type", kNotValues});
+  }
+
+  // A schema with one keyword of a part.
+  Node alone(Node part, const std::string& name, const Json& value) {
+    return document_.made(part, "only " + name, [&] { return Json{{name, value}}; });
   }
 
   Told of_number(const SchemaFacts& facts) {
