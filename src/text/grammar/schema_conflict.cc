@@ -43,6 +43,7 @@ class ConflictSearch {
       return std::nullopt;
     }
     const std::vector<Parts> cases = cases_.of(schemas);
+    if (document_.has_failed()) return std::nullopt;
     if (cases.empty()) return of_never(schemas);
     for (const Parts& parts : cases)
       if (const Told found = of_case(parts))
@@ -62,7 +63,8 @@ class ConflictSearch {
   }
   Node never_in(Node schema, size_t depth) {
     if (is_false(schema)) return schema;
-    if (!schema->is_object() || depth > kMostNesting) return nullptr;
+    document_.work();
+    if (!schema->is_object() || depth > kMostNesting || document_.has_failed()) return nullptr;
     if (const Node reference = SchemaDocument::find(schema, "$ref"))
       if (const Node target = document_.target_of(schema, *reference))
         if (const Node found = never_in(target, depth + 1)) return found;
@@ -71,10 +73,14 @@ class ConflictSearch {
         if (const Node found = never_in(&one, depth + 1)) return found;
     for (const char* name : {"anyOf", "oneOf"})
       if (const Node list = SchemaDocument::find(schema, name); list != nullptr) {
-        const Node first = never_in(&list->front(), depth + 1);
-        if (std::all_of(list->begin(), list->end(),
-                        [&](const Json& one) { return never_in(&one, depth + 1) != nullptr; }))
-          return first;
+        Node first = nullptr;
+        bool are_all = true;
+        for (const Json& one : *list) {
+          const Node found = never_in(&one, depth + 1);
+          if (first == nullptr) first = found;
+          are_all = are_all && found != nullptr;
+        }
+        if (are_all) return first;
       }
     const Node inside = SchemaDocument::find(schema, "not");
     if (inside != nullptr && (*inside == Json(true) || *inside == Json::object())) return inside;
@@ -199,16 +205,19 @@ class ConflictSearch {
     return fmt::format("property '{}' is required", name);
   }
 
-  // What the parts say by some keywords.
+  // What the parts say by some keywords, twice each at most.
   std::vector<std::string> listed(const Parts& parts,
                                   std::initializer_list<std::string_view> names) const {
     std::vector<std::string> all;
-    for (const std::string_view name : names)
+    for (const std::string_view name : names) {
+      size_t n = 0;
       for (const Node part : parts)
-        if (const Node value = SchemaDocument::find(part, name)) {
+        if (const Node value = n < 2 ? SchemaDocument::find(part, name) : nullptr) {
+          ++n;
           std::string text = document_.told(value);
           if (std::ranges::find(all, text) == all.end()) all.push_back(std::move(text));
         }
+    }
     return all;
   }
   Told told(const Parts& parts, std::initializer_list<std::string_view> names) const {
@@ -220,7 +229,7 @@ class ConflictSearch {
   }
   // "A, but B and C"
   static Told joined(const std::vector<std::string>& all) {
-    constexpr size_t kMost = 4;
+    constexpr size_t kMost = 6;
     if (all.empty()) return std::nullopt;
     if (all.size() == 1) return all[0];
     const std::span others = std::span(all).subspan(1, std::min(all.size(), kMost) - 1);

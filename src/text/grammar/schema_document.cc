@@ -89,16 +89,23 @@ std::string in_pointer(std::string_view name) {
   return out;
 }
 
-// Where a value is in a tree, below `path`.
-std::optional<std::string> path_to(const Json* value, const Json& tree, const std::string& path) {
-  if (value == &tree) return path;
+// Whether a value is in a tree. Adds to `path` where.
+bool find_path(const Json* value, const Json& tree, std::string* path) {
+  if (value == &tree) return true;
+  const size_t n = path->size();
   if (tree.is_object())
-    for (const auto& [name, one] : tree.items())
-      if (auto found = path_to(value, one, path + "/" + in_pointer(name))) return found;
+    for (const auto& [name, one] : tree.items()) {
+      path->append("/").append(in_pointer(name));
+      if (find_path(value, one, path)) return true;
+      path->resize(n);
+    }
   if (tree.is_array())
-    for (size_t i = 0; i < tree.size(); ++i)
-      if (auto found = path_to(value, tree[i], path + "/" + std::to_string(i))) return found;
-  return std::nullopt;
+    for (size_t i = 0; i < tree.size(); ++i) {
+      path->append("/").append(std::to_string(i));
+      if (find_path(value, tree[i], path)) return true;
+      path->resize(n);
+    }
+  return false;
 }
 
 // "%25" and "~1" of the pointer in a reference.
@@ -366,14 +373,17 @@ std::string SchemaDocument::place_of(Node schema) const {
 }
 
 std::optional<std::string> SchemaDocument::pointer_of(const Json* value) const {
-  return path_to(value, root_, "#");
+  std::string path = "#";
+  if (!find_path(value, root_, &path)) return std::nullopt;
+  return path;
 }
 
 std::string SchemaDocument::told(const Json* value) const {
   if (const auto pointer = pointer_of(value))
     return fmt::format("'{}' is {}", *pointer, shown(*value));
   for (const auto& [from, made] : made_) {
-    if (!path_to(value, *made, "")) continue;
+    std::string ignored;
+    if (!find_path(value, *made, &ignored)) continue;
     const auto pointer = pointer_of(from.first);
     return pointer ? fmt::format("'{}' sets another condition", *pointer) : told(from.first);
   }
