@@ -4,9 +4,9 @@
 namespace pando::testing {
 namespace {
 
-const Json kEmpty = {{"type", "integer"}, {"minimum", 5}, {"maximum", 3}};
+const Json kContradicting = {{"type", "integer"}, {"minimum", 5}, {"maximum", 3}};
 const Json kMisspelt = {{"type", "string"}, {"maxlength", 3}, {"maxLength", 2}};
-const Json kTalk = {{{"role", "user"}, {"content", "Q"}}};
+const Json kConversation = {{{"role", "user"}, {"content", "Q"}}};
 
 Json response_format(const Json& schema) {
   return {{"type", "json_schema"}, {"json_schema", {{"name", "n"}, {"schema", schema}}}};
@@ -19,7 +19,7 @@ std::string misspelt_in(const std::string& field) {
 }
 
 TEST_F(Endpoints, ErrorsOfSchemasNameTheField) {
-  const Json kinds[] = {kEmpty, {{"type", "sting"}}, {{"maxContains", 2}}};
+  const Json kinds[] = {kContradicting, {{"type", "sting"}}, {{"maxContains", 2}}};
   for (const Json& schema : kinds)
     for (const auto& [name, value, param] :
          {std::tuple<const char*, Json, const char*>{"response_format", response_format(schema),
@@ -28,10 +28,11 @@ TEST_F(Endpoints, ErrorsOfSchemasNameTheField) {
           {"json_schema", schema, "json_schema"},
           {"structured_outputs", {{"json", schema}}, "structured_outputs.json"}}) {
       EXPECT_EQ(error("/v1/completions", {{"prompt", "P"}, {name, value}})["param"], param);
-      EXPECT_EQ(error("/v1/chat/completions", {{"messages", kTalk}, {name, value}})["param"],
-                param);
+      EXPECT_EQ(
+          error("/v1/chat/completions", {{"messages", kConversation}, {name, value}})["param"],
+          param);
     }
-  EXPECT_EQ(error("/v1/completions", {{"prompt", "P"}, {"guided_json", kEmpty}})["message"],
+  EXPECT_EQ(error("/v1/completions", {{"prompt", "P"}, {"guided_json", kContradicting}})["message"],
             "no text fits the schema: '#/minimum' is 5, but '#/maximum' is 3");
   EXPECT_EQ(error("/v1/completions", {{"prompt", "P"}, {"guided_regex", "a("}})["param"],
             "guided_regex");
@@ -41,12 +42,12 @@ TEST_F(Endpoints, ErrorsOfSchemasNameTheField) {
 
 TEST_F(Endpoints, ErrorsOfSchemasNameTheQuestion) {
   const Json plain = "Q";
-  const Json own = {{"text", "Q"}, {"schema", kEmpty}};
+  const Json own = {{"text", "Q"}, {"schema", kContradicting}};
   EXPECT_EQ(error("/v1/answers", {{"context", "C"}, {"questions", {plain, own}}})["param"],
             "questions[1].schema");
-  EXPECT_EQ(
-      error("/v1/answers", {{"context", "C"}, {"questions", {plain}}, {"schema", kEmpty}})["param"],
-      "schema");
+  EXPECT_EQ(error("/v1/answers",
+                  {{"context", "C"}, {"questions", {plain}}, {"schema", kContradicting}})["param"],
+            "schema");
 }
 
 TEST_F(Endpoints, PartsOfASchemaWithoutEffectAreTold) {
@@ -55,7 +56,7 @@ TEST_F(Endpoints, PartsOfASchemaWithoutEffectAreTold) {
   const Json with = {{"response_format", format}, {"max_tokens", 8}};
   Json text = with, chat = with;
   text["prompt"] = {"P", "R"};
-  chat["messages"] = kTalk;
+  chat["messages"] = kConversation;
   EXPECT_EQ(post("/v1/completions", text)["warnings"], expected);
   EXPECT_EQ(post("/v1/chat/completions", chat)["warnings"], expected);
   text["response_format"] = response_format({{"type", "string"}, {"maxLength", 2}});
