@@ -357,15 +357,15 @@ class BatchRun {
                      : "");
   }
 
-  // A model for ranking answers yes or no nearly always.
+  // Such a model would answer something else.
   static void tell_of_small_mass(const BatchSummary& s) {
     if (s.mass_sum == 0) return;
     const double mean = s.mass_sum / static_cast<double>(s.answers);
     if (mean < kLeastMass)
       report_error(fmt::format(
           "the scores mean little: the model answers yes or no with a probability of only {:.2g} "
-          "(mean of {}), but a model for ranking with nearly 1 (hint: use a model for ranking, or "
-          "give its own prompt and answers by --template, --yes and --no)",
+          "(mean of {}), so it is probably not made for ranking (hint: use a model for ranking, or "
+          "set the prompt and answers that it was trained with by --template, --yes and --no)",
           mean, counted(s.answers, "documents")));
   }
 

@@ -100,7 +100,7 @@ TEST_F(TasksTest, RerankWritesARunAndItsGain) {
   const std::string warning =
       "pando: the scores mean little: the model answers yes or no with a probability of only ";
   EXPECT_TRUE(done.says(warning)) << done;
-  EXPECT_TRUE(done.says("(mean of 4 documents), but a model for ranking with nearly 1 (hint: "))
+  EXPECT_TRUE(done.says("(mean of 4 documents), so it is probably not made for ranking (hint: "))
       << done;
   EXPECT_TRUE(task("rerank", "--input queries.jsonl --quiet").says(warning));
   // The finished run again: nothing is computed, all is reported.
