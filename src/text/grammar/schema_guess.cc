@@ -71,7 +71,7 @@ constexpr std::string_view kAnnotations[] = {
 constexpr std::string_view kHolders[] = {"response_format", "json_schema", "schema",
                                          "input_schema",    "function",    "parameters"};
 // Keywords whose value is a schema or a list of schemas; then those whose members are schemas.
-constexpr std::string_view kSchemas[] = {
+constexpr std::string_view kSchemaKeywords[] = {
     "allOf",      "anyOf", "oneOf", "not",      "if",
     "then",       "else",  "items", "contains", "additionalProperties",
     "prefixItems"};
@@ -111,7 +111,7 @@ std::optional<Misspelled> misspelled(const Json& schema) {
   }
   if (!schema.is_object()) return std::nullopt;
   for (const auto& [name, value] : schema.items()) {
-    if (std::ranges::find(kSchemas, name) != std::end(kSchemas)) {
+    if (std::ranges::find(kSchemaKeywords, name) != std::end(kSchemaKeywords)) {
       if (auto found = misspelled(value)) return found;
     } else if (std::ranges::find(kNamedSchemas, name) != std::end(kNamedSchemas)) {
       for (const auto& [ignored, one] : value.items())
