@@ -14,7 +14,7 @@ import sys
 
 EXIT_CODES = [("0", "all done"), ("1", "failed: a bad file, not enough memory, an output that cannot be written, or answers that differ "
               "under --compare or verifying"), ("2", "wrong usage"),
-              ("3", "done, but some lines or questions were left out"),
+              ("3", "done, but some lines or questions have no answer"),
               ("130, 143", "stopped by Ctrl-C or SIGTERM: answers in progress are finished, and --resume continues the run")]
 ENVIRONMENT = [("HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "where to look for models that are named by a hub id"),
                ("PANDO_ISA", "portable, avx2, avx512, avx512bf16 or amx: the fastest instruction set to use; the answers are the "

@@ -1,4 +1,4 @@
-// The first prompts of a batch as the engine would get them.
+// The first prompts of a batch as the engine would get them, and whether it has any.
 #pragma once
 
 #include <cstdint>
@@ -42,5 +42,10 @@ struct PreviewSummary {
 Result<PreviewSummary> preview_batch(const Model& model, int context, std::istream& input,
                                      const BatchOptions& options, uint64_t n,
                                      const std::function<void(const PromptPreview&)>& on_prompt);
+
+// kUnsupported where a batch could answer no line of `input`, because the model has no tokenizer or
+// no chat template. Reads up to the first line that can be answered; of a model that has both,
+// nothing. Bad lines do not count.
+Status check_answerable(const Model& model, std::istream& input, const BatchOptions& options);
 
 }  // namespace pando

@@ -24,11 +24,14 @@ struct ContinuationScore {
 // text; scored are the tokens behind those which all these texts have in common with the prefix
 // alone: a token across the border counts, and all continuations are scored behind the same tokens.
 // What the tokenizer puts behind every text is no part of them. Generates nothing.
-// Errors: as Model::encode; kInvalidArgument where nothing comes before the first scored token, or
-// a continuation is empty.
+// Errors: as Model::encode and check_continuations; kInvalidArgument where nothing comes before the
+// first scored token, or a continuation adds no token.
 Result<std::vector<Request>> continuation_requests(const Model& model, std::string_view prefix,
                                                    std::span<const std::string> continuations,
                                                    bool add_bos = true);
+// kInvalidArgument for an empty one: it has no token to score, so it cannot be compared with
+// others.
+Status check_continuations(std::span<const std::string> continuations);
 // What the completion of such a request says.
 ContinuationScore continuation_score(const Completion& completion);
 

@@ -126,6 +126,11 @@ def test_score(engine):
     assert len(right.tokens) == len(right.logprobs) > 0
 
 
+def test_an_empty_continuation_is_named(engine):
+    with pytest.raises(pando.PandoError, match="continuation 1 is empty"):
+        engine.score("A", [" b", ""])
+
+
 @pytest.mark.parametrize(
     "code, call",
     [

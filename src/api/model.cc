@@ -92,11 +92,13 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   } else if (!own || loaded.error().code != ErrorCode::kNotFound) {
     return loaded.error();
   }
-  Result<ChatTemplate> chat =
-      tokenizer != nullptr
-          ? ChatTemplate::load(own ? directory : options.tokenizer, *tokenizer,
-                               options.chat_template)
-          : unsupported("the model directory has no tokenizer, expected one for the chat template");
+  Result<ChatTemplate> chat = tokenizer != nullptr
+                                  ? ChatTemplate::load(own ? directory : options.tokenizer,
+                                                       *tokenizer, options.chat_template)
+                                  : unsupported(
+                                        "the model has no tokenizer, so it has no chat template "
+                                        "(hint: pass the directory of "
+                                        "a tokenizer with --tokenizer)");
   if (!chat && !options.chat_template.empty()) return chat.error();
   std::unique_ptr<grammar::FormCache> forms;
   if (tokenizer != nullptr) forms = std::make_unique<grammar::FormCache>(*tokenizer);
@@ -137,9 +139,9 @@ ModelInfo Model::info() const {
     warnings.assign(of_tokenizer.begin(), of_tokenizer.end());
   }
   if (const std::vector<std::string>& parts = parts_->weights.passed_over; !parts.empty())
-    warnings.push_back(fmt::format("{}: not loaded, because text does not need it: {}",
-                                   parts_->weights.checkpoint.path().string(),
-                                   fmt::join(parts, ", ")));
+    warnings.push_back(
+        fmt::format("{}: these parts are not loaded, because text does not need them: {}",
+                    parts_->weights.checkpoint.path().string(), fmt::join(parts, ", ")));
   if (const auto& quantization = config.quantization;
       quantization && (quantization->has_activations || quantization->has_keys_and_values))
     warnings.push_back(
@@ -164,7 +166,8 @@ bool Model::has_tokenizer() const { return parts_->tokenizer != nullptr; }
 Result<std::vector<Token>> Model::encode(std::string_view text, bool add_bos) const {
   if (!has_tokenizer())
     return unsupported(
-        "the model directory has no tokenizer (hint: pass token ids, or a tokenizer directory)");
+        "the model has no tokenizer, expected one beside its weights, because the input is text "
+        "(hint: pass the directory of a tokenizer with --tokenizer, or use token ids)");
   return parts_->tokenizer->encode(text, add_bos);
 }
 

@@ -162,7 +162,7 @@ void Results::report(OpenLine& line) {
         : found.question      ? fmt::format(", question '{}'", first)
                               : "";
     problem(line.number,
-            fmt::format("{}: {}{}", whose, found.skipped ? "left out: " : "", found.error.message));
+            fmt::format("{}: {}{}", whose, found.skipped ? "skipped: " : "", found.error.message));
   }
   line.unanswered.clear();
   std::erase_if(with_problems_, [&](const auto& other) { return other.get() == &line; });

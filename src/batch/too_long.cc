@@ -111,7 +111,7 @@ void fit_context(const Fitter& fitter, TooLong policy, wire::Job& job) {
   if (n_tokens <= room || room < kLeastRoom) return;
   if (policy == TooLong::kTruncateMiddle) {
     job.contexts[0] = fitter.without_middle(job.contexts[0], room);
-    job.cut = fmt::format("the context of {} tokens was cut to {}; its middle was left out",
+    job.cut = fmt::format("the context of {} tokens was cut to {}; its middle was removed",
                           n_tokens, fitter.length(job.contexts[0]));
     return;
   }
@@ -160,7 +160,7 @@ void fit_prompt(const Fitter& fitter, wire::Question& question) {
       if (others) *fields = json_text(*others);
     }
   }
-  question.cut = fmt::format("the prompt of {} tokens was cut to {}; its middle was left out",
+  question.cut = fmt::format("the prompt of {} tokens was cut to {}; its middle was removed",
                              n_tokens, fitter.length(request));
 }
 

@@ -95,7 +95,8 @@ void print(const Inspection& i) {
                    : fmt::format("{} would be refused, and the longest needs up to {}",
                                  counted(i.no_room, "prompts"), counted(i.longest_path, "tokens")));
   if (i.repeated_ids > 0)
-    fmt::print("{} with the custom_id of an earlier line\n", counted(i.repeated_ids, "lines"));
+    fmt::print("repeated 'custom_id': {} the same as an earlier line\n",
+               i.repeated_ids == 1 ? "1 line has" : fmt::format("{} lines have", i.repeated_ids));
   const auto teraflops = [&](uint64_t n_tokens, double n_keys) {
     return 1e-12 * (static_cast<double>(n_tokens) * i.flops_per_token + n_keys * i.flops_per_key);
   };

@@ -49,8 +49,8 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
                  counted((*file)->n_earlier(), nouns_of(o.batch.task).outputs));
   if (!(*file)->was_finished()) return Answers{std::move(*file)};
   if (!o.quiet)
-    print_stderr("'{}' is finished: nothing is left to answer; lines and questions left out: {}\n",
-                 o.output, (*file)->n_left_out());
+    print_stderr("'{}' is finished; lines and questions without an answer: {}\n", o.output,
+                 (*file)->n_left_out());
   Answers finished{nullptr, (*file)->n_left_out()};
   if ((*file)->summary().empty()) return finished;
   Result<BatchSummary> summary = read_finished_summary((*file)->summary());

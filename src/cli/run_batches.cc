@@ -26,12 +26,14 @@
 #include "cli/unused_options.h"
 #include "cli/verify_answers.h"
 #include "pando/file_input.h"
+#include "pando/preview.h"
 #include "pando/sharing.h"
 
 namespace pando::cli {
 namespace {
 
-constexpr double kLeastTimed = 1;  // seconds
+constexpr double kLeastTimed = 1;   // seconds
+constexpr double kLeastMass = 0.1;  // p(yes) + p(no), the mean of a run, of scores that mean much
 
 class BatchRun {
  public:
@@ -74,6 +76,8 @@ class BatchRun {
     if (Status status = check_chat(**model, o_.batch.defaults); !status)
       return report_error(status.error().message);
     if (Status status = prepare_task(**model); !status) return usage(status.error().message);
+    if (Status status = check_lines(**model, input); !status)
+      return report_error(status.error().message);
 
     RunRecord first{o_.model.engine.sharing, {}}, second{o_.compare, {}};
     const int code = run(*model, first, input, &output, o_.quiet);
@@ -130,6 +134,16 @@ class BatchRun {
         report_error(fmt::format("--schema: {}", warning));
     }
     return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();
+  }
+
+  // A run that can answer nothing ends before it begins. An input that cannot be read twice is not
+  // looked at: each of its lines fails by itself.
+  Status check_lines(const Model& model, const FileInput& input) const {
+    if (!input.is_regular()) return {};
+    FileInput lines;
+    if (Status status = lines.open(o_.input); !status) return status;
+    std::istream stream(&lines);
+    return check_answerable(model, stream, o_.batch);
   }
 
   Status prepare_rerank(const Model& model) {
@@ -295,6 +309,7 @@ class BatchRun {
 
   void print_summary(const RunRecord& first, const RunRecord& second) const {
     if (o_.quiet) {
+      tell_of_small_mass(first.summary);
       tell_of_cut_forms(first.summary);
       return print_verdict(first);
     }
@@ -309,9 +324,10 @@ class BatchRun {
       print_stderr("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
     if (s.lines == 0) print_stderr("the input has no lines\n");
     if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
-      print_stderr("left out: {}, {} failed, {} too long; lines cut: {}\n",
+      print_stderr("not answered: {}, {} failed, {} too long; lines shortened to fit: {}\n",
                    counted(s.bad_lines, "bad lines"), s.failed - s.too_long, s.skipped + s.too_long,
                    s.cut);
+    tell_of_small_mass(s);
     tell_of_cut_forms(s);
     if (s.too_long > 0 && first.memory_limits_length)
       print_stderr(
@@ -339,6 +355,18 @@ class BatchRun {
                  std::min(s.seconds, second.summary.seconds) < kLeastTimed
                      ? " (the run is too short to measure speed)"
                      : "");
+  }
+
+  // Such a model would answer something else.
+  static void tell_of_small_mass(const BatchSummary& s) {
+    if (s.mass_sum == 0) return;
+    const double mean = s.mass_sum / static_cast<double>(s.answers);
+    if (mean < kLeastMass)
+      report_error(fmt::format(
+          "the scores mean little: the model answers yes or no with a probability of only {:.2g} "
+          "(mean of {}), so it is probably not made for ranking (hint: use a model for ranking, or "
+          "set the prompt and answers that it was trained with by --template, --yes and --no)",
+          mean, counted(s.answers, "documents")));
   }
 
   void tell_of_cut_forms(const BatchSummary& s) const {

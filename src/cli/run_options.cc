@@ -202,7 +202,8 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       "  {\"custom_id\": \"b1\", \"method\": \"POST\", \"url\": \"/v1/chat/completions\", "
       "\"body\": {...}}\n"
       "Columns of tables: context and question, or prompt; id, answer, choices, options.\n"
-      "Exit codes: 0 all done, 1 failed, 2 wrong usage, 3 some left out, 130 or 143 stopped by\n"
+      "Exit codes: 0 all done, 1 failed, 2 wrong usage, 3 some not answered, 130 or 143 stopped "
+      "by\n"
       "Ctrl-C or SIGTERM: answers in progress are finished, and --resume continues the run.");
 }
 
@@ -217,7 +218,7 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
              "Answers the questions in the input together, sharing what they can. Then asks some "
              "of them again,\n"
              "one by one with nothing shared, and compares every bit of their logits.\n"
-             "Exit codes: 0 all are equal, 1 one is not, 3 questions were left out.\n"
+             "Exit codes: 0 all are equal, 1 one is not, 3 some questions were not checked.\n"
              "Example:\n"
              "  pando verify --model MODEL --input questions.jsonl --sample 10%");
 }

@@ -63,15 +63,17 @@ Status Admission::check(const Request& request) const {
                                   request.sampling.max_tokens, options_.sharing));
   if (const std::optional<TextForm>& form = request.sampling.form) {
     if (forms_ == nullptr)
-      return unsupported("the model has no tokenizer, so an answer cannot have a form");
-    if (const auto masks = forms_->get(*form); !masks) return masks.error();
+      return blame("form",
+                   unsupported("the model has no tokenizer, so an answer cannot have a form"));
+    if (const auto masks = forms_->get(*form); !masks) return blame("form", masks.error());
     if (channels_ && divides_answer(request) &&
         std::ranges::find(request.sampling.stop_tokens, channels_->end) !=
             request.sampling.stop_tokens.end())
       return blame("stop_token_ids",
-                   invalid_argument("stop_token_ids has {}, the token <|end|>, expected others, "
-                                    "because it ends the reasoning before the form",
-                                    channels_->end));
+                   invalid_argument(
+                       "stop_token_ids has {}, which is <|end|>: the answer would stop after its "
+                       "reasoning, before the text of the required form (hint: remove it)",
+                       channels_->end));
   }
   const size_t n_longest = longest(request), n_room = limits_.longest_path;
   if (n_longest <= n_room) return {};

@@ -75,10 +75,12 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
       const LayerConfig& layer = config.layers[layer_and_part(name).first];
       const bool has_attention = layer.mixer == Mixer::kAttention;
       return unsupported(
-          "{}: tensor '{}' belongs to a layer {} attention, expected one {}: the configuration "
-          "gives attention to {} (hint: 'layer_types' in config.json names the kind of each layer)",
+          "{}: tensor '{}' is part of a layer {} attention, but by the configuration layer {} has "
+          "{}: only {} {} attention (hint: correct 'layer_types' in config.json, which names the "
+          "kind of each layer)",
           checkpoint.path().string(), name, has_attention ? "without" : "with",
-          has_attention ? "with it" : "without", attention_layers(config));
+          layer_and_part(name).first, has_attention ? "it" : "none", attention_layers(config),
+          config.n_attention_layers() == 1 ? "has" : "have");
     }
     if (part.empty())
       return unsupported("{}: tensor '{}' is unknown, expected those of {} with this configuration",

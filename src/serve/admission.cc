@@ -33,9 +33,10 @@ Result<Admission::Place> Admission::enter(size_t n_bytes, Clock::time_point now)
   const std::lock_guard lock(mutex_);
   if (n_jobs_ > 0 && n_bytes_ + n_bytes > most_bytes_)
     return make_error(ErrorCode::kUnavailable,
-                      "there is no room for {} more bytes beside the prompts and answers of {}, "
-                      "which take {} bytes (hint: try again later)",
-                      n_bytes, counted(n_jobs_, "open requests"), n_bytes_);
+                      "the server's memory for requests is full: this request needs {}, and {} "
+                      "already {} {}; the limit is {} (hint: try again later)",
+                      counted(n_bytes, "bytes"), counted(n_jobs_, "open requests"),
+                      n_jobs_ == 1 ? "takes" : "take", n_bytes_, most_bytes_);
   ++n_jobs_;
   n_bytes_ += n_bytes;
   return Place(this, n_bytes, now);

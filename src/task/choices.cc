@@ -22,10 +22,10 @@ std::string behind(const std::string& prompt, const std::string& choice) {
 }  // namespace
 
 Status check_choices(const Request& question, std::span<const std::string> choices) {
-  for (const std::string& choice : choices)
-    if (choice.empty())
-      return blame("choices",
-                   invalid_argument("a choice is an empty text, expected at least one character"));
+  for (size_t i = 0; i < choices.size(); ++i)
+    if (choices[i].empty())
+      return blame(place_in("choices", i),
+                   invalid_argument("choice {} is empty, expected at least one character", i));
   if (question.sampling.n != 1)
     return blame("n", invalid_argument("n is {}, expected 1 for a question with choices",
                                        question.sampling.n));

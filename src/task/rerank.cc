@@ -85,13 +85,29 @@ Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOpt
 
 double share_of_yes(double yes, double no) { return 1 / (1 + std::exp(no - yes)); }
 
-std::vector<double> relevances(std::span<const std::vector<Completion>> completions) {
+double mass_of_answers(double yes, double no) { return std::exp(yes) + std::exp(no); }
+
+namespace {
+
+// Of each pair what `of_pair` makes of ln p of yes and no.
+std::vector<double> of_pairs(std::span<const std::vector<Completion>> completions,
+                             double (*of_pair)(double yes, double no)) {
   const std::vector<Completion> scored = taken_apart(completions);  // yes, no, yes, no
   std::vector<double> found;
   for (size_t i = 0; i + 1 < scored.size(); i += 2)
-    found.push_back(share_of_yes(continuation_score(scored[i]).logprob,
-                                 continuation_score(scored[i + 1]).logprob));
+    found.push_back(
+        of_pair(continuation_score(scored[i]).logprob, continuation_score(scored[i + 1]).logprob));
   return found;
+}
+
+}  // namespace
+
+std::vector<double> masses(std::span<const std::vector<Completion>> completions) {
+  return of_pairs(completions, mass_of_answers);
+}
+
+std::vector<double> relevances(std::span<const std::vector<Completion>> completions) {
+  return of_pairs(completions, share_of_yes);
 }
 
 Result<std::vector<double>> rerank(Engine& engine, const std::string& query,

@@ -34,14 +34,12 @@ Result<std::vector<Token>> encode_beginning(const Model& model, std::string_view
 Result<std::vector<Request>> continuation_requests(const Model& model, std::string_view prefix,
                                                    std::span<const std::string> continuations,
                                                    bool add_bos) {
+  if (Status status = check_continuations(continuations); !status) return status.error();
   Result<std::vector<Token>> before = encode_beginning(model, prefix, add_bos);
   if (!before) return before.error();
   size_t n_common = before->size();
   std::vector<std::vector<Token>> texts;
   for (const std::string& continuation : continuations) {
-    if (continuation.empty())
-      return blame("continuations",
-                   invalid_argument("a continuation is empty, expected at least one character"));
     Result<std::vector<Token>> whole =
         encode_beginning(model, std::string(prefix) + continuation, add_bos);
     if (!whole) return whole.error();
@@ -56,13 +54,24 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
         "before them that stays the same (hint: a longer prompt)");
   std::vector<Request> requests;
   for (std::vector<Token>& tokens : texts) {
+    const size_t index = requests.size();
     if (tokens.size() == n_common)
       return blame(
-          "continuations",
-          invalid_argument("a continuation adds no token after the prompt, expected at least one"));
+          place_in("continuations", index),
+          invalid_argument("continuation {} adds no token after the prompt, expected at least one",
+                           index));
     requests.push_back(scoring_request(std::move(tokens), n_common));
   }
   return requests;
+}
+
+Status check_continuations(std::span<const std::string> continuations) {
+  for (size_t i = 0; i < continuations.size(); ++i)
+    if (continuations[i].empty())
+      return blame(
+          place_in("continuations", i),
+          invalid_argument("continuation {} is empty, expected at least one character", i));
+  return {};
 }
 
 ContinuationScore continuation_score(const Completion& completion) {

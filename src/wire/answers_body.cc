@@ -65,6 +65,12 @@ class AnswersBody : public Body {
     return longest;
   }
 
+  std::string form_place(size_t request) const override {
+    const bool is_own = requests[request].sampling.form != options.sampling.form;
+    return is_own ? place_in("questions", completions().question_of(request)) + ".schema"
+                  : "schema";
+  }
+
   // Makes the requests of all questions, which are read.
   Status add_requests(const BodyContext& context) {
     for (const Question& question : questions) {
@@ -91,7 +97,7 @@ class AnswersBody : public Body {
     OrderedJson last = head();
     last["object"] = "answers.end";
     add_counts(last, include_usage);
-    return include_usage || serving.sharing ? stream_event(last) : std::string();
+    return include_usage || serving.sharing || has_warnings() ? stream_event(last) : std::string();
   }
 
   OrderedJson answer() override {
@@ -140,6 +146,7 @@ class AnswersBody : public Body {
   void add_counts(OrderedJson& json, bool with_usage) const {
     if (with_usage) json["usage"] = usage_.json(/*cached=*/true);
     if (serving.sharing) json["sharing"] = sharing_.json();
+    add_warnings(json);
   }
 
   const Model& model_;

@@ -1,5 +1,6 @@
 #include "wire/body.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -18,7 +19,7 @@ Status Bounds::add(size_t n_requests, size_t bytes_each) {
   n_bytes_ += n_requests * bytes_each;
   if (has_too_many_bytes())
     return invalid_argument(
-        "the prompts take more than {} MiB, counting a copy of texts and lists for each prompt, "
+        "the prompts together take more than {} MiB (what they share counts once for each prompt), "
         "expected fewer or shorter prompts",
         most_bytes_ >> 20);
   return {};
@@ -44,7 +45,23 @@ Status Body::add_question(const BodyContext& context, Question question) {
   question.request.sampling.stop_tokens = {};
   question.request.sampling.form = {};
   questions.push_back(std::move(question));
+  warn_of_forms(first);
   return {};
+}
+
+void Body::warn_of_forms(size_t first) {
+  for (size_t i = first; i < requests.size(); ++i) {
+    const std::optional<TextForm>& form = requests[i].sampling.form;
+    if (!form || (i > 0 && form == requests[i - 1].sampling.form)) continue;
+    const std::string warning = Model::form_warning(*form);
+    if (warning.empty()) continue;
+    std::string told = fmt::format("{}: {}", form_place(i), warning);
+    if (std::ranges::find(warnings_, told) == warnings_.end()) warnings_.push_back(std::move(told));
+  }
+}
+
+void Body::add_warnings(nlohmann::ordered_json& answer) const {
+  if (has_warnings()) answer["warnings"] = warnings_;
 }
 
 std::string Body::on_event(size_t request, Event event) {

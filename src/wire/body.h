@@ -59,6 +59,8 @@ class Body : public Job {
   // Where in the body requests[request] comes from: "messages", "prompt[2]"; of several texts the
   // longest, which is to blame where together they are too long.
   virtual std::string place(size_t request) const = 0;
+  // Which field says the form of its answers, where it has one.
+  virtual std::string form_place(size_t) const { return "schema"; }
 
   // Of a stream: its first events, those that an event of requests[request] gives, and its last
   // ones, without the "[DONE]" behind them. An event is "data: {...}" and an empty line.
@@ -86,9 +88,18 @@ class Body : public Job {
   void add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const;
   uint64_t n_prompt_tokens(size_t n_alike) const;
 
+  // As "warnings" of an answer, where there are any: what is odd about the forms that are asked for
+  // without being wrong.
+  void add_warnings(nlohmann::ordered_json& answer) const;
+  bool has_warnings() const { return !warnings_.empty(); }
+
   const Envelope envelope_;
 
  private:
+  // Of requests that were added, from `first` on.
+  void warn_of_forms(size_t first);
+
+  std::vector<std::string> warnings_;
   QuestionCompletions completions_;
 };
 

@@ -66,7 +66,7 @@ Status check_length(const Body& body, size_t index, int context, int max_positio
   Error error =
       make_error(ErrorCode::kTooLong,
                  "the prompt has {} and '{}' is {}, {} together; {} (hint: lower '{}' or "
-                 "leave it out)",
+                 "remove it)",
                  counted(n_prompt, "tokens"), body.length_field, n_answer, n_prompt + n_answer,
                  context_limit(context, max_positions), body.length_field);
   error.message = of_place(body.place(index), error.message);
@@ -119,6 +119,7 @@ void count_beside(std::vector<Request>& requests) {
 Error of_request(const Body& body, size_t request, Error error) {
   if (error.field == "max_tokens" && body.length_field != nullptr)
     return blame(body.length_field, std::move(error));
+  if (error.field == "form") return blame(body.form_place(request), std::move(error));
   if (error.field != "prompt") return error;
   const std::string place = body.place(request);
   error.message = of_place(place, error.message);

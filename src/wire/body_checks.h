@@ -31,8 +31,8 @@ Status check_logprobs(const Body& body);
 void count_beside(std::vector<Request>& requests);
 // How many log-probabilities a request reports at most.
 uint64_t logprob_count(const Request& request);
-// What the engine says of a request, as its client knows it: for "prompt", the place that this
-// comes from; of a list the message says it too.
+// What the engine says of a request, as its client knows it: for "prompt" and "form", the place
+// that these come from; of a list of prompts the message says it too.
 Error of_request(const Body& body, size_t request, Error error);
 
 }  // namespace pando::wire

@@ -178,7 +178,7 @@ void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& o
     const nlohmann::json& value = fields["tool_choice"];
     if (value != "auto" && value != "none")
       return fields.fail("tool_choice", value,
-                         "\"auto\" or \"none\", because calls of tools cannot be enforced");
+                         "\"auto\" or \"none\", because tool calls cannot be enforced");
     choice = value;
   }
   if (fields.has("tools") && !fields["tools"].empty() && choice != "none")

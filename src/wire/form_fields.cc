@@ -29,7 +29,7 @@ class FormReader {
  public:
   FormReader(Fields& fields, const WrittenOrder& order) : fields_(fields), order_(order) {}
 
-  void read(std::optional<TextForm>& form) {
+  std::string read(std::optional<TextForm>& form) {
     read_response_format();
     read_structured_outputs();
     read_json("guided_json");
@@ -39,6 +39,7 @@ class FormReader {
     read_json("json_schema");
     read_grammar("grammar");
     if (found_ || asks_for_text_) form = std::move(found_);
+    return place_;
   }
 
  private:
@@ -48,6 +49,7 @@ class FormReader {
           name, invalid_argument("field '{}' cannot be combined with '{}'", name, found_in_)));
     found_ = std::move(form);
     found_in_ = name;
+    place_ = name;
   }
 
   void read_response_format() {
@@ -69,7 +71,8 @@ class FormReader {
     if (schema == written.end() || !schema->is_object() || !schema->contains("schema") ||
         !is_schema((*schema)["schema"]))
       return fields_.fail(
-          kName, format, "an object whose 'json_schema' is an object with 'schema', a JSON schema");
+          kName, format,
+          "the JSON Schema at {\"type\": \"json_schema\", \"json_schema\": {\"schema\": ...}}");
     take(kName, {.kind = Kind::kJsonSchema, .text = json_text((*schema)["schema"])});
   }
 
@@ -97,7 +100,11 @@ class FormReader {
       inner.fail("disable_additional_properties", true,
                  "false (hint: \"additionalProperties\": false in the schema)");
     fields_.fail(kName, inner);
-    if (reader.found_) return take(kName, std::move(*reader.found_));
+    if (reader.found_) {
+      take(kName, std::move(*reader.found_));
+      place_ = fmt::format("{}.{}", kName, reader.place_);
+      return;
+    }
     if (fields_.status())
       fields_.fail(kName, given, "one of 'json', 'regex', 'choice', 'grammar' and 'json_object'");
   }
@@ -141,6 +148,7 @@ class FormReader {
   const WrittenOrder& order_;
   std::optional<TextForm> found_;
   const char* found_in_ = "";
+  std::string place_;  // that, and the field inside it
   bool asks_for_text_ = false;
 };
 
@@ -148,8 +156,9 @@ class FormReader {
 
 std::span<const std::string_view> body_form_fields() { return kFields; }
 
-void read_body_form(Fields& fields, const WrittenOrder& order, std::optional<TextForm>& form) {
-  FormReader(fields, order).read(form);
+std::string read_body_form(Fields& fields, const WrittenOrder& order,
+                           std::optional<TextForm>& form) {
+  return FormReader(fields, order).read(form);
 }
 
 void read_schema(Fields& fields, const WrittenOrder& order, std::optional<TextForm>& form) {

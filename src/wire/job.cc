@@ -19,7 +19,11 @@ Result<std::vector<Request>> scoring_requests(const Model& model, const Question
         question.prefixes.empty() ? question.request.prompt : question.prefixes[i];
     auto scoring =
         continuation_requests(model, prompt, std::span(question.choices).subspan(i, n_at_once));
-    if (!scoring) return scoring.error();
+    if (!scoring) {
+      Error error = scoring.error();
+      if (!question.prefixes.empty()) error.message = fmt::format("pair {}: {}", i, error.message);
+      return error;
+    }
     std::move(scoring->begin(), scoring->end(), std::back_inserter(requests));
   }
   if (question.choices_differ && requests[0].tokens == requests[1].tokens)

@@ -31,6 +31,7 @@ class OpenAiBody : public Body {
     stream = read.stream;
     serving = std::move(read.serving);
     length_field = read.length_field;
+    form_field_ = std::move(read.form_field);
     name_requests(read.requests, envelope_.id);
     for (Request& request : read.requests)
       if (Status status = add_question(context, {.request = std::move(request)}); !status)
@@ -47,6 +48,8 @@ class OpenAiBody : public Body {
     const char* field = prompt_field(form_.endpoint);
     return requests.size() > 1 ? place_in(field, request) : field;
   }
+
+  std::string form_place(size_t) const override { return form_field_; }
 
   std::string begin() override {
     std::string events;
@@ -77,6 +80,7 @@ class OpenAiBody : public Body {
       logprobs = std::exchange(choice.pending, {});
     }  // else the token may belong to a text that stops the answer
     choice.n_reported += logprobs.size();
+    n_ended_ += event.completion.has_value();
     choice.n_tokens = event.completion ? event.completion->tokens.size() : event.n_tokens;
     OrderedJson lists = nullptr;
     if (!logprobs.empty() && is_chat()) lists = chat_logprobs(model_, logprobs);
@@ -104,11 +108,12 @@ class OpenAiBody : public Body {
   }
 
   std::string end() override {
-    if (!include_usage_ && !serving.sharing) return {};
+    if (!has_last_chunk()) return {};
     OrderedJson last = head(form_, envelope_, /*chunk=*/true);
     last["choices"] = OrderedJson::array();
     if (include_usage_) last["usage"] = usage_.json(/*cached=*/true);
     if (serving.sharing) last["sharing"] = sharing_.json();
+    add_warnings(last);
     return stream_event(last);
   }
 
@@ -118,6 +123,7 @@ class OpenAiBody : public Body {
     OrderedJson json =
         response_body(form_, envelope_, asked, completions().all(), model_, /*cached=*/true);
     if (serving.sharing) json["sharing"] = SharingCounts(completions().all()).json();
+    add_warnings(json);
     return json;
   }
 
@@ -131,6 +137,8 @@ class OpenAiBody : public Body {
   };
 
   bool is_chat() const { return form_.endpoint == Endpoint::kChat; }
+  // Behind those of the choices.
+  bool has_last_chunk() const { return include_usage_ || serving.sharing; }
 
   std::string chunk(size_t index, OrderedJson text, OrderedJson logprobs,
                     OrderedJson reason) const {
@@ -148,14 +156,18 @@ class OpenAiBody : public Body {
     } else if (include_usage_) {
       json["usage"] = nullptr;
     }
+    // A chunk of its own would have no choice, which clients do not expect unasked.
+    if (n_ended_ == choices_.size() && !has_last_chunk()) add_warnings(json);
     return stream_event(json);
   }
 
   AnswerForm form_;
+  std::string form_field_;  // that says the form of answers
   bool include_usage_ = false, usage_in_chunks_ = false;
   const Model& model_;
   std::vector<Choice> choices_;       // of all requests, of a stream
   std::vector<size_t> first_choice_;  // [requests]
+  size_t n_ended_ = 0;                // choices, of a stream
   UsageCounts usage_;                 // of what was answered, of a stream
   SharingCounts sharing_;
 };

@@ -34,7 +34,9 @@ class OpenAiLine : public Line {
     fields.text("custom_id", id);
     if (!fields.status()) return fields.status();
     if (!fields.has("custom_id"))
-      return invalid_argument("the line has a 'url' but no 'custom_id'");
+      return invalid_argument(
+          "the line has 'url', as in an OpenAI batch, but no 'custom_id', expected a different one "
+          "in each line");
     id_json = json["custom_id"].dump();
     if (Status status = read_body(json, context); !status) refused = status.error();
     return {};
@@ -52,6 +54,7 @@ class OpenAiLine : public Line {
     if (answered.error != nullptr) {
       WireError wire = wire_error(*answered.error);
       if (wire.param == "prompt") wire.param = prompt_field(form_.endpoint);
+      if (wire.param == "form") wire.param = form_field_;
       wire.message = with_dashes(wire.message);
       response["status_code"] = wire.status;
       response["body"] = error_body(wire);
@@ -98,6 +101,7 @@ class OpenAiLine : public Line {
     Result<OpenAiRequest> parsed = parse_openai_request(kEndpoints[form], body, rules);
     if (!parsed) return parsed.error();
     form_ = std::move(parsed->form);
+    form_field_ = std::move(parsed->form_field);
     has_sharing_ = parsed->serving.sharing;
     name_requests(parsed->requests, id);
     for (Request& request : parsed->requests)
@@ -106,6 +110,7 @@ class OpenAiLine : public Line {
   }
 
   AnswerForm form_;
+  std::string form_field_;  // that says the form of the answer; empty: the options of the run do
   bool has_sharing_ = false;
 };
 

@@ -124,7 +124,7 @@ class Parser {
     refuse_others(fields_, json_, own, server_fields());
     sampling_ = rules_.sampling;
     read_sampling(fields_, kInBody, sampling_);
-    read_body_form(fields_, WrittenOrder(rules_.text), sampling_.form);
+    body_.form_field = read_body_form(fields_, WrittenOrder(rules_.text), sampling_.form);
     read_stream();
     read_serving();
     read_special_tokens();
@@ -166,7 +166,7 @@ class Parser {
   void read_serving() {
     body_.serving = read_serving_fields(fields_);
     if (rules_.is_batch && !body_.serving.cached)
-      fields_.fail("cache", false, "no such field in a batch, which always shares what it can");
+      fields_.fail("cache", false, "true, because a batch always shares what it can");
   }
 
   void read_completions() {
@@ -180,9 +180,9 @@ class Parser {
     int best_of = sampling_.n;
     fields_.integer("best_of", best_of);
     if (best_of != sampling_.n)
-      fields_.fail("best_of", json_["best_of"], "the value of 'n', or no such field");
+      fields_.fail("best_of", json_["best_of"], "the value of 'n' (hint: remove it)");
     if (fields_.has("suffix") && !is_empty_text(json_["suffix"]))
-      fields_.fail("suffix", json_["suffix"], "no such field, because it is not supported");
+      fields_.fail(invalid_field("suffix", "is not supported (hint: remove it)"));
     prompt_logprobs_ = echo && sampling_.logprobs;
     if (prompt_logprobs_ && body_.stream)
       fields_.fail("stream", true, "false with 'echo' and 'logprobs'");
@@ -233,7 +233,7 @@ class Parser {
     };
     expect("functions", Json::array({nothing}), "[], because 'tools' replaces it");
     expect("verbosity", Json::array({"medium"}),
-           "\"medium\" or no such field, because the answer's length cannot be set this way");
+           "\"medium\", because the answer's length cannot be set this way (hint: remove it)");
     expect("modalities", Json::array({Json::array({"text"})}), "[\"text\"]");
     bool ignored = false;
     fields_.flag("parallel_tool_calls", ignored);
@@ -259,7 +259,7 @@ class Parser {
     if (format != "float" && format != "base64")
       fields_.fail("encoding_format", json_["encoding_format"], "\"float\" or \"base64\"");
     if (rules_.is_batch && fields_.has("dimensions"))
-      fields_.fail("dimensions", json_["dimensions"], "no such field in a batch");
+      fields_.fail(invalid_field("dimensions", "is not supported in a batch (hint: remove it)"));
     int& n = body_.form.dimensions;
     fields_.integer("dimensions", n);
     if (fields_.has("dimensions") && (n < 1 || n > rules_.d_model))

@@ -284,7 +284,12 @@ class QuestionReader {
       if (question.choices.empty()) continue;
       if (request.sampling.form)
         return invalid_field("choices", "cannot be combined with 'schema'");
-      if (Status checked = check_choices(request, question.choices); !checked) return checked;
+      if (Status checked = check_choices(request, question.choices); !checked) {
+        const Error& error = checked.error();
+        const bool is_own =
+            question.choices != options.choices && error.field.starts_with("choices");
+        return is_own ? in_part(place_in("questions", question.index), error) : error;
+      }
     }
     return {};
   }

@@ -66,6 +66,7 @@ class RerankBody : public PairsBody {
 
   OrderedJson answer() override {
     const std::vector<double> of_documents = relevances(completions().all());
+    const std::vector<double> of_answers = masses(completions().all());
     std::vector<size_t> order = ranking(of_documents);
     if (asked_.top > 0) order.resize(std::min(order.size(), static_cast<size_t>(asked_.top)));
     const bool is_list = asked_.form == RankingForm::kList;
@@ -77,6 +78,7 @@ class RerankBody : public PairsBody {
       OrderedJson result = {{"index", i}};
       result[is_list ? "score" : "relevance_score"] =
           asked_.as_logit ? std::log(p) - std::log1p(-p) : p;
+      if (!is_list) result["mass"] = of_answers[i];
       if (!asked_.returned.empty())
         result[is_list ? "text" : "document"] = std::move(asked_.returned[i]);
       results.push_back(std::move(result));
@@ -199,7 +201,7 @@ Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
                                   "query", "documents", "instruction", "top_n", "return_documents",
                                   "max_tokens_per_doc", "rank_fields", "truncate"});
   if (rank_fields != std::vector<std::string>{"text"})
-    fields.fail("rank_fields", json["rank_fields"], "[\"text\"] or no such field");
+    fields.fail("rank_fields", json["rank_fields"], "[\"text\"] (hint: remove it)");
   for (const auto& [name, n] :
        {std::pair{"top_n", asked.top}, {"max_tokens_per_doc", asked.most_tokens}})
     if (fields.has(name) && n < 1) fields.fail(name, n, "1 or more");

@@ -1,6 +1,5 @@
 // Documents to be ranked for a query.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "base/errors.h"
@@ -39,11 +38,6 @@ Result<std::string> read_document(const Json& json, size_t index, Question& ques
   return text;
 }
 
-// p(yes) + p(no), of ln p of both.
-double mass_of_answers(const std::vector<double>& logprobs) {
-  return std::exp(logprobs[0]) + std::exp(logprobs[1]);
-}
-
 class RerankLine : public Line {
  public:
   std::string written(const Answered& answered, const LineWriting& with) const override {
@@ -53,7 +47,7 @@ class RerankLine : public Line {
     for (const std::vector<Completion>& answer : answered.answers) {
       const std::vector<double>& logprobs = answer[0].choice_logprobs;
       scores.push_back(share_of_yes(logprobs[0], logprobs[1]));
-      masses.push_back(mass_of_answers(logprobs));
+      masses.push_back(mass_of_answers(logprobs[0], logprobs[1]));
       n_tokens += answer[0].prompt_tokens;
     }
     std::vector<size_t> order = ranking(scores);
@@ -77,7 +71,8 @@ class RerankLine : public Line {
   }
 
   void count(const Completion& completion, BatchSummary& summary) const override {
-    const double mass = mass_of_answers(completion.choice_logprobs);
+    const std::vector<double>& logprobs = completion.choice_logprobs;
+    const double mass = mass_of_answers(logprobs[0], logprobs[1]);
     summary.mass_sum += mass;
     summary.least_mass = std::min(summary.least_mass, mass);
   }

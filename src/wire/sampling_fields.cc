@@ -41,7 +41,9 @@ StreamOptions read_stream_options(Fields& fields, bool stream) {
   nlohmann::json options = nlohmann::json::object();
   fields.object("stream_options", options);
   if (!stream)
-    fields.fail("stream_options", options, "no such field, because 'stream' is not true");
+    fields.fail(invalid_field("stream_options",
+                              "has no meaning unless 'stream' is true (hint: set 'stream', or "
+                              "remove it)"));
   bool obfuscates = false;
   Fields of_stream(options);
   of_stream.flag("include_usage", read.include_usage);
@@ -58,8 +60,7 @@ void only_without_answers(Fields& fields, std::span<const std::string_view> know
   for (const RequestOption& option : request_options())
     if (fields.has(option.name) && std::ranges::find(known, option.name) == known.end())
       return fields.fail(invalid_field(
-          option.name,
-          "is an option of generated answers (hint: leave it out; nothing is generated)"));
+          option.name, "has no meaning here, because nothing is generated (hint: remove it)"));
   fields.only(known);
 }
 

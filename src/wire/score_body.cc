@@ -35,9 +35,11 @@ class ScorePairsBody : public PairsBody {
 
   OrderedJson answer() override {
     OrderedJson body = score_list(envelope_);
-    for (const double score : relevances(completions().all()))
+    const std::vector<double> scores = relevances(completions().all());
+    const std::vector<double> of_answers = masses(completions().all());
+    for (size_t i = 0; i < scores.size(); ++i)
       body["data"].push_back(
-          {{"index", body["data"].size()}, {"object", "score"}, {"score", score}});
+          {{"index", i}, {"object", "score"}, {"score", scores[i]}, {"mass", of_answers[i]}});
     add_prompt_usage(body, 2);
     return body;
   }
@@ -82,8 +84,8 @@ Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& cont
   for (const char* name : {"text_1", "text_2"})
     if (!fields.has(name)) return missing_field(name);
   if (first.empty() || (first.size() != 1 && first.size() != second.size()))
-    return invalid_field("text_1", "has {} texts, expected one, or as many as 'text_2' has: {}",
-                         first.size(), second.size());
+    return invalid_field("text_1", "has {} texts, expected 1, or {} as in 'text_2'", first.size(),
+                         second.size());
   if (second.empty()) return invalid_field("text_2", "has no texts, expected one or more");
   if (Status status = check_count("text_2", second.size(), 2); !status) return status.error();
   const std::string& longest = *std::max_element(
@@ -120,12 +122,8 @@ Result<std::unique_ptr<Body>> continuations_body(Fields& fields, const BodyConte
   if (Status status = check_count("continuations", continuations.size(), 1); !status)
     return status.error();
   size_t longest = 0;
-  for (size_t i = 0; i < continuations.size(); ++i) {
-    if (continuations[i].empty())
-      return invalid_field(place_in("continuations", i),
-                           "is empty, expected at least one character");
-    longest = std::max(longest, continuations[i].size());
-  }
+  if (Status status = check_continuations(continuations); !status) return status.error();
+  for (const std::string& text : continuations) longest = std::max(longest, text.size());
   if (Status status = context.bounds.add(continuations.size(), prompt.size() + longest); !status)
     return status.error();
   auto body = std::make_unique<ScoreContinuationsBody>(context);

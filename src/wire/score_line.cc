@@ -22,7 +22,7 @@ Status read_continuations(Fields& fields, Question& question) {
   if (!fields.status()) return fields.status();
   for (const char* name : {"prompt", "continuations"})
     if (!fields.has(name)) return invalid_argument("the line has no '{}'", name);
-  return {};
+  return check_continuations(question.choices);
 }
 
 Status take_pair(const Json& prompt, const Json& continuation, Question& question) {
@@ -31,6 +31,10 @@ Status take_pair(const Json& prompt, const Json& continuation, Question& questio
     if (!text->is_string())
       return invalid_argument("field 'arguments' has {} in pair {}, expected two strings",
                               found_text(*text), i);
+  if (continuation.get_ref<const std::string&>().empty())
+    return invalid_argument(
+        "field 'arguments' has an empty continuation in pair {}, expected at least one character",
+        i);
   question.prefixes.push_back(prompt.get<std::string>());
   question.choices.push_back(continuation.get<std::string>());
   return {};

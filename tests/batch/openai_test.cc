@@ -145,7 +145,7 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "stream": true})"),
             "field 'stream' is true, expected false in a batch");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "best_of": 3})"),
-            "field 'best_of' is 3, expected the value of 'n', or no such field");
+            "field 'best_of' is 3, expected the value of 'n' (hint: remove it)");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": []})"),
             "field 'prompt' is [], expected a string, a list of token ids, or a list of these");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": [[]]})"),
@@ -154,27 +154,41 @@ TEST(OpenAi, BadRequestsAreAnswered) {
             "field 'messages' is [], expected a non-empty list");
   EXPECT_EQ(error_of("/v1/chat/completions",
                      R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{}]})"),
-            "'tools' is given, but the chat template never reads it (hint: leave it out)");
+            "'tools' is given, but the chat template never reads it (hint: remove it)");
   EXPECT_EQ(
       error_of("/v1/chat/completions",
                R"({"messages": [{"role": "user", "content": "Q"}], "tool_choice": "required"})"),
-      "field 'tool_choice' is \"required\", expected \"auto\" or \"none\", because calls "
-      "of tools cannot be enforced");
+      "field 'tool_choice' is \"required\", expected \"auto\" or \"none\", because tool "
+      "calls cannot be enforced");
   EXPECT_EQ(error_of("/v1/other", "{}"),
             "field 'url' is \"/v1/other\", expected one of /v1/completions, "
             "/v1/chat/completions, /v1/embeddings");
   EXPECT_EQ(error_of("/v1/embeddings", R"({"input": "P", "dimensions": 5})"),
-            "field 'dimensions' is 5, expected no such field in a batch");
+            "field 'dimensions' is not supported in a batch (hint: remove it)");
   EXPECT_TRUE(error_of("/v1/completions", R"({"prompt": ")" + std::string(700, 'x') + "\"}")
                   .starts_with("the prompt has 700 tokens"));
+}
+
+// As the server names it.
+TEST(OpenAi, ErrorsOfSchemasNameTheField) {
+  const Json error = error_object(
+      "/v1/completions", R"({"prompt": "P", "guided_json": {"type": "null", "enum": [1]}})");
+  EXPECT_EQ(error["param"], "guided_json");
+  EXPECT_EQ(error["message"], "no text fits the schema: '#/type' is \"null\", but '#/enum' is [1]");
 }
 
 TEST(OpenAi, WithoutAnIdThereIsNoAnswer) {
   std::istringstream in("{\"url\": \"/v1/completions\", \"body\": {\"prompt\": \"P\"}}\n");
   std::ostringstream out;
-  const auto summary = run_batch(*open_tiny(), in, 0, out, {});
+  BatchOptions options;
+  std::string problem;
+  options.on_problem = [&](const std::string& message) { problem = message; };
+  const auto summary = run_batch(*open_tiny(), in, 0, out, options);
   EXPECT_EQ(summary->bad_lines, 1u);
   EXPECT_EQ(out.str(), "");
+  EXPECT_EQ(problem,
+            "line 1: the line has 'url', as in an OpenAI batch, but no 'custom_id', expected a "
+            "different one in each line");
 }
 
 }  // namespace

@@ -261,7 +261,7 @@ TEST(Batch, TooLongIsAnErrorOrLeftOut) {
   EXPECT_EQ(ran.summary->failed, 0u);
   EXPECT_EQ(ran.summary->skipped, 1u);
   EXPECT_EQ(ran.summary->answers, 1u);
-  EXPECT_TRUE(ran.problems.at(0).starts_with("line 1: left out: the prompt has 700 tokens"));
+  EXPECT_TRUE(ran.problems.at(0).starts_with("line 1: skipped: the prompt has 700 tokens"));
 }
 
 TEST(Batch, ProblemsOfALineAreSaidTogether) {

@@ -219,7 +219,10 @@ TEST(ScoreLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"prompt": "P"})"), "line 1: the line has no 'continuations'");
   EXPECT_EQ(error(R"({"continuations": ["a"]})"), "line 1: the line has no 'prompt'");
   EXPECT_EQ(error(R"({"prompt": "P", "continuations": ["a", ""]})"),
-            "line 1: a continuation is empty, expected at least one character");
+            "line 1: continuation 1 is empty, expected at least one character");
+  EXPECT_EQ(error(R"({"arguments": [["a", "b"], ["c", ""]]})"),
+            "line 1: field 'arguments' has an empty continuation in pair 1, expected at least one "
+            "character");
   EXPECT_EQ(error(R"({"prompt": "P", "continuations": "a"})"),
             "line 1: field 'continuations' is \"a\", expected a list of strings");
   EXPECT_EQ(error(R"({"prompt": "P", "continuations": ["a", "b"], "target": 2})"),

@@ -51,14 +51,15 @@ TEST(TooLong, WhatFitsStays) {
 }
 
 TEST(TooLong, TheMiddleOfAContextIsLeftOut) {
-  const std::unique_ptr<wire::Line> line = fitted(with_context(words(100)), TooLong::kTruncateMiddle);
+  const std::unique_ptr<wire::Line> line =
+      fitted(with_context(words(100)), TooLong::kTruncateMiddle);
   ASSERT_EQ(line->contexts.size(), 1u);
   const std::string& context = line->contexts[0];
   EXPECT_TRUE(context.starts_with("100 101 102 ")) << context;
   EXPECT_TRUE(context.ends_with(" 197 198 199")) << context;
   EXPECT_GT(context.size(), 50u);
   EXPECT_EQ(line->cut,
-            fmt::format("the context of 399 tokens was cut to {}; its middle was left out",
+            fmt::format("the context of 399 tokens was cut to {}; its middle was removed",
                         context.size()));
 }
 
@@ -96,7 +97,8 @@ TEST(TooLong, AContextIsSplitAndNothingIsLost) {
 
 TEST(TooLong, PartsEndWithParagraphs) {
   const std::string paragraph = words(15) + ".\n\n";
-  const std::unique_ptr<wire::Line> line = fitted(with_context(paragraph + paragraph + paragraph), TooLong::kSplit);
+  const std::unique_ptr<wire::Line> line =
+      fitted(with_context(paragraph + paragraph + paragraph), TooLong::kSplit);
   ASSERT_EQ(line->contexts.size(), 3u);
   for (const std::string& part : line->contexts) EXPECT_EQ(part, paragraph);
 }
@@ -110,11 +112,12 @@ TEST(TooLong, PromptsTokensAndMessagesAreCut) {
       fitted(nlohmann::json({{"tokens", tokens}}).dump(), TooLong::kTruncateMiddle);
   EXPECT_EQ(ids->questions[0].request.tokens.size(), 90u);
   EXPECT_EQ(ids->questions[0].request.tokens.back(), 149);
-  const std::unique_ptr<wire::Line> chat = fitted(nlohmann::json({{"messages",
-                                                 {{{"role", "system"}, {"content", "Be brief."}},
-                                                  {{"role", "user"}, {"content", words(50)}}}}})
-                                    .dump(),
-                                TooLong::kTruncateMiddle);
+  const std::unique_ptr<wire::Line> chat =
+      fitted(nlohmann::json({{"messages",
+                              {{{"role", "system"}, {"content", "Be brief."}},
+                               {{"role", "user"}, {"content", words(50)}}}}})
+                 .dump(),
+             TooLong::kTruncateMiddle);
   EXPECT_EQ(chat->questions[0].request.messages[0].content, "Be brief.");
   EXPECT_LT(chat->questions[0].request.messages[1].content.size(), 80u);
   EXPECT_NE(chat->cut, "");
@@ -122,7 +125,8 @@ TEST(TooLong, PromptsTokensAndMessagesAreCut) {
 }
 
 TEST(TooLong, ALongAnswerLeavesHalfForThePrompt) {
-  const std::unique_ptr<wire::Line> line = fitted(with_context(words(100)), TooLong::kTruncateMiddle, 50);
+  const std::unique_ptr<wire::Line> line =
+      fitted(with_context(words(100)), TooLong::kTruncateMiddle, 50);
   EXPECT_EQ(line->request_of(line->questions[0]).sampling.max_tokens, 50);
   EXPECT_NE(line->cut, "");
 }

@@ -141,6 +141,14 @@ TEST(CAgreement, ScoresAreThoseOfTheLibrary) {
   pando_stream_free(stream);
 }
 
+TEST(CAgreement, AnEmptyContinuationIsNamed) {
+  pando_engine engine{open_tiny(few_open())};
+  const char* const continuations[] = {"x", ""};
+  pando_stream* stream = nullptr;
+  EXPECT_EQ(pando_score(&engine, "A prefix:", continuations, 2, &stream), PANDO_INVALID_ARGUMENT);
+  EXPECT_STREQ(pando_last_error(), "continuation 1 is empty, expected at least one character");
+}
+
 // Others hold all but one place of the queue: patient as long as something of one's own is under
 // way.
 TEST(QuestionStream, WaitsForItsOwnWhereOthersFillTheQueue) {

@@ -105,7 +105,8 @@ TEST_F(RunTest, SomeLinesLeftOut) {
   const Finished bad = run("--input bad.jsonl");
   EXPECT_EQ(bad.code, kIncomplete) << bad;
   EXPECT_TRUE(bad.says("pando: line 2: not JSON")) << bad;
-  EXPECT_TRUE(bad.says("left out: 1 bad line, 0 failed, 0 too long")) << bad;
+  EXPECT_TRUE(bad.says("not answered: 1 bad line, 0 failed, 0 too long; lines shortened to fit: 0"))
+      << bad;
   EXPECT_EQ(n_lines(bad.out), 1);
   const Finished failed = run("--input long.jsonl");
   EXPECT_EQ(failed.code, kIncomplete) << failed;
@@ -132,7 +133,7 @@ TEST_F(RunTest, WhatManyLinesHaveInCommonIsCounted) {
   EXPECT_TRUE(few.says(
       "and 15 more like it (hint: --verbose shows all), the last: line 26: unknown field 'promt'"))
       << few;
-  EXPECT_TRUE(few.says("left out: 26 bad lines")) << few;
+  EXPECT_TRUE(few.says("not answered: 26 bad lines")) << few;
   const Finished all = run("--input wrong.jsonl --verbose");
   EXPECT_TRUE(all.says("line 12: ") && all.says("line 26: ")) << all;
   EXPECT_FALSE(all.says("more like it")) << all;

@@ -93,6 +93,16 @@ TEST_F(TasksTest, RerankWritesARunAndItsGain) {
   EXPECT_TRUE(done.says(good ? "nDCG@10: 1.0000, the mean of 2 queries"
                              : "nDCG@10: 0.8155, the mean of 2 queries"))
       << done;
+  // A random model is no reranker.
+  const double mass = line["results"][0]["mass"];
+  EXPECT_GT(mass, 0);
+  EXPECT_LT(mass, 0.1);
+  const std::string warning =
+      "pando: the scores mean little: the model answers yes or no with a probability of only ";
+  EXPECT_TRUE(done.says(warning)) << done;
+  EXPECT_TRUE(done.says("(mean of 4 documents), so it is probably not made for ranking (hint: "))
+      << done;
+  EXPECT_TRUE(task("rerank", "--input queries.jsonl --quiet").says(warning));
   // The finished run again: nothing is computed, all is reported.
   std::filesystem::remove(at("run.txt"));
   const Finished again = task("rerank", arguments + " --resume");

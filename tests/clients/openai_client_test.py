@@ -48,6 +48,25 @@ class Clients(unittest.TestCase):
         self.assertEqual(texts, [choice.text for choice in whole.choices])
         self.assertEqual(logprobs, [choice.logprobs.token_logprobs for choice in whole.choices])
 
+    def test_warnings_of_a_schema(self):
+        schema = {"type": "string", "maxLength": 2, "maxlength": 3}
+        request = dict(model="demo", messages=[{"role": "user", "content": "A word, please."}], max_tokens=8,
+                       response_format={"type": "json_schema", "json_schema": {"name": "word", "schema": schema}})
+        whole = self.client.chat.completions.create(**request)
+        self.assertIn("'maxlength'", whole.model_extra["warnings"][0])
+        chunks = list(self.client.chat.completions.create(**request, stream=True))
+        self.assertEqual(chunks[-1].choices[0].finish_reason, whole.choices[0].finish_reason)
+        self.assertEqual(chunks[-1].model_extra["warnings"], whole.model_extra["warnings"])
+        self.assertFalse(any("warnings" in (chunk.model_extra or {}) for chunk in chunks[:-1]))
+
+    def test_param_of_a_schema(self):
+        schema = {"type": "integer", "minimum": 5, "maximum": 3}
+        with self.assertRaises(openai.BadRequestError) as refused:
+            self.client.chat.completions.create(
+                model="demo", messages=[{"role": "user", "content": "A number."}],
+                response_format={"type": "json_schema", "json_schema": {"name": "number", "schema": schema}})
+        self.assertEqual(refused.exception.param, "response_format")
+
     def test_logprobs_of_a_prompt(self):
         answer = self.client.completions.create(
             model="demo", prompt=[[5, 6, 7, 8]], max_tokens=1, temperature=0, echo=True, logprobs=1, seed=1234)

@@ -188,9 +188,9 @@ TEST_F(WeightsTest, SaysOfWhichKindALayerIs) {
   ASSERT_FALSE(weights.ok());
   EXPECT_EQ(weights.error().code, ErrorCode::kUnsupported);
   EXPECT_TRUE(weights.error().message.ends_with(
-      "tensor 'model.layers.1.self_attn.k_norm.weight' belongs to a layer with attention, expected "
-      "one without: the configuration gives attention to layer 3 (hint: 'layer_types' in "
-      "config.json names the kind of each layer)"))
+      "tensor 'model.layers.1.self_attn.k_norm.weight' is part of a layer with attention, but by "
+      "the configuration layer 1 has none: only layer 3 has attention (hint: correct 'layer_types' "
+      "in config.json, which names the kind of each layer)"))
       << weights.error().message;
 }
 

@@ -13,7 +13,12 @@ TEST(Admission, OneIsAlwaysLetIn) {
   Admission admission(100);
   auto entered = admission.enter(5000);
   std::optional<Admission::Place> large = std::move(*entered);
-  EXPECT_EQ(admission.enter(1).error().code, ErrorCode::kUnavailable);
+  const Error full = admission.enter(1).error();
+  EXPECT_EQ(full.code, ErrorCode::kUnavailable);
+  EXPECT_EQ(
+      full.message,
+      "the server's memory for requests is full: this request needs 1 byte, and 1 open request "
+      "already takes 5000; the limit is 100 (hint: try again later)");
   large.reset();
   const auto first = admission.enter(60), second = admission.enter(40);
   EXPECT_TRUE(first.ok() && second.ok());

@@ -231,6 +231,10 @@ TEST_F(Endpoints, RankingsInTheFormsOfOthers) {
   const Json ranking = {{"query", "q"}, {"documents", {"a", "b"}}};
   const Json results = post("/v1/rerank", ranking)["results"];
   EXPECT_EQ(post("/rerank", ranking)["results"], results);
+  for (const Json& result : results) {
+    EXPECT_GT(result["mass"].get<double>(), 0) << result;
+    EXPECT_LE(result["mass"].get<double>(), 1) << result;
+  }
   const Json cohere = post("/v2/rerank", ranking);
   EXPECT_EQ(cohere["results"], results);
   EXPECT_EQ(cohere["meta"]["api_version"]["version"], "2");

@@ -59,7 +59,7 @@ TEST_F(Endpoints, AnswersBeyondTheContextAreRefused) {
   EXPECT_EQ(refused["code"], "context_length_exceeded");
   EXPECT_EQ(refused["message"],
             "the prompt has 600 tokens and 'max_tokens' is 41, 641 together; this model's maximum "
-            "context length is 640 tokens (hint: lower 'max_tokens' or leave it out)");
+            "context length is 640 tokens (hint: lower 'max_tokens' or remove it)");
   EXPECT_EQ(refused["param"], "max_tokens");
   const Json too_long = error("/v1/completions", {{"prompt", prompt(700)}, {"max_tokens", 5}});
   EXPECT_EQ(too_long["code"], "context_length_exceeded");

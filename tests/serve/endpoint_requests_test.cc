@@ -88,8 +88,8 @@ TEST_F(Endpoints, RequestsThatGenerateNothingRefuseOptionsOfAnswers) {
     const Json refused = error(path, with);
     EXPECT_EQ(refused["param"], "min_tokens") << path;
     EXPECT_EQ(refused["message"],
-              "field 'min_tokens' is an option of generated answers (hint: leave it out; nothing "
-              "is generated)")
+              "field 'min_tokens' has no meaning here, because nothing is generated (hint: remove "
+              "it)")
         << path;
   }
 }

@@ -39,6 +39,23 @@ TEST(Rerank, IsTheShareOfYes) {
   EXPECT_EQ(scores[1], scores[3]);
 }
 
+TEST(Rerank, TheMassIsOfBothAnswers) {
+  RerankOptions options;
+  options.instruction = "Look";
+  options.prompt_template = "{instruction}|{query}|{document}:";
+  const std::unique_ptr<Engine> engine = open_tiny();
+  auto requests = rerank_requests(engine->model(), options, kQuery, kDocuments[0]);
+  ASSERT_TRUE(requests.ok()) << requests.error().message;
+  const auto completions = engine->complete_all(std::move(*requests));
+  ASSERT_TRUE(completions.ok()) << completions.error().message;
+  const auto of =
+      score(*open_tiny(), fmt::format("Look|{}|{}:", kQuery, kDocuments[0]), {"yes", "no"});
+  ASSERT_TRUE(of.ok());
+  const std::vector<double> found = masses(*completions);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_DOUBLE_EQ(found[0], std::exp((*of)[0].logprob) + std::exp((*of)[1].logprob));
+}
+
 TEST(Rerank, ABatchIsASingleOneToTheBitInBothOrders) {
   RerankOptions documents_first;
   documents_first.prompt_template = "Document: {document}\nQuery: {query}\nRelevant? ";

@@ -186,7 +186,8 @@ TEST(Score, NothingToScoreIsRefused) {
   const std::unique_ptr<Engine> engine = open_tiny();
   const auto empty = score(*engine, kPrefix, {" gold", ""});
   ASSERT_FALSE(empty.ok());
-  EXPECT_EQ(empty.error().message, "a continuation is empty, expected at least one character");
+  EXPECT_EQ(empty.error().message, "continuation 1 is empty, expected at least one character");
+  EXPECT_EQ(empty.error().field, "continuations[1]");
   const auto first = score(*engine, "", {"gold"});
   ASSERT_FALSE(first.ok());
   EXPECT_EQ(first.error().message,

@@ -245,7 +245,7 @@ TEST(ChatTemplate, WhatIsRefused) {
   wrong.tools = "{}";
   EXPECT_EQ(chat.render(kUser, wrong).error().message, "field 'tools' is {}, expected a list");
   EXPECT_EQ(chat.render(kUser, {.tools = "[{}]"}).error().message,
-            "'tools' is given, but the chat template never reads it (hint: leave it out)");
+            "'tools' is given, but the chat template never reads it (hint: remove it)");
 }
 
 class ChatTemplateFiles : public ::testing::Test {

@@ -241,9 +241,8 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
 TEST(GrammarSchema, NamesThatAreNearlyKeywordsAreWarnedOf) {
   const auto warning = [](std::string_view name, std::string_view keyword) {
     return fmt::format(
-        "the schema has a name that is no JSON Schema keyword and has no effect: '{}' (hint: "
-        "'{}'?)",
-        name, keyword);
+        "'{}' in the schema is not a JSON Schema keyword and has no effect (hint: '{}'?)", name,
+        keyword);
   };
   using grammar::schema_warning;
   EXPECT_EQ(schema_warning(R"({"type": "object", "propertys": {"a": {}}})"),

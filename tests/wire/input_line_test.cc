@@ -273,7 +273,7 @@ TEST(InputLine, TypesAndRangesThatAreRefused) {
       {R"("logit_bias": {"5": "1"})",
        "field 'logit_bias' is {\"5\":\"1\"}, expected an object that maps token ids to numbers"},
       {R"("choices": [])", "field 'choices' is [], expected a non-empty list"},
-      {R"("choices": ["a", ""])", "a choice is an empty text, expected at least one character"},
+      {R"("choices": ["a", ""])", "choice 1 is empty, expected at least one character"},
       {R"("choices": ["a"], "n": 2)", "n is 2, expected 1 for a question with choices"},
       {R"("stop": ["x", 1])", "field 'stop[1]' is 1, expected a string"},
       {R"("stop_token_ids": [-1])", "field 'stop_token_ids[0]' is -1, expected a token id"},

@@ -80,7 +80,7 @@ TEST(CheckLength, SaysWhoseLimitItIs) {
       begin =
           "questions[0]: the prompt has 10 tokens and 'max_tokens' is 50, 60 together; this "
           "model's maximum context length is 40 tokens",
-      end = " (hint: lower 'max_tokens' or leave it out)";
+      end = " (hint: lower 'max_tokens' or remove it)";
   EXPECT_EQ(check_length(**body, 0, 40, 40).error().message, begin + end);
   EXPECT_EQ(check_length(**body, 0, 40, 640).error().message,
             begin + ", as the option 'context' sets it (its own is 640)" + end);

@@ -367,9 +367,8 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
        {std::pair(&asked.tools, "tools"), std::pair(&asked.documents, "documents")})
     if (!list->empty() && !(*named)->compiled->reads(name))
       return blame(
-          name,
-          invalid_argument(
-              "'{}' is given, but the chat template never reads it (hint: leave it out)", name));
+          name, invalid_argument(
+                    "'{}' is given, but the chat template never reads it (hint: remove it)", name));
   std::optional<std::string> final_text;
   if (options.continue_final_message) {
     if (options.add_generation_prompt)

@@ -50,6 +50,9 @@ class Builder {
   std::optional<Rule> string_rule;
 
   bool is_too_large() const { return edges_.size() > kMostNfaStates; }
+  // Which rules have a text that is finite. [n_rules]
+  std::vector<bool> has_text() const;
+  // kInvalidArgument where the first rule has none.
   Result<GrammarPtr> finish() const;
 
  private:

@@ -217,6 +217,13 @@ class RuleDeterminiser {
   std::deque<const States*> sets_;
 };
 
+std::vector<bool> Builder::has_text() const {
+  const Productive productive(*this);
+  std::vector<bool> all(rules_.size());
+  for (Rule rule = 0; rule < all.size(); ++rule) all[rule] = productive.rule(rule);
+  return all;
+}
+
 Result<GrammarPtr> Builder::finish() const {
   if (is_too_large())
     return unsupported(

@@ -1,6 +1,7 @@
 #include "text/grammar/expression.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/errors.h"
 #include "text/grammar/limits.h"
@@ -144,10 +145,33 @@ class ExpressionRules {
     }
     if (!missing_.empty())
       return invalid_argument("{}: rule '{}' is used, but not defined", language, missing_);
-    return builder_.finish();
+    Result<GrammarPtr> grammar = builder_.finish();
+    if (grammar || grammar.error().code != ErrorCode::kInvalidArgument) return grammar;
+    const std::vector<bool> has_text = builder_.has_text();
+    std::set<std::string> known;
+    return invalid_argument(
+        "{}: no text fits rule '{}': each of its alternatives leads back to the rule without end, "
+        "or needs a character from an empty set",
+        language, rule_without_text(first, has_text, known));
   }
 
  private:
+  // Of a rule that has no text, the rule that it fails by: itself, or one that it leads to.
+  std::string rule_without_text(const std::string& name, const std::vector<bool>& has_text,
+                                std::set<std::string>& known) const {
+    known.insert(name);
+    std::vector<std::string> called;
+    add_called(rules_.at(name), called);
+    for (const std::string& other : called)
+      if (!has_text[numbers_.at(other)] && !known.contains(other) && known.size() < kMostNesting)
+        return rule_without_text(other, has_text, known);
+    return name;
+  }
+  static void add_called(const Expression& expression, std::vector<std::string>& out) {
+    if (expression.kind == Expression::Kind::kRule) out.push_back(expression.rule);
+    for (const Expression& part : expression.parts) add_called(part, out);
+  }
+
   Builder::Rule number_of(const std::string& name) {
     const auto [at, is_new] = numbers_.try_emplace(name, 0);
     if (is_new) {

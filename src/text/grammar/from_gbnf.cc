@@ -87,7 +87,7 @@ class GbnfReader {
   Expression repetitions(Expression one, bool is_nested) {
     for (size_t n = 0; !in_.ends(); ++n) {
       if (n > kMostRepetitions) {
-        in_.refuse("a chain of this many repetitions");
+        in_.refuse("a row of more than 8 repetition signs");
         return one;
       }
       if (in_.take("*")) {

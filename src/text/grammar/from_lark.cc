@@ -221,7 +221,7 @@ class LarkReader {
   Expression repetitions(Expression one) {
     for (size_t n = 0; !in_.ends(); ++n) {
       if (n > kMostRepetitions) {
-        in_.refuse("a chain of this many repetitions");
+        in_.refuse("a row of more than 8 repetition signs");
         return one;
       }
       if (in_.take("*")) {

@@ -98,7 +98,7 @@ void SchemaCases::add(Open* open, Node schema, size_t from) {
       for (size_t i = met_by; i != SIZE_MAX; i = open->seen[i].from)
         if (open->seen[i].schema == at)
           return document_.refuse(
-              at, "a '$ref' that leads back to its own schema without a property or item between");
+              at, "a '$ref' that leads back to its own schema with no property or item in between");
       continue;
     }
     const size_t place = open->seen.size();
@@ -180,8 +180,8 @@ void SchemaCases::keep_case(const Parts& parts, Found* out) {
   out->list.push_back(parts);
   if (out->list.size() > kMostCases)
     document_.exceed(nullptr,
-                     "too complex: more than {} combinations of anyOf, oneOf and the like at one "
-                     "place (hint: use fewer)",
+                     "too complex: anyOf, oneOf and similar keywords make more than {} "
+                     "combinations at one place (hint: use fewer alternatives)",
                      kMostCases);
 }
 
@@ -191,8 +191,8 @@ void SchemaCases::expand(Open* open, size_t next, Found* out) {
   if (next == open->choices.size()) return keep_case(open->parts, out);
   if (next >= kMostChoices)
     return document_.exceed(nullptr,
-                            "too complex: more than {} of anyOf, oneOf and the like at one place "
-                            "(hint: use fewer)",
+                            "too complex: more than {} anyOf, oneOf and similar keywords apply at "
+                            "one place (hint: use fewer)",
                             kMostChoices);
   const Choice choice = open->choices[next];
   if (choice.one_of != nullptr && !is_loose()) return expand_one_of(open, next, choice, out);

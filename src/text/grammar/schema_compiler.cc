@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/grammar/json_rules.h"
+#include "text/grammar/schema_conflict.h"
 #include "text/grammar/schema_proofs.h"
 
 namespace pando::grammar {
@@ -17,7 +18,15 @@ Result<GrammarPtr> SchemaCompiler::compile() {
     if (builder_.is_too_large() || builder_.n_rules() > kMostRules) break;
   }
   if (document_.has_failed()) return document_.error();
-  return builder_.finish();
+  Result<GrammarPtr> grammar = builder_.finish();
+  if (grammar || grammar.error().code != ErrorCode::kInvalidArgument) return grammar;
+  const std::vector<bool> has_text = builder_.has_text();
+  const std::string conflict = conflict_of(&cases_, &document_, [&](const Parts& schemas) {
+    const auto rule = rules_.find(schemas);
+    return rule != rules_.end() ? !has_text[rule->second] : is_never(schemas);
+  });
+  if (conflict.empty()) return grammar;
+  return invalid_argument("no text fits the schema: {}", conflict);
 }
 
 SchemaCompiler::Rule SchemaCompiler::rule_of(const Parts& schemas) {
@@ -53,7 +62,8 @@ void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
   if (facts.values) return add_values(facts, from, to);
   for (const Json* value : facts.not_values)
     if (value->is_structured() && (facts.types & type_of(*value)))
-      return document_.refuse(parts[0], "a 'not' of an array or object in 'enum' or 'const'");
+      return document_.refuse(parts[0],
+                              "an 'enum' or 'const' with an array or object inside 'not'");
   if (facts.types & kNull && !facts.is_not_value(nullptr))
     builder_.empty(builder_.text(from, "null"), to);
   if (facts.types & kBoolean)

@@ -8,6 +8,7 @@
 #include "text/grammar/formats.h"
 #include "text/grammar/limits.h"
 #include "text/grammar/schema_guess.h"
+#include "text/utf8.h"
 
 namespace pando::grammar {
 
@@ -63,7 +64,9 @@ std::string shown(const Json& value) {
   constexpr size_t kMostBytes = 60;
   std::string text = json_text(value);
   if (text.size() <= kMostBytes) return text;
-  text.resize(kMostBytes);
+  size_t n = kMostBytes;
+  while (!begins_character(text[n])) --n;
+  text.resize(n);
   return text + "...";
 }
 
@@ -73,6 +76,36 @@ size_t n_values(const Json& value) {
   if (value.is_structured())
     for (const Json& one : value) n += n_values(one);
   return n;
+}
+
+// The name of a member as it stands in a JSON pointer.
+std::string in_pointer(std::string_view name) {
+  std::string out;
+  for (const char c : name)
+    if (c == '~' || c == '/')
+      out += c == '~' ? "~0" : "~1";
+    else
+      out += c;
+  return out;
+}
+
+// Whether a value is in a tree. Adds to `path` where.
+bool find_path(const Json* value, const Json& tree, std::string* path) {
+  if (value == &tree) return true;
+  const size_t n = path->size();
+  if (tree.is_object())
+    for (const auto& [name, one] : tree.items()) {
+      path->append("/").append(in_pointer(name));
+      if (find_path(value, one, path)) return true;
+      path->resize(n);
+    }
+  if (tree.is_array())
+    for (size_t i = 0; i < tree.size(); ++i) {
+      path->append("/").append(std::to_string(i));
+      if (find_path(value, tree[i], path)) return true;
+      path->resize(n);
+    }
+  return false;
 }
 
 // "%25" and "~1" of the pointer in a reference.
@@ -335,26 +368,26 @@ Error SchemaDocument::error() const {
 
 // " at '#/properties/a'", by search.
 std::string SchemaDocument::place_of(Node schema) const {
-  std::string path;
-  const std::function<bool(Node)> search = [&](Node at) {
-    if (at == schema) return true;
-    const size_t size = path.size();
-    if (at->is_object())
-      for (const auto& [name, value] : at->items()) {
-        path.append("/").append(name);
-        if (search(&value)) return true;
-        path.resize(size);
-      }
-    if (at->is_array())
-      for (size_t i = 0; i < at->size(); ++i) {
-        path.append("/").append(std::to_string(i));
-        if (search(&(*at)[i])) return true;
-        path.resize(size);
-      }
-    return false;
-  };
-  if (!search(&root_) || path.empty()) return "";
-  return " at '#" + path + "'";
+  const std::optional<std::string> pointer = pointer_of(schema);
+  return pointer && *pointer != "#" ? " at '" + *pointer + "'" : "";
+}
+
+std::optional<std::string> SchemaDocument::pointer_of(const Json* value) const {
+  std::string path = "#";
+  if (!find_path(value, root_, &path)) return std::nullopt;
+  return path;
+}
+
+std::string SchemaDocument::told(const Json* value) const {
+  if (const auto pointer = pointer_of(value))
+    return fmt::format("'{}' is {}", *pointer, shown(*value));
+  for (const auto& [from, made] : made_) {
+    std::string ignored;
+    if (!find_path(value, *made, &ignored)) continue;
+    const auto pointer = pointer_of(from.first);
+    return pointer ? fmt::format("'{}' sets another condition", *pointer) : told(from.first);
+  }
+  return "another condition";
 }
 
 }  // namespace pando::grammar

@@ -79,6 +79,13 @@ class SchemaDocument {
   // Forgets a refusal of something that was only tried; not that the steps are used up.
   void forgive();
 
+  // The JSON pointer of a value, "#/properties/a/minimum"; "#": the whole document. Of one that is
+  // written nowhere, nothing.
+  std::optional<std::string> pointer_of(const Json* value) const;
+  // For messages: "'#/properties/a/minimum' is 3". Of a value that is written nowhere, the schema
+  // that it was made from: "'#/not' sets another condition".
+  std::string told(const Json* value) const;
+
  private:
   SchemaDocument() = default;
   struct Failure {

@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -69,7 +71,7 @@ constexpr std::string_view kAnnotations[] = {
 constexpr std::string_view kHolders[] = {"response_format", "json_schema", "schema",
                                          "input_schema",    "function",    "parameters"};
 // Keywords whose value is a schema or a list of schemas; then those whose members are schemas.
-constexpr std::string_view kSchemas[] = {
+constexpr std::string_view kSchemaKeywords[] = {
     "allOf",      "anyOf", "oneOf", "not",      "if",
     "then",       "else",  "items", "contains", "additionalProperties",
     "prefixItems"};
@@ -95,26 +97,31 @@ bool is_text(const Json& value, std::string_view text) {
   return value.is_string() && value.get_ref<const std::string&>() == text;
 }
 
-// "'maxlength' (hint: 'maxLength'?)" of the first name in a schema that is nearly a keyword.
-std::string misspelled(const Json& schema) {
+struct Misspelled {
+  std::string name;
+  std::string hint;  // " (hint: 'maxLength'?)"
+};
+
+// The first name in a schema that is nearly a keyword.
+std::optional<Misspelled> misspelled(const Json& schema) {
   if (schema.is_array()) {
     for (const Json& one : schema)
-      if (std::string found = misspelled(one); !found.empty()) return found;
-    return {};
+      if (auto found = misspelled(one)) return found;
+    return std::nullopt;
   }
-  if (!schema.is_object()) return {};
+  if (!schema.is_object()) return std::nullopt;
   for (const auto& [name, value] : schema.items()) {
-    if (std::ranges::find(kSchemas, name) != std::end(kSchemas)) {
-      if (std::string found = misspelled(value); !found.empty()) return found;
+    if (std::ranges::find(kSchemaKeywords, name) != std::end(kSchemaKeywords)) {
+      if (auto found = misspelled(value)) return found;
     } else if (std::ranges::find(kNamedSchemas, name) != std::end(kNamedSchemas)) {
       for (const auto& [ignored, one] : value.items())
-        if (std::string found = misspelled(one); !found.empty()) return found;
+        if (auto found = misspelled(one)) return found;
     } else if (!is_constraint(name) && !is_annotation(name)) {
-      if (const std::string hint = nearest_hint(name, kConstraints); !hint.empty())
-        return fmt::format("'{}'{}", name, hint);
+      if (std::string hint = nearest_hint(name, kConstraints); !hint.empty())
+        return Misspelled{name, std::move(hint)};
     }
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -138,9 +145,10 @@ std::string schema_warning(std::string_view text) {
   const Result<Json> schema = parse_ordered_json(text, LargeNumbers::kKept);
   // An object that holds a schema is refused.
   if (!schema || !schema->is_object() || !place_of_schema(&*schema).empty()) return {};
-  if (const std::string name = misspelled(*schema); !name.empty())
-    return one_line("the schema has a name that is no JSON Schema keyword and has no effect: " +
-                    name);
+  if (const auto found = misspelled(*schema))
+    return one_line(
+        fmt::format("'{}' in the schema is not a JSON Schema keyword and has no effect{}",
+                    found->name, found->hint));
   if (has_constraint(*schema)) return {};
   std::vector<std::string> names;
   for (const auto& [name, value] : schema->items())

@@ -129,7 +129,7 @@ std::optional<CharDfa> SchemaCompiler::allowed_names(const SchemaFacts& facts) {
   if (schemas.empty()) return std::nullopt;
   const std::vector<Parts> cases = cases_.of(schemas);
   if (cases.size() > 1) {
-    document_.refuse(facts.parts[0], "a 'propertyNames' with anyOf, oneOf and the like");
+    document_.refuse(facts.parts[0], "a 'propertyNames' with anyOf, oneOf or a similar keyword");
     return std::nullopt;
   }
   if (cases.empty()) return CharDfa();
@@ -148,7 +148,8 @@ std::optional<CharDfa> SchemaCompiler::allowed_names(const SchemaFacts& facts) {
     }
   auto of_texts = document_.automaton_of(one_of(std::move(texts)));
   if (!of_texts) {
-    document_.exceed(facts.parts[0], "the set of property names is {}", of_texts.error().message);
+    document_.exceed(facts.parts[0], "the conditions on property names are together {}",
+                     of_texts.error().message);
     return std::nullopt;
   }
   return std::move(*of_texts);
@@ -209,7 +210,8 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
   };
   // Names are parted by the patterns that they match.
   const auto refuse = [&](const Error& error) {
-    document_.exceed(facts.parts[0], "the set of property names is {}", error.message);
+    document_.exceed(facts.parts[0], "the conditions on property names are together {}",
+                     error.message);
   };
   std::vector<bool> is_matched(patterns.size(), false);
   const auto part_names = [&](const auto& self, const std::optional<CharDfa>& keys,
@@ -264,8 +266,8 @@ void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to)
   if (least > n_required + 1 && !free.empty())
     // A name that is written twice counts once.
     return document_.refuse(
-        facts.parts[0], "a 'minProperties' of {} where other names than those listed are allowed",
-        least);
+        facts.parts[0],
+        "a 'minProperties' of {} beside property names that the schema does not list", least);
   ObjectRule rule(this, std::move(properties), std::move(free));
   if (!rule.add(least, facts.max_properties, from, to))
     document_.exceed(facts.parts[0],

@@ -1,0 +1,17 @@
+// Why no text fits a schema, for its message.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "text/grammar/schema_cases.h"
+
+namespace pando::grammar {
+
+// Of a document that no text fits: the places in it that contradict each other, as in
+// "'#/properties/a/minimum' is 5, but '#/properties/a/maximum' is 3". Empty: they are not known.
+// `has_no_text`: of the schemas that hold together at some place.
+std::string conflict_of(SchemaCases* cases, SchemaDocument* document,
+                        const std::function<bool(const Parts&)>& has_no_text);
+
+}  // namespace pando::grammar

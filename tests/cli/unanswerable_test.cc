@@ -1,0 +1,76 @@
+// Models without a tokenizer or a chat template, and inputs that need one.
+#include "cli/run_process.h"
+
+namespace pando::testing {
+namespace {
+
+class UnanswerableTest : public RunProcess {
+ protected:
+  static void SetUpTestSuite() {
+    RunProcess::SetUpTestSuite();
+    std::filesystem::copy(at("m"), at("mute"));
+    nlohmann::json config = nlohmann::json::parse(contents(at("m/tokenizer_config.json")));
+    config.erase("chat_template");
+    folder().write("mute/tokenizer_config.json", config.dump());
+    std::filesystem::copy(at("m"), at("bare"));
+    for (const char* name : {"tokenizer.json", "tokenizer_config.json"})
+      std::filesystem::remove(at("bare") / name);
+    const std::string talk = R"({"messages": [{"role": "user", "content": "Hello"}]})";
+    folder().write("talks.jsonl", talk + "\n" + talk + "\n");
+    folder().write("mixed.jsonl", talk + "\n{\"prompt\": \"A prompt.\"}\n" + talk + "\n");
+    folder().write("tokens.jsonl", "{\"prompt\": \"A\"}\n{\"tokens\": [65, 66]}\n");
+    folder().write("scores.jsonl", "{\"prompt\": \"A\", \"continuations\": [\"b\"]}\n");
+  }
+
+  Finished run_of(const std::string& model, const std::string& arguments) {
+    return pando("run --model " + model +
+                 " --threads 1 --kv-memory 64MiB --max-tokens 4 --ignore-eos " + arguments);
+  }
+};
+
+TEST_F(UnanswerableTest, ARunWithoutATemplateFailsOnce) {
+  const Finished none = run_of("mute", "--input talks.jsonl --output none.jsonl");
+  EXPECT_EQ(none.code, kFailed) << none;
+  EXPECT_TRUE(
+      none.says("pando: none of the 2 lines of the input can be answered: 'mute' has no "
+                "chat template (hint: ask without chat, or pass a template file with "
+                "--chat-template)\n"))
+      << none;
+  EXPECT_FALSE(none.says("line 1")) << none;
+  EXPECT_EQ(contents(at("none.jsonl")), "");
+}
+
+TEST_F(UnanswerableTest, OtherLinesAreAnswered) {
+  const Finished some = run_of("mute", "--input mixed.jsonl --output some.jsonl");
+  EXPECT_EQ(some.code, kIncomplete) << some;
+  EXPECT_TRUE(some.says("pando: line 1: 'mute' has no chat template (hint: ")) << some;
+  EXPECT_TRUE(some.says("pando: line 3: 'mute' has no chat template (hint: ")) << some;
+  EXPECT_EQ(n_lines(contents(at("some.jsonl"))), 1);
+  // What is read once cannot be looked at before.
+  const Finished piped = run_of("mute", "--input - --output piped.jsonl < mixed.jsonl");
+  EXPECT_EQ(piped.code, kIncomplete) << piped;
+  EXPECT_EQ(contents(at("piped.jsonl")), contents(at("some.jsonl")));
+}
+
+TEST_F(UnanswerableTest, ARunWithoutATokenizerFailsOnce) {
+  const std::string message =
+      "pando: none of the 2 lines of the input can be answered: the model has no tokenizer, "
+      "expected one beside its weights, because the input is text (hint: pass the directory of a "
+      "tokenizer with --tokenizer, or use token ids)\n";
+  const Finished none = run_of("bare", "--input good.jsonl --output bare.jsonl");
+  EXPECT_EQ(none.code, kFailed) << none;
+  EXPECT_TRUE(none.says(message)) << none;
+  EXPECT_FALSE(none.says("line 1")) << none;
+  const Finished scored =
+      pando("score --model bare --threads 1 --kv-memory 64MiB --input scores.jsonl");
+  EXPECT_EQ(scored.code, kFailed) << scored;
+  EXPECT_TRUE(scored.says("no line of the input can be answered: the model has no tokenizer"))
+      << scored;
+  const Finished tokens = run_of("bare", "--input tokens.jsonl --output tokens-out.jsonl");
+  EXPECT_EQ(tokens.code, kIncomplete) << tokens;
+  EXPECT_TRUE(tokens.says("pando: line 1: the model has no tokenizer, expected one")) << tokens;
+  EXPECT_EQ(n_lines(contents(at("tokens-out.jsonl"))), 1);
+}
+
+}  // namespace
+}  // namespace pando::testing
