@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -185,8 +186,11 @@ class BatchRun {
       if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
         progress.clear();
         print_stderr(
-            "pando: stopping; still to be finished: {} (hint: a second signal stops at once)\n",
-            counted(now.answers_open, nouns_.outputs));
+            "pando: {}: waiting for {} to be finished{} (hint: a second signal ends the run at "
+            "once)\n",
+            stop.signal() == SIGINT ? "SIGINT" : "SIGTERM",
+            counted(now.answers_open, nouns_.outputs),
+            now.seconds_left ? fmt::format(", about {}", duration(*now.seconds_left)) : "");
       }
       progress.update(now);
     };
