@@ -263,9 +263,8 @@ Status settle(RunOptions& o) {
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return invalid_argument("--n: {}, expected 1 with --choice", asked.sampling.n);
   const std::string text = asked.template_text();
-  const auto has = [&](const char* field) { return text.find(field) != std::string::npos; };
-  if (!has("{question}")) return invalid_argument("the template has no {{question}} in it");
-  if (!asked.instruction.empty() && !asked.chat && !has("{instruction}"))
+  if (Status status = check_template(asked); !status) return status;
+  if (!asked.instruction.empty() && !asked.chat && text.find("{instruction}") == std::string::npos)
     return invalid_argument("--instruction has no effect: the template has no {{instruction}}");
   if (o.resume && o.output == "-")
     return invalid_argument("--resume continues a file, expected one for --output");

@@ -27,6 +27,8 @@ TEST_F(PromptTextTest, EscapesAreLineEndsTabsAndBackslashes) {
   EXPECT_EQ(prompt(R"(--template 'x{instruction}\n{context}{question}' --instruction 'I\n')"),
             "xI\n\nCQ");
   EXPECT_EQ(prompt("--template '{context}\n{question}'"), "C\nQ");
+  EXPECT_EQ(prompt(R"(--template '{"{context}": {"a": 1}, "{answer}": {question}}')"),
+            R"({"C": {"a": 1}, "{answer}": Q})");
 }
 
 TEST_F(PromptTextTest, AnotherBackslashIsNamed) {
@@ -37,7 +39,8 @@ TEST_F(PromptTextTest, AnotherBackslashIsNamed) {
     EXPECT_TRUE(wrong.says(R"('a{question}\frac' contains '\f', expected \n, \t, \r, or \\)"))
         << wrong;
   }
-  EXPECT_TRUE(pando(R"(rerank --model m --input one.jsonl --yes 'y\')").says(R"('y\' contains '\', expected)"));
+  EXPECT_TRUE(pando(R"(rerank --model m --input one.jsonl --yes 'y\')")
+                  .says(R"('y\' contains '\', expected)"));
 }
 
 TEST_F(PromptTextTest, AStopTextMayBeALineEnd) {
