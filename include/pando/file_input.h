@@ -45,7 +45,7 @@ class FileInput : public std::streambuf {
   int file_ = -1;
   int wake_[2] = {-1, -1};  // a pipe: read end, write end
   bool is_regular_ = false;
-  uint64_t n_bytes_ = 0;
+  uint64_t n_bytes_ = 0, n_read_ = 0;
   bool has_begun_ = false, is_interrupted_ = false;
   std::unique_ptr<Unpacker> unpacker_;
   std::array<char, size_t{1} << 16> buffer_, packed_buffer_;

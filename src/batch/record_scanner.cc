@@ -48,7 +48,7 @@ bool RecordScanner::get_line(std::string& line) {
     failure_ = fmt::format("line {} has more than {} bytes", line_ + 1, kLongestLine);
     return false;
   }
-  return !line.empty();
+  return failure_.empty() && !line.empty();  // a line that was not read to its end says nothing
 }
 
 bool RecordScanner::read_line(std::string& line) {
@@ -162,8 +162,7 @@ void RecordScanner::look_ahead() {
   for (const InputRecord& record : ahead_) lines.emplace_back(record.text);
   const std::string kind = other_kind(lines);
   if (kind.empty()) return;
-  failure_ =
-      fmt::format("it is {}, expected JSON lines such as {}", kind, example_line(task_));
+  failure_ = fmt::format("it is {}, expected JSON lines such as {}", kind, example_line(task_));
   ahead_.clear();
 }
 
@@ -186,6 +185,7 @@ std::optional<InputRecord> RecordScanner::read_record() {
           record.line, kLongestLine);
       return std::nullopt;
     }
+    if (!failure_.empty()) return std::nullopt;
   }
   record.bytes_read = bytes_read_;
   return record;

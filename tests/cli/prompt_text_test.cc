@@ -62,6 +62,9 @@ TEST_F(PromptTextTest, ATemplateOfAFileIsTakenAsItIs) {
   const Finished both =
       pando("run --model m --input one.jsonl --template a{question} --template-file plain.txt");
   EXPECT_EQ(both.code, kUsage) << both;
+  folder().write("cut.gz", std::string("\x1f\x8b\x08", 3));
+  EXPECT_TRUE(pando("run --model m --input one.jsonl --template-file cut.gz")
+                  .says("cannot read 'cut.gz': the gzip data is cut off: it ends after 3 bytes"));
   const Finished none = pando("run --model m --input one.jsonl --template-file none.txt");
   EXPECT_EQ(none.code, kUsage) << none;
   EXPECT_TRUE(none.says("cannot read input 'none.txt'")) << none;
