@@ -4,9 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <iterator>
 #include <optional>
-#include <stdexcept>
 
 #include "cli/print_stderr.h"
 #include "pando/file_input.h"
@@ -30,15 +28,8 @@ std::optional<char> meaning_of(char behind_backslash) {
 }
 
 Result<std::string> text_of_file(const std::string& path) {
-  FileInput file;
-  if (Status status = file.open(path); !status) return status.error();
-  std::string text;
-  try {
-    text.assign(std::istreambuf_iterator<char>(&file), {});
-  } catch (const std::runtime_error& error) {  // FileInput's
-    return Error{ErrorCode::kBadFile, fmt::format("cannot read '{}': {}", path, error.what())};
-  }
-  if (text.empty()) return Error{ErrorCode::kBadFile, fmt::format("'{}' is empty", path)};
+  Result<std::string> text = read_text(path);
+  if (text && text->empty()) return Error{ErrorCode::kBadFile, fmt::format("'{}' is empty", path)};
   return text;
 }
 
