@@ -160,7 +160,7 @@ void RecordScanner::look_ahead() {
   }
   std::vector<std::string_view> lines;
   for (const InputRecord& record : ahead_) lines.emplace_back(record.text);
-  const std::string kind = other_kind(lines);
+  const std::string kind = other_kind(lines, task_);
   if (kind.empty()) return;
   failure_ = fmt::format("it is {}, expected JSON lines such as {}", kind, example_line(task_));
   ahead_.clear();
@@ -173,6 +173,11 @@ std::optional<InputRecord> RecordScanner::read_record() {
   } while (record.text.find_first_not_of(" \t") == std::string::npos);
   record.line = line_;
   if (format_ != InputFormat::kJsonLines) {
+    // Before quotes, which would join lines of JSON to one row.
+    const std::string kind = begun_ ? "" : kind_of_no_table(record.text);
+    if (!kind.empty())
+      return no_record(
+          fmt::format("it is {}, expected a table whose first row names the columns", kind));
     OpenQuote quote(format_ == InputFormat::kCsv ? ',' : '\t');
     std::string more;
     for (quote.read(record.text); quote.is_open() && read_line(more); quote.read(more)) {
