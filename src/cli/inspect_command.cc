@@ -227,6 +227,7 @@ int inspect(InspectOptions& o) {
                  duration(time->prompts), duration(time->answers));
   }
   const Inspection& i = *inspection;
+  if (i.lines == 0) report_error(no_records_text(options.format));
   return i.bad_lines + i.too_long + i.refused + i.repeated_ids > 0 ? kIncomplete : kOk;
 }
 

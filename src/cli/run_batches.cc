@@ -90,6 +90,7 @@ class BatchRun {
     if (!o_.report.empty() && !(report.begin() << last_report_ << '\n').flush())
       return report_error(fmt::format("cannot write report '{}'", o_.report));
     if (runs_.front().summary.stopped || runs_.back().summary.stopped) return stopped(first);
+    if (comparison_ && first.summary.answers == 0) return code == kOk ? kFailed : code;
     if (comparison_ && exact && comparison_->n_different() > 0)
       return report_error(
           fmt::format("{} of {} and {} differ", nouns_.compared, first.sharing, second.sharing));
@@ -298,6 +299,8 @@ class BatchRun {
   }
 
   void print_summary(const RunRecord& first, const RunRecord& second) const {
+    if (first.summary.lines == 0 && !first.summary.stopped)
+      report_error(no_records_text(o_.batch.format));
     if (o_.quiet) {
       tell_of_cut_forms(first.summary);
       return print_verdict(first);
@@ -311,7 +314,6 @@ class BatchRun {
                    s.group_by.empty() ? "no field" : "'" + s.group_by + "'");
     else if (!o_.batch.group_by.empty() && s.scores.groups().empty())
       print_stderr("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
-    if (s.lines == 0) print_stderr("the input has no lines\n");
     if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
       print_stderr("left out: {}, {} failed, {} too long; lines cut: {}\n",
                    counted(s.bad_lines, "bad lines"), s.failed - s.too_long, s.skipped + s.too_long,

@@ -213,13 +213,14 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
   app.add_option("--sample", o.verify, "Part of the questions to ask again")
       ->transform(share())
       ->default_str("5%");
-  app.footer(std::string(kEscapesHelp) +
-             "Answers the questions in the input together, sharing what they can. Then asks some "
-             "of them again,\n"
-             "one by one with nothing shared, and compares every bit of their logits.\n"
-             "Exit codes: 0 all are equal, 1 one is not, 3 questions were left out.\n"
-             "Example:\n"
-             "  pando verify --model MODEL --input questions.jsonl --sample 10%");
+  app.footer(
+      std::string(kEscapesHelp) +
+      "Answers the questions in the input together, sharing what they can. Then asks some "
+      "of them again,\n"
+      "one by one with nothing shared, and compares every bit of their logits.\n"
+      "Exit codes: 0 all are equal, 1 one is not or there is none, 3 questions were left out.\n"
+      "Example:\n"
+      "  pando verify --model MODEL --input questions.jsonl --sample 10%");
 }
 
 namespace {
