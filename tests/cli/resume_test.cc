@@ -145,8 +145,8 @@ TEST_F(ResumeTest, ASecondSignalEndsAtOnce) {
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
   const size_t n_before = lines_of("a.jsonl").size();
-  kill(child, SIGINT);
-  EXPECT_EQ(ended(child), 128 + SIGINT);
+  kill(child, SIGTERM);
+  EXPECT_EQ(ended(child), 128 + SIGTERM);
   const std::string said = contents(at("stderr.txt"));
   EXPECT_NE(said.find("to be finished, about "), std::string::npos) << said;
   EXPECT_NE(said.find("(hint: a second signal ends the run at once)\n"), std::string::npos) << said;
