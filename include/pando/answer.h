@@ -39,6 +39,9 @@ struct AnswerOptions {
 Request question_request(const AnswerOptions& options, const std::string& context,
                          const std::string& question);
 
+// kInvalidArgument where the template has no {question} in it, or a misspelt field.
+Status check_template(const AnswerOptions& options);
+
 // Whether the model's chat template can ask as these options say; without `chat` it need not.
 // Errors: as Model::render_chat.
 Status check_chat(const Model& model, const AnswerOptions& options);

@@ -45,12 +45,16 @@ class FileInput : public std::streambuf {
   int file_ = -1;
   int wake_[2] = {-1, -1};  // a pipe: read end, write end
   bool is_regular_ = false;
-  uint64_t n_bytes_ = 0;
+  uint64_t n_bytes_ = 0, n_read_ = 0;
   bool has_begun_ = false, is_interrupted_ = false;
   std::unique_ptr<Unpacker> unpacker_;
   std::array<char, size_t{1} << 16> buffer_, packed_buffer_;
   std::string_view packed_;  // in the second, not yet unpacked
   std::string failure_;
 };
+
+// All of a file of text, or of standard input ("-"), unpacked as FileInput does. Errors: those of
+// `open`; kIo where reading fails; kBadFile for what is not UTF-8, or has a byte of 0.
+Result<std::string> read_text(const std::string& path);
 
 }  // namespace pando

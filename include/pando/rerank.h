@@ -42,7 +42,7 @@ std::string rerank_prompt(const RerankOptions& options, std::string_view query,
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
                                              std::string_view query, std::string_view document);
 
-// kInvalidArgument for a template without {query} or {document}.
+// kInvalidArgument for a template without {query} or {document}, or with a misspelt field.
 Status check_rerank_options(const RerankOptions& options);
 
 // p(yes) / (p(yes) + p(no)), from ln p of both.

@@ -42,6 +42,16 @@ exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& techni
           .poison_pages = options.poison_pages};
 }
 
+// Of an engine that is opened so.
+Result<exec::KvOptions> kv_options(const Model& model, const EngineOptions& options) {
+  LoopOptions loop{.engine = options};
+  if (Status status = fill_in(loop.engine, model.parts().weights.config.max_positions); !status)
+    return status.error();
+  const Result<Technique> technique = make_technique(loop.engine.sharing, loop.tile_len);
+  if (!technique) return technique.error();
+  return cpu_options(loop, *technique).kv;
+}
+
 // Of sines and cosines for all positions.
 uint64_t rotation_bytes(const model::ModelConfig& config, int context) {
   std::set<std::pair<int, int>> tables;  // rotation, and channels that may turn
@@ -156,14 +166,30 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
 }  // namespace
 
 Result<size_t> longest_sequence(const Model& model, const EngineOptions& options) {
-  const model::ModelConfig& config = model.parts().weights.config;
-  LoopOptions loop{.engine = options};
-  if (Status status = fill_in(loop.engine, config.max_positions); !status) return status.error();
-  const Result<Technique> technique = make_technique(loop.engine.sharing, loop.tile_len);
-  if (!technique) return technique.error();
-  const Result<exec::KvSizes> sizes = exec::KvSizes::of(config, cpu_options(loop, *technique).kv);
+  const Result<exec::KvOptions> kv = kv_options(model, options);
+  if (!kv) return kv.error();
+  const Result<exec::KvSizes> sizes = exec::KvSizes::of(model.parts().weights.config, *kv);
   if (!sizes) return sizes.error();
-  return std::min<size_t>(static_cast<size_t>(loop.engine.context), sizes->longest_path());
+  return std::min(static_cast<size_t>(kv->context), sizes->longest_path());
+}
+
+Result<size_t> kv_memory_for(const Model& model, const EngineOptions& options, size_t n_tokens) {
+  Result<exec::KvOptions> kv = kv_options(model, options);
+  if (!kv) return kv.error();
+  const auto is_enough = [&](size_t memory) {
+    kv->memory = memory;
+    const Result<exec::KvSizes> sizes = exec::KvSizes::of(model.parts().weights.config, *kv);
+    return sizes.ok() && sizes->longest_path() >= n_tokens;
+  };
+  constexpr size_t kMost = size_t{1} << 50;  // no machine has it
+  size_t enough = 1;
+  while (!is_enough(enough))
+    if ((enough *= 2) > kMost) return size_t{0};
+  for (size_t too_little = enough / 2; enough - too_little > 1;) {
+    const size_t middle = too_little + (enough - too_little) / 2;
+    (is_enough(middle) ? enough : too_little) = middle;
+  }
+  return enough;
 }
 
 Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,

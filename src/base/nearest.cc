@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
+#include <utility>
 
 namespace pando {
 namespace {
@@ -52,11 +52,26 @@ size_t distance_to_words(std::string_view name, std::string_view known) {
              : least;
 }
 
+// What is longer is no name, and takes long to compare.
+bool may_be_name(std::string_view name) { return !name.empty() && name.size() <= 64; }
+
 }  // namespace
 
+std::vector<std::string_view> nearest_names(std::string_view name,
+                                            std::span<const std::string_view> known) {
+  if (!may_be_name(name)) return {};
+  std::vector<std::pair<size_t, std::string_view>> near;
+  for (const std::string_view other : known)
+    if (const size_t d = distance_to_words(name, other); d != kNotMeant)
+      near.emplace_back(d, other);
+  std::ranges::stable_sort(near, {}, &std::pair<size_t, std::string_view>::first);
+  std::vector<std::string_view> names;
+  for (const auto& [d, other] : near) names.push_back(other);
+  return names;
+}
+
 std::string nearest_hint(std::string_view name, std::span<const std::string_view> known) {
-  constexpr size_t kLongest = 64;  // what is longer is no name, and takes long to compare
-  if (name.empty() || name.size() > kLongest) return {};
+  if (!may_be_name(name)) return {};
   std::string_view found;
   size_t least = kNotMeant - 1;
   for (const std::string_view other : known)

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pando {
 
@@ -11,5 +12,9 @@ namespace pando {
 // with `name` or with words so near ("--api-kye" of "--api-key-file"); of several the last. Empty
 // where none is near.
 std::string nearest_hint(std::string_view name, std::span<const std::string_view> known);
+
+// All of `known` that are so near, the nearest first, and equally near ones in their order.
+std::vector<std::string_view> nearest_names(std::string_view name,
+                                            std::span<const std::string_view> known);
 
 }  // namespace pando

@@ -29,7 +29,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kProgressEvery{500};
-constexpr std::chrono::seconds kSilence{1};  // of an input that gives no more for now
+constexpr std::chrono::milliseconds kStopSeenIn{100};  // where a run may be stopped
+constexpr std::chrono::seconds kSilence{1};            // of an input that gives no more for now
 // The same, after which what was read is dealt to replicas.
 constexpr std::chrono::milliseconds kShortSilence{50};
 constexpr std::chrono::milliseconds kListenEvery{1};  // to other replicas
@@ -136,7 +137,7 @@ class Runner {
   // When to go on though neither input nor events of this process have come.
   Clock::time_point wake_at() const {
     const Clock::time_point now = Clock::now();
-    Clock::time_point at = now + kProgressEvery;
+    Clock::time_point at = now + (options_.stop == nullptr ? kProgressEvery : kStopSeenIn);
     for (const Replica& replica : replicas_) {
       if (const auto retry = replica.requests->retry_at()) at = std::min(at, *retry);
       const bool is_elsewhere = &replica != replicas_.data();
@@ -225,6 +226,7 @@ class Runner {
     }
     results_.take_back(left);
     last_report_ = {};
+    report_progress();  // at once: what is waited for
   }
 
   Status take_record(const InputRecord& input) {
@@ -383,7 +385,7 @@ class Runner {
                       .seconds = seconds(),
                       .stats = stats()};
     submitted_.share_of_input = share(bytes_submitted_);
-    now.seconds_left = time_left(now, submitted_);
+    now.seconds_left = time_left_.update(now, submitted_);
     options_.on_progress(now);
   }
 
@@ -419,6 +421,7 @@ class Runner {
   uint64_t line_number_ = 0;
   uint64_t bytes_earlier_ = 0, bytes_submitted_ = 0;
   SubmittedWork submitted_;
+  TimeLeft time_left_;
   uint64_t tokens_answered_ = 0;
   bool stopping_ = false;
   std::vector<Replica> replicas_;  // last: what they cancel goes before the hold

@@ -53,6 +53,7 @@ size_t FileInput::read_some(char* to, size_t n_most) {
     const ssize_t n = ::read(file_, to, n_most);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) throw std::runtime_error(std::strerror(errno));
+    n_read_ += static_cast<uint64_t>(n);
     return static_cast<size_t>(n);
   }
 }
@@ -79,7 +80,7 @@ size_t FileInput::unpack() {
     if (const size_t n = unpacker_->unpack(packed_, buffer_); n > 0) return n;
     if (!packed_.empty()) continue;
     const size_t n_more = read_some(packed_buffer_.data(), packed_buffer_.size());
-    if (n_more == 0 && !is_interrupted_) unpacker_->expect_end();
+    if (n_more == 0 && !is_interrupted_) unpacker_->end(n_read_);
     if (n_more == 0) return 0;
     packed_ = {packed_buffer_.data(), n_more};
   }

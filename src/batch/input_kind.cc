@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/errors.h"
+#include "batch/input_table.h"
 #include "text/utf8.h"
 
 namespace pando {
@@ -49,11 +51,34 @@ std::string beginning(std::string_view line) {
   return one_line(line.substr(0, end)) + "...";
 }
 
-bool names_columns(std::string_view line) {
-  return line.find_first_of(",\t") != std::string_view::npos &&
-         std::ranges::any_of(
-             std::initializer_list<std::string_view>{"prompt", "context", "text"},
-             [&](std::string_view name) { return line.find(name) != std::string_view::npos; });
+bool takes_tables(BatchTask task) {
+  return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
+}
+
+// Whether cells [n] may be names of columns, of which rows follow where `n_in_next` is not 0.
+bool may_name_columns(const std::vector<std::string>& cells, size_t n_in_next) {
+  constexpr size_t kLongestName = 40;
+  constexpr std::string_view kKnown[] = {"prompt", "context", "question", "text", "query"};
+  const auto is_known = [&](const std::string& cell) {
+    return std::ranges::find(kKnown, cell) != std::end(kKnown);
+  };
+  const auto may_be_name = [](const std::string& cell) {
+    return !cell.empty() && cell.size() <= kLongestName && cell.front() != ' ';
+  };
+  return cells.size() > 1 && std::ranges::all_of(cells, may_be_name) &&
+         (std::ranges::any_of(cells, is_known) || cells.size() == n_in_next);
+}
+
+// "csv", "tsv" or nothing.
+const char* table_format(std::span<const std::string_view> lines) {
+  for (const auto& [separator, format] : {std::pair{'\t', "tsv"}, {',', "csv"}}) {
+    const auto first = split_row(lines[0], separator);
+    if (!first) continue;
+    const auto next = lines.size() < 2 ? first : split_row(lines[1], separator);
+    const size_t n_in_next = lines.size() < 2 || !next ? 0 : next->size();
+    if (may_name_columns(*first, n_in_next)) return format;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -83,12 +108,17 @@ bool may_be_object(std::string_view line) {
   return text.starts_with('{') && text.ends_with('}');
 }
 
-std::string other_kind(std::span<const std::string_view> first_lines) {
+std::string other_kind(std::span<const std::string_view> first_lines, BatchTask task) {
   const bool is_text = std::ranges::none_of(first_lines, [](std::string_view line) {
     return line.find('\0') != std::string_view::npos || find_invalid_utf8(line);
   });
   if (!is_text && std::ranges::none_of(first_lines, may_be_object)) return "binary data, not text";
-  if (first_lines.size() < 2 || std::ranges::any_of(first_lines, may_be_object)) return {};
+  if (std::ranges::any_of(first_lines, may_be_object)) return {};
+  if (const char* format = table_format(first_lines))
+    return fmt::format("a table in {}: its first line is '{}'{}",
+                       format == std::string_view("csv") ? "CSV" : "TSV", beginning(first_lines[0]),
+                       takes_tables(task) ? fmt::format(" (hint: --format {})", format) : "");
+  if (first_lines.size() < 2) return {};
   const std::string_view first = trimmed(first_lines[0]);
   // One that is torn is said to be so, with where.
   if (std::ranges::all_of(first_lines,
@@ -97,8 +127,16 @@ std::string other_kind(std::span<const std::string_view> first_lines) {
   if (first == "{")
     return "JSON over several lines (hint: put each object on its own line with jq -c ., or pass "
            "an array of objects, which can span lines)";
-  return fmt::format("text: its first line is '{}'{}", beginning(first),
-                     names_columns(first) ? " (hint: --format csv or tsv)" : "");
+  return fmt::format("text: its first line is '{}'", beginning(first));
+}
+
+std::string kind_of_no_table(std::string_view first_line) {
+  const std::string_view text = trimmed(first_line);
+  if (!text.starts_with('{') && !text.starts_with('[')) return {};
+  const std::string_view inner = trimmed(text.substr(1));
+  if (!inner.empty() && std::string_view("\"{}[]").find(inner.front()) == std::string_view::npos)
+    return {};
+  return fmt::format("JSON: its first line is '{}' (hint: --format jsonl)", beginning(text));
 }
 
 }  // namespace pando

@@ -23,8 +23,12 @@ bool may_be_object(std::string_view line);
 constexpr size_t kFirstLines = 8;  // that tell
 
 // What the first lines [kFirstLines, or all of fewer] are, where none of them may be an object:
-// "binary data, not text", or of two lines and more "text: its first line is '...'". Empty: nothing
-// is told by them.
-std::string other_kind(std::span<const std::string_view> first_lines);
+// "binary data, not text", "a table in CSV: its first line is '...'", or of two lines and more
+// "text: its first line is '...'". Empty: nothing is told by them.
+std::string other_kind(std::span<const std::string_view> first_lines, BatchTask task);
+
+// What an input is that should be a table, by its first line that is not blank: "JSON: its first
+// line is '...'". Empty: it may be a table.
+std::string kind_of_no_table(std::string_view first_line);
 
 }  // namespace pando

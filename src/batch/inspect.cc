@@ -136,14 +136,17 @@ class Inspector {
   Status add(const wire::Line& line, const wire::Question& question) {
     const Result<std::vector<Request>> requests = engine_requests(model_, engine_, line, question);
     if (!requests) return requests.error();
+    bool has_room = true;
     for (const Request& request : *requests) {
       const size_t n_answer = static_cast<size_t>(std::max(request.sampling.max_tokens, 0));
       const size_t n_longest =
           std::min<size_t>(request.tokens.size() + n_answer, static_cast<size_t>(engine_.context));
       found_.longest_path = std::max<uint64_t>(found_.longest_path, n_longest);
-      if (n_longest <= room_) continue;
+      has_room &= n_longest <= room_;
+    }
+    if (!has_room) {
       ++found_.no_room;
-      return make_error(ErrorCode::kTooLong, "prompt and answer take up to {} tokens", n_longest);
+      ++found_.too_long;
     }
     const std::span<const Token> prompt = prompt_of(question, requests->front());
     const uint64_t n = prompt.size();
@@ -231,7 +234,13 @@ Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine
   }
   if (!scanner.failure().empty()) return io_error("cannot read the input: {}", scanner.failure());
   parser.end();
-  return inspector.finish();
+  Inspection found = inspector.finish();
+  if (found.no_room > 0) {
+    const Result<size_t> needed = kv_memory_for(model, engine, found.longest_path);
+    if (!needed) return needed.error();
+    found.kv_memory_needed = *needed;
+  }
+  return found;
 }
 
 }  // namespace pando

@@ -48,7 +48,7 @@ bool RecordScanner::get_line(std::string& line) {
     failure_ = fmt::format("line {} has more than {} bytes", line_ + 1, kLongestLine);
     return false;
   }
-  return !line.empty();
+  return failure_.empty() && !line.empty();  // a line that was not read to its end says nothing
 }
 
 bool RecordScanner::read_line(std::string& line) {
@@ -160,10 +160,9 @@ void RecordScanner::look_ahead() {
   }
   std::vector<std::string_view> lines;
   for (const InputRecord& record : ahead_) lines.emplace_back(record.text);
-  const std::string kind = other_kind(lines);
+  const std::string kind = other_kind(lines, task_);
   if (kind.empty()) return;
-  failure_ =
-      fmt::format("it is {}, expected JSON lines such as {}", kind, example_line(task_));
+  failure_ = fmt::format("it is {}, expected JSON lines such as {}", kind, example_line(task_));
   ahead_.clear();
 }
 
@@ -174,6 +173,11 @@ std::optional<InputRecord> RecordScanner::read_record() {
   } while (record.text.find_first_not_of(" \t") == std::string::npos);
   record.line = line_;
   if (format_ != InputFormat::kJsonLines) {
+    // Before quotes, which would join lines of JSON to one row.
+    const std::string kind = begun_ ? "" : kind_of_no_table(record.text);
+    if (!kind.empty())
+      return no_record(
+          fmt::format("it is {}, expected a table whose first row names the columns", kind));
     OpenQuote quote(format_ == InputFormat::kCsv ? ',' : '\t');
     std::string more;
     for (quote.read(record.text); quote.is_open() && read_line(more); quote.read(more)) {
@@ -186,6 +190,7 @@ std::optional<InputRecord> RecordScanner::read_record() {
           record.line, kLongestLine);
       return std::nullopt;
     }
+    if (!failure_.empty()) return std::nullopt;
   }
   record.bytes_read = bytes_read_;
   return record;

@@ -1,25 +1,72 @@
 #include "batch/time_left.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pando {
+namespace {
 
-std::optional<double> time_left(const BatchProgress& now, const SubmittedWork& submitted) {
+constexpr double kReachedIn = 5;  // seconds: the distance to a new estimate falls to 1/e
+
+}  // namespace
+
+void RowSeconds::update(double seconds, uint64_t prefill_rows, uint64_t decode_rows) {
+  if (prefill_rows == n_prefill_ && decode_rows == n_decode_) return;  // within a step
+  const auto p = static_cast<double>(prefill_rows - n_prefill_),
+             d = static_cast<double>(decode_rows - n_decode_);
+  const double t = seconds - seconds_;
+  pp_ += p * p;
+  pd_ += p * d;
+  dd_ += d * d;
+  pt_ += p * t;
+  dt_ += d * t;
+  seconds_ = seconds;
+  n_prefill_ = prefill_rows;
+  n_decode_ = decode_rows;
+  fit();
+}
+
+// Least squares. The two are alike where the updates do not tell them apart.
+void RowSeconds::fit() {
+  const double alike = 1e-3 * std::min(pp_, dd_);  // weight of the square of their difference
+  const double pp = pp_ + alike, dd = dd_ + alike, pd = pd_ - alike;
+  const double determinant = pp * dd - pd * pd;
+  prefill_ = (dd * pt_ - pd * dt_) / determinant;
+  decode_ = (pp * dt_ - pd * pt_) / determinant;
+  const bool is_sound = determinant > 0 && prefill_ >= 0 && decode_ >= 0;
+  if (!is_sound) prefill_ = decode_ = (pt_ + dt_) / (pp_ + 2 * pd_ + dd_);
+}
+
+std::optional<double> TimeLeft::update(const BatchProgress& now, const SubmittedWork& submitted) {
   const EngineStats& e = now.stats;
-  const auto done = static_cast<double>(e.prefill_rows + e.decode_rows);
+  row_seconds_.update(now.seconds, e.prefill_rows, e.decode_rows);
   const double share = submitted.share_of_input - now.share_earlier;
-  if (done == 0 || share <= 0 || submitted.answers == 0) return std::nullopt;
+  if (e.prefill_rows + e.decode_rows == 0 || share <= 0 || submitted.answers == 0)
+    return std::nullopt;
   // Tokens of all answers for each that has ended: those that end first are the short ones.
-  const double most_each =
-      static_cast<double>(submitted.most_tokens) / static_cast<double>(submitted.answers);
-  const double tokens_each = submitted.answered > 0
-                                 ? std::min(most_each, static_cast<double>(e.decode_rows) /
-                                                           static_cast<double>(submitted.answered))
-                                 : most_each;
-  const double expected = static_cast<double>(e.arrived_tokens - e.arrived_shared) +
-                          static_cast<double>(submitted.answers) * tokens_each;
-  const double all = now.stopping ? expected : expected * (1 - now.share_earlier) / share;
-  return now.seconds * std::max(0.0, all - done) / done;
+  const auto n_answers = static_cast<double>(submitted.answers),
+             n_decoded = static_cast<double>(e.decode_rows);
+  const double most_each = static_cast<double>(submitted.most_tokens) / n_answers;
+  const double tokens_each =
+      submitted.answered > 0
+          ? std::min(most_each, n_decoded / static_cast<double>(submitted.answered))
+          : most_each;
+  const double scale = now.stopping ? 1 : (1 - now.share_earlier) / share;
+  const auto n_new = static_cast<double>(e.arrived_tokens - e.arrived_shared);
+  const double prefill_left = n_new * scale - static_cast<double>(e.prefill_rows);
+  const double decode_left = n_answers * tokens_each * scale - n_decoded;
+  const double estimate = std::max(0.0, prefill_left) * row_seconds_.prefill() +
+                          std::max(0.0, decode_left) * row_seconds_.decode();
+  if (!shown_ || now.stopping != stopping_) {
+    shown_ = estimate;
+  } else {
+    const double passed = now.seconds - shown_at_;
+    const double before = std::max(0.0, *shown_ - passed);
+    shown_ = estimate + (before - estimate) * std::exp(-passed / kReachedIn);
+  }
+  shown_at_ = now.seconds;
+  stopping_ = now.stopping;
+  return shown_;
 }
 
 }  // namespace pando

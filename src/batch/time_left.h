@@ -15,10 +15,40 @@ struct SubmittedWork {
   double share_of_input = 0;  // whose questions are submitted, in [0, 1]
 };
 
-// Rows that were computed against those that are expected: of prompts what was new when they
-// arrived, of answers the tokens of all for each that has ended, at most as many as they may have;
-// all this for the rest of the input as for what was submitted. Nothing until something is
-// computed, and where the input's size is not known.
-std::optional<double> time_left(const BatchProgress& now, const SubmittedWork& submitted);
+// Seconds that a row of a prompt and one of an answer take, fitted to what a run computed between
+// updates. A step with few rows of answers takes about as long as one with many of prompts, so one
+// rate for both would promise too little as long as most rows are of prompts.
+class RowSeconds {
+ public:
+  void update(double seconds, uint64_t prefill_rows, uint64_t decode_rows);  // all since the start
+  double prefill() const { return prefill_; }
+  double decode() const { return decode_; }
+
+ private:
+  void fit();
+
+  double seconds_ = 0;                     // of the last update with new rows
+  uint64_t n_prefill_ = 0, n_decode_ = 0;  // then
+  double pp_ = 0, pd_ = 0, dd_ = 0;        // sums of products of rows
+  double pt_ = 0, dt_ = 0;                 // of rows and seconds
+  double prefill_ = 0, decode_ = 0;
+};
+
+// The estimate that a run shows. Expected are: of prompts what was new when they arrived, of
+// answers the tokens of all for each that has ended, at most as many as they may have; all this for
+// the rest of the input as for what was submitted. A new estimate is reached in some seconds, so
+// that single slow steps do not show.
+class TimeLeft {
+ public:
+  // To be called from time to time. Nothing until something is computed, and where the input's size
+  // is not known.
+  std::optional<double> update(const BatchProgress& now, const SubmittedWork& submitted);
+
+ private:
+  RowSeconds row_seconds_;
+  std::optional<double> shown_;  // at shown_at_
+  double shown_at_ = 0;
+  bool stopping_ = false;
+};
 
 }  // namespace pando

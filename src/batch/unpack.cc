@@ -17,6 +17,13 @@ constexpr std::string_view kGzip("\x1f\x8b", 2), kZstd("\x28\xb5\x2f\xfd", 4);
   throw std::runtime_error(fmt::format("the {} data is corrupt: {}", kind, why));
 }
 
+[[noreturn]] void cut_off(const char* kind, uint64_t n_bytes, const char* part) {
+  throw std::runtime_error(
+      fmt::format("the {} data is cut off: it ends after {} bytes, inside a {} (hint: is the file "
+                  "complete?)",
+                  kind, n_bytes, part));
+}
+
 class Gzip final : public Unpacker {
  public:
   Gzip() { PANDO_CHECK(inflateInit2(&stream_, 15 + 16) == Z_OK); }
@@ -40,8 +47,8 @@ class Gzip final : public Unpacker {
     }
     return out.size() - stream_.avail_out;
   }
-  void expect_end() const override {
-    if (!is_between_) broken("gzip", "it ends inside a member");
+  void end(uint64_t n_bytes) const override {
+    if (!is_between_) cut_off("gzip", n_bytes, "member");
   }
 
  private:
@@ -63,8 +70,8 @@ class Zstd final : public Unpacker {
     packed.remove_prefix(in.pos);
     return to.pos;
   }
-  void expect_end() const override {
-    if (!is_between_) broken("zstd", "it ends inside a frame");
+  void end(uint64_t n_bytes) const override {
+    if (!is_between_) cut_off("zstd", n_bytes, "frame");
   }
 
  private:

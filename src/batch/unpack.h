@@ -1,6 +1,7 @@
 // Packed inputs, unpacked as they come.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -21,8 +22,8 @@ class Unpacker {
   // Takes what it needs off the front of `packed` and writes text to `out`; how many bytes that
   // were. 0 where it wants more of the input. Throws std::runtime_error for what is broken.
   virtual size_t unpack(std::string_view& packed, std::span<char> out) = 0;
-  // Whether the input may end here. Throws as unpack where it may not.
-  virtual void expect_end() const = 0;
+  // The input ended here, after so many bytes. Throws as unpack where that cuts it off.
+  virtual void end(uint64_t n_bytes) const = 0;
 };
 
 }  // namespace pando

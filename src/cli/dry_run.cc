@@ -94,7 +94,7 @@ int print_prompts(RunOptions o) {
       preview_batch(**model, *context, stream, options, o.dry_run, print_prompt);
   messages.end();
   if (!found) return report_error(found.error().message);
-  if (found->prompts == 0) fmt::print("the input has no prompts\n");
+  if (found->prompts + found->bad_lines == 0) report_error(no_records_text(options.format));
   return found->bad_lines + found->refused > 0 ? kIncomplete : kOk;
 }
 

@@ -8,8 +8,8 @@
 namespace pando::cli {
 
 // 0 all done, 1 failed (bad file, no memory, unwritable output, answers that --compare or verifying
-// found to differ), 2 wrong usage, 3 done, but some lines or questions were left out, 128 + n ended
-// by signal n.
+// found to differ, or none for these), 2 wrong usage, 3 done, but some lines or questions were left
+// out, 128 + n ended by signal n.
 constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;
 
 // "pando: MESSAGE" on stderr, with the names of options that the command line has; returns kFailed.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/machine.h"
 #include "cli/answer_options.h"
 #include "cli/cache_directory.h"
 #include "cli/commands.h"
@@ -49,6 +50,7 @@ OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& tim
                       {"too_long", i.too_long},
                       {"no_room", i.no_room},
                       {"room", i.room},
+                      {"kv_memory_needed", i.kv_memory_needed},
                       {"refused", i.refused},
                       {"repeated_ids", i.repeated_ids},
                       {"longest_prompt", i.longest_prompt},
@@ -76,6 +78,16 @@ OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& tim
   return json;
 }
 
+// Of prompts that do not fit.
+std::string need_text(const Inspection& i) {
+  return fmt::format("{} would be refused, and the longest needs up to {}{}. All figures count {}",
+                     counted(i.no_room, "prompts"), counted(i.longest_path, "tokens"),
+                     i.kv_memory_needed > 0
+                         ? fmt::format(", for which {} are enough", bytes_text(i.kv_memory_needed))
+                         : "",
+                     i.no_room == 1 ? "it too" : "them too");
+}
+
 void print(const Inspection& i) {
   fmt::print("{} from {}, {} in all; the longest prompt has {}; answers have at most {}\n",
              counted(i.prompts, "prompts"), counted(i.lines, "lines"),
@@ -89,11 +101,7 @@ void print(const Inspection& i) {
         i.refused);
   if (i.room > 0)
     fmt::print("--kv-memory has room for prompts of up to {}, answer included; {}\n",
-               counted(i.room, "tokens"),
-               i.no_room == 0
-                   ? "all prompts fit"
-                   : fmt::format("{} would be refused, and the longest needs up to {}",
-                                 counted(i.no_room, "prompts"), counted(i.longest_path, "tokens")));
+               counted(i.room, "tokens"), i.no_room == 0 ? "all prompts fit" : need_text(i));
   if (i.repeated_ids > 0)
     fmt::print("repeated 'custom_id': {} the same as an earlier line\n",
                i.repeated_ids == 1 ? "1 line has" : fmt::format("{} lines have", i.repeated_ids));
@@ -220,6 +228,7 @@ int inspect(InspectOptions& o) {
                  duration(time->prompts), duration(time->answers));
   }
   const Inspection& i = *inspection;
+  if (i.lines == 0) report_error(no_records_text(options.format));
   return i.bad_lines + i.too_long + i.refused + i.repeated_ids > 0 ? kIncomplete : kOk;
 }
 

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <iterator>
 #include <optional>
 
 #include "cli/print_stderr.h"
@@ -29,10 +28,8 @@ std::optional<char> meaning_of(char behind_backslash) {
 }
 
 Result<std::string> text_of_file(const std::string& path) {
-  FileInput file;
-  if (Status status = file.open(path); !status) return status.error();
-  std::string text{std::istreambuf_iterator<char>(&file), {}};
-  if (text.empty()) return Error{ErrorCode::kBadFile, fmt::format("'{}' is empty", path)};
+  Result<std::string> text = read_text(path);
+  if (text && text->empty()) return Error{ErrorCode::kBadFile, fmt::format("'{}' is empty", path)};
   return text;
 }
 

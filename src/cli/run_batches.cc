@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -93,6 +94,7 @@ class BatchRun {
     if (!o_.report.empty() && !(report.begin() << last_report_ << '\n').flush())
       return report_error(fmt::format("cannot write report '{}'", o_.report));
     if (runs_.front().summary.stopped || runs_.back().summary.stopped) return stopped(first);
+    if (comparison_ && first.summary.answers == 0) return code == kOk ? kFailed : code;
     if (comparison_ && exact && comparison_->n_different() > 0)
       return report_error(
           fmt::format("{} of {} and {} differ", nouns_.compared, first.sharing, second.sharing));
@@ -199,8 +201,11 @@ class BatchRun {
       if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
         progress.clear();
         print_stderr(
-            "pando: stopping; still to be finished: {} (hint: a second signal stops at once)\n",
-            counted(now.answers_open, nouns_.outputs));
+            "pando: {}: waiting for {} to be finished{} (hint: a second signal ends the run at "
+            "once)\n",
+            stop.signal() == SIGINT ? "SIGINT" : "SIGTERM",
+            counted(now.answers_open, nouns_.outputs),
+            now.seconds_left ? fmt::format(", about {}", duration(*now.seconds_left)) : "");
       }
       progress.update(now);
     };
@@ -308,6 +313,8 @@ class BatchRun {
   }
 
   void print_summary(const RunRecord& first, const RunRecord& second) const {
+    if (first.summary.lines == 0 && !first.summary.stopped)
+      report_error(no_records_text(o_.batch.format));
     if (o_.quiet) {
       tell_of_small_mass(first.summary);
       tell_of_cut_forms(first.summary);
@@ -322,7 +329,6 @@ class BatchRun {
                    s.group_by.empty() ? "no field" : "'" + s.group_by + "'");
     else if (!o_.batch.group_by.empty() && s.scores.groups().empty())
       print_stderr("no scored answer has '{}' in its metadata\n", o_.batch.group_by);
-    if (s.lines == 0) print_stderr("the input has no lines\n");
     if (s.bad_lines + s.failed + s.skipped + s.cut > 0)
       print_stderr("not answered: {}, {} failed, {} too long; lines shortened to fit: {}\n",
                    counted(s.bad_lines, "bad lines"), s.failed - s.too_long, s.skipped + s.too_long,

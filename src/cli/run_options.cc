@@ -218,7 +218,8 @@ void add_verify_options(CLI::App& app, RunOptions& o) {
              "Answers the questions in the input together, sharing what they can. Then asks some "
              "of them again,\n"
              "one by one with nothing shared, and compares every bit of their logits.\n"
-             "Exit codes: 0 all are equal, 1 one is not, 3 some questions were not checked.\n"
+             "Exit codes: 0 all are equal, 1 one differs or none was compared, 3 some questions "
+             "were not checked.\n"
              "Example:\n"
              "  pando verify --model MODEL --input questions.jsonl --sample 10%");
 }
@@ -264,9 +265,8 @@ Status settle(RunOptions& o) {
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return invalid_argument("--n: {}, expected 1 with --choice", asked.sampling.n);
   const std::string text = asked.template_text();
-  const auto has = [&](const char* field) { return text.find(field) != std::string::npos; };
-  if (!has("{question}")) return invalid_argument("the template has no {{question}} in it");
-  if (!asked.instruction.empty() && !asked.chat && !has("{instruction}"))
+  if (Status status = check_template(asked); !status) return status;
+  if (!asked.instruction.empty() && !asked.chat && text.find("{instruction}") == std::string::npos)
     return invalid_argument("--instruction has no effect: the template has no {{instruction}}");
   if (o.resume && o.output == "-")
     return invalid_argument("--resume continues a file, expected one for --output");
@@ -297,7 +297,10 @@ Status settle(RunOptions& o) {
                    : is("tsv") ? InputFormat::kTsv
                                : InputFormat::kJsonLines;
   if (o.batch.format != InputFormat::kJsonLines && !may_be_table(o.batch.task))
-    return invalid_argument("'{}' is a table, expected JSON lines", o.input);
+    return invalid_argument(
+        "'{}' is named as a table, expected JSON lines (hint: if it holds these, give it a name "
+        "that ends in .jsonl)",
+        o.input);
   o.batch.too_long = o.too_long == "skip"              ? TooLong::kSkip
                      : o.too_long == "truncate-middle" ? TooLong::kTruncateMiddle
                      : o.too_long == "split"           ? TooLong::kSplit

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -24,9 +23,8 @@ struct ScoreOptions {
 };
 
 int score_text(const ScoreOptions& o) {
-  FileInput input;
-  if (Status status = input.open(o.text); !status) return report_error(status.error().message);
-  const std::string text{std::istreambuf_iterator<char>(&input), {}};
+  const Result<std::string> text = read_text(o.text);
+  if (!text) return report_error(text.error().message);
   Result<std::shared_ptr<const Model>> model = load_model(o.run.model, o.run.quiet);
   if (!model) return refuse(model.error());
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, engine_options(o.run.model));
@@ -40,7 +38,7 @@ int score_text(const ScoreOptions& o) {
     progress.show(fmt::format("{:.0f}%, {} tokens, perplexity {:.3f} so far", 100 * share,
                               so_far.n_tokens, so_far.perplexity()));
   };
-  const Result<Perplexity> result = perplexity(**engine, text, options);
+  const Result<Perplexity> result = perplexity(**engine, *text, options);
   progress.clear();
   if (!result) return report_error(result.error().message);
   const double seconds =

@@ -59,14 +59,18 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
     return report_error(fmt::format("verified {} alone and unshared: {} DIFFER, the first is '{}'",
                                     counted(verified->answers, "answers"),
                                     verified->different.size(), verified->different.front()));
-  print_stderr("verified: {} of {} asked again, alone and unshared, in {:.2f} s: {}{}\n",
-               std::ranges::count_if(hashes, is_first_choice),
-               counted(n_asked, nouns_of(o.batch.task).inputs), verified->seconds,
-               verified->answers > 0 ? "all bits equal" : "there were no answers to check",
-               run.bad_lines + run.failed + run.skipped > 0
-                   ? fmt::format("; not verified: {}, {}", counted(run.bad_lines, "bad lines"),
-                                 counted(run.failed + run.skipped, "questions"))
-                   : "");
+  if (verified->answers == 0) {
+    report_error("nothing is verified: there are no answers");
+    return code == kOk ? kFailed : code;
+  }
+  print_stderr(
+      "verified: {} of {} asked again, alone and unshared, in {:.2f} s: all bits equal{}\n",
+      std::ranges::count_if(hashes, is_first_choice),
+      counted(n_asked, nouns_of(o.batch.task).inputs), verified->seconds,
+      run.bad_lines + run.failed + run.skipped > 0
+          ? fmt::format("; not verified: {}, {}", counted(run.bad_lines, "bad lines"),
+                        counted(run.failed + run.skipped, "questions"))
+          : "");
   return code;
 }
 

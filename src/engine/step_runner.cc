@@ -176,7 +176,7 @@ void StepRunner::submit(std::vector<Share> shares, std::chrono::steady_clock::ti
     step.sequences.push_back(share.sequence);
   }
   PlannedStep planned = planner_.plan(residency_.cache(), step.wanted);
-  count(planned, shares);
+  const StepRows rows = rows_of(planned, shares);
   step.shares = std::move(shares);
   step.output_of = std::move(planned.output_of);
   step.n_outputs = static_cast<uint32_t>(planned.plan.outputs.size());
@@ -189,6 +189,7 @@ void StepRunner::submit(std::vector<Share> shares, std::chrono::steady_clock::ti
     in_flight_.pop_back();
     throw;
   }
+  count(rows);
   residency_.submit();
   const SubmittedStep& submitted = in_flight_.back();
   for (const Share& share : submitted.shares) ++share.sequence->n_in_flight;
@@ -219,7 +220,8 @@ void StepRunner::finish(const SubmittedStep& step, const Take& take) {
     for (ReadRow& row : read[i]) take(*step.sequences[i], std::move(row));
 }
 
-void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
+StepRunner::StepRows StepRunner::rows_of(const PlannedStep& step,
+                                         std::span<const Share> shares) const {
   uint64_t n_decode = 0;
   std::set<const Node*> cached_answers;  // tips of answers whose next row is cached
   for (const Share& share : shares) {
@@ -232,10 +234,17 @@ void StepRunner::count(const PlannedStep& step, std::span<const Share> shares) {
   n_decode += cached_answers.size();
   const uint64_t n_rows = step.plan.n_rows() - step.n_pads;
   PANDO_CHECK(n_rows >= n_decode && step.n_recomputed >= cached_answers.size());
-  stats_.decode_rows += n_decode;
-  stats_.prefill_rows += n_rows - n_decode;
-  stats_.recomputed_rows += step.n_recomputed + residency_.cache().tree().n_issued_again();
-  stats_.pad_rows += step.n_pads;
+  return {.decode = n_decode,
+          .prefill = n_rows - n_decode,
+          .recomputed = step.n_recomputed + residency_.cache().tree().n_issued_again(),
+          .pad = step.n_pads};
+}
+
+void StepRunner::count(const StepRows& rows) {
+  stats_.decode_rows += rows.decode;
+  stats_.prefill_rows += rows.prefill;
+  stats_.recomputed_rows += rows.recomputed;
+  stats_.pad_rows += rows.pad;
   stats_.kv_bytes_peak = std::max<uint64_t>(stats_.kv_bytes_peak, kv_bytes());
 }
 

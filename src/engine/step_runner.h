@@ -77,11 +77,17 @@ class StepRunner {
   }
 
  private:
+  // As EngineStats has them.
+  struct StepRows {
+    uint64_t decode, prefill, recomputed, pad;
+  };
+
   WorkViewBuilder look(const Sequences& open, Batcher& batcher);
   std::vector<Share> choose(const Sequences& open, Batcher& batcher, const WorkViewBuilder& work);
   size_t most_answering(const Sequences& open) const;
   WantedOutput wanted_output(const Share& share) const;
-  void count(const PlannedStep& step, std::span<const Share> shares);
+  StepRows rows_of(const PlannedStep& step, std::span<const Share> shares) const;
+  void count(const StepRows& rows);  // of a step that the executor accepted
   void abort_all();
 
   const EngineOptions& options_;

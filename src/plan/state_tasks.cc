@@ -6,6 +6,18 @@
 #include "base/fault.h"
 
 namespace pando {
+namespace {
+
+// Writes of rows [begin, end) get the state behind the next row, where no other write has that row.
+void delay_writes(std::vector<kernel::StateWrite>& writes, uint32_t begin, uint32_t end) {
+  uint32_t last = end - 1;
+  for (auto write = writes.rbegin(); write != writes.rend() && write->row >= begin; ++write) {
+    write->row = std::min(write->row + 1, last);
+    last = write->row - 1;
+  }
+}
+
+}  // namespace
 
 void append_state_tasks(RowLayout& layout, const Places& places) {
   StepPlan& plan = layout.step.plan;
@@ -28,9 +40,7 @@ void append_state_tasks(RowLayout& layout, const Places& places) {
       for (const Place* to = run.node->places; to != nullptr; to = to->next)
         if (!to->committed && begins_at < to->position && to->position <= ends_at)
           plan.state_writes.push_back({row + to->position - begins_at - 1, to->slot});
-      if (fault_on(Fault::kStateOneTokenLate))
-        for (kernel::StateWrite& write : plan.state_writes)
-          if (write.row >= row) write.row = std::min(write.row + 1, end - 1);
+      if (fault_on(Fault::kStateOneTokenLate)) delay_writes(plan.state_writes, row, end);
     }
   }
 }

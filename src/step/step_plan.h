@@ -38,7 +38,7 @@ struct StepPlan {
   WindowLists windows;  // empty where pages are for all layers
   // Of models with recurrent layers: each row is in one task. By row.
   std::vector<kernel::StateTask> state_tasks;
-  std::vector<kernel::StateWrite> state_writes;
+  std::vector<kernel::StateWrite> state_writes;  // by row; at most one for each
   std::vector<uint32_t> outputs;  // rows whose final hidden states are wanted, ascending
 
   uint32_t n_rows() const { return static_cast<uint32_t>(tokens.size()); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <type_traits>
 
 #include "base/errors.h"
@@ -105,10 +106,11 @@ Status check_sound(const StepPlan& plan) {
   }
   if (!plan.state_tasks.empty() && row != n_rows)
     return fail("the state tasks do not divide the rows");
-  if (!std::ranges::is_sorted(plan.state_writes, {}, &kernel::StateWrite::row) ||
+  if (!std::ranges::is_sorted(plan.state_writes, std::less_equal<>(), &kernel::StateWrite::row) ||
       (!plan.state_writes.empty() &&
        (plan.state_tasks.empty() || plan.state_writes.back().row >= n_rows)))
-    return fail("the state writes are not in the order of rows that the plan has");
+    return fail(
+        "the state writes are not in ascending order of rows that the plan has, one for each");
   if (!std::ranges::is_sorted(plan.outputs, std::less_equal<>()) ||
       (!plan.outputs.empty() && plan.outputs.back() >= n_rows))
     return fail("the outputs are not in ascending order, or name rows that the plan does not have");

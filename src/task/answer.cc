@@ -2,8 +2,10 @@
 
 #include <iterator>
 #include <span>
+#include <string_view>
 #include <utility>
 
+#include "base/errors.h"
 #include "task/choices.h"
 #include "task/fill_in.h"
 
@@ -17,6 +19,15 @@ std::string AnswerOptions::default_prompt_template(bool has_instruction) {
 std::string AnswerOptions::template_text() const {
   return prompt_template ? *prompt_template
                          : default_prompt_template(!instruction.empty() && !chat);
+}
+
+Status check_template(const AnswerOptions& options) {
+  static constexpr std::string_view kFields[] = {"{instruction}", "{context}", "{question}"};
+  const std::string text = options.template_text();
+  if (Status status = check_names(text, kFields); !status) return status;
+  if (text.find("{question}") == std::string::npos)
+    return invalid_argument("the template has no {{question}} in it");
+  return {};
 }
 
 Status check_chat(const Model& model, const AnswerOptions& options) {

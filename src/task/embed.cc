@@ -97,6 +97,8 @@ Status check_embed_options(const EmbedOptions& options, int d_model) {
   if (options.dimensions < 0 || options.dimensions > d_model)
     return invalid_argument("dimensions is {}, expected at most the model's {}, or 0 for all",
                             options.dimensions, d_model);
+  static constexpr std::string_view kFields[] = {"{instruction}", "{text}"};
+  if (Status status = check_names(options.prompt_template, kFields); !status) return status;
   const bool needs_instruction = !options.instruction.empty();
   if (!has(options.prompt_template, "{text}") ||
       (needs_instruction && !has(options.prompt_template, "{instruction}")))

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
+#include "base/nearest.h"
+
 namespace pando {
 
 std::string fill_in(std::string_view text,
@@ -18,6 +21,25 @@ std::string fill_in(std::string_view text,
     at += std::max<size_t>(taken, 1);
   }
   return filled;
+}
+
+Status check_names(std::string_view text, std::span<const std::string_view> names) {
+  constexpr int kMostOthers = 64;  // templates of requests may have any number, and take that time
+  constexpr std::string_view kOfNames =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+  int n_others = 0;
+  for (size_t begin = text.find('{'); begin != std::string_view::npos && n_others < kMostOthers;
+       begin = text.find('{', begin + 1)) {
+    const size_t end = text.find_first_not_of(kOfNames, begin + 1);
+    if (end == std::string_view::npos || end == begin + 1 || text[end] != '}') continue;
+    const std::string_view found = text.substr(begin, end + 1 - begin);
+    if (std::ranges::find(names, found) != names.end()) continue;
+    ++n_others;
+    if (const std::string hint = nearest_hint(found, names); !hint.empty())
+      return invalid_argument("the template has {} in it, expected one of its fields{}", found,
+                              hint);
+  }
+  return {};
 }
 
 }  // namespace pando

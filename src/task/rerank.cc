@@ -64,6 +64,8 @@ std::string rerank_prompt(const RerankOptions& options, std::string_view query,
 }
 
 Status check_rerank_options(const RerankOptions& options) {
+  static constexpr std::string_view kFields[] = {"{instruction}", "{query}", "{document}"};
+  if (Status status = check_names(options.prompt_template, kFields); !status) return status;
   for (const char* field : {"{query}", "{document}"})
     if (options.prompt_template.find(field) == std::string::npos)
       return invalid_argument("the template has no {} in it", field);

@@ -110,7 +110,8 @@ Status check_template(const AnswerOptions& options, const std::string& context) 
   const auto lacks = [](std::string_view what) {
     return blame("template", invalid_argument("the template has no {}", what));
   };
-  if (!has("{question}")) return lacks("{question} in it");
+  if (Status status = pando::check_template(options); !status)
+    return blame("template", status.error());
   if (!context.empty() && !has("{context}"))
     return lacks("{context} in it, so the context would be ignored");
   if (!options.chat && !options.instruction.empty() && !has("{instruction}"))

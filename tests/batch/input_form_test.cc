@@ -121,14 +121,34 @@ TEST_F(PackedInput, IsReadAsItWas) {
 TEST_F(PackedInput, WhatIsBrokenIsSaid) {
   const std::string line = "{\"prompt\": \"One\"}\n", gzip = gzip_member(line),
                     zstd = zstd_frame(line);
-  EXPECT_EQ(
-      ask_file(gzip.substr(0, gzip.size() - 3)).error,
-      "cannot read the input after line 1: the gzip data is corrupt: it ends inside a member");
-  EXPECT_NE(ask_file(zstd.substr(0, zstd.size() - 3)).error.find("it ends inside a frame"),
-            std::string::npos);
+  const auto cut_off = [](size_t n_bytes, const std::string& kind, const std::string& part) {
+    return "the " + kind + " data is cut off: it ends after " + std::to_string(n_bytes) +
+           " bytes, inside a " + part + " (hint: is the file complete?)";
+  };
+  EXPECT_EQ(ask_file(gzip.substr(0, gzip.size() - 3)).error,
+            "cannot read the input after line 1: " + cut_off(gzip.size() - 3, "gzip", "member"));
+  EXPECT_EQ(ask_file(zstd.substr(0, zstd.size() - 3)).error,
+            "cannot read the input: " + cut_off(zstd.size() - 3, "zstd", "frame"));
   std::string wrong = gzip;
   wrong[gzip.size() - 6] ^= 1;  // of the checksum
   EXPECT_NE(ask_file(wrong).error.find("incorrect data check"), std::string::npos);
+}
+
+// The line in which it is cut is not at fault.
+TEST_F(PackedInput, WhatIsCutOffBlamesNoLine) {
+  std::string input;
+  for (int i = 0; i < 600; ++i)
+    input += "{\"prompt\": \"" + std::to_string(i * 7919 % 10007) + "\", \"max_tokens\": 1}\n";
+  for (const std::string& packed : {gzip_member(input), zstd_frame(input)}) {
+    for (const size_t part : {3, 2}) {
+      const size_t n_bytes = packed.size() / part;
+      const Asked asked = ask_file(packed.substr(0, n_bytes));
+      EXPECT_EQ(asked.problems, Texts{});
+      EXPECT_NE(asked.error.find("data is cut off: it ends after " + std::to_string(n_bytes)),
+                std::string::npos)
+          << asked.error;
+    }
+  }
 }
 
 BatchOptions table(InputFormat format = InputFormat::kCsv,

@@ -99,13 +99,38 @@ TEST(RecordScanner, OtherKindsOfInputAreTold) {
             "expected JSON lines such as {\"prompt\": \"...\"} or {\"context\": \"...\", "
             "\"questions\": [\"...\"]}");
   EXPECT_EQ(not_lines("id,text\n1,one\n", BatchTask::kEmbed),
-            "it is text: its first line is 'id,text' (hint: --format csv or tsv), expected "
+            "it is a table in CSV: its first line is 'id,text' (hint: --format csv), expected "
             "JSON lines such as {\"text\": \"...\"}");
+  EXPECT_TRUE(not_lines("question,context\n").starts_with("it is a table in CSV: "));
+  EXPECT_TRUE(
+      not_lines("Frage\tText, kurz\nWer?\tC\n")
+          .starts_with("it is a table in TSV: its first line is 'Frage\\x09Text, kurz' (hint: "
+                       "--format tsv), expected JSON lines"))
+      << not_lines("Frage\tText, kurz\nWer?\tC\n");
+  EXPECT_TRUE(
+      not_lines("query,document\nq,d\n", BatchTask::kRerank)
+          .starts_with("it is a table in CSV: its first line is 'query,document', expected"))
+      << "it takes none";
+  EXPECT_TRUE(not_lines("Well, then\nwe went, and\n").starts_with("it is text: "));
   EXPECT_EQ(not_lines("{\n  \"prompt\": \"p\"\n}\n").substr(0, 31),
             "it is JSON over several lines (");
   for (const std::string& binary : {std::string("\xfa\xfb"), std::string("\1\0\2\n\0\n", 6)})
     EXPECT_TRUE(not_lines(binary).starts_with("it is binary data, not text, expected JSON lines"))
         << not_lines(binary);
+}
+
+// Compact JSON has quotes behind commas, as cells have.
+TEST(RecordScanner, JsonIsNoTable) {
+  const std::string line = R"({"id":"1","prompt":"P"})";
+  for (const InputFormat format : {InputFormat::kCsv, InputFormat::kTsv}) {
+    EXPECT_EQ(not_lines("\n" + line + "\n" + line + "\n", BatchTask::kAnswer, format),
+              "it is JSON: its first line is '" + line +
+                  "' (hint: --format jsonl), expected a table whose first row names the columns");
+    for (const char* other : {"{\n \"prompt\": \"P\"\n}\n", "[{\"prompt\": \"P\"}]", " { }"})
+      EXPECT_TRUE(not_lines(other, BatchTask::kAnswer, format).starts_with("it is JSON: "))
+          << other;
+    EXPECT_EQ(not_lines("{id},prompt\n", BatchTask::kAnswer, format), "");
+  }
 }
 
 // What some lines are tells nothing about the others.

@@ -58,11 +58,18 @@ TEST(Inspect, CountsWhatHasNoRoom) {
   std::istringstream in(input);
   const auto found = inspect_batch(*tiny_model(), engine, in, {});
   ASSERT_TRUE(found.ok()) << found.error().message;
-  EXPECT_EQ(found->prompts, 1u);
+  EXPECT_EQ(found->prompts, 2u) << "with more memory";
+  EXPECT_EQ(found->prompt_tokens, 105u);
+  EXPECT_EQ(found->longest_prompt, 100u);
+  EXPECT_EQ(found->answer_tokens, 10u);
   EXPECT_EQ(found->too_long, 2u);
   EXPECT_EQ(found->no_room, 1u);
   EXPECT_EQ(found->room, 96u);
   EXPECT_EQ(found->longest_path, 105u);
+  const size_t page = engine.kv_memory / 3;
+  EXPECT_EQ(found->kv_memory_needed, 4 * page) << "128 positions";
+  for (const auto& [n_tokens, n_pages] : {std::pair{1, 1}, {32, 1}, {33, 2}, {512, 16}})
+    EXPECT_EQ(kv_memory_for(*tiny_model(), engine, n_tokens).value(), n_pages * page) << n_tokens;
   std::istringstream again(input);
   std::ostringstream out;
   const auto ran = run_batch(*open_tiny(engine), again, 0, out, BatchOptions{});

@@ -27,6 +27,8 @@ TEST_F(PromptTextTest, EscapesAreLineEndsTabsAndBackslashes) {
   EXPECT_EQ(prompt(R"(--template 'x{instruction}\n{context}{question}' --instruction 'I\n')"),
             "xI\n\nCQ");
   EXPECT_EQ(prompt("--template '{context}\n{question}'"), "C\nQ");
+  EXPECT_EQ(prompt(R"(--template '{"{context}": {"a": 1}, "{answer}": {question}}')"),
+            R"({"C": {"a": 1}, "{answer}": Q})");
 }
 
 TEST_F(PromptTextTest, AnotherBackslashIsNamed) {
@@ -37,7 +39,8 @@ TEST_F(PromptTextTest, AnotherBackslashIsNamed) {
     EXPECT_TRUE(wrong.says(R"('a{question}\frac' contains '\f', expected \n, \t, \r, or \\)"))
         << wrong;
   }
-  EXPECT_TRUE(pando(R"(rerank --model m --input one.jsonl --yes 'y\')").says(R"('y\' contains '\', expected)"));
+  EXPECT_TRUE(pando(R"(rerank --model m --input one.jsonl --yes 'y\')")
+                  .says(R"('y\' contains '\', expected)"));
 }
 
 TEST_F(PromptTextTest, AStopTextMayBeALineEnd) {
@@ -59,6 +62,9 @@ TEST_F(PromptTextTest, ATemplateOfAFileIsTakenAsItIs) {
   const Finished both =
       pando("run --model m --input one.jsonl --template a{question} --template-file plain.txt");
   EXPECT_EQ(both.code, kUsage) << both;
+  folder().write("cut.gz", std::string("\x1f\x8b\x08", 3));
+  EXPECT_TRUE(pando("run --model m --input one.jsonl --template-file cut.gz")
+                  .says("cannot read 'cut.gz': the gzip data is cut off: it ends after 3 bytes"));
   const Finished none = pando("run --model m --input one.jsonl --template-file none.txt");
   EXPECT_EQ(none.code, kUsage) << none;
   EXPECT_TRUE(none.says("cannot read input 'none.txt'")) << none;

@@ -38,6 +38,7 @@ class ResumeTest : public ProcessTest {
     for (const char* name : {"a.jsonl", "a.jsonl.journal"}) std::filesystem::remove(at(name));
   }
 
+  static constexpr const char* kMaxTokens = "--max-tokens 12";
   static constexpr const char* kCommand =
       "run --model m --threads 1 --kv-memory 64MiB --max-tokens 12 --ignore-eos --temperature 1 "
       "--input many.jsonl --output ";
@@ -49,15 +50,15 @@ class ResumeTest : public ProcessTest {
     return lines;
   }
 
-  // Starts the run in the background.
-  pid_t start() {
+  // Starts the run in the background, with these options in place of --max-tokens.
+  pid_t start(const std::string& options = kMaxTokens) {
     const pid_t child = fork();
     if (child != 0) return child;
     if (chdir(folder().path().c_str()) != 0) _exit(99);
     const int nowhere = open("stderr.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
     dup2(nowhere, STDERR_FILENO);
-    const std::string command =
-        std::string("exec '" PANDO_BINARY "' ") + kCommand + "a.jsonl --resume";
+    std::string command = std::string("exec '" PANDO_BINARY "' ") + kCommand + "a.jsonl --resume";
+    command.replace(command.find(kMaxTokens), std::string_view(kMaxTokens).size(), options);
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(99);
   }
@@ -122,6 +123,10 @@ TEST_F(ResumeTest, ASignalFinishesWhatIsUnderWay) {
     const std::string said = contents(at("stderr.txt"));
     EXPECT_NE(said.find("run the same command with --resume to continue"), std::string::npos)
         << said;
+    EXPECT_NE(
+        said.find(fmt::format("pando: {}: waiting for ", signal == SIGINT ? "SIGINT" : "SIGTERM")),
+        std::string::npos)
+        << said;
     EXPECT_GT(lines_of("a.jsonl").size(), 0u);
     const Finished finished = pando(std::string(kCommand) + "a.jsonl --resume");
     EXPECT_EQ(finished.code, kOk) << finished;
@@ -129,6 +134,25 @@ TEST_F(ResumeTest, ASignalFinishesWhatIsUnderWay) {
     EXPECT_TRUE(finished.says(fmt::format("over {} answers", kQuestions / 2))) << finished;
     EXPECT_EQ(lines_of("a.jsonl"), lines_of("whole.jsonl"));
   }
+}
+
+TEST_F(ResumeTest, ASecondSignalEndsAtOnce) {
+  const pid_t child = start("--max-running 32 --max-tokens 500");
+  wait_for(1, child);
+  kill(child, SIGTERM);
+  for (int i = 0; i < 60'000; ++i) {
+    if (contents(at("stderr.txt")).find("SIGTERM: waiting for ") != std::string::npos) break;
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  const size_t n_before = lines_of("a.jsonl").size();
+  kill(child, SIGTERM);
+  EXPECT_EQ(ended(child), 128 + SIGTERM);
+  const std::string said = contents(at("stderr.txt"));
+  EXPECT_NE(said.find("to be finished, about "), std::string::npos) << said;
+  EXPECT_NE(said.find("(hint: a second signal ends the run at once)\n"), std::string::npos) << said;
+  EXPECT_EQ(said.find("stopped after"), std::string::npos) << "it did not wait: " << said;
+  EXPECT_GT(n_before, 0u);
+  EXPECT_GE(lines_of("a.jsonl").size(), n_before) << "what was finished stays";
 }
 
 TEST_F(ResumeTest, WhatIsFinishedStays) {

@@ -131,6 +131,15 @@ TEST_F(RunModels, PerplexityOfAText) {
   EXPECT_EQ(line["tokens"], 42);
   EXPECT_EQ(line["bytes"], 43);
   EXPECT_GT(line["perplexity"], 1);
+  for (const auto& [bytes, message] : std::initializer_list<std::pair<std::string, const char*>>{
+           {std::string("Text\0.", 6), "'binary' is binary data, not text: byte 4 is 0, expected "},
+           {"na\xefve text", "'binary' is not UTF-8 at byte 2, expected text in UTF-8"},
+           {"\x89PNG\r\n", "'binary' is a PNG image, not text, expected text in UTF-8"}}) {
+    folder().write("binary", bytes);
+    const Finished refused = pando("score --model m --perplexity binary");
+    EXPECT_EQ(refused.code, kFailed) << refused;
+    EXPECT_TRUE(refused.says(message)) << refused;
+  }
   EXPECT_EQ(pando("score --model m --perplexity nowhere.txt").code, kFailed);
   EXPECT_EQ(pando("score --model m --perplexity empty.jsonl").code, kFailed);
   EXPECT_EQ(pando("score --model m --perplexity text.txt --window 0").code, kUsage);

@@ -167,7 +167,7 @@ TEST_F(RunReports, NoMoreTokensAreReusedThanShared) {
 TEST_F(RunReports, WhatIsNotThereIsSaid) {
   EXPECT_TRUE(run("--input good.jsonl --group-by level")
                   .says("no scored answer has 'level' in its metadata\n"));
-  EXPECT_TRUE(run("--input empty.jsonl").says("the input has no lines\n"));
+  EXPECT_TRUE(run("--input empty.jsonl").says("pando: the input has no lines\n"));
 }
 
 TEST_F(RunReports, AccuracyOfChoices) {

@@ -1,4 +1,6 @@
 // `pando run` and what surrounds it: exit codes, messages, options.
+#include <fmt/format.h>
+
 #include "cli/run_process.h"
 
 namespace pando::testing {
@@ -140,10 +142,30 @@ TEST_F(RunTest, WhatManyLinesHaveInCommonIsCounted) {
 }
 
 TEST_F(RunTest, EmptyInput) {
-  const Finished finished = run("--input empty.jsonl --compare packed");
-  EXPECT_EQ(finished.code, kOk) << finished;
-  EXPECT_EQ(finished.out, "");
-  EXPECT_TRUE(finished.says("nothing to compare")) << finished;
+  folder().write("blank.jsonl", "\n  \n\r\n");
+  folder().write("names.csv", "id,prompt\n");
+  for (const auto& [input, message] : {std::pair{"empty.jsonl", "pando: the input has no lines\n"},
+                                       {"blank.jsonl", "pando: the input has no lines\n"},
+                                       {"names.csv", "pando: the input has no rows\n"}}) {
+    const std::string options = fmt::format("--input {} --quiet", input);
+    const Finished finished = run(options), dry = run(options + " --dry-run");
+    EXPECT_EQ(finished.code, kOk) << finished;
+    EXPECT_EQ(finished.out, "");
+    EXPECT_EQ(finished.err, message);
+    EXPECT_EQ(dry.code, kOk) << dry;
+    EXPECT_EQ(dry.out, "");
+    EXPECT_EQ(dry.err, message);
+    const Finished inspected = pando(fmt::format("inspect m --input {}", input));
+    EXPECT_EQ(inspected.code, kOk) << inspected;
+    EXPECT_EQ(inspected.err, message);
+    const Finished verified = pando(fmt::format("verify --model m --quiet --input {}", input));
+    EXPECT_EQ(verified.code, kFailed) << verified;
+    EXPECT_EQ(verified.err,
+              std::string(message) + "pando: nothing is verified: there are no answers\n");
+    const Finished compared = run(options + " --compare packed");
+    EXPECT_EQ(compared.code, kFailed) << compared;
+    EXPECT_EQ(compared.err, std::string(message) + "nothing to compare: no answers\n");
+  }
 }
 
 TEST_F(RunTest, QuietSaysNothing) {

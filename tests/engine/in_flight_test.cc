@@ -136,6 +136,23 @@ TEST(InFlight, AFailedStepFailsThoseAfterIt) {
   EXPECT_EQ(loop.answers(2).size(), 1u);
 }
 
+// Rows of a step that was not accepted are not counted, and its request fails alone.
+TEST(InFlight, ARefusedStepIsNotCounted) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 8;
+  TestLoop loop(open_over_plans(options, /*n_slots=*/0, /*fail_each=*/0, {}, /*depth=*/2,
+                                /*refused=*/2));
+  ASSERT_TRUE(loop.submit(1, tiny_request("a prompt", 3)).ok());
+  ASSERT_TRUE(loop.submit(2, tiny_request("z prompt", 2)).ok());
+  loop.run();
+  EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{8, 1, 1}));
+  EXPECT_EQ(loop.stats().prefill_rows, 8u);
+  EXPECT_EQ(loop.stats().decode_rows, 2u);
+  EXPECT_FALSE(loop.heard[1].error);
+  ASSERT_TRUE(loop.heard[2].error);
+  EXPECT_EQ(loop.heard[2].error->message, "this step is refused");
+}
+
 // Its pages are free only then: the executor may still write to them.
 TEST(InFlight, ACancelledRequestHoldsItsPagesUntilItsStepIsOver) {
   LoopOptions options = tiny_loop_options();

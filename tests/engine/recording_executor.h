@@ -21,8 +21,9 @@ namespace pando::testing {
 class RecordingExecutor final : public Executor {
  public:
   // fail_each: every so many steps one fails, and has then written some of its slots; 0: none.
-  explicit RecordingExecutor(const ExecutorFacts& facts, size_t fail_each = 0)
-      : facts_(facts), fail_each_(fail_each) {}
+  // refused: the number, from 1, of the step that is not accepted; 0: none.
+  explicit RecordingExecutor(const ExecutorFacts& facts, size_t fail_each = 0, size_t refused = 0)
+      : facts_(facts), fail_each_(fail_each), refused_(refused) {}
 
   const std::vector<StepPlan>& plans() const { return plans_; }
   // Steps that were submitted before the one before them was finished.
@@ -30,6 +31,7 @@ class RecordingExecutor final : public Executor {
 
   const ExecutorFacts& facts() const override { return facts_; }
   void submit(StepPlan plan) override {
+    if (++n_submitted_ == refused_) throw std::runtime_error("this step is refused");
     if (plans_.size() - n_finished_ == static_cast<size_t>(facts_.depth))
       throw std::runtime_error("too many steps are in flight");
     n_overlapping_ += plans_.size() > n_finished_;
@@ -164,10 +166,10 @@ class RecordingExecutor final : public Executor {
       for (; row < task.row_end; ++row) {
         if (state != pasts_[row]) throw std::runtime_error("a row gets another path's state");
         state = paths_[row];
-        for (; write != plan.state_writes.end() && write->row == row; ++write) {
-          if (write->to >= facts_.n_slots) throw std::runtime_error("there is no such slot");
-          states_[write->to] = state;
-        }
+        if (write == plan.state_writes.end() || write->row != row) continue;
+        if (write->to >= facts_.n_slots) throw std::runtime_error("there is no such slot");
+        states_[write->to] = state;
+        ++write;
       }
     }
     if (row != plan.n_rows() || write != plan.state_writes.end())
@@ -181,7 +183,7 @@ class RecordingExecutor final : public Executor {
   }
 
   ExecutorFacts facts_;
-  size_t fail_each_;
+  size_t fail_each_, refused_, n_submitted_ = 0;
   std::vector<StepPlan> plans_;
   size_t n_finished_ = 0, n_overlapping_ = 0;
   std::map<std::pair<kernel::PageId, uint32_t>, uint64_t> cells_;  // paths by page and offset

@@ -45,12 +45,13 @@ using Answer = std::pair<std::vector<Token>, uint64_t>;  // tokens, logits hash
 constexpr int kTinyPageBytes = 2048;
 
 // As open_loop, but over an executor that only follows plans: without weights.
-// n_slots: of states, as a model with recurrent layers has them. fail_each: RecordingExecutor.
-// windows: as a model has them where some layers have a window. depth: steps in flight.
+// n_slots: of states, as a model with recurrent layers has them. fail_each, refused:
+// RecordingExecutor. windows: as a model has them where some layers have a window. depth: steps in
+// flight.
 inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& options,
                                                            size_t n_slots = 0, size_t fail_each = 0,
                                                            const WindowSizes& windows = {},
-                                                           int depth = 1) {
+                                                           int depth = 1, size_t refused = 0) {
   static const TemporaryFolder folder;
   static const std::unique_ptr<Tokenizer> tokenizer = [] {
     if (Status status = write_byte_tokenizer(folder.path()); !status)
@@ -86,7 +87,7 @@ inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& op
                     .window_page_bytes = kTinyPageBytes,
                     .n_slots = n_slots,
                     .depth = depth},
-      fail_each);
+      fail_each, refused);
   return std::make_unique<EngineLoop>(std::move(parts));
 }
 

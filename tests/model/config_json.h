@@ -55,4 +55,19 @@ inline void expect_error(const nlohmann::json& object, std::vector<std::string> 
         << config.error().message << " lacks " << word;
 }
 
+// Of each layer.
+inline std::vector<int> rotations(const ModelConfig& config) {
+  std::vector<int> all;
+  for (const LayerConfig& layer : config.layers) all.push_back(layer.rotation);
+  return all;
+}
+
+inline std::vector<int> windows(const ModelConfig& config) {
+  std::vector<int> all;
+  for (const LayerConfig& layer : config.layers) all.push_back(layer.window);
+  return all;
+}
+
+using Ints = std::vector<int>;
+
 }  // namespace pando::model::config_json

@@ -87,6 +87,16 @@ TEST(StepPlanBytes, PlansThatAreNotSoundAreRefused) {
   EXPECT_NE(broken([](StepPlan& p) { p.tasks[0].n_pages = 2; }).find("a task"), std::string::npos);
   EXPECT_NE(broken([](StepPlan& p) { p.tasks[0].first_page = UINT32_MAX; }).find("a task"),
             std::string::npos);
+  const auto with_states = [&](std::vector<kernel::StateWrite> writes) {
+    return broken([&](StepPlan& p) {
+      p.state_tasks = {{0, 2, kernel::kNoStateSlot}, {2, 3, 5}};
+      p.state_writes = std::move(writes);
+    });
+  };
+  EXPECT_EQ(with_states({{0, 5}, {2, 6}}), "");
+  EXPECT_NE(with_states({{2, 5}, {0, 6}}).find("state writes"), std::string::npos);
+  EXPECT_NE(with_states({{0, 5}, {0, 6}}).find("state writes"), std::string::npos);
+  EXPECT_NE(with_states({{3, 5}}).find("state writes"), std::string::npos);
   EXPECT_NE(broken([](StepPlan& p) { p.outputs = {2, 1}; }).find("outputs"), std::string::npos);
   EXPECT_NE(broken([](StepPlan& p) { p.outputs = {1, 1}; }).find("outputs"), std::string::npos);
   EXPECT_NE(broken([](StepPlan& p) { p.outputs = {3}; }).find("outputs"), std::string::npos);

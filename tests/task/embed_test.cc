@@ -176,6 +176,9 @@ TEST(Embed, RefusesWhatTheModelCannotFollow) {
             "the template is '{text}', expected {instruction} and {text} in it");
   EXPECT_EQ(refused({.prompt_template = "passage: "}),
             "the template is 'passage: ', expected {text} in it");
+  EXPECT_EQ(refused({.prompt_template = "{text} {instuction}"}),
+            "the template has {instuction} in it, expected one of its fields (hint: "
+            "'{instruction}'?)");
 }
 
 }  // namespace

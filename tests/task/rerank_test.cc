@@ -100,6 +100,10 @@ TEST(Rerank, ATemplateHasBoth) {
   const auto scores = rerank(*open_tiny(), kQuery, kDocuments, options);
   ASSERT_FALSE(scores.ok());
   EXPECT_EQ(scores.error().message, "the template has no {document} in it");
+  options.prompt_template = "{query} {document} {documents}";
+  EXPECT_EQ(check_rerank_options(options).error().message,
+            "the template has {documents} in it, expected one of its fields (hint: "
+            "'{document}'?)");
 }
 
 TEST(Rerank, YesAndNoAreTwoAnswers) {

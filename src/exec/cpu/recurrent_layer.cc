@@ -18,13 +18,6 @@ using model::Mixer;
 constexpr float kL2Eps = 1e-6f;
 constexpr int kChannelsEach = 128;  // of a convolution: as many as make a thread's piece
 
-// `n` values to the same place in each slot but the first, which has them.
-void copy_to_others(const kernel::StateView& view, std::span<const kernel::StateWrite> writes,
-                    size_t at, size_t n) {
-  for (size_t i = 1; i < writes.size(); ++i)
-    std::memcpy(view.slot(writes[i].to) + at, view.slot(writes[0].to) + at, n * sizeof(float));
-}
-
 }  // namespace
 
 RecurrentLayer::RecurrentLayer(const model::ModelConfig& config, const kernel::Kernels& kernels,
@@ -152,15 +145,14 @@ void RecurrentLayer::convolve_block(const Pass& pass, int first, int n) {
     if (is_short)
       for (int row = 0; row < n_rows; ++row)
         kernels_.multiply(out + row * out_stride + first, u + row * u_stride + pass.form.z, n);
-    for (const kernel::StateWrite& write : segment.writes) {
-      float* const to = pass.view.slot(write.to) + first;
-      for (int i = 0; i < shape.conv_rows; ++i) {
-        const int from = n_rows - shape.conv_rows + i;
-        const float* input =
-            from < 0 ? history + (from + shape.conv_rows) * history_stride : u + from * u_stride;
-        if (from < 0 && fault_on(Fault::kConvInputLost)) input = zeros_.as<float>();
-        std::memcpy(to + size_t(i) * shape.channels, input, n * sizeof(float));
-      }
+    if (segment.to == kernel::kNoStateSlot) continue;
+    float* const to = pass.view.slot(segment.to) + first;
+    for (int i = 0; i < shape.conv_rows; ++i) {
+      const int from = n_rows - shape.conv_rows + i;
+      const float* input =
+          from < 0 ? history + (from + shape.conv_rows) * history_stride : u + from * u_stride;
+      if (from < 0 && fault_on(Fault::kConvInputLost)) input = zeros_.as<float>();
+      std::memcpy(to + size_t(i) * shape.channels, input, n * sizeof(float));
     }
   }
 }
@@ -209,13 +201,13 @@ void RecurrentLayer::recur_slice(const Pass& pass, int head, int slice, float* w
     return is_zero ? zeros_.as<float>() : pass.view.slot(segment.from) + at;
   };
   for (const StateSegment& segment : pass.segments) {
-    const bool is_kept = !segment.writes.empty();
+    const bool is_kept = segment.to != kernel::kNoStateSlot;
     const bool is_last = &segment == &pass.segments.back();
     const float* const c = convolved(pass, segment.begin);
     const float* const f = factors(segment.begin);
     const kernel::RecurrenceArgs args{
         .from = state_before(segment),
-        .to = is_kept ? pass.view.slot(segment.writes[0].to) + at : work,
+        .to = is_kept ? pass.view.slot(segment.to) + at : work,
         .keeps_last = is_kept,
         .next_from = is_last ? nullptr : state_before(*(&segment + 1)),
         .key_dim = shape.key_dim,
@@ -233,7 +225,6 @@ void RecurrentLayer::recur_slice(const Pass& pass, int head, int slice, float* w
         .out = row(segment.begin) + of_head,
         .out_stride = static_cast<int64_t>(mixed_dim_)};
     (pass.mixer == Mixer::kMamba2 ? kernels_.mamba2 : kernels_.delta_net)(args);
-    copy_to_others(pass.view, segment.writes, at, shape.slice_floats());
   }
 }
 

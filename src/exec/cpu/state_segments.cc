@@ -8,15 +8,15 @@ std::vector<StateSegment> state_segments(const StepPlan& plan) {
   for (const kernel::StateTask& task : plan.state_tasks) {
     kernel::StateSlot from = task.from;
     for (uint32_t begin = task.row_begin; begin < task.row_end;) {
-      const auto first = write;
-      uint32_t end = task.row_end;
-      if (first != plan.state_writes.end() && first->row < task.row_end) {
-        end = first->row + 1;
-        while (write != plan.state_writes.end() && write->row == first->row) ++write;
+      StateSegment segment{begin, task.row_end, from, kernel::kNoStateSlot};
+      if (write != plan.state_writes.end() && write->row < task.row_end) {
+        segment.end = write->row + 1;
+        segment.to = write->to;
+        ++write;
       }
-      segments.push_back({begin, end, from, {first, write}});
-      if (first != write) from = first->to;
-      begin = end;
+      segments.push_back(segment);
+      from = segment.to;
+      begin = segment.end;
     }
   }
   return segments;

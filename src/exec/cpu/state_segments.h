@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "kernel/state_task.h"
@@ -10,16 +9,16 @@
 
 namespace pando::exec {
 
-// Rows [begin, end) go on from the state in slot `from`, and the state behind them goes to the
-// slots of `writes`; to none where nothing goes on from it in this step or later.
+// Rows [begin, end) go on from the state in slot `from`, and the state behind them goes to slot
+// `to`. kNoStateSlot: nothing goes on from it in this step or later.
 struct StateSegment {
   uint32_t begin, end;
-  kernel::StateSlot from;
-  std::span<const kernel::StateWrite> writes;
+  kernel::StateSlot from, to;
+  bool operator==(const StateSegment&) const = default;
 };
 
-// The plan's tasks in order, each cut behind the rows whose states are written. The first slot that
-// a piece writes is what the next one reads.
+// The plan's tasks in order, each cut behind the rows whose states are written. The slot that a
+// piece of a task writes is what the next piece reads.
 std::vector<StateSegment> state_segments(const StepPlan& plan);
 
 }  // namespace pando::exec

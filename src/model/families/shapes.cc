@@ -1,6 +1,9 @@
 #include "model/families/shapes.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/errors.h"
 #include "base/nearest.h"
@@ -20,6 +23,36 @@ const std::vector<NamedShape>& shapes() {
     return of_families;
   }();
   return all;
+}
+
+// "2.4B"
+std::string size_text(int64_t n_parameters) {
+  const auto n = static_cast<double>(n_parameters);
+  return n < 1e6   ? fmt::format("{:.0f}K", 1e-3 * n)
+         : n < 1e9 ? fmt::format("{:.0f}M", 1e-6 * n)
+                   : fmt::format("{:.1f}B", 1e-9 * n);
+}
+
+// Names and sizes: first those that may be meant, the nearest first, then all others, the smallest
+// first.
+std::string known_shapes(std::string_view name) {
+  std::vector<std::pair<int64_t, std::string_view>> by_size;
+  for (const NamedShape& shape : shapes())
+    by_size.emplace_back(shape.config.n_parameters(), shape.name);
+  std::ranges::sort(by_size);
+  std::vector<std::string_view> names;
+  for (const auto& [size, known] : by_size) names.push_back(known);
+  std::string near, others;
+  const std::vector<std::string_view> nearest = nearest_names(name, names);
+  for (const std::string_view known : nearest) {
+    const auto found = std::ranges::find(by_size, known, [](const auto& of) { return of.second; });
+    near += fmt::format("{} ({}), ", known, size_text(found->first));
+  }
+  for (const auto& [size, known] : by_size)
+    if (std::ranges::find(nearest, known) == nearest.end())
+      others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", known, size_text(size));
+  return fmt::format("{}{}one of these, with their parameters: {}", near, near.empty() ? "" : "or ",
+                     others);
 }
 
 }  // namespace
@@ -68,11 +101,7 @@ std::vector<std::string_view> shape_names() {
 Result<ModelConfig> named_shape(std::string_view name) {
   for (const NamedShape& shape : shapes())
     if (shape.name == name) return shape.config;
-  const std::vector<std::string_view> names = shape_names();  // too many for one message
-  const auto tiny = std::ranges::find_if(
-      names, [](std::string_view known) { return known.starts_with("tiny-"); });
-  return invalid_argument("shape is '{}', expected a published one, or {}{}", name,
-                          fmt::join(tiny, names.end(), ", "), nearest_hint(name, names));
+  return invalid_argument("shape is '{}', expected {}", name, known_shapes(name));
 }
 
 }  // namespace pando::model

@@ -1,0 +1,65 @@
+// The configuration of a small Llama as JSON, and what is read of it or refused when it is changed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+
+namespace pando::model::llama_json {
+
+using nlohmann::json;
+
+inline json llama() {
+  return {{"architectures", {"LlamaForCausalLM"}},
+          {"model_type", "llama"},
+          {"vocab_size", 100},
+          {"hidden_size", 64},
+          {"num_hidden_layers", 2},
+          {"num_attention_heads", 4},
+          {"num_key_value_heads", 2},
+          {"intermediate_size", 172},
+          {"hidden_act", "silu"},
+          {"rms_norm_eps", 1e-5},
+          {"rope_theta", 10000.0},
+          {"max_position_embeddings", 512},
+          {"tie_word_embeddings", false},
+          {"bos_token_id", 1},
+          {"eos_token_id", 2}};
+}
+
+inline Result<ModelConfig> parse(const json& object) {
+  return ModelConfig::parse(object.dump(), "test.json");
+}
+
+// `change` is merged into a good file; the error must name the file and every word.
+inline void expect_error(const json& change, ErrorCode code, std::vector<std::string> words) {
+  json object = llama();
+  object.update(change);
+  const Result<ModelConfig> config = parse(object);
+  ASSERT_FALSE(config.ok()) << change;
+  EXPECT_EQ(config.error().code, code) << config.error().message;
+  words.push_back("test.json");
+  for (const std::string& word : words)
+    EXPECT_NE(config.error().message.find(word), std::string::npos)
+        << config.error().message << " lacks " << word;
+}
+
+// A good file of a family, changed.
+inline json of_family(const char* type, const char* architecture, const json& change = {}) {
+  json object = llama();
+  object.update({{"model_type", type}, {"architectures", {architecture}}});
+  if (!change.is_null()) object.update(change);
+  return object;
+}
+
+inline ModelConfig parsed(const json& object) {
+  const Result<ModelConfig> config = parse(object);
+  EXPECT_TRUE(config.ok()) << config.error().message;
+  return config.ok() ? *config : ModelConfig();
+}
+
+}  // namespace pando::model::llama_json
