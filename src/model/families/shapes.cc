@@ -101,7 +101,8 @@ std::vector<std::string_view> shape_names() {
 Result<ModelConfig> named_shape(std::string_view name) {
   for (const NamedShape& shape : shapes())
     if (shape.name == name) return shape.config;
-  return invalid_argument("shape is '{}', expected {}", name, known_shapes(name));
+  return Error{ErrorCode::kInvalidArgument,  // not cut as other long messages are
+               fmt::format("shape is '{}', expected {}", one_line(name), known_shapes(name))};
 }
 
 }  // namespace pando::model
