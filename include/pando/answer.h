@@ -39,7 +39,7 @@ struct AnswerOptions {
 Request question_request(const AnswerOptions& options, const std::string& context,
                          const std::string& question);
 
-// kInvalidArgument where the template has no {question} in it, or a misspelt field.
+// kInvalidArgument where the template has no {question}, or has a misspelled field.
 Status check_template(const AnswerOptions& options);
 
 // Whether the model's chat template can ask as these options say; without `chat` it need not.

@@ -17,7 +17,7 @@ struct Inspection {
   uint64_t too_long = 0;          // prompts that do not fit: the context, or the memory
   uint64_t no_room = 0;           // of these, for lack of memory: the engine's kv_memory
   uint64_t room = 0;              // tokens that memory has for a prompt and its answer; 0: for all
-  uint64_t kv_memory_needed = 0;  // bytes with room for each prompt of no_room; 0: there is none
+  uint64_t kv_memory_needed = 0;  // bytes that are enough for all prompts of no_room; 0: none
   uint64_t refused = 0;           // others that the engine would refuse
   uint64_t repeated_ids = 0;      // OpenAI lines with the custom_id of one before
   uint64_t prompt_tokens = 0;     // of all prompts

@@ -1,4 +1,4 @@
-// The first prompts of a batch as the engine would get them, and whether it has any.
+// The first prompts of a batch as the engine would get them, and whether it can answer any line.
 #pragma once
 
 #include <cstdint>

@@ -42,16 +42,16 @@ std::string rerank_prompt(const RerankOptions& options, std::string_view query,
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
                                              std::string_view query, std::string_view document);
 
-// kInvalidArgument for a template without {query} or {document}, or with a misspelt field.
+// kInvalidArgument for a template without {query} or {document}, or with a misspelled field.
 Status check_rerank_options(const RerankOptions& options);
 
 // p(yes) / (p(yes) + p(no)), from ln p of both.
 double share_of_yes(double yes, double no);
-// p(yes) + p(no), from the same. Where it is small the model would answer something else.
+// p(yes) + p(no), from ln p of both. Where it is small the model would answer something else.
 double mass_of_answers(double yes, double no);
-// That of each pair, from the completions of all their requests in order.
+// The mass of answers of each pair, from the completions of all their requests in order.
 std::vector<double> masses(std::span<const std::vector<Completion>> completions);
-// The share of yes of each pair, from the same.
+// The share of yes of each pair, from the same completions.
 std::vector<double> relevances(std::span<const std::vector<Completion>> completions);
 
 // The relevance of each document, computed together. One that is alone has the same, to the bit.

@@ -29,8 +29,8 @@ struct ContinuationScore {
 Result<std::vector<Request>> continuation_requests(const Model& model, std::string_view prefix,
                                                    std::span<const std::string> continuations,
                                                    bool add_bos = true);
-// kInvalidArgument for an empty one: it has no token to score, so it cannot be compared with
-// others.
+// kInvalidArgument for an empty continuation: it has no token to score, so it cannot be compared
+// with others.
 Status check_continuations(std::span<const std::string> continuations);
 // What the completion of such a request says.
 ContinuationScore continuation_score(const Completion& completion);

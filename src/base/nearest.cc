@@ -52,7 +52,7 @@ size_t distance_to_words(std::string_view name, std::string_view known) {
              : least;
 }
 
-// What is longer is no name, and takes long to compare.
+// A longer text is no name, and takes long to compare.
 bool may_be_name(std::string_view name) { return !name.empty() && name.size() <= 64; }
 
 }  // namespace

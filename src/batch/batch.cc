@@ -226,7 +226,7 @@ class Runner {
     }
     results_.take_back(left);
     last_report_ = {};
-    report_progress();  // at once: what is waited for
+    report_progress();  // at once: says what the run waits for
   }
 
   Status take_record(const InputRecord& input) {

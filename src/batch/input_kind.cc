@@ -55,7 +55,7 @@ bool takes_tables(BatchTask task) {
   return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
 }
 
-// Whether cells [n] may be names of columns, of which rows follow where `n_in_next` is not 0.
+// Whether the cells of a line may be names of columns. n_in_next: cells of the next line; 0: none.
 bool may_name_columns(const std::vector<std::string>& cells, size_t n_in_next) {
   constexpr size_t kLongestName = 40;
   constexpr std::string_view kKnown[] = {"prompt", "context", "question", "text", "query"};
@@ -115,7 +115,7 @@ std::string other_kind(std::span<const std::string_view> first_lines, BatchTask 
   if (!is_text && std::ranges::none_of(first_lines, may_be_object)) return "binary data, not text";
   if (std::ranges::any_of(first_lines, may_be_object)) return {};
   if (const char* format = table_format(first_lines))
-    return fmt::format("a table in {}: its first line is '{}'{}",
+    return fmt::format("a {} table: its first line is '{}'{}",
                        format == std::string_view("csv") ? "CSV" : "TSV", beginning(first_lines[0]),
                        takes_tables(task) ? fmt::format(" (hint: --format {})", format) : "");
   if (first_lines.size() < 2) return {};

@@ -23,7 +23,7 @@ bool may_be_object(std::string_view line);
 constexpr size_t kFirstLines = 8;  // that tell
 
 // What the first lines [kFirstLines, or all of fewer] are, where none of them may be an object:
-// "binary data, not text", "a table in CSV: its first line is '...'", or of two lines and more
+// "binary data, not text", "a CSV table: its first line is '...'", or of two lines and more
 // "text: its first line is '...'". Empty: nothing is told by them.
 std::string other_kind(std::span<const std::string_view> first_lines, BatchTask task);
 

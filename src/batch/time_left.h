@@ -17,7 +17,7 @@ struct SubmittedWork {
 
 // Seconds that a row of a prompt and one of an answer take, fitted to what a run computed between
 // updates. A step with few rows of answers takes about as long as one with many of prompts, so one
-// rate for both would promise too little as long as most rows are of prompts.
+// rate for both would be too short a time as long as most rows are of prompts.
 class RowSeconds {
  public:
   void update(double seconds, uint64_t prefill_rows, uint64_t decode_rows);  // all since the start
@@ -34,10 +34,11 @@ class RowSeconds {
   double prefill_ = 0, decode_ = 0;
 };
 
-// The estimate that a run shows. Expected are: of prompts what was new when they arrived, of
-// answers the tokens of all for each that has ended, at most as many as they may have; all this for
-// the rest of the input as for what was submitted. A new estimate is reached in some seconds, so
-// that single slow steps do not show.
+// The estimate that a run shows. Of a prompt it expects the tokens that were new when the prompt
+// arrived. Of an answer it expects the tokens of all answers divided by the number of those that
+// have ended, but at most as many as an answer may have. The rest of the input is expected to be
+// like the part that was submitted. The shown time moves to a new estimate within some seconds, so
+// that a single slow step does not show.
 class TimeLeft {
  public:
   // To be called from time to time. Nothing until something is computed, and where the input's size

@@ -7,9 +7,9 @@
 
 namespace pando::cli {
 
-// 0 all done, 1 failed (bad file, no memory, unwritable output, answers that --compare or verifying
-// found to differ, or none for these), 2 wrong usage, 3 done, but some lines or questions were left
-// out, 128 + n ended by signal n.
+// 0 all done, 1 failed (bad file, no memory, unwritable output, answers that differ under --compare
+// or verifying, or no answers to compare), 2 wrong usage, 3 done, but some lines or questions have
+// no answer, 128 + n ended by signal n.
 constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;
 
 // "pando: MESSAGE" on stderr, with the names of options that the command line has; returns kFailed.

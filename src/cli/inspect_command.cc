@@ -80,12 +80,13 @@ OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& tim
 
 // Of prompts that do not fit.
 std::string need_text(const Inspection& i) {
-  return fmt::format("{} would be refused, and the longest needs up to {}{}. All figures count {}",
-                     counted(i.no_room, "prompts"), counted(i.longest_path, "tokens"),
-                     i.kv_memory_needed > 0
-                         ? fmt::format(", for which {} are enough", bytes_text(i.kv_memory_needed))
-                         : "",
-                     i.no_room == 1 ? "it too" : "them too");
+  return fmt::format(
+      "{} would be refused, and the longest needs up to {}{}. All other figures include {}",
+      counted(i.no_room, "prompts"), counted(i.longest_path, "tokens"),
+      i.kv_memory_needed > 0
+          ? fmt::format(", for which a --kv-memory of {} is enough", bytes_text(i.kv_memory_needed))
+          : "",
+      i.no_room == 1 ? "it" : "them");
 }
 
 void print(const Inspection& i) {
@@ -103,7 +104,7 @@ void print(const Inspection& i) {
     fmt::print("--kv-memory has room for prompts of up to {}, answer included; {}\n",
                counted(i.room, "tokens"), i.no_room == 0 ? "all prompts fit" : need_text(i));
   if (i.repeated_ids > 0)
-    fmt::print("repeated 'custom_id': {} the same as an earlier line\n",
+    fmt::print("{} the same 'custom_id' as an earlier line\n",
                i.repeated_ids == 1 ? "1 line has" : fmt::format("{} lines have", i.repeated_ids));
   const auto teraflops = [&](uint64_t n_tokens, double n_keys) {
     return 1e-12 * (static_cast<double>(n_tokens) * i.flops_per_token + n_keys * i.flops_per_key);

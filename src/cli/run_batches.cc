@@ -34,7 +34,7 @@ namespace pando::cli {
 namespace {
 
 constexpr double kLeastTimed = 1;   // seconds
-constexpr double kLeastMass = 0.1;  // p(yes) + p(no), the mean of a run, of scores that mean much
+constexpr double kLeastMass = 0.1;  // the least mean of p(yes) + p(no) without a warning
 
 class BatchRun {
  public:
@@ -201,11 +201,11 @@ class BatchRun {
       if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
         progress.clear();
         print_stderr(
-            "pando: {}: waiting for {} to be finished{} (hint: a second signal ends the run at "
+            "pando: {}: finishing {}{} (hint: a second signal ends the run at "
             "once)\n",
             stop.signal() == SIGINT ? "SIGINT" : "SIGTERM",
             counted(now.answers_open, nouns_.outputs),
-            now.seconds_left ? fmt::format(", about {}", duration(*now.seconds_left)) : "");
+            now.seconds_left ? fmt::format(", about {} left", duration(*now.seconds_left)) : "");
       }
       progress.update(now);
     };
@@ -363,7 +363,7 @@ class BatchRun {
                      : "");
   }
 
-  // Such a model would answer something else.
+  // Warns of a model that would answer something else than yes or no.
   static void tell_of_small_mass(const BatchSummary& s) {
     if (s.mass_sum == 0) return;
     const double mean = s.mass_sum / static_cast<double>(s.answers);
@@ -371,7 +371,7 @@ class BatchRun {
       report_error(fmt::format(
           "the scores mean little: the model answers yes or no with a probability of only {:.2g} "
           "(mean of {}), so it is probably not made for ranking (hint: use a model for ranking, or "
-          "set the prompt and answers that it was trained with by --template, --yes and --no)",
+          "set --template, --yes and --no to the prompt and the answers of its training)",
           mean, counted(s.answers, "documents")));
   }
 

@@ -298,8 +298,8 @@ Status settle(RunOptions& o) {
                                : InputFormat::kJsonLines;
   if (o.batch.format != InputFormat::kJsonLines && !may_be_table(o.batch.task))
     return invalid_argument(
-        "'{}' is named as a table, expected JSON lines (hint: if it holds these, give it a name "
-        "that ends in .jsonl)",
+        "'{}' has the name of a table, expected JSON lines (hint: if it holds JSON lines, give it "
+        "a name that ends in .jsonl)",
         o.input);
   o.batch.too_long = o.too_long == "skip"              ? TooLong::kSkip
                      : o.too_long == "truncate-middle" ? TooLong::kTruncateMiddle

@@ -8,7 +8,8 @@ namespace pando {
 
 // Appends to layout.step.plan.state_tasks and state_writes. Each run of rows at consecutive
 // positions of a path goes on from a place, from the rows before it, or from the path's beginning.
-// Each place of the step is written by the row of its node before it, so a row writes one at most.
+// Each place of the step is written by the row just before it in its node, so a row writes at most
+// one place.
 void append_state_tasks(RowLayout& layout, const Places& places);
 
 }  // namespace pando

@@ -79,7 +79,8 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
       "documents"});
   if (!fields.status()) return fields.status().error();
   if (fields.has("prompt") == fields.has("messages"))
-    return invalid_argument("expected either 'prompt' or 'messages'");
+    return invalid_argument(
+        "the body has both or neither of 'prompt' and 'messages', expected one");
   if (fields.has("messages")) {
     Result<std::vector<ChatMessage>> messages = wire::parse_messages(body["messages"], order);
     if (!messages) return messages.error();

@@ -110,7 +110,7 @@ Status check_sound(const StepPlan& plan) {
       (!plan.state_writes.empty() &&
        (plan.state_tasks.empty() || plan.state_writes.back().row >= n_rows)))
     return fail(
-        "the state writes are not in ascending order of rows that the plan has, one for each");
+        "the state writes are not in ascending order, or name rows that the plan does not have");
   if (!std::ranges::is_sorted(plan.outputs, std::less_equal<>()) ||
       (!plan.outputs.empty() && plan.outputs.back() >= n_rows))
     return fail("the outputs are not in ascending order, or name rows that the plan does not have");

@@ -24,7 +24,8 @@ std::string fill_in(std::string_view text,
 }
 
 Status check_names(std::string_view text, std::span<const std::string_view> names) {
-  constexpr int kMostOthers = 64;  // templates of requests may have any number, and take that time
+  // A template of a request may have any number of other names, and each takes time.
+  constexpr int kMostOthers = 64;
   constexpr std::string_view kOfNames =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
   int n_others = 0;
@@ -36,8 +37,7 @@ Status check_names(std::string_view text, std::span<const std::string_view> name
     if (std::ranges::find(names, found) != names.end()) continue;
     ++n_others;
     if (const std::string hint = nearest_hint(found, names); !hint.empty())
-      return invalid_argument("the template has {} in it, expected one of its fields{}", found,
-                              hint);
+      return invalid_argument("the template has the field {}, which is unknown{}", found, hint);
   }
   return {};
 }

@@ -88,8 +88,8 @@ class Body : public Job {
   void add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const;
   uint64_t n_prompt_tokens(size_t n_alike) const;
 
-  // As "warnings" of an answer, where there are any: what is odd about the forms that are asked for
-  // without being wrong.
+  // Adds "warnings" to an answer, where there are any: what is odd, but not wrong, about the forms
+  // that are asked for.
   void add_warnings(nlohmann::ordered_json& answer) const;
   bool has_warnings() const { return !warnings_.empty(); }
 

@@ -72,7 +72,7 @@ class FormReader {
         !is_schema((*schema)["schema"]))
       return fields_.fail(
           kName, format,
-          "the JSON Schema at {\"type\": \"json_schema\", \"json_schema\": {\"schema\": ...}}");
+          "a JSON Schema in {\"type\": \"json_schema\", \"json_schema\": {\"schema\": ...}}");
     take(kName, {.kind = Kind::kJsonSchema, .text = json_text((*schema)["schema"])});
   }
 

@@ -15,8 +15,8 @@ namespace pando::wire {
 // Of a body of the OpenAI API: its own, those of vLLM and those of llama-server.
 std::span<const std::string_view> body_form_fields();
 
-// Leaves `form` as it is where none of them asks for one. Two of them are an error. The field that
-// the form comes from, as in "structured_outputs.json"; empty: none.
+// Leaves `form` as it is where none of them asks for one. Two of them are an error. Returns the
+// field that the form comes from, as in "structured_outputs.json"; empty: none.
 std::string read_body_form(Fields& fields, const WrittenOrder& order,
                            std::optional<TextForm>& form);
 

@@ -137,7 +137,7 @@ class OpenAiBody : public Body {
   };
 
   bool is_chat() const { return form_.endpoint == Endpoint::kChat; }
-  // Behind those of the choices.
+  // Whether a chunk without choices follows.
   bool has_last_chunk() const { return include_usage_ || serving.sharing; }
 
   std::string chunk(size_t index, OrderedJson text, OrderedJson logprobs,

@@ -42,8 +42,8 @@ StreamOptions read_stream_options(Fields& fields, bool stream) {
   fields.object("stream_options", options);
   if (!stream)
     fields.fail(invalid_field("stream_options",
-                              "has no meaning unless 'stream' is true (hint: set 'stream', or "
-                              "remove it)"));
+                              "has no meaning unless 'stream' is true (hint: set 'stream' to "
+                              "true, or remove the field)"));
   bool obfuscates = false;
   Fields of_stream(options);
   of_stream.flag("include_usage", read.include_usage);

@@ -99,17 +99,15 @@ TEST(RecordScanner, OtherKindsOfInputAreTold) {
             "expected JSON lines such as {\"prompt\": \"...\"} or {\"context\": \"...\", "
             "\"questions\": [\"...\"]}");
   EXPECT_EQ(not_lines("id,text\n1,one\n", BatchTask::kEmbed),
-            "it is a table in CSV: its first line is 'id,text' (hint: --format csv), expected "
+            "it is a CSV table: its first line is 'id,text' (hint: --format csv), expected "
             "JSON lines such as {\"text\": \"...\"}");
-  EXPECT_TRUE(not_lines("question,context\n").starts_with("it is a table in CSV: "));
-  EXPECT_TRUE(
-      not_lines("Frage\tText, kurz\nWer?\tC\n")
-          .starts_with("it is a table in TSV: its first line is 'Frage\\x09Text, kurz' (hint: "
-                       "--format tsv), expected JSON lines"))
+  EXPECT_TRUE(not_lines("question,context\n").starts_with("it is a CSV table: "));
+  EXPECT_TRUE(not_lines("Frage\tText, kurz\nWer?\tC\n")
+                  .starts_with("it is a TSV table: its first line is 'Frage\\x09Text, kurz' (hint: "
+                               "--format tsv), expected JSON lines"))
       << not_lines("Frage\tText, kurz\nWer?\tC\n");
-  EXPECT_TRUE(
-      not_lines("query,document\nq,d\n", BatchTask::kRerank)
-          .starts_with("it is a table in CSV: its first line is 'query,document', expected"))
+  EXPECT_TRUE(not_lines("query,document\nq,d\n", BatchTask::kRerank)
+                  .starts_with("it is a CSV table: its first line is 'query,document', expected"))
       << "it takes none";
   EXPECT_TRUE(not_lines("Well, then\nwe went, and\n").starts_with("it is text: "));
   EXPECT_EQ(not_lines("{\n  \"prompt\": \"p\"\n}\n").substr(0, 31),

@@ -31,12 +31,13 @@ TEST_F(BeforeARunTest, InspectSaysWhatFitsIntoMemory) {
   const std::string inspect = "inspect m --max-tokens 4 --input ";
   const Finished little = pando(inspect + "good.jsonl --kv-memory " + std::to_string(page));
   EXPECT_EQ(little.code, kIncomplete) << little;
-  EXPECT_NE(little.out.find("cannot be run: 0 bad lines, 2 prompts too long (2 of them only "
-                            "because of --kv-memory), 0 refused for other reasons\n--kv-memory has "
-                            "room for prompts of up to 32 tokens, answer included; 2 prompts would "
-                            "be refused, and the longest needs up to 41 tokens, for which " +
-                            std::to_string(2 * page) +
-                            " bytes (0.0 GiB) are enough. All figures count them too\n"),
+  EXPECT_NE(little.out.find(
+                "cannot be run: 0 bad lines, 2 prompts too long (2 of them only "
+                "because of --kv-memory), 0 refused for other reasons\n--kv-memory has "
+                "room for prompts of up to 32 tokens, answer included; 2 prompts would "
+                "be refused, and the longest needs up to 41 tokens, for which a --kv-memory of " +
+                std::to_string(2 * page) +
+                " bytes (0.0 GiB) is enough. All other figures include them\n"),
             std::string::npos)
       << little;
   EXPECT_TRUE(little.out.starts_with("3 prompts from 2 lines, 83 tokens in all")) << little;

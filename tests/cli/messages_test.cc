@@ -180,7 +180,7 @@ TEST_F(MessagesTest, ATemplateWithoutAPlaceForTheQuestionIsSaidOnce) {
   const std::string run = "run --model m --input many.jsonl --template ";
   expect_says(pando(run + "'{context}'"), kUsage, "the template has no {question} in it");
   expect_says(pando(run + "'{context} {question} {qestion}'"), kUsage,
-              "the template has {qestion} in it, expected one of its fields (hint: "
+              "the template has the field {qestion}, which is unknown (hint: "
               "'{question}'?)");
   expect_says(pando(run + "'{context}{question}' --instruction X"), kUsage,
               "--instruction has no effect: the template has no {instruction}");

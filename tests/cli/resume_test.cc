@@ -124,7 +124,7 @@ TEST_F(ResumeTest, ASignalFinishesWhatIsUnderWay) {
     EXPECT_NE(said.find("run the same command with --resume to continue"), std::string::npos)
         << said;
     EXPECT_NE(
-        said.find(fmt::format("pando: {}: waiting for ", signal == SIGINT ? "SIGINT" : "SIGTERM")),
+        said.find(fmt::format("pando: {}: finishing ", signal == SIGINT ? "SIGINT" : "SIGTERM")),
         std::string::npos)
         << said;
     EXPECT_GT(lines_of("a.jsonl").size(), 0u);
@@ -141,7 +141,7 @@ TEST_F(ResumeTest, ASecondSignalEndsAtOnce) {
   wait_for(1, child);
   kill(child, SIGTERM);
   for (int i = 0; i < 60'000; ++i) {
-    if (contents(at("stderr.txt")).find("SIGTERM: waiting for ") != std::string::npos) break;
+    if (contents(at("stderr.txt")).find("SIGTERM: finishing ") != std::string::npos) break;
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
   const size_t n_before = lines_of("a.jsonl").size();
@@ -164,7 +164,7 @@ TEST_F(ResumeTest, WhatIsFinishedStays) {
   EXPECT_EQ(contents(at("a.jsonl")), answers);
   const Finished again = pando(std::string(kCommand) + "a.jsonl --resume");
   EXPECT_EQ(again.code, kOk);
-  EXPECT_TRUE(again.says("nothing is left to answer")) << again;
+  EXPECT_TRUE(again.says("is finished; lines and questions without an answer: 0\n")) << again;
   EXPECT_EQ(contents(at("a.jsonl")), answers);
   EXPECT_EQ(pando(std::string(kCommand) + "a.jsonl --overwrite --resume").code, kUsage);
   EXPECT_EQ(pando(std::string(kCommand) + "a.jsonl --overwrite").code, kOk);

@@ -119,7 +119,7 @@ TEST_F(TasksTest, TablesOfTexts) {
   for (const char* name : {"rerank", "score"}) {
     const Finished table = task(name, "--input texts.csv");
     EXPECT_EQ(table.code, 2) << table;
-    EXPECT_TRUE(table.says("'texts.csv' is named as a table, expected JSON lines (hint: if"))
+    EXPECT_TRUE(table.says("'texts.csv' has the name of a table, expected JSON lines (hint: if"))
         << table;
   }
 }

@@ -46,7 +46,7 @@ TEST_F(UnanswerableTest, OtherLinesAreAnswered) {
   EXPECT_TRUE(some.says("pando: line 1: 'mute' has no chat template (hint: ")) << some;
   EXPECT_TRUE(some.says("pando: line 3: 'mute' has no chat template (hint: ")) << some;
   EXPECT_EQ(n_lines(contents(at("some.jsonl"))), 1);
-  // What is read once cannot be looked at before.
+  // A pipe is read only once, so the run cannot look at its lines first.
   const Finished piped = run_of("mute", "--input - --output piped.jsonl < mixed.jsonl");
   EXPECT_EQ(piped.code, kIncomplete) << piped;
   EXPECT_EQ(contents(at("piped.jsonl")), contents(at("some.jsonl")));

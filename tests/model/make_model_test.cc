@@ -74,11 +74,12 @@ TEST(NamedShapes, NearestNamesComeFirst) {
   EXPECT_TRUE(
       near.starts_with("shape is 'qwen3', expected qwen3-0.6b (596M), qwen3.5-0.8b (752M), "))
       << near;
-  EXPECT_NE(near.find(", or one of these, with their parameters: tiny-"), std::string::npos)
+  EXPECT_NE(near.find(", or one of these (name and number of parameters): tiny-"),
+            std::string::npos)
       << near;
   const std::string none = named_shape("no-such-shape").error().message;
   EXPECT_TRUE(none.starts_with(
-      "shape is 'no-such-shape', expected one of these, with their parameters: tiny-"))
+      "shape is 'no-such-shape', expected one of these (name and number of parameters): tiny-"))
       << none;
 }
 

@@ -177,7 +177,7 @@ TEST(Embed, RefusesWhatTheModelCannotFollow) {
   EXPECT_EQ(refused({.prompt_template = "passage: "}),
             "the template is 'passage: ', expected {text} in it");
   EXPECT_EQ(refused({.prompt_template = "{text} {instuction}"}),
-            "the template has {instuction} in it, expected one of its fields (hint: "
+            "the template has the field {instuction}, which is unknown (hint: "
             "'{instruction}'?)");
 }
 

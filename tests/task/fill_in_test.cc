@@ -19,9 +19,9 @@ TEST(FillIn, ReplacesNamesAndNothingElse) {
 
 TEST(CheckNames, AMisspeltNameIsRefused) {
   EXPECT_EQ(refused("{context} {question} {qestion}"),
-            "the template has {qestion} in it, expected one of its fields (hint: '{question}'?)");
+            "the template has the field {qestion}, which is unknown (hint: '{question}'?)");
   EXPECT_EQ(refused("{Context}"),
-            "the template has {Context} in it, expected one of its fields (hint: '{context}'?)");
+            "the template has the field {Context}, which is unknown (hint: '{context}'?)");
   EXPECT_NE(refused("{{questions}}"), "");
 }
 

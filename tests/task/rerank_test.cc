@@ -102,7 +102,7 @@ TEST(Rerank, ATemplateHasBoth) {
   EXPECT_EQ(scores.error().message, "the template has no {document} in it");
   options.prompt_template = "{query} {document} {documents}";
   EXPECT_EQ(check_rerank_options(options).error().message,
-            "the template has {documents} in it, expected one of its fields (hint: "
+            "the template has the field {documents}, which is unknown (hint: "
             "'{document}'?)");
 }
 

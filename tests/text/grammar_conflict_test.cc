@@ -92,7 +92,8 @@ TEST(GrammarConflict, OfAlternatives) {
 TEST(GrammarConflict, WithoutEnd) {
   expect_conflict(
       R"({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]})",
-      "every text would be endless, because '#/properties/next' requires a value of itself");
+      "every text would be endless, because each value of '#/properties/next' must contain another "
+      "one");
   // What contradicts itself is told rather than the circle beside it.
   expect_conflict(
       R"({"type": "object", "properties": {"next": {"$ref": "#"}, "b": {"enum": []}},

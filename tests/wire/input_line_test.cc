@@ -242,7 +242,7 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),
             "the template has no {question} in it");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{contxt} {question}"})"),
-            "the template has {contxt} in it, expected one of its fields (hint: '{context}'?)");
+            "the template has the field {contxt}, which is unknown (hint: '{context}'?)");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{a} {question}"})"),
             "the template has no {context} in it, so the context would be ignored");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "instruction": "I",

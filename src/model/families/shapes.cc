@@ -51,8 +51,8 @@ std::string known_shapes(std::string_view name) {
   for (const auto& [size, known] : by_size)
     if (std::ranges::find(nearest, known) == nearest.end())
       others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", known, size_text(size));
-  return fmt::format("{}{}one of these, with their parameters: {}", near, near.empty() ? "" : "or ",
-                     others);
+  return fmt::format("{}{}one of these (name and number of parameters): {}", near,
+                     near.empty() ? "" : "or ", others);
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ class ConflictSearch {
     if (Told found = of_schemas({document_.root()}); found && !document_.has_failed())
       return *found;
     if (loop_.empty() || document_.has_failed()) return {};
-    return fmt::format("every text would be endless, because '{}' requires a value of itself",
-                       loop_);
+    return fmt::format(
+        "every text would be endless, because each value of '{}' must contain another one", loop_);
   }
 
  private:
@@ -53,7 +53,7 @@ class ConflictSearch {
     return std::nullopt;
   }
 
-  // Where "false" stands, or a "not" of everything.
+  // Where the schema has "false", or a "not" of everything.
   Told of_never(const Parts& schemas) {
     for (const Node schema : schemas)
       if (const Node found = never_in(schema, 0)) return document_.told(found);
@@ -103,7 +103,7 @@ class ConflictSearch {
     return told(parts, {"type", kNotValues});
   }
 
-  // None of which meets the other keywords: the first one that does not meet the first value.
+  // Of values that do not meet the other keywords: the first keyword that the first value fails.
   Told of_values(const SchemaFacts& facts) {
     const Json& value = *facts.values->front();
     for (const Node part : facts.parts)
@@ -205,7 +205,7 @@ class ConflictSearch {
     return fmt::format("property '{}' is required", name);
   }
 
-  // What the parts say by some keywords, twice each at most.
+  // What the parts say by some keywords, at most two values of each.
   std::vector<std::string> listed(const Parts& parts,
                                   std::initializer_list<std::string_view> names) const {
     std::vector<std::string> all;

@@ -267,7 +267,8 @@ void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to)
     // A name that is written twice counts once.
     return document_.refuse(
         facts.parts[0],
-        "a 'minProperties' of {} beside property names that the schema does not list", least);
+        "a 'minProperties' of {} where property names are allowed that the schema does not list",
+        least);
   ObjectRule rule(this, std::move(properties), std::move(free));
   if (!rule.add(least, facts.max_properties, from, to))
     document_.exceed(facts.parts[0],
