@@ -1,4 +1,6 @@
 // The grammars of llama.cpp.
+#include <fmt/format.h>
+
 #include "text/grammar/expression.h"
 #include "text/grammar/limits.h"
 
@@ -87,7 +89,7 @@ class GbnfReader {
   Expression repetitions(Expression one, bool is_nested) {
     for (size_t n = 0; !in_.ends(); ++n) {
       if (n > kMostRepetitions) {
-        in_.refuse("a row of more than 8 repetition signs");
+        in_.refuse(fmt::format("a row of more than {} repetition signs", kMostRepetitions));
         return one;
       }
       if (in_.take("*")) {

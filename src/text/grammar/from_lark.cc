@@ -1,5 +1,7 @@
 // The grammars of Lark, as llguidance reads them, but without a lexer: a text belongs to the
 // grammar where there is any way to read it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -221,7 +223,7 @@ class LarkReader {
   Expression repetitions(Expression one) {
     for (size_t n = 0; !in_.ends(); ++n) {
       if (n > kMostRepetitions) {
-        in_.refuse("a row of more than 8 repetition signs");
+        in_.refuse(fmt::format("a row of more than {} repetition signs", kMostRepetitions));
         return one;
       }
       if (in_.take("*")) {

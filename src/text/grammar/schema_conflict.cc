@@ -1,90 +1,114 @@
 #include "text/grammar/schema_conflict.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
+#include <map>
 #include <optional>
-#include <span>
 
 #include "base/counted.h"
 #include "text/grammar/limits.h"
-#include "text/grammar/schema_facts.h"
+#include "text/grammar/schema_never.h"
+#include "text/grammar/schema_places.h"
 #include "text/grammar/schema_proofs.h"
+#include "text/grammar/schema_unmet.h"
 
 namespace pando::grammar {
 
 namespace {
 
-using Told = std::optional<std::string>;  // nothing: no place is to blame
-
-bool is_false(Node schema) { return schema->is_boolean() && !schema->get<bool>(); }
-
 class ConflictSearch {
  public:
   ConflictSearch(SchemaCases* cases, SchemaDocument* document,
                  const std::function<bool(const Parts&)>& has_no_text)
-      : cases_(*cases), document_(*document), has_no_text_(has_no_text) {}
+      : cases_(*cases),
+        document_(*document),
+        has_no_text_(has_no_text),
+        places_(document),
+        never_(document) {}
 
   std::string find() {
-    if (Told found = of_schemas({document_.root()}); found && !document_.has_failed())
-      return *found;
-    if (loop_.empty() || document_.has_failed()) return {};
+    const Told found = of_schemas({document_.root()});
+    if (document_.has_failed()) return {};
+    if (found) return *found;
+    if (!is_endless_ || is_unknown_) return {};
+    std::optional<std::string> pointer;
+    if (loop_ != nullptr) pointer = document_.pointer_of(loop_);
+    if (document_.has_failed()) return {};
+    if (!pointer) return "every text would be endless";
     return fmt::format(
-        "every text would be endless, because each value of '{}' must contain another one", loop_);
+        "every text would be endless, because each value of '{}' must contain another one",
+        *pointer);
   }
 
  private:
   // Of schemas that hold together and have no text.
   Told of_schemas(const Parts& schemas) {
-    if (document_.has_failed() || known_.size() > kMostNesting) return std::nullopt;
-    if (!known_.insert(schemas).second) {
-      if (loop_.empty() && !schemas.empty()) loop_ = document_.pointer_of(schemas[0]).value_or("");
-      return std::nullopt;
-    }
-    const std::vector<Parts> cases = cases_.of(schemas);
+    document_.work(1 + schemas.size() / 16);
     if (document_.has_failed()) return std::nullopt;
-    if (cases.empty()) return of_never(schemas);
-    for (const Parts& parts : cases)
-      if (const Told found = of_case(parts))
-        return cases.size() == 1 ? found
-                                 : fmt::format("none of {} is possible; in one of them, {}",
-                                               counted(cases.size(), "alternatives"), *found);
+    const auto known = schemas_seen_.find(schemas);
+    if (known != schemas_seen_.end()) return of_known(schemas, known->second);
+    if (schemas_seen_.size() > kMostNesting) return known_only({});
+    bool& is_open = schemas_seen_[schemas];
+    is_open = true;
+    const Told found = of_cases(schemas);
+    is_open = false;
+    return found;
+  }
+
+  Told of_cases(const Parts& schemas) {
+    const std::vector<Parts>& cases = cases_.of(schemas);
+    if (document_.has_failed()) return std::nullopt;
+    if (cases.empty()) return known_only(of_never(schemas));
+    const bool is_choice = cases.size() > 1;
+    n_choices_ += is_choice;
+    Told found;
+    for (const Parts& parts : cases) {
+      document_.work(1 + parts.size());
+      if (found || document_.has_failed()) break;
+      const auto known = cases_seen_.find(parts);
+      if (known != cases_seen_.end()) {
+        of_known(schemas, known->second);
+        continue;
+      }
+      bool& is_open = cases_seen_[parts];
+      is_open = true;
+      found = of_case(parts);
+      is_open = false;
+    }
+    n_choices_ -= is_choice;
+    if (found && is_choice)
+      return fmt::format("none of {} is possible; in one of them, {}",
+                         counted(cases.size(), "alternatives"), *found);
+    return found;
+  }
+
+  // What is open leads back to itself. Its place explains everything where there is no choice.
+  Told of_known(const Parts& schemas, bool is_open) {
+    if (!is_open) return std::nullopt;
+    is_endless_ = true;
+    if (loop_ == nullptr && n_choices_ == 0 && schemas.size() == 1) loop_ = schemas[0];
     return std::nullopt;
+  }
+
+  // Remembers that something has no text for a reason that is not found.
+  Told known_only(Told found) {
+    is_unknown_ = is_unknown_ || !found;
+    return found;
+  }
+  Told told(const Parts& parts, SchemaPlaces::Names names) {
+    return known_only(places_.told(parts, names));
   }
 
   // Where the schema has "false", or a "not" of everything.
   Told of_never(const Parts& schemas) {
     for (const Node schema : schemas)
-      if (const Node found = never_in(schema, 0)) return document_.told(found);
-    const auto pointer = document_.pointer_of(schemas[0]);
-    if (!pointer) return std::nullopt;
-    return fmt::format("'{}' allows no value", *pointer);
-  }
-  Node never_in(Node schema, size_t depth) {
-    if (is_false(schema)) return schema;
-    document_.work();
-    if (!schema->is_object() || depth > kMostNesting || document_.has_failed()) return nullptr;
-    if (const Node reference = SchemaDocument::find(schema, "$ref"))
-      if (const Node target = document_.target_of(schema, *reference))
-        if (const Node found = never_in(target, depth + 1)) return found;
-    if (const Node all = SchemaDocument::find(schema, "allOf"))
-      for (const Json& one : *all)
-        if (const Node found = never_in(&one, depth + 1)) return found;
-    for (const char* name : {"anyOf", "oneOf"})
-      if (const Node list = SchemaDocument::find(schema, name); list != nullptr) {
-        Node first = nullptr;
-        bool are_all = true;
-        for (const Json& one : *list) {
-          const Node found = never_in(&one, depth + 1);
-          if (first == nullptr) first = found;
-          are_all = are_all && found != nullptr;
-        }
-        if (are_all) return first;
-      }
-    const Node inside = SchemaDocument::find(schema, "not");
-    if (inside != nullptr && (*inside == Json(true) || *inside == Json::object())) return inside;
-    return nullptr;
+      if (const Node found = never_.find(schema)) return document_.told(found);
+    for (const Node schema : schemas)
+      if (cases_.of({schema}).empty() && !document_.has_failed())
+        if (const auto pointer = document_.pointer_of(schema))
+          return fmt::format("'{}' allows no value", *pointer);
+    return std::nullopt;
   }
 
   Told of_case(const Parts& parts) {
@@ -92,92 +116,100 @@ class ConflictSearch {
     if (document_.has_failed()) return std::nullopt;
     if (facts.values && facts.values->empty()) return told(parts, {"enum", "const"});
     if (facts.types == 0) return told(parts, {"type", kNotTypes, "enum", "const"});
-    if (facts.values) return of_values(facts);
-    if (facts.types & kObject) return of_object(facts);
-    if (facts.types & kArray) return of_array(facts);
-    if (facts.types & (kInteger | kFraction)) return of_number(facts);
-    if (facts.types & kString) {
-      if (facts.min_length > facts.max_length) return told(parts, {"minLength", "maxLength"});
-      return told(parts, {"pattern", kNotPattern, "format", "minLength", "maxLength", kNotValues});
-    }
-    return told(parts, {"type", kNotValues});
+    if (facts.values) return known_only(unmet_of(facts, &cases_, &document_));
+    std::vector<unsigned> types;
+    for (const unsigned type :
+         {+kObject, +kArray, kInteger | kFraction, +kString, +kNull, +kBoolean})
+      if (facts.types & type) types.push_back(type);
+    const bool is_choice = types.size() > 1;
+    n_choices_ += is_choice;
+    Told found;
+    for (const unsigned type : types)
+      if (!found && !document_.has_failed()) found = of_type(facts, type);
+    n_choices_ -= is_choice;
+    if (found && is_choice)
+      return fmt::format("none of {} is possible; for one of them, {}",
+                         counted(types.size(), "types"), *found);
+    return found;
   }
 
-  // Of values that do not meet the other keywords: the first keyword that the first value fails.
-  Told of_values(const SchemaFacts& facts) {
-    const Json& value = *facts.values->front();
-    for (const Node part : facts.parts)
-      for (const auto& [name, inside] : part->items()) {
-        if (name == "enum" || name == "const") continue;
-        const bool is_met =
-            meets(value, SchemaFacts({alone(part, name, inside)}, &document_), &cases_, &document_);
-        if (document_.has_failed()) return std::nullopt;
-        if (is_met) continue;
-        std::vector<std::string> all = listed(facts.parts, {"const", "enum"});
-        all.resize(std::min<size_t>(all.size(), 1));
-        all.push_back(document_.told(&inside));
-        return joined(all);
-      }
-    return told(facts.parts, {"const", "enum", "type", kNotValues});
-  }
-
-  // A schema with one keyword of a part.
-  Node alone(Node part, const std::string& name, const Json& value) {
-    return document_.made(part, "only " + name, [&] { return Json{{name, value}}; });
+  Told of_type(const SchemaFacts& facts, unsigned type) {
+    if (type == kObject) return of_object(facts);
+    if (type == kArray) return of_array(facts);
+    if (type == (kInteger | kFraction)) return of_number(facts);
+    if (type != kString) return told(facts.parts, {"type", kNotTypes, kNotValues});
+    if (facts.min_length > facts.max_length)
+      return known_only(places_.counts(facts.parts, "minLength", "maxLength"));
+    return told(facts.parts,
+                {"pattern", kNotPattern, "format", "minLength", "maxLength", kNotValues});
   }
 
   Told of_number(const SchemaFacts& facts) {
-    const bool has_both = facts.bounds.size() == 2;
-    const auto low = std::ranges::find(facts.bounds, true, &SchemaFacts::Bound::is_lower);
-    const auto high = std::ranges::find(facts.bounds, false, &SchemaFacts::Bound::is_lower);
-    if (has_both && !is_less(low->at, high->at))
-      return told(facts.parts, {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"});
+    if (bounds_contradict(facts)) return known_only(places_.bounds(facts));
     return told(facts.parts, {"type", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum",
                               "multipleOf", kNotMultiple, "format", kNotValues, kNotTypes});
   }
 
   Told of_array(const SchemaFacts& facts) {
-    if (facts.min_items > facts.max_items) return told(facts.parts, {"minItems", "maxItems"});
+    if (facts.min_items > facts.max_items)
+      return known_only(places_.counts(facts.parts, "minItems", "maxItems"));
     const size_t n_prefix = n_prefix_items(facts.parts);
+    bool is_told_inside = false;
+    const auto of_items = [&](const Parts& items) {
+      is_told_inside = true;
+      return of_schemas(items);
+    };
     for (size_t i = 0; i < facts.min_items && i <= n_prefix; ++i) {
+      document_.work(1 + facts.parts.size());
+      if (document_.has_failed()) return std::nullopt;
       const Parts items = item_of(facts.parts, i);
       if (!has_no_text_(items)) continue;
       if (const Node never = false_of(items))
-        return joined(listed(facts.parts, {"minItems"}), document_.told(never));
-      if (Told found = of_schemas(items)) return found;
+        return SchemaPlaces::joined(places_.listed(facts.parts, {"minItems"}),
+                                    document_.told(never));
+      if (Told found = of_items(items)) return found;
     }
     for (const SchemaFacts::Contained& one : facts.contained) {
+      document_.work(1 + facts.parts.size());
+      if (document_.has_failed()) return std::nullopt;
       Parts items = item_of(facts.parts, n_prefix);
       items.push_back(one.schema);
       if (n_prefix > 0 || !has_no_text_(items)) continue;
-      if (Told found = of_schemas(items)) return found;
+      if (Told found = of_items(items)) return found;
     }
-    return told(facts.parts,
-                {"minItems", "contains", kSomeItem, "maxItems", "prefixItems", "items"});
+    if (is_told_inside) return std::nullopt;
+    return told(facts.parts, {"minItems", "contains", "minContains", kSomeItem, "maxItems",
+                              "prefixItems", "items", "additionalItems"});
   }
 
   Told of_object(const SchemaFacts& facts) {
-    const size_t n_required = facts.required.size();
     if (facts.min_properties > facts.max_properties)
-      return told(facts.parts, {"minProperties", "maxProperties"});
-    if (n_required > facts.max_properties) return told(facts.parts, {"required", "maxProperties"});
-    bool is_endless = false;
+      return known_only(places_.counts(facts.parts, "minProperties", "maxProperties"));
+    if (facts.required.size() > facts.max_properties)
+      return told(facts.parts, {"required", "maxProperties"});
+    size_t n_looked_at = 1;  // for each name
+    for (const Node part : facts.parts) {
+      const Node patterns = SchemaDocument::find(part, "patternProperties");
+      n_looked_at += 1 + (patterns != nullptr ? patterns->size() / 8 : 0);
+    }
+    bool is_told_inside = false;
     for (const std::string& name : facts.required) {
+      document_.work(n_looked_at);
+      if (document_.has_failed()) return std::nullopt;
       const Parts inside = property_of(facts.parts, name, &document_);
       if (document_.has_failed()) return std::nullopt;
-      const Node never = false_of(inside);
-      if (never != nullptr)
-        return joined({requires_name(facts.parts, name)}, document_.told(never));
-      if (!has_no_text_(inside)) {
-        if (const Node names = names_without(facts.parts, name))
-          return joined({requires_name(facts.parts, name)}, document_.told(names));
-      } else if (Told found = of_schemas(inside)) {
-        return found;
-      } else {
-        is_endless = true;
+      Node to_blame = false_of(inside);
+      if (to_blame == nullptr && !has_no_text_(inside)) {
+        to_blame = names_without(facts.parts, name);
+        if (to_blame == nullptr) continue;
       }
+      if (to_blame != nullptr)
+        return SchemaPlaces::joined({places_.requires_name(facts.parts, name)},
+                                    document_.told(to_blame));
+      if (Told found = of_schemas(inside)) return found;
+      is_told_inside = true;
     }
-    if (is_endless) return std::nullopt;
+    if (is_told_inside) return std::nullopt;
     return told(facts.parts, {"minProperties", "required", "properties", "patternProperties",
                               "additionalProperties", "propertyNames", "maxProperties"});
   }
@@ -195,52 +227,16 @@ class ConflictSearch {
     return found == schemas.end() ? nullptr : *found;
   }
 
-  // "'#/required' has 'a'"
-  std::string requires_name(const Parts& parts, const std::string& name) const {
-    for (const Node part : parts)
-      if (const Node list = SchemaDocument::find(part, "required"))
-        if (std::find(list->begin(), list->end(), Json(name)) != list->end())
-          if (const auto pointer = document_.pointer_of(list))
-            return fmt::format("'{}' has '{}'", *pointer, name);
-    return fmt::format("property '{}' is required", name);
-  }
-
-  // What the parts say by some keywords, at most two values of each.
-  std::vector<std::string> listed(const Parts& parts,
-                                  std::initializer_list<std::string_view> names) const {
-    std::vector<std::string> all;
-    for (const std::string_view name : names) {
-      size_t n = 0;
-      for (const Node part : parts)
-        if (const Node value = n < 2 ? SchemaDocument::find(part, name) : nullptr) {
-          ++n;
-          std::string text = document_.told(value);
-          if (std::ranges::find(all, text) == all.end()) all.push_back(std::move(text));
-        }
-    }
-    return all;
-  }
-  Told told(const Parts& parts, std::initializer_list<std::string_view> names) const {
-    return joined(listed(parts, names));
-  }
-  static Told joined(std::vector<std::string> all, std::string last) {
-    all.push_back(std::move(last));
-    return joined(all);
-  }
-  // "A, but B and C"
-  static Told joined(const std::vector<std::string>& all) {
-    constexpr size_t kMost = 6;
-    if (all.empty()) return std::nullopt;
-    if (all.size() == 1) return all[0];
-    const std::span others = std::span(all).subspan(1, std::min(all.size(), kMost) - 1);
-    return fmt::format("{}, but {}", all[0], fmt::join(others, " and "));
-  }
-
   SchemaCases& cases_;
   SchemaDocument& document_;
   const std::function<bool(const Parts&)>& has_no_text_;
-  std::set<Parts> known_;
-  std::string loop_;  // the first place that leads back to itself
+  SchemaPlaces places_;
+  NeverSearch never_;
+  // What was met, and whether it is on the present path.
+  std::map<Parts, bool> schemas_seen_, cases_seen_;
+  size_t n_choices_ = 0;  // on the present path: places with alternatives, or with several types
+  bool is_endless_ = false, is_unknown_ = false;
+  Node loop_ = nullptr;  // the first place that leads back to itself, where it must
 };
 
 }  // namespace

@@ -48,7 +48,9 @@ bool is_one(std::string_view name, const std::array<std::string_view, n>& names)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr size_t kAutomatonSteps = 128;  // take as long as a step of a schema
+// Take as long as a step of a schema.
+constexpr size_t kAutomatonSteps = 128;
+constexpr size_t kValuesPerStep = 32;  // that a search passes
 
 bool is_number(const Json& value) { return value.is_number() || !kept_digits(value).empty(); }
 
@@ -297,7 +299,9 @@ Node SchemaDocument::made(Node of, const std::string& key, const std::function<J
   if (is_new) {
     made_nodes_.push_back(make());
     at->second = &made_nodes_.back();
-    work(10 + n_values(made_nodes_.back()) / 2);
+    const size_t n = n_values(made_nodes_.back());
+    n_made_values_ += n;
+    work(10 + n / 2);
   }
   return at->second;
 }
@@ -368,22 +372,25 @@ Error SchemaDocument::error() const {
 
 // " at '#/properties/a'", by search.
 std::string SchemaDocument::place_of(Node schema) const {
-  const std::optional<std::string> pointer = pointer_of(schema);
-  return pointer && *pointer != "#" ? " at '" + *pointer + "'" : "";
+  std::string path = "#";
+  return find_path(schema, root_, &path) && path != "#" ? " at '" + path + "'" : "";
 }
 
-std::optional<std::string> SchemaDocument::pointer_of(const Json* value) const {
+std::optional<std::string> SchemaDocument::pointer_of(const Json* value) {
+  if (n_written_values_ == 0) n_written_values_ = n_values(root_);
+  work(1 + n_written_values_ / kValuesPerStep);
   std::string path = "#";
-  if (!find_path(value, root_, &path)) return std::nullopt;
+  if (has_failed() || !find_path(value, root_, &path)) return std::nullopt;
   return path;
 }
 
-std::string SchemaDocument::told(const Json* value) const {
+std::string SchemaDocument::told(const Json* value) {
   if (const auto pointer = pointer_of(value))
     return fmt::format("'{}' is {}", *pointer, shown(*value));
+  work(1 + n_made_values_ / kValuesPerStep);
   for (const auto& [from, made] : made_) {
     std::string ignored;
-    if (!find_path(value, *made, &ignored)) continue;
+    if (has_failed() || !find_path(value, *made, &ignored)) continue;
     const auto pointer = pointer_of(from.first);
     return pointer ? fmt::format("'{}' sets another condition", *pointer) : told(from.first);
   }

@@ -80,11 +80,11 @@ class SchemaDocument {
   void forgive();
 
   // The JSON pointer of a value, "#/properties/a/minimum"; "#": the whole document. Of one that is
-  // written nowhere, nothing.
-  std::optional<std::string> pointer_of(const Json* value) const;
+  // written nowhere, and after a refusal, nothing. Both search what there is, which counts as work.
+  std::optional<std::string> pointer_of(const Json* value);
   // For messages: "'#/properties/a/minimum' is 3". Of a value that is written nowhere, the schema
   // that it was made from: "'#/not' sets another condition".
-  std::string told(const Json* value) const;
+  std::string told(const Json* value);
 
  private:
   SchemaDocument() = default;
@@ -106,6 +106,7 @@ class SchemaDocument {
   std::unordered_set<Node> checked_;
   std::map<std::pair<Node, std::string>, Node> made_;
   std::deque<Json> made_nodes_;
+  size_t n_written_values_ = 0, n_made_values_ = 0;  // in trees; 0: not counted yet
   std::map<std::string, CharDfa> patterns_, formats_;
   std::optional<Failure> failure_;
   size_t work_left_ = 0;

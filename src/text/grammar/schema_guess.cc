@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/nearest.h"
+#include "text/grammar/limits.h"
 
 namespace pando::grammar {
 namespace {
@@ -102,27 +103,42 @@ struct Misspelled {
   std::string hint;  // " (hint: 'maxLength'?)"
 };
 
-// The first name in a schema that is nearly a keyword.
-std::optional<Misspelled> misspelled(const Json& schema) {
-  if (schema.is_array()) {
-    for (const Json& one : schema)
-      if (auto found = misspelled(one)) return found;
+// Looks for the first name in a schema that is nearly a keyword.
+class MisspelledSearch {
+ public:
+  std::optional<Misspelled> find(const Json& schema) {
+    if (schema.is_array()) return find_in_members(schema);
+    if (!schema.is_object()) return std::nullopt;
+    for (const auto& [name, value] : schema.items()) {
+      std::optional<Misspelled> found;
+      if (std::ranges::find(kSchemaKeywords, name) != std::end(kSchemaKeywords))
+        found = find(value);
+      else if (std::ranges::find(kNamedSchemas, name) != std::end(kNamedSchemas))
+        found = find_in_members(value);
+      else if (!is_constraint(name) && !is_annotation(name))
+        found = compared(name);
+      if (found) return found;
+    }
     return std::nullopt;
   }
-  if (!schema.is_object()) return std::nullopt;
-  for (const auto& [name, value] : schema.items()) {
-    if (std::ranges::find(kSchemaKeywords, name) != std::end(kSchemaKeywords)) {
-      if (auto found = misspelled(value)) return found;
-    } else if (std::ranges::find(kNamedSchemas, name) != std::end(kNamedSchemas)) {
-      for (const auto& [ignored, one] : value.items())
-        if (auto found = misspelled(one)) return found;
-    } else if (!is_constraint(name) && !is_annotation(name)) {
-      if (std::string hint = nearest_hint(name, kConstraints); !hint.empty())
-        return Misspelled{name, std::move(hint)};
-    }
+
+ private:
+  std::optional<Misspelled> find_in_members(const Json& schemas) {
+    for (const Json& one : schemas)
+      if (auto found = find(one)) return found;
+    return std::nullopt;
   }
-  return std::nullopt;
-}
+  std::optional<Misspelled> compared(const std::string& name) {
+    constexpr size_t kMostCompared = 64;  // each with all keywords
+    if (n_compared_ == kMostCompared) return std::nullopt;
+    ++n_compared_;
+    std::string hint = nearest_hint(name, kConstraints);
+    if (hint.empty()) return std::nullopt;
+    return Misspelled{name, std::move(hint)};
+  }
+
+  size_t n_compared_ = 0;
+};
 
 }  // namespace
 
@@ -142,10 +158,11 @@ std::string place_of_schema(Node object) {
 }
 
 std::string schema_warning(std::string_view text) {
+  if (text.size() > kMostTextBytes) return {};  // which is refused
   const Result<Json> schema = parse_ordered_json(text, LargeNumbers::kKept);
   // An object that holds a schema is refused.
   if (!schema || !schema->is_object() || !place_of_schema(&*schema).empty()) return {};
-  if (const auto found = misspelled(*schema))
+  if (const auto found = MisspelledSearch().find(*schema))
     return one_line(
         fmt::format("'{}' in the schema is not a JSON Schema keyword and has no effect{}",
                     found->name, found->hint));

@@ -13,7 +13,8 @@ namespace pando::grammar {
 std::string place_of_schema(Node object);
 
 // Of a schema with a name that is nearly a keyword, and of one without a keyword but with other
-// names: that this has no effect. Empty for any other text.
+// names: that this has no effect. Empty for any other text. Of the names that are no keywords, only
+// the first 64 are compared with the keywords.
 std::string schema_warning(std::string_view text);
 
 }  // namespace pando::grammar

@@ -19,15 +19,6 @@ bool are_surely_empty(const Parts& schemas, SchemaCases* cases, SchemaDocument* 
   });
 }
 
-// Whether bounds leave no number, without making automata of them.
-bool bounds_contradict(const SchemaFacts& facts) {
-  const auto low = std::ranges::find(facts.bounds, true, &SchemaFacts::Bound::is_lower);
-  const auto high = std::ranges::find(facts.bounds, false, &SchemaFacts::Bound::is_lower);
-  if (low == facts.bounds.end() || high == facts.bounds.end()) return false;
-  if (is_less(high->at, low->at)) return true;
-  return !is_less(low->at, high->at) && (low->is_exclusive || high->is_exclusive);
-}
-
 bool are_strings_empty(const SchemaFacts& facts, SchemaDocument* document) {
   if (facts.min_length > facts.max_length) return true;
   if (!facts.has_patterns()) return false;
@@ -36,6 +27,14 @@ bool are_strings_empty(const SchemaFacts& facts, SchemaDocument* document) {
 }
 
 }  // namespace
+
+bool bounds_contradict(const SchemaFacts& facts) {
+  const auto low = std::ranges::find(facts.bounds, true, &SchemaFacts::Bound::is_lower);
+  const auto high = std::ranges::find(facts.bounds, false, &SchemaFacts::Bound::is_lower);
+  if (low == facts.bounds.end() || high == facts.bounds.end()) return false;
+  if (is_less(high->at, low->at)) return true;
+  return !is_less(low->at, high->at) && (low->is_exclusive || high->is_exclusive);
+}
 
 bool is_surely_empty(const Parts& parts, SchemaCases* cases, SchemaDocument* document, int depth) {
   if (depth > kDeepestProof || document->has_failed()) return false;

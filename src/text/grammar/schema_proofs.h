@@ -7,6 +7,8 @@ namespace pando::grammar {
 
 // Whether no value is valid under all parts of a case, as far as it can be shown.
 bool is_surely_empty(const Parts& parts, SchemaCases* cases, SchemaDocument* document, int depth);
+// Whether bounds leave no number, without making automata of them.
+bool bounds_contradict(const SchemaFacts& facts);
 // Whether a value is valid under all of `schemas`.
 bool is_valid(const Json& value, const Parts& schemas, SchemaCases* cases,
               SchemaDocument* document);

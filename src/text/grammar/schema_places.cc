@@ -1,0 +1,90 @@
+#include "text/grammar/schema_places.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/counted.h"
+
+namespace pando::grammar {
+
+void SchemaPlaces::add(const Json* value, std::vector<std::string>* all) const {
+  std::string text = document_.told(value);
+  if (std::ranges::find(*all, text) == all->end()) all->push_back(std::move(text));
+}
+
+std::vector<std::string> SchemaPlaces::listed(const Parts& parts, Names names) const {
+  std::vector<std::string> all;
+  for (const std::string_view name : names)
+    for (const Node part : parts) {
+      if (document_.has_failed()) return {};
+      if (const Node value = SchemaDocument::find(part, name)) add(value, &all);
+    }
+  return all;
+}
+
+Told SchemaPlaces::counts(const Parts& parts, std::string_view least, std::string_view most) const {
+  Node low = nullptr, high = nullptr;
+  for (const Node part : parts) {
+    const Node from = SchemaDocument::find(part, least), to = SchemaDocument::find(part, most);
+    if (from != nullptr && (low == nullptr || from->get<double>() > low->get<double>())) low = from;
+    if (to != nullptr && (high == nullptr || to->get<double>() < high->get<double>())) high = to;
+  }
+  std::vector<std::string> all;
+  for (const Node one : {low, high})
+    if (one != nullptr) add(one, &all);
+  return joined(all);
+}
+
+Told SchemaPlaces::bounds(const SchemaFacts& facts) const {
+  std::vector<std::string> all;
+  for (const bool is_lower : {true, false})
+    for (const SchemaFacts::Bound& bound : facts.bounds)
+      if (bound.is_lower == is_lower) add_bound(facts.parts, bound, &all);
+  return joined(all);
+}
+
+// By the first keyword that says it.
+void SchemaPlaces::add_bound(const Parts& parts, const SchemaFacts::Bound& bound,
+                             std::vector<std::string>* all) const {
+  const char* inclusive = bound.is_lower ? "minimum" : "maximum";
+  const char* exclusive = bound.is_lower ? "exclusiveMinimum" : "exclusiveMaximum";
+  const auto is_at = [&](Node value) {
+    const auto at = value == nullptr || value->is_boolean() ? std::nullopt : decimal_of(*value);
+    return at && !is_less(*at, bound.at) && !is_less(bound.at, *at);
+  };
+  for (const Node part : parts) {
+    const Node at = SchemaDocument::find(part, inclusive);
+    const Node beside = SchemaDocument::find(part, exclusive);
+    const bool makes_exclusive = beside != nullptr && *beside == Json(true);  // draft 4
+    if (is_at(at) && makes_exclusive == bound.is_exclusive) {
+      add(at, all);
+      if (makes_exclusive) add(beside, all);
+      return;
+    }
+    if (is_at(beside) && bound.is_exclusive) return add(beside, all);
+  }
+}
+
+std::string SchemaPlaces::requires_name(const Parts& parts, const std::string& name) const {
+  for (const Node part : parts)
+    if (const Node list = SchemaDocument::find(part, "required"))
+      if (std::find(list->begin(), list->end(), Json(name)) != list->end())
+        if (const auto pointer = document_.pointer_of(list))
+          return fmt::format("'{}' has '{}'", *pointer, name);
+  return fmt::format("property '{}' is required", name);
+}
+
+Told SchemaPlaces::joined(const std::vector<std::string>& all) {
+  constexpr size_t kMost = 6;
+  if (all.empty()) return std::nullopt;
+  if (all.size() == 1) return all[0];
+  const std::span others = std::span(all).subspan(1, std::min(all.size(), kMost) - 1);
+  const std::string left =
+      all.size() > kMost ? " and " + counted(all.size() - kMost, "other conditions") : "";
+  return fmt::format("{}, but {}{}", all[0], fmt::join(others, " and "), left);
+}
+
+}  // namespace pando::grammar

@@ -1,0 +1,46 @@
+// How a message names the places of a schema that contradict each other.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/grammar/schema_facts.h"
+
+namespace pando::grammar {
+
+using Told = std::optional<std::string>;  // nothing: no place is to blame
+
+class SchemaPlaces {
+ public:
+  using Names = std::initializer_list<std::string_view>;  // of keywords
+  explicit SchemaPlaces(SchemaDocument* document) : document_(*document) {}
+
+  // What the parts say by some keywords, each text once: "'#/minimum' is 5".
+  std::vector<std::string> listed(const Parts& parts, Names names) const;
+  Told told(const Parts& parts, Names names) const { return joined(listed(parts, names)); }
+  // The highest of one count and the lowest of another one.
+  Told counts(const Parts& parts, std::string_view least, std::string_view most) const;
+  // The bounds that leave no number.
+  Told bounds(const SchemaFacts& facts) const;
+  // "'#/required' has 'a'"
+  std::string requires_name(const Parts& parts, const std::string& name) const;
+
+  // "A, but B and C"; of many the first ones.
+  static Told joined(const std::vector<std::string>& all);
+  static Told joined(std::vector<std::string> all, std::string last) {
+    all.push_back(std::move(last));
+    return joined(all);
+  }
+
+ private:
+  void add(const Json* value, std::vector<std::string>* all) const;
+  void add_bound(const Parts& parts, const SchemaFacts::Bound& bound,
+                 std::vector<std::string>* all) const;
+
+  SchemaDocument& document_;
+};
+
+}  // namespace pando::grammar
