@@ -5,6 +5,7 @@
 #include "text/grammar/form_cache.h"
 #include "text/grammar/limits.h"
 #include "text/grammar/schema_compiler.h"
+#include "text/grammar/schema_guess.h"
 #include "text/utf8.h"
 
 namespace pando::testing {
@@ -240,6 +241,79 @@ TEST(GrammarBounds, DeepReferences) {
   expect_served(
       R"({"$ref": "#/$defs/d0", "$defs": {)" + definitions + R"("d60": {"type": "integer"}}})",
       10'000, {"1"}, {"\"a\""});
+}
+
+// A schema without a text, whose explanation would take long: it ends, and its work counts.
+void expect_explained(const std::string& schema, const std::string& explanation,
+                      size_t least_steps) {
+  SCOPED_TRACE(schema.substr(0, 80));
+  const auto [grammar, n_steps] = compiled_counted(schema);
+  ASSERT_FALSE(grammar.ok());
+  EXPECT_EQ(grammar.error().message, "no text fits the schema: " + explanation);
+  EXPECT_GE(n_steps, least_steps);
+  EXPECT_LT(n_steps, grammar::kMostSchemaWork);
+}
+
+TEST(GrammarBounds, ExplanationsOfManyCircles) {
+  const auto name = [](const std::string& i) { return "\"x" + i + "\""; };
+  const auto property = [](const std::string& i) { return "\"x" + i + R"(": {"$ref": "#"})"; };
+  const std::string condition = R"("required": [)" + listed(30, name) +
+                                R"(], "additionalProperties": false, "properties": {)" +
+                                listed(30, property) + "}";
+  const std::string alternatives = R"("anyOf": [)" + repeated(R"({"minProperties": 1})", 500, ",") +
+                                   R"(], "examples": [)" + repeated("0", 300'000, ",") + "]";
+  // In a copy, which has no place.
+  expect_explained(
+      R"({"type": "object", "if": true, "then": {)" + condition + "}, " + alternatives + "}",
+      "every text would be endless", 500 * 30);
+  expect_explained(R"({"type": "object", )" + condition + ", " + alternatives + "}",
+                   "every text would be endless", 500 * 30);
+}
+
+TEST(GrammarBounds, ExplanationsOfLargeSchemas) {
+  const std::string examples = R"(, "examples": [)" + repeated("0", 300'000, ",") + "]}";
+  // Each place that is named is searched.
+  expect_explained(R"({"type": "integer", "minimum": 3, "maximum": 2)" + examples,
+                   "'#/minimum' is 3, but '#/maximum' is 2", 300'000 / 32 * 2);
+}
+
+TEST(GrammarBounds, ExplanationsOfReferencesThatDouble) {
+  std::string definitions;
+  for (int i = 0; i < 60; ++i)
+    definitions += fmt::format(
+        R"("a{}": {{"allOf": [{{"$ref": "#/$defs/a{}"}}, {{"$ref": "#/$defs/a{}"}}]}},)", i, i + 1,
+        i + 1);
+  const std::string many = listed(50'000, [](const std::string& i) { return "\"x" + i + "\": 0"; });
+  expect_explained(R"({"allOf": [{"$ref": "#/$defs/a0"}, false], "$defs": {)" + definitions +
+                       R"("a60": {)" + many + "}}}",
+                   "'#/allOf/1' is false", 50'000 / 16);
+}
+
+TEST(GrammarBounds, WarningsCompareFewNames) {
+  const auto schema = [](int n) {
+    return R"({"type": "string", )" +
+           listed(n, [](const std::string& i) { return "\"x-" + i + "\": 0"; }) +
+           R"(, "maxlength": 1})";
+  };
+  EXPECT_NE(grammar::schema_warning(schema(63)), "");
+  EXPECT_EQ(grammar::schema_warning(schema(64)), "");
+  // A text that is too long is refused, not read.
+  const std::string text = R"({"type": "string", "maxlength": 1})";
+  const std::string spaces(grammar::kMostTextBytes - text.size(), ' ');
+  EXPECT_NE(grammar::schema_warning(text + spaces), "");
+  EXPECT_EQ(grammar::schema_warning(text + spaces + " "), "");
+}
+
+TEST(GrammarBounds, RowsOfRepetitionSigns) {
+  const std::string most = repeated("?", grammar::kMostRepetitions);
+  expect_reads(compiled(grammar::from_gbnf("root ::= \"a\"" + most)), {"", "a"}, {"aa"});
+  expect_reads(compiled(grammar::from_lark("start: \"a\"" + most)), {"", "a"}, {"aa"});
+  const std::string message =
+      fmt::format("a row of more than {} repetition signs", grammar::kMostRepetitions);
+  expect_grammar_refused(grammar::from_gbnf("root ::= \"a\"?" + most), ErrorCode::kUnsupported,
+                         message);
+  expect_grammar_refused(grammar::from_lark("start: \"a\"?" + most), ErrorCode::kUnsupported,
+                         message);
 }
 
 class BytesTokenizer : public Tokenizer {

@@ -28,6 +28,21 @@ TEST(GrammarConflict, OfNumbers) {
   expect_conflict(R"({"type": "integer", "minimum": 4, "maximum": 6, "multipleOf": 7})",
                   "'#/type' is \"integer\", but '#/minimum' is 4 and '#/maximum' is 6 and "
                   "'#/multipleOf' is 7");
+  // Equal bounds leave their number, unless one of them is exclusive.
+  expect_conflict(R"({"type": "integer", "minimum": 5, "maximum": 5, "multipleOf": 2})",
+                  "'#/type' is \"integer\", but '#/minimum' is 5 and '#/maximum' is 5 and "
+                  "'#/multipleOf' is 2");
+  expect_conflict(R"({"type": "number", "minimum": 5, "exclusiveMaximum": 5})",
+                  "'#/minimum' is 5, but '#/exclusiveMaximum' is 5");
+  expect_conflict(
+      R"({"$schema": "http://json-schema.org/draft-04/schema#", "type": "number", "minimum": 5,
+          "exclusiveMinimum": true, "maximum": 5})",
+      "'#/minimum' is 5, but '#/exclusiveMinimum' is true and '#/maximum' is 5");
+  // Of several bounds, the narrowest.
+  expect_conflict(
+      R"({"type": "integer", "maximum": 20, "allOf": [{"minimum": 1}, {"minimum": 9},
+          {"maximum": 3}]})",
+      "'#/allOf/1/minimum' is 9, but '#/allOf/2/maximum' is 3");
 }
 
 TEST(GrammarConflict, OfValues) {
@@ -42,6 +57,50 @@ TEST(GrammarConflict, OfValues) {
                   "'#/type' is \"string\", but '#/allOf/0/type' is \"null\"");
   expect_conflict(R"({"type": "string", "not": {"type": "string"}})",
                   "'#/type' is \"string\", but '#/not' sets another condition");
+  // Each value has its own reason.
+  expect_conflict(R"({"enum": [1, "a"], "type": "string", "minLength": 2})",
+                  "'#/enum' is [1,\"a\"], but '#/type' is \"string\" and '#/minLength' is 2");
+  expect_conflict(
+      R"({"enum": [1, "a"], "type": "string", "allOf": [{"enum": [1, 5]}]})",
+      "'#/enum' is [1,\"a\"], but '#/allOf/0/enum' is [1,5] and '#/type' is \"string\"");
+  expect_conflict(
+      R"({"type": ["string", "null"], "allOf": [{"type": ["null", "integer"]},
+          {"type": ["string", "integer"]}]})",
+      "'#/type' is [\"string\",\"null\"], but '#/allOf/0/type' is [\"null\",\"integer\"] and "
+      "'#/allOf/1/type' is [\"string\",\"integer\"]");
+  // Of many values, only that none is left.
+  std::string values = "0";
+  for (int i = 1; i < 100; ++i) values += "," + std::to_string(i);
+  expect_conflict(R"({"enum": [)" + values + R"(], "minimum": 200})",
+                  "'#/enum' has no value that meets the other conditions");
+}
+
+// Keywords that say something only together are looked at together.
+TEST(GrammarConflict, OfValuesAndGroupsOfKeywords) {
+  expect_conflict(
+      R"({"const": {"a": 1}, "additionalProperties": false,
+          "properties": {"a": {"type": "string"}}})",
+      "'#/const' is {\"a\":1}, but '#/properties' is {\"a\":{\"type\":\"string\"}}");
+  expect_conflict(
+      R"({"const": {"b": 1}, "additionalProperties": false, "properties": {"a": true}})",
+      "'#/const' is {\"b\":1}, but '#/properties' is {\"a\":true} and '#/additionalProperties' is "
+      "false");
+  expect_conflict(R"({"const": [1, 2], "prefixItems": [{"type": "string"}], "items": false})",
+                  "'#/const' is [1,2], but '#/prefixItems' is [{\"type\":\"string\"}]");
+  expect_conflict(R"({"const": ["a", 2], "prefixItems": [{"type": "string"}], "items": false})",
+                  "'#/const' is [\"a\",2], but '#/prefixItems' is [{\"type\":\"string\"}] and "
+                  "'#/items' is false");
+  expect_conflict(
+      R"({"$schema": "http://json-schema.org/draft-04/schema#", "const": 5, "minimum": 5,
+          "exclusiveMinimum": true})",
+      "'#/const' is 5, but '#/minimum' is 5 and '#/exclusiveMinimum' is true");
+  expect_conflict(R"({"const": 5, "minimum": 1, "exclusiveMinimum": 5})",
+                  "'#/const' is 5, but '#/exclusiveMinimum' is 5");
+  expect_conflict(
+      R"({"const": ["a", 1], "contains": {"type": "string"}, "minContains": 2})",
+      "'#/const' is [\"a\",1], but '#/contains' is {\"type\":\"string\"} and '#/minContains' is 2");
+  expect_conflict(R"({"const": [1], "contains": {"type": "string"}, "minContains": 2})",
+                  "'#/const' is [1], but '#/contains' is {\"type\":\"string\"}");
 }
 
 TEST(GrammarConflict, OfStrings) {
@@ -61,6 +120,9 @@ TEST(GrammarConflict, OfArrays) {
       "'#/items/minLength' is 2, but '#/items/maxLength' is 1");
   expect_conflict(R"({"type": "array", "items": {"type": "string"}, "contains": {"type": "null"}})",
                   "'#/items/type' is \"string\", but '#/contains/type' is \"null\"");
+  expect_conflict(
+      R"({"type": "array", "contains": {"type": "null"}, "minContains": 3, "maxItems": 2})",
+      "'#/contains' is {\"type\":\"null\"}, but '#/minContains' is 3 and '#/maxItems' is 2");
 }
 
 TEST(GrammarConflict, OfObjects) {
@@ -87,6 +149,14 @@ TEST(GrammarConflict, OfAlternatives) {
   expect_conflict(
       R"({"$ref": "#/$defs/n", "$defs": {"n": {"type": "number", "minimum": 2, "maximum": 1}}})",
       "'#/$defs/n/minimum' is 2, but '#/$defs/n/maximum' is 1");
+  expect_conflict(
+      R"({"type": ["string", "integer"], "minLength": 2, "maxLength": 1, "minimum": 4,
+          "maximum": 3})",
+      "none of 2 types is possible; for one of them, '#/minimum' is 4, but '#/maximum' is 3");
+  // A schema that two places refer to.
+  expect_conflict(
+      R"({"anyOf": [{"$ref": "#/$defs/n"}, {"$ref": "#/$defs/n"}], "$defs": {"n": false}})",
+      "'#/$defs/n' is false");
 }
 
 TEST(GrammarConflict, WithoutEnd) {
@@ -99,6 +169,21 @@ TEST(GrammarConflict, WithoutEnd) {
       R"({"type": "object", "properties": {"next": {"$ref": "#"}, "b": {"enum": []}},
           "required": ["next", "b"]})",
       "'#/properties/b/enum' is []");
+  expect_conflict(
+      R"({"type": "array", "minItems": 1, "items": {"$ref": "#"}})",
+      "every text would be endless, because each value of '#/items' must contain another one");
+  // A schema that two properties have is no circle.
+  expect_conflict(
+      R"({"type": "object", "required": ["a", "b", "c"], "properties": {
+          "a": {"$ref": "#/$defs/s"}, "b": {"$ref": "#/$defs/s"}, "c": {"enum": []}},
+          "$defs": {"s": {"type": "object", "properties": {"s": {"$ref": "#/$defs/s"}},
+          "required": ["s"]}}})",
+      "'#/properties/c/enum' is []");
+  // One of several circles is not the reason for all.
+  expect_conflict(
+      R"({"anyOf": [{"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}},
+          {"type": "object", "required": ["b"], "properties": {"b": {"$ref": "#"}}}]})",
+      "every text would be endless");
 }
 
 TEST(GrammarConflict, OfRules) {
