@@ -43,6 +43,11 @@ TEST(GrammarConflict, OfNumbers) {
       R"({"type": "integer", "maximum": 20, "allOf": [{"minimum": 1}, {"minimum": 9},
           {"maximum": 3}]})",
       "'#/allOf/1/minimum' is 9, but '#/allOf/2/maximum' is 3");
+  // What says nothing about numbers is not to blame.
+  expect_conflict(
+      R"({"type": "number", "minimum": 4, "maximum": 6, "multipleOf": 7, "format": "email",
+          "not": {"const": "a"}})",
+      "'#/minimum' is 4, but '#/maximum' is 6 and '#/multipleOf' is 7");
 }
 
 TEST(GrammarConflict, OfValues) {
@@ -123,6 +128,10 @@ TEST(GrammarConflict, OfArrays) {
   expect_conflict(
       R"({"type": "array", "contains": {"type": "null"}, "minContains": 3, "maxItems": 2})",
       "'#/contains' is {\"type\":\"null\"}, but '#/minContains' is 3 and '#/maxItems' is 2");
+  expect_conflict(
+      R"({"type": "array", "items": {"type": "string"}, "additionalItems": false, "maxItems": 0,
+          "contains": true})",
+      "'#/contains' is true, but '#/maxItems' is 0 and '#/items' is {\"type\":\"string\"}");
 }
 
 TEST(GrammarConflict, OfObjects) {

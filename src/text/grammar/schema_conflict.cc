@@ -96,8 +96,8 @@ class ConflictSearch {
     is_unknown_ = is_unknown_ || !found;
     return found;
   }
-  Told told(const Parts& parts, SchemaPlaces::Names names) {
-    return known_only(places_.told(parts, names));
+  Told told(const Parts& parts, SchemaPlaces::Names names, unsigned types = kAnyType) {
+    return known_only(places_.told(parts, names, types));
   }
 
   // Where the schema has "false", or a "not" of everything.
@@ -137,17 +137,26 @@ class ConflictSearch {
     if (type == kObject) return of_object(facts);
     if (type == kArray) return of_array(facts);
     if (type == (kInteger | kFraction)) return of_number(facts);
-    if (type != kString) return told(facts.parts, {"type", kNotTypes, kNotValues});
+    if (type != kString) return told(facts.parts, {"type", kNotTypes, kNotValues}, type);
     if (facts.min_length > facts.max_length)
       return known_only(places_.counts(facts.parts, "minLength", "maxLength"));
     return told(facts.parts,
-                {"pattern", kNotPattern, "format", "minLength", "maxLength", kNotValues});
+                {"pattern", kNotPattern, "format", "minLength", "maxLength", kNotValues}, type);
   }
 
   Told of_number(const SchemaFacts& facts) {
     if (bounds_contradict(facts)) return known_only(places_.bounds(facts));
-    return told(facts.parts, {"type", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum",
-                              "multipleOf", kNotMultiple, "format", kNotValues, kNotTypes});
+    constexpr unsigned kNumber = kInteger | kFraction;
+    const bool is_any_number = (facts.types & kNumber) == kNumber;
+    std::vector<std::string> all;
+    if (!is_any_number) all = places_.listed(facts.parts, {"type", kNotTypes});
+    for (std::string& text :
+         places_.listed(facts.parts,
+                        {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf",
+                         kNotMultiple, "format", kNotValues},
+                        kNumber))
+      all.push_back(std::move(text));
+    return known_only(SchemaPlaces::joined(all));
   }
 
   Told of_array(const SchemaFacts& facts) {

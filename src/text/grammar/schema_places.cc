@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "text/grammar/formats.h"
 
 namespace pando::grammar {
 
@@ -15,12 +16,30 @@ void SchemaPlaces::add(const Json* value, std::vector<std::string>* all) const {
   if (std::ranges::find(*all, text) == all->end()) all->push_back(std::move(text));
 }
 
-std::vector<std::string> SchemaPlaces::listed(const Parts& parts, Names names) const {
+bool SchemaPlaces::has_effect(Node part, std::string_view name, const Json& value,
+                              unsigned types) const {
+  if (name == "minContains") return !document_.is_draft_7();
+  if (name == "additionalItems") {
+    const Node items = SchemaDocument::find(part, "items");
+    return items != nullptr && items->is_array();
+  }
+  if (name.starts_with("exclusiveM")) return value != Json(false);
+  if (name == "format" && types != kAnyType) {
+    const bool is_of_numbers = bounds_of_format(value.get_ref<const std::string&>()).has_value();
+    return is_of_numbers == ((types & (kInteger | kFraction)) != 0);
+  }
+  return name != kNotValues ||
+         std::ranges::any_of(value, [&](const Json& one) { return (type_of(one) & types) != 0; });
+}
+
+std::vector<std::string> SchemaPlaces::listed(const Parts& parts, Names names,
+                                              unsigned types) const {
   std::vector<std::string> all;
   for (const std::string_view name : names)
     for (const Node part : parts) {
       if (document_.has_failed()) return {};
-      if (const Node value = SchemaDocument::find(part, name)) add(value, &all);
+      const Node value = SchemaDocument::find(part, name);
+      if (value != nullptr && has_effect(part, name, *value, types)) add(value, &all);
     }
   return all;
 }

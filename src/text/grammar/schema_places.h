@@ -18,15 +18,22 @@ class SchemaPlaces {
   using Names = std::initializer_list<std::string_view>;  // of keywords
   explicit SchemaPlaces(SchemaDocument* document) : document_(*document) {}
 
-  // What the parts say by some keywords, each text once: "'#/minimum' is 5".
-  std::vector<std::string> listed(const Parts& parts, Names names) const;
-  Told told(const Parts& parts, Names names) const { return joined(listed(parts, names)); }
+  // What the parts say by some keywords about values of some types, each text once:
+  // "'#/minimum' is 5".
+  std::vector<std::string> listed(const Parts& parts, Names names, unsigned types = kAnyType) const;
+  Told told(const Parts& parts, Names names, unsigned types = kAnyType) const {
+    return joined(listed(parts, names, types));
+  }
   // The highest of one count and the lowest of another one.
   Told counts(const Parts& parts, std::string_view least, std::string_view most) const;
   // The bounds that leave no number.
   Told bounds(const SchemaFacts& facts) const;
   // "'#/required' has 'a'"
   std::string requires_name(const Parts& parts, const std::string& name) const;
+
+  // Whether a keyword says something where it stands, about values of some types.
+  bool has_effect(Node part, std::string_view name, const Json& value,
+                  unsigned types = kAnyType) const;
 
   // "A, but B and C"; of many the first ones.
   static Told joined(const std::vector<std::string>& all);

@@ -44,7 +44,9 @@ const std::vector<Keywords>& keyword_groups() {
 
 // Whether a keyword says something else where the others of its group are not beside it.
 bool depends_on_others(Node part, std::string_view name) {
-  if (name == "items") return !SchemaDocument::find(part, name)->is_array();
+  if (name == "items")
+    return !SchemaDocument::find(part, name)->is_array() ||
+           SchemaDocument::find(part, "prefixItems") != nullptr;
   return name == "additionalItems" || name == "additionalProperties" || name == "minContains";
 }
 
@@ -57,7 +59,8 @@ class UnmetSearch {
         document->work(1 + part->size() / 64);
         Keywords names;
         for (const std::string_view name : group)
-          if (SchemaDocument::find(part, name) != nullptr) names.push_back(name);
+          if (const Node value = SchemaDocument::find(part, name))
+            if (places_.has_effect(part, name, *value)) names.push_back(name);
         if (!names.empty()) conditions_.push_back({part, std::move(names)});
       }
   }
