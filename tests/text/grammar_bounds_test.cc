@@ -310,7 +310,7 @@ TEST(GrammarBounds, WarningsCompareFewNames) {
 }
 
 TEST(GrammarBounds, RowsOfRepetitionSigns) {
-  const std::string most = repeated("?", grammar::kMostRepetitions);
+  const std::string most = repeated("?", grammar::kMostRepetitions) + "\n";
   expect_reads(compiled(grammar::from_gbnf("root ::= \"a\"" + most)), {"", "a"}, {"aa"});
   expect_reads(compiled(grammar::from_lark("start: \"a\"" + most)), {"", "a"}, {"aa"});
   const std::string message =

@@ -67,7 +67,7 @@ TEST(GrammarConflict, OfValues) {
                   "'#/enum' is [1,\"a\"], but '#/type' is \"string\" and '#/minLength' is 2");
   expect_conflict(
       R"({"enum": [1, "a"], "type": "string", "allOf": [{"enum": [1, 5]}]})",
-      "'#/enum' is [1,\"a\"], but '#/allOf/0/enum' is [1,5] and '#/type' is \"string\"");
+      "'#/type' is \"string\", but '#/enum' is [1,\"a\"] and '#/allOf/0/enum' is [1,5]");
   expect_conflict(
       R"({"type": ["string", "null"], "allOf": [{"type": ["null", "integer"]},
           {"type": ["string", "integer"]}]})",
