@@ -42,8 +42,12 @@ std::string rerank_prompt(const RerankOptions& options, std::string_view query,
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
                                              std::string_view query, std::string_view document);
 
-// kInvalidArgument for a template without {query} or {document}, or with a misspelled field.
+// kInvalidArgument for a template without {query} or {document}.
 Status check_rerank_options(const RerankOptions& options);
+
+// Names text in braces that reads like a misspelled field of the template: "{documents}". Empty
+// where there is none. Such text stays as it is.
+std::string template_warning(const RerankOptions& options);
 
 // p(yes) / (p(yes) + p(no)), from ln p of both.
 double share_of_yes(double yes, double no);

@@ -51,22 +51,14 @@ std::string beginning(std::string_view line) {
   return one_line(line.substr(0, end)) + "...";
 }
 
-bool takes_tables(BatchTask task) {
-  return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
-}
-
 // Whether the cells of a line may be names of columns. n_in_next: cells of the next line; 0: none.
 bool may_name_columns(const std::vector<std::string>& cells, size_t n_in_next) {
   constexpr size_t kLongestName = 40;
-  constexpr std::string_view kKnown[] = {"prompt", "context", "question", "text", "query"};
-  const auto is_known = [&](const std::string& cell) {
-    return std::ranges::find(kKnown, cell) != std::end(kKnown);
-  };
   const auto may_be_name = [](const std::string& cell) {
     return !cell.empty() && cell.size() <= kLongestName && cell.front() != ' ';
   };
   return cells.size() > 1 && std::ranges::all_of(cells, may_be_name) &&
-         (std::ranges::any_of(cells, is_known) || cells.size() == n_in_next);
+         (std::ranges::any_of(cells, is_asking_column) || cells.size() == n_in_next);
 }
 
 // "csv", "tsv" or nothing.

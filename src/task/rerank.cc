@@ -13,6 +13,8 @@
 namespace pando {
 namespace {
 
+constexpr std::string_view kRerankTemplateFields[] = {"{instruction}", "{query}", "{document}"};
+
 std::string yes_of(const RerankOptions& options) { return options.yes.value_or("yes"); }
 std::string no_of(const RerankOptions& options) { return options.no.value_or("no"); }
 
@@ -64,12 +66,14 @@ std::string rerank_prompt(const RerankOptions& options, std::string_view query,
 }
 
 Status check_rerank_options(const RerankOptions& options) {
-  static constexpr std::string_view kFields[] = {"{instruction}", "{query}", "{document}"};
-  if (Status status = check_names(options.prompt_template, kFields); !status) return status;
   for (const char* field : {"{query}", "{document}"})
-    if (options.prompt_template.find(field) == std::string::npos)
-      return invalid_argument("the template has no {} in it", field);
+    if (Status status = check_field(options.prompt_template, kRerankTemplateFields, field); !status)
+      return status;
   return {};
+}
+
+std::string template_warning(const RerankOptions& options) {
+  return template_warning_of(options.prompt_template, kRerankTemplateFields);
 }
 
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,

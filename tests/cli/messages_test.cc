@@ -178,12 +178,25 @@ TEST_F(MessagesTest, AClosedPipeEndsItQuietly) {
 
 TEST_F(MessagesTest, ATemplateWithoutAPlaceForTheQuestionIsSaidOnce) {
   const std::string run = "run --model m --input many.jsonl --template ";
-  expect_says(pando(run + "'{context}'"), kUsage, "the template has no {question} in it");
-  expect_says(pando(run + "'{context} {question} {qestion}'"), kUsage,
+  expect_says(pando(run + "'{context}'"), kUsage, "the template has no {question} in it (hint: write {question} where the question belongs)");
+  expect_says(pando(run + "'{context} {qestion}'"), kUsage,
               "the template has the field {qestion}, which is unknown (hint: "
               "'{question}'?)");
   expect_says(pando(run + "'{context}{question}' --instruction X"), kUsage,
               "--instruction has no effect: the template has no {instruction}");
+}
+
+TEST_F(MessagesTest, TextThatReadsLikeAFieldIsAWarning) {
+  const std::string run =
+      "run --model m --input good.jsonl --kv-memory 64MiB --threads 1 --max-tokens 1 --quiet "
+      "--template ";
+  const Finished warned = pando(run + "'{context} {question} {questions}'");
+  expect_says(warned, kOk,
+              "the template has the field {questions}, which is unknown (hint: '{question}'?); it "
+              "stays as text");
+  const Finished doubled = pando(run + "'{context} {question} {{questions}}'");
+  EXPECT_EQ(doubled.code, kOk) << doubled;
+  EXPECT_EQ(doubled.err, "");
 }
 
 TEST_F(MessagesTest, MoreThreadsThanProcessorsAreSaid) {

@@ -18,6 +18,8 @@ class UnanswerableTest : public RunProcess {
     const std::string talk = R"({"messages": [{"role": "user", "content": "Hello"}]})";
     folder().write("talks.jsonl", talk + "\n" + talk + "\n");
     folder().write("mixed.jsonl", talk + "\n{\"prompt\": \"A prompt.\"}\n" + talk + "\n");
+    const std::string refused = R"({"custom_id": "r", "url": "/v1/nowhere", "body": {}})";
+    folder().write("refused.jsonl", refused + "\n" + talk + "\n" + talk + "\n");
     folder().write("tokens.jsonl", "{\"prompt\": \"A\"}\n{\"tokens\": [65, 66]}\n");
     folder().write("scores.jsonl", "{\"prompt\": \"A\", \"continuations\": [\"b\"]}\n");
   }
@@ -50,6 +52,16 @@ TEST_F(UnanswerableTest, OtherLinesAreAnswered) {
   const Finished piped = run_of("mute", "--input - --output piped.jsonl < mixed.jsonl");
   EXPECT_EQ(piped.code, kIncomplete) << piped;
   EXPECT_EQ(contents(at("piped.jsonl")), contents(at("some.jsonl")));
+}
+
+TEST_F(UnanswerableTest, ARefusedLineOfABatchHasItsErrorRecord) {
+  const Finished ran = run_of("mute", "--input refused.jsonl --output refused-out.jsonl");
+  EXPECT_EQ(ran.code, kIncomplete) << ran;
+  EXPECT_FALSE(ran.says("of the input can be answered")) << ran;
+  EXPECT_TRUE(ran.says("pando: line 2: 'mute' has no chat template (hint: ")) << ran;
+  const std::string output = contents(at("refused-out.jsonl"));
+  EXPECT_EQ(n_lines(output), 1);
+  EXPECT_EQ(nlohmann::json::parse(output)["custom_id"], "r");
 }
 
 TEST_F(UnanswerableTest, ARunWithoutATokenizerFailsOnce) {
