@@ -56,8 +56,8 @@ std::string render_prompt(const AnswerOptions& options, const std::string& conte
 
 // Answers all questions together and waits for them. Result [questions][n], in order. The id of
 // question i is its index as a string: sampling without a seed draws alike for every context. The
-// first error ends the call, one of check_template before anything is asked. Any thread, also several
-// at once: they share as one call does.
+// first error ends the call, one of check_template before anything is asked. Any thread, also
+// several at once: they share as one call does.
 Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::string& context,
                                                     const std::vector<std::string>& questions,
                                                     const AnswerOptions& options = {});

@@ -43,11 +43,10 @@ Result<PreviewSummary> preview_batch(const Model& model, int context, std::istre
                                      const BatchOptions& options, uint64_t n,
                                      const std::function<void(const PromptPreview&)>& on_prompt);
 
-// kUnsupported where a batch could write nothing for any line of `input`, because the model has no tokenizer or
+// kUnsupported where a batch could answer no line of `input`, because the model has no tokenizer or
 // no chat template. Of a model that has both, it reads nothing. Otherwise it reads up to the first
-// line that can be answered, or is a refused line of an OpenAI batch, which gets an error record.
-// So an input that cannot be answered is read to its end, one line at a time. Bad lines do not
-// count.
+// line that can be answered, or that a batch refuses with an error record (an OpenAI line). So an
+// input that cannot be answered is read to its end, one line at a time. Bad lines do not count.
 Status check_answerable(const Model& model, std::istream& input, const BatchOptions& options);
 
 }  // namespace pando

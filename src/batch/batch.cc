@@ -322,15 +322,14 @@ class Runner {
     record->n_open += n;
     n_open_ += n;
     const auto n_answers = static_cast<uint64_t>(n);
-    const auto most_tokens = static_cast<uint64_t>(
-        std::min(request.sampling.max_tokens, engine_.options().context));
+    const auto most_tokens =
+        static_cast<uint64_t>(std::min(request.sampling.max_tokens, engine_.options().context));
     submitted_.answers += n_answers;
     submitted_.most_tokens += n_answers * most_tokens;
     Replica& replica = replicas_[record->replica];
     record->requests.push_back(replica.requests->add(std::move(request)));
-    replica.open.emplace(
-        record->requests.back(),
-        OpenRequest{record, record->requests.size() - 1, n_answers, most_tokens});
+    replica.open.emplace(record->requests.back(),
+                         OpenRequest{record, record->requests.size() - 1, n_answers, most_tokens});
   }
 
   void take_events() {

@@ -111,9 +111,9 @@ void add_input_options(CLI::App& app, RunOptions& o) {
   const bool has_tables = takes_tables(o.batch.task);
   app.add_option("--input", o.input,
                  has_tables ? "Input file: JSON lines, a JSON array, CSV or TSV, or - for "
-                                "standard input; may be compressed with gzip or zstd"
-                              : "Input file: JSON lines or a JSON array, or - for standard input; "
-                                "may be compressed with gzip or zstd")
+                              "standard input; may be compressed with gzip or zstd"
+                            : "Input file: JSON lines or a JSON array, or - for standard input; "
+                              "may be compressed with gzip or zstd")
       ->required();
   if (has_tables)
     app.add_option("--format", o.format, "jsonl, csv or tsv; auto: from the name of --input")

@@ -93,27 +93,15 @@ double share_of_yes(double yes, double no) { return 1 / (1 + std::exp(no - yes))
 
 double mass_of_answers(double yes, double no) { return std::exp(yes) + std::exp(no); }
 
-namespace {
-
-// Of each pair what `of_pair` makes of ln p of yes and no.
-std::vector<double> of_pairs(std::span<const std::vector<Completion>> completions,
-                             double (*of_pair)(double yes, double no)) {
+std::vector<PairScore> pair_scores(std::span<const std::vector<Completion>> completions) {
   const std::vector<Completion> scored = taken_apart(completions);  // yes, no, yes, no
-  std::vector<double> found;
-  for (size_t i = 0; i + 1 < scored.size(); i += 2)
-    found.push_back(
-        of_pair(continuation_score(scored[i]).logprob, continuation_score(scored[i + 1]).logprob));
-  return found;
-}
-
-}  // namespace
-
-std::vector<double> masses(std::span<const std::vector<Completion>> completions) {
-  return of_pairs(completions, mass_of_answers);
-}
-
-std::vector<double> relevances(std::span<const std::vector<Completion>> completions) {
-  return of_pairs(completions, share_of_yes);
+  std::vector<PairScore> scores;
+  for (size_t i = 0; i + 1 < scored.size(); i += 2) {
+    const double yes = continuation_score(scored[i]).logprob,
+                 no = continuation_score(scored[i + 1]).logprob;
+    scores.push_back({.relevance = share_of_yes(yes, no), .mass = mass_of_answers(yes, no)});
+  }
+  return scores;
 }
 
 Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
@@ -129,7 +117,9 @@ Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
   }
   const auto completions = engine.complete_all(std::move(requests));
   if (!completions) return completions.error();
-  return relevances(*completions);
+  std::vector<double> relevances;
+  for (const PairScore& score : pair_scores(*completions)) relevances.push_back(score.relevance);
+  return relevances;
 }
 
 std::vector<size_t> ranking(std::span<const double> scores) {

@@ -85,14 +85,12 @@ TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
     EXPECT_TRUE(text.says(said + "text: its first line is 'Once upon a time', expected JSON lines"))
         << text;
     expect_says(packed, 1,
-                said +
-                    "a bzip2 file (hint: pipe it through bzip2 -dc), expected JSON "
-                    "lines");
+                said + "a bzip2 file, expected JSON lines (hint: pipe it through bzip2 -dc)");
   }
   EXPECT_TRUE(pando("inspect m --input story.txt").says(said + "text")) << "inspect";
   const std::pair<std::string, std::string> binaries[] = {
       {std::string("\x89PNG\r\n\x1a\n\0\0", 10), "a PNG image, not text"},
-      {std::string("GGUF\3\0\0\0", 8), "a GGUF file, which is a model (hint: pass it as --model)"},
+      {std::string("GGUF\3\0\0\0", 8), "a GGUF file, which is a model"},
       {"PAR1\x15\4", "a Parquet file, not text"},
       {std::string("\1\0\2\n\0\n", 6), "binary data, not text"},
       {"\xfa\xfb", "binary data, not text"}};
@@ -178,7 +176,9 @@ TEST_F(MessagesTest, AClosedPipeEndsItQuietly) {
 
 TEST_F(MessagesTest, ATemplateWithoutAPlaceForTheQuestionIsSaidOnce) {
   const std::string run = "run --model m --input many.jsonl --template ";
-  expect_says(pando(run + "'{context}'"), kUsage, "the template has no {question} in it (hint: write {question} where the question belongs)");
+  expect_says(
+      pando(run + "'{context}'"), kUsage,
+      "the template has no {question} in it (hint: write {question} where the question belongs)");
   expect_says(pando(run + "'{context} {qestion}'"), kUsage,
               "the template has the field {qestion}, which is unknown (hint: "
               "'{question}'?)");

@@ -52,10 +52,9 @@ TEST(TemplateWarning, NamesWhatReadsLikeAField) {
 }
 
 TEST(NearField, OtherBracesAreText) {
-  for (const char* text :
-       {"{context} {question}", R"({"a": 1, "question": "{question}"})",
-        "{answer} {x} {} { context }", "{{question}}", "{{questions}}", "{{{qestion}}}", "{contex",
-        "{contex t}", "}{"})
+  for (const char* text : {"{context} {question}", R"({"a": 1, "question": "{question}"})",
+                           "{answer} {x} {} { context }", "{{question}}", "{{questions}}",
+                           "{{{qestion}}}", "{contex", "{contex t}", "}{"})
     EXPECT_EQ(near(text), "") << text;
   for (const char* text : {"{{qestion}", "{qestion}}", "{{ {qestion} }}"})
     EXPECT_NE(near(text), "") << text;
