@@ -247,10 +247,6 @@ Status read_columns(const std::vector<std::string>& given,
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 void warn_of_template(const BatchOptions& batch) {
   const std::string warning = batch.task == BatchTask::kEmbed    ? template_warning(batch.embed)
                               : batch.task == BatchTask::kRerank ? template_warning(batch.rerank)
