@@ -21,8 +21,7 @@ Result<std::string> read_text(const std::string& path) {
   if (const std::optional<InputKind> kind = packed_kind(text))
     return bad_file("{} is {}", name, kind->expecting("text in UTF-8"));
   if (const size_t at = text.find('\0'); at != std::string::npos)
-    return bad_file("{} is binary data, not text: byte {} is 0, expected text in UTF-8", name,
-                    at);
+    return bad_file("{} is binary data, not text: byte {} is 0, expected text in UTF-8", name, at);
   if (const auto at = find_invalid_utf8(text))
     return bad_file("{} is not UTF-8 at byte {}, expected text in UTF-8", name, *at);
   return text;
