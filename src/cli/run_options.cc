@@ -270,7 +270,9 @@ Status settle(RunOptions& o) {
   const std::string text = asked.template_text();
   if (Status status = check_template(asked); !status) return status;
   if (!asked.instruction.empty() && !asked.chat && text.find("{instruction}") == std::string::npos)
-    return invalid_argument("--instruction has no effect: the template has no {{instruction}}");
+    return invalid_argument(
+        "--instruction has no effect: the template has no {{instruction}} (hint: write "
+        "{{instruction}} where the instruction belongs)");
   if (o.resume && o.output == "-")
     return invalid_argument("--resume continues a file, expected one for --output");
   if (o.resume && (o.verify > 0 || !o.compare.empty()))

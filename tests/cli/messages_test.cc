@@ -183,7 +183,8 @@ TEST_F(MessagesTest, ATemplateWithoutAPlaceForTheQuestionIsSaidOnce) {
               "the template has the field {qestion}, which is unknown (hint: "
               "'{question}'?)");
   expect_says(pando(run + "'{context}{question}' --instruction X"), kUsage,
-              "--instruction has no effect: the template has no {instruction}");
+              "--instruction has no effect: the template has no {instruction} (hint: write "
+              "{instruction} where the instruction belongs)");
 }
 
 TEST_F(MessagesTest, TextThatReadsLikeAFieldIsAWarning) {
