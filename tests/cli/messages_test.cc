@@ -188,8 +188,9 @@ TEST_F(MessagesTest, ATemplateWithoutAPlaceForTheQuestionIsSaidOnce) {
 }
 
 TEST_F(MessagesTest, TextThatReadsLikeAFieldIsAWarning) {
+  folder().write("asked.jsonl", "{\"context\": \"C\", \"question\": \"Q\"}\n");
   const std::string run =
-      "run --model m --input good.jsonl --kv-memory 64MiB --threads 1 --max-tokens 1 --quiet "
+      "run --model m --input asked.jsonl --kv-memory 64MiB --threads 1 --max-tokens 1 --quiet "
       "--template ";
   const Finished warned = pando(run + "'{context} {question} {questions}'");
   expect_says(warned, kOk,
