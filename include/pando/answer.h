@@ -39,8 +39,12 @@ struct AnswerOptions {
 Request question_request(const AnswerOptions& options, const std::string& context,
                          const std::string& question);
 
-// kInvalidArgument where the template has no {question}, or has a misspelled field.
+// kInvalidArgument where the template has no {question}.
 Status check_template(const AnswerOptions& options);
+
+// Names text in braces that reads like a misspelled field of the template: "{contxt}". Empty where
+// there is none. Such text stays as it is.
+std::string template_warning(const AnswerOptions& options);
 
 // Whether the model's chat template can ask as these options say; without `chat` it need not.
 // Errors: as Model::render_chat.
@@ -52,7 +56,8 @@ std::string render_prompt(const AnswerOptions& options, const std::string& conte
 
 // Answers all questions together and waits for them. Result [questions][n], in order. The id of
 // question i is its index as a string: sampling without a seed draws alike for every context. The
-// first error ends the call. Any thread, also several at once: they share as one call does.
+// first error ends the call, one of check_template before anything is asked. Any thread, also
+// several at once: they share as one call does.
 Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::string& context,
                                                     const std::vector<std::string>& questions,
                                                     const AnswerOptions& options = {});

@@ -62,6 +62,9 @@ enum class BatchTask {
   kScore,
 };
 
+// Whether its input may be a table. Fields that are lists do not fit in cells.
+bool takes_tables(BatchTask task);
+
 // A prompt that with its answer does not fit the context is
 enum class TooLong {
   kError,           // reported, and its question fails

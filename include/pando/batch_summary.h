@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "pando/engine_stats.h"
@@ -31,7 +32,11 @@ struct BatchSummary {
   uint64_t combined_hash = 0;
   // p(yes) + p(no) of this run's documents, whose score compares these two: its sum and its least.
   double mass_sum = 0, least_mass = 1;
-  EngineStats stats;  // of this run
+  uint64_t n_masses = 0;  // documents
+  EngineStats stats;      // of this run
+
+  // Absent without documents.
+  std::optional<double> mean_mass() const;
 };
 
 // What a finished run keeps in its journal (AnswerFile::summary), and back: without times and the

@@ -12,22 +12,23 @@ namespace pando {
 
 struct Inspection {
   uint64_t lines = 0;
-  uint64_t bad_lines = 0;         // that cannot be read
-  uint64_t prompts = 0;           // that can be asked, or could with more memory
-  uint64_t too_long = 0;          // prompts that do not fit: the context, or the memory
-  uint64_t no_room = 0;           // of these, for lack of memory: the engine's kv_memory
-  uint64_t room = 0;              // tokens that memory has for a prompt and its answer; 0: for all
-  uint64_t kv_memory_needed = 0;  // bytes that are enough for all prompts of no_room; 0: none
-  uint64_t refused = 0;           // others that the engine would refuse
-  uint64_t repeated_ids = 0;      // OpenAI lines with the custom_id of one before
-  uint64_t prompt_tokens = 0;     // of all prompts
-  uint64_t distinct_tokens = 0;   // of them, computed where what is shared is computed once
-  uint64_t longest_prompt = 0;    // tokens
-  uint64_t longest_path = 0;      // tokens of a prompt and its answer
-  uint64_t answer_tokens = 0;     // generated at most
-  uint64_t kv_bytes = 0;          // of one token's keys and values
-  uint64_t answers = 0;           // to be given
-  double flops_per_token = 0;     // of matrix products, about: 2 for each weight
+  uint64_t bad_lines = 0;  // that cannot be read
+  uint64_t prompts = 0;    // that can be asked, or could with more memory
+  uint64_t too_long = 0;   // prompts that do not fit: the context, or the memory
+  uint64_t no_room = 0;    // of these, for lack of memory: the engine's kv_memory
+  uint64_t room = 0;       // tokens that memory has for a prompt and its answer; 0: for all
+  // Bytes that are enough for all prompts of no_room; 0: there are none, or no size is enough.
+  uint64_t kv_memory_needed = 0;
+  uint64_t refused = 0;          // others that the engine would refuse
+  uint64_t repeated_ids = 0;     // OpenAI lines with the custom_id of one before
+  uint64_t prompt_tokens = 0;    // of all prompts
+  uint64_t distinct_tokens = 0;  // of them, computed where what is shared is computed once
+  uint64_t longest_prompt = 0;   // tokens
+  uint64_t longest_path = 0;     // tokens of a prompt and its answer
+  uint64_t answer_tokens = 0;    // generated at most
+  uint64_t kv_bytes = 0;         // of one token's keys and values
+  uint64_t answers = 0;          // to be given
+  double flops_per_token = 0;    // of matrix products, about: 2 for each weight
   // Attention: positions that each token sees, summed over tokens, the mean over layers: of all
   // prompts, of what is computed of them where shared, and of answers of full length.
   double prompt_keys = 0, distinct_keys = 0, answer_keys = 0;

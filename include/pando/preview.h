@@ -44,8 +44,9 @@ Result<PreviewSummary> preview_batch(const Model& model, int context, std::istre
                                      const std::function<void(const PromptPreview&)>& on_prompt);
 
 // kUnsupported where a batch could answer no line of `input`, because the model has no tokenizer or
-// no chat template. Reads up to the first line that can be answered; of a model that has both,
-// nothing. Bad lines do not count.
+// no chat template. Of a model that has both, it reads nothing. Otherwise it reads up to the first
+// line that can be answered, or that a batch refuses with an error record (an OpenAI line). So an
+// input that cannot be answered is read to its end, one line at a time. Bad lines do not count.
 Status check_answerable(const Model& model, std::istream& input, const BatchOptions& options);
 
 }  // namespace pando

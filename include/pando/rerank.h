@@ -42,17 +42,23 @@ std::string rerank_prompt(const RerankOptions& options, std::string_view query,
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
                                              std::string_view query, std::string_view document);
 
-// kInvalidArgument for a template without {query} or {document}, or with a misspelled field.
+// kInvalidArgument for a template without {query} or {document}.
 Status check_rerank_options(const RerankOptions& options);
+
+// Names text in braces that reads like a misspelled field of the template: "{documents}". Empty
+// where there is none. Such text stays as it is.
+std::string template_warning(const RerankOptions& options);
 
 // p(yes) / (p(yes) + p(no)), from ln p of both.
 double share_of_yes(double yes, double no);
 // p(yes) + p(no), from ln p of both. Where it is small the model would answer something else.
 double mass_of_answers(double yes, double no);
-// The mass of answers of each pair, from the completions of all their requests in order.
-std::vector<double> masses(std::span<const std::vector<Completion>> completions);
-// The share of yes of each pair, from the same completions.
-std::vector<double> relevances(std::span<const std::vector<Completion>> completions);
+struct PairScore {
+  double relevance;  // share_of_yes
+  double mass;       // mass_of_answers
+};
+// Of each pair, from the completions of all their requests in order.
+std::vector<PairScore> pair_scores(std::span<const std::vector<Completion>> completions);
 
 // The relevance of each document, computed together. One that is alone has the same, to the bit.
 // Any thread. Errors: as rerank_requests and Engine::complete_all.

@@ -39,7 +39,8 @@ Status check_answerable(const Model& model, std::istream& input, const BatchOpti
   while (const std::optional<InputRecord> record = scanner.next()) {
     const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);
     if (!line && parser.failed()) return {};  // the run says so
-    if (!line || *line == nullptr || (*line)->refused) continue;
+    if (!line || *line == nullptr) continue;
+    if ((*line)->refused) return {};
     for (const wire::Question& question : (*line)->questions) {
       const std::optional<Error> found = missing_for(model, **line, question);
       if (!found) return {};

@@ -83,7 +83,9 @@ class Runner {
  private:
   struct OpenRequest {
     std::shared_ptr<OpenRecord> record;
-    size_t index;  // among its requests
+    size_t index;          // among its requests
+    uint64_t n_to_come;    // answers
+    uint64_t most_tokens;  // of each
   };
   // The first is this process's.
   struct Replica {
@@ -219,6 +221,7 @@ class Runner {
           continue;
         summary_.stopped = true;
         record->over = true;
+        submitted_.taken_back += static_cast<uint64_t>(record->n_open);
         drop(*record);
         dealer_.end(*record);
         left.push_back(record);
@@ -318,12 +321,15 @@ class Runner {
     n_each_ = n;
     record->n_open += n;
     n_open_ += n;
-    submitted_.answers += static_cast<uint64_t>(n);
-    submitted_.most_tokens +=
-        static_cast<uint64_t>(n) * std::min(request.sampling.max_tokens, engine_.options().context);
+    const auto n_answers = static_cast<uint64_t>(n);
+    const auto most_tokens =
+        static_cast<uint64_t>(std::min(request.sampling.max_tokens, engine_.options().context));
+    submitted_.answers += n_answers;
+    submitted_.most_tokens += n_answers * most_tokens;
     Replica& replica = replicas_[record->replica];
     record->requests.push_back(replica.requests->add(std::move(request)));
-    replica.open.emplace(record->requests.back(), OpenRequest{record, record->requests.size() - 1});
+    replica.open.emplace(record->requests.back(),
+                         OpenRequest{record, record->requests.size() - 1, n_answers, most_tokens});
   }
 
   void take_events() {
@@ -336,13 +342,15 @@ class Runner {
   void on_event(Replica& replica, GroupEvent& one) {
     const auto found = replica.open.find(one.request);
     if (found == replica.open.end()) return;  // of a record that failed in the same turn
-    const auto [record, index] = found->second;
+    OpenRequest& open = found->second;
+    const std::shared_ptr<OpenRecord> record = open.record;
     if (one.event.error) return fail(*record, *one.event.error);
+    --open.n_to_come;
     --n_open_;
     ++submitted_.answered;
     tokens_answered_ += one.event.completion->tokens.size();
     --record->n_open;
-    record->completions.add_completion(index, std::move(*one.event.completion));
+    record->completions.add_completion(open.index, std::move(*one.event.completion));
     if (record->n_open > 0) return;
     for (const size_t request : record->requests) replica.open.erase(request);
     end(*record);
@@ -364,7 +372,12 @@ class Runner {
     Replica& replica = replicas_[record.replica];
     for (const size_t request : record.requests) {
       replica.requests->cancel(request);
-      replica.open.erase(request);
+      const auto found = replica.open.find(request);
+      if (found == replica.open.end()) continue;
+      const OpenRequest& open = found->second;
+      submitted_.answers -= open.n_to_come;
+      submitted_.most_tokens -= open.n_to_come * open.most_tokens;
+      replica.open.erase(found);
     }
     n_open_ -= std::exchange(record.n_open, 0);
   }

@@ -25,6 +25,11 @@ constexpr Count kCounts[] = {{"lines", &BatchSummary::lines},
 
 }  // namespace
 
+std::optional<double> BatchSummary::mean_mass() const {
+  if (n_masses == 0) return std::nullopt;
+  return mass_sum / static_cast<double>(n_masses);
+}
+
 std::string finished_summary(const BatchSummary& summary) {
   BatchSummary kept = summary;
   kept.earlier += kept.answers;

@@ -13,23 +13,26 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::pair<std::string_view, std::string_view> kPacked[] = {
-    {"\x1f\x8b"sv, "a gzip file (hint: pipe it through gunzip -c)"},
-    {"\x28\xb5\x2f\xfd"sv, "a zstd file (hint: pipe it through zstd -dc)"},
+struct Packed {
+  std::string_view magic, what, hint = {};
+};
+constexpr Packed kPacked[] = {
+    {"\x1f\x8b"sv, "a gzip file", "pipe it through gunzip -c"},
+    {"\x28\xb5\x2f\xfd"sv, "a zstd file", "pipe it through zstd -dc"},
     {"\xfd"
      "7zXZ"sv,
-     "an xz file (hint: pipe it through xz -dc)"},
-    {"BZh"sv, "a bzip2 file (hint: pipe it through bzip2 -dc)"},
+     "an xz file", "pipe it through xz -dc"},
+    {"BZh"sv, "a bzip2 file", "pipe it through bzip2 -dc"},
     {"PK\x03\x04"sv, "a zip archive (perhaps a .docx or .xlsx file), not text"},
     {"PAR1"sv, "a Parquet file, not text"},
     {"ARROW1"sv, "an Arrow file, not text"},
     {"\x93NUMPY"sv, "a NumPy file, not text"},
     {"SQLite format 3"sv, "an SQLite database, not text"},
-    {"GGUF\x03"sv, "a GGUF file, which is a model (hint: pass it as --model)"},
-    {"GGUF\x02"sv, "a GGUF file, which is a model (hint: pass it as --model)"},
+    {"GGUF\x03"sv, "a GGUF file, which is a model", "pass it as --model"},
+    {"GGUF\x02"sv, "a GGUF file, which is a model", "pass it as --model"},
     {"\x89PNG"sv, "a PNG image, not text"},
     {"\xff\xd8\xff"sv, "a JPEG image, not text"},
-    {"%PDF-"sv, "a PDF file, not text (hint: extract its text with pdftotext)"},
+    {"%PDF-"sv, "a PDF file, not text", "extract its text with pdftotext"},
     {"\x7f"
      "ELF"sv,
      "a program, not text"},
@@ -51,22 +54,14 @@ std::string beginning(std::string_view line) {
   return one_line(line.substr(0, end)) + "...";
 }
 
-bool takes_tables(BatchTask task) {
-  return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
-}
-
 // Whether the cells of a line may be names of columns. n_in_next: cells of the next line; 0: none.
 bool may_name_columns(const std::vector<std::string>& cells, size_t n_in_next) {
   constexpr size_t kLongestName = 40;
-  constexpr std::string_view kKnown[] = {"prompt", "context", "question", "text", "query"};
-  const auto is_known = [&](const std::string& cell) {
-    return std::ranges::find(kKnown, cell) != std::end(kKnown);
-  };
   const auto may_be_name = [](const std::string& cell) {
     return !cell.empty() && cell.size() <= kLongestName && cell.front() != ' ';
   };
   return cells.size() > 1 && std::ranges::all_of(cells, may_be_name) &&
-         (std::ranges::any_of(cells, is_known) || cells.size() == n_in_next);
+         (std::ranges::any_of(cells, is_asking_column) || cells.size() == n_in_next);
 }
 
 // "csv", "tsv" or nothing.
@@ -83,10 +78,16 @@ const char* table_format(std::span<const std::string_view> lines) {
 
 }  // namespace
 
-std::string_view packed_kind(std::string_view first_line) {
-  for (const auto& [magic, kind] : kPacked)
-    if (first_line.starts_with(magic)) return kind;
-  return {};
+std::string InputKind::expecting(std::string_view expected) const {
+  return fmt::format("{}, expected {}{}", what, expected,
+                     hint.empty() ? "" : fmt::format(" (hint: {})", hint));
+}
+
+std::optional<InputKind> packed_kind(std::string_view first_line) {
+  for (const Packed& packed : kPacked)
+    if (first_line.starts_with(packed.magic))
+      return InputKind{std::string(packed.what), std::string(packed.hint)};
+  return std::nullopt;
 }
 
 const char* example_line(BatchTask task) {
@@ -108,35 +109,38 @@ bool may_be_object(std::string_view line) {
   return text.starts_with('{') && text.ends_with('}');
 }
 
-std::string other_kind(std::span<const std::string_view> first_lines, BatchTask task) {
+std::optional<InputKind> other_kind(std::span<const std::string_view> first_lines, BatchTask task) {
   const bool is_text = std::ranges::none_of(first_lines, [](std::string_view line) {
     return line.find('\0') != std::string_view::npos || find_invalid_utf8(line);
   });
-  if (!is_text && std::ranges::none_of(first_lines, may_be_object)) return "binary data, not text";
-  if (std::ranges::any_of(first_lines, may_be_object)) return {};
+  if (!is_text && std::ranges::none_of(first_lines, may_be_object))
+    return InputKind{"binary data, not text"};
+  if (std::ranges::any_of(first_lines, may_be_object)) return std::nullopt;
   if (const char* format = table_format(first_lines))
-    return fmt::format("a {} table: its first line is '{}'{}",
-                       format == std::string_view("csv") ? "CSV" : "TSV", beginning(first_lines[0]),
-                       takes_tables(task) ? fmt::format(" (hint: --format {})", format) : "");
-  if (first_lines.size() < 2) return {};
+    return InputKind{
+        fmt::format("a {} table: its first line is '{}'",
+                    format == std::string_view("csv") ? "CSV" : "TSV", beginning(first_lines[0])),
+        takes_tables(task) ? fmt::format("--format {}", format) : ""};
+  if (first_lines.size() < 2) return std::nullopt;
   const std::string_view first = trimmed(first_lines[0]);
   // One that is torn is said to be so, with where.
   if (std::ranges::all_of(first_lines,
                           [](std::string_view line) { return trimmed(line).starts_with('{'); }))
-    return {};
+    return std::nullopt;
   if (first == "{")
-    return "JSON over several lines (hint: put each object on its own line with jq -c ., or pass "
-           "an array of objects, which can span lines)";
-  return fmt::format("text: its first line is '{}'", beginning(first));
+    return InputKind{"JSON over several lines",
+                     "put each object on its own line with jq -c ., or pass an array of objects, "
+                     "which can span lines"};
+  return InputKind{fmt::format("text: its first line is '{}'", beginning(first))};
 }
 
-std::string kind_of_no_table(std::string_view first_line) {
+std::optional<InputKind> kind_of_no_table(std::string_view first_line) {
   const std::string_view text = trimmed(first_line);
-  if (!text.starts_with('{') && !text.starts_with('[')) return {};
+  if (!text.starts_with('{') && !text.starts_with('[')) return std::nullopt;
   const std::string_view inner = trimmed(text.substr(1));
   if (!inner.empty() && std::string_view("\"{}[]").find(inner.front()) == std::string_view::npos)
-    return {};
-  return fmt::format("JSON: its first line is '{}' (hint: --format jsonl)", beginning(text));
+    return std::nullopt;
+  return InputKind{fmt::format("JSON: its first line is '{}'", beginning(text)), "--format jsonl"};
 }
 
 }  // namespace pando

@@ -13,12 +13,13 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kPrompts[] = {"context", "question", "prompt"};
+constexpr std::string_view kEmbedded = "text";
 constexpr std::string_view kTexts[] = {"id", "instruction", "template"};
 // Besides the options: JSON, and texts with | between them.
 constexpr std::string_view kValues[] = {"prompt_logprobs", "thinking"};
 constexpr std::string_view kLists[] = {"answer", "answers", "choices"};
 
-constexpr std::string_view kEmbedFields[] = {"id", "text", "instruction", "input_type"};
+constexpr std::string_view kEmbedFields[] = {"id", kEmbedded, "instruction", "input_type"};
 
 template <size_t N>
 bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
@@ -47,6 +48,14 @@ Json texts_between_bars(const std::string& cell) {
 }
 
 }  // namespace
+
+bool takes_tables(BatchTask task) {
+  return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
+}
+
+bool is_asking_column(std::string_view name) {
+  return is_one_of(kPrompts, name) || name == kEmbedded;
+}
 
 Result<std::vector<std::string>> split_row(std::string_view row, char separator) {
   std::vector<std::string> cells;
@@ -91,7 +100,7 @@ bool InputTable::has(std::string_view name) const {
 Status InputTable::check_names() const {
   const char* expected = nullptr;
   if (task_ == BatchTask::kEmbed) {
-    if (!has("text")) expected = "'text'";
+    if (!has(kEmbedded)) expected = "'text'";
   } else if (has("prompt") ? has("context") || has("question")
                            : !has("context") || !has("question")) {
     expected = "'context' and 'question', or 'prompt',";
@@ -145,7 +154,7 @@ std::vector<std::string> InputTable::others() const {
 
 Result<InputTable> InputTable::open(std::string_view first_row, char separator, BatchTask task,
                                     const std::map<std::string, std::string>& renamed) {
-  if (task == BatchTask::kRerank || task == BatchTask::kScore)
+  if (!takes_tables(task))
     return invalid_argument(
         "the input is a table, expected JSON lines, because the fields are lists");
   InputTable table;
@@ -179,7 +188,7 @@ Result<Json> InputTable::line(std::string_view row) const {
   for (size_t i = 0; i < names_.size(); ++i) {
     const std::string &name = names_[i], &cell = (*cells)[i];
     if (task_ == BatchTask::kEmbed) {
-      if (name == "text" || (!cell.empty() && is_one_of(kEmbedFields, name)))
+      if (name == kEmbedded || (!cell.empty() && is_one_of(kEmbedFields, name)))
         line[name] = cell;
       else if (!cell.empty())
         metadata[name] = cell;

@@ -11,6 +11,9 @@
 
 namespace pando {
 
+// Whether a table may have the column for what is asked: a prompt or its parts, or a text.
+bool is_asking_column(std::string_view name);
+
 // The cells of one row, by RFC 4180 with any separator: a cell in quotes may hold separators, ends
 // of lines, and quotes, doubled. kInvalidArgument for quotes elsewhere.
 Result<std::vector<std::string>> split_row(std::string_view row, char separator);

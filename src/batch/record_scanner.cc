@@ -55,9 +55,9 @@ bool RecordScanner::read_line(std::string& line) {
   if (!failure_.empty() || !get_line(line)) return false;
   if (++line_ == 1) {
     if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
-    if (const std::string_view kind = packed_kind(line); !kind.empty()) {
-      failure_ = fmt::format("it is {}, expected {}", kind,
-                             format_ == InputFormat::kJsonLines ? "JSON lines" : "a table");
+    if (const std::optional<InputKind> kind = packed_kind(line)) {
+      const bool takes_json = format_ == InputFormat::kJsonLines;
+      failure_ = "it is " + kind->expecting(takes_json ? "JSON lines" : "a table");
       return false;
     }
   }
@@ -160,9 +160,9 @@ void RecordScanner::look_ahead() {
   }
   std::vector<std::string_view> lines;
   for (const InputRecord& record : ahead_) lines.emplace_back(record.text);
-  const std::string kind = other_kind(lines, task_);
-  if (kind.empty()) return;
-  failure_ = fmt::format("it is {}, expected JSON lines such as {}", kind, example_line(task_));
+  const std::optional<InputKind> kind = other_kind(lines, task_);
+  if (!kind) return;
+  failure_ = "it is " + kind->expecting(fmt::format("JSON lines such as {}", example_line(task_)));
   ahead_.clear();
 }
 
@@ -174,10 +174,9 @@ std::optional<InputRecord> RecordScanner::read_record() {
   record.line = line_;
   if (format_ != InputFormat::kJsonLines) {
     // Before quotes, which would join lines of JSON to one row.
-    const std::string kind = begun_ ? "" : kind_of_no_table(record.text);
-    if (!kind.empty())
-      return no_record(
-          fmt::format("it is {}, expected a table whose first row names the columns", kind));
+    const auto kind = begun_ ? std::nullopt : kind_of_no_table(record.text);
+    if (kind)
+      return no_record("it is " + kind->expecting("a table whose first row names the columns"));
     OpenQuote quote(format_ == InputFormat::kCsv ? ',' : '\t');
     std::string more;
     for (quote.read(record.text); quote.is_open() && read_line(more); quote.read(more)) {

@@ -41,7 +41,8 @@ std::optional<double> TimeLeft::update(const BatchProgress& now, const Submitted
   const EngineStats& e = now.stats;
   row_seconds_.update(now.seconds, e.prefill_rows, e.decode_rows);
   const double share = submitted.share_of_input - now.share_earlier;
-  if (e.prefill_rows + e.decode_rows == 0 || share <= 0 || submitted.answers == 0)
+  const bool has_scale = now.stopping || share > 0;
+  if (e.prefill_rows + e.decode_rows == 0 || !has_scale || submitted.answers == 0)
     return std::nullopt;
   // Tokens of all answers for each that has ended: those that end first are the short ones.
   const auto n_answers = static_cast<double>(submitted.answers),
@@ -52,7 +53,9 @@ std::optional<double> TimeLeft::update(const BatchProgress& now, const Submitted
           ? std::min(most_each, n_decoded / static_cast<double>(submitted.answered))
           : most_each;
   const double scale = now.stopping ? 1 : (1 - now.share_earlier) / share;
-  const auto n_new = static_cast<double>(e.arrived_tokens - e.arrived_shared);
+  // Of prompts that were taken back, about as many tokens were new as of others.
+  const double kept = n_answers / (n_answers + static_cast<double>(submitted.taken_back));
+  const double n_new = kept * static_cast<double>(e.arrived_tokens - e.arrived_shared);
   const double prefill_left = n_new * scale - static_cast<double>(e.prefill_rows);
   const double decode_left = n_answers * tokens_each * scale - n_decoded;
   const double estimate = std::max(0.0, prefill_left) * row_seconds_.prefill() +

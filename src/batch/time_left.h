@@ -9,9 +9,10 @@ namespace pando {
 
 // What was submitted to the engine so far.
 struct SubmittedWork {
-  uint64_t answers = 0;
+  uint64_t answers = 0;       // without those that were dropped
   uint64_t most_tokens = 0;   // that these may have
   uint64_t answered = 0;      // of these; that is, completions
+  uint64_t taken_back = 0;    // others, dropped at a stop, whose prompts count as arrived
   double share_of_input = 0;  // whose questions are submitted, in [0, 1]
 };
 
@@ -41,8 +42,8 @@ class RowSeconds {
 // that a single slow step does not show.
 class TimeLeft {
  public:
-  // To be called from time to time. Nothing until something is computed, and where the input's size
-  // is not known.
+  // To be called from time to time. Nothing until something is computed, and, except at a stop,
+  // where the input's size is not known.
   std::optional<double> update(const BatchProgress& now, const SubmittedWork& submitted);
 
  private:

@@ -85,7 +85,7 @@ std::string need_text(const Inspection& i) {
       counted(i.no_room, "prompts"), counted(i.longest_path, "tokens"),
       i.kv_memory_needed > 0
           ? fmt::format(", for which a --kv-memory of {} is enough", bytes_text(i.kv_memory_needed))
-          : "",
+          : ", for which no --kv-memory is enough",
       i.no_room == 1 ? "it" : "them");
 }
 
@@ -95,11 +95,12 @@ void print(const Inspection& i) {
              counted(i.prompt_tokens, "tokens"), i.longest_prompt,
              counted(i.answer_tokens, "tokens"));
   if (i.bad_lines + i.too_long + i.refused > 0)
-    fmt::print(
-        "cannot be run: {}, {} too long{}, {} refused for other reasons\n",
-        counted(i.bad_lines, "bad lines"), counted(i.too_long, "prompts"),
-        i.no_room > 0 ? fmt::format(" ({} of them only because of --kv-memory)", i.no_room) : "",
-        i.refused);
+    fmt::print("cannot be run: {}, {} too long{}, {} refused for other reasons\n",
+               counted(i.bad_lines, "bad lines"), counted(i.too_long, "prompts"),
+               i.kv_memory_needed > 0
+                   ? fmt::format(" ({} of them only because of --kv-memory)", i.no_room)
+                   : "",
+               i.refused);
   if (i.room > 0)
     fmt::print("--kv-memory has room for prompts of up to {}, answer included; {}\n",
                counted(i.room, "tokens"), i.no_room == 0 ? "all prompts fit" : need_text(i));

@@ -121,8 +121,8 @@ OrderedJson run_json(const RunRecord& run) {
     for (const auto& [group, scores] : s.scores.groups())
       json["scores"]["groups"][group] = scores_json(scores);
   }
-  if (s.mass_sum > 0)
-    json["mass"] = {{"mean", s.mass_sum / static_cast<double>(s.answers)}, {"least", s.least_mass}};
+  if (const std::optional<double> mean = s.mean_mass())
+    json["mass"] = {{"mean", *mean}, {"least", s.least_mass}};
   if (s.combined_hash != 0) json["combined_hash"] = fmt::format("{:016x}", s.combined_hash);
   return json;
 }
@@ -183,10 +183,10 @@ std::string footer(const RunRecord& run, const TaskNouns& nouns, const EngineOpt
   for (const Figure& figure : e.figures)
     technique +=
         fmt::format("{}{} {:.6g}", technique.empty() ? "" : ", ", figure.name, figure.value);
-  const std::string mass =
-      s.mass_sum > 0 ? fmt::format("\np(yes) + p(no): mean {:.3g}, minimum {:.3g}",
-                                   s.mass_sum / static_cast<double>(s.answers), s.least_mass)
-                     : "";
+  const std::optional<double> mean_mass = s.mean_mass();
+  const std::string mass = mean_mass ? fmt::format("\np(yes) + p(no): mean {:.3g}, minimum {:.3g}",
+                                                   *mean_mass, s.least_mass)
+                                     : "";
   return fmt::format(
       "{}{}{}: {} in {:.2f} s, {:.2f} {}/s; prompt tokens asked {}, computed {}, reused "
       "{:.1f}%; generated {}{}{} | {} | {} x {}, {}{}",

@@ -112,7 +112,8 @@ int rerank_batch(RerankCommandOptions& o) {
                    "--yes or --no is empty, expected the model's word for each"});
   if (o.has_instruction && rerank.prompt_template.find("{instruction}") == std::string::npos)
     return refuse({ErrorCode::kInvalidArgument,
-                   "--instruction has no effect: the template has no {instruction}"});
+                   "--instruction has no effect: the template has no {instruction} (hint: write "
+                   "{instruction} where the instruction belongs)"});
   if (o.run.dry_run > 0) return run_batches(o.run);
   if (wants_report && (o.run.output == "-" || (std::filesystem::exists(o.run.output, error) &&
                                                !std::filesystem::is_regular_file(o.run.output)))) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/errors.h"
 #include "base/json.h"
 #include "cli/comparison.h"
 #include "cli/dry_run.h"
@@ -363,16 +364,17 @@ class BatchRun {
                      : "");
   }
 
-  // Warns of a model that would answer something else than yes or no.
-  static void tell_of_small_mass(const BatchSummary& s) {
-    if (s.mass_sum == 0) return;
-    const double mean = s.mass_sum / static_cast<double>(s.answers);
-    if (mean < kLeastMass)
-      report_error(fmt::format(
-          "the scores mean little: the model answers yes or no with a probability of only {:.2g} "
-          "(mean of {}), so it is probably not made for ranking (hint: use a model for ranking, or "
-          "set --template, --yes and --no to the prompt and the answers of its training)",
-          mean, counted(s.answers, "documents")));
+  // Warns of a model that would answer something else than the two answers that are compared.
+  void tell_of_small_mass(const BatchSummary& s) const {
+    const std::optional<double> mean = s.mean_mass();
+    if (!mean || *mean >= kLeastMass) return;
+    const RerankOptions& r = o_.batch.rerank;
+    report_error(fmt::format(
+        "the scores mean little: the model answers '{}' or '{}' with a probability of only {:.2g} "
+        "(mean of {}), so it is probably not made for ranking (hint: use a model for ranking, or "
+        "set --template, --yes and --no to the prompt and the answers of its training)",
+        one_line(r.yes.value_or("yes")), one_line(r.no.value_or("no")), *mean,
+        counted(s.n_masses, "documents")));
   }
 
   void tell_of_cut_forms(const BatchSummary& s) const {

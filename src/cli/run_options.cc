@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "cli/answer_options.h"
+#include "cli/exit_code.h"
 #include "cli/prompt_text.h"
 #include "pando/sharing.h"
 
@@ -51,11 +52,6 @@ CLI::Validator at_least_one() {
         return good ? std::string() : fmt::format("{}, expected at least 1", text);
       },
       "", "");
-}
-
-// Lists do not fit in cells.
-bool may_be_table(BatchTask task) {
-  return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
 }
 
 // What asking takes, for both commands.
@@ -112,14 +108,14 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
 }
 
 void add_input_options(CLI::App& app, RunOptions& o) {
-  const bool takes_tables = may_be_table(o.batch.task);
+  const bool has_tables = takes_tables(o.batch.task);
   app.add_option("--input", o.input,
-                 takes_tables ? "Input file: JSON lines, a JSON array, CSV or TSV, or - for "
-                                "standard input; may be compressed with gzip or zstd"
-                              : "Input file: JSON lines or a JSON array, or - for standard input; "
-                                "may be compressed with gzip or zstd")
+                 has_tables ? "Input file: JSON lines, a JSON array, CSV or TSV, or - for "
+                              "standard input; may be compressed with gzip or zstd"
+                            : "Input file: JSON lines or a JSON array, or - for standard input; "
+                              "may be compressed with gzip or zstd")
       ->required();
-  if (takes_tables)
+  if (has_tables)
     app.add_option("--format", o.format, "jsonl, csv or tsv; auto: from the name of --input")
         ->check(CLI::IsMember({"auto", "jsonl", "csv", "tsv"}))
         ->capture_default_str();
@@ -251,6 +247,13 @@ Status read_columns(const std::vector<std::string>& given,
   return {};
 }
 
+void warn_of_template(const BatchOptions& batch) {
+  const std::string warning = batch.task == BatchTask::kEmbed    ? template_warning(batch.embed)
+                              : batch.task == BatchTask::kRerank ? template_warning(batch.rerank)
+                                                                 : template_warning(batch.defaults);
+  if (!warning.empty()) report_error(warning);
+}
+
 }  // namespace
 
 Status settle(RunOptions& o) {
@@ -267,7 +270,9 @@ Status settle(RunOptions& o) {
   const std::string text = asked.template_text();
   if (Status status = check_template(asked); !status) return status;
   if (!asked.instruction.empty() && !asked.chat && text.find("{instruction}") == std::string::npos)
-    return invalid_argument("--instruction has no effect: the template has no {{instruction}}");
+    return invalid_argument(
+        "--instruction has no effect: the template has no {{instruction}} (hint: write "
+        "{{instruction}} where the instruction belongs)");
   if (o.resume && o.output == "-")
     return invalid_argument("--resume continues a file, expected one for --output");
   if (o.resume && (o.verify > 0 || !o.compare.empty()))
@@ -296,7 +301,7 @@ Status settle(RunOptions& o) {
   o.batch.format = is("csv")   ? InputFormat::kCsv
                    : is("tsv") ? InputFormat::kTsv
                                : InputFormat::kJsonLines;
-  if (o.batch.format != InputFormat::kJsonLines && !may_be_table(o.batch.task))
+  if (o.batch.format != InputFormat::kJsonLines && !takes_tables(o.batch.task))
     return invalid_argument(
         "'{}' has the name of a table, expected JSON lines (hint: if it holds JSON lines, give it "
         "a name that ends in .jsonl)",
@@ -305,6 +310,7 @@ Status settle(RunOptions& o) {
                      : o.too_long == "truncate-middle" ? TooLong::kTruncateMiddle
                      : o.too_long == "split"           ? TooLong::kSplit
                                                        : TooLong::kError;
+  warn_of_template(o.batch);
   return {};
 }
 

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <vector>
 
 #include "cli/cache_directory.h"
@@ -20,6 +19,7 @@
 #include "cli/notify.h"
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
+#include "pando/file_input.h"
 #include "pando/step_costs.h"
 #include "serve/server.h"
 
@@ -70,12 +70,10 @@ Status read_prefix(const std::string& named, std::map<std::string, std::string>&
   if (name_end == std::string::npos || name_end == 0)
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("--public-prefix: '{}', expected NAME=FILE", named)};
-  std::ifstream file(named.substr(name_end + 1));
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf()))
-    return Error{ErrorCode::kNotFound,
-                 fmt::format("--public-prefix: cannot read {}", named.substr(name_end + 1))};
-  prefixes[named.substr(0, name_end)] = text.str();
+  Result<std::string> text = read_text(named.substr(name_end + 1));
+  if (!text)
+    return Error{text.error().code, fmt::format("--public-prefix: {}", text.error().message)};
+  prefixes[named.substr(0, name_end)] = std::move(*text);
   return {};
 }
 

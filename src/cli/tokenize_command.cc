@@ -3,13 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/report.h"
+#include "pando/file_input.h"
 
 namespace pando::cli {
 namespace {
@@ -21,23 +20,25 @@ struct Options {
   bool no_bos = false;
 };
 
-std::string given(const std::vector<std::string>& words) {
-  if (words.empty()) return {std::istreambuf_iterator<char>(std::cin), {}};
+Result<std::string> given(const std::vector<std::string>& words) {
+  if (words.empty()) return read_text("-");
   return fmt::format("{}", fmt::join(words, " "));
 }
 
 int tokenize(const Options& o) {
   const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model);
   if (!model) return report_error(model.error().message);
-  const Result<std::vector<Token>> tokens = (*model)->encode(given(o.words), !o.no_bos);
+  const Result<std::string> text = given(o.words);
+  if (!text) return report_error(text.error().message);
+  const Result<std::vector<Token>> tokens = (*model)->encode(*text, !o.no_bos);
   if (!tokens) return report_error(tokens.error().message);
   if (!o.pieces) {
     fmt::print("{}\n", fmt::join(*tokens, " "));
     return kOk;
   }
   for (const Token token : *tokens) {
-    const Result<std::string> text = (*model)->decode(std::span(&token, 1));
-    fmt::print("{}\t{}\n", token, text ? quoted(*text) : "");
+    const Result<std::string> piece = (*model)->decode(std::span(&token, 1));
+    fmt::print("{}\t{}\n", token, piece ? quoted(*piece) : "");
   }
   return kOk;
 }
@@ -45,7 +46,9 @@ int tokenize(const Options& o) {
 int detokenize(const Options& o) {
   const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model);
   if (!model) return report_error(model.error().message);
-  const std::string text = given(o.words);
+  const Result<std::string> found = given(o.words);
+  if (!found) return report_error(found.error().message);
+  const std::string& text = *found;
   const int vocab = (*model)->info().vocab;
   std::vector<Token> tokens;
   for (size_t at = 0; (at = text.find_first_not_of(" ,\t\r\n", at)) != std::string::npos;) {

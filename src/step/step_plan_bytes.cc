@@ -111,6 +111,8 @@ Status check_sound(const StepPlan& plan) {
        (plan.state_tasks.empty() || plan.state_writes.back().row >= n_rows)))
     return fail(
         "the state writes are not in ascending order, or name rows that the plan does not have");
+  for (const kernel::StateWrite& write : plan.state_writes)
+    if (write.to == kernel::kNoStateSlot) return fail("a state is written to no slot");
   if (!std::ranges::is_sorted(plan.outputs, std::less_equal<>()) ||
       (!plan.outputs.empty() && plan.outputs.back() >= n_rows))
     return fail("the outputs are not in ascending order, or name rows that the plan does not have");

@@ -22,12 +22,11 @@ std::string AnswerOptions::template_text() const {
 }
 
 Status check_template(const AnswerOptions& options) {
-  static constexpr std::string_view kFields[] = {"{instruction}", "{context}", "{question}"};
-  const std::string text = options.template_text();
-  if (Status status = check_names(text, kFields); !status) return status;
-  if (text.find("{question}") == std::string::npos)
-    return invalid_argument("the template has no {{question}} in it");
-  return {};
+  return check_field(options.template_text(), kQuestionFields, "{question}");
+}
+
+std::string template_warning(const AnswerOptions& options) {
+  return template_warning_of(options.template_text(), kQuestionFields);
 }
 
 Status check_chat(const Model& model, const AnswerOptions& options) {
@@ -66,6 +65,7 @@ Request question_request(const AnswerOptions& options, const std::string& contex
 Result<std::vector<std::vector<Completion>>> answer(Engine& engine, const std::string& context,
                                                     const std::vector<std::string>& questions,
                                                     const AnswerOptions& options) {
+  if (Status status = check_template(options); !status) return status.error();
   std::vector<Request> requests;
   std::vector<size_t> n_of;  // [questions] requests
   for (size_t i = 0; i < questions.size(); ++i) {

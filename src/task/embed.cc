@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "api/model_parts.h"
 #include "base/errors.h"
@@ -14,6 +15,8 @@ std::string EmbedOptions::default_prompt_template() {
 }
 
 namespace {
+
+constexpr std::string_view kEmbedTemplateFields[] = {"{instruction}", "{text}"};
 
 bool has(const std::string& prompt_template, const char* field) {
   return prompt_template.find(field) != std::string::npos;
@@ -97,14 +100,21 @@ Status check_embed_options(const EmbedOptions& options, int d_model) {
   if (options.dimensions < 0 || options.dimensions > d_model)
     return invalid_argument("dimensions is {}, expected at most the model's {}, or 0 for all",
                             options.dimensions, d_model);
-  static constexpr std::string_view kFields[] = {"{instruction}", "{text}"};
-  if (Status status = check_names(options.prompt_template, kFields); !status) return status;
   const bool needs_instruction = !options.instruction.empty();
-  if (!has(options.prompt_template, "{text}") ||
-      (needs_instruction && !has(options.prompt_template, "{instruction}")))
-    return invalid_argument("the template is '{}', expected {}{{text}} in it",
-                            options.prompt_template, needs_instruction ? "{instruction} and " : "");
-  return {};
+  std::vector<std::string_view> missing;
+  if (!has(options.prompt_template, "{text}")) missing.push_back("{text}");
+  if (needs_instruction && !has(options.prompt_template, "{instruction}"))
+    missing.push_back("{instruction}");
+  if (missing.empty()) return {};
+  if (const std::string near = near_field(options.prompt_template, kEmbedTemplateFields, missing);
+      !near.empty())
+    return invalid_argument("the template has the field {}", near);
+  return invalid_argument("the template is '{}', expected {}{{text}} in it",
+                          options.prompt_template, needs_instruction ? "{instruction} and " : "");
+}
+
+std::string template_warning(const EmbedOptions& options) {
+  return template_warning_of(options.prompt_template, kEmbedTemplateFields);
 }
 
 Result<std::vector<std::vector<float>>> embed(Engine& engine, const std::vector<std::string>& texts,

@@ -11,12 +11,25 @@
 
 namespace pando {
 
+// The fields of a template for questions.
+inline constexpr std::string_view kQuestionFields[] = {"{instruction}", "{context}", "{question}"};
+
 // `text` with every name, such as "{context}", replaced by its value; values are left as they are.
 std::string fill_in(std::string_view text,
                     std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
 
-// kInvalidArgument for a name in braces that is none of `names`, such as "{context}", but that
-// reads like one: "{contxt}". What else stands in braces is text.
-Status check_names(std::string_view text, std::span<const std::string_view> names);
+// "{contxt}, which is unknown (hint: '{context}'?)" for a name in braces that is none of `fields`
+// but reads like one of `meant`; empty where there is none. What else stands in braces is text, and
+// so is a name in doubled braces.
+std::string near_field(std::string_view text, std::span<const std::string_view> fields,
+                       std::span<const std::string_view> meant);
+
+// kInvalidArgument where the template has no `field`, such as "{context}". The message names what
+// reads like it, or else says `reason` (", so ...") and what to write.
+Status check_field(std::string_view text, std::span<const std::string_view> fields,
+                   std::string_view field, std::string_view reason = {});
+
+// For a template with all its fields: names what reads like one of them. Empty where nothing does.
+std::string template_warning_of(std::string_view text, std::span<const std::string_view> fields);
 
 }  // namespace pando

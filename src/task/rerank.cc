@@ -13,6 +13,8 @@
 namespace pando {
 namespace {
 
+constexpr std::string_view kRerankTemplateFields[] = {"{instruction}", "{query}", "{document}"};
+
 std::string yes_of(const RerankOptions& options) { return options.yes.value_or("yes"); }
 std::string no_of(const RerankOptions& options) { return options.no.value_or("no"); }
 
@@ -64,12 +66,14 @@ std::string rerank_prompt(const RerankOptions& options, std::string_view query,
 }
 
 Status check_rerank_options(const RerankOptions& options) {
-  static constexpr std::string_view kFields[] = {"{instruction}", "{query}", "{document}"};
-  if (Status status = check_names(options.prompt_template, kFields); !status) return status;
   for (const char* field : {"{query}", "{document}"})
-    if (options.prompt_template.find(field) == std::string::npos)
-      return invalid_argument("the template has no {} in it", field);
+    if (Status status = check_field(options.prompt_template, kRerankTemplateFields, field); !status)
+      return status;
   return {};
+}
+
+std::string template_warning(const RerankOptions& options) {
+  return template_warning_of(options.prompt_template, kRerankTemplateFields);
 }
 
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
@@ -89,27 +93,15 @@ double share_of_yes(double yes, double no) { return 1 / (1 + std::exp(no - yes))
 
 double mass_of_answers(double yes, double no) { return std::exp(yes) + std::exp(no); }
 
-namespace {
-
-// Of each pair what `of_pair` makes of ln p of yes and no.
-std::vector<double> of_pairs(std::span<const std::vector<Completion>> completions,
-                             double (*of_pair)(double yes, double no)) {
+std::vector<PairScore> pair_scores(std::span<const std::vector<Completion>> completions) {
   const std::vector<Completion> scored = taken_apart(completions);  // yes, no, yes, no
-  std::vector<double> found;
-  for (size_t i = 0; i + 1 < scored.size(); i += 2)
-    found.push_back(
-        of_pair(continuation_score(scored[i]).logprob, continuation_score(scored[i + 1]).logprob));
-  return found;
-}
-
-}  // namespace
-
-std::vector<double> masses(std::span<const std::vector<Completion>> completions) {
-  return of_pairs(completions, mass_of_answers);
-}
-
-std::vector<double> relevances(std::span<const std::vector<Completion>> completions) {
-  return of_pairs(completions, share_of_yes);
+  std::vector<PairScore> scores;
+  for (size_t i = 0; i + 1 < scored.size(); i += 2) {
+    const double yes = continuation_score(scored[i]).logprob,
+                 no = continuation_score(scored[i + 1]).logprob;
+    scores.push_back({.relevance = share_of_yes(yes, no), .mass = mass_of_answers(yes, no)});
+  }
+  return scores;
 }
 
 Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
@@ -125,7 +117,9 @@ Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
   }
   const auto completions = engine.complete_all(std::move(requests));
   if (!completions) return completions.error();
-  return relevances(*completions);
+  std::vector<double> relevances;
+  for (const PairScore& score : pair_scores(*completions)) relevances.push_back(score.relevance);
+  return relevances;
 }
 
 std::vector<size_t> ranking(std::span<const double> scores) {

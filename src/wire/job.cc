@@ -10,6 +10,20 @@
 namespace pando::wire {
 namespace {
 
+// An error of continuations [begin, begin + n) of a question that was given as pairs, by the pair.
+Error in_pair(size_t begin, size_t n, Error error) {
+  for (size_t i = 0; i < n; ++i)
+    if (error.field == place_in("continuations", i))
+      return blame(place_in("arguments", begin + i),
+                   invalid_argument("field 'arguments' has in pair {} a continuation that adds no "
+                                    "token after the prompt, expected at least one",
+                                    begin + i));
+  if (n == 1 && error.code == ErrorCode::kInvalidArgument)
+    return blame(place_in("arguments", begin),
+                 invalid_argument("field 'arguments', pair {}: {}", begin, error.message));
+  return error;
+}
+
 // Of choices that stand behind the prompt just as they are.
 Result<std::vector<Request>> scoring_requests(const Model& model, const Question& question) {
   std::vector<Request> requests;
@@ -19,11 +33,8 @@ Result<std::vector<Request>> scoring_requests(const Model& model, const Question
         question.prefixes.empty() ? question.request.prompt : question.prefixes[i];
     auto scoring =
         continuation_requests(model, prompt, std::span(question.choices).subspan(i, n_at_once));
-    if (!scoring) {
-      Error error = scoring.error();
-      if (!question.prefixes.empty()) error.message = fmt::format("pair {}: {}", i, error.message);
-      return error;
-    }
+    if (!scoring)
+      return question.of_pairs ? in_pair(i, n_at_once, scoring.error()) : scoring.error();
     std::move(scoring->begin(), scoring->end(), std::back_inserter(requests));
   }
   if (question.choices_differ && requests[0].tokens == requests[1].tokens)

@@ -23,6 +23,7 @@ struct Question {
   std::vector<std::string> choices;
   bool as_given = false;              // choices stand behind the prompt just as they are, and
   std::vector<std::string> prefixes;  // where given, each behind its own prompt
+  bool of_pairs = false;              // choices and prompts were the pairs of 'arguments'
   bool choices_differ = false;        // choices of equal tokens are an error
   std::optional<std::vector<std::string>> answers;  // reference answers, where given
   nlohmann::ordered_json metadata;                  // passed through: the job's and its own

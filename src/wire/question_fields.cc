@@ -8,6 +8,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "task/choices.h"
+#include "task/fill_in.h"
 #include "wire/chat_fields.h"
 #include "wire/form_fields.h"
 #include "wire/line.h"
@@ -106,16 +107,13 @@ Status check_ids(const std::vector<Question>& questions) {
 // The prompt must have a place for whatever is asked.
 Status check_template(const AnswerOptions& options, const std::string& context) {
   const std::string text = options.template_text();
-  const auto has = [&](const char* field) { return text.find(field) != std::string::npos; };
-  const auto lacks = [](std::string_view what) {
-    return blame("template", invalid_argument("the template has no {}", what));
-  };
-  if (Status status = pando::check_template(options); !status)
-    return blame("template", status.error());
-  if (!context.empty() && !has("{context}"))
-    return lacks("{context} in it, so the context would be ignored");
-  if (!options.chat && !options.instruction.empty() && !has("{instruction}"))
-    return lacks("{instruction} in it, so the instruction would be ignored");
+  Status status = pando::check_template(options);
+  if (status && !context.empty())
+    status = check_field(text, kQuestionFields, "{context}", ", so the context would be ignored");
+  if (status && !options.chat && !options.instruction.empty())
+    status = check_field(text, kQuestionFields, "{instruction}",
+                         ", so the instruction would be ignored");
+  if (!status) return blame("template", status.error());
   return {};
 }
 

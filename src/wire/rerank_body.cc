@@ -65,20 +65,21 @@ class RerankBody : public PairsBody {
   }
 
   OrderedJson answer() override {
-    const std::vector<double> of_documents = relevances(completions().all());
-    const std::vector<double> of_answers = masses(completions().all());
-    std::vector<size_t> order = ranking(of_documents);
+    const std::vector<PairScore> scores = pair_scores(completions().all());
+    std::vector<double> relevances;
+    for (const PairScore& score : scores) relevances.push_back(score.relevance);
+    std::vector<size_t> order = ranking(relevances);
     if (asked_.top > 0) order.resize(std::min(order.size(), static_cast<size_t>(asked_.top)));
     const bool is_list = asked_.form == RankingForm::kList;
     OrderedJson results = OrderedJson::array();
     for (const size_t i : order) {
       // A logit of 0 or 1 has no number in JSON.
       const double p =
-          asked_.as_logit ? std::clamp(of_documents[i], 0x1p-1022, 1 - 0x1p-53) : of_documents[i];
+          asked_.as_logit ? std::clamp(relevances[i], 0x1p-1022, 1 - 0x1p-53) : relevances[i];
       OrderedJson result = {{"index", i}};
       result[is_list ? "score" : "relevance_score"] =
           asked_.as_logit ? std::log(p) - std::log1p(-p) : p;
-      if (!is_list) result["mass"] = of_answers[i];
+      if (!is_list) result["mass"] = scores[i].mass;
       if (!asked_.returned.empty())
         result[is_list ? "text" : "document"] = std::move(asked_.returned[i]);
       results.push_back(std::move(result));

@@ -74,6 +74,7 @@ class RerankLine : public Line {
     const std::vector<double>& logprobs = completion.choice_logprobs;
     const double mass = mass_of_answers(logprobs[0], logprobs[1]);
     summary.mass_sum += mass;
+    ++summary.n_masses;
     summary.least_mass = std::min(summary.least_mass, mass);
   }
 };

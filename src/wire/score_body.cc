@@ -1,5 +1,6 @@
 // Scores of pairs of texts and of continuations.
 #include <algorithm>
+#include <utility>
 
 #include "base/errors.h"
 #include "base/json.h"
@@ -35,11 +36,11 @@ class ScorePairsBody : public PairsBody {
 
   OrderedJson answer() override {
     OrderedJson body = score_list(envelope_);
-    const std::vector<double> scores = relevances(completions().all());
-    const std::vector<double> of_answers = masses(completions().all());
-    for (size_t i = 0; i < scores.size(); ++i)
-      body["data"].push_back(
-          {{"index", i}, {"object", "score"}, {"score", scores[i]}, {"mass", of_answers[i]}});
+    for (const PairScore& score : pair_scores(completions().all()))
+      body["data"].push_back({{"index", body["data"].size()},
+                              {"object", "score"},
+                              {"score", score.relevance},
+                              {"mass", score.mass}});
     add_prompt_usage(body, 2);
     return body;
   }
@@ -83,10 +84,13 @@ Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& cont
   if (!options) return options.error();
   for (const char* name : {"text_1", "text_2"})
     if (!fields.has(name)) return missing_field(name);
-  if (first.empty() || (first.size() != 1 && first.size() != second.size()))
-    return invalid_field("text_1", "has {} texts, expected 1, or {} as in 'text_2'", first.size(),
-                         second.size());
-  if (second.empty()) return invalid_field("text_2", "has no texts, expected one or more");
+  for (const auto& [name, texts] : {std::pair{"text_1", &first}, {"text_2", &second}})
+    if (texts->empty()) return invalid_field(name, "has no texts, expected one or more");
+  if (first.size() != 1 && first.size() != second.size())
+    return invalid_field("text_1", "has {} texts, expected {}", first.size(),
+                         second.size() == 1
+                             ? "1, because 'text_2' has 1"
+                             : fmt::format("1, or {} as in 'text_2'", second.size()));
   if (Status status = check_count("text_2", second.size(), 2); !status) return status.error();
   const std::string& longest = *std::max_element(
       first.begin(), first.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });

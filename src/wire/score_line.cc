@@ -64,6 +64,7 @@ Status read_arguments(const Json& arguments, Question& question) {
         !status)
       return status;
   }
+  question.of_pairs = true;
   const std::vector<std::string>& prompts = question.prefixes;
   if (!prompts.empty() && std::all_of(prompts.begin(), prompts.end(),
                                       [&](const auto& other) { return other == prompts[0]; })) {

@@ -87,9 +87,9 @@ std::string not_lines(const std::string& input, BatchTask task = BatchTask::kAns
 
 TEST(RecordScanner, PackedFilesAreNamed) {
   EXPECT_EQ(not_lines("\x1f\x8b\x08\x01\n\x02\x03"),
-            "it is a gzip file (hint: pipe it through gunzip -c), expected JSON lines");
+            "it is a gzip file, expected JSON lines (hint: pipe it through gunzip -c)");
   EXPECT_EQ(not_lines("\x1f\x8b\x08 \"", BatchTask::kEmbed, InputFormat::kCsv),
-            "it is a gzip file (hint: pipe it through gunzip -c), expected a table");
+            "it is a gzip file, expected a table (hint: pipe it through gunzip -c)");
   EXPECT_EQ(not_lines("PAR1"), "it is a Parquet file, not text, expected JSON lines");
 }
 
@@ -98,20 +98,21 @@ TEST(RecordScanner, OtherKindsOfInputAreTold) {
             "it is text: its first line is 'Once upon a time there was nobody at all...', "
             "expected JSON lines such as {\"prompt\": \"...\"} or {\"context\": \"...\", "
             "\"questions\": [\"...\"]}");
-  EXPECT_EQ(not_lines("id,text\n1,one\n", BatchTask::kEmbed),
-            "it is a CSV table: its first line is 'id,text' (hint: --format csv), expected "
-            "JSON lines such as {\"text\": \"...\"}");
+  EXPECT_EQ(
+      not_lines("id,text\n1,one\n", BatchTask::kEmbed),
+      "it is a CSV table: its first line is 'id,text', expected JSON lines such as {\"text\": "
+      "\"...\"} (hint: --format csv)");
   EXPECT_TRUE(not_lines("question,context\n").starts_with("it is a CSV table: "));
   EXPECT_TRUE(not_lines("Frage\tText, kurz\nWer?\tC\n")
-                  .starts_with("it is a TSV table: its first line is 'Frage\\x09Text, kurz' (hint: "
-                               "--format tsv), expected JSON lines"))
+                  .starts_with("it is a TSV table: its first line is 'Frage\\x09Text, kurz', "
+                               "expected JSON lines"))
       << not_lines("Frage\tText, kurz\nWer?\tC\n");
   EXPECT_TRUE(not_lines("query,document\nq,d\n", BatchTask::kRerank)
                   .starts_with("it is a CSV table: its first line is 'query,document', expected"))
       << "it takes none";
   EXPECT_TRUE(not_lines("Well, then\nwe went, and\n").starts_with("it is text: "));
   EXPECT_EQ(not_lines("{\n  \"prompt\": \"p\"\n}\n").substr(0, 31),
-            "it is JSON over several lines (");
+            "it is JSON over several lines, ");
   for (const std::string& binary : {std::string("\xfa\xfb"), std::string("\1\0\2\n\0\n", 6)})
     EXPECT_TRUE(not_lines(binary).starts_with("it is binary data, not text, expected JSON lines"))
         << not_lines(binary);
@@ -123,7 +124,7 @@ TEST(RecordScanner, JsonIsNoTable) {
   for (const InputFormat format : {InputFormat::kCsv, InputFormat::kTsv}) {
     EXPECT_EQ(not_lines("\n" + line + "\n" + line + "\n", BatchTask::kAnswer, format),
               "it is JSON: its first line is '" + line +
-                  "' (hint: --format jsonl), expected a table whose first row names the columns");
+                  "', expected a table whose first row names the columns (hint: --format jsonl)");
     for (const char* other : {"{\n \"prompt\": \"P\"\n}\n", "[{\"prompt\": \"P\"}]", " { }"})
       EXPECT_TRUE(not_lines(other, BatchTask::kAnswer, format).starts_with("it is JSON: "))
           << other;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -214,6 +215,39 @@ TEST(Resume, WhatIsNotComputedYetIsTakenBack) {
     });
     EXPECT_EQ(rest.answers, 14 - answered.size());
     EXPECT_EQ(lines_of(path), lines_of(whole)) << ordered;
+  }
+}
+
+// Eight answers are in the engine, four run, and the first of these is short.
+TEST(Resume, TheTimeLeftAtAStopIsOfWhatRuns) {
+  EngineOptions engine_options = tiny_options();
+  engine_options.max_running = 4;
+  std::string input;
+  for (int i = 0; i < 20; ++i)
+    input += fmt::format("{{\"prompt\": \"P{}\", \"max_tokens\": {}}}\n", i, i == 0 ? 50 : 500);
+  for (const uint64_t n_bytes : {uint64_t{0}, uint64_t{input.size()}}) {
+    std::atomic<bool> stop = false;
+    BatchOptions options = batch_options();
+    options.stop = &stop;
+    options.on_answer = [&](const BatchAnswer&) { stop = true; };
+    std::optional<BatchProgress> at_stop;
+    options.on_progress = [&](const BatchProgress& now) {
+      if (now.stopping && !at_stop) at_stop = now;
+    };
+    std::istringstream in(input);
+    std::ostringstream out;
+    ASSERT_TRUE(run_batch(*open_tiny(engine_options), in, n_bytes, out, options).ok());
+    ASSERT_TRUE(at_stop);
+    ASSERT_TRUE(at_stop->seconds_left) << n_bytes;
+    const EngineStats& stats = at_stop->stats;
+    const auto n_decoded = static_cast<double>(stats.decode_rows);
+    const double decode_left = n_decoded * static_cast<double>(at_stop->answers_open) /
+                               static_cast<double>(at_stop->answers_done);
+    const double row_seconds =
+        at_stop->seconds / static_cast<double>(stats.prefill_rows + stats.decode_rows);
+    EXPECT_LE(at_stop->answers_open, 4u);
+    EXPECT_LT(*at_stop->seconds_left,
+              1.3 * row_seconds * (decode_left + static_cast<double>(stats.arrived_tokens)));
   }
 }
 

@@ -80,6 +80,15 @@ TEST(Scoring, OfDocumentsEachIsOne) {
   EXPECT_GT(ranked.mass_sum, 0);
   EXPECT_LE(ranked.mass_sum, 3);
   EXPECT_LE(3 * ranked.least_mass, ranked.mass_sum);
+  EXPECT_EQ(ranked.mean_mass(), ranked.mass_sum / 3);
+  EXPECT_FALSE(ran(R"({"prompt": "Q"})", {}).mean_mass());
+}
+
+TEST(Scoring, AMassThatUnderflowsIsAMass) {
+  BatchSummary summary;
+  EXPECT_FALSE(summary.mean_mass());
+  summary.n_masses = 2;
+  EXPECT_EQ(summary.mean_mass(), 0.0);
 }
 
 }  // namespace

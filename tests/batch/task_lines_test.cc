@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -10,6 +12,7 @@
 #include "engine/tiny_engine.h"
 #include "model/test_files.h"
 #include "pando/batch.h"
+#include "pando/make_model.h"
 #include "pando/score.h"
 
 namespace pando::testing {
@@ -237,6 +240,43 @@ TEST(ScoreLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"arguments": {"a": {}}})"),
             "line 1: field 'arguments' has 1 entry but no 'gen_args_0', expected a pair for each "
             "of gen_args_0, gen_args_1, ...");
+}
+
+// The tokenizer drops spaces at the end of a text.
+TEST(TaskLines, APairWhoseContinuationAddsNoTokenIsNamed) {
+  TemporaryFolder folder;
+  RandomModelOptions made;
+  made.shape = "tiny-qwen3";
+  made.out = folder.path() / "m";
+  made.max_positions = kTinyContext;
+  ASSERT_TRUE(make_random_model(made).ok());
+  std::ifstream in(made.out / "tokenizer.json");
+  Json tokenizer = Json::parse(in);
+  tokenizer["normalizer"] = {{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}};
+  folder.write("m/tokenizer.json", tokenizer.dump());
+  const auto model = Model::load(made.out);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto engine = Engine::open(*model, tiny_options());
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  std::vector<std::string> problems;
+  BatchOptions options;
+  options.task = BatchTask::kScore;
+  options.on_problem = [&](const std::string& problem) { problems.push_back(problem); };
+  std::istringstream input(
+      "{\"arguments\": [[\"a\", \"b\"], [\"c\", \" \"]]}\n"
+      "{\"arguments\": [[\"a\", \"b\"], [\"a\", \" \"]]}\n"
+      "{\"prompt\": \"a\", \"continuations\": [\"b\", \" \"]}\n");
+  std::ostringstream out;
+  ASSERT_TRUE(run_batch(**engine, input, 0, out, options).ok());
+  ASSERT_EQ(problems.size(), 3u);
+  std::ranges::sort(problems);
+  for (const int line : {1, 2})
+    EXPECT_EQ(problems[line - 1],
+              fmt::format("line {}: field 'arguments' has in pair 1 a continuation that adds no "
+                          "token after the prompt, expected at least one",
+                          line));
+  EXPECT_EQ(problems[2],
+            "line 3: continuation 1 adds no token after the prompt, expected at least one");
 }
 
 TEST(TaskLines, TheSameHashesSharedOrNotInPiecesAndResumed) {

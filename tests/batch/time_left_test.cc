@@ -66,6 +66,27 @@ TEST(TimeLeft, AStopEndsWithWhatWasAsked) {
   EXPECT_NEAR(*first_estimate(now, kSubmitted), 8, 1e-9);
 }
 
+TEST(TimeLeft, WhatAStopTakesBackIsNotCounted) {
+  BatchProgress now = after(2, 100, 0);
+  now.stopping = true;
+  SubmittedWork submitted = kSubmitted;
+  submitted.answers = 5;
+  submitted.most_tokens = 100;
+  submitted.taken_back = 5;
+  EXPECT_NEAR(*first_estimate(now, submitted), (50 + 100) / 50.0, 1e-9);
+  submitted.answers = 0;
+  EXPECT_FALSE(first_estimate(now, submitted));
+}
+
+TEST(TimeLeft, AStopNeedsNoSizeOfTheInput) {
+  SubmittedWork submitted = kSubmitted;
+  submitted.share_of_input = 0;
+  BatchProgress now = after(2, 100, 0);
+  EXPECT_FALSE(first_estimate(now, submitted));
+  now.stopping = true;
+  EXPECT_NEAR(*first_estimate(now, submitted), 8, 1e-9);
+}
+
 // All of the input is submitted: prompts at 1000 rows a second for 30 s, then answers at 10.
 TEST(TimeLeft, FallsWhenAnswersFollowPrompts) {
   const SubmittedWork submitted = {

@@ -108,6 +108,10 @@ TEST_F(BeforeARunTest, DryRunSaysWhatIsCutChosenAndRefused) {
 TEST_F(BeforeARunTest, TokensOfATextAndBack) {
   EXPECT_EQ(pando("tokenize --model m ab c").out, "97 98 32 99\n");
   EXPECT_EQ(pando("tokenize --model m --pieces a").out, "97\t\"a\"\n");
+  EXPECT_EQ(pando("tokenize --model m", "printf ab | gzip | ").out, "97 98\n");
+  const Finished binary = pando("tokenize --model m", "printf 'a\\000b' | ");
+  EXPECT_EQ(binary.code, 1) << binary;
+  EXPECT_TRUE(binary.says("standard input is binary data, not text: byte 1 is 0")) << binary;
   EXPECT_EQ(pando("detokenize --model m 97 98").out, "ab\n");
   EXPECT_EQ(pando("detokenize --model m", "printf '97,98\\n99' | ").out, "abc\n");
   const Finished wrong = pando("detokenize --model m 97 x");

@@ -85,14 +85,12 @@ TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
     EXPECT_TRUE(text.says(said + "text: its first line is 'Once upon a time', expected JSON lines"))
         << text;
     expect_says(packed, 1,
-                said +
-                    "a bzip2 file (hint: pipe it through bzip2 -dc), expected JSON "
-                    "lines");
+                said + "a bzip2 file, expected JSON lines (hint: pipe it through bzip2 -dc)");
   }
   EXPECT_TRUE(pando("inspect m --input story.txt").says(said + "text")) << "inspect";
   const std::pair<std::string, std::string> binaries[] = {
       {std::string("\x89PNG\r\n\x1a\n\0\0", 10), "a PNG image, not text"},
-      {std::string("GGUF\3\0\0\0", 8), "a GGUF file, which is a model (hint: pass it as --model)"},
+      {std::string("GGUF\3\0\0\0", 8), "a GGUF file, which is a model"},
       {"PAR1\x15\4", "a Parquet file, not text"},
       {std::string("\1\0\2\n\0\n", 6), "binary data, not text"},
       {"\xfa\xfb", "binary data, not text"}};
@@ -178,12 +176,29 @@ TEST_F(MessagesTest, AClosedPipeEndsItQuietly) {
 
 TEST_F(MessagesTest, ATemplateWithoutAPlaceForTheQuestionIsSaidOnce) {
   const std::string run = "run --model m --input many.jsonl --template ";
-  expect_says(pando(run + "'{context}'"), kUsage, "the template has no {question} in it");
-  expect_says(pando(run + "'{context} {question} {qestion}'"), kUsage,
+  expect_says(
+      pando(run + "'{context}'"), kUsage,
+      "the template has no {question} in it (hint: write {question} where the question belongs)");
+  expect_says(pando(run + "'{context} {qestion}'"), kUsage,
               "the template has the field {qestion}, which is unknown (hint: "
               "'{question}'?)");
   expect_says(pando(run + "'{context}{question}' --instruction X"), kUsage,
-              "--instruction has no effect: the template has no {instruction}");
+              "--instruction has no effect: the template has no {instruction} (hint: write "
+              "{instruction} where the instruction belongs)");
+}
+
+TEST_F(MessagesTest, TextThatReadsLikeAFieldIsAWarning) {
+  folder().write("asked.jsonl", "{\"context\": \"C\", \"question\": \"Q\"}\n");
+  const std::string run =
+      "run --model m --input asked.jsonl --kv-memory 64MiB --threads 1 --max-tokens 1 --quiet "
+      "--template ";
+  const Finished warned = pando(run + "'{context} {question} {questions}'");
+  expect_says(warned, kOk,
+              "the template has the field {questions}, which is unknown (hint: '{question}'?); it "
+              "stays as text");
+  const Finished doubled = pando(run + "'{context} {question} {{questions}}'");
+  EXPECT_EQ(doubled.code, kOk) << doubled;
+  EXPECT_EQ(doubled.err, "");
 }
 
 TEST_F(MessagesTest, MoreThreadsThanProcessorsAreSaid) {

@@ -66,6 +66,10 @@ TEST_F(ServeTest, SaysWhichArgumentsAreWrong) {
     EXPECT_TRUE(refused.says(message)) << refused;
   }
   EXPECT_EQ(pando("serve --model m --public-prefix rules=none.txt").code, 1);
+  folder().write("rules.bin", std::string("\1\0\2\n", 4));
+  const Finished binary = pando("serve --model m --public-prefix rules=rules.bin");
+  EXPECT_EQ(binary.code, 1) << binary;
+  EXPECT_TRUE(binary.says("--public-prefix: 'rules.bin' is binary data, not text")) << binary;
 }
 
 // Each answer that runs takes a row of a step, and prompts take others.

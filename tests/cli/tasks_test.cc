@@ -98,11 +98,13 @@ TEST_F(TasksTest, RerankWritesARunAndItsGain) {
   EXPECT_GT(mass, 0);
   EXPECT_LT(mass, 0.1);
   const std::string warning =
-      "pando: the scores mean little: the model answers yes or no with a probability of only ";
+      "pando: the scores mean little: the model answers 'yes' or 'no' with a probability of only ";
   EXPECT_TRUE(done.says(warning)) << done;
   EXPECT_TRUE(done.says("(mean of 4 documents), so it is probably not made for ranking (hint: "))
       << done;
   EXPECT_TRUE(task("rerank", "--input queries.jsonl --quiet").says(warning));
+  EXPECT_TRUE(task("rerank", "--input queries.jsonl --quiet --yes true --no false")
+                  .says("the model answers 'true' or 'false' with a probability of only "));
   // The finished run again: nothing is computed, all is reported.
   std::filesystem::remove(at("run.txt"));
   const Finished again = task("rerank", arguments + " --resume");

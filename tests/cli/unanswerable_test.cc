@@ -18,6 +18,8 @@ class UnanswerableTest : public RunProcess {
     const std::string talk = R"({"messages": [{"role": "user", "content": "Hello"}]})";
     folder().write("talks.jsonl", talk + "\n" + talk + "\n");
     folder().write("mixed.jsonl", talk + "\n{\"prompt\": \"A prompt.\"}\n" + talk + "\n");
+    const std::string refused = R"({"custom_id": "r", "url": "/v1/nowhere", "body": {}})";
+    folder().write("refused.jsonl", refused + "\n" + talk + "\n" + talk + "\n");
     folder().write("tokens.jsonl", "{\"prompt\": \"A\"}\n{\"tokens\": [65, 66]}\n");
     folder().write("scores.jsonl", "{\"prompt\": \"A\", \"continuations\": [\"b\"]}\n");
   }
@@ -52,11 +54,22 @@ TEST_F(UnanswerableTest, OtherLinesAreAnswered) {
   EXPECT_EQ(contents(at("piped.jsonl")), contents(at("some.jsonl")));
 }
 
+TEST_F(UnanswerableTest, ARefusedLineOfABatchHasItsErrorRecord) {
+  const Finished ran = run_of("mute", "--input refused.jsonl --output refused-out.jsonl");
+  EXPECT_EQ(ran.code, kIncomplete) << ran;
+  EXPECT_FALSE(ran.says("of the input can be answered")) << ran;
+  EXPECT_TRUE(ran.says("pando: line 2: 'mute' has no chat template (hint: ")) << ran;
+  const std::string output = contents(at("refused-out.jsonl"));
+  EXPECT_EQ(n_lines(output), 1);
+  EXPECT_EQ(nlohmann::json::parse(output)["custom_id"], "r");
+}
+
 TEST_F(UnanswerableTest, ARunWithoutATokenizerFailsOnce) {
   const std::string message =
       "pando: none of the 2 lines of the input can be answered: the model has no tokenizer, "
-      "expected one beside its weights, because the input is text (hint: pass the directory of a "
-      "tokenizer with --tokenizer, or use token ids)\n";
+      "expected one beside its weights, because the input is text (hint: load it with the "
+      "directory of "
+      "a tokenizer, on the command line --tokenizer, or use token ids)\n";
   const Finished none = run_of("bare", "--input good.jsonl --output bare.jsonl");
   EXPECT_EQ(none.code, kFailed) << none;
   EXPECT_TRUE(none.says(message)) << none;

@@ -19,6 +19,10 @@ TEST_F(Endpoints, TooMuchAtOnce) {
             "field 'documents' has 20000 texts, expected at most 8192");
   too_much("/v1/rerank", {{"query", whole}, {"documents", texts}});
   EXPECT_EQ(error("/v1/score", {{"text_1", "q"}, {"text_2", many}})["param"], "text_2");
+  EXPECT_EQ(error("/v1/score", {{"text_1", {"q", "r"}}, {"text_2", "d"}})["message"],
+            "field 'text_1' has 2 texts, expected 1, because 'text_2' has 1");
+  EXPECT_EQ(error("/v1/score", {{"text_1", {"q", "r"}}, {"text_2", {"a", "b", "c"}}})["message"],
+            "field 'text_1' has 2 texts, expected 1, or 3 as in 'text_2'");
   EXPECT_EQ(error("/v1/score", {{"prompt", "q"}, {"continuations", many}})["param"],
             "continuations");
   too_much("/v1/score", {{"prompt", whole}, {"continuations", texts}});

@@ -171,6 +171,8 @@ TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
   EXPECT_EQ(param("/v1/score", {{"text_1", "a"}}), "text_2");
   EXPECT_EQ(param("/v1/score", {{"text_1", {"a", "b"}}, {"text_2", "c"}}), "text_1");
   EXPECT_EQ(param("/v1/score", {{"text_1", "a"}, {"text_2", Json::array()}}), "text_2");
+  EXPECT_EQ(param("/v1/score", {{"text_1", {"a", "b"}}, {"text_2", Json::array()}}), "text_2");
+  EXPECT_EQ(param("/v1/score", {{"text_1", Json::array()}, {"text_2", "c"}}), "text_1");
   EXPECT_EQ(param("/v1/completions",
                   {{"prompt", "P"}, {"stream", true}, {"stream_options", {{"include_usage", 1}}}}),
             "stream_options.include_usage");

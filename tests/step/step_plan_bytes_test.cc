@@ -97,6 +97,7 @@ TEST(StepPlanBytes, PlansThatAreNotSoundAreRefused) {
   EXPECT_NE(with_states({{2, 5}, {0, 6}}).find("state writes"), std::string::npos);
   EXPECT_NE(with_states({{0, 5}, {0, 6}}).find("state writes"), std::string::npos);
   EXPECT_NE(with_states({{3, 5}}).find("state writes"), std::string::npos);
+  EXPECT_NE(with_states({{0, 5}, {2, kernel::kNoStateSlot}}).find("no slot"), std::string::npos);
   EXPECT_NE(broken([](StepPlan& p) { p.outputs = {2, 1}; }).find("outputs"), std::string::npos);
   EXPECT_NE(broken([](StepPlan& p) { p.outputs = {1, 1}; }).find("outputs"), std::string::npos);
   EXPECT_NE(broken([](StepPlan& p) { p.outputs = {3}; }).find("outputs"), std::string::npos);

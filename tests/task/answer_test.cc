@@ -134,6 +134,20 @@ TEST(Answer, TheFirstErrorEndsTheCall) {
   EXPECT_TRUE(answer(*engine, kContext, kQuestions, answer_options()).ok());
 }
 
+TEST(Answer, ATemplateHasThePlaceOfTheQuestion) {
+  AnswerOptions options = answer_options();
+  options.prompt_template = "{context}";
+  const auto refused = answer(*open_tiny(), kContext, {std::string(700, 'x')}, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, check_template(options).error().message);
+}
+
+TEST(RenderPrompt, DoubledBracesStay) {
+  AnswerOptions options;
+  options.prompt_template = "{{context}} {{questions}} {question}";
+  EXPECT_EQ(render_prompt(options, "C", "Q"), "{C} {{questions}} Q");
+}
+
 TEST(RenderPrompt, TheDefault) {
   AnswerOptions options;
   EXPECT_EQ(render_prompt(options, "C", "Q"), "C\n\nQuestion: Q\nAnswer:");

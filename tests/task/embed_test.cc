@@ -176,9 +176,12 @@ TEST(Embed, RefusesWhatTheModelCannotFollow) {
             "the template is '{text}', expected {instruction} and {text} in it");
   EXPECT_EQ(refused({.prompt_template = "passage: "}),
             "the template is 'passage: ', expected {text} in it");
-  EXPECT_EQ(refused({.prompt_template = "{text} {instuction}"}),
+  EXPECT_EQ(refused({.instruction = "I", .prompt_template = "{text} {instuction}"}),
             "the template has the field {instuction}, which is unknown (hint: "
             "'{instruction}'?)");
+  const EmbedOptions other = {.prompt_template = "{text} {instuction}"};
+  EXPECT_TRUE(check_embed_options(other, 64).ok());
+  EXPECT_TRUE(template_warning(other).starts_with("the template has the field {instuction}, "));
 }
 
 }  // namespace

@@ -6,37 +6,65 @@
 namespace pando {
 namespace {
 
-constexpr std::string_view kNames[] = {"{context}", "{question}"};
+constexpr std::string_view kFields[] = {"{context}", "{question}"};
 
-std::string refused(std::string_view text) {
-  const Status status = check_names(text, kNames);
+std::string near(std::string_view text) { return near_field(text, kFields, kFields); }
+
+std::string refused(std::string_view text, std::string_view field) {
+  const Status status = check_field(text, kFields, field);
   return status ? "" : status.error().message;
 }
 
 TEST(FillIn, ReplacesNamesAndNothingElse) {
   EXPECT_EQ(fill_in("{a}{b} {c}{", {{"{a}", "{b}"}, {"{b}", "x"}}), "{b}x {c}{");
+  EXPECT_EQ(fill_in("{{a}} {{{a}}}", {{"{a}", "x"}}), "{x} {{x}}");
 }
 
-TEST(CheckNames, AMisspeltNameIsRefused) {
-  EXPECT_EQ(refused("{context} {question} {qestion}"),
+TEST(CheckField, AMissingFieldIsRefused) {
+  EXPECT_EQ(refused("{context} {question}", "{question}"), "");
+  EXPECT_EQ(refused("{{context}}", "{context}"), "") << "it is filled in";
+  EXPECT_EQ(refused("{context}", "{question}"),
+            "the template has no {question} in it (hint: write {question} where the question "
+            "belongs)");
+  EXPECT_EQ(check_field("", kFields, "{context}", ", so it is lost").error().message,
+            "the template has no {context} in it, so it is lost (hint: write {context} where the "
+            "context belongs)");
+}
+
+TEST(CheckField, AMisspelledFieldIsNamed) {
+  EXPECT_EQ(refused("{context} {qestion}", "{question}"),
             "the template has the field {qestion}, which is unknown (hint: '{question}'?)");
-  EXPECT_EQ(refused("{Context}"),
+  EXPECT_EQ(refused("{Context} {qestion}", "{context}"),
             "the template has the field {Context}, which is unknown (hint: '{context}'?)");
-  EXPECT_NE(refused("{{questions}}"), "");
+  EXPECT_NE(refused("{context} {contxt}", "{question}").find("has no {question}"),
+            std::string::npos)
+      << "it reads like another field";
+  EXPECT_NE(refused("{context} {{questions}}", "{question}").find("has no {question}"),
+            std::string::npos)
+      << "doubled braces are text";
 }
 
-TEST(CheckNames, OtherBracesAreText) {
-  for (const char* text :
-       {"{context} {question}", R"({"a": 1, "question": "{question}"})",
-        "{answer} {x} {} { context }", "{{question}}", "{contex", "{contex t}", "}{"})
-    EXPECT_EQ(refused(text), "") << text;
+TEST(TemplateWarning, NamesWhatReadsLikeAField) {
+  EXPECT_EQ(template_warning_of("{context} {question} {questions}", kFields),
+            "the template has the field {questions}, which is unknown (hint: '{question}'?); it "
+            "stays as text");
+  EXPECT_EQ(template_warning_of("{context} {question} {{questions}} {{content}}", kFields), "");
 }
 
-TEST(CheckNames, OnlySoManyOtherNamesAreCompared) {
+TEST(NearField, OtherBracesAreText) {
+  for (const char* text : {"{context} {question}", R"({"a": 1, "question": "{question}"})",
+                           "{answer} {x} {} { context }", "{{question}}", "{{questions}}",
+                           "{{{qestion}}}", "{contex", "{contex t}", "}{"})
+    EXPECT_EQ(near(text), "") << text;
+  for (const char* text : {"{{qestion}", "{qestion}}", "{{ {qestion} }}"})
+    EXPECT_NE(near(text), "") << text;
+}
+
+TEST(NearField, OnlySoManyOtherNamesAreCompared) {
   std::string many;
   for (int i = 0; i < 64; ++i) many += "{other}";
-  EXPECT_EQ(refused(many + "{qestion}"), "");
-  EXPECT_NE(refused(many.substr(7) + "{qestion}"), "");
+  EXPECT_EQ(near(many + "{qestion}"), "");
+  EXPECT_NE(near(many.substr(7) + "{qestion}"), "");
 }
 
 }  // namespace

@@ -51,9 +51,10 @@ TEST(Rerank, TheMassIsOfBothAnswers) {
   const auto of =
       score(*open_tiny(), fmt::format("Look|{}|{}:", kQuery, kDocuments[0]), {"yes", "no"});
   ASSERT_TRUE(of.ok());
-  const std::vector<double> found = masses(*completions);
+  const std::vector<PairScore> found = pair_scores(*completions);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_DOUBLE_EQ(found[0], std::exp((*of)[0].logprob) + std::exp((*of)[1].logprob));
+  EXPECT_EQ(found[0].relevance, share_of_yes((*of)[0].logprob, (*of)[1].logprob));
+  EXPECT_DOUBLE_EQ(found[0].mass, std::exp((*of)[0].logprob) + std::exp((*of)[1].logprob));
 }
 
 TEST(Rerank, ABatchIsASingleOneToTheBitInBothOrders) {
@@ -99,11 +100,16 @@ TEST(Rerank, ATemplateHasBoth) {
   options.prompt_template = "{query}";
   const auto scores = rerank(*open_tiny(), kQuery, kDocuments, options);
   ASSERT_FALSE(scores.ok());
-  EXPECT_EQ(scores.error().message, "the template has no {document} in it");
-  options.prompt_template = "{query} {document} {documents}";
+  EXPECT_EQ(
+      scores.error().message,
+      "the template has no {document} in it (hint: write {document} where the document belongs)");
+  options.prompt_template = "{query} {documents}";
   EXPECT_EQ(check_rerank_options(options).error().message,
             "the template has the field {documents}, which is unknown (hint: "
             "'{document}'?)");
+  options.prompt_template = "{query} {document} {documents}";
+  EXPECT_TRUE(check_rerank_options(options).ok());
+  EXPECT_TRUE(template_warning(options).starts_with("the template has the field {documents}, "));
 }
 
 TEST(Rerank, YesAndNoAreTwoAnswers) {

@@ -240,14 +240,20 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"context": "C", "questions": [{"text": "Q", "n": 2}]})"),
             "unknown field 'n', expected id, text, answers, choices, schema, metadata");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),
-            "the template has no {question} in it");
+            "the template has no {question} in it (hint: write {question} where the question "
+            "belongs)");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{contxt} {question}"})"),
             "the template has the field {contxt}, which is unknown (hint: '{context}'?)");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{a} {question}"})"),
-            "the template has no {context} in it, so the context would be ignored");
+            "the template has no {context} in it, so the context would be ignored (hint: write "
+            "{context} where the context belongs)");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "instruction": "I",
                         "template": "{context} {question}"})"),
-            "the template has no {instruction} in it, so the instruction would be ignored");
+            "the template has no {instruction} in it, so the instruction would be ignored (hint: "
+            "write {instruction} where the instruction belongs)");
+  EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"],
+                        "template": "{context} {question} {content} {{questions}}"})"),
+            "taken");
 }
 
 TEST(InputLine, TypesAndRangesThatAreRefused) {
