@@ -152,7 +152,7 @@ TEST_F(TasksTest, WhatComesOutIsCompared) {
     EXPECT_EQ(same.code, 0) << same;
     EXPECT_TRUE(same.says(fmt::format("{} identical: yes", what))) << same;
     EXPECT_TRUE(same.says(footer)) << same;
-    EXPECT_FALSE(same.says("answers")) << same;
+    EXPECT_FALSE(same.says(" answers in ")) << same;
     EXPECT_FALSE(same.says("questions/s")) << same;
   }
 }
