@@ -202,7 +202,8 @@ TEST(GrammarSchema, RefusesByName) {
            {R"({"required": true})", "'required'"},
            {R"({"properties": {"a": 5}})", "'#/properties/a': found 5, expected a schema"},
            {R"({"anyOf": []})", "'anyOf'"},
-           {R"({"type": "integer", "minimum": 5, "maximum": 4})", "contradict each other"},
+           {R"({"type": "integer", "minimum": 5, "maximum": 4})",
+            "'#/minimum' is 5, but '#/maximum' is 4"},
            {"[1]", "array"},
            {"{", "not JSON"}})
     expect_grammar_refused(from_json_schema(schema), ErrorCode::kInvalidArgument, name);
