@@ -139,7 +139,7 @@ class MisspelledSearch {
     if (n_compared_ == kMostCompared || found_.size() == kMostFound) return;
     ++n_compared_;
     std::string hint = nearest_hint(name, kConstraints);
-    if (!hint.empty()) found_.push_back({"#" + path_.to_string(), std::move(hint)});
+    if (!hint.empty()) found_.push_back({fmt::format("#{}", path_.to_string()), std::move(hint)});
   }
 
   Json::json_pointer path_;
