@@ -1,9 +1,12 @@
 #include "batch/engine_requests.h"
 
+#include <optional>
 #include <utility>
 
+#include "api/model_parts.h"
 #include "api/prompt.h"
 #include "engine/options.h"
+#include "text/grammar/form_cache.h"
 
 namespace pando {
 
@@ -18,6 +21,9 @@ Result<std::vector<Request>> engine_requests(const Model& model, const EngineOpt
     if (!tokens) return tokens.error();
     request.tokens = std::move(*tokens);
     if (Status status = check_request(request, limits, options); !status) return status.error();
+    if (const std::optional<TextForm>& form = request.sampling.form)
+      if (Status status = grammar::check_form(model.parts().forms.get(), *form); !status)
+        return status.error();
   }
   return requests;
 }

@@ -90,10 +90,11 @@ std::string need_text(const Inspection& i) {
 }
 
 void print(const Inspection& i) {
-  fmt::print("{} from {}, {} in all; the longest prompt has {}; answers have at most {}\n",
-             counted(i.prompts, "prompts"), counted(i.lines, "lines"),
-             counted(i.prompt_tokens, "tokens"), i.longest_prompt,
-             counted(i.answer_tokens, "tokens"));
+  fmt::print(
+      "{} from {}, {} in all; the longest prompt has {}; all answers together have at "
+      "most {}\n",
+      counted(i.prompts, "prompts"), counted(i.lines, "lines"), counted(i.prompt_tokens, "tokens"),
+      i.longest_prompt, counted(i.answer_tokens, "tokens"));
   if (i.bad_lines + i.too_long + i.refused > 0)
     fmt::print("cannot be run: {}, {} too long{}, {} refused for other reasons\n",
                counted(i.bad_lines, "bad lines"), counted(i.too_long, "prompts"),

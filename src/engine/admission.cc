@@ -62,10 +62,8 @@ Status Admission::check(const Request& request) const {
                                   "no keys and values after a pass",
                                   request.sampling.max_tokens, options_.sharing));
   if (const std::optional<TextForm>& form = request.sampling.form) {
-    if (forms_ == nullptr)
-      return blame("form",
-                   unsupported("the model has no tokenizer, so an answer cannot have a form"));
-    if (const auto masks = forms_->get(*form); !masks) return blame("form", masks.error());
+    if (Status status = grammar::check_form(forms_, *form); !status)
+      return blame("form", status.error());
     if (channels_ && divides_answer(request) &&
         std::ranges::find(request.sampling.stop_tokens, channels_->end) !=
             request.sampling.stop_tokens.end())

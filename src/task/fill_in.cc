@@ -56,7 +56,7 @@ Status check_field(std::string_view text, std::span<const std::string_view> fiel
 
 std::string template_warning_of(std::string_view text, std::span<const std::string_view> fields) {
   const std::string near = near_field(text, fields, fields);
-  return near.empty() ? "" : fmt::format("the template has the field {}; it stays as text", near);
+  return near.empty() ? "" : fmt::format("the template has the field {}", near);
 }
 
 }  // namespace pando

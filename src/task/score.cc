@@ -37,6 +37,9 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
   if (Status status = check_continuations(continuations); !status) return status.error();
   Result<std::vector<Token>> before = encode_beginning(model, prefix, add_bos);
   if (!before) return before.error();
+  if (before->empty())
+    return blame("prompt", invalid_argument("the prompt is empty, expected at least one token "
+                                            "before the continuations"));
   size_t n_common = before->size();
   std::vector<std::vector<Token>> texts;
   for (const std::string& continuation : continuations) {

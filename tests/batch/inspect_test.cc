@@ -137,16 +137,19 @@ TEST(Inspect, WhatTheEngineRefusesIsNamed) {
                 R"({"context": "C", "questions": [)"
                 R"({"text": "Q", "choices": ["a", ")" +
                     std::string(700, 'x') + "\"]}, \"R\"]}\n" + id + "{\"prompt\": \"P\"}}\n" + id +
-                    "{\"prompt\": \"R\"}}\n" + "{\"tokens\": [5, 256, 7]}\n",
+                    "{\"prompt\": \"R\"}}\n" + "{\"tokens\": [5, 256, 7]}\n" +
+                    R"({"prompt": "P", "schema": {"enum": [1], "minimum": 2}})",
                 options);
-  EXPECT_EQ(found.refused, 2u);
+  EXPECT_EQ(found.refused, 3u);
   EXPECT_EQ(found.too_long, 1u);
   EXPECT_EQ(found.repeated_ids, 1u);
   EXPECT_EQ(found.prompts, 4u);
   EXPECT_EQ(problems,
             (std::vector<std::string>{"line 1: token 300 is outside the model's vocabulary of 257",
                                       "line 2: temperature is -1, expected 0 or more",
-                                      "line 5: custom_id 'b' also appears in line 4"}));
+                                      "line 5: custom_id 'b' also appears in line 4",
+                                      "line 7: no text fits the schema: '#/enum' is [1], but "
+                                      "'#/minimum' is 2"}));
 }
 
 TEST(Inspect, SpecialTokensHaveTheirNames) {

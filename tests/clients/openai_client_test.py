@@ -53,7 +53,7 @@ class Clients(unittest.TestCase):
         request = dict(model="demo", messages=[{"role": "user", "content": "A word, please."}], max_tokens=8,
                        response_format={"type": "json_schema", "json_schema": {"name": "word", "schema": schema}})
         whole = self.client.chat.completions.create(**request)
-        self.assertIn("'maxlength'", whole.model_extra["warnings"][0])
+        self.assertIn("'#/maxlength'", whole.model_extra["warnings"][0])
         chunks = list(self.client.chat.completions.create(**request, stream=True))
         self.assertEqual(chunks[-1].choices[0].finish_reason, whole.choices[0].finish_reason)
         self.assertEqual(chunks[-1].model_extra["warnings"], whole.model_extra["warnings"])

@@ -14,7 +14,7 @@ Json response_format(const Json& schema) {
 
 std::string misspelt_in(const std::string& field) {
   return field +
-         ": 'maxlength' in the schema is not a JSON Schema keyword and has no effect (hint: "
+         ": '#/maxlength' is not a JSON Schema keyword and has no effect (hint: "
          "'maxLength'?)";
 }
 

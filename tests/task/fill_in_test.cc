@@ -46,8 +46,7 @@ TEST(CheckField, AMisspelledFieldIsNamed) {
 
 TEST(TemplateWarning, NamesWhatReadsLikeAField) {
   EXPECT_EQ(template_warning_of("{context} {question} {questions}", kFields),
-            "the template has the field {questions}, which is unknown (hint: '{question}'?); it "
-            "stays as text");
+            "the template has the field {questions}, which is unknown (hint: '{question}'?)");
   EXPECT_EQ(template_warning_of("{context} {question} {{questions}} {{content}}", kFields), "");
 }
 

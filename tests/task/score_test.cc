@@ -191,8 +191,8 @@ TEST(Score, NothingToScoreIsRefused) {
   const auto first = score(*engine, "", {"gold"});
   ASSERT_FALSE(first.ok());
   EXPECT_EQ(first.error().message,
-            "the continuations change the first token of the prompt, expected at least one token "
-            "before them that stays the same (hint: a longer prompt)");
+            "the prompt is empty, expected at least one token before the continuations");
+  EXPECT_EQ(first.error().field, "prompt");
 }
 
 TEST(Perplexity, OfOneWindow) {

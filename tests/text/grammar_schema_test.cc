@@ -241,16 +241,19 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
 
 TEST(GrammarSchema, NamesThatAreNearlyKeywordsAreWarnedOf) {
   const auto warning = [](std::string_view name, std::string_view keyword) {
-    return fmt::format(
-        "'{}' in the schema is not a JSON Schema keyword and has no effect (hint: '{}'?)", name,
-        keyword);
+    return fmt::format("'{}' is not a JSON Schema keyword and has no effect (hint: '{}'?)", name,
+                       keyword);
   };
   using grammar::schema_warning;
   EXPECT_EQ(schema_warning(R"({"type": "object", "propertys": {"a": {}}})"),
-            warning("propertys", "properties"));
+            warning("#/propertys", "properties"));
   EXPECT_EQ(schema_warning(R"({"properties": {"a": {"type": "string", "maxlength": 5}}})"),
-            warning("maxlength", "maxLength"));
-  EXPECT_EQ(schema_warning(R"({"anyOf": [{"items": {"Enum": [1]}}]})"), warning("Enum", "enum"));
+            warning("#/properties/a/maxlength", "maxLength"));
+  EXPECT_EQ(schema_warning(R"({"anyOf": [{"items": {"Enum": [1]}}]})"),
+            warning("#/anyOf/0/items/Enum", "enum"));
+  EXPECT_EQ(schema_warning(R"({"properties": {"a/b": {"Type": 1}}, "requird": []})"),
+            "these names are not JSON Schema keywords and have no effect: '#/properties/a~1b/Type' "
+            "(hint: 'type'?), '#/requird' (hint: 'required'?)");
   // Names of an answer's fields, and values, are no keywords.
   for (const char* none : {R"({"properties": {"maxlength": {"type": "string"}}})",
                            R"({"enum": [{"Enum": 1}], "x-order": 1, "default": {"Type": 1}})"})

@@ -35,6 +35,13 @@ Result<GrammarPtr> compile(const TextForm& form) {
 
 }  // namespace
 
+Status check_form(FormCache* forms, const TextForm& form) {
+  if (forms == nullptr)
+    return unsupported("the model has no tokenizer, so an answer cannot have a form");
+  if (const auto masks = forms->get(form); !masks) return masks.error();
+  return {};
+}
+
 const MaskStorePtr& FormCache::store() {
   std::call_once(made_store_, [&] {
     store_ = std::make_shared<MaskStore>(std::make_shared<const Vocabulary>(tokenizer_));

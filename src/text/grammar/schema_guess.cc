@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -99,46 +98,65 @@ bool is_text(const Json& value, std::string_view text) {
 }
 
 struct Misspelled {
-  std::string name;
-  std::string hint;  // " (hint: 'maxLength'?)"
+  std::string place;  // "#/properties/a/maxlength"
+  std::string hint;   // " (hint: 'maxLength'?)"
 };
 
-// Looks for the first name in a schema that is nearly a keyword.
+// Looks for the first names in a schema that are nearly keywords.
 class MisspelledSearch {
  public:
-  std::optional<Misspelled> find(const Json& schema) {
-    if (schema.is_array()) return find_in_members(schema);
-    if (!schema.is_object()) return std::nullopt;
-    for (const auto& [name, value] : schema.items()) {
-      std::optional<Misspelled> found;
-      if (std::ranges::find(kSchemaKeywords, name) != std::end(kSchemaKeywords))
-        found = find(value);
-      else if (std::ranges::find(kNamedSchemas, name) != std::end(kNamedSchemas))
-        found = find_in_members(value);
-      else if (!is_constraint(name) && !is_annotation(name))
-        found = compared(name);
-      if (found) return found;
-    }
-    return std::nullopt;
+  static constexpr size_t kMostFound = 8;
+
+  const std::vector<Misspelled>& find(const Json& schema) {
+    visit(schema);
+    return found_;
   }
 
  private:
-  std::optional<Misspelled> find_in_members(const Json& schemas) {
-    for (const Json& one : schemas)
-      if (auto found = find(one)) return found;
-    return std::nullopt;
+  void visit(const Json& schema) {
+    if (schema.is_array()) return visit_members(schema);
+    if (!schema.is_object()) return;
+    for (const auto& [name, value] : schema.items()) {
+      path_.push_back(name);
+      if (std::ranges::find(kSchemaKeywords, name) != std::end(kSchemaKeywords))
+        visit(value);
+      else if (std::ranges::find(kNamedSchemas, name) != std::end(kNamedSchemas))
+        visit_members(value);
+      else if (!is_constraint(name) && !is_annotation(name))
+        compare(name);
+      path_.pop_back();
+    }
   }
-  std::optional<Misspelled> compared(const std::string& name) {
+  void visit_members(const Json& schemas) {
+    for (const auto& [name, one] : schemas.items()) {  // of a list, the index
+      path_.push_back(name);
+      visit(one);
+      path_.pop_back();
+    }
+  }
+  void compare(const std::string& name) {
     constexpr size_t kMostCompared = 64;  // each with all keywords
-    if (n_compared_ == kMostCompared) return std::nullopt;
+    if (n_compared_ == kMostCompared || found_.size() == kMostFound) return;
     ++n_compared_;
     std::string hint = nearest_hint(name, kConstraints);
-    if (hint.empty()) return std::nullopt;
-    return Misspelled{name, std::move(hint)};
+    if (!hint.empty()) found_.push_back({fmt::format("#{}", path_.to_string()), std::move(hint)});
   }
 
+  Json::json_pointer path_;
   size_t n_compared_ = 0;
+  std::vector<Misspelled> found_;
 };
+
+std::string warning_of(const std::vector<Misspelled>& names) {
+  if (names.size() == 1)
+    return fmt::format("'{}' is not a JSON Schema keyword and has no effect{}", names[0].place,
+                       names[0].hint);
+  std::vector<std::string> all;
+  for (const Misspelled& one : names) all.push_back(fmt::format("'{}'{}", one.place, one.hint));
+  return fmt::format("these names are not JSON Schema keywords and have no effect: {}{}",
+                     fmt::join(all, ", "),
+                     names.size() == MisspelledSearch::kMostFound ? " and perhaps others" : "");
+}
 
 }  // namespace
 
@@ -162,10 +180,8 @@ std::string schema_warning(std::string_view text) {
   const Result<Json> schema = parse_ordered_json(text, LargeNumbers::kKept);
   // An object that holds a schema is refused.
   if (!schema || !schema->is_object() || !place_of_schema(&*schema).empty()) return {};
-  if (const auto found = MisspelledSearch().find(*schema))
-    return one_line(
-        fmt::format("'{}' in the schema is not a JSON Schema keyword and has no effect{}",
-                    found->name, found->hint));
+  MisspelledSearch search;
+  if (const auto& found = search.find(*schema); !found.empty()) return one_line(warning_of(found));
   if (has_constraint(*schema)) return {};
   std::vector<std::string> names;
   for (const auto& [name, value] : schema->items())
