@@ -98,7 +98,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
                                   : unsupported(
                                         "the model has no tokenizer, so it has no chat template "
                                         "(hint: load it with the directory of a "
-                                        "tokenizer; on the command line, by --tokenizer)");
+                                        "tokenizer; on the command line, with --tokenizer)");
   if (!chat && !options.chat_template.empty()) return chat.error();
   std::unique_ptr<grammar::FormCache> forms;
   if (tokenizer != nullptr) forms = std::make_unique<grammar::FormCache>(*tokenizer);
@@ -167,9 +167,9 @@ Result<std::vector<Token>> Model::encode(std::string_view text, bool add_bos) co
   if (!has_tokenizer())
     return unsupported(
         "the model has no tokenizer, expected one beside its weights, because the input is text "
-        "(hint: load it with the directory of a tokenizer; on the command line, by --tokenizer; or "
-        "use "
-        "token ids)");
+        "(hint: load it with the directory of a tokenizer; on the command line, with --tokenizer; "
+        "or "
+        "use token ids)");
   return parts_->tokenizer->encode(text, add_bos);
 }
 

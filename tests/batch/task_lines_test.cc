@@ -242,22 +242,48 @@ TEST(ScoreLines, NameWhatIsWrong) {
             "of gen_args_0, gen_args_1, ...");
 }
 
-// The tokenizer drops spaces at the end of a text.
-TEST(TaskLines, APairWhoseContinuationAddsNoTokenIsNamed) {
-  TemporaryFolder folder;
+// An engine whose tokenizer has a normalizer. Null, and a failure, where it cannot be made.
+std::unique_ptr<Engine> open_normalized(TemporaryFolder& folder, const Json& normalizer) {
   RandomModelOptions made;
   made.shape = "tiny-qwen3";
   made.out = folder.path() / "m";
   made.max_positions = kTinyContext;
-  ASSERT_TRUE(make_random_model(made).ok());
+  EXPECT_TRUE(make_random_model(made).ok());
   std::ifstream in(made.out / "tokenizer.json");
   Json tokenizer = Json::parse(in);
-  tokenizer["normalizer"] = {{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}};
+  tokenizer["normalizer"] = normalizer;
   folder.write("m/tokenizer.json", tokenizer.dump());
   const auto model = Model::load(made.out);
-  ASSERT_TRUE(model.ok()) << model.error().message;
-  const auto engine = Engine::open(*model, tiny_options());
-  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  EXPECT_TRUE(model.ok()) << model.error().message;
+  if (!model) return nullptr;
+  auto engine = Engine::open(*model, tiny_options());
+  EXPECT_TRUE(engine.ok()) << engine.error().message;
+  return engine ? std::move(*engine) : nullptr;
+}
+
+TEST(TaskLines, ContinuationsThatChangeThePromptAreNamed) {
+  TemporaryFolder folder;
+  const auto engine = open_normalized(
+      folder, {{"type", "Replace"}, {"pattern", {{"String", "ab"}}}, {"content", "x"}});
+  ASSERT_NE(engine, nullptr);
+  std::vector<std::string> problems;
+  BatchOptions options;
+  options.task = BatchTask::kScore;
+  options.on_problem = [&](const std::string& problem) { problems.push_back(problem); };
+  std::istringstream input("{\"prompt\": \"a\", \"continuations\": [\"bc\"]}\n");
+  std::ostringstream out;
+  ASSERT_TRUE(run_batch(*engine, input, 0, out, options).ok());
+  EXPECT_EQ(problems,
+            std::vector<std::string>{
+                "line 1: the continuations change the first token of the prompt, expected at least "
+                "one token before them that stays the same (hint: a longer prompt)"});
+}
+
+TEST(TaskLines, APairWhoseContinuationAddsNoTokenIsNamed) {
+  TemporaryFolder folder;
+  const auto engine =
+      open_normalized(folder, {{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}});
+  ASSERT_NE(engine, nullptr);
   std::vector<std::string> problems;
   BatchOptions options;
   options.task = BatchTask::kScore;
@@ -267,7 +293,7 @@ TEST(TaskLines, APairWhoseContinuationAddsNoTokenIsNamed) {
       "{\"arguments\": [[\"a\", \"b\"], [\"a\", \" \"]]}\n"
       "{\"prompt\": \"a\", \"continuations\": [\"b\", \" \"]}\n");
   std::ostringstream out;
-  ASSERT_TRUE(run_batch(**engine, input, 0, out, options).ok());
+  ASSERT_TRUE(run_batch(*engine, input, 0, out, options).ok());
   ASSERT_EQ(problems.size(), 3u);
   std::ranges::sort(problems);
   for (const int line : {1, 2})

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "model/config.h"
+#include "model/config_json.h"
 #include "model/make_model.h"
 #include "model/test_files.h"
 
@@ -13,19 +15,13 @@ namespace {
 
 using nlohmann::json;
 
+using config_json::parse;
+using config_json::read;
+
 json decoder(const char* architecture, const char* type) {
-  return {{"architectures", {architecture}},
-          {"model_type", type},
-          {"vocab_size", 100},
-          {"hidden_size", 64},
-          {"num_hidden_layers", 4},
-          {"num_attention_heads", 4},
-          {"num_key_value_heads", 2},
-          {"intermediate_size", 172},
-          {"max_position_embeddings", 512},
-          {"tie_word_embeddings", true},
-          {"bos_token_id", 1},
-          {"eos_token_id", 2}};
+  return config_json::decoder(
+      architecture, type,
+      {{"tie_word_embeddings", true}, {"bos_token_id", 1}, {"eos_token_id", 2}});
 }
 
 json qwen3_5() { return decoder("Qwen3_5ForCausalLM", "qwen3_5_text"); }
@@ -43,26 +39,10 @@ json granite() {
   return object;
 }
 
-Result<ModelConfig> parse(const json& object) {
-  return ModelConfig::parse(object.dump(), "test.json");
-}
-
-ModelConfig read(const json& object) {
-  Result<ModelConfig> config = parse(object);
-  EXPECT_TRUE(config.ok()) << config.error().message;
-  return config.ok() ? *config : named_shape("tiny-llama").value();
-}
-
 // `change` is merged into a good file; the error must name the file and every word.
 void expect_error(json object, const json& change, ErrorCode code, std::vector<std::string> words) {
   object.update(change);
-  const Result<ModelConfig> config = parse(object);
-  ASSERT_FALSE(config.ok()) << change;
-  EXPECT_EQ(config.error().code, code) << config.error().message;
-  words.push_back("test.json");
-  for (const std::string& word : words)
-    EXPECT_NE(config.error().message.find(word), std::string::npos)
-        << config.error().message << " lacks " << word;
+  config_json::expect_error(object, std::move(words), code);
 }
 
 std::vector<Mixer> mixers(const ModelConfig& config) {

@@ -5,9 +5,11 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/config.h"
+#include "model/config_json.h"
 
 namespace pando::model::llama_json {
 
@@ -31,21 +33,13 @@ inline json llama() {
           {"eos_token_id", 2}};
 }
 
-inline Result<ModelConfig> parse(const json& object) {
-  return ModelConfig::parse(object.dump(), "test.json");
-}
+using config_json::parse;
 
 // `change` is merged into a good file; the error must name the file and every word.
 inline void expect_error(const json& change, ErrorCode code, std::vector<std::string> words) {
   json object = llama();
   object.update(change);
-  const Result<ModelConfig> config = parse(object);
-  ASSERT_FALSE(config.ok()) << change;
-  EXPECT_EQ(config.error().code, code) << config.error().message;
-  words.push_back("test.json");
-  for (const std::string& word : words)
-    EXPECT_NE(config.error().message.find(word), std::string::npos)
-        << config.error().message << " lacks " << word;
+  config_json::expect_error(object, std::move(words), code);
 }
 
 // A good file of a family, changed.
