@@ -95,7 +95,13 @@ bool has_amx_int8() {
 
 bool widens_once(int n_queries) { return vendor() != Vendor::kAmd && n_queries >= 32; }
 
-bool fetches_few_rows() { return vendor() == Vendor::kIntel; }
+bool fetches_few_rows(DType weights) {
+#if defined(__x86_64__)
+  static const bool has_avx512 = __builtin_cpu_supports("avx512f");
+  if (vendor() == Vendor::kAmd) return !has_avx512 && is_quantized(weights);
+#endif
+  return vendor() == Vendor::kIntel;
+}
 
 const Kernels* kernels_for(Isa isa) {
   if (isa == Isa::kPortable) return &kPortableKernels;

@@ -146,7 +146,7 @@ void multiply(const Kernels& kernels, ThreadPool& pool, std::span<const PackedMa
                           .n = std::min(next_column, n) - column,
                           .k = k,
                           .goes_on = part + 1 < c.n_parts,
-                          .fetch = fetches_few_rows(),
+                          .fetch = fetches_few_rows(type),
                           .y = y + tile.first * y_stride + column,
                           .y_stride = y_stride});
   });
