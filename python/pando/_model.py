@@ -56,7 +56,8 @@ class Model:
     """Weights and tokenizer of a Hugging Face model directory or a GGUF file; immutable.
 
     weights: "stored", or made while loading "f32", "f16", "bf16", "q8_0", "q4_0", "int8" or "bf16_dot". tokenizer: where it is, if it is
-    not the model's own. threads: for loading; 0 means one for each processor.
+    not the model's own. chat_template: a file, or the name of one of several that the model has; without it, the
+    model's own. threads: for loading; 0 means one for each processor.
     """
 
     def __init__(
@@ -65,11 +66,14 @@ class Model:
         *,
         weights: str = "stored",
         tokenizer: Union[str, os.PathLike[str], None] = None,
+        chat_template: Union[str, os.PathLike[str], None] = None,
         threads: int = 0,
     ) -> None:
         options = {"weights": weights, "threads": threads}
         if tokenizer is not None:
             options["tokenizer"] = os.fspath(tokenizer)
+        if chat_template is not None:
+            options["chat_template"] = os.fspath(chat_template)
         pointer = ctypes.c_void_p()
         check(library.pando_model_load(os.fsencode(path), json.dumps(options).encode(), ctypes.byref(pointer)))
         self._handle: Optional[Handle] = Handle(pointer.value, library.pando_model_free)

@@ -153,6 +153,28 @@ def test_errors_have_codes(engine, code, call):
 
 
 @pytest.mark.parametrize(
+    "message, call",
+    [
+        ("kv_memory is 1000 bytes, expected at least", lambda e: pando.Engine(e.model, kv_memory=1000)),
+        ("(hint: ask without chat, or pass a template file with chat_template)",
+         lambda e: e.complete([{"role": "user", "content": "a"}])),
+    ],
+)
+def test_messages_name_keywords(engine, message, call):
+    with pytest.raises(pando.PandoError) as error:
+        call(engine)
+    assert message in str(error.value)
+
+
+def test_a_chat_template(tmp_path):
+    template = tmp_path / "echo.jinja"
+    template.write_text("{{ messages[0].content }}")
+    with pando.Model(pando.demo_model(), chat_template=template) as model, pando.Engine(model, **SMALL) as engine:
+        chat = engine.complete([{"role": "user", "content": "Velina"}], max_tokens=4)[0]
+        assert chat.text == engine.complete("Velina", max_tokens=4)[0].text
+
+
+@pytest.mark.parametrize(
     "error, call",
     [
         (ValueError, lambda e: e.complete(np.zeros((2, 2), dtype=np.int32))),

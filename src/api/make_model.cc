@@ -1,6 +1,7 @@
 #include "model/make_model.h"
 
 #include "base/errors.h"
+#include "base/option_names.h"
 #include "engine/options.h"
 #include "kernel/weight_types.h"
 #include "pando/make_model.h"
@@ -89,8 +90,8 @@ Status make_random_model(const RandomModelOptions& options) {
   if (const int vocab = make.vocab.value_or(shape->vocab);
       vocab < n_tokens)  // said before gigabytes are written
     return invalid_argument(
-        "the vocabulary has {} tokens, expected at least the tokenizer's {} (hint: --vocab)", vocab,
-        n_tokens);
+        "the vocabulary has {} tokens, expected at least the tokenizer's {} (hint: raise {})",
+        vocab, n_tokens, OptionName{"vocab"});
   if (options.tokenizer.empty()) make.eos_id = kByteTokenizerVocab - 1;
   if (Status status = model::make_model(make); !status) return status;
   std::error_code same;

@@ -11,6 +11,7 @@
 #include "base/failures.h"
 #include "base/fp_state.h"
 #include "base/machine.h"
+#include "base/option_names.h"
 #include "base/thread_pool.h"
 #include "engine/options.h"
 #include "kernel/isa.h"
@@ -97,8 +98,8 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
                                                        *tokenizer, options.chat_template)
                                   : unsupported(
                                         "the model has no tokenizer, so it has no chat template "
-                                        "(hint: load it with the directory of a "
-                                        "tokenizer; on the command line, with --tokenizer)");
+                                        "(hint: pass the directory of a tokenizer with {})",
+                                        OptionName{"tokenizer"});
   if (!chat && !options.chat_template.empty()) return chat.error();
   std::unique_ptr<grammar::FormCache> forms;
   if (tokenizer != nullptr) forms = std::make_unique<grammar::FormCache>(*tokenizer);
@@ -167,9 +168,8 @@ Result<std::vector<Token>> Model::encode(std::string_view text, bool add_bos) co
   if (!has_tokenizer())
     return unsupported(
         "the model has no tokenizer, expected one beside its weights, because the input is text "
-        "(hint: load it with the directory of a tokenizer; on the command line, with --tokenizer; "
-        "or "
-        "use token ids)");
+        "(hint: pass the directory of a tokenizer with {}, or use token ids)",
+        OptionName{"tokenizer"});
   return parts_->tokenizer->encode(text, add_bos);
 }
 

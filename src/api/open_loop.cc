@@ -12,6 +12,7 @@
 #include "base/failures.h"
 #include "base/fp_state.h"
 #include "base/machine.h"
+#include "base/option_names.h"
 #include "engine/options.h"
 #include "engine/technique.h"
 #include "exec/cpu/cpu_executor.h"
@@ -153,11 +154,12 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
     return open(weights, std::move(*technique), std::move(parts));
   } catch (const std::bad_alloc&) {
     const uint64_t n_rotations = rotation_bytes(weights.config, context);
-    return make_error(
-        ErrorCode::kUnavailable,
-        "not enough memory for a kv_memory of {} bytes and a context of {} "
-        "positions: at least {} (hint: a smaller kv_memory or step_rows, or a shorter context)",
-        kv_memory, context, shortage_text(kv_memory + n_rotations));
+    return make_error(ErrorCode::kUnavailable,
+                      "not enough memory for a {} of {} bytes and a context of {} "
+                      "positions: at least {} (hint: a smaller {} or {}, or a shorter context)",
+                      OptionName{"kv_memory"}, kv_memory, context,
+                      shortage_text(kv_memory + n_rotations), OptionName{"kv_memory"},
+                      OptionName{"step_rows"});
   } catch (const std::system_error& error) {
     return cannot_start(fmt::format("{} threads", threads), error.what());
   }

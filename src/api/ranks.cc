@@ -12,6 +12,7 @@
 #include "base/failures.h"
 #include "base/fp_state.h"
 #include "base/mix.h"
+#include "base/option_names.h"
 #include "comm/transport.h"
 #include "engine/options.h"
 #include "exec/ranks/rank_executor.h"
@@ -165,8 +166,9 @@ Result<std::shared_ptr<Ranks>> Ranks::join(std::string_view parallel) {
   const int64_t n = layout->n_processes();
   const int n_started = (*comm)->size();
   if (n_started != n)
-    return make_error(code, "parallel is '{}', which needs {}; {} {} started (hint: mpirun -n {})",
-                      parallel, counted(static_cast<uint64_t>(n), "processes"), n_started,
+    return make_error(code, "{} is '{}', which needs {}; {} {} started (hint: mpirun -n {})",
+                      OptionName{"parallel"}, parallel,
+                      counted(static_cast<uint64_t>(n), "processes"), n_started,
                       n_started == 1 ? "was" : "were", n);
   return over(std::make_unique<Impl>(std::move(*comm), *layout));
 }

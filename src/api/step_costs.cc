@@ -15,6 +15,7 @@
 #include "api/ranks.h"
 #include "base/errors.h"
 #include "base/machine.h"
+#include "base/option_names.h"
 #include "engine/measure_steps.h"
 #include "engine/options.h"
 #include "exec/cpu/cpu_executor.h"
@@ -125,8 +126,8 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
     return measure_steps(open, options, seconds);
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::kUnavailable,
-                      "not enough memory to measure step times: {} (hint: a smaller kv_memory)",
-                      free_text());
+                      "not enough memory to measure step times: {} (hint: a smaller {})",
+                      free_text(), OptionName{"kv_memory"});
   }
 }
 

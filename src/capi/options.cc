@@ -60,7 +60,8 @@ Result<ModelOptions> read_model_options(std::string_view text) {
   constexpr const char* kSource = "options of the model";
   const Result<Json> json = read_object(text, kSource);
   if (!json) return json.error();
-  if (Status status = only(*json, kSource, {"weights", "tokenizer", "threads"}); !status)
+  if (Status status = only(*json, kSource, {"weights", "tokenizer", "chat_template", "threads"});
+      !status)
     return status.error();
   Fields fields(*json, kSource, ErrorCode::kInvalidArgument);
   ModelOptions options;
@@ -69,6 +70,7 @@ Result<ModelOptions> read_model_options(std::string_view text) {
     weights.emplace_back(name, *weight_type_of(name));
   options.weights = one_of<WeightType>(fields, "weights", weights);
   options.tokenizer = fields.string("tokenizer", "");
+  options.chat_template = fields.string("chat_template", "");
   options.threads = static_cast<int>(fields.integer("threads", 0, kMostThreads, 0));
   return checked(fields, std::move(options));
 }

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "base/option_names.h"
 #include "cli/exit_code.h"
 #include "cli/grouped_messages.h"
 #include "cli/report.h"
@@ -62,7 +61,7 @@ void print_prompt(const PromptPreview& prompt) {
   const std::string place = fmt::format("line {}, '{}'", prompt.line, readable(prompt.id));
   const std::string cut = prompt.cut.empty() ? "" : fmt::format("cut: {}\n", prompt.cut);
   if (!prompt.refused.empty())
-    return fmt::print("== {}: cannot be run: {}\n{}\n", place, with_dashes(prompt.refused), cut);
+    return fmt::print("== {}: cannot be run: {}\n{}\n", place, prompt.refused, cut);
   const std::string text = prompt.text.empty() ? fmt::format("{}", fmt::join(prompt.tokens, " "))
                                                : readable(prompt.text);
   fmt::print("== {}: {}{}\n{}{}\n== end of the prompt\n{}\n", place,

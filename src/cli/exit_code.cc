@@ -1,12 +1,11 @@
 #include "cli/exit_code.h"
 
-#include "base/option_names.h"
 #include "cli/print_stderr.h"
 
 namespace pando::cli {
 
 int report_error(const std::string& message) {
-  print_stderr("pando: {}\n", with_dashes(message));
+  print_stderr("pando: {}\n", message);
   return kFailed;
 }
 

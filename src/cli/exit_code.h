@@ -12,7 +12,7 @@ namespace pando::cli {
 // no answer, 128 + n ended by signal n.
 constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;
 
-// "pando: MESSAGE" on stderr, with the names of options that the command line has; returns kFailed.
+// "pando: MESSAGE" on stderr; returns kFailed.
 int report_error(const std::string& message);
 // The same, and kUsage for an option that can never work (kInvalidArgument).
 int refuse(const Error& error);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/failures.h"
+#include "base/option_names.h"
 #include "cli/commands.h"
 #include "cli/laboratory.h"
 #include "cli/output_files.h"
@@ -18,6 +19,7 @@
 
 int main(int argc, char** argv) {
   using namespace pando::cli;
+  const pando::OptionStyleScope style(pando::OptionStyle::kCommandLine);
   open_laboratory();
   CLI::App app("Pando: large language models over shared context, exactly.", "pando");
   app.require_subcommand(1);

@@ -230,7 +230,7 @@ Result<int> context_of(const Model& model, const ModelArguments& arguments) {
   if (context > most)
     return Error{
         ErrorCode::kInvalidArgument,
-        fmt::format("context is {}, expected at most the model's {} positions", context, most)};
+        fmt::format("--context is {}, expected at most the model's {} positions", context, most)};
   return context > 0 ? context : most;
 }
 

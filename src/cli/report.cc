@@ -78,17 +78,9 @@ std::string warning_of(const RunRecord& run) {
   return sharing ? sharing->warning : "";
 }
 
-OrderedJson run_json(const RunRecord& run) {
-  const BatchSummary& s = run.summary;
+// What the run took.
+void add_figures(const BatchSummary& s, OrderedJson& json) {
   const EngineStats& e = s.stats;
-  OrderedJson json;
-  json["sharing"] = run.sharing;
-  if (const std::string warning = warning_of(run); !warning.empty()) json["wrong"] = warning;
-  json["lines"] = {{"read", s.lines}, {"bad", s.bad_lines}};
-  json["questions"] = s.questions;
-  json["answers"] = {{"written", s.answers}, {"earlier", s.earlier}, {"failed", s.failed},
-                     {"skipped", s.skipped}, {"lines_cut", s.cut},   {"forms_cut", s.forms_cut},
-                     {"stopped", s.stopped}};
   json["tokens"] = {{"prompt_asked", s.prompt_tokens},
                     {"prompt_computed", e.prefill_rows},
                     {"prompt_reused", tokens_reused(s)},
@@ -116,6 +108,19 @@ OrderedJson run_json(const RunRecord& run) {
                     {"kv_bytes_peak", e.kv_bytes_peak}};
   if (e.attention_bytes > 0) json["engine"]["attention_bytes"] = e.attention_bytes;
   for (const Figure& figure : e.figures) json["technique"][figure.name] = figure.value;
+}
+
+OrderedJson run_json(const RunRecord& run) {
+  const BatchSummary& s = run.summary;
+  OrderedJson json;
+  json["sharing"] = run.sharing;
+  if (const std::string warning = warning_of(run); !warning.empty()) json["wrong"] = warning;
+  json["lines"] = {{"read", s.lines}, {"bad", s.bad_lines}};
+  if (!run.was_finished) json["questions"] = s.questions;
+  json["answers"] = {{"written", s.answers}, {"earlier", s.earlier}, {"failed", s.failed},
+                     {"skipped", s.skipped}, {"lines_cut", s.cut},   {"forms_cut", s.forms_cut},
+                     {"stopped", s.stopped}};
+  if (!run.was_finished) add_figures(s, json);
   if (s.scores.all().n > 0) {
     json["scores"] = scores_json(s.scores.all());
     for (const auto& [group, scores] : s.scores.groups())
@@ -125,6 +130,16 @@ OrderedJson run_json(const RunRecord& run) {
     json["mass"] = {{"mean", *mean}, {"least", s.least_mass}};
   if (s.combined_hash != 0) json["combined_hash"] = fmt::format("{:016x}", s.combined_hash);
   return json;
+}
+
+// Discarded where it is none.
+OrderedJson read_json(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return OrderedJson::parse(file, nullptr, /*allow_exceptions=*/false);
+}
+
+bool is_report(const OrderedJson& json) {
+  return json.is_object() && json.contains("run") && json.contains("commit");
 }
 
 }  // namespace
@@ -229,19 +244,29 @@ std::string report_json(const RunRecord& run, const RunRecord* compared, const E
     for (const auto& [name, value] : *settings) json["settings"][name] = value;
   json["run"] = run_json(run);
   if (compared != nullptr) json["compared"] = run_json(*compared);
-  json["peak_memory_bytes"] = peak_memory_bytes();
+  if (!run.was_finished) json["peak_memory_bytes"] = peak_memory_bytes();
   json["machine"] = processor_name();
   json["commit"] = build_commit();
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace);  // a path may be anything
+}
+
+bool holds_fuller_report(const std::string& path, const std::string& report) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  const OrderedJson found = read_json(path), asked = OrderedJson::parse(report);
+  if (!is_report(found) || !found["run"].contains("seconds")) return false;
+  constexpr const char* kSame[] = {"/output", "/settings", "/run/scores", "/run/answers/stopped"};
+  return std::ranges::all_of(kSame, [&](const char* name) {
+    const OrderedJson::json_pointer place(name);
+    return found.value(place, OrderedJson()) == asked.value(place, OrderedJson());
+  });
 }
 
 Status may_hold_report(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error) || std::filesystem::is_empty(path, error))
     return {};
-  std::ifstream file(path, std::ios::binary);
-  const OrderedJson found = OrderedJson::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (found.is_object() && found.contains("run") && found.contains("commit")) return {};
+  if (is_report(read_json(path))) return {};
   return Error{ErrorCode::kInvalidArgument,
                fmt::format("--report: '{}' is not a report and would be overwritten, expected an "
                            "earlier report, an empty file or a new name",

@@ -13,6 +13,7 @@ namespace pando::cli {
 struct RunRecord {
   std::string sharing;
   BatchSummary summary;
+  bool was_finished = false;          // by an earlier run, which alone knew its times and tokens
   bool memory_limits_length = false;  // an answer is limited by kv_memory, not by the context
 };
 
@@ -35,6 +36,10 @@ std::string footer(const RunRecord& run, const TaskNouns& nouns, const EngineOpt
 // The whole report as JSON. `compared` may be null.
 std::string report_json(const RunRecord& run, const RunRecord* compared, const Engine& engine,
                         const RunOptions& options);
+
+// Whether a file holds a report of the finished run that `report` is of, made by the run itself: it
+// has times and tokens, which `report` lacks.
+bool holds_fuller_report(const std::string& path, const std::string& report);
 
 // kInvalidArgument for a file that holds something else than a report, which would be lost.
 Status may_hold_report(const std::string& path);

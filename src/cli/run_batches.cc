@@ -92,8 +92,8 @@ class BatchRun {
       if (runs_.size() == 1) return second_code;
     }
     print_summary(first, second);
-    if (!o_.report.empty() && !(report.begin() << last_report_ << '\n').flush())
-      return report_error(fmt::format("cannot write report '{}'", o_.report));
+    if (Status status = write_report(report, first.was_finished); !status)
+      return report_error(status.error().message);
     if (runs_.front().summary.stopped || runs_.back().summary.stopped) return stopped(first);
     if (comparison_ && first.summary.answers == 0) return code == kOk ? kFailed : code;
     if (comparison_ && exact && comparison_->n_different() > 0)
@@ -269,11 +269,21 @@ class BatchRun {
       return code;
     }
     record.summary = *answers.summary;
-    was_finished_ = true;
+    record.was_finished = true;
     options_ = engine.options();
     runs_.push_back(record);
     last_report_ = report_json(record, nullptr, engine, o_);
     return code;
+  }
+
+  Status write_report(OutputFile& report, bool was_finished) const {
+    if (o_.report.empty()) return {};
+    if (was_finished && holds_fuller_report(o_.report, last_report_)) {
+      if (!o_.quiet) print_stderr("'{}' is left as it is: the report of this run\n", o_.report);
+      return {};
+    }
+    if ((report.begin() << last_report_ << '\n').flush()) return {};
+    return io_error("cannot write report '{}'", o_.report);
   }
 
   // What happened since it was printed last.
@@ -322,7 +332,7 @@ class BatchRun {
       return print_verdict(first);
     }
     for (const auto& [place, text] : first_answers_.texts()) print_stderr("{}\n", text);
-    if (!was_finished_) print_stderr("{}\n", footer(first, nouns_, options_));
+    if (!first.was_finished) print_stderr("{}\n", footer(first, nouns_, options_));
     const BatchSummary& s = first.summary;
     print_stderr("{}", score_table(first));
     if (s.group_by != o_.batch.group_by)
@@ -413,7 +423,6 @@ class BatchRun {
   EngineOptions options_;  // as the engine filled them in
   std::vector<RunRecord> runs_;
   std::string last_report_;
-  bool was_finished_ = false;  // by an earlier run
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/option_names.h"
 #include "engine/options.h"
 #include "engine/sampler.h"
 #include "engine/work_view.h"
@@ -81,8 +82,9 @@ Status Admission::check(const Request& request) const {
       make_error(
           ErrorCode::kTooLong,
           "prompt and answer take up to {} tokens, but the memory for keys and values has room for "
-          "only {}, at {} bytes per token (hint: raise kv_memory{})",
-          n_longest, n_room, limits_.token_bytes, prompt_fits ? ", or lower max_tokens" : ""));
+          "only {}, at {} bytes per token (hint: raise {}{})",
+          n_longest, n_room, limits_.token_bytes, OptionName{"kv_memory"},
+          prompt_fits ? ", or lower max_tokens" : ""));
 }
 
 Status Admission::submit(RequestId id, Request request, Listener listener, Sequences& open) {

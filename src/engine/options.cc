@@ -11,6 +11,7 @@
 #include "base/counted.h"
 #include "base/errors.h"
 #include "base/machine.h"
+#include "base/option_names.h"
 #include "cache/prefix_tree.h"
 #include "pando/limits.h"
 #include "pando/request_options.h"
@@ -110,8 +111,8 @@ DType kv_dtype(KvType type) {
 
 Status fill_in_threads(int& threads) {
   if (threads < 0 || threads > kMostThreads)
-    return invalid_argument("threads is {}, expected 0 (all processors) to {}", threads,
-                            kMostThreads);
+    return invalid_argument("{} is {}, expected 0 (all processors) to {}", OptionName{"threads"},
+                            threads, kMostThreads);
   if (threads == 0) threads = std::min(available_processors(), kMostThreads);
   return {};
 }
@@ -121,24 +122,28 @@ Status fill_in(EngineOptions& options, int max_positions) {
   if (options.nice < 0 || options.nice > kMostNice)
     return invalid_argument("nice is {}, expected 0 to {}", options.nice, kMostNice);
   if (options.context < 0 || options.context > max_positions)
-    return invalid_argument("context is {}, expected at most the model's {} positions",
-                            options.context, max_positions);
+    return invalid_argument("{} is {}, expected at most the model's {} positions",
+                            OptionName{"context"}, options.context, max_positions);
   if (options.step_rows < 1)
-    return invalid_argument("step_rows is {}, expected at least 1", options.step_rows);
+    return invalid_argument("{} is {}, expected at least 1", OptionName{"step_rows"},
+                            options.step_rows);
   if (options.place_every < 1)
-    return invalid_argument("place_every is {}, expected at least 1", options.place_every);
+    return invalid_argument("{} is {}, expected at least 1", OptionName{"place_every"},
+                            options.place_every);
   if (const auto policy = policy_named(options.policy); !policy) return policy.error();
   if (!(options.step_budget >= 0) || !std::isfinite(options.step_budget))
-    return invalid_argument("step_budget is {}, expected 0 (no budget) or more seconds",
-                            options.step_budget);
+    return invalid_argument("{} is {}, expected 0 (no budget) or more seconds",
+                            OptionName{"step_budget"}, options.step_budget);
   if (Status status = check_packing(options.packing); !status) return status;
   options.deadline_classes.try_emplace("");
   for (const auto& [name, deadlines] : options.deadline_classes)
     if (Status status = check_class(name, deadlines); !status) return status;
   if (options.max_running < 1)
-    return invalid_argument("max_running is {}, expected at least 1", options.max_running);
+    return invalid_argument("{} is {}, expected at least 1", OptionName{"max_running"},
+                            options.max_running);
   if (!(options.max_queue >= 0) || !std::isfinite(options.max_queue))
-    return invalid_argument("max_queue is {}, expected 0 (no limit) or more", options.max_queue);
+    return invalid_argument("{} is {}, expected 0 (no limit) or more", OptionName{"max_queue"},
+                            options.max_queue);
   if (options.max_open < 1)
     return invalid_argument("max_open is {}, expected at least 1", options.max_open);
   if (options.kv_memory == 0) {
@@ -147,15 +152,16 @@ Status fill_in(EngineOptions& options, int max_positions) {
   }
   if (const std::optional<uint64_t> all = total_memory(); all && options.kv_memory > *all)
     return invalid_argument(
-        "kv_memory is {} bytes ({:.1f} GiB), expected at most the {} ({:.1f} GiB) that the machine "
+        "{} is {} bytes ({:.1f} GiB), expected at most the {} ({:.1f} GiB) that the machine "
         "has or lets this process use",
-        options.kv_memory, gibibytes(options.kv_memory), *all, gibibytes(*all));
+        OptionName{"kv_memory"}, options.kv_memory, gibibytes(options.kv_memory), *all,
+        gibibytes(*all));
   const bool is_default = options.context == 0;
   if (is_default) options.context = max_positions;
   if (options.context > kMostContext)
     return make_error(is_default ? ErrorCode::kUnsupported : ErrorCode::kInvalidArgument,
-                      "context is {}, expected at most {} (hint: the default is the model's {})",
-                      options.context, kMostContext, max_positions);
+                      "{} is {}, expected at most {} (hint: the default is the model's {})",
+                      OptionName{"context"}, options.context, kMostContext, max_positions);
   return {};
 }
 

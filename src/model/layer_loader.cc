@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/option_names.h"
 
 namespace pando::model {
 namespace {
@@ -97,8 +98,8 @@ Status LayerLoader::load_part(Specs specs, int index, Part ExpertWeights::*membe
   }
   return unsupported(
       "{}: tensor '{}' has another type than the same matrix of the layer's first expert, expected "
-      "one type in all experts (hint: convert the weights, as with --weights q8_0)",
-      tensors_.file(), unlike);
+      "one type in all experts (hint: convert the weights, as with {} q8_0)",
+      tensors_.file(), unlike, OptionName{"weights"});
 }
 
 Status LayerLoader::fill(const TensorLoader& tensors, Specs specs, int index,

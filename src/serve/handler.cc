@@ -18,7 +18,6 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
-#include "base/option_names.h"
 #include "serve/awaited_group.h"
 #include "serve/offload.h"
 #include "wire/body_checks.h"
@@ -38,12 +37,11 @@ bool is_json(std::string_view content_type) {
   return boost::beast::iequals(type, kJson);
 }
 
-// As the API tells an error of the engine, whose options are the server's. What is too long says
-// the limit in the words that clients know.
+// As the API tells an error of the engine. What is too long says the limit in the words that
+// clients know.
 wire::WireError wire_error(const Service& service, const Error& error) {
   constexpr std::string_view kKnown = "this model's maximum context length is ";
   wire::WireError told = wire::wire_error(error);
-  told.message = with_dashes(told.message, "the server's ");
   if (error.code == ErrorCode::kTooLong && told.message.find(kKnown) == std::string::npos)
     told.message.insert(std::min(told.message.rfind(" (hint: "), told.message.size()),
                         fmt::format("; {}{} tokens here", kKnown, service.longest()));

@@ -8,7 +8,6 @@
 
 #include "base/errors.h"
 #include "base/json.h"
-#include "base/option_names.h"
 #include "wire/errors.h"
 #include "wire/line.h"
 #include "wire/openai_request.h"
@@ -55,7 +54,6 @@ class OpenAiLine : public Line {
       WireError wire = wire_error(*answered.error);
       if (wire.param == "prompt") wire.param = prompt_field(form_.endpoint);
       if (wire.param == "form") wire.param = form_field_;
-      wire.message = with_dashes(wire.message);
       response["status_code"] = wire.status;
       response["body"] = error_body(wire);
     } else {

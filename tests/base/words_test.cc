@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/counted.h"
+#include "base/errors.h"
 #include "base/option_names.h"
 
 namespace pando {
@@ -16,20 +17,24 @@ TEST(Counted, OneIsSingular) {
   EXPECT_EQ(counted(1, "processes"), "1 process");
 }
 
-TEST(OptionNames, AreThoseOfTheCommandLine) {
-  EXPECT_EQ(with_dashes("kv_memory is 10 bytes"), "--kv-memory is 10 bytes");
-  EXPECT_EQ(with_dashes("room (hint: raise kv_memory, or lower max_tokens)"),
-            "room (hint: raise --kv-memory, or lower max_tokens)");
-  EXPECT_EQ(with_dashes("the model's kv_memory"), "the model's --kv-memory");
-  EXPECT_EQ(with_dashes("raise kv_memory", "the server's "), "raise the server's --kv-memory");
-  EXPECT_EQ(with_dashes("threads is 2000, expected fewer"), "--threads is 2000, expected fewer");
-  EXPECT_EQ(with_dashes("a smaller kv_memory or step_rows, or a shorter context"),
-            "a smaller --kv-memory or --step-rows, or a shorter context");
-  // Names of others.
-  for (const char* same : {"unknown field 'kv_memory'", "--kv-memory is 3", "pando_kv_memory_bytes",
-                           "the context is cut", "", "cannot read input '/data/step_rows.jsonl'",
-                           "/data/kv_memory: is empty", "a field 'my kv_memory', expected another"})
-    EXPECT_EQ(with_dashes(same), same);
+TEST(OptionNames, AreThoseOfTheReader) {
+  const auto message = [] {
+    return invalid_argument("{} is {} (hint: a smaller {})", OptionName{"kv_memory"}, 10,
+                            OptionName{"threads"})
+        .message;
+  };
+  EXPECT_EQ(message(), "kv_memory is 10 (hint: a smaller threads)");
+  {
+    const OptionStyleScope program(OptionStyle::kCommandLine);
+    EXPECT_EQ(message(), "--kv-memory is 10 (hint: a smaller --threads)");
+    {
+      const OptionStyleScope server(OptionStyle::kServer);
+      EXPECT_EQ(message(),
+                "the server's --kv-memory is 10 (hint: a smaller the server's --threads)");
+    }
+    EXPECT_EQ(message(), "--kv-memory is 10 (hint: a smaller --threads)");
+  }
+  EXPECT_EQ(message(), "kv_memory is 10 (hint: a smaller threads)");
 }
 
 }  // namespace

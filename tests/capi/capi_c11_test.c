@@ -207,6 +207,25 @@ static void test_order_of_freeing(const pando_model* model) {
   pando_stream_free(stream);
 }
 
+// Messages name options as the JSON objects of this interface do.
+static void test_option_names(const char* path, const pando_model* model) {
+  pando_engine* engine = NULL;
+  pando_stream* stream = NULL;
+  pando_model* other = NULL;
+  CHECK(pando_engine_open(model, "{\"kv_memory\": 1000}", &engine) == PANDO_INVALID_ARGUMENT);
+  CHECK(strstr(pando_last_error(), "kv_memory is 1000 bytes") == pando_last_error());
+  CHECK(pando_engine_open(model, "{\"threads\": 1, \"kv_memory\": 67108864}", &engine) == PANDO_OK);
+  pando_status status = pando_ask(engine, kContext, kQuestions, 1, "{\"chat\": true}", &stream);
+  if (status == PANDO_OK) status = pando_wait(stream, -1);
+  CHECK(status == PANDO_UNSUPPORTED);
+  CHECK(strstr(pando_last_error(), "pass a template file with chat_template)") != NULL);
+  pando_stream_free(stream);
+  pando_engine_free(engine);
+  CHECK(pando_model_load(path, "{\"chat_template\": \"nothing\"}", &other) ==
+        PANDO_INVALID_ARGUMENT);
+  CHECK(strstr(pando_last_error(), "'nothing' is neither a file nor a chat template") != NULL);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   pando_model* model = NULL;
@@ -218,6 +237,7 @@ int main(int argc, char** argv) {
   CHECK(pando_engine_open(model, "{\"sharing\": \"no_attention\"}", &engine) ==
         PANDO_INVALID_ARGUMENT);
   CHECK(strstr(pando_last_error(), "expected one of tree, packed, prefix_cached") != NULL);
+  test_option_names(argv[1], model);
   CHECK(pando_engine_open(model, "{\"threads\": 1, \"kv_memory\": 67108864}", &engine) == PANDO_OK);
   test_options(engine);
   test_min_tokens(engine);

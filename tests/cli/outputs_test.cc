@@ -129,8 +129,40 @@ TEST_F(OutputsTest, AFinishedRunStillHasItsScoresAndReport) {
   EXPECT_EQ(after["run"]["scores"], before["run"]["scores"]);
   EXPECT_EQ(after["run"]["lines"], before["run"]["lines"]);
   EXPECT_EQ(after["run"]["answers"]["earlier"], 3);
+  // What the run took is known to its own report alone.
+  for (const char* figure : {"questions", "tokens", "seconds", "rates", "engine"}) {
+    EXPECT_TRUE(before["run"].contains(figure)) << figure;
+    EXPECT_FALSE(after["run"].contains(figure)) << figure;
+  }
+  EXPECT_FALSE(after.contains("peak_memory_bytes"));
   const Finished other = run("--input good.jsonl --output done.jsonl --group-by x --resume");
   EXPECT_TRUE(other.says("scores are grouped by 'k', as in the finished run")) << other;
+}
+
+TEST_F(OutputsTest, TheReportOfAFinishedRunStays) {
+  const std::string command = "--input good.jsonl --output kept.jsonl --report kept.json";
+  const std::string left = "'kept.json' is left as it is: the report of this run\n";
+  ASSERT_EQ(run(command).code, kOk);
+  const std::string report = contents(at("kept.json"));
+  const Finished again = run(command + " --resume");
+  EXPECT_EQ(again.code, kOk) << again;
+  EXPECT_TRUE(again.says(left)) << again;
+  EXPECT_TRUE(again.says("exact match")) << again;
+  EXPECT_EQ(contents(at("kept.json")), report);
+  // Reports of another output, of other settings and of a part of the run are replaced.
+  const auto replaced = [&](auto change) {
+    Json other = Json::parse(report);
+    change(other);
+    folder().write("kept.json", other.dump());
+    const Finished resumed = run(command + " --resume");
+    EXPECT_EQ(resumed.code, kOk) << resumed;
+    EXPECT_FALSE(resumed.says(left)) << resumed;
+    return !Json::parse(contents(at("kept.json")))["run"].contains("seconds");
+  };
+  EXPECT_TRUE(replaced([](Json& json) { json["output"] = "other.jsonl"; }));
+  EXPECT_TRUE(replaced([](Json& json) { json["settings"]["seed"] = "7"; }));
+  EXPECT_TRUE(replaced([](Json& json) { json["run"]["answers"]["stopped"] = true; }));
+  EXPECT_TRUE(replaced([](Json& json) { json["run"]["scores"]["answers"] = 1; }));
 }
 
 TEST_F(OutputsTest, FewAnswersAtATimeAreTheSameAnswers) {

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "base/gguf_writer.h"
+#include "base/option_names.h"
 #include "text/byte_tokenizer.h"
 #include "text/text_testing.h"
 
@@ -277,7 +278,7 @@ TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
   EXPECT_EQ(rendered(), "user: ?\nassistant:");
   set_config(nullptr);
   EXPECT_EQ(rendered(), fmt::format("'{}' has no chat template (hint: ask without chat, or pass a "
-                                    "template file with --chat-template)",
+                                    "template file with chat_template)",
                                     directory.path().string()));
   EXPECT_EQ(load().error().code, ErrorCode::kUnsupported);
   directory.write_json("chat_template.json", {{"chat_template", "of json{{ eos_token }}"}});
@@ -301,6 +302,16 @@ TEST_F(ChatTemplateFiles, OneOfSeveral) {
             "'nope' is neither a file nor a chat template of the model, expected tool_use, "
             "default or broken");
   EXPECT_NE(rendered("broken").find("line 1: unknown tag 'x'"), std::string::npos);
+  set_config({{{"name", "long"}, {"template", "a"}}, {{"name", "short"}, {"template", "b"}}});
+  EXPECT_EQ(rendered(),
+            "the model has several chat templates and none named 'default' (hint: set "
+            "chat_template to one of long or short)");
+  {
+    const OptionStyleScope program(OptionStyle::kCommandLine);
+    EXPECT_NE(rendered().find("(hint: set --chat-template to one of long or short)"),
+              std::string::npos)
+        << rendered();
+  }
   directory.write("mine.jinja", "mine");
   EXPECT_EQ(rendered((directory.path() / "mine.jinja").string()), "mine");
   std::filesystem::create_directory(directory.path() / "additional_chat_templates");

@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "base/option_names.h"
 #include "text/chat/chat_files.h"
 #include "text/chat/jinja_json.h"
 #include "text/chat/jinja_text.h"
@@ -17,6 +18,8 @@
 
 namespace pando {
 namespace {
+
+constexpr OptionName kTemplateOption = {"chat_template"};
 
 using Ordered = nlohmann::ordered_json;
 
@@ -179,9 +182,8 @@ Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
   }
   if (found->empty())
     return unsupported(
-        "'{}' has no chat template (hint: ask without chat, or pass a template file with "
-        "--chat-template)",
-        path.string());
+        "'{}' has no chat template (hint: ask without chat, or pass a template file with {})",
+        path.string(), kTemplateOption);
   std::stable_sort(found->begin(), found->end(), [](const TemplateText& a, const TemplateText& b) {
     return (a.name == "default") > (b.name == "default");
   });
@@ -271,9 +273,9 @@ Result<const ChatTemplate::Named*> ChatTemplate::chosen(const ChatOptions& optio
   for (const Named& one : templates_) names.push_back(one.name);
   if (named == nullptr)
     return unsupported(
-        "the model has several chat templates and none named 'default' (hint: --chat-template with "
-        "one of {})",
-        one_of_these(names));
+        "the model has several chat templates and none named 'default' (hint: set {} to one of "
+        "{})",
+        kTemplateOption, one_of_these(names));
   if (!named->compiled)
     return unsupported("chat template '{}', {}", named->name, named->compiled.error().message);
   return named;
