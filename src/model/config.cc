@@ -8,6 +8,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "base/python_json.h"
 #include "kernel/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/config_ranges.h"
@@ -182,7 +183,7 @@ Result<ModelConfig> ModelConfig::load(const std::filesystem::path& directory) {
 }
 
 Result<ModelConfig> ModelConfig::parse(std::string_view text, std::string_view source) {
-  const Result<json> object = parse_json_object(text, source);
+  const Result<json> object = parse_python_object(text, source);
   if (!object) return object.error();
   return from_json(*object, source);
 }
