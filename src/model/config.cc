@@ -82,7 +82,17 @@ Result<json> language_part(const json& file, std::string_view source) {
   const auto named = std::ranges::find_if(all, [&](const Family* family) {
     return is_wrapped(family) && object["model_type"] == family->name;
   });
-  if (named != all.end()) wrapped = named;
+  if (named != all.end()) {
+    wrapped = named;
+  } else if (object["model_type"].is_string() &&
+             find_family(object["model_type"].get<std::string>()) != nullptr) {
+    std::vector<std::string_view> parts;
+    for (const Family* family : all)
+      if (is_wrapped(family)) parts.push_back(family->name);
+    return unsupported("{}: '{}.model_type' is {} in a model of type {}, expected {}", source,
+                       kPart, found_text(object["model_type"]), found_text(*type),
+                       one_of_these(parts));
+  }
   object["architectures"] = {(*wrapped)->architecture};
   // Said of the whole; what the part says of its tokens comes first.
   for (const char* name : {"tie_word_embeddings", "quantization_config"})
