@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/mix.h"
+#include "base/python_json.h"
 
 namespace pando {
 namespace {
