@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/mix.h"
+#include "base/python_json.h"
 
 namespace pando {
 namespace {
@@ -145,8 +146,8 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
   const fs::path path = model / "generation_config.json";
   const Result<MappedFile> file = MappedFile::open(path);
   if (!file) return file.error();
-  const Result<nlohmann::json> object =
-      parse_json_object({reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
+  const Result<nlohmann::json> object = parse_python_object(
+      {reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
   if (!object) return object.error();
   Fields fields(*object, path.string());
   GenerationConfig config;

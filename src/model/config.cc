@@ -8,6 +8,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "base/python_json.h"
 #include "kernel/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/config_ranges.h"
@@ -81,7 +82,17 @@ Result<json> language_part(const json& file, std::string_view source) {
   const auto named = std::ranges::find_if(all, [&](const Family* family) {
     return is_wrapped(family) && object["model_type"] == family->name;
   });
-  if (named != all.end()) wrapped = named;
+  if (named != all.end()) {
+    wrapped = named;
+  } else if (object["model_type"].is_string() &&
+             find_family(object["model_type"].get<std::string>()) != nullptr) {
+    std::vector<std::string_view> parts;
+    for (const Family* family : all)
+      if (is_wrapped(family)) parts.push_back(family->name);
+    return unsupported("{}: '{}.model_type' is {} in a model of type {}, expected {}", source,
+                       kPart, found_text(object["model_type"]), found_text(*type),
+                       one_of_these(parts));
+  }
   object["architectures"] = {(*wrapped)->architecture};
   // Said of the whole; what the part says of its tokens comes first.
   for (const char* name : {"tie_word_embeddings", "quantization_config"})
@@ -182,7 +193,7 @@ Result<ModelConfig> ModelConfig::load(const std::filesystem::path& directory) {
 }
 
 Result<ModelConfig> ModelConfig::parse(std::string_view text, std::string_view source) {
-  const Result<json> object = parse_json_object(text, source);
+  const Result<json> object = parse_python_object(text, source);
   if (!object) return object.error();
   return from_json(*object, source);
 }

@@ -2,8 +2,8 @@
 
 #include <fstream>
 
-#include "base/json.h"
 #include "base/lfs_pointer.h"
+#include "base/python_json.h"
 
 namespace pando {
 namespace {
@@ -44,7 +44,7 @@ Result<Json> read_json_file(const std::filesystem::path& path) {
   Result<std::string> text = read_text_file(path);
   if (!text.ok()) return text.error();
   if (text->empty()) return bad_file("'{}' is empty, expected JSON", path.string());
-  Result<Json> json = parse_json(*text);
+  Result<Json> json = parse_python_json(*text);
   if (!json) return bad_file("'{}' is {}", path.string(), json.error().message);
   return json;
 }

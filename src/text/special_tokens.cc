@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "text/json_file.h"
@@ -23,22 +24,37 @@ Result<std::optional<std::string>> read_named(const JsonPlace& place) {
   return std::optional(std::move(*text));
 }
 
+Status add_named(const JsonPlace& place, TokenizerConfig* config) {
+  Result<std::optional<std::string>> text = read_named(place);
+  if (!text.ok()) return text.error();
+  if (*text && !(*text)->empty()) config->named.push_back(std::move(**text));
+  return {};
+}
+
 Status read_named_tokens(const JsonPlace& root, TokenizerConfig* config) {
-  for (const char* field : {"bos_token", "eos_token", "unk_token", "pad_token"}) {
-    Result<std::optional<std::string>> text = read_named(root.at(field));
-    if (!text.ok()) return text.error();
-    if (!*text || (*text)->empty()) continue;
-    config->named.push_back(**text);
-    if (field == std::string_view("bos_token")) config->bos = **text;
-    if (field == std::string_view("eos_token")) config->eos = **text;
+  for (const char* field : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
+                            "cls_token", "mask_token"}) {
+    const size_t before = config->named.size();
+    if (Status done = add_named(root.at(field), config); !done.ok()) return done;
+    if (config->named.size() == before) continue;
+    if (field == std::string_view("bos_token")) config->bos = config->named.back();
+    if (field == std::string_view("eos_token")) config->eos = config->named.back();
   }
-  const JsonPlace more = root.at("additional_special_tokens");
-  if (more.absent()) return {};
-  if (Status array = more.expect_array(); !array.ok()) return array;
-  for (size_t i = 0; i < more.json().size(); ++i) {
-    const auto text = read_named(more.at(i));
-    if (!text.ok()) return text.error();
-    if (*text && !(*text)->empty()) config->named.push_back(**text);
+  for (const auto& [name, value] : root.json().items())  // "image_token", ...
+    if (name.ends_with("_token") && value.is_string())
+      if (Status done = add_named(root.at(name), config); !done.ok()) return done;
+  // Version 5 of the transformers library writes the second name; an object names each token.
+  for (const char* field : {"additional_special_tokens", "extra_special_tokens"}) {
+    const JsonPlace more = root.at(field);
+    if (more.absent()) continue;
+    if (more.json().is_object() && field == std::string_view("extra_special_tokens")) {
+      for (const auto& [name, value] : more.json().items())
+        if (Status done = add_named(more.at(name), config); !done.ok()) return done;
+      continue;
+    }
+    if (Status array = more.expect_array(); !array.ok()) return array;
+    for (size_t i = 0; i < more.json().size(); ++i)
+      if (Status done = add_named(more.at(i), config); !done.ok()) return done;
   }
   return {};
 }
@@ -103,6 +119,16 @@ Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids) 
     ids->push_back(*id);
   }
   return {};
+}
+
+// What is said later of a token counts, as in the tokenizers library, which looks for a token in
+// the text as it stands if either says so. A special token stays one.
+void take_flags(const AddedToken& later, AddedToken& token) {
+  token.single_word = later.single_word;
+  token.lstrip = later.lstrip;
+  token.rstrip = later.rstrip;
+  if (!token.special) token.normalized = token.normalized && later.normalized;
+  token.special = token.special || later.special;
 }
 
 }  // namespace
@@ -211,14 +237,19 @@ Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file
 
 Status add_config_tokens(const TokenizerConfig& config, Vocab* vocab,
                          std::vector<AddedToken>* added) {
-  std::unordered_set<Token> there = ids_of(*added);
+  std::unordered_map<Token, size_t> places;
+  for (size_t i = 0; i < added->size(); ++i) places.emplace((*added)[i].id, i);
   std::vector<AddedToken> lacking;
   for (const AddedToken& token : config.added) {
     const auto id = vocab->find(token.content);
-    if (!id || !there.contains(*id)) lacking.push_back(token);
+    const auto place = id ? places.find(*id) : places.end();
+    if (place == places.end())
+      lacking.push_back(token);
+    else
+      take_flags(token, (*added)[place->second]);
   }
   if (Status done = add_tokens(lacking, config.file, vocab, added); !done.ok()) return done;
-  there = ids_of(*added);
+  std::unordered_set<Token> there = ids_of(*added);
   for (const std::string& text : config.named) {
     const auto id = vocab->find(text);
     if (!id || !there.insert(*id).second) continue;

@@ -16,7 +16,7 @@ struct TokenizerConfig {
   std::string file;             // tokenizer_config.json, for messages
   std::string tokenizer_class;  // empty where not said
   std::vector<AddedToken> added;
-  std::vector<std::string> named;  // texts of bos, eos, unk, pad and additional special tokens
+  std::vector<std::string> named;  // texts of bos, eos, unk, ... and additional special tokens
   std::optional<std::string> bos;
   std::optional<std::string> eos;
   std::optional<bool> add_bos;
@@ -57,7 +57,7 @@ Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const V
 Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file, Vocab* vocab,
                   std::vector<AddedToken>* added);
 // Adds the tokens of the configuration that `*added` lacks, the named ones as far as the vocabulary
-// has them.
+// has them. What it says of a token that is there already counts; but a special token stays one.
 Status add_config_tokens(const TokenizerConfig& config, Vocab* vocab,
                          std::vector<AddedToken>* added);
 

@@ -70,6 +70,12 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
   expect_error({{"architectures", {"GemmaForCausalLM"}}}, code,
                {"GemmaForCausalLM", "Phi3ForCausalLM"});
   expect_error({{"model_type", "mistral4"}}, code, {"model_type", "mistral4", "mistral"});
+  const Result<ModelConfig> infinite = ModelConfig::parse(
+      R"({"model_type": "nemotron_h", "time_step_limit": [0.0, Infinity]})", "x");
+  ASSERT_FALSE(infinite.ok());
+  EXPECT_TRUE(
+      infinite.error().message.starts_with("x: 'model_type' is \"nemotron_h\", expected llama, "))
+      << infinite.error().message;
   expect_error({{"architectures", {"LlamaForSequenceClassification"}}}, code,
                {"architectures", "LlamaForSequenceClassification"});
   expect_error({{"is_causal", false}}, code,

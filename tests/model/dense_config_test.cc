@@ -176,6 +176,9 @@ TEST(DenseConfig, ReadsThePartOfMistral3ThatReadsText) {
   EXPECT_EQ(read(wrapped(text)).family, find_family("mistral"));
   text["model_type"] = "mistral4";
   expect_error(wrapped(text), {"model_type", "mistral4"});
+  text["model_type"] = "deepseek_v3";
+  expect_error(wrapped(text), {"'text_config.model_type' is \"deepseek_v3\" in a model of type "
+                               "\"mistral3\", expected mistral or ministral3"});
 }
 
 TEST(DenseConfig, ReadsCohere2) {

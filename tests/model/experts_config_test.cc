@@ -130,6 +130,11 @@ TEST(ExpertsConfig, ReadsPhiMoe) {
                                           .d_ff = 172,
                                           .scores = RouterScores::kSparseMixer,
                                           .mixer_jitter = 0.01f}));
+  // As the published files call it.
+  EXPECT_EQ(read(phi({{"architectures", {"PhiMoEForCausalLM"}},
+                      {"lm_head_bias", true},
+                      {"attention_bias", true}})),
+            usual);
   EXPECT_EQ(usual.norm, Norm::kLayer);
   EXPECT_TRUE(usual.norm_bias && usual.head_bias && usual.qkv_bias && usual.o_bias);
   const json ones = {1, 1, 1, 1, 1, 1, 1, 1};

@@ -194,6 +194,12 @@ TEST(HybridConfig, ReadsGranite) {
   EXPECT_EQ(config.logit_divisor, 3.0f);
   EXPECT_EQ(config.recurrent.value_dim, 24);
   EXPECT_FALSE(config.recurrent.conv_bias);
+  std::string text = object.dump();
+  constexpr std::string_view kInfinity = R"({"__float__":"Infinity"})";
+  text.replace(text.find(kInfinity), kInfinity.size(), "Infinity");  // as Python writes it
+  const Result<ModelConfig> of_python = ModelConfig::parse(text, "test.json");
+  ASSERT_TRUE(of_python.ok()) << of_python.error().message;
+  EXPECT_EQ(*of_python, config);
   // Attention alone, as Granite 4 Micro.
   object["layer_types"] = json::array({"attention", "attention", "attention", "full_attention"});
   EXPECT_EQ(read(object).n_recurrent_layers(), 0);

@@ -349,12 +349,13 @@ TEST_F(ChatTemplateFiles, TokensThatATemplateMayWrite) {
   config["image_token"] = "<img>";
   config["add_bos_token"] = false;
   config["extra_special_tokens"] = {{"call_token", "<call>"}};
+  config["model_specific_special_tokens"] = {{"end_of_call", "</call>"}};
   set_config(
-      "{{ bos_token }}{{ image_token }}{{ call_token }}{{ add_bos_token is defined }}{{ "
-      "pad_token is defined }}");
-  EXPECT_EQ(rendered(), "<bos><img><call>FalseFalse");
+      "{{ bos_token }}{{ image_token }}{{ call_token }}{{ end_of_call }}{{ add_bos_token is "
+      "defined }}{{ pad_token is defined }}");
+  EXPECT_EQ(rendered(), "<bos><img><call></call>FalseFalse");
   directory.write_json("special_tokens_map.json", {{"pad_token", "<pad>"}, {"bos_token", "<b>"}});
-  EXPECT_EQ(rendered(), "<b><img><call>FalseTrue");
+  EXPECT_EQ(rendered(), "<b><img><call></call>FalseTrue");
 }
 
 TEST_F(ChatTemplateFiles, AFieldOfTheWrongType) {

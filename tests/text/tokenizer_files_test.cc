@@ -362,6 +362,47 @@ TEST(TokenizerFiles, AddedTokensOfTheConfiguration) {
   expect_refused(directory, ErrorCode::kBadFile, {"added_tokens_decoder.x1"});
 }
 
+// As in transformers 5.
+TEST(TokenizerFiles, FlagsOfTheConfigurationCount) {
+  const TempDirectory directory;
+  Json document = byte_level_json({}, Json::array());
+  document["added_tokens"] = Json::array(
+      {added_token(256, "<a>", false), added_token(257, "<b>"), added_token(258, "<c>", false)});
+  directory.write_json("tokenizer.json", document);
+  const Json of_a = {{"content", "<a>"}, {"special", true}, {"rstrip", true}};
+  const Json of_b = {{"content", "<b>"}, {"special", false}, {"lstrip", true}};
+  directory.write_json("tokenizer_config.json",
+                       Json{{"added_tokens_decoder", {{"256", of_a}, {"257", of_b}}}});
+  const auto tokenizer = load_tokenizer(directory.path());
+  EXPECT_EQ(encode(*tokenizer, "<a> x <b> <c>"), (std::vector<Token>{256, 'x', 257, ' ', 258}));
+  EXPECT_EQ(tokenizer->token_bytes(256, true), "");
+  EXPECT_EQ(tokenizer->token_bytes(257, true), "");
+  EXPECT_EQ(tokenizer->token_bytes(258, true), "<c>");
+}
+
+TEST(TokenizerFiles, SpecialTokensThatTheConfigurationNames) {
+  const TempDirectory directory;
+  directory.write_json("tokenizer.json",
+                       byte_level_json({"<a>", "<b>", "<c>", "<d>", "<m>"}, Json::array()));
+  const auto found = [&](const Json& config) {
+    directory.write_json("tokenizer_config.json", config);
+    const auto tokenizer = load_tokenizer(directory.path());
+    std::string special;
+    for (Token id = 256; id < tokenizer->vocab_size(); ++id)
+      if (tokenizer->token_bytes(id, true).empty()) special += tokenizer->token_bytes(id, false);
+    return special;
+  };
+  const Json list = Json::array({"<a>", {{"content", "<b>"}}, "<not there>"});
+  EXPECT_EQ(found({{"additional_special_tokens", list}}), "<a><b>");
+  EXPECT_EQ(found({{"extra_special_tokens", list}}), "<a><b>");
+  EXPECT_EQ(found({{"extra_special_tokens", {{"call_token", "<c>"}}}, {"mask_token", "<m>"}}),
+            "<c><m>");
+  EXPECT_EQ(found({{"sep_token", "<d>"}, {"cls_token", nullptr}}), "<d>");
+  EXPECT_EQ(found({{"image_token", "<d>"}, {"add_bos_token", false}}), "<d>");
+  directory.write_json("tokenizer_config.json", Json{{"extra_special_tokens", 5}});
+  expect_refused(directory, ErrorCode::kBadFile, {"extra_special_tokens"});
+}
+
 TEST(TokenizerFiles, ByteTokenizer) {
   const TempDirectory directory;
   ASSERT_TRUE(write_byte_tokenizer(directory.path()).ok());

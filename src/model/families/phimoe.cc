@@ -86,6 +86,7 @@ std::vector<NamedShape> shapes() { return {{"tiny-phimoe", tiny_phimoe()}}; }
 const Family kPhiMoe = {.name = "phimoe",
                         .architecture = "PhimoeForCausalLM",
                         .gguf_architecture = "phimoe",
+                        .older_architecture = "PhiMoEForCausalLM",
                         .offers = kExpertOffers,
                         .fix = fix,
                         .read = read,

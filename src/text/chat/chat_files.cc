@@ -120,10 +120,12 @@ Status add_tokens_of(const fs::path& path, NamedTokens& tokens, bool& lists_adde
     if (name.ends_with("_token"))
       if (const std::string* text = token_text(value)) set_token(tokens, name, *text);
   lists_added = lists_added || document->contains("added_tokens_decoder");
-  const auto extra = document->find("extra_special_tokens");
-  if (extra != document->end() && extra->is_object())
-    for (const auto& [name, value] : extra->items())
+  for (const char* field : {"extra_special_tokens", "model_specific_special_tokens"}) {
+    const auto more = document->find(field);
+    if (more == document->end() || !more->is_object()) continue;
+    for (const auto& [name, value] : more->items())
       if (const std::string* text = token_text(value)) set_token(tokens, name, *text);
+  }
   return {};
 }
 
