@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
+#include <tuple>
 
 #include "batch/line_parser.h"
 #include "engine/tiny_engine.h"
@@ -347,6 +350,38 @@ TEST(TaskLines, TheSameHashesSharedOrNotInPiecesAndResumed) {
       EXPECT_EQ(summary->scores.all().n, whole.summary.scores.all().n);
       EXPECT_EQ(summary->scores.all().choice_accuracy, whole.summary.scores.all().choice_accuracy);
     }
+  }
+}
+
+// Each answer of these takes several requests, and a line is written as a whole: at a stop the rest
+// of the line under way is to finish, and lines that wait are not.
+TEST(TaskLines, WhatIsToFinishAtAStopIsWritten) {
+  std::string documents, continuations;
+  for (int i = 0; i < 7; ++i) documents += fmt::format("{}\"Text {}\"", i > 0 ? ", " : "", i);
+  for (int i = 0; i < 12; ++i)
+    continuations += fmt::format("{}\"{}\"", i > 0 ? ", " : "", std::string(2 + i, 'x'));
+  const std::tuple<BatchTask, std::string, uint64_t> tasks[] = {
+      {BatchTask::kRerank, "\"query\": \"q\", \"documents\": [" + documents, 7},
+      {BatchTask::kScore, "\"prompt\": \"p\", \"continuations\": [" + continuations, 1}};
+  EngineOptions engine_options = tiny_options();
+  engine_options.max_running = 4;
+  for (const auto& [task, fields, n_each] : tasks) {
+    std::string input;
+    for (int i = 0; i < 6; ++i) input += fmt::format("{{\"id\": {}, {}]}}\n", i, fields);
+    std::atomic<bool> stop = false;
+    std::optional<BatchProgress> at_stop;
+    BatchOptions options;
+    options.stop = &stop;
+    options.on_answer = [&](const BatchAnswer&) { stop = true; };
+    options.on_progress = [&](const BatchProgress& now) {
+      if (now.stopping && !at_stop) at_stop = now;
+    };
+    const Ran ran = run(task, input, options, engine_options);
+    EXPECT_TRUE(ran.summary.stopped);
+    ASSERT_TRUE(at_stop);
+    EXPECT_GT(at_stop->answers_open, 0u);
+    EXPECT_EQ(at_stop->answers_done + at_stop->answers_open, ran.summary.answers);
+    EXPECT_EQ(ran.summary.answers, n_each * ran.lines.size());
   }
 }
 
