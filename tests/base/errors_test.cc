@@ -32,6 +32,17 @@ TEST(Errors, LongTextsLoseTheirMiddle) {
   EXPECT_LT(one_line(std::string(100'000, '\x80')).size(), 3000u);  // no character begins
 }
 
+TEST(Errors, APartIsNamedInTheFieldAndTheMessage) {
+  const Error wrong = in_part("messages[0]", invalid_field("role", "is {}, expected a string", 5));
+  EXPECT_EQ(wrong.field, "messages[0].role");
+  EXPECT_EQ(wrong.message, "field 'messages[0].role' is 5, expected a string");
+  EXPECT_EQ(in_part("q[1]", invalid_argument("unknown field 'x'")).message,
+            "unknown field 'q[1].x'");
+  const Error other = in_part("q[1]", blame("text", invalid_argument("question 1 has no 'text'")));
+  EXPECT_EQ(other.field, "q[1].text");
+  EXPECT_EQ(other.message, "question 1 has no 'text'");
+}
+
 TEST(OneOfThese, IsAListInWords) {
   const std::string_view names[] = {"a", "b", "c"};
   EXPECT_EQ(one_of_these(names), "a, b or c");
