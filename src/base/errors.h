@@ -48,13 +48,8 @@ inline Error blame(std::string field, Error error) {
   error.field = std::move(field);
   return error;
 }
-// The same for what was found in a part of something: its field is one of the part's, also where
-// the message begins with it.
+// The same for what was found in a part of something: its field is one of the part's.
 inline Error in_part(std::string_view part, Error error) {
-  for (const std::string_view begin :
-       {"field '", "unknown field '", "unknown or unsupported field '"})
-    if (error.message.starts_with(begin))
-      error.message.insert(begin.size(), fmt::format("{}.", part));
   error.field = fmt::format("{}{}{}", part, error.field.empty() ? "" : ".", error.field);
   return error;
 }

@@ -124,7 +124,7 @@ class WindowScoring {
         --n_open_;
       }
       if (Clock::now() >= reported_ + kProgressEvery) report(scored);
-      if (!events.empty()) continue;
+      if (!events.empty() || group.is_over()) continue;
       held.reset();  // what is waited for has to run
       const Clock::time_point look = Clock::now() + kStopSeenIn;
       waker.wait(std::min(look, group.retry_at().value_or(look)));

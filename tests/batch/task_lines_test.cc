@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+#include <thread>
 #include <tuple>
 
 #include "batch/line_parser.h"
@@ -353,35 +355,46 @@ TEST(TaskLines, TheSameHashesSharedOrNotInPiecesAndResumed) {
   }
 }
 
-// Each answer of these takes several requests, and a line is written as a whole: at a stop the rest
-// of the line under way is to finish, and lines that wait are not.
+// Each answer of these takes several requests, and a line is written as a whole: at a stop all of the
+// line under way is to finish, and nothing of the other.
 TEST(TaskLines, WhatIsToFinishAtAStopIsWritten) {
   std::string documents, continuations;
-  for (int i = 0; i < 7; ++i) documents += fmt::format("{}\"Text {}\"", i > 0 ? ", " : "", i);
-  for (int i = 0; i < 12; ++i)
-    continuations += fmt::format("{}\"{}\"", i > 0 ? ", " : "", std::string(2 + i, 'x'));
+  for (int i = 0; i < 1000; ++i) {
+    documents += fmt::format("{}\"Text {}\"", i > 0 ? ", " : "", i);
+    continuations += fmt::format("{}\"x{}\"", i > 0 ? ", " : "", i);
+  }
   const std::tuple<BatchTask, std::string, uint64_t> tasks[] = {
-      {BatchTask::kRerank, "\"query\": \"q\", \"documents\": [" + documents, 7},
+      {BatchTask::kRerank, "\"query\": \"q\", \"documents\": [" + documents, 1000},
       {BatchTask::kScore, "\"prompt\": \"p\", \"continuations\": [" + continuations, 1}};
   EngineOptions engine_options = tiny_options();
-  engine_options.max_running = 4;
-  for (const auto& [task, fields, n_each] : tasks) {
-    std::string input;
-    for (int i = 0; i < 6; ++i) input += fmt::format("{{\"id\": {}, {}]}}\n", i, fields);
+  engine_options.max_running = 1;
+  for (const auto& [task, fields, n_answers] : tasks) {
+    const std::string line = "{" + fields + "]}\n";
+    std::istringstream in(line + line);
+    std::ostringstream out;
+    const std::unique_ptr<Engine> engine = open_tiny(engine_options);
     std::atomic<bool> stop = false;
     std::optional<BatchProgress> at_stop;
     BatchOptions options;
+    options.task = task;
     options.stop = &stop;
-    options.on_answer = [&](const BatchAnswer&) { stop = true; };
     options.on_progress = [&](const BatchProgress& now) {
       if (now.stopping && !at_stop) at_stop = now;
     };
-    const Ran ran = run(task, input, options, engine_options);
-    EXPECT_TRUE(ran.summary.stopped);
+    std::thread stopper([&] {
+      while (engine->stats().prefill_rows == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      stop = true;
+    });
+    const auto summary = run_batch(*engine, in, 2 * line.size(), out, options);
+    stopper.join();
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
     ASSERT_TRUE(at_stop);
-    EXPECT_GT(at_stop->answers_open, 0u);
-    EXPECT_EQ(at_stop->answers_done + at_stop->answers_open, ran.summary.answers);
-    EXPECT_EQ(ran.summary.answers, n_each * ran.lines.size());
+    EXPECT_TRUE(summary->stopped);
+    EXPECT_EQ(at_stop->answers_done, 0u);
+    EXPECT_EQ(at_stop->answers_open, n_answers);
+    EXPECT_EQ(summary->answers, n_answers);
+    EXPECT_EQ(std::ranges::count(out.str(), '\n'), 1);
   }
 }
 
