@@ -35,8 +35,7 @@ std::string inspection_text(const Inspection& i) {
   const auto say = [&]<class... Args>(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
   };
-  say("{} from {}, {} in all; the longest prompt has {}; all answers together have at "
-      "most {}\n",
+  say("{} from {}, {} in all; the longest prompt has {}; all answers together have at most {}\n",
       counted(i.prompts, "prompts"), counted(i.lines, "lines"), counted(i.prompt_tokens, "tokens"),
       i.longest_prompt, counted(i.answer_tokens, "tokens"));
   if (i.bad_lines + i.too_long + i.refused > 0)
@@ -59,8 +58,7 @@ std::string inspection_text(const Inspection& i) {
       i.prompt_tokens, 100 * (1 - part_of(i.distinct_tokens, i.prompt_tokens)));
   const double work = teraflops(i.distinct_tokens, i.distinct_keys);
   say("work: about {:.3g} instead of {:.3g} TFLOP for prompts ({:.0f}% of it attention), {:.3g} "
-      "for "
-      "answers of full length\n",
+      "for answers of full length\n",
       work, teraflops(i.prompt_tokens, i.prompt_keys), 100 * teraflops(0, i.distinct_keys) / work,
       teraflops(i.answer_tokens, i.answer_keys));
   say("keys and values: {} for the longest prompt with its answer, {} for all prompts\n",

@@ -266,8 +266,7 @@ Status settle(RunOptions& o) {
   if (asked.chat_options.thinking && !asked.chat)
     return invalid_argument(
         "--thinking is given without --chat, expected both: only a chat template makes a model "
-        "think "
-        "(hint: add --chat)");
+        "think (hint: add --chat)");
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return invalid_argument("--n: {}, expected 1 with --choice", asked.sampling.n);
   const std::string text = asked.template_text();

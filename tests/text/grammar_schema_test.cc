@@ -248,6 +248,7 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
   for (const char* none :
        {"true", R"({"foo": 1, "enum": [1]})", "{", R"({"items": {}})",
         R"({"properties": {"a": {}, "b": {"description": "any"}, "c": {"$ref": "#", "x": 1}}})",
+        R"({"properties": {"a": {"x-order": 1, "title": "A"}}})",
         R"({"const": {"foo": 1}})", R"({"name": "s", "schema": {"type": "object"}})"})
     EXPECT_EQ(schema_warning(none), "") << none;
 }

@@ -103,7 +103,7 @@ struct Misspelled {
   std::string hint;   // " (hint: 'maxLength'?)"
 };
 
-// A schema that has no keyword, but other names.
+// A schema that has no keyword, but other names, and not only those of extensions ("x-order").
 struct Wordless {
   std::string place;  // "#/properties/a"
   std::vector<std::string> names;
@@ -113,7 +113,7 @@ std::optional<Wordless> wordless(const Json& schema) {
   Wordless found;
   for (const auto& [name, value] : schema.items()) {
     if (is_constraint(name)) return std::nullopt;
-    if (!is_annotation(name)) found.names.push_back(name);
+    if (!is_annotation(name) && !name.starts_with("x-")) found.names.push_back(name);
   }
   if (found.names.empty()) return std::nullopt;
   return found;
