@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -253,14 +254,15 @@ TEST(Perplexity, AStopFinishesTheWindowsUnderWay) {
     options.on_progress = [&](const PerplexityProgress& now) {
       if (now.stopping && !at_stop) at_stop = now;
     };
-    std::optional<std::thread> stopper;
-    if (!before_it_begins)
-      stopper.emplace([&stop] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        stop = true;
-      });
-    const auto found = perplexity(*open_tiny(one), text, options);
-    if (stopper) stopper->join();
+    const std::unique_ptr<Engine> engine = open_tiny(one);
+    std::thread stopper([&] {
+      while (!stop) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        stop = engine->stats().prefill_rows > 0;
+      }
+    });
+    const auto found = perplexity(*engine, text, options);
+    stopper.join();
     ASSERT_TRUE(found.ok()) << found.error().message;
     ASSERT_TRUE(at_stop);
     EXPECT_TRUE(found->stopped);
