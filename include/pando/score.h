@@ -1,14 +1,17 @@
 // How likely texts are: continuations of one prefix, and a text as a whole.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "pando/engine.h"
+#include "pando/engine_stats.h"
 
 namespace pando {
 
@@ -54,8 +57,10 @@ Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& 
 struct PerplexityOptions {
   int window = 0;  // tokens the model sees at a time; 0: the engine's context
   int stride = 0;  // tokens from one window to the next; 0: half a window
-  // Now and then, where given: what is scored so far, and that as a part of the text.
-  std::function<void(const struct Perplexity& so_far, double share)> on_progress = {};
+  // Now and then, and at the end; by the thread that calls perplexity().
+  std::function<void(const struct PerplexityProgress&)> on_progress = {};
+  // Once it is true, no more windows are begun; those under way are finished.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 // What a model makes of a text.
@@ -64,9 +69,20 @@ struct Perplexity {
   uint64_t n_bytes = 0;       // of the text
   uint64_t n_windows = 0;     // so many prompts
   double log_likelihood = 0;  // sum of ln p
+  bool stopped = false;       // before all windows were scored; the counts are of those that were
 
   double perplexity() const;     // exp of the mean of -ln p
   double bits_per_byte() const;  // -log2 p of what was scored, for each byte of the text
+};
+
+struct PerplexityProgress {
+  Perplexity so_far;
+  uint64_t windows_open = 0;           // under way
+  bool stopping = false;               // as asked: nothing but these is finished
+  double share_done = 0;               // of the tokens to score, in [0, 1]
+  double seconds = 0;                  // since it began
+  std::optional<double> seconds_left;  // about, where it can be told
+  EngineStats stats;                   // since it began
 };
 
 // kInvalidArgument for window and stride that do not fit the engine's context, or each other.

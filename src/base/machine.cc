@@ -131,8 +131,17 @@ std::optional<uint64_t> available_memory(const fs::path& root) {
   return static_cast<uint64_t>(std::max(0.0, least));
 }
 
+std::string size_text(uint64_t n_bytes) {
+  const auto n = static_cast<double>(n_bytes);
+  return n < 0x1p10   ? fmt::format("{} bytes", n_bytes)
+         : n < 0x1p20 ? fmt::format("{:.1f} KiB", n * 0x1p-10)
+         : n < 0x1p30 ? fmt::format("{:.1f} MiB", n * 0x1p-20)
+                      : fmt::format("{:.1f} GiB", n * 0x1p-30);
+}
+
 std::string bytes_text(uint64_t n_bytes) {
-  return fmt::format("{} bytes ({:.1f} GiB)", n_bytes, static_cast<double>(n_bytes) * 0x1p-30);
+  const std::string size = size_text(n_bytes);
+  return n_bytes < 1024 ? size : fmt::format("{} bytes ({})", n_bytes, size);
 }
 
 std::string free_text() {

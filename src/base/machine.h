@@ -21,11 +21,13 @@ std::optional<uint64_t> total_memory(const std::filesystem::path& root = "/");
 // left of one of these limits. Nothing where nothing says.
 std::optional<uint64_t> available_memory(const std::filesystem::path& root = "/");
 
-// "5 bytes (0.0 GiB)"
+// "1.5 GiB": in the largest unit of which there is at least one.
+std::string size_text(uint64_t n_bytes);
+// "1610612736 bytes (1.5 GiB)", "5 bytes"
 std::string bytes_text(uint64_t n_bytes);
-// Of available_memory(): "M bytes (0.1 GiB) are available"
+// Of available_memory(): "M bytes (1.5 GiB) are available"
 std::string free_text();
-// "N bytes (0.5 GiB) are needed, and M bytes (0.1 GiB) are available"
+// "N bytes (2.5 GiB) are needed, and M bytes (1.5 GiB) are available"
 std::string shortage_text(uint64_t n_needed);
 
 // Seconds that the machine's processors have been at work since it was started, for any process or,

@@ -223,7 +223,7 @@ class Runner {
         record->over = true;
         submitted_.taken_back += static_cast<uint64_t>(record->n_open);
         drop(*record);
-        dealer_.end(*record);
+        leave(*record);
         left.push_back(record);
       }
     }
@@ -308,6 +308,8 @@ class Runner {
     const wire::Line& line = *record->of->line;
     record->error = line.refused;
     if (record->error) return end(*record);
+    answers_open_ += record->n_answers();
+    record->is_begun = true;
     for (const wire::Question& question : record->questions()) {
       Result<std::vector<Request>> requests = line.requests_of(engine_.model(), question);
       if (!requests) return fail(*record, requests.error());
@@ -320,7 +322,6 @@ class Runner {
     const int n = std::max(request.sampling.n, 1);  // the engine refuses less
     n_each_ = n;
     record->n_open += n;
-    n_open_ += n;
     const auto n_answers = static_cast<uint64_t>(n);
     const auto most_tokens =
         static_cast<uint64_t>(std::min(request.sampling.max_tokens, engine_.options().context));
@@ -346,7 +347,6 @@ class Runner {
     const std::shared_ptr<OpenRecord> record = open.record;
     if (one.event.error) return fail(*record, *one.event.error);
     --open.n_to_come;
-    --n_open_;
     ++submitted_.answered;
     tokens_answered_ += one.event.completion->tokens.size();
     --record->n_open;
@@ -357,8 +357,14 @@ class Runner {
   }
 
   void end(OpenRecord& record) {
-    dealer_.end(record);
+    leave(record);
     results_.end(record);
+  }
+
+  // It is under way no more.
+  void leave(OpenRecord& record) {
+    dealer_.end(record);
+    if (std::exchange(record.is_begun, false)) answers_open_ -= record.n_answers();
   }
 
   // The record is over, with all its requests.
@@ -379,7 +385,7 @@ class Runner {
       submitted_.most_tokens -= open.n_to_come * open.most_tokens;
       replica.open.erase(found);
     }
-    n_open_ -= std::exchange(record.n_open, 0);
+    record.n_open = 0;
   }
 
   void report_progress() {
@@ -391,7 +397,7 @@ class Runner {
                  : 0;
     };
     BatchProgress now{.answers_done = summary_.answers,
-                      .answers_open = static_cast<uint64_t>(n_open_),
+                      .answers_open = answers_open_,
                       .stopping = stopping_,
                       .share_done = share(std::max(results_.bytes_done(), bytes_earlier_)),
                       .share_earlier = share(bytes_earlier_),
@@ -426,10 +432,10 @@ class Runner {
   Clock::time_point last_report_ = start_;
   Engine::Hold held_;  // until enough is read
   Clock::time_point last_input_ = start_;
-  int64_t n_open_ = 0;        // answers to come of requests that replicas have
-  int64_t most_open_ = 0;     // answers of a replica that are to come or held
-  size_t most_gathered_ = 1;  // records of a round
-  int64_t n_each_ = 1;        // answers to each request of the record that began last
+  uint64_t answers_open_ = 0;  // of the records that are begun
+  int64_t most_open_ = 0;      // answers of a replica that are to come or held
+  size_t most_gathered_ = 1;   // records of a round
+  int64_t n_each_ = 1;         // answers to each request of the record that began last
   bool output_failed_ = false;
   uint64_t line_number_ = 0;
   uint64_t bytes_earlier_ = 0, bytes_submitted_ = 0;

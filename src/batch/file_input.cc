@@ -23,12 +23,13 @@ FileInput::~FileInput() {
     if (file > STDERR_FILENO) ::close(file);
 }
 
-Status FileInput::open(const std::string& path) {
+Status FileInput::open(const std::string& path, const char* what) {
   file_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (file_ < 0 || ::fstat(file_, &status) != 0)
-    return not_found("cannot read input '{}': {}", path, std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) return io_error("input '{}' is a directory, expected a file", path);
+    return not_found("cannot read {} '{}': {}", what, path, std::strerror(errno));
+  if (S_ISDIR(status.st_mode))
+    return io_error("{} '{}' is a directory, expected a file", what, path);
   is_regular_ = S_ISREG(status.st_mode) && file_ != STDIN_FILENO;
   n_bytes_ = is_regular_ ? static_cast<uint64_t>(status.st_size) : 0;
   char first[Unpacker::kMagicBytes];

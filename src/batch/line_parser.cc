@@ -39,6 +39,7 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
   if (options_.trec_ids)
     if (Status status = check_ids(**line); !status && !was_answered) return status.error();
   warn_of_references(record, **line);
+  warn_of_template(record, **line);
   warn_of_forms(record, **line);
   if (options_.on_line) options_.on_line(described(record, **line));
   fit(model_, context_, options_.too_long, **line);
@@ -110,7 +111,13 @@ void LineParser::warn_of_references(const InputRecord& record, const wire::Line&
   }
 }
 
-// The form of all lines is the business of who gave it.
+// The template of all lines is the business of who gave it, and so is their form.
+void LineParser::warn_of_template(const InputRecord& record, const wire::Line& line) const {
+  if (line.options.prompt_template == options_.defaults.prompt_template) return;
+  if (const std::string warning = template_warning(line.options); !warning.empty())
+    warn(record, warning);
+}
+
 void LineParser::warn_of_forms(const InputRecord& record, const wire::Line& line) const {
   const std::optional<TextForm>* last = &options_.defaults.sampling.form;
   for (const wire::Question& question : line.questions) {

@@ -1,6 +1,7 @@
 // What of a batch is under way.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,8 +48,9 @@ struct OpenRecord {
   size_t replica = 0;               // that answers it,
   double work = 0;                  // and what that is predicted to cost (dealer.h)
   std::vector<size_t> requests;     // of the replica
-  int n_open = 0;                   // answers to come
+  int n_open = 0;                   // completions to come
   std::optional<Error> error;
+  bool is_begun = false;  // its requests are made
   bool over = false;
   AnswerRecord journal;
   std::string lines;  // of the output
@@ -56,6 +58,15 @@ struct OpenRecord {
   const wire::Question& question() const { return of->line->questions[first]; }
   std::span<const wire::Question> questions() const {
     return std::span(of->line->questions).subspan(first, n);
+  }
+  // What it gives, however many requests that takes: one answer where choices are scored.
+  uint64_t n_answers() const {
+    uint64_t sum = 0;
+    for (const wire::Question& question : questions())
+      sum += question.choices.empty()
+                 ? static_cast<uint64_t>(std::max(question.request.sampling.n, 1))
+                 : 1;
+    return sum;
   }
 };
 

@@ -10,7 +10,7 @@ namespace pando {
 
 Result<std::string> read_text(const std::string& path) {
   FileInput file;
-  if (Status status = file.open(path); !status) return status.error();
+  if (Status status = file.open(path, "file"); !status) return status.error();
   const std::string name = path == "-" ? "standard input" : fmt::format("'{}'", path);
   std::string text;
   try {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/model_options.h"
 
 namespace pando::cli {
 namespace {
@@ -90,7 +91,7 @@ Command add_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   app.add_option("shell", *shell, "bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      ->check(one_of({"bash", "zsh", "fish"}));
   app.footer(
       "Examples:\n  source <(pando completion bash)\n"
       "  pando completion fish > ~/.config/fish/completions/pando.fish");

@@ -18,7 +18,7 @@ Command add_embed(CLI::App& app) {
   app.add_option("--pooling", *pooling,
                  "Hidden states to use: the last token's, or the mean over all tokens (default: "
                  "what the model's files say, otherwise last)")
-      ->check(CLI::IsMember({"last", "mean"}));
+      ->check(one_of({"last", "mean"}));
   app.add_flag_function(
       "--normalize,!--no-normalize", [&embed](int64_t count) { embed.normalise = count > 0; },
       "Scale vectors to length 1, or leave them as they are (default: what the model's files say, "

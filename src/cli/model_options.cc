@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/counted.h"
+#include "base/errors.h"
 #include "cli/hub_cache.h"
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
@@ -85,6 +88,18 @@ CLI::Validator size_in_bytes() {
       "SIZE", "");
 }
 
+CLI::Validator one_of(std::vector<std::string> names) {
+  const std::string all = fmt::format("{{{}}}", fmt::join(names, ","));
+  return CLI::Validator(
+      [names = std::move(names)](const std::string& text) {
+        const std::vector<std::string_view> known(names.begin(), names.end());
+        return std::ranges::find(known, text) != known.end()
+                   ? std::string()
+                   : fmt::format("{}, expected {}", text, one_of_these(known));
+      },
+      all, "");
+}
+
 CLI::Validator expect(const std::string& what, std::function<bool(double)> holds) {
   return CLI::Validator(
       [=](std::string& text) {
@@ -123,13 +138,13 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
                  "Type of the weights: stored (as in the file), or converted while loading to f32, "
                  "f16, bf16, q8_0, q4_0 (8 and 4 bits in groups of 32), int8 (8 bits, one scale "
                  "per output) or bf16_dot (bf16, with activations rounded to bf16 too)")
-      ->check(CLI::IsMember(names_of_weights()))
+      ->check(one_of(names_of_weights()))
       ->capture_default_str()
       ->group(group);
   app.add_option("--kv-dtype", a.kv_dtype,
                  "Type of keys and values: f32, f16, bf16 or int8 (8 bits, one scale per position "
                  "and head; attention in integers)")
-      ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}))
+      ->check(one_of({"f32", "f16", "bf16", "int8"}))
       ->capture_default_str()
       ->group(group);
   app.add_option(

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "pando/engine.h"
 
@@ -47,6 +48,7 @@ CLI::Validator not_empty();
 // "4GiB", "1.5g" or "1000" becomes a number of bytes; k, kb and kib are 1,024, and so on.
 CLI::Validator size_in_bytes();
 // Messages as those for lines: what was found, what was expected.
+CLI::Validator one_of(std::vector<std::string> names);
 CLI::Validator expect(const std::string& what, std::function<bool(double)> holds);
 
 }  // namespace pando::cli

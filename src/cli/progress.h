@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 #include "base/counted.h"
 #include "cli/print_stderr.h"
@@ -31,12 +32,13 @@ class ProgressLine {
         outputs_(outputs),
         log_every_(log_every) {}
 
-  void update(const BatchProgress& now) {
+  // `more`: what else the line says, as in ", perplexity 12.3".
+  void update(const BatchProgress& now, const std::string& more = {}) {
     const EngineStats& e = now.stats;
     const uint64_t n_new = e.arrived_tokens - e.arrived_shared;
     const double rate =
         now.seconds > 0 ? static_cast<double>(e.prefill_rows + e.decode_rows) / now.seconds : 0;
-    std::string text = counted(now.answers_done, outputs_);
+    std::string text = counted(now.answers_done, outputs_) + more;
     if (now.stopping) text += fmt::format(", {} to finish", now.answers_open);
     if (e.arrived_tokens > 0)
       text += fmt::format(

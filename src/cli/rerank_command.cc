@@ -1,6 +1,8 @@
 // `pando rerank`.
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -150,7 +152,11 @@ int rerank_batch(RerankCommandOptions& o) {
   }
   if (!o.qrels.empty()) {
     std::ifstream file(o.qrels);
-    if (!file) return report_error(fmt::format("cannot read '{}'", o.qrels));
+    if (!file)
+      return report_error(
+          fmt::format("--qrels: cannot read '{}': {}, expected a file of lines 'query iteration "
+                      "document grade'",
+                      o.qrels, std::strerror(errno)));
     Result<Qrels> read = read_qrels(file);
     if (!read) return report_error(fmt::format("'{}': {}", o.qrels, read.error().message));
     qrels = std::move(*read);

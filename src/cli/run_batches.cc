@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -23,6 +22,7 @@
 #include "cli/report.h"
 #include "cli/run_answers.h"
 #include "cli/run_settings.h"
+#include "cli/stop_notice.h"
 #include "cli/stop_signal.h"
 #include "cli/task_nouns.h"
 #include "cli/unused_options.h"
@@ -195,19 +195,11 @@ class BatchRun {
     BatchOptions batch = o_.batch;
     batch.stop = &stop.flag();
     ProgressLine progress(quiet, nouns_.outputs);
+    StopNotice notice(stop, progress, nouns_.outputs);
     EngineStats printed;
-    bool said_so = false;
     batch.on_progress = [&](const BatchProgress& now) {
       if (o_.verbose) print_memory(now.stats, printed, (*engine)->options().kv_memory);
-      if (now.stopping && now.answers_open > 0 && !std::exchange(said_so, true)) {
-        progress.clear();
-        print_stderr(
-            "pando: {}: finishing {}{} (hint: a second signal ends the run at "
-            "once)\n",
-            stop.signal() == SIGINT ? "SIGINT" : "SIGTERM",
-            counted(now.answers_open, nouns_.outputs),
-            now.seconds_left ? fmt::format(", about {} left", duration(*now.seconds_left)) : "");
-      }
+      notice.update(now);
       progress.update(now);
     };
     GroupedMessages messages(
@@ -318,9 +310,7 @@ class BatchRun {
     const char* hint = !is_file || o_.verify > 0 || !o_.compare.empty()
                            ? ""
                            : "; run the same command with --resume to continue";
-    print_stderr("pando: stopped after {}{}\n", counted(s.answers + s.earlier, nouns_.outputs),
-                 hint);
-    return 128 + signal_;
+    return report_stop(signal_, s.answers + s.earlier, nouns_.outputs, hint);
   }
 
   void print_summary(const RunRecord& first, const RunRecord& second) const {

@@ -117,7 +117,7 @@ void add_input_options(CLI::App& app, RunOptions& o) {
       ->required();
   if (has_tables)
     app.add_option("--format", o.format, "jsonl, csv or tsv; auto: from the name of --input")
-        ->check(CLI::IsMember({"auto", "jsonl", "csv", "tsv"}))
+        ->check(one_of({"auto", "jsonl", "csv", "tsv"}))
         ->capture_default_str();
   app.add_option("--columns", o.columns,
                  "Columns or fields with other names: question=Q,context=Doc reads the question "
@@ -132,7 +132,7 @@ void add_input_options(CLI::App& app, RunOptions& o) {
                      ? "What to do with a prompt that does not fit: error, skip, truncate-middle "
                        "(cut the middle of the context), or split (ask about each part)"
                      : "What to do with a text that does not fit: error, skip, or truncate-middle")
-      ->check(CLI::IsMember(ways))
+      ->check(one_of(ways))
       ->capture_default_str();
 }
 
@@ -171,7 +171,7 @@ void add_run_options(CLI::App& app, RunOptions& o) {
                  "Extra fields, or columns, of each answer, separated by commas: question (its "
                  "text), answers (the references), scores, prompt (as the model got it)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"question", "answers", "scores", "prompt"}));
+      ->check(one_of({"question", "answers", "scores", "prompt"}));
   app.add_option("--group-by", o.batch.group_by,
                  "Also show scores for each value of this metadata field");
   app.add_option("--show", o.show,
@@ -264,7 +264,9 @@ Status settle(RunOptions& o) {
     if (Status status = check_rerank_options(o.batch.rerank); !status)
       return invalid_argument("--template: {}", status.error().message);
   if (asked.chat_options.thinking && !asked.chat)
-    return invalid_argument("--thinking needs --chat");
+    return invalid_argument(
+        "--thinking is given without --chat, expected both: only a chat template makes a model "
+        "think (hint: add --chat)");
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return invalid_argument("--n: {}, expected 1 with --choice", asked.sampling.n);
   const std::string text = asked.template_text();

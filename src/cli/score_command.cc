@@ -1,14 +1,16 @@
 // `pando score`: what a model makes of given texts.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/run_batches.h"
 #include "cli/run_options.h"
+#include "cli/stop_notice.h"
+#include "cli/stop_signal.h"
 #include "pando/file_input.h"
 #include "pando/score.h"
 #include "pando/sharing.h"
@@ -22,6 +24,15 @@ struct ScoreOptions {
   PerplexityOptions perplexity;
 };
 
+constexpr const char* kWindows = "windows";
+
+// Of what is scored so far.
+std::string perplexity_text(const Perplexity& so_far) {
+  return so_far.n_tokens == 0 ? ""
+                              : fmt::format(", perplexity {:.3f} over {}", so_far.perplexity(),
+                                            counted(so_far.n_tokens, "tokens"));
+}
+
 int score_text(const ScoreOptions& o) {
   const Result<std::string> text = read_text(o.text);
   if (!text) return report_error(text.error().message);
@@ -31,18 +42,29 @@ int score_text(const ScoreOptions& o) {
   if (!engine) return refuse(engine.error());
   if (Status status = check_perplexity_options(**engine, o.perplexity); !status)
     return refuse(status.error());
-  const auto start = std::chrono::steady_clock::now();
-  ProgressLine progress(o.run.quiet);
+  const StopSignal stop;
+  ProgressLine progress(o.run.quiet, kWindows);
+  StopNotice notice(stop, progress, kWindows);
   PerplexityOptions options = o.perplexity;
-  options.on_progress = [&](const Perplexity& so_far, double share) {
-    progress.show(fmt::format("{:.0f}%, {} tokens, perplexity {:.3f} so far", 100 * share,
-                              so_far.n_tokens, so_far.perplexity()));
+  options.stop = &stop.flag();
+  double seconds = 0;
+  options.on_progress = [&](const PerplexityProgress& now) {
+    const BatchProgress shown{.answers_done = now.so_far.n_windows,
+                              .answers_open = now.windows_open,
+                              .stopping = now.stopping,
+                              .share_done = now.share_done,
+                              .seconds = now.seconds,
+                              .seconds_left = now.seconds_left,
+                              .stats = now.stats};
+    notice.update(shown);
+    progress.update(shown, perplexity_text(now.so_far));
+    seconds = now.seconds;
   };
   const Result<Perplexity> result = perplexity(**engine, *text, options);
   progress.clear();
   if (!result) return report_error(result.error().message);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (result->stopped)
+    return report_stop(stop.signal(), result->n_windows, kWindows, perplexity_text(*result));
   nlohmann::ordered_json line;
   line["tokens"] = result->n_tokens;
   line["bytes"] = result->n_bytes;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/machine.h"
 #include "cli/cache_directory.h"
 #include "cli/commands.h"
 #include "cli/line_writer.h"
@@ -171,9 +172,8 @@ int serve_model(ServeOptions o) {
   const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
   if (!chat && chat.error().code == ErrorCode::kUnsupported)
     print_stderr("pando: chat requests are refused: {}\n", chat.error().message);
-  print_stderr("pando: a context of {} tokens; {:.4g} GiB for the keys and values of {} tokens\n",
-               (*engine)->options().context,
-               static_cast<double>((*engine)->options().kv_memory) * 0x1p-30,
+  print_stderr("pando: a context of {} tokens; {} for the keys and values of {} tokens\n",
+               (*engine)->options().context, size_text((*engine)->options().kv_memory),
                (*engine)->kv_capacity());
   if ((*engine)->longest() < static_cast<size_t>((*engine)->options().context))
     print_stderr(
@@ -224,7 +224,7 @@ Command add_serve(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--log", o.log,
                  "Log lines on standard error: one per request, only errors, or none")
-      ->check(CLI::IsMember({"requests", "errors", "none"}))
+      ->check(one_of({"requests", "errors", "none"}))
       ->capture_default_str();
   const std::string scheduling = "Scheduling";
   o.model.engine.policy = "lars";
@@ -232,7 +232,7 @@ Command add_serve(CLI::App& app) {
                  "Which prompt is computed first: fcfs (first come, first served), edf (earliest "
                  "deadline), lrs (least slack) or lars (least slack relative to its work, so that "
                  "long prompts do not hold up short ones)")
-      ->check(CLI::IsMember({"fcfs", "edf", "lrs", "lars"}))
+      ->check(one_of({"fcfs", "edf", "lrs", "lars"}))
       ->capture_default_str()
       ->group(scheduling);
   app.add_option("--step-budget", o.step_budget_ms,

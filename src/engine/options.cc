@@ -25,8 +25,6 @@ constexpr size_t kLeastMemory = size_t{64} << 20;
 constexpr size_t kUnknownMemory = size_t{4} << 30;  // for keys and values, where nothing says
 constexpr int kMostContext = 1 << 22;  // the table of rotations is made for all of it at once
 
-double gibibytes(uint64_t n_bytes) { return static_cast<double>(n_bytes) * 0x1p-30; }
-
 // "'chat' or 'batch'".
 std::string class_names(const std::map<std::string, DeadlineClass>& classes) {
   std::vector<std::string> names;
@@ -152,10 +150,8 @@ Status fill_in(EngineOptions& options, int max_positions) {
   }
   if (const std::optional<uint64_t> all = total_memory(); all && options.kv_memory > *all)
     return invalid_argument(
-        "{} is {} bytes ({:.1f} GiB), expected at most the {} ({:.1f} GiB) that the machine "
-        "has or lets this process use",
-        OptionName{"kv_memory"}, options.kv_memory, gibibytes(options.kv_memory), *all,
-        gibibytes(*all));
+        "{} is {}, expected at most the {} that the machine has or lets this process use",
+        OptionName{"kv_memory"}, bytes_text(options.kv_memory), bytes_text(*all));
   const bool is_default = options.context == 0;
   if (is_default) options.context = max_positions;
   if (options.context > kMostContext)

@@ -5,14 +5,10 @@
 #include <utility>
 
 #include "api/model_parts.h"
-#include "base/counted.h"
 #include "base/errors.h"
-#include "base/option_names.h"
+#include "task/scoring_request.h"
 
 namespace pando {
-namespace {
-
-constexpr size_t kWindowsAtATime = 64;  // so that no text is held many times over
 
 Request scoring_request(std::vector<Token> tokens, size_t from) {
   Request request;
@@ -22,15 +18,12 @@ Request scoring_request(std::vector<Token> tokens, size_t from) {
   return request;
 }
 
-// Without what the tokenizer puts behind a whole text: this one goes on, or is a part of one.
 Result<std::vector<Token>> encode_beginning(const Model& model, std::string_view text,
-                                            bool add_bos = true) {
+                                            bool add_bos) {
   Result<std::vector<Token>> tokens = model.encode(text, add_bos);
   if (tokens && add_bos) tokens->resize(tokens->size() - model.parts().tokenizer->n_behind());
   return tokens;
 }
-
-}  // namespace
 
 Result<std::vector<Request>> continuation_requests(const Model& model, std::string_view prefix,
                                                    std::span<const std::string> continuations,
@@ -143,85 +136,6 @@ Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& 
   for (const Completion& completion : taken_apart(*completions))
     scores.push_back(continuation_score(completion));
   return scores;
-}
-
-double Perplexity::perplexity() const {
-  return std::exp(-log_likelihood / static_cast<double>(n_tokens));
-}
-
-double Perplexity::bits_per_byte() const {
-  return -log_likelihood / std::log(2.0) / static_cast<double>(n_bytes);
-}
-
-namespace {
-
-struct Windows {
-  int window, stride;
-  std::vector<Token> start;  // that every text begins with
-};
-
-Result<Windows> windows_of(const Engine& engine, const PerplexityOptions& options) {
-  Result<std::vector<Token>> start = encode_beginning(engine.model(), "");
-  if (!start) return start.error();
-  const int longest = engine.options().context, n_start = static_cast<int>(start->size());
-  const int window = options.window > 0 ? options.window : longest;
-  const int stride = options.stride > 0 ? options.stride : std::max(1, window / 2);
-  if (window < 2 + n_start || window > longest)
-    return invalid_argument("{} is {}, expected at least {} tokens and at most the context of {}",
-                            OptionName{"window"}, counted(static_cast<uint64_t>(window), "tokens"),
-                            2 + n_start, longest);
-  const int most = window - std::max(n_start, 1);
-  if (options.stride < 0 || stride > most)
-    return invalid_argument("{} is {} tokens, expected 1 to {}", OptionName{"stride"}, stride,
-                            most);
-  return Windows{window, stride, std::move(*start)};
-}
-
-}  // namespace
-
-Status check_perplexity_options(const Engine& engine, const PerplexityOptions& options) {
-  const Result<Windows> windows = windows_of(engine, options);
-  return windows ? Status() : windows.error();
-}
-
-Result<Perplexity> perplexity(Engine& engine, std::string_view text,
-                              const PerplexityOptions& options) {
-  const Result<Windows> windows = windows_of(engine, options);
-  if (!windows) return windows.error();
-  Result<std::vector<Token>> encoded = encode_beginning(engine.model(), text);
-  if (!encoded) return encoded.error();
-  const std::vector<Token>& tokens = *encoded;
-  const size_t n_start = windows->start.size();
-  if (tokens.size() < 2)
-    return invalid_argument("the text has {}, expected at least 2",
-                            counted(tokens.size(), "tokens"));
-
-  Perplexity result{.n_bytes = text.size()};
-  const size_t n_first = windows->window - n_start;  // of the text, in any window
-  for (size_t next = std::max<size_t>(n_start, 1); next < tokens.size();) {  // first not scored
-    std::vector<Request> requests;
-    while (next < tokens.size() && requests.size() < kWindowsAtATime) {
-      const bool is_first = result.n_windows++ == 0;
-      const size_t end =
-          std::min(tokens.size(), is_first ? n_start + n_first : next + windows->stride);
-      const size_t begin = std::max(n_start, end - std::min(end, n_first));
-      std::vector<Token> piece = windows->start;
-      piece.insert(piece.end(), tokens.begin() + begin, tokens.begin() + end);
-      requests.push_back(scoring_request(std::move(piece), n_start + next - begin));
-      next = end;
-    }
-    auto completions = engine.complete_all(std::move(requests));
-    if (!completions) return completions.error();
-    for (const std::vector<Completion>& completion : *completions) {
-      for (const TokenLogprob& token : completion[0].prompt_logprobs) {
-        result.log_likelihood += token.logprob;
-        ++result.n_tokens;
-      }
-    }
-    if (options.on_progress)
-      options.on_progress(result, static_cast<double>(next) / static_cast<double>(tokens.size()));
-  }
-  return result;
 }
 
 }  // namespace pando

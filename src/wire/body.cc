@@ -1,6 +1,5 @@
 #include "wire/body.h"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -53,11 +52,15 @@ void Body::warn_of_forms(size_t first) {
   for (size_t i = first; i < requests.size(); ++i) {
     const std::optional<TextForm>& form = requests[i].sampling.form;
     if (!form || (i > 0 && form == requests[i - 1].sampling.form)) continue;
-    const std::string warning = Model::form_warning(*form);
-    if (warning.empty()) continue;
-    std::string told = fmt::format("{}: {}", form_place(i), warning);
-    if (std::ranges::find(warnings_, told) == warnings_.end()) warnings_.push_back(std::move(told));
+    if (const std::string warning = Model::form_warning(*form); !warning.empty())
+      warn(form_place(i), warning);
   }
+}
+
+void Body::warn(const std::string& field, const std::string& text) {
+  if (text.empty()) return;
+  std::string told = fmt::format("{}: {}", field, text);
+  if (told_.insert(told).second) warnings_.push_back(std::move(told));
 }
 
 void Body::add_warnings(nlohmann::ordered_json& answer) const {

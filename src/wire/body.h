@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "task/question_completions.h"
@@ -88,10 +89,12 @@ class Body : public Job {
   void add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const;
   uint64_t n_prompt_tokens(size_t n_alike) const;
 
-  // Adds "warnings" to an answer, where there are any: what is odd, but not wrong, about the forms
-  // that are asked for.
+  // Adds "warnings" to an answer, where there are any: what is odd, but not wrong, about what is
+  // asked for.
   void add_warnings(nlohmann::ordered_json& answer) const;
   bool has_warnings() const { return !warnings_.empty(); }
+  // Once, however often it is said; an empty text is none.
+  void warn(const std::string& field, const std::string& text);
 
   const Envelope envelope_;
 
@@ -100,6 +103,7 @@ class Body : public Job {
   void warn_of_forms(size_t first);
 
   std::vector<std::string> warnings_;
+  std::unordered_set<std::string> told_;  // the same
   QuestionCompletions completions_;
 };
 

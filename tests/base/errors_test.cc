@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/part_errors.h"
+
 namespace pando {
 namespace {
 
@@ -30,6 +32,19 @@ TEST(Errors, LongTextsLoseTheirMiddle) {
   }
   EXPECT_EQ(one_line(std::string(800, 'x')), std::string(800, 'x'));
   EXPECT_LT(one_line(std::string(100'000, '\x80')).size(), 3000u);  // no character begins
+}
+
+TEST(Errors, APartIsNamedInTheFieldAndTheMessage) {
+  const Error wrong =
+      in_named_part("messages[0]", invalid_field("role", "is {}, expected a string", 5));
+  EXPECT_EQ(wrong.field, "messages[0].role");
+  EXPECT_EQ(wrong.message, "field 'messages[0].role' is 5, expected a string");
+  EXPECT_EQ(in_named_part("q[1]", invalid_argument("unknown field 'x'")).message,
+            "unknown field 'q[1].x'");
+  const Error other =
+      in_named_part("q[1]", blame("text", invalid_argument("question 1 has no 'text'")));
+  EXPECT_EQ(other.field, "q[1].text");
+  EXPECT_EQ(other.message, "question 1 has no 'text'");
 }
 
 TEST(OneOfThese, IsAListInWords) {

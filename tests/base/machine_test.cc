@@ -88,8 +88,13 @@ TEST_F(MachineTest, LimitsOfTheProcess) {
 
 TEST_F(MachineTest, ShortagesInWords) {
   EXPECT_EQ(bytes_text(uint64_t{3} << 29), "1610612736 bytes (1.5 GiB)");
+  EXPECT_EQ(bytes_text(uint64_t{1} << 30), "1073741824 bytes (1.0 GiB)");
+  EXPECT_EQ(bytes_text(5 << 19), "2621440 bytes (2.5 MiB)");
+  EXPECT_EQ(bytes_text(1536), "1536 bytes (1.5 KiB)");
+  EXPECT_EQ(bytes_text(1023), "1023 bytes");
+  EXPECT_EQ(size_text(64 << 20), "64.0 MiB");
   const std::string text = shortage_text(5);
-  EXPECT_TRUE(text.starts_with("5 bytes (0.0 GiB) are needed, and ")) << text;
+  EXPECT_TRUE(text.starts_with("5 bytes are needed, and ")) << text;
   EXPECT_TRUE(text.ends_with(" GiB) are available")) << text;
 }
 

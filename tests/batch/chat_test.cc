@@ -139,9 +139,9 @@ TEST(ChatLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": null}]})"),
             "message 0 has no 'content'");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "name": 5}]})"),
-            "field 'name' is 5, expected a string");
+            "field 'messages[0].name' is 5, expected a string");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "nam": "x"}]})"),
-            "unknown field 'nam' (hint: 'name'?)");
+            "unknown field 'messages[0].nam' (hint: 'name'?)");
   EXPECT_EQ(refused(R"({"messages": [{"role": "", "content": "Q"}]})"),
             "the role of message 0 is empty");
   EXPECT_EQ(refused(R"({"messages": [{"role": "assistant", "tool_calls": [5]}]})"),

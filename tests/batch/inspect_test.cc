@@ -70,6 +70,7 @@ TEST(Inspect, CountsWhatHasNoRoom) {
   EXPECT_EQ(found->kv_memory_needed, 4 * page) << "128 positions";
   for (const auto& [n_tokens, n_pages] : {std::pair{1, 1}, {32, 1}, {33, 2}, {512, 16}})
     EXPECT_EQ(kv_memory_for(*tiny_model(), engine, n_tokens).value(), n_pages * page) << n_tokens;
+  EXPECT_EQ(kv_memory_for(*tiny_model(), engine, size_t{1} << 50).value(), 0u) << "none is enough";
   std::istringstream again(input);
   std::ostringstream out;
   const auto ran = run_batch(*open_tiny(engine), again, 0, out, BatchOptions{});

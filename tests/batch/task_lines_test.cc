@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
+#include <thread>
+#include <tuple>
 
 #include "batch/line_parser.h"
 #include "engine/tiny_engine.h"
@@ -347,6 +352,49 @@ TEST(TaskLines, TheSameHashesSharedOrNotInPiecesAndResumed) {
       EXPECT_EQ(summary->scores.all().n, whole.summary.scores.all().n);
       EXPECT_EQ(summary->scores.all().choice_accuracy, whole.summary.scores.all().choice_accuracy);
     }
+  }
+}
+
+// Each answer of these takes several requests, and a line is written as a whole: at a stop all of the
+// line under way is to finish, and nothing of the other.
+TEST(TaskLines, WhatIsToFinishAtAStopIsWritten) {
+  std::string documents, continuations;
+  for (int i = 0; i < 1000; ++i) {
+    documents += fmt::format("{}\"Text {}\"", i > 0 ? ", " : "", i);
+    continuations += fmt::format("{}\"x{}\"", i > 0 ? ", " : "", i);
+  }
+  const std::tuple<BatchTask, std::string, uint64_t> tasks[] = {
+      {BatchTask::kRerank, "\"query\": \"q\", \"documents\": [" + documents, 1000},
+      {BatchTask::kScore, "\"prompt\": \"p\", \"continuations\": [" + continuations, 1}};
+  EngineOptions engine_options = tiny_options();
+  engine_options.max_running = 1;
+  for (const auto& [task, fields, n_answers] : tasks) {
+    const std::string line = "{" + fields + "]}\n";
+    std::istringstream in(line + line);
+    std::ostringstream out;
+    const std::unique_ptr<Engine> engine = open_tiny(engine_options);
+    std::atomic<bool> stop = false;
+    std::optional<BatchProgress> at_stop;
+    BatchOptions options;
+    options.task = task;
+    options.stop = &stop;
+    options.on_progress = [&](const BatchProgress& now) {
+      if (now.stopping && !at_stop) at_stop = now;
+    };
+    std::thread stopper([&] {
+      while (engine->stats().prefill_rows == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      stop = true;
+    });
+    const auto summary = run_batch(*engine, in, 2 * line.size(), out, options);
+    stopper.join();
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    ASSERT_TRUE(at_stop);
+    EXPECT_TRUE(summary->stopped);
+    EXPECT_EQ(at_stop->answers_done, 0u);
+    EXPECT_EQ(at_stop->answers_open, n_answers);
+    EXPECT_EQ(summary->answers, n_answers);
+    EXPECT_EQ(std::ranges::count(out.str(), '\n'), 1);
   }
 }
 

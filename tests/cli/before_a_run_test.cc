@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/machine.h"
 #include "cli/run_process.h"
 
 namespace pando::testing {
@@ -36,8 +37,7 @@ TEST_F(BeforeARunTest, InspectSaysWhatFitsIntoMemory) {
                 "because of --kv-memory), 0 refused for other reasons\n--kv-memory has "
                 "room for prompts of up to 32 tokens, answer included; 2 prompts would "
                 "be refused, and the longest needs up to 41 tokens, for which a --kv-memory of " +
-                std::to_string(2 * page) +
-                " bytes (0.0 GiB) is enough. All other figures include them\n"),
+                bytes_text(2 * page) + " is enough. All other figures include them\n"),
             std::string::npos)
       << little;
   EXPECT_TRUE(little.out.starts_with("3 prompts from 2 lines, 83 tokens in all")) << little;

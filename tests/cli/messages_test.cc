@@ -64,6 +64,20 @@ TEST_F(MessagesTest, AnOptionWithoutItsValueIsNamed) {
               "--help`)");
 }
 
+TEST_F(MessagesTest, AValueThatIsNoneOfAFewNamesThem) {
+  expect_says(pando("run --model m --input good.jsonl --format xml"), kUsage,
+              "run: --format: xml, expected auto, jsonl, csv or tsv (hint: `pando run --help`)");
+  expect_says(pando("run --model m --input good.jsonl --with question,text"), kUsage,
+              "run: --with: text, expected question, answers, scores or prompt (hint: `pando run "
+              "--help`)");
+}
+
+TEST_F(MessagesTest, ThinkingNeedsAChatTemplate) {
+  expect_says(pando("run --model m --input good.jsonl --thinking"), kUsage,
+              "--thinking is given without --chat, expected both: only a chat template makes a "
+              "model think (hint: add --chat)");
+}
+
 TEST_F(MessagesTest, AWordWithoutAnOptionIsMostOftenTheInput) {
   expect_says(pando("run good.jsonl --model m"), kUsage,
               "run: unexpected argument 'good.jsonl', expected an option name before it (hint: "

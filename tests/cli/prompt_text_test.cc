@@ -67,7 +67,13 @@ TEST_F(PromptTextTest, ATemplateOfAFileIsTakenAsItIs) {
                   .says("cannot read 'cut.gz': the gzip data is cut off: it ends after 3 bytes"));
   const Finished none = pando("run --model m --input one.jsonl --template-file none.txt");
   EXPECT_EQ(none.code, kUsage) << none;
-  EXPECT_TRUE(none.says("cannot read input 'none.txt'")) << none;
+  EXPECT_TRUE(
+      none.says("cannot read file 'none.txt': No such file or directory, expected the name "
+                "of a file that can be read (hint: `pando run --help`)"))
+      << none;
+  const Finished text = run("--input one.jsonl --schema '{\"type\": \"string\"}'");
+  EXPECT_EQ(text.code, kUsage) << text;
+  EXPECT_TRUE(text.says("that can be read (hint: write the text into a file)")) << text;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `pando run` that is killed, stopped and resumed.
+// Commands that are killed or stopped, and `pando run` that is resumed.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -51,16 +51,35 @@ class ResumeTest : public ProcessTest {
   }
 
   // Starts the run in the background, with these options in place of --max-tokens.
-  pid_t start(const std::string& options = kMaxTokens) {
+  static pid_t start(const std::string& options = kMaxTokens) {
+    std::string arguments = std::string(kCommand) + "a.jsonl --resume";
+    arguments.replace(arguments.find(kMaxTokens), std::string_view(kMaxTokens).size(), options);
+    return start_command(arguments);
+  }
+
+  static pid_t start_command(const std::string& arguments) {
     const pid_t child = fork();
     if (child != 0) return child;
     if (chdir(folder().path().c_str()) != 0) _exit(99);
     const int nowhere = open("stderr.txt", O_WRONLY | O_CREAT | O_TRUNC, 0666);
     dup2(nowhere, STDERR_FILENO);
-    std::string command = std::string("exec '" PANDO_BINARY "' ") + kCommand + "a.jsonl --resume";
-    command.replace(command.find(kMaxTokens), std::string_view(kMaxTokens).size(), options);
+    const std::string command = "exec '" PANDO_BINARY "' " + arguments;
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(99);
+  }
+
+  // Waits until the process has a handler of SIGTERM, or ends.
+  static void wait_for_handler(pid_t child) {
+    const uint64_t bit = uint64_t{1} << (SIGTERM - 1);
+    siginfo_t info{};
+    while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0) {
+      std::ifstream status(fmt::format("/proc/{}/status", child));
+      for (std::string line; std::getline(status, line);)
+        if (line.starts_with("SigCgt:") && (std::stoull(line.substr(7), nullptr, 16) & bit) != 0)
+          return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
 
   // Waits until the answers have so many bytes, or the process ends.
@@ -153,6 +172,26 @@ TEST_F(ResumeTest, ASecondSignalEndsAtOnce) {
   EXPECT_EQ(said.find("stopped after"), std::string::npos) << "it did not wait: " << said;
   EXPECT_GT(n_before, 0u);
   EXPECT_GE(lines_of("a.jsonl").size(), n_before) << "what was finished stays";
+}
+
+// A partial perplexity is said, but is no result.
+TEST_F(ResumeTest, ASignalStopsAPerplexity) {
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += fmt::format("{} ", i * i);
+  folder().write("squares.txt", text);
+  const pid_t child = start_command(
+      "score --model m --threads 1 --kv-memory 64MiB --max-running 1 --perplexity squares.txt "
+      "> scored.txt");
+  wait_for_handler(child);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  kill(child, SIGTERM);
+  EXPECT_EQ(ended(child), 128 + SIGTERM);
+  const std::string said = contents(at("stderr.txt"));
+  EXPECT_NE(said.find("pando: SIGTERM: finishing 1 window"), std::string::npos) << said;
+  EXPECT_NE(said.find("(hint: a second signal ends the run at once)\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("pando: stopped after "), std::string::npos) << said;
+  EXPECT_NE(said.find(", perplexity "), std::string::npos) << said;
+  EXPECT_EQ(contents(at("scored.txt")), "");
 }
 
 TEST_F(ResumeTest, WhatIsFinishedStays) {

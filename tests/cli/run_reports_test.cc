@@ -216,7 +216,8 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
   EXPECT_TRUE(with(R"({"foo": 1})")
                   .says("pando: --schema: the schema has no JSON Schema "
                         "keyword, only 'foo': any JSON fits it"));
-  EXPECT_FALSE(with("{}").says("keyword"));
+  EXPECT_TRUE(with("{}").says("pando: --schema: the schema has no JSON Schema keyword: any JSON"));
+  EXPECT_FALSE(with(R"({"type": "string"})").says("keyword"));
   const Finished wrapped = with(R"({"name": "s", "schema": {"type": "object"}})");
   EXPECT_EQ(wrapped.code, kUsage) << wrapped;
   EXPECT_TRUE(wrapped.says("expected only the schema (hint: pass the value of 'schema')"))

@@ -8,7 +8,7 @@ namespace {
 
 TEST_F(ServeTest, EndsWhenItIsToldToThoughNobodyEverCame) {
   const std::string said = serve_and_end("m");
-  EXPECT_NE(said.find("a context of 640 tokens; 0.0625 GiB for the keys and values"),
+  EXPECT_NE(said.find("a context of 640 tokens; 64.0 MiB for the keys and values"),
             std::string::npos)
       << said;
   EXPECT_EQ(said.find("chats"), std::string::npos) << said;

@@ -202,8 +202,11 @@ TEST_F(TasksTest, RerankNamesWhatIsWrong) {
   error("--output r1.jsonl --qrels others.txt --top 9", 2,
         "--top is 9, expected 0 (all) or at least 10 with --qrels, because nDCG@10 needs that many "
         "documents");
-  error("--output r1.jsonl --qrels none.txt --top 10", 1, "cannot read 'none.txt'");
-  error("--output r1.jsonl --qrels none.txt", 1, "cannot read 'none.txt'");
+  const char* none =
+      "--qrels: cannot read 'none.txt': No such file or directory, expected a file of lines 'query "
+      "iteration document grade'";
+  error("--output r1.jsonl --qrels none.txt --top 10", 1, none);
+  error("--output r1.jsonl --qrels none.txt", 1, none);
   error("--output r1.jsonl --qrels bad.txt", 1, "'bad.txt': line 1 is 'q1 0 d1'");
   error("--output r1.jsonl --qrels others.txt", 1,
         "'others.txt' has grades for none of the queries");

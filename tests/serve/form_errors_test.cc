@@ -1,4 +1,5 @@
-// What the server tells of schemas: errors with the field to blame, and parts without effect.
+// What the server tells of schemas and templates: errors with the field to blame, and parts
+// without effect.
 #include "serve/endpoints.h"
 
 namespace pando::testing {
@@ -70,6 +71,30 @@ TEST_F(Endpoints, PartsOfASchemaWithoutEffectAreTold) {
   ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events.back()["object"], "answers.end");
   EXPECT_EQ(events.back()["warnings"], Json::array({misspelt_in("questions[1].schema")}));
+}
+
+// As the program does of --template.
+TEST_F(Endpoints, MisspelledFieldsOfATemplateAreTold) {
+  Json body = {{"context", "C"},
+               {"questions", {"Q", "R"}},
+               {"template", "{context} {question} {contxt}"},
+               {"max_tokens", 8}};
+  const Json expected = Json::array(
+      {"template: the template has the field {contxt}, which is unknown (hint: '{context}'?)"});
+  EXPECT_EQ(post("/v1/answers", body)["warnings"], expected);
+  EXPECT_EQ(stream("/v1/answers", body).back()["warnings"], expected);
+  body["template"] = "{context} {question} {answer}";
+  EXPECT_FALSE(post("/v1/answers", body).contains("warnings"));
+}
+
+// However many questions are between two that have the same schema.
+TEST_F(Endpoints, AWarningIsToldOnce) {
+  const Json own = {{"text", "Q"}, {"schema", {{"type", "string"}, {"maxLength", 2}}}};
+  const Json body = {{"context", "C"},
+                     {"questions", {"Q", own, "R", own, "S"}},
+                     {"schema", kMisspelt},
+                     {"max_tokens", 8}};
+  EXPECT_EQ(post("/v1/answers", body)["warnings"], Json::array({misspelt_in("schema")}));
 }
 
 // No chunk without a choice comes unasked.

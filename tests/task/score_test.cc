@@ -1,11 +1,17 @@
 // Likelihoods of continuations and of texts, against requests of their own.
 #include "pando/score.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
 #include "engine/tiny_engine.h"
 
@@ -211,11 +217,14 @@ TEST(Perplexity, OfOneWindow) {
 TEST(Perplexity, WindowsScoreEachTokenOnceWithWhatTheyHoldBeforeIt) {
   const std::string text = "Leaves fall in autumn, and some in June.";
   PerplexityOptions options{.window = 12, .stride = 5};
-  double last_share = 0;
-  options.on_progress = [&](const Perplexity&, double share) { last_share = share; };
+  PerplexityProgress last;
+  options.on_progress = [&](const PerplexityProgress& now) { last = now; };
   const auto found = perplexity(*open_tiny(), text, options);
-  EXPECT_EQ(last_share, 1);
   ASSERT_TRUE(found.ok());
+  EXPECT_EQ(last.share_done, 1);
+  EXPECT_EQ(last.so_far.log_likelihood, found->log_likelihood);
+  EXPECT_EQ(last.windows_open, 0u);
+  EXPECT_FALSE(found->stopped);
   EXPECT_EQ(found->n_tokens, text.size() - 1);
   double sum = 0;
   size_t n_windows = 0;
@@ -228,6 +237,45 @@ TEST(Perplexity, WindowsScoreEachTokenOnceWithWhatTheyHoldBeforeIt) {
   }
   EXPECT_DOUBLE_EQ(found->log_likelihood, sum);
   EXPECT_EQ(found->n_windows, n_windows);
+}
+
+// One window runs at a time. What is counted at the end is what a text of these windows has.
+TEST(Perplexity, AStopFinishesTheWindowsUnderWay) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += fmt::format("{} ", i * i);
+  EngineOptions one = tiny_options();
+  one.max_running = 1;
+  const PerplexityOptions windows{.window = 12, .stride = 5};
+  for (const bool before_it_begins : {true, false}) {
+    std::atomic<bool> stop = before_it_begins;
+    std::optional<PerplexityProgress> at_stop;
+    PerplexityOptions options = windows;
+    options.stop = &stop;
+    options.on_progress = [&](const PerplexityProgress& now) {
+      if (now.stopping && !at_stop) at_stop = now;
+    };
+    const std::unique_ptr<Engine> engine = open_tiny(one);
+    std::thread stopper([&] {
+      while (!stop) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        stop = engine->stats().prefill_rows > 0;
+      }
+    });
+    const auto found = perplexity(*engine, text, options);
+    stopper.join();
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    ASSERT_TRUE(at_stop);
+    EXPECT_TRUE(found->stopped);
+    EXPECT_EQ(at_stop->so_far.n_windows + at_stop->windows_open, found->n_windows);
+    const size_t n = found->n_windows;
+    EXPECT_EQ(n == 0, before_it_begins);
+    const size_t n_scored = n == 0 ? 0 : 11 + 5 * (n - 1);
+    EXPECT_EQ(found->n_tokens, n_scored);
+    if (n == 0) continue;
+    const auto whole = perplexity(*open_tiny(), text.substr(0, 1 + n_scored), windows);
+    ASSERT_TRUE(whole.ok());
+    EXPECT_EQ(found->log_likelihood, whole->log_likelihood);
+  }
 }
 
 TEST(Perplexity, WindowsThatDoNotFitAreRefused) {

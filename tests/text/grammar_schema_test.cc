@@ -234,8 +234,22 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
             "names of the answer's fields into 'properties')");
   EXPECT_NE(schema_warning(R"({"a": 1, "b": 2, "c": 3, "d": 4})").find("'c' and others"),
             std::string::npos);
-  for (const char* none : {"{}", "true", R"({"title": "a"})", R"({"foo": 1, "enum": [1]})", "{",
-                           R"({"name": "s", "schema": {"type": "object"}})"})
+  // Also of a part that has names only.
+  EXPECT_EQ(
+      schema_warning(R"({"type": "object", "properties": {"user": {"name": {"type": "string"}}}})"),
+      "'#/properties/user' has no JSON Schema keyword, only 'name': any JSON fits it (hint: "
+      "put the names of the answer's fields into 'properties')");
+  EXPECT_TRUE(schema_warning(R"({"anyOf": [{"type": "null"}, {"items": {"foo": 1}}]})")
+                  .starts_with("'#/anyOf/1/items' has no JSON Schema keyword, only 'foo': "));
+  for (const char* any : {"{}", R"({"title": "a"})"})
+    EXPECT_EQ(schema_warning(any),
+              "the schema has no JSON Schema keyword: any JSON fits it (hint: name the answer's "
+              "fields in 'properties')");
+  for (const char* none :
+       {"true", R"({"foo": 1, "enum": [1]})", "{", R"({"items": {}})",
+        R"({"properties": {"a": {}, "b": {"description": "any"}, "c": {"$ref": "#", "x": 1}}})",
+        R"({"properties": {"a": {"x-order": 1, "title": "A"}}})",
+        R"({"const": {"foo": 1}})", R"({"name": "s", "schema": {"type": "object"}})"})
     EXPECT_EQ(schema_warning(none), "") << none;
 }
 

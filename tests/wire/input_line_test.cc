@@ -237,8 +237,14 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q", 3]})"),
             "question 1 is 3, expected a string or an object");
   EXPECT_EQ(refused(R"({"context": "C", "questions": [{"id": "q"}]})"), "question 0 has no 'text'");
-  EXPECT_EQ(refused(R"({"context": "C", "questions": [{"text": "Q", "n": 2}]})"),
-            "unknown field 'n', expected id, text, answers, choices, schema, metadata");
+  EXPECT_EQ(
+      refused(R"({"context": "C", "questions": [{"text": "Q", "n": 2}]})"),
+      "unknown field 'questions[0].n', expected id, text, answers, choices, schema, metadata");
+  EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q", {"text": 5}]})"),
+            "field 'questions[1].text' is 5, expected a string");
+  EXPECT_EQ(refused(R"({"version": "1.1", "data": [{"title": "T", "paragraphs": []}]})"),
+            "the line is a data set in the form of SQuAD, expected a 'context' with 'questions' "
+            "(hint: `tools/dataset_to_jsonl.py squad FILE` makes such lines of it)");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),
             "the template has no {question} in it (hint: write {question} where the question "
             "belongs)");

@@ -26,33 +26,33 @@ const std::vector<NamedShape>& shapes() {
 }
 
 // "2.4B"
-std::string size_text(int64_t n_parameters) {
+std::string parameters_text(int64_t n_parameters) {
   const auto n = static_cast<double>(n_parameters);
   return n < 1e6   ? fmt::format("{:.0f}K", 1e-3 * n)
          : n < 1e9 ? fmt::format("{:.0f}M", 1e-6 * n)
                    : fmt::format("{:.1f}B", 1e-9 * n);
 }
 
-// Names and sizes: first those that may be meant, the nearest first, then all others, the smallest
-// first.
+// Names and sizes: of those that may be meant the nearest, of equally near ones the smallest first.
 std::string known_shapes(std::string_view name) {
+  constexpr size_t kFew = 5;
   std::vector<std::pair<int64_t, std::string_view>> by_size;
   for (const NamedShape& shape : shapes())
     by_size.emplace_back(shape.config.n_parameters(), shape.name);
   std::ranges::sort(by_size);
   std::vector<std::string_view> names;
   for (const auto& [size, known] : by_size) names.push_back(known);
-  std::string near, others;
-  const std::vector<std::string_view> nearest = nearest_names(name, names);
-  for (const std::string_view known : nearest) {
+  std::vector<std::string_view> near = nearest_names(name, names);
+  const bool is_near = !near.empty();
+  if (!is_near) near = {"tiny-qwen3", "qwen3-0.6b"};
+  near.resize(std::min(near.size(), kFew));
+  std::vector<std::string> with_sizes;
+  for (const std::string_view known : near) {
     const auto found = std::ranges::find(by_size, known, [](const auto& of) { return of.second; });
-    near += fmt::format("{} ({}), ", known, size_text(found->first));
+    with_sizes.push_back(fmt::format("{} ({})", known, parameters_text(found->first)));
   }
-  for (const auto& [size, known] : by_size)
-    if (std::ranges::find(nearest, known) == nearest.end())
-      others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", known, size_text(size));
-  return fmt::format("{}{}one of these (name and number of parameters): {}", near,
-                     near.empty() ? "" : "or ", others);
+  const std::vector<std::string_view> texts(with_sizes.begin(), with_sizes.end());
+  return fmt::format("{}{}", is_near ? "" : "the name of a shape such as ", one_of_these(texts));
 }
 
 }  // namespace
@@ -101,8 +101,10 @@ std::vector<std::string_view> shape_names() {
 Result<ModelConfig> named_shape(std::string_view name) {
   for (const NamedShape& shape : shapes())
     if (shape.name == name) return shape.config;
-  return Error{ErrorCode::kInvalidArgument,  // not cut as other long messages are
-               fmt::format("shape is '{}', expected {}", one_line(name), known_shapes(name))};
+  return invalid_argument(
+      "shape is '{}', expected {} (hint: `pando make-model --help` and random_model_shapes() list "
+      "all)",
+      name, known_shapes(name));
 }
 
 }  // namespace pando::model

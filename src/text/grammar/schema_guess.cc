@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -102,20 +103,41 @@ struct Misspelled {
   std::string hint;   // " (hint: 'maxLength'?)"
 };
 
-// Looks for the first names in a schema that are nearly keywords.
+// A schema that has no keyword, but other names, and not only those of extensions ("x-order").
+struct Wordless {
+  std::string place;  // "#/properties/a"
+  std::vector<std::string> names;
+};
+
+std::optional<Wordless> wordless(const Json& schema) {
+  Wordless found;
+  for (const auto& [name, value] : schema.items()) {
+    if (is_constraint(name)) return std::nullopt;
+    if (!is_annotation(name) && !name.starts_with("x-")) found.names.push_back(name);
+  }
+  if (found.names.empty()) return std::nullopt;
+  return found;
+}
+
+// Looks for the first names in a schema that are nearly keywords, and for the first schema in it
+// that has only other names.
 class MisspelledSearch {
  public:
   static constexpr size_t kMostFound = 8;
 
-  const std::vector<Misspelled>& find(const Json& schema) {
-    visit(schema);
-    return found_;
-  }
+  explicit MisspelledSearch(const Json& schema) { visit(schema); }
+
+  const std::vector<Misspelled>& names() const { return found_; }
+  const std::optional<Wordless>& first_wordless() const { return wordless_; }
 
  private:
   void visit(const Json& schema) {
     if (schema.is_array()) return visit_members(schema);
     if (!schema.is_object()) return;
+    if (!wordless_) {
+      wordless_ = wordless(schema);
+      if (wordless_) wordless_->place = place();
+    }
     for (const auto& [name, value] : schema.items()) {
       path_.push_back(name);
       if (std::ranges::find(kSchemaKeywords, name) != std::end(kSchemaKeywords))
@@ -139,12 +161,14 @@ class MisspelledSearch {
     if (n_compared_ == kMostCompared || found_.size() == kMostFound) return;
     ++n_compared_;
     std::string hint = nearest_hint(name, kConstraints);
-    if (!hint.empty()) found_.push_back({fmt::format("#{}", path_.to_string()), std::move(hint)});
+    if (!hint.empty()) found_.push_back({place(), std::move(hint)});
   }
+  std::string place() const { return fmt::format("#{}", path_.to_string()); }
 
   Json::json_pointer path_;
   size_t n_compared_ = 0;
   std::vector<Misspelled> found_;
+  std::optional<Wordless> wordless_;
 };
 
 std::string warning_of(const std::vector<Misspelled>& names) {
@@ -156,6 +180,17 @@ std::string warning_of(const std::vector<Misspelled>& names) {
   return fmt::format("these names are not JSON Schema keywords and have no effect: {}{}",
                      fmt::join(all, ", "),
                      names.size() == MisspelledSearch::kMostFound ? " and perhaps others" : "");
+}
+
+std::string warning_of(Wordless schema) {
+  constexpr size_t kShown = 3;
+  const bool is_long = schema.names.size() > kShown;
+  schema.names.resize(std::min(schema.names.size(), kShown));
+  return fmt::format(
+      "{} has no JSON Schema keyword, only '{}'{}: any JSON fits it (hint: put the names of the "
+      "answer's fields into 'properties')",
+      schema.place == "#" ? "the schema" : fmt::format("'{}'", schema.place),
+      fmt::join(schema.names, "', '"), is_long ? " and others" : "");
 }
 
 }  // namespace
@@ -180,21 +215,15 @@ std::string schema_warning(std::string_view text) {
   const Result<Json> schema = parse_ordered_json(text, LargeNumbers::kKept);
   // An object that holds a schema is refused.
   if (!schema || !schema->is_object() || !place_of_schema(&*schema).empty()) return {};
-  MisspelledSearch search;
-  if (const auto& found = search.find(*schema); !found.empty()) return one_line(warning_of(found));
-  if (has_constraint(*schema)) return {};
-  std::vector<std::string> names;
-  for (const auto& [name, value] : schema->items())
-    if (!is_annotation(name)) names.push_back(name);
-  if (names.empty()) return {};
-  constexpr size_t kShown = 3;
-  const bool is_long = names.size() > kShown;
-  names.resize(std::min(names.size(), kShown));
-  return one_line(
-      fmt::format("the schema has no JSON Schema keyword, only '{}'{}: any JSON fits it (hint: put "
-                  "the names of "
-                  "the answer's fields into 'properties')",
-                  fmt::join(names, "', '"), is_long ? " and others" : ""));
+  const MisspelledSearch search(*schema);
+  if (!search.names().empty()) return one_line(warning_of(search.names()));
+  if (search.first_wordless()) return one_line(warning_of(*search.first_wordless()));
+  // In a part of a schema this is usual.
+  if (!has_constraint(*schema))
+    return "the schema has no JSON Schema keyword: any JSON fits it (hint: name the answer's "
+           "fields "
+           "in 'properties')";
+  return {};
 }
 
 }  // namespace pando::grammar

@@ -1,6 +1,7 @@
 #include "text/grammar/schema_proofs.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_set>
 
 namespace pando::grammar {
@@ -17,6 +18,15 @@ bool are_surely_empty(const Parts& schemas, SchemaCases* cases, SchemaDocument* 
   return std::all_of(all.begin(), all.end(), [&](const Parts& parts) {
     return is_surely_empty(parts, cases, document, depth);
   });
+}
+
+// An object finds a name only by passing those before it.
+bool has_all(const Json& object, const std::vector<std::string>& required) {
+  if (required.empty()) return true;
+  std::unordered_set<std::string_view> names;
+  for (auto member = object.begin(); member != object.end(); ++member) names.insert(member.key());
+  return std::ranges::all_of(required,
+                             [&](const std::string& name) { return names.contains(name); });
 }
 
 bool are_strings_empty(const SchemaFacts& facts, SchemaDocument* document) {
@@ -117,8 +127,7 @@ bool meets(const Json& value, const SchemaFacts& facts, SchemaCases* cases,
   }
   if (type == kObject) {
     if (value.size() < facts.min_properties || value.size() > facts.max_properties) return false;
-    for (const std::string& name : facts.required)
-      if (!value.contains(name)) return false;
+    if (!has_all(value, facts.required)) return false;
     for (const auto& [name, inside] : value.items()) {
       if (!is_valid(inside, property_of(facts.parts, name, document), cases, document))
         return false;
