@@ -23,7 +23,7 @@ class FileInput : public std::streambuf {
   FileInput& operator=(const FileInput&) = delete;
   ~FileInput() override;
 
-  // "-" is standard input. `what`: what messages call it. Errors: kNotFound, kIo.
+  // "-" is standard input. `what` is the noun for it in messages. Errors: kNotFound, kIo.
   Status open(const std::string& path, const char* what = "input");
   uint64_t n_bytes() const { return n_bytes_; }    // of a regular file that is not packed, else 0
   bool is_regular() const { return is_regular_; }  // can be read again

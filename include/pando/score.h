@@ -57,9 +57,9 @@ Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& 
 struct PerplexityOptions {
   int window = 0;  // tokens the model sees at a time; 0: the engine's context
   int stride = 0;  // tokens from one window to the next; 0: half a window
-  // Now and then, and at the end; by the thread that calls perplexity().
+  // Called now and then, and at the end, by the thread that calls perplexity().
   std::function<void(const struct PerplexityProgress&)> on_progress = {};
-  // Once it is true, no more windows are begun; those under way are finished.
+  // Once it is true, no window begins; the windows under way are finished.
   const std::atomic<bool>* stop = nullptr;
 };
 
@@ -67,9 +67,9 @@ struct PerplexityOptions {
 struct Perplexity {
   uint64_t n_tokens = 0;      // of the text, scored: all but what no token comes before
   uint64_t n_bytes = 0;       // of the text
-  uint64_t n_windows = 0;     // so many prompts
+  uint64_t n_windows = 0;     // scored; each is a prompt
   double log_likelihood = 0;  // sum of ln p
-  bool stopped = false;       // before all windows were scored; the counts are of those that were
+  bool stopped = false;       // some windows were not scored, and are not counted
 
   double perplexity() const;     // exp of the mean of -ln p
   double bits_per_byte() const;  // -log2 p of what was scored, for each byte of the text
@@ -78,11 +78,11 @@ struct Perplexity {
 struct PerplexityProgress {
   Perplexity so_far;
   uint64_t windows_open = 0;           // under way
-  bool stopping = false;               // as asked: nothing but these is finished
+  bool stopping = false;               // a stop was asked for: only these are still finished
   double share_done = 0;               // of the tokens to score, in [0, 1]
-  double seconds = 0;                  // since it began
-  std::optional<double> seconds_left;  // about, where it can be told
-  EngineStats stats;                   // since it began
+  double seconds = 0;                  // since the call began
+  std::optional<double> seconds_left;  // estimated; empty before a token is computed
+  EngineStats stats;                   // since the call began
 };
 
 // kInvalidArgument for window and stride that do not fit the engine's context, or each other.

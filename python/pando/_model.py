@@ -56,8 +56,8 @@ class Model:
     """Weights and tokenizer of a Hugging Face model directory or a GGUF file; immutable.
 
     weights: "stored", or made while loading "f32", "f16", "bf16", "q8_0", "q4_0", "int8" or "bf16_dot". tokenizer: where it is, if it is
-    not the model's own. chat_template: a file, or the name of one of several that the model has; without it, the
-    model's own. threads: for loading; 0 means one for each processor.
+    not the model's own. chat_template: a file, or the name of one of the model's templates. threads: for loading;
+    0 means one for each processor.
     """
 
     def __init__(

@@ -156,7 +156,7 @@ def test_errors_have_codes(engine, code, call):
     "message, call",
     [
         ("kv_memory is 1000 bytes, expected at least", lambda e: pando.Engine(e.model, kv_memory=1000)),
-        ("(hint: ask without chat, or pass a template file with chat_template)",
+        ("(hint: ask without chat, or set chat_template to a template file)",
          lambda e: e.complete([{"role": "user", "content": "a"}])),
     ],
 )

@@ -98,7 +98,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
                                                        *tokenizer, options.chat_template)
                                   : unsupported(
                                         "the model has no tokenizer, so it has no chat template "
-                                        "(hint: pass the directory of a tokenizer with {})",
+                                        "(hint: set {} to the directory of a tokenizer)",
                                         OptionName{"tokenizer"});
   if (!chat && !options.chat_template.empty()) return chat.error();
   std::unique_ptr<grammar::FormCache> forms;
@@ -168,7 +168,7 @@ Result<std::vector<Token>> Model::encode(std::string_view text, bool add_bos) co
   if (!has_tokenizer())
     return unsupported(
         "the model has no tokenizer, expected one beside its weights, because the input is text "
-        "(hint: pass the directory of a tokenizer with {}, or use token ids)",
+        "(hint: set {} to the directory of a tokenizer, or use token ids)",
         OptionName{"tokenizer"});
   return parts_->tokenizer->encode(text, add_bos);
 }

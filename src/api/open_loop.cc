@@ -156,7 +156,7 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
     const uint64_t n_rotations = rotation_bytes(weights.config, context);
     return make_error(ErrorCode::kUnavailable,
                       "not enough memory for a {} of {} bytes and a context of {} "
-                      "positions: at least {} (hint: a smaller {} or {}, or a shorter context)",
+                      "positions: at least {} (hint: lower {} or {}, or shorten the context)",
                       OptionName{"kv_memory"}, kv_memory, context,
                       shortage_text(kv_memory + n_rotations), OptionName{"kv_memory"},
                       OptionName{"step_rows"});

@@ -21,7 +21,7 @@ std::optional<uint64_t> total_memory(const std::filesystem::path& root = "/");
 // left of one of these limits. Nothing where nothing says.
 std::optional<uint64_t> available_memory(const std::filesystem::path& root = "/");
 
-// "1.5 GiB": in the largest unit of which there is at least one.
+// "1.5 GiB". The unit is the largest that gives a number of at least 1.
 std::string size_text(uint64_t n_bytes);
 // "1610612736 bytes (1.5 GiB)", "5 bytes"
 std::string bytes_text(uint64_t n_bytes);

@@ -1,6 +1,6 @@
 // Names of options in messages. The library calls an option kv_memory, the command line
-// --kv-memory. A message holds an OptionName, which is written as the reader of the messages of
-// this process knows it.
+// --kv-memory. A message holds an OptionName, which takes the form that the readers of this
+// process's messages know.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,9 +17,9 @@ enum class OptionStyle {
   kServer,       // the server's --kv-memory: for clients of a server
 };
 
-// While it lives, messages of this process name options in `style`; after that, as before. For a
-// program, or a part of it, whose messages all have the same readers. Any thread may make messages;
-// one thread at a time changes the style. Scopes nest.
+// While it lives, the messages of this process name options in `style`. Its end brings the earlier
+// style back, so scopes nest. For a program, or a part of it, whose messages all have the same
+// readers. Any thread may make messages; only one thread at a time may change the style.
 class OptionStyleScope {
  public:
   explicit OptionStyleScope(OptionStyle style);
@@ -31,8 +31,8 @@ class OptionStyleScope {
   const OptionStyle before_;
 };
 
-// To be formatted: invalid_argument("{} is {}", OptionName{"kv_memory"}, n). `field` is the name of
-// the library; the command line's has dashes instead of underscores.
+// An argument of a message: invalid_argument("{} is {}", OptionName{"kv_memory"}, n). `field` is
+// the library's name for the option. The command line's name has dashes instead of underscores.
 struct OptionName {
   std::string_view field;
 };

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr std::string_view kFloatNames[] = {"NaN", "Infinity", "-Infinity"};
 
-// The text with an object for each of these names outside of strings.
+// The text, with an object in place of each of these names that stands outside strings.
 std::string with_named_floats(std::string_view text) {
   std::string out;
   bool in_string = false;
@@ -38,7 +38,7 @@ std::string with_named_floats(std::string_view text) {
   return out;
 }
 
-// Errors have the places of the text as it stands.
+// Errors give places in the original text.
 template <class Parse>
 Result<json> parse_with_named_floats(std::string_view text, const Parse& parse) {
   Result<json> value = parse(text);

@@ -1,4 +1,4 @@
-// JSON from files of models, most of which Python has written.
+// JSON of model files. Python programs wrote most of these files.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,9 +8,9 @@
 
 namespace pando {
 
-// As parse_json and parse_json_object. But NaN, Infinity and -Infinity, which Python's json module
-// writes and which are no JSON, are read as the objects that the transformers library writes in
-// their place: {"__float__": "Infinity"}.
+// As parse_json and parse_json_object, but NaN, Infinity and -Infinity are read too. They are no
+// JSON, but Python's json module writes them. Each becomes the object that the transformers library
+// writes in its place: {"__float__": "Infinity"}.
 Result<nlohmann::json> parse_python_json(std::string_view text);
 Result<nlohmann::json> parse_python_object(std::string_view text, std::string_view source);
 

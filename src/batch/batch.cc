@@ -361,7 +361,7 @@ class Runner {
     results_.end(record);
   }
 
-  // It is under way no more.
+  // The record is no longer under way.
   void leave(OpenRecord& record) {
     dealer_.end(record);
     if (std::exchange(record.is_begun, false)) answers_open_ -= record.n_answers();

@@ -111,7 +111,7 @@ void LineParser::warn_of_references(const InputRecord& record, const wire::Line&
   }
 }
 
-// The template of all lines is the business of who gave it, and so is their form.
+// Only of a line's own template: the caller checks the template of all lines, and their form.
 void LineParser::warn_of_template(const InputRecord& record, const wire::Line& line) const {
   if (line.options.prompt_template == options_.defaults.prompt_template) return;
   if (const std::string warning = template_warning(line.options); !warning.empty())

@@ -59,7 +59,7 @@ struct OpenRecord {
   std::span<const wire::Question> questions() const {
     return std::span(of->line->questions).subspan(first, n);
   }
-  // What it gives, however many requests that takes: one answer where choices are scored.
+  // Answers to write. Scored choices give one answer, however many requests they take.
   uint64_t n_answers() const {
     uint64_t sum = 0;
     for (const wire::Question& question : questions())

@@ -1,4 +1,4 @@
-// What `pando inspect` prints of an input.
+// The text that `pando inspect` prints about an input.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace pando::cli {
 
 std::string inspection_text(const Inspection& inspection);
 
-// n / all; 0 of nothing.
+// n / all; 0 if `all` is 0.
 double part_of(uint64_t n, uint64_t all);
 
 }  // namespace pando::cli

@@ -47,7 +47,7 @@ EngineOptions engine_options(const ModelArguments& arguments);
 CLI::Validator not_empty();
 // "4GiB", "1.5g" or "1000" becomes a number of bytes; k, kb and kib are 1,024, and so on.
 CLI::Validator size_in_bytes();
-// Messages as those for lines: what was found, what was expected.
+// Their messages say what was found and what was expected, as those about lines do.
 CLI::Validator one_of(std::vector<std::string> names);
 CLI::Validator expect(const std::string& what, std::function<bool(double)> holds);
 

@@ -32,7 +32,7 @@ class ProgressLine {
         outputs_(outputs),
         log_every_(log_every) {}
 
-  // `more`: what else the line says, as in ", perplexity 12.3".
+  // `more` follows the count in the line: ", perplexity 12.3".
   void update(const BatchProgress& now, const std::string& more = {}) {
     const EngineStats& e = now.stats;
     const uint64_t n_new = e.arrived_tokens - e.arrived_shared;

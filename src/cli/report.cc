@@ -78,7 +78,7 @@ std::string warning_of(const RunRecord& run) {
   return sharing ? sharing->warning : "";
 }
 
-// What the run took.
+// Counters and times of the run.
 void add_figures(const BatchSummary& s, OrderedJson& json) {
   const EngineStats& e = s.stats;
   json["tokens"] = {{"prompt_asked", s.prompt_tokens},
@@ -132,7 +132,7 @@ OrderedJson run_json(const RunRecord& run) {
   return json;
 }
 
-// Discarded where it is none.
+// A discarded value if the file is not JSON.
 OrderedJson read_json(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return OrderedJson::parse(file, nullptr, /*allow_exceptions=*/false);

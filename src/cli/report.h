@@ -13,7 +13,7 @@ namespace pando::cli {
 struct RunRecord {
   std::string sharing;
   BatchSummary summary;
-  bool was_finished = false;          // by an earlier run, which alone knew its times and tokens
+  bool was_finished = false;          // by an earlier run; only that one knew times and tokens
   bool memory_limits_length = false;  // an answer is limited by kv_memory, not by the context
 };
 
@@ -37,11 +37,11 @@ std::string footer(const RunRecord& run, const TaskNouns& nouns, const EngineOpt
 std::string report_json(const RunRecord& run, const RunRecord* compared, const Engine& engine,
                         const RunOptions& options);
 
-// Whether a file holds a report of the finished run that `report` is of, made by the run itself: it
-// has times and tokens, which `report` lacks.
+// Whether a file holds the report that the run itself wrote when it finished. That one has times
+// and tokens; `report`, of the same run, lacks them.
 bool holds_fuller_report(const std::string& path, const std::string& report);
 
-// kInvalidArgument for a file that holds something else than a report, which would be lost.
+// kInvalidArgument for a file that is no report: its content would be lost.
 Status may_hold_report(const std::string& path);
 
 }  // namespace pando::cli

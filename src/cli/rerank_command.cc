@@ -154,8 +154,8 @@ int rerank_batch(RerankCommandOptions& o) {
     std::ifstream file(o.qrels);
     if (!file)
       return report_error(
-          fmt::format("--qrels: cannot read '{}': {}, expected a file of lines 'query iteration "
-                      "document grade'",
+          fmt::format("--qrels: cannot read '{}': {}, expected a readable file with lines 'query "
+                      "iteration document grade'",
                       o.qrels, std::strerror(errno)));
     Result<Qrels> read = read_qrels(file);
     if (!read) return report_error(fmt::format("'{}': {}", o.qrels, read.error().message));

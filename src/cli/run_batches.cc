@@ -271,7 +271,7 @@ class BatchRun {
   Status write_report(OutputFile& report, bool was_finished) const {
     if (o_.report.empty()) return {};
     if (was_finished && holds_fuller_report(o_.report, last_report_)) {
-      if (!o_.quiet) print_stderr("'{}' is left as it is: the report of this run\n", o_.report);
+      if (!o_.quiet) print_stderr("'{}' is the report of this run and stays as it is\n", o_.report);
       return {};
     }
     if ((report.begin() << last_report_ << '\n').flush()) return {};

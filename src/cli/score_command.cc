@@ -26,7 +26,7 @@ struct ScoreOptions {
 
 constexpr const char* kWindows = "windows";
 
-// Of what is scored so far.
+// Of the windows scored so far.
 std::string perplexity_text(const Perplexity& so_far) {
   return so_far.n_tokens == 0 ? ""
                               : fmt::format(", perplexity {:.3f} over {}", so_far.perplexity(),

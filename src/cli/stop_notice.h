@@ -1,4 +1,4 @@
-// What a long command says when a signal stops it.
+// Messages of a long command that a signal stops.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace pando::cli {
 
 class StopNotice {
  public:
-  // `outputs`: what the command finishes and counts, in the plural.
+  // `outputs`: the noun, in the plural, for the results that the command counts.
   StopNotice(const StopSignal& signal, ProgressLine& progress, const char* outputs)
       : signal_(signal), progress_(progress), outputs_(outputs) {}
 
-  // Says once what is still finished.
+  // Prints once how many outputs will still be finished.
   void update(const BatchProgress& now);
 
  private:
@@ -25,7 +25,7 @@ class StopNotice {
   bool said_so_ = false;
 };
 
-// At the end: how many `outputs` there are, and what else is to be said. Returns the exit code.
+// Prints at the end that `n` outputs are finished, and then `more`. Returns the exit code.
 int report_stop(int signal, uint64_t n, std::string_view outputs, std::string_view more);
 
 }  // namespace pando::cli

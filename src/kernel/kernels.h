@@ -102,10 +102,10 @@ bool widens_once(int n_queries);
 // instructions, not leave it to the processor: the same bits. An Intel processor with AMX reads
 // 32 GB/s on two threads, of q8_0 with one and four rows 29.8 and 27.8 instead of 24.8 and 18.1, of
 // bf16 30.0 and 26.6 instead of 27.2 and 20.5; with AVX2 there 28.4 instead of 20.0 with one row of
-// q8_0. AMD's Zen 3 gains for quantized weights alone (two threads, one answer of a model of 0.6B,
+// q8_0. AMD's Zen 3 gains only with quantized weights (two threads, one answer of a model of 0.6B,
 // tokens/s: q4_K 42 instead of 32, q6_K 30 instead of 21, q8_0 24 instead of 18, int8 28 instead of
-// 22; bf16 14 both, f32 6.4 instead of 7.3); what else AMD has without AVX-512 is taken to be as
-// Zen 3. With AVX-512 it depends on type and rows (FloatBlock, GroupedBlock). Processors of other
+// 22; bf16 14 either way, f32 6.4 instead of 7.3). Other AMD processors without AVX-512 are treated
+// as Zen 3. With AVX-512, FloatBlock and GroupedBlock decide by type and rows. Processors of other
 // makers were not measured.
 bool fetches_few_rows(DType weights);
 

@@ -98,7 +98,7 @@ Status LayerLoader::load_part(Specs specs, int index, Part ExpertWeights::*membe
   }
   return unsupported(
       "{}: tensor '{}' has another type than the same matrix of the layer's first expert, expected "
-      "one type in all experts (hint: convert the weights, as with {} q8_0)",
+      "one type in all experts (hint: set {} to a type such as q8_0)",
       tensors_.file(), unlike, OptionName{"weights"});
 }
 

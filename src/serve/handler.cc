@@ -37,8 +37,8 @@ bool is_json(std::string_view content_type) {
   return boost::beast::iequals(type, kJson);
 }
 
-// As the API tells an error of the engine. What is too long says the limit in the words that
-// clients know.
+// An error of the engine, as the API reports it. The message about a prompt that is too long gives
+// the limit in words that clients know.
 wire::WireError wire_error(const Service& service, const Error& error) {
   constexpr std::string_view kKnown = "this model's maximum context length is ";
   wire::WireError told = wire::wire_error(error);

@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds kStopSeenIn{100};
 
 struct Windows {
   int window, stride;
-  std::vector<Token> start;  // that every text begins with
+  std::vector<Token> start;  // tokens that every text begins with
 };
 
 Result<Windows> windows_of(const Engine& engine, const PerplexityOptions& options) {
@@ -95,7 +95,7 @@ class WindowScoring {
     return requests;
   }
 
-  // As Engine::complete_all, and looks now and then whether to stop or to report.
+  // As Engine::complete_all, but also stops when asked to, and reports now and then.
   Status score(std::vector<Request> requests) {
     Scored scored(requests.size());
     Waker waker;
@@ -116,7 +116,7 @@ class WindowScoring {
           --n_open_;
           result_.stopped = true;
         }
-        reported_ = {};  // at once: says what is waited for
+        reported_ = {};  // the next report comes at once
       }
       group.submit();
       std::vector<GroupEvent> events = group.take();
@@ -127,7 +127,7 @@ class WindowScoring {
       }
       if (Clock::now() >= reported_ + kProgressEvery) report(scored);
       if (!events.empty() || group.is_over()) continue;
-      held.reset();  // what is waited for has to run
+      held.reset();  // the requests have to run now
       const Clock::time_point look = Clock::now() + kStopSeenIn;
       waker.wait(std::min(look, group.retry_at().value_or(look)));
     }
@@ -167,11 +167,11 @@ class WindowScoring {
   const Windows& windows_;
   const std::vector<Token>& tokens_;  // of the text, with windows_.start
   const PerplexityOptions& options_;
-  size_t next_;  // first token that is in no window
+  size_t next_;  // first token that is in no window yet
   EngineStats before_;
   Perplexity result_;     // of the windows that are over
-  uint64_t n_asked_ = 0;  // tokens of all windows that are asked for
-  uint64_t n_open_ = 0;   // of these windows, not scored yet
+  uint64_t n_asked_ = 0;  // tokens of all windows asked for
+  uint64_t n_open_ = 0;   // windows asked for and not scored yet
   bool stopping_ = false;
   Clock::time_point start_ = Clock::now(), reported_ = start_;
 };

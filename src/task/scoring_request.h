@@ -9,10 +9,10 @@
 
 namespace pando {
 
-// Of the tokens from index `from` on.
+// Scores the tokens from index `from` on.
 Request scoring_request(std::vector<Token> tokens, size_t from);
 
-// Without what the tokenizer puts behind a whole text: this one goes on, or is a part of one.
+// Tokens of a text that goes on: the tokens that end a whole text are left out.
 Result<std::vector<Token>> encode_beginning(const Model& model, std::string_view text,
                                             bool add_bos = true);
 

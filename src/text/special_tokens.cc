@@ -43,7 +43,8 @@ Status read_named_tokens(const JsonPlace& root, TokenizerConfig* config) {
   for (const auto& [name, value] : root.json().items())  // "image_token", ...
     if (name.ends_with("_token") && value.is_string())
       if (Status done = add_named(root.at(name), config); !done.ok()) return done;
-  // Version 5 of the transformers library writes the second name; an object names each token.
+  // Version 5 of the transformers library writes the second field. It may be an object of names
+  // and tokens.
   for (const char* field : {"additional_special_tokens", "extra_special_tokens"}) {
     const JsonPlace more = root.at(field);
     if (more.absent()) continue;
@@ -121,8 +122,8 @@ Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids) 
   return {};
 }
 
-// What is said later of a token counts, as in the tokenizers library, which looks for a token in
-// the text as it stands if either says so. A special token stays one.
+// Flags that are given later count, as in the tokenizers library. But a token is special if either
+// place says so, and one that is not special is matched before normalising if either place says so.
 void take_flags(const AddedToken& later, AddedToken& token) {
   token.single_word = later.single_word;
   token.lstrip = later.lstrip;

@@ -16,7 +16,7 @@ struct TokenizerConfig {
   std::string file;             // tokenizer_config.json, for messages
   std::string tokenizer_class;  // empty where not said
   std::vector<AddedToken> added;
-  std::vector<std::string> named;  // texts of bos, eos, unk, ... and additional special tokens
+  std::vector<std::string> named;  // texts of bos_token, eos_token and so on, and additional ones
   std::optional<std::string> bos;
   std::optional<std::string> eos;
   std::optional<bool> add_bos;
@@ -56,8 +56,9 @@ Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const V
 // `file` is for messages.
 Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file, Vocab* vocab,
                   std::vector<AddedToken>* added);
-// Adds the tokens of the configuration that `*added` lacks, the named ones as far as the vocabulary
-// has them. What it says of a token that is there already counts; but a special token stays one.
+// Adds the tokens of the configuration that `*added` lacks; of the named ones, only those that the
+// vocabulary has. If a token is there already, it takes the configuration's flags, but a special
+// token stays special.
 Status add_config_tokens(const TokenizerConfig& config, Vocab* vocab,
                          std::vector<AddedToken>* added);
 

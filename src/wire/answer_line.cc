@@ -67,7 +67,7 @@ Result<std::unique_ptr<Line>> read_answer_line(const nlohmann::json& json,
   if (is_squad(json))
     return invalid_argument(
         "the line is a data set in the form of SQuAD, expected a 'context' with 'questions' (hint: "
-        "`tools/dataset_to_jsonl.py squad FILE` makes such lines of it)");
+        "`tools/dataset_to_jsonl.py squad FILE` makes such lines from it)");
   if (is_openai_line(json)) return read_openai_line(json, context);
   auto line = std::make_unique<AnswerLine>();
   if (Status status = begin_line(json, context, *line); !status) return status.error();

@@ -71,7 +71,7 @@ class AnswersBody : public Body {
                   : "schema";
   }
 
-  // Of what all questions have from the body.
+  // About the template that the body gives to all questions.
   void warn_of_template() {
     if (options.prompt_template) warn("template", template_warning(options));
   }

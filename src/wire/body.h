@@ -89,11 +89,11 @@ class Body : public Job {
   void add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const;
   uint64_t n_prompt_tokens(size_t n_alike) const;
 
-  // Adds "warnings" to an answer, where there are any: what is odd, but not wrong, about what is
-  // asked for.
+  // Adds the field "warnings" to an answer if there are any. A warning is about a request that is
+  // odd but not wrong.
   void add_warnings(nlohmann::ordered_json& answer) const;
   bool has_warnings() const { return !warnings_.empty(); }
-  // Once, however often it is said; an empty text is none.
+  // Keeps a warning once, however often it is given. An empty text is no warning.
   void warn(const std::string& field, const std::string& text);
 
   const Envelope envelope_;
@@ -103,7 +103,7 @@ class Body : public Job {
   void warn_of_forms(size_t first);
 
   std::vector<std::string> warnings_;
-  std::unordered_set<std::string> told_;  // the same
+  std::unordered_set<std::string> told_;  // the same texts, to find one quickly
   QuestionCompletions completions_;
 };
 

@@ -19,22 +19,21 @@ TEST(Counted, OneIsSingular) {
 
 TEST(OptionNames, AreThoseOfTheReader) {
   const auto message = [] {
-    return invalid_argument("{} is {} (hint: a smaller {})", OptionName{"kv_memory"}, 10,
+    return invalid_argument("{} is {} (hint: lower {})", OptionName{"kv_memory"}, 10,
                             OptionName{"threads"})
         .message;
   };
-  EXPECT_EQ(message(), "kv_memory is 10 (hint: a smaller threads)");
+  EXPECT_EQ(message(), "kv_memory is 10 (hint: lower threads)");
   {
     const OptionStyleScope program(OptionStyle::kCommandLine);
-    EXPECT_EQ(message(), "--kv-memory is 10 (hint: a smaller --threads)");
+    EXPECT_EQ(message(), "--kv-memory is 10 (hint: lower --threads)");
     {
       const OptionStyleScope server(OptionStyle::kServer);
-      EXPECT_EQ(message(),
-                "the server's --kv-memory is 10 (hint: a smaller the server's --threads)");
+      EXPECT_EQ(message(), "the server's --kv-memory is 10 (hint: lower the server's --threads)");
     }
-    EXPECT_EQ(message(), "--kv-memory is 10 (hint: a smaller --threads)");
+    EXPECT_EQ(message(), "--kv-memory is 10 (hint: lower --threads)");
   }
-  EXPECT_EQ(message(), "kv_memory is 10 (hint: a smaller threads)");
+  EXPECT_EQ(message(), "kv_memory is 10 (hint: lower threads)");
 }
 
 }  // namespace

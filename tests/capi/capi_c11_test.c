@@ -218,7 +218,7 @@ static void test_option_names(const char* path, const pando_model* model) {
   pando_status status = pando_ask(engine, kContext, kQuestions, 1, "{\"chat\": true}", &stream);
   if (status == PANDO_OK) status = pando_wait(stream, -1);
   CHECK(status == PANDO_UNSUPPORTED);
-  CHECK(strstr(pando_last_error(), "pass a template file with chat_template)") != NULL);
+  CHECK(strstr(pando_last_error(), "set chat_template to a template file)") != NULL);
   pando_stream_free(stream);
   pando_engine_free(engine);
   CHECK(pando_model_load(path, "{\"chat_template\": \"nothing\"}", &other) ==

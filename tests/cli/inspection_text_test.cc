@@ -1,4 +1,4 @@
-// What `pando inspect` says of an input.
+// The text that `pando inspect` prints about an input.
 #include "cli/inspection_text.h"
 
 #include <gtest/gtest.h>

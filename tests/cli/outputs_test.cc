@@ -141,7 +141,7 @@ TEST_F(OutputsTest, AFinishedRunStillHasItsScoresAndReport) {
 
 TEST_F(OutputsTest, TheReportOfAFinishedRunStays) {
   const std::string command = "--input good.jsonl --output kept.jsonl --report kept.json";
-  const std::string left = "'kept.json' is left as it is: the report of this run\n";
+  const std::string left = "'kept.json' is the report of this run and stays as it is\n";
   ASSERT_EQ(run(command).code, kOk);
   const std::string report = contents(at("kept.json"));
   const Finished again = run(command + " --resume");

@@ -69,11 +69,13 @@ TEST_F(PromptTextTest, ATemplateOfAFileIsTakenAsItIs) {
   EXPECT_EQ(none.code, kUsage) << none;
   EXPECT_TRUE(
       none.says("cannot read file 'none.txt': No such file or directory, expected the name "
-                "of a file that can be read (hint: `pando run --help`)"))
+                "of a readable file (hint: `pando run --help`)"))
       << none;
   const Finished text = run("--input one.jsonl --schema '{\"type\": \"string\"}'");
   EXPECT_EQ(text.code, kUsage) << text;
-  EXPECT_TRUE(text.says("that can be read (hint: write the text into a file)")) << text;
+  EXPECT_TRUE(
+      text.says("readable file (hint: write the text into a file and pass the file's name)"))
+      << text;
 }
 
 }  // namespace

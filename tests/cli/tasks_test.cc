@@ -203,8 +203,8 @@ TEST_F(TasksTest, RerankNamesWhatIsWrong) {
         "--top is 9, expected 0 (all) or at least 10 with --qrels, because nDCG@10 needs that many "
         "documents");
   const char* none =
-      "--qrels: cannot read 'none.txt': No such file or directory, expected a file of lines 'query "
-      "iteration document grade'";
+      "--qrels: cannot read 'none.txt': No such file or directory, expected a readable file with "
+      "lines 'query iteration document grade'";
   error("--output r1.jsonl --qrels none.txt --top 10", 1, none);
   error("--output r1.jsonl --qrels none.txt", 1, none);
   error("--output r1.jsonl --qrels bad.txt", 1, "'bad.txt': line 1 is 'q1 0 d1'");

@@ -35,8 +35,8 @@ TEST_F(UnanswerableTest, ARunWithoutATemplateFailsOnce) {
   EXPECT_EQ(none.code, kFailed) << none;
   EXPECT_TRUE(
       none.says("pando: none of the 2 lines of the input can be answered: 'mute' has no "
-                "chat template (hint: ask without chat, or pass a template file with "
-                "--chat-template)\n"))
+                "chat template (hint: ask without chat, or set --chat-template to a template "
+                "file)\n"))
       << none;
   EXPECT_FALSE(none.says("line 1")) << none;
   EXPECT_EQ(contents(at("none.jsonl")), "");
@@ -67,8 +67,8 @@ TEST_F(UnanswerableTest, ARefusedLineOfABatchHasItsErrorRecord) {
 TEST_F(UnanswerableTest, ARunWithoutATokenizerFailsOnce) {
   const std::string message =
       "pando: none of the 2 lines of the input can be answered: the model has no tokenizer, "
-      "expected one beside its weights, because the input is text (hint: pass the directory "
-      "of a tokenizer with --tokenizer, or use token ids)\n";
+      "expected one beside its weights, because the input is text (hint: set --tokenizer to "
+      "the directory of a tokenizer, or use token ids)\n";
   const Finished none = run_of("bare", "--input good.jsonl --output bare.jsonl");
   EXPECT_EQ(none.code, kFailed) << none;
   EXPECT_TRUE(none.says(message)) << none;

@@ -277,8 +277,8 @@ class ChatTemplateFiles : public ::testing::Test {
 TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
   EXPECT_EQ(rendered(), "user: ?\nassistant:");
   set_config(nullptr);
-  EXPECT_EQ(rendered(), fmt::format("'{}' has no chat template (hint: ask without chat, or pass a "
-                                    "template file with chat_template)",
+  EXPECT_EQ(rendered(), fmt::format("'{}' has no chat template (hint: ask without chat, or set "
+                                    "chat_template to a template file)",
                                     directory.path().string()));
   EXPECT_EQ(load().error().code, ErrorCode::kUnsupported);
   directory.write_json("chat_template.json", {{"chat_template", "of json{{ eos_token }}"}});

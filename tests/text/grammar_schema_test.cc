@@ -243,13 +243,13 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
                   .starts_with("'#/anyOf/1/items' has no JSON Schema keyword, only 'foo': "));
   for (const char* any : {"{}", R"({"title": "a"})"})
     EXPECT_EQ(schema_warning(any),
-              "the schema has no JSON Schema keyword: any JSON fits it (hint: name the answer's "
-              "fields in 'properties')");
+              "the schema has no JSON Schema keyword: any JSON fits it (hint: put the names of "
+              "the answer's fields into 'properties')");
   for (const char* none :
        {"true", R"({"foo": 1, "enum": [1]})", "{", R"({"items": {}})",
         R"({"properties": {"a": {}, "b": {"description": "any"}, "c": {"$ref": "#", "x": 1}}})",
-        R"({"properties": {"a": {"x-order": 1, "title": "A"}}})",
-        R"({"const": {"foo": 1}})", R"({"name": "s", "schema": {"type": "object"}})"})
+        R"({"properties": {"a": {"x-order": 1, "title": "A"}}})", R"({"const": {"foo": 1}})",
+        R"({"name": "s", "schema": {"type": "object"}})"})
     EXPECT_EQ(schema_warning(none), "") << none;
 }
 

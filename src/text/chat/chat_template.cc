@@ -182,7 +182,7 @@ Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
   }
   if (found->empty())
     return unsupported(
-        "'{}' has no chat template (hint: ask without chat, or pass a template file with {})",
+        "'{}' has no chat template (hint: ask without chat, or set {} to a template file)",
         path.string(), kTemplateOption);
   std::stable_sort(found->begin(), found->end(), [](const TemplateText& a, const TemplateText& b) {
     return (a.name == "default") > (b.name == "default");

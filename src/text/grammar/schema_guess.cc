@@ -103,7 +103,7 @@ struct Misspelled {
   std::string hint;   // " (hint: 'maxLength'?)"
 };
 
-// A schema that has no keyword, but other names, and not only those of extensions ("x-order").
+// A schema with names but no keyword. Annotations and extensions ("x-order") do not count as names.
 struct Wordless {
   std::string place;  // "#/properties/a"
   std::vector<std::string> names;
@@ -119,8 +119,8 @@ std::optional<Wordless> wordless(const Json& schema) {
   return found;
 }
 
-// Looks for the first names in a schema that are nearly keywords, and for the first schema in it
-// that has only other names.
+// Looks in a schema for the first names that are nearly keywords, and for the first part that is
+// Wordless.
 class MisspelledSearch {
  public:
   static constexpr size_t kMostFound = 8;
@@ -218,11 +218,10 @@ std::string schema_warning(std::string_view text) {
   const MisspelledSearch search(*schema);
   if (!search.names().empty()) return one_line(warning_of(search.names()));
   if (search.first_wordless()) return one_line(warning_of(*search.first_wordless()));
-  // In a part of a schema this is usual.
+  // Parts without keywords and names are usual, so only the whole schema gets this warning.
   if (!has_constraint(*schema))
-    return "the schema has no JSON Schema keyword: any JSON fits it (hint: name the answer's "
-           "fields "
-           "in 'properties')";
+    return "the schema has no JSON Schema keyword: any JSON fits it (hint: put the names of the "
+           "answer's fields into 'properties')";
   return {};
 }
 

@@ -20,7 +20,7 @@ bool are_surely_empty(const Parts& schemas, SchemaCases* cases, SchemaDocument* 
   });
 }
 
-// An object finds a name only by passing those before it.
+// A set, because each look-up in an ordered object passes all names before the one it finds.
 bool has_all(const Json& object, const std::vector<std::string>& required) {
   if (required.empty()) return true;
   std::unordered_set<std::string_view> names;
