@@ -72,7 +72,7 @@ struct Perplexity {
   bool stopped = false;       // some windows were not scored, and are not counted
 
   double perplexity() const;     // exp of the mean of -ln p
-  double bits_per_byte() const;  // -log2 p of what was scored, for each byte of the text
+  double bits_per_byte() const;  // -log2 p for each byte of the text; not of a stopped run
 };
 
 struct PerplexityProgress {

@@ -118,7 +118,8 @@ Status fill_in_threads(int& threads) {
 Status fill_in(EngineOptions& options, int max_positions) {
   if (Status status = fill_in_threads(options.threads); !status) return status;
   if (options.nice < 0 || options.nice > kMostNice)
-    return invalid_argument("nice is {}, expected 0 to {}", options.nice, kMostNice);
+    return invalid_argument("{} is {}, expected 0 to {}", OptionName{"nice"}, options.nice,
+                            kMostNice);
   if (options.context < 0 || options.context > max_positions)
     return invalid_argument("{} is {}, expected at most the model's {} positions",
                             OptionName{"context"}, options.context, max_positions);
@@ -143,7 +144,8 @@ Status fill_in(EngineOptions& options, int max_positions) {
     return invalid_argument("{} is {}, expected 0 (no limit) or more", OptionName{"max_queue"},
                             options.max_queue);
   if (options.max_open < 1)
-    return invalid_argument("max_open is {}, expected at least 1", options.max_open);
+    return invalid_argument("{} is {}, expected at least 1", OptionName{"max_open"},
+                            options.max_open);
   if (options.kv_memory == 0) {
     const std::optional<uint64_t> free = available_memory();
     options.kv_memory = free ? std::max<size_t>(*free / 2, kLeastMemory) : kUnknownMemory;

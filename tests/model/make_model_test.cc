@@ -62,7 +62,7 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
 TEST(NamedShapes, AnErrorHasTheNearestNames) {
   const Error error = named_shape("qwen3").error();
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  const std::string hint = " (hint: `pando make-model --help` and random_model_shapes() list all)";
+  const std::string hint = " (hint: `pando make-model --help` lists all shapes)";
   EXPECT_TRUE(error.message.starts_with(
       "shape is 'qwen3', expected qwen3-0.6b (596M), qwen3.5-0.8b (752M), "))
       << error.message;

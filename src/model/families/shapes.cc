@@ -103,9 +103,8 @@ Result<ModelConfig> named_shape(std::string_view name) {
   for (const NamedShape& shape : shapes())
     if (shape.name == name) return shape.config;
   return invalid_argument(
-      "shape is '{}', expected {} (hint: `pando make-model --help` and random_model_shapes() list "
-      "all)",
-      name, known_shapes(name));
+      "shape is '{}', expected {} (hint: `pando make-model --help` lists all shapes)", name,
+      known_shapes(name));
 }
 
 }  // namespace pando::model
