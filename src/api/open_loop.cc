@@ -115,9 +115,8 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
   if (!timing) return timing.error();
   if (*timing != nullptr && technique.batcher != nullptr)
     return invalid_argument(
-        "sharing '{}' forms its own batches of whole prompts, expected policy fcfs and no "
-        "step_budget",
-        engine.sharing);
+        "{} '{}' forms its own batches of whole prompts, expected {} fcfs and no {}",
+        OptionName{"sharing"}, engine.sharing, OptionName{"policy"}, OptionName{"step_budget"});
   parts.timing = std::move(*timing);
   // Published techniques compute one row of an answer in a step.
   parts.options.forces_tokens &= technique.full_plans;

@@ -133,10 +133,11 @@ std::optional<uint64_t> available_memory(const fs::path& root) {
 
 std::string size_text(uint64_t n_bytes) {
   const auto n = static_cast<double>(n_bytes);
-  return n < 0x1p10   ? fmt::format("{} bytes", n_bytes)
-         : n < 0x1p20 ? fmt::format("{:.1f} KiB", n * 0x1p-10)
-         : n < 0x1p30 ? fmt::format("{:.1f} MiB", n * 0x1p-20)
-                      : fmt::format("{:.1f} GiB", n * 0x1p-30);
+  constexpr double kMost = 1023.95;  // of a unit: more is written as 1024.0
+  return n < 0x1p10           ? fmt::format("{} bytes", n_bytes)
+         : n < kMost * 0x1p10 ? fmt::format("{:.1f} KiB", n * 0x1p-10)
+         : n < kMost * 0x1p20 ? fmt::format("{:.1f} MiB", n * 0x1p-20)
+                              : fmt::format("{:.1f} GiB", n * 0x1p-30);
 }
 
 std::string bytes_text(uint64_t n_bytes) {

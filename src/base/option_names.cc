@@ -6,19 +6,22 @@
 namespace pando {
 namespace {
 
-std::atomic<OptionStyle> option_style = OptionStyle::kField;
+// Scopes that live, by style.
+std::atomic<int> n_scopes[3] = {};
+
+std::atomic<int>& scopes_of(OptionStyle style) { return n_scopes[static_cast<int>(style)]; }
 
 }  // namespace
 
-OptionStyleScope::OptionStyleScope(OptionStyle style) : before_(option_style.exchange(style)) {}
-OptionStyleScope::~OptionStyleScope() { option_style = before_; }
+OptionStyleScope::OptionStyleScope(OptionStyle style) : style_(style) { ++scopes_of(style_); }
+OptionStyleScope::~OptionStyleScope() { --scopes_of(style_); }
 
 std::string shown(OptionName option) {
   std::string name(option.field);
-  const OptionStyle style = option_style;
-  if (style == OptionStyle::kField) return name;
+  const bool of_server = scopes_of(OptionStyle::kServer) > 0;
+  if (!of_server && scopes_of(OptionStyle::kCommandLine) == 0) return name;
   std::ranges::replace(name, '_', '-');
-  return (style == OptionStyle::kServer ? "the server's --" : "--") + name;
+  return (of_server ? "the server's --" : "--") + name;
 }
 
 }  // namespace pando

@@ -17,9 +17,9 @@ enum class OptionStyle {
   kServer,       // the server's --kv-memory: for clients of a server
 };
 
-// While it lives, the messages of this process name options in `style`. Its end brings the earlier
-// style back, so scopes nest. For a program, or a part of it, whose messages all have the same
-// readers. Any thread may make messages; only one thread at a time may change the style.
+// While it lives, the messages of this process name options in `style`: for a program, or a part of
+// it, whose messages all have the same readers. Of several scopes that live, kServer counts before
+// kCommandLine, and that before kField. Any thread may begin and end scopes and make messages.
 class OptionStyleScope {
  public:
   explicit OptionStyleScope(OptionStyle style);
@@ -28,7 +28,7 @@ class OptionStyleScope {
   OptionStyleScope& operator=(const OptionStyleScope&) = delete;
 
  private:
-  const OptionStyle before_;
+  const OptionStyle style_;
 };
 
 // An argument of a message: invalid_argument("{} is {}", OptionName{"kv_memory"}, n). `field` is

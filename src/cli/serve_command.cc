@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -238,7 +239,7 @@ Command add_serve(CLI::App& app) {
   app.add_option("--step-budget", o.step_budget_ms,
                  "Maximum predicted milliseconds per step; 0: the shortest time per token of the "
                  "deadline classes, at most 200. With fcfs only --step-rows limits a step")
-      ->check(expect("0 or more", [](double x) { return x >= 0; }))
+      ->check(expect("0 or more", [](double x) { return x >= 0 && std::isfinite(x); }))
       ->capture_default_str()
       ->group(scheduling);
   app.add_option("--deadline-class", o.deadline_classes,

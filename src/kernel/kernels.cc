@@ -97,8 +97,9 @@ bool widens_once(int n_queries) { return vendor() != Vendor::kAmd && n_queries >
 
 bool fetches_few_rows(DType weights) {
 #if defined(__x86_64__)
-  static const bool has_avx512 = __builtin_cpu_supports("avx512f");
-  if (vendor() == Vendor::kAmd) return !has_avx512 && is_quantized(weights);
+  __builtin_cpu_init();
+  static const bool is_zen3 = __builtin_cpu_is("znver3");
+  if (is_zen3) return is_quantized(weights);
 #endif
   return vendor() == Vendor::kIntel;
 }

@@ -104,9 +104,8 @@ bool widens_once(int n_queries);
 // bf16 30.0 and 26.6 instead of 27.2 and 20.5; with AVX2 there 28.4 instead of 20.0 with one row of
 // q8_0. AMD's Zen 3 gains only with quantized weights (two threads, one answer of a model of 0.6B,
 // tokens/s: q4_K 42 instead of 32, q6_K 30 instead of 21, q8_0 24 instead of 18, int8 28 instead of
-// 22; bf16 14 either way, f32 6.4 instead of 7.3). Other AMD processors without AVX-512 are treated
-// as Zen 3. With AVX-512, FloatBlock and GroupedBlock decide by type and rows. Processors of other
-// makers were not measured.
+// 22; bf16 14 either way, f32 6.4 instead of 7.3). For other AMD processors, FloatBlock and
+// GroupedBlock decide by type and rows; older ones were not measured, nor were other makers'.
 bool fetches_few_rows(DType weights);
 
 }  // namespace pando::kernel

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "base/option_names.h"
 #include "pando/engine.h"
 #include "serve/admission.h"
 #include "serve/api_keys.h"
@@ -25,7 +24,6 @@ namespace pando::serve {
 struct Service {
   Service(Engine& engine, const ServerOptions& options, ApiKeys keys, PublicPrefixes prefixes);
 
-  const OptionStyleScope option_style{OptionStyle::kServer};  // of messages to clients
   Engine& engine;
   const ServerOptions& options;
   const ApiKeys keys;

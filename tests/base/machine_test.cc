@@ -93,6 +93,8 @@ TEST_F(MachineTest, ShortagesInWords) {
   EXPECT_EQ(bytes_text(1536), "1536 bytes (1.5 KiB)");
   EXPECT_EQ(bytes_text(1023), "1023 bytes");
   EXPECT_EQ(size_text(64 << 20), "64.0 MiB");
+  EXPECT_EQ(size_text((1 << 20) - 1), "1.0 MiB");  // not 1024.0 KiB
+  EXPECT_EQ(size_text((1 << 30) - 1), "1.0 GiB");
   const std::string text = shortage_text(5);
   EXPECT_TRUE(text.starts_with("5 bytes are needed, and ")) << text;
   EXPECT_TRUE(text.ends_with(" GiB) are available")) << text;

@@ -1,6 +1,9 @@
 // Words of messages: numbers with their nouns, and names of options.
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <memory>
+
 #include "base/counted.h"
 #include "base/errors.h"
 #include "base/option_names.h"
@@ -33,6 +36,13 @@ TEST(OptionNames, AreThoseOfTheReader) {
     }
     EXPECT_EQ(message(), "--kv-memory is 10 (hint: lower --threads)");
   }
+  EXPECT_EQ(message(), "kv_memory is 10 (hint: lower threads)");
+  // Two servers that end in the order in which they began.
+  auto first = std::make_unique<OptionStyleScope>(OptionStyle::kServer);
+  auto second = std::make_unique<OptionStyleScope>(OptionStyle::kServer);
+  first.reset();
+  EXPECT_EQ(message(), "the server's --kv-memory is 10 (hint: lower the server's --threads)");
+  second.reset();
   EXPECT_EQ(message(), "kv_memory is 10 (hint: lower threads)");
 }
 

@@ -216,7 +216,7 @@ TEST(Policy, SaysWhatIsMissing) {
   options = options_for("lars", 0.1);
   options.engine.step_costs.clear();
   EXPECT_EQ(message(options),
-            "policy 'lars' with a step_budget of 0.1 needs predicted times, expected step_costs");
+            "policy 'lars' with a step_budget of 0.1 s needs predicted times, expected step_costs");
   options.engine.step_costs = "{}";
   EXPECT_EQ(message(options), "step_costs: 'step_s' is absent, expected seconds, 0 or more");
   options = options_for("lars", 0.1);

@@ -45,8 +45,8 @@ struct PackRowArgs {
 // where what is left to set is x and sums, where they are used.
 //
 // What comes next is fetched while a slice is used, a share with each row block; with may_fetch
-// only, as for few rows that read a panel in one pass AMD's own prefetching does better
-// (Zen 4, AVX2, one thread, one row of q8_0: 25 against 13 GB/s).
+// only: with few rows that read a panel in one pass, some processors' own prefetching does better
+// (Zen 4, AVX2, one thread, one row of q8_0: 25 against 13 GB/s; fetches_few_rows).
 template <DType kType, class OnSlice, class OnRows>
 [[gnu::always_inline]] static inline void walk(const LinearBlockArgs& args, int n_blocks,
                                                bool may_fetch, const OnSlice& on_slice,
