@@ -131,11 +131,13 @@ struct BatchAnswer {
 // How far a run is.
 struct BatchProgress {
   uint64_t answers_done = 0;  // in this run
-  uint64_t answers_open = 0;  // of lines under way; those that wait to be written count too
-  bool stopping = false;      // a stop was asked for: only these are still finished
-  double share_done = 0;      // of the input's bytes, in [0, 1]; 0 where the size is not known
-  double share_earlier = 0;   // of that, what was answered before this run
-  double seconds = 0;         // since the run began
+  // Of the records (lines, or questions of them) under way, also those computed whose record is not
+  // complete.
+  uint64_t answers_open = 0;
+  bool stopping = false;     // a stop was asked for: only these are still finished
+  double share_done = 0;     // of the input's bytes, in [0, 1]; 0 where the size is not known
+  double share_earlier = 0;  // of that, what was answered before this run
+  double seconds = 0;        // since the run began
   std::optional<double> seconds_left;  // about, where it can be told
   EngineStats stats;                   // of this run
 };

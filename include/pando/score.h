@@ -59,20 +59,21 @@ struct PerplexityOptions {
   int stride = 0;  // tokens from one window to the next; 0: half a window
   // Called now and then, and at the end, by the thread that calls perplexity().
   std::function<void(const struct PerplexityProgress&)> on_progress = {};
-  // Once it is true, no window begins; the windows under way are finished.
+  // Once it is true, only those windows are finished of which a step that is over computed a part.
+  // What the step under way computes of others is lost.
   const std::atomic<bool>* stop = nullptr;
 };
 
 // What a model makes of a text.
 struct Perplexity {
   uint64_t n_tokens = 0;      // of the text, scored: all but what no token comes before
-  uint64_t n_bytes = 0;       // of the text
+  uint64_t n_bytes = 0;       // of the whole text, whatever was scored
   uint64_t n_windows = 0;     // scored; each is a prompt
   double log_likelihood = 0;  // sum of ln p
   bool stopped = false;       // some windows were not scored, and are not counted
 
-  double perplexity() const;     // exp of the mean of -ln p
-  double bits_per_byte() const;  // -log2 p for each byte of the text; not of a stopped run
+  double perplexity() const;     // exp of the mean of -ln p; needs n_tokens > 0
+  double bits_per_byte() const;  // -log2 p for each byte; needs all windows, else it is too small
 };
 
 struct PerplexityProgress {

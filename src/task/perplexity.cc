@@ -54,13 +54,15 @@ Result<Windows> windows_of(const Engine& engine, const PerplexityOptions& option
 class WindowScoring {
  public:
   WindowScoring(Engine& engine, const Windows& windows, const std::vector<Token>& tokens,
-                const PerplexityOptions& options, size_t n_bytes)
+                const PerplexityOptions& options, size_t n_bytes,
+                std::chrono::steady_clock::time_point start)
       : engine_(engine),
         windows_(windows),
         tokens_(tokens),
         options_(options),
         next_(first_scored()),
-        before_(engine.stats()) {
+        before_(engine.stats()),
+        start_(start) {
     result_.n_bytes = n_bytes;
   }
 
@@ -128,11 +130,18 @@ class WindowScoring {
       if (Clock::now() >= reported_ + kProgressEvery) report(scored);
       if (!events.empty() || group.is_over()) continue;
       held.reset();  // the requests have to run now
-      const Clock::time_point look = Clock::now() + kStopSeenIn;
-      waker.wait(std::min(look, group.retry_at().value_or(look)));
+      waker.wait(wake_at(group.retry_at()));
     }
     result_ = with(scored);
     return {};
+  }
+
+  // When to go on though there are no events, if ever.
+  std::optional<Clock::time_point> wake_at(std::optional<Clock::time_point> retry_at) const {
+    if (options_.stop == nullptr && !options_.on_progress) return retry_at;
+    const Clock::time_point look =
+        Clock::now() + (options_.stop == nullptr ? kProgressEvery : kStopSeenIn);
+    return std::min(look, retry_at.value_or(look));
   }
 
   // In the order of the text, whichever was scored first.
@@ -158,7 +167,8 @@ class WindowScoring {
     if (const auto n_computed = static_cast<double>(now.stats.prefill_rows); n_computed > 0) {
       const double share_asked = static_cast<double>(next_ - first_scored()) / n_all;
       const double n_to_compute = static_cast<double>(n_asked_) / (stopping_ ? 1 : share_asked);
-      now.seconds_left = std::max(0.0, n_to_compute - n_computed) * now.seconds / n_computed;
+      const double seconds = std::chrono::duration<double>(reported_ - encoded_).count();
+      now.seconds_left = std::max(0.0, n_to_compute - n_computed) * seconds / n_computed;
     }
     options_.on_progress(now);
   }
@@ -173,7 +183,8 @@ class WindowScoring {
   uint64_t n_asked_ = 0;  // tokens of all windows asked for
   uint64_t n_open_ = 0;   // windows asked for and not scored yet
   bool stopping_ = false;
-  Clock::time_point start_ = Clock::now(), reported_ = start_;
+  Clock::time_point start_;  // of the call
+  Clock::time_point encoded_ = Clock::now(), reported_ = encoded_;
 };
 
 }  // namespace
@@ -185,6 +196,7 @@ Status check_perplexity_options(const Engine& engine, const PerplexityOptions& o
 
 Result<Perplexity> perplexity(Engine& engine, std::string_view text,
                               const PerplexityOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
   const Result<Windows> windows = windows_of(engine, options);
   if (!windows) return windows.error();
   const Result<std::vector<Token>> tokens = encode_beginning(engine.model(), text);
@@ -192,7 +204,7 @@ Result<Perplexity> perplexity(Engine& engine, std::string_view text,
   if (tokens->size() < 2)
     return invalid_argument("the text has {}, expected at least 2",
                             counted(tokens->size(), "tokens"));
-  return WindowScoring(engine, *windows, *tokens, options, text.size()).run();
+  return WindowScoring(engine, *windows, *tokens, options, text.size(), start).run();
 }
 
 }  // namespace pando

@@ -239,15 +239,17 @@ TEST(Perplexity, WindowsScoreEachTokenOnceWithWhatTheyHoldBeforeIt) {
   EXPECT_EQ(found->n_windows, n_windows);
 }
 
-// One window runs at a time. What is counted at the end is what a text of these windows has.
+// One window runs at a time, in several steps. What is counted at the end is what a text of these
+// windows has.
 TEST(Perplexity, AStopFinishesTheWindowsUnderWay) {
   std::string text;
-  for (int i = 0; i < 2000; ++i) text += fmt::format("{} ", i * i);
+  for (int i = 0; i < 20'000; ++i) text += fmt::format("{} ", i * i);
   EngineOptions one = tiny_options();
   one.max_running = 1;
+  one.step_rows = 4;
   const PerplexityOptions windows{.window = 12, .stride = 5};
   for (const bool before_it_begins : {true, false}) {
-    std::atomic<bool> stop = before_it_begins;
+    std::atomic<bool> stop = before_it_begins, is_over = false;
     std::optional<PerplexityProgress> at_stop;
     PerplexityOptions options = windows;
     options.stop = &stop;
@@ -256,12 +258,13 @@ TEST(Perplexity, AStopFinishesTheWindowsUnderWay) {
     };
     const std::unique_ptr<Engine> engine = open_tiny(one);
     std::thread stopper([&] {
-      while (!stop) {
+      while (!stop && !is_over) {
         std::this_thread::sleep_for(std::chrono::microseconds(100));
         stop = engine->stats().prefill_rows > 0;
       }
     });
     const auto found = perplexity(*engine, text, options);
+    is_over = true;
     stopper.join();
     ASSERT_TRUE(found.ok()) << found.error().message;
     ASSERT_TRUE(at_stop);
