@@ -48,8 +48,13 @@ inline Error blame(std::string field, Error error) {
   error.field = std::move(field);
   return error;
 }
-// The same for what was found in a part of something: its field is one of the part's.
+// The same for what was found in a part of something: its field is one of the part's. So is the
+// field that the message begins with: "field 'messages[0].role' is 5, expected a string".
 inline Error in_part(std::string_view part, Error error) {
+  for (const std::string_view begin :
+       {"field '", "unknown field '", "unknown or unsupported field '"})
+    if (error.message.starts_with(begin))
+      error.message.insert(begin.size(), fmt::format("{}.", part));
   error.field = fmt::format("{}{}{}", part, error.field.empty() ? "" : ".", error.field);
   return error;
 }

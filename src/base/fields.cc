@@ -10,7 +10,6 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/nearest.h"
-#include "base/part_errors.h"
 
 namespace pando {
 namespace {
@@ -196,7 +195,7 @@ void Fields::fail(Status status) {
 }
 
 void Fields::fail(const char* part, const Fields& of_part) {
-  if (!of_part.status()) fail(in_named_part(part, of_part.status().error()));
+  if (!of_part.status()) fail(in_part(part, of_part.status().error()));
 }
 
 void Fields::only(std::span<const std::string_view> known, std::string_view otherwise) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/json.h"
 
 namespace pando {
@@ -56,8 +57,12 @@ Result<json> parse_python_json(std::string_view text) {
 }
 
 Result<json> parse_python_object(std::string_view text, std::string_view source) {
-  return parse_with_named_floats(
+  Result<json> object = parse_with_named_floats(
       text, [&](std::string_view one) { return parse_json_object(one, source); });
+  // A lone number is read as an object, but its text has none.
+  if (object && text.find('{') == text.npos)
+    return bad_file("{}: is a number, expected an object", source);
+  return object;
 }
 
 }  // namespace pando

@@ -139,7 +139,10 @@ OrderedJson read_json(const std::string& path) {
 }
 
 bool is_report(const OrderedJson& json) {
-  return json.is_object() && json.contains("run") && json.contains("commit");
+  const auto has_object = [](const OrderedJson& in, const char* name) {
+    return in.contains(name) && in[name].is_object();
+  };
+  return has_object(json, "run") && has_object(json["run"], "answers") && json.contains("commit");
 }
 
 }  // namespace
@@ -231,21 +234,22 @@ std::string report_json(const RunRecord& run, const RunRecord* compared, const E
                    {"weights", model.weight_type},
                    {"weight_bytes", model.weight_bytes}};
   const char* kv_types[] = {"f32", "f16", "bf16", "int8"};
-  json["options"] = {{"threads", options.threads},
-                     {"kv_memory", options.kv_memory},
-                     {"kv_dtype", kv_types[static_cast<int>(options.kv_type)]},
-                     {"context", options.context},
-                     {"seed", options.seed},
-                     {"place_every", options.place_every},
-                     {"step_rows", options.step_rows},
-                     {"isa", options.isa}};
+  if (!run.was_finished)
+    json["options"] = {{"threads", options.threads},
+                       {"kv_memory", options.kv_memory},
+                       {"kv_dtype", kv_types[static_cast<int>(options.kv_type)]},
+                       {"context", options.context},
+                       {"seed", options.seed},
+                       {"place_every", options.place_every},
+                       {"step_rows", options.step_rows},
+                       {"isa", options.isa}};
   json["template"] = template_of(o.batch);
   if (const auto settings = run_settings(o, engine); settings)
     for (const auto& [name, value] : *settings) json["settings"][name] = value;
   json["run"] = run_json(run);
   if (compared != nullptr) json["compared"] = run_json(*compared);
   if (!run.was_finished) json["peak_memory_bytes"] = peak_memory_bytes();
-  json["machine"] = processor_name();
+  if (!run.was_finished) json["machine"] = processor_name();
   json["commit"] = build_commit();
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace);  // a path may be anything
 }

@@ -31,6 +31,28 @@ Status add_named(const JsonPlace& place, TokenizerConfig* config) {
   return {};
 }
 
+// In a configuration an object is a token where it says so.
+bool is_token(const Json& value) {
+  if (!value.is_object()) return value.is_string();
+  const auto type = value.find("__type");
+  return type != value.end() && type->is_string() &&
+         type->get_ref<const std::string&>() == "AddedToken";
+}
+
+// The tokens of a list, or of an object by their names.
+Status add_all_named(const JsonPlace& place, TokenizerConfig* config) {
+  if (place.absent()) return {};
+  if (place.json().is_object()) {
+    for (const auto& [name, value] : place.json().items())
+      if (Status done = add_named(place.at(name), config); !done.ok()) return done;
+    return {};
+  }
+  if (Status array = place.expect_array(); !array.ok()) return array;
+  for (size_t i = 0; i < place.json().size(); ++i)
+    if (Status done = add_named(place.at(i), config); !done.ok()) return done;
+  return {};
+}
+
 Status read_named_tokens(const JsonPlace& root, TokenizerConfig* config) {
   for (const char* field : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
                             "cls_token", "mask_token"}) {
@@ -41,23 +63,18 @@ Status read_named_tokens(const JsonPlace& root, TokenizerConfig* config) {
     if (field == std::string_view("eos_token")) config->eos = config->named.back();
   }
   for (const auto& [name, value] : root.json().items())  // "image_token", ...
-    if (name.ends_with("_token") && value.is_string())
+    if (name.ends_with("_token") && is_token(value))
       if (Status done = add_named(root.at(name), config); !done.ok()) return done;
-  // Version 5 of the transformers library writes the second field. It may be an object of names
-  // and tokens.
-  for (const char* field : {"additional_special_tokens", "extra_special_tokens"}) {
-    const JsonPlace more = root.at(field);
-    if (more.absent()) continue;
-    if (more.json().is_object() && field == std::string_view("extra_special_tokens")) {
-      for (const auto& [name, value] : more.json().items())
-        if (Status done = add_named(more.at(name), config); !done.ok()) return done;
-      continue;
-    }
-    if (Status array = more.expect_array(); !array.ok()) return array;
-    for (size_t i = 0; i < more.json().size(); ++i)
-      if (Status done = add_named(more.at(i), config); !done.ok()) return done;
-  }
-  return {};
+  // Version 5 of the transformers library writes the first two fields. A list in the second takes
+  // the place of the older third one.
+  const JsonPlace own = root.at("model_specific_special_tokens");
+  if (!own.absent())
+    if (Status object = own.expect_object(); !object.ok()) return object;
+  const JsonPlace extra = root.at("extra_special_tokens");
+  for (const JsonPlace& place : {own, extra})
+    if (Status done = add_all_named(place, config); !done.ok()) return done;
+  if (!extra.absent() && extra.json().is_array() && !extra.json().empty()) return {};
+  return add_all_named(root.at("additional_special_tokens"), config);
 }
 
 Status read_added_tokens(const JsonPlace& place, TokenizerConfig* config) {

@@ -4,7 +4,6 @@
 
 #include "base/errors.h"
 #include "base/json.h"
-#include "base/part_errors.h"
 #include "text/chat/media.h"
 
 namespace pando::wire {
@@ -32,7 +31,7 @@ Status check_parts(const nlohmann::json& parts, size_t index) {
       return blame(place, invalid_argument("a part of message {} is {}, expected an object", index,
                                            found_text(json)));
     if (Status status = refuse_media(json, fmt::format("message {}", index)); !status)
-      return in_named_part(place, status.error());
+      return in_part(place, status.error());
     Fields fields(json);
     std::string type, text;
     fields.text("type", type);
@@ -44,7 +43,7 @@ Status check_parts(const nlohmann::json& parts, size_t index) {
     fields.text("text", text);
     if (fields.status() && !fields.has("text"))
       fields.fail(blame("text", invalid_argument("a part of message {} has no 'text'", index)));
-    if (!fields.status()) return in_named_part(place, fields.status().error());
+    if (!fields.status()) return in_part(place, fields.status().error());
   }
   return {};
 }
@@ -155,7 +154,7 @@ Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages,
   std::vector<ChatMessage> out(messages.size());
   for (size_t i = 0; i < out.size(); ++i)
     if (Status status = read_message(messages[i], i, written[i], out[i]); !status)
-      return in_named_part(fmt::format("messages[{}]", i), status.error());
+      return in_part(fmt::format("messages[{}]", i), status.error());
   return out;
 }
 

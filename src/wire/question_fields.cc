@@ -7,7 +7,6 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
-#include "base/part_errors.h"
 #include "task/choices.h"
 #include "task/fill_in.h"
 #include "wire/chat_fields.h"
@@ -234,7 +233,7 @@ class QuestionReader {
     for (size_t i = 0; i < questions.size(); ++i) {
       Question question = common_;
       if (Status status = read_question(questions[i], i, written[i], question); !status)
-        return in_named_part(fmt::format("questions[{}]", i), status.error());
+        return in_part(fmt::format("questions[{}]", i), status.error());
       job_.questions.push_back(std::move(question));
     }
     return check_ids(job_.questions);
@@ -288,7 +287,7 @@ class QuestionReader {
         const Error& error = checked.error();
         const bool is_own =
             question.choices != options.choices && error.field.starts_with("choices");
-        return is_own ? in_named_part(place_in("questions", question.index), error) : error;
+        return is_own ? in_part(place_in("questions", question.index), error) : error;
       }
     }
     return {};

@@ -5,7 +5,6 @@
 
 #include "base/errors.h"
 #include "base/json.h"
-#include "base/part_errors.h"
 #include "task/cut_text.h"
 #include "text/chat/media.h"
 #include "wire/chat_fields.h"
@@ -133,10 +132,10 @@ Result<std::string> read_document(const nlohmann::json& json, const char* name, 
   if (json.is_object()) {
     Fields fields(json);
     fields.text("text", text);
-    if (!fields.status()) return in_named_part(place_in(name, index), fields.status().error());
+    if (!fields.status()) return in_part(place_in(name, index), fields.status().error());
     if (fields.has("text")) return text;
     if (Status status = refuse_media(json, fmt::format("document {}", index)); !status)
-      return in_named_part(place_in(name, index), status.error());
+      return in_part(place_in(name, index), status.error());
   }
   return blame(place_in(name, index),
                invalid_argument("document {} is {}, expected a string or {{\"text\": \"...\"}}",

@@ -4,7 +4,6 @@
 
 #include "base/errors.h"
 #include "base/json.h"
-#include "base/part_errors.h"
 #include "pando/trec.h"
 #include "text/chat/media.h"
 #include "wire/line.h"
@@ -106,7 +105,7 @@ Result<std::unique_ptr<Line>> read_rerank_line(const Json& json, const LineConte
   for (size_t i = 0; i < documents.size(); ++i) {
     Question named;
     const Result<std::string> document = read_document(documents[i], i, named);
-    if (!document) return in_named_part(place_in("documents", i), document.error());
+    if (!document) return in_part(place_in("documents", i), document.error());
     Question question = pair_question(rerank, query, *document);
     question.index = i;
     question.id = std::move(named.id);

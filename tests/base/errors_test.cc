@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/part_errors.h"
-
 namespace pando {
 namespace {
 
@@ -35,14 +33,14 @@ TEST(Errors, LongTextsLoseTheirMiddle) {
 }
 
 TEST(Errors, APartIsNamedInTheFieldAndTheMessage) {
-  const Error wrong =
-      in_named_part("messages[0]", invalid_field("role", "is {}, expected a string", 5));
+  const Error wrong = in_part("messages[0]", invalid_field("role", "is {}, expected a string", 5));
   EXPECT_EQ(wrong.field, "messages[0].role");
   EXPECT_EQ(wrong.message, "field 'messages[0].role' is 5, expected a string");
-  EXPECT_EQ(in_named_part("q[1]", invalid_argument("unknown field 'x'")).message,
+  EXPECT_EQ(in_part("q[1]", invalid_argument("unknown field 'x'")).message,
             "unknown field 'q[1].x'");
-  const Error other =
-      in_named_part("q[1]", blame("text", invalid_argument("question 1 has no 'text'")));
+  EXPECT_EQ(in_part("q[1]", invalid_argument("unknown or unsupported field 'x'")).message,
+            "unknown or unsupported field 'q[1].x'");
+  const Error other = in_part("q[1]", blame("text", invalid_argument("question 1 has no 'text'")));
   EXPECT_EQ(other.field, "q[1].text");
   EXPECT_EQ(other.message, "question 1 has no 'text'");
 }

@@ -41,6 +41,9 @@ TEST(PythonJson, ErrorsAreThoseOfTheText) {
   }
   EXPECT_EQ(parse_python_object("[1]", "x.json").error().message,
             "x.json: is a JSON array, expected an object");
+  for (const char* number : {"NaN", " -Infinity\n"})
+    EXPECT_EQ(parse_python_object(number, "x.json").error().message,
+              "x.json: is a number, expected an object");
 }
 
 }  // namespace

@@ -163,6 +163,23 @@ TEST_F(OutputsTest, TheReportOfAFinishedRunStays) {
   EXPECT_TRUE(replaced([](Json& json) { json["settings"]["seed"] = "7"; }));
   EXPECT_TRUE(replaced([](Json& json) { json["run"]["answers"]["stopped"] = true; }));
   EXPECT_TRUE(replaced([](Json& json) { json["run"]["scores"]["answers"] = 1; }));
+  // What the resuming process does not know of the run is left out.
+  const Json substitute = Json::parse(contents(at("kept.json")));
+  EXPECT_EQ(substitute["run"]["scores"], Json::parse(report)["run"]["scores"]);
+  for (const char* name : {"options", "machine", "peak_memory_bytes"}) {
+    EXPECT_TRUE(Json::parse(report).contains(name)) << name;
+    EXPECT_FALSE(substitute.contains(name)) << name;
+  }
+  // These are no reports.
+  for (const char* other :
+       {R"({"run": {"answers": [], "seconds": {}}, "commit": "a"})",
+        R"({"run": [], "commit": "a"})", R"({"run": {"seconds": {}}, "commit": "a"})"}) {
+    folder().write("kept.json", other);
+    const Finished refused = run(command + " --resume");
+    EXPECT_EQ(refused.code, kFailed) << refused;
+    EXPECT_TRUE(refused.says("'kept.json' is not a report")) << refused;
+    EXPECT_EQ(contents(at("kept.json")), other);
+  }
 }
 
 TEST_F(OutputsTest, FewAnswersAtATimeAreTheSameAnswers) {

@@ -214,9 +214,10 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
     return run("--input good.jsonl --schema given.json");
   };
   EXPECT_TRUE(with(R"({"foo": 1})")
-                  .says("pando: --schema: the schema has no JSON Schema "
-                        "keyword, only 'foo': any JSON fits it"));
-  EXPECT_TRUE(with("{}").says("pando: --schema: the schema has no JSON Schema keyword: any JSON"));
+                  .says("pando: --schema: the schema has no keyword that "
+                        "constrains the answer, only 'foo': any JSON fits it"));
+  EXPECT_TRUE(with("{}").says(
+      "pando: --schema: the schema has no keyword that constrains the answer: any JSON"));
   EXPECT_FALSE(with(R"({"type": "string"})").says("keyword"));
   const Finished wrapped = with(R"({"name": "s", "schema": {"type": "object"}})");
   EXPECT_EQ(wrapped.code, kUsage) << wrapped;
@@ -227,7 +228,8 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
                               R"({"prompt": "P", "schema": {"enum": [1]}})"
                               "\n");
   const Finished own = run("--input own.jsonl");
-  EXPECT_TRUE(own.says("pando: line 1: the schema has no JSON Schema keyword")) << own;
+  EXPECT_TRUE(own.says("pando: line 1: the schema has no keyword that constrains the answer"))
+      << own;
   EXPECT_FALSE(own.says("line 2")) << own;
 }
 

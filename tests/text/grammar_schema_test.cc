@@ -230,25 +230,31 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
   using grammar::schema_warning;
   expect_schema(R"({"foo": 1})", {"1", "{}"}, {});
   EXPECT_EQ(schema_warning(R"({"foo": 1, "title": "a"})"),
-            "the schema has no JSON Schema keyword, only 'foo': any JSON fits it (hint: put the "
+            "the schema has no keyword that constrains the answer, only 'foo': any JSON fits it "
+            "(hint: put the "
             "names of the answer's fields into 'properties')");
   EXPECT_NE(schema_warning(R"({"a": 1, "b": 2, "c": 3, "d": 4})").find("'c' and others"),
             std::string::npos);
   // Also of a part that has names only.
   EXPECT_EQ(
       schema_warning(R"({"type": "object", "properties": {"user": {"name": {"type": "string"}}}})"),
-      "'#/properties/user' has no JSON Schema keyword, only 'name': any JSON fits it (hint: "
+      "'#/properties/user' has no keyword that constrains the answer, only 'name': any JSON fits "
+      "it (hint: "
       "put the names of the answer's fields into 'properties')");
   EXPECT_TRUE(schema_warning(R"({"anyOf": [{"type": "null"}, {"items": {"foo": 1}}]})")
-                  .starts_with("'#/anyOf/1/items' has no JSON Schema keyword, only 'foo': "));
+                  .starts_with(
+                      "'#/anyOf/1/items' has no keyword that constrains the answer, only 'foo': "));
   for (const char* any : {"{}", R"({"title": "a"})"})
     EXPECT_EQ(schema_warning(any),
-              "the schema has no JSON Schema keyword: any JSON fits it (hint: put the names of "
+              "the schema has no keyword that constrains the answer: any JSON fits it (hint: put "
+              "the names of "
               "the answer's fields into 'properties')");
   for (const char* none :
        {"true", R"({"foo": 1, "enum": [1]})", "{", R"({"items": {}})",
         R"({"properties": {"a": {}, "b": {"description": "any"}, "c": {"$ref": "#", "x": 1}}})",
         R"({"properties": {"a": {"x-order": 1, "title": "A"}}})", R"({"const": {"foo": 1}})",
+        R"({"$defs": {"ns": {"Foo": {"type": "null"}}}, "$ref": "#/$defs/ns/Foo"})",
+        R"({"definitions": {"ns": {"Foo": {}}}, "type": "string"})",
         R"({"name": "s", "schema": {"type": "object"}})"})
     EXPECT_EQ(schema_warning(none), "") << none;
 }

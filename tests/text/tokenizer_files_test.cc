@@ -399,8 +399,30 @@ TEST(TokenizerFiles, SpecialTokensThatTheConfigurationNames) {
             "<c><m>");
   EXPECT_EQ(found({{"sep_token", "<d>"}, {"cls_token", nullptr}}), "<d>");
   EXPECT_EQ(found({{"image_token", "<d>"}, {"add_bos_token", false}}), "<d>");
+  // As the transformers library 5.24 finds them.
+  const Json d = {{"__type", "AddedToken"}, {"content", "<d>"}};
+  EXPECT_EQ(found({{"image_token", d}}), "<d>");
+  EXPECT_EQ(found({{"image_token", {{"content", "<d>"}}}, {"call_token", 5}}), "");
+  EXPECT_EQ(found({{"model_specific_special_tokens", {{"call_token", "<c>"}, {"image_token", d}}}}),
+            "<c><d>");
+  EXPECT_EQ(found({{"extra_special_tokens", Json::array({"<d>"})},
+                   {"model_specific_special_tokens", {{"call_token", "<c>"}}}}),
+            "<c><d>");
+  EXPECT_EQ(found({{"extra_special_tokens", Json::array({"<d>"})},
+                   {"additional_special_tokens", Json::array({"<c>"})}}),
+            "<d>");
+  EXPECT_EQ(found({{"extra_special_tokens", {{"image_token", "<d>"}}},
+                   {"additional_special_tokens", Json::array({"<c>"})}}),
+            "<c><d>");
+  for (const Json& empty : {Json::array(), Json::object()})
+    EXPECT_EQ(found({{"extra_special_tokens", empty},
+                     {"additional_special_tokens", {{"call_token", "<c>"}}}}),
+              "<c>");
   directory.write_json("tokenizer_config.json", Json{{"extra_special_tokens", 5}});
   expect_refused(directory, ErrorCode::kBadFile, {"extra_special_tokens"});
+  directory.write_json("tokenizer_config.json",
+                       Json{{"model_specific_special_tokens", Json::array({"<c>"})}});
+  expect_refused(directory, ErrorCode::kBadFile, {"model_specific_special_tokens"});
 }
 
 TEST(TokenizerFiles, ByteTokenizer) {

@@ -103,7 +103,8 @@ struct Misspelled {
   std::string hint;   // " (hint: 'maxLength'?)"
 };
 
-// A schema with names but no keyword. Annotations and extensions ("x-order") do not count as names.
+// A schema with names but no constraint. Annotations and extensions ("x-order") do not count as
+// names.
 struct Wordless {
   std::string place;  // "#/properties/a"
   std::vector<std::string> names;
@@ -131,10 +132,11 @@ class MisspelledSearch {
   const std::optional<Wordless>& first_wordless() const { return wordless_; }
 
  private:
-  void visit(const Json& schema) {
+  // A group of definitions is no schema: it has only the names of the definitions.
+  void visit(const Json& schema, bool may_be_group = false) {
     if (schema.is_array()) return visit_members(schema);
     if (!schema.is_object()) return;
-    if (!wordless_) {
+    if (!wordless_ && !may_be_group) {
       wordless_ = wordless(schema);
       if (wordless_) wordless_->place = place();
     }
@@ -143,16 +145,16 @@ class MisspelledSearch {
       if (std::ranges::find(kSchemaKeywords, name) != std::end(kSchemaKeywords))
         visit(value);
       else if (std::ranges::find(kNamedSchemas, name) != std::end(kNamedSchemas))
-        visit_members(value);
+        visit_members(value, name == "$defs" || name == "definitions");
       else if (!is_constraint(name) && !is_annotation(name))
         compare(name);
       path_.pop_back();
     }
   }
-  void visit_members(const Json& schemas) {
+  void visit_members(const Json& schemas, bool may_be_groups = false) {
     for (const auto& [name, one] : schemas.items()) {  // of a list, the index
       path_.push_back(name);
-      visit(one);
+      visit(one, may_be_groups);
       path_.pop_back();
     }
   }
@@ -187,8 +189,8 @@ std::string warning_of(Wordless schema) {
   const bool is_long = schema.names.size() > kShown;
   schema.names.resize(std::min(schema.names.size(), kShown));
   return fmt::format(
-      "{} has no JSON Schema keyword, only '{}'{}: any JSON fits it (hint: put the names of the "
-      "answer's fields into 'properties')",
+      "{} has no keyword that constrains the answer, only '{}'{}: any JSON fits it (hint: put the "
+      "names of the answer's fields into 'properties')",
       schema.place == "#" ? "the schema" : fmt::format("'{}'", schema.place),
       fmt::join(schema.names, "', '"), is_long ? " and others" : "");
 }
@@ -218,10 +220,10 @@ std::string schema_warning(std::string_view text) {
   const MisspelledSearch search(*schema);
   if (!search.names().empty()) return one_line(warning_of(search.names()));
   if (search.first_wordless()) return one_line(warning_of(*search.first_wordless()));
-  // Parts without keywords and names are usual, so only the whole schema gets this warning.
+  // Parts without constraints and names are usual, so only the whole schema gets this warning.
   if (!has_constraint(*schema))
-    return "the schema has no JSON Schema keyword: any JSON fits it (hint: put the names of the "
-           "answer's fields into 'properties')";
+    return "the schema has no keyword that constrains the answer: any JSON fits it (hint: put the "
+           "names of the answer's fields into 'properties')";
   return {};
 }
 

@@ -13,8 +13,8 @@ namespace pando::grammar {
 std::string place_of_schema(Node object);
 
 // A warning about a schema that has a name that is nearly a keyword, a part with other names but
-// no keyword, or no keyword at all. Empty for any other text. Of the names that are no keywords,
-// only the first 64 are compared with the keywords.
+// no keyword that constrains the answer, or no such keyword at all. Empty for any other text. Of
+// the names that are no keywords, only the first 64 are compared with the keywords.
 std::string schema_warning(std::string_view text);
 
 }  // namespace pando::grammar
