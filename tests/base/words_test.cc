@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <memory>
 
 #include "base/counted.h"
 #include "base/errors.h"

@@ -162,7 +162,7 @@ TEST_F(OutputsTest, TheReportOfAFinishedRunStays) {
   EXPECT_TRUE(replaced([](Json& json) { json["output"] = "other.jsonl"; }));
   EXPECT_TRUE(replaced([](Json& json) { json["settings"]["seed"] = "7"; }));
   EXPECT_TRUE(replaced([](Json& json) { json["run"]["answers"]["stopped"] = true; }));
-  EXPECT_TRUE(replaced([](Json& json) { json["run"]["scores"]["answers"] = 1; }));
+  EXPECT_TRUE(replaced([](Json& json) { json["run"]["scores"]["answers"] = 2; }));
   // What the resuming process does not know of the run is left out.
   const Json substitute = Json::parse(contents(at("kept.json")));
   EXPECT_EQ(substitute["run"]["scores"], Json::parse(report)["run"]["scores"]);

@@ -109,7 +109,7 @@ TEST_F(RunModels, MemoryAndThreadsOfAProcess) {
   EXPECT_EQ(memory.code, kUsage) << memory;
   EXPECT_TRUE(
       memory.says("--kv-memory is 3221225472 bytes (3.0 GiB), expected at most the 2048000000 "
-                  "(1.9 GiB)"))
+                  "bytes (1.9 GiB)"))
       << memory;
   const Finished left =
       pando("run --model m --threads 1 --input good.jsonl --kv-memory 2000000000", some);
