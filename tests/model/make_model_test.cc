@@ -67,7 +67,7 @@ TEST(NamedShapes, AnErrorHasTheNearestNames) {
       "shape is 'qwen3', expected qwen3-0.6b (596M), qwen3.5-0.8b (752M), "))
       << error.message;
   EXPECT_TRUE(error.message.ends_with(hint)) << error.message;
-  EXPECT_EQ(std::ranges::count(error.message, ')'), 5 + 2) << error.message;
+  EXPECT_EQ(std::ranges::count(error.message, ')'), 5 + 1) << error.message;
   EXPECT_EQ(named_shape("no-such-shape").error().message,
             "shape is 'no-such-shape', expected the name of a shape such as tiny-qwen3 (189K) or "
             "qwen3-0.6b (596M)" +
