@@ -76,8 +76,9 @@ class Model {
   // Whether answers can have the form. Errors name what is malformed (kInvalidArgument) or not
   // supported (kUnsupported).
   Status check_form(const TextForm& form) const;
-  // What may be meant otherwise in a form that is no error; empty: nothing.
-  static std::string form_warning(const TextForm& form);
+  // What may be meant otherwise in a form that is no error; empty: nothing. Compiles the form, as
+  // check_form does.
+  std::string form_warning(const TextForm& form) const;
 
   struct Parts;
   const Parts& parts() const { return *parts_; }  // for the library itself

@@ -124,9 +124,12 @@ Status Model::check_form(const TextForm& form) const {
   return masks ? Status() : masks.error();
 }
 
-std::string Model::form_warning(const TextForm& form) {
-  const bool is_schema = form.kind == TextForm::Kind::kJsonSchema;
-  return is_schema ? grammar::schema_warning(form.text) : std::string();
+std::string Model::form_warning(const TextForm& form) const {
+  if (form.kind != TextForm::Kind::kJsonSchema) return {};
+  const std::string of_names = grammar::schema_warning(form.text);
+  const std::string of_values =
+      parts_->forms != nullptr ? parts_->forms->warning_of(form) : std::string();
+  return of_names + (of_names.empty() || of_values.empty() ? "" : "; ") + of_values;
 }
 
 ModelInfo Model::info() const {

@@ -70,7 +70,7 @@ std::vector<std::string_view> nearest_names(std::string_view name,
   return names;
 }
 
-std::string nearest_hint(std::string_view name, std::span<const std::string_view> known) {
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
   if (!may_be_name(name)) return {};
   std::string_view found;
   size_t least = kNotMeant - 1;
@@ -79,6 +79,11 @@ std::string nearest_hint(std::string_view name, std::span<const std::string_view
       least = d;
       found = other;
     }
+  return found;
+}
+
+std::string nearest_hint(std::string_view name, std::span<const std::string_view> known) {
+  const std::string_view found = nearest_name(name, known);
   return found.empty() ? "" : fmt::format(" (hint: '{}'?)", found);
 }
 

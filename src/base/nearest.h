@@ -8,9 +8,11 @@
 
 namespace pando {
 
-// " (hint: 'NAME'?)" with that of `known` which fewest characters turn `name` into, or which begins
-// with `name` or with words so near ("--api-kye" of "--api-key-file"); of several the last. Empty
-// where none is near.
+// That of `known` which fewest characters turn `name` into, or which begins with `name` or with
+// words so near ("--api-kye" of "--api-key-file"); of several the last. Empty where none is near.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
+
+// " (hint: 'NAME'?)" with the nearest name, or nothing.
 std::string nearest_hint(std::string_view name, std::span<const std::string_view> known);
 
 // All of `known` that are so near, the nearest first, and equally near ones in their order.

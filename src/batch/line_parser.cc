@@ -119,12 +119,13 @@ void LineParser::warn_of_template(const InputRecord& record, const wire::Line& l
 }
 
 void LineParser::warn_of_forms(const InputRecord& record, const wire::Line& line) const {
+  if (!options_.on_problem) return;
   const std::optional<TextForm>* last = &options_.defaults.sampling.form;
   for (const wire::Question& question : line.questions) {
     const std::optional<TextForm>& form = question.request.sampling.form;
     if (!form || form == *last) continue;
     last = &form;
-    if (const std::string warning = Model::form_warning(*form); !warning.empty())
+    if (const std::string warning = model_.form_warning(*form); !warning.empty())
       warn(record, warning);
   }
 }

@@ -133,7 +133,7 @@ class BatchRun {
         return Error{ErrorCode::kInvalidArgument,
                      (message.starts_with("schema") ? "--" : "--schema: ") + message};
       }
-      if (const std::string warning = Model::form_warning(*form); !warning.empty())
+      if (const std::string warning = model.form_warning(*form); !warning.empty())
         report_error(fmt::format("--schema: {}", warning));
     }
     return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();

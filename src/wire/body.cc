@@ -44,15 +44,15 @@ Status Body::add_question(const BodyContext& context, Question question) {
   question.request.sampling.stop_tokens = {};
   question.request.sampling.form = {};
   questions.push_back(std::move(question));
-  warn_of_forms(first);
+  warn_of_forms(context.model, first);
   return {};
 }
 
-void Body::warn_of_forms(size_t first) {
+void Body::warn_of_forms(const Model& model, size_t first) {
   for (size_t i = first; i < requests.size(); ++i) {
     const std::optional<TextForm>& form = requests[i].sampling.form;
     if (!form || (i > 0 && form == requests[i - 1].sampling.form)) continue;
-    if (const std::string warning = Model::form_warning(*form); !warning.empty())
+    if (const std::string warning = model.form_warning(*form); !warning.empty())
       warn(form_place(i), warning);
   }
 }

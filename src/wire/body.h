@@ -100,7 +100,7 @@ class Body : public Job {
 
  private:
   // Of requests that were added, from `first` on.
-  void warn_of_forms(size_t first);
+  void warn_of_forms(const Model& model, size_t first);
 
   std::vector<std::string> warnings_;
   std::unordered_set<std::string> told_;  // the same texts, to find one quickly

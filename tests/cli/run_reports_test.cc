@@ -233,5 +233,22 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
   EXPECT_FALSE(own.says("line 2")) << own;
 }
 
+TEST_F(RunReports, PropertiesThatNoAnswerHasAreToldOf) {
+  const std::string schema =
+      R"({"type": "object", "properties": {"age": {"minimum": 3, "maximum": 2, "type": "integer"}},
+          "additionalProperties": false})";
+  const std::string told =
+      "no value fits '#/properties/age', so every answer leaves it out: "
+      "'#/properties/age/minimum' is 3, but '#/properties/age/maximum' is 2\n";
+  folder().write("never.json", schema);
+  const Finished all = run("--input good.jsonl --schema never.json");
+  EXPECT_EQ(all.code, kOk) << all;
+  EXPECT_TRUE(all.says("pando: --schema: " + told)) << all;
+  folder().write("never.jsonl",
+                 R"({"prompt": "P", "schema": )" + Json::parse(schema).dump() + "}\n");
+  const Finished own = run("--input never.jsonl");
+  EXPECT_TRUE(own.says("pando: line 1: " + told)) << own;
+}
+
 }  // namespace
 }  // namespace pando::testing

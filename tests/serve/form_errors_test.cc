@@ -73,6 +73,30 @@ TEST_F(Endpoints, PartsOfASchemaWithoutEffectAreTold) {
   EXPECT_EQ(events.back()["warnings"], Json::array({misspelt_in("questions[1].schema")}));
 }
 
+TEST_F(Endpoints, PropertiesThatNoAnswerHasAreTold) {
+  const Json schema = {{"type", "object"},
+                       {"properties", {{"age", kContradicting}}},
+                       {"additionalProperties", false}};
+  const std::string told =
+      "no value fits '#/properties/age', so every answer leaves it out: "
+      "'#/properties/age/minimum' is 5, but '#/properties/age/maximum' is 3";
+  const Json text = {{"prompt", "P"}, {"guided_json", schema}, {"max_tokens", 8}};
+  const Json answer = post("/v1/completions", text);
+  EXPECT_EQ(answer["warnings"], Json::array({"guided_json: " + told}));
+  EXPECT_EQ(answer["choices"][0]["text"], "{}");
+  const Json own = {{"text", "Q"}, {"schema", schema}};
+  EXPECT_EQ(post("/v1/answers",
+                 {{"context", "C"}, {"questions", {"Q", own}}, {"max_tokens", 8}})["warnings"],
+            Json::array({"questions[1].schema: " + told}));
+  // Beside a warning of another kind.
+  Json both = text;
+  both["guided_json"]["propertys"] = Json::object();
+  EXPECT_EQ(post("/v1/completions", both)["warnings"],
+            Json::array({"guided_json: '#/propertys' is not a JSON Schema keyword and has no "
+                         "effect (hint: 'properties'?); " +
+                         told}));
+}
+
 // As the program does of --template.
 TEST_F(Endpoints, MisspelledFieldsOfATemplateAreTold) {
   Json body = {{"context", "C"},

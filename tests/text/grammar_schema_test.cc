@@ -259,6 +259,35 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
     EXPECT_EQ(schema_warning(none), "") << none;
 }
 
+// A name such as 'item' is not taken for a misspelt 'items' there.
+TEST(GrammarSchema, FieldsOutsideOfPropertiesAreWarnedOf) {
+  using grammar::schema_warning;
+  const std::string hint = " (hint: put the names of the answer's fields into 'properties')";
+  const auto bare = [&](const std::string& names) {
+    return "the schema has no keyword that constrains the answer, only " + names +
+           ": any JSON fits it" + hint;
+  };
+  EXPECT_EQ(schema_warning(R"({"name": "string", "item": "string"})"), bare("'name', 'item'"));
+  EXPECT_EQ(schema_warning(R"({"item": "what is sold"})"), bare("'item'"));
+  EXPECT_EQ(schema_warning(R"({"item": {"type": "string"}, "note": {"type": "string"}})"),
+            bare("'item', 'note'"));
+  EXPECT_EQ(schema_warning(R"({"name": "string", "form": "string"})"), bare("'name', 'form'"));
+  const auto typed = [&](const std::string& place, const std::string& names) {
+    return place + " has no 'properties', and " + names + " no effect" + hint;
+  };
+  EXPECT_EQ(schema_warning(R"({"type": "object", "item": {"type": "string"}, "required": ["item"],
+                               "additionalProperties": false})"),
+            typed("the schema", "'item' beside its type has"));
+  EXPECT_EQ(schema_warning(R"({"items": {"type": "object", "name": "string", "age": "integer"}})"),
+            typed("'#/items'", "'name', 'age' beside its type have"));
+  // What other programs write beside the keywords.
+  for (const char* none :
+       {R"({"type": "object", "strict": true, "discriminator": {"propertyName": "a"}})",
+        R"({"type": "object", "properties": {}, "foo": {"type": "string"}})",
+        R"({"type": "object", "allOf": [{"$ref": "#"}], "foo": {"type": "string"}})"})
+    EXPECT_EQ(schema_warning(none), "") << none;
+}
+
 TEST(GrammarSchema, NamesThatAreNearlyKeywordsAreWarnedOf) {
   const auto warning = [](std::string_view name, std::string_view keyword) {
     return fmt::format("'{}' is not a JSON Schema keyword and has no effect (hint: '{}'?)", name,
@@ -274,6 +303,19 @@ TEST(GrammarSchema, NamesThatAreNearlyKeywordsAreWarnedOf) {
   EXPECT_EQ(schema_warning(R"({"properties": {"a/b": {"Type": 1}}, "requird": []})"),
             "these names are not JSON Schema keywords and have no effect: '#/properties/a~1b/Type' "
             "(hint: 'type'?), '#/requird' (hint: 'required'?)");
+  // Also beside a name that is none.
+  EXPECT_EQ(schema_warning(R"({"Type": "string", "foo": 1})"), warning("#/Type", "type"));
+  // Among definitions, what holds no schema.
+  EXPECT_EQ(schema_warning(R"({"$ref": "#/$defs/a", "$defs": {"a": {"propertys": {"b": {}}}}})"),
+            warning("#/$defs/a/propertys", "properties"));
+  // Names of definitions are no keywords, whatever they are.
+  for (
+      const char* none :
+      {R"({"$ref": "#/$defs/item", "$defs": {"item": {"type": "string"}, "propertys": {}}})",
+       R"({"$ref": "#/$defs/shop/item", "$defs": {"shop": {"item": {"type": "string"},
+            "note": {"enum": [1]}, "Type": {"title": "any"}}}})",
+       R"({"$ref": "#/definitions/a/b/item", "definitions": {"a": {"b": {"item": {"enum": [1]}}}}})"})
+    EXPECT_EQ(schema_warning(none), "") << none;
   // Names of an answer's fields, and values, are no keywords.
   for (const char* none : {R"({"properties": {"maxlength": {"type": "string"}}})",
                            R"({"enum": [{"Enum": 1}], "x-order": 1, "default": {"Type": 1}})"})

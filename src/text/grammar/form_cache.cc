@@ -9,16 +9,16 @@
 namespace pando::grammar {
 namespace {
 
-size_t bytes_of(const TextForm& form, const Grammar& grammar) {
-  size_t n = form.text.size() + grammar.n_bytes();
+size_t bytes_of(const TextForm& form, const Grammar& grammar, const std::string& warning) {
+  size_t n = form.text.size() + grammar.n_bytes() + warning.size();
   for (const std::string& choice : form.choices) n += sizeof(choice) + choice.size();
   return n;
 }
 
-Result<GrammarPtr> compile(const TextForm& form) {
+Result<GrammarPtr> compile(const TextForm& form, std::string* warning) {
   switch (form.kind) {
     case TextForm::Kind::kJsonSchema:
-      return from_json_schema(form.text);
+      return from_json_schema(form.text, warning);
     case TextForm::Kind::kJsonObject:
       return from_any_json(/*only_objects=*/true);
     case TextForm::Kind::kRegex:
@@ -74,18 +74,26 @@ void FormCache::use(std::list<Entry>::iterator entry, std::shared_ptr<const Mask
 Result<std::shared_ptr<const MaskTable>> FormCache::get(const TextForm& form) {
   if (std::shared_ptr<const MaskTable> masks = find(form)) return masks;
   // Without the lock: what others ask for does not wait for it.
-  Result<GrammarPtr> grammar = compile(form);
+  std::string warning;
+  Result<GrammarPtr> grammar = compile(form, &warning);
   if (!grammar) return grammar.error();
-  const size_t n_bytes = bytes_of(form, **grammar);
+  const size_t n_bytes = bytes_of(form, **grammar, warning);
   std::shared_ptr<const MaskTable> masks =
       std::make_shared<const MaskTable>(std::move(*grammar), store());
   std::list<Entry> added;
-  added.push_back({form, n_bytes, masks, nullptr});
+  added.push_back({form, n_bytes, std::move(warning), masks, nullptr});
   const std::scoped_lock lock(mutex_);
   entries_.remove_if([&](const Entry& entry) { return entry.form == form; });
   entries_.splice(entries_.begin(), added);
   use(entries_.begin(), masks);
   return masks;
+}
+
+std::string FormCache::warning_of(const TextForm& form) {
+  const auto masks = get(form);  // held, so that its entry stays
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(entries_, form, &Entry::form);
+  return masks && found != entries_.end() ? found->warning : std::string();
 }
 
 size_t FormCache::n_kept() {

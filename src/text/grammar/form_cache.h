@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "pando/request.h"
 #include "text/grammar/mask_table.h"
@@ -28,12 +29,17 @@ class FormCache {
   // supported (kUnsupported).
   Result<std::shared_ptr<const MaskTable>> get(const TextForm& form);
 
+  // What is odd about a form that is no error, which is compiled for it if it is not there; empty:
+  // nothing, or it is refused.
+  std::string warning_of(const TextForm& form);
+
   size_t n_kept();  // forms
 
  private:
   struct Entry {
     TextForm form;
     size_t n_bytes;
+    std::string warning;
     std::weak_ptr<const MaskTable> masks;
     std::shared_ptr<const MaskTable> kept;  // null: only somebody else may hold it
   };

@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "text/grammar/json_rules.h"
+#include "text/grammar/limits.h"
 #include "text/grammar/schema_conflict.h"
 #include "text/grammar/schema_proofs.h"
 
 namespace pando::grammar {
 
-Result<GrammarPtr> SchemaCompiler::compile() {
+Result<GrammarPtr> SchemaCompiler::compile(std::string* warning) {
   rule_of({document_.root()});
   while (!todo_.empty() && !document_.has_failed()) {
     const auto [rule, schemas] = std::move(todo_.front());
@@ -19,14 +20,25 @@ Result<GrammarPtr> SchemaCompiler::compile() {
   }
   if (document_.has_failed()) return document_.error();
   Result<GrammarPtr> grammar = builder_.finish();
-  if (grammar || grammar.error().code != ErrorCode::kInvalidArgument) return grammar;
+  if (grammar ? warning == nullptr : grammar.error().code != ErrorCode::kInvalidArgument)
+    return grammar;
   const std::vector<bool> has_text = builder_.has_text();
-  const std::string conflict = conflict_of(&cases_, &document_, [&](const Parts& schemas) {
+  const std::function<bool(const Parts&)> has_no_text = [&](const Parts& schemas) {
     const auto rule = rules_.find(schemas);
     return rule != rules_.end() ? !has_text[rule->second] : is_never(schemas);
-  });
+  };
+  if (grammar) {
+    *warning = left_out_warning(places_, &cases_, &document_, has_no_text);
+    return grammar;
+  }
+  const std::string conflict = conflict_of({document_.root()}, &cases_, &document_, has_no_text);
   if (conflict.empty()) return grammar;
   return invalid_argument("no text fits the schema: {}", conflict);
+}
+
+void SchemaCompiler::keep_place(ValuePlace place) {
+  const bool takes_all = place.schemas.empty() && place.is_name_allowed;
+  if (!takes_all && places_.size() <= kMostValuePlaces) places_.push_back(std::move(place));
 }
 
 SchemaCompiler::Rule SchemaCompiler::rule_of(const Parts& schemas) {
@@ -113,10 +125,10 @@ void SchemaCompiler::add_numbers(const SchemaFacts& facts, State from, State to)
     builder_.automaton(from, *numbers, Encoding::kUtf8, to);
 }
 
-Result<GrammarPtr> from_json_schema(std::string_view schema) {
+Result<GrammarPtr> from_json_schema(std::string_view schema, std::string* warning) {
   auto document = SchemaDocument::parse(schema);
   if (!document) return std::move(document).error();
-  return SchemaCompiler(document->get()).compile();
+  return SchemaCompiler(document->get()).compile(warning);
 }
 
 }  // namespace pando::grammar

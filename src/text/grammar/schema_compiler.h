@@ -9,6 +9,7 @@
 
 #include "text/grammar/builder.h"
 #include "text/grammar/schema_facts.h"
+#include "text/grammar/schema_left_out.h"
 
 namespace pando::grammar {
 
@@ -16,7 +17,8 @@ namespace pando::grammar {
 class SchemaCompiler {
  public:
   explicit SchemaCompiler(SchemaDocument* document) : document_(*document), cases_(document) {}
-  Result<GrammarPtr> compile();
+  // `warning`: of left_out_warning, where the schema is compiled; may be null.
+  Result<GrammarPtr> compile(std::string* warning = nullptr);
 
  private:
   using Rule = Builder::Rule;
@@ -26,6 +28,7 @@ class SchemaCompiler {
   Rule rule_of(const Parts& schemas);
   bool is_never(const Parts& schemas) { return cases_.of(schemas).empty(); }
   void fill(Rule rule, const Parts& schemas);
+  void keep_place(ValuePlace place);
   void add_case(const Parts& parts, State from, State to);
   void add_values(const SchemaFacts& facts, State from, State to);
   void add_numbers(const SchemaFacts& facts, State from, State to);
@@ -68,6 +71,7 @@ class SchemaCompiler {
   Builder builder_;
   std::map<Parts, Rule> rules_, case_rules_;
   std::deque<std::pair<Rule, Parts>> todo_;
+  std::vector<ValuePlace> places_;            // not more than needed to see that they are too many
   std::map<std::string, Rule> string_rules_;  // by what they ask for
   std::optional<Rule> integer_, number_, block_, part_block_;
 };

@@ -27,8 +27,8 @@ class ConflictSearch {
         places_(document),
         never_(document) {}
 
-  std::string find() {
-    const Told found = of_schemas({document_.root()});
+  std::string find(const Parts& schemas) {
+    const Told found = of_schemas(schemas);
     if (document_.has_failed()) return {};
     if (found) return *found;
     if (!is_endless_ || is_unknown_) return {};
@@ -250,9 +250,9 @@ class ConflictSearch {
 
 }  // namespace
 
-std::string conflict_of(SchemaCases* cases, SchemaDocument* document,
+std::string conflict_of(const Parts& schemas, SchemaCases* cases, SchemaDocument* document,
                         const std::function<bool(const Parts&)>& has_no_text) {
-  return ConflictSearch(cases, document, has_no_text).find();
+  return ConflictSearch(cases, document, has_no_text).find(schemas);
 }
 
 }  // namespace pando::grammar

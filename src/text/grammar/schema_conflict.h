@@ -8,10 +8,10 @@
 
 namespace pando::grammar {
 
-// Of a document that no text fits: the places in it that contradict each other, as in
-// "'#/properties/a/minimum' is 5, but '#/properties/a/maximum' is 3". Empty: they are not known.
-// `has_no_text`: of the schemas that hold together at some place.
-std::string conflict_of(SchemaCases* cases, SchemaDocument* document,
+// Of schemas that hold together and that no text fits: the places in the document that contradict
+// each other, as in "'#/properties/a/minimum' is 5, but '#/properties/a/maximum' is 3". Empty: they
+// are not known. `has_no_text`: of the schemas that hold together at some place.
+std::string conflict_of(const Parts& schemas, SchemaCases* cases, SchemaDocument* document,
                         const std::function<bool(const Parts&)>& has_no_text);
 
 }  // namespace pando::grammar

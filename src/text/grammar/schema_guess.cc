@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -76,8 +77,14 @@ constexpr std::string_view kSchemaKeywords[] = {
     "allOf",      "anyOf", "oneOf", "not",      "if",
     "then",       "else",  "items", "contains", "additionalProperties",
     "prefixItems"};
-constexpr std::string_view kNamedSchemas[] = {"properties", "patternProperties", "definitions",
-                                              "$defs"};
+constexpr std::string_view kNamedSchemas[] = {"properties", "patternProperties"};
+// Keywords of objects whose value is an object; keywords whose value may be the name of a type.
+constexpr std::string_view kObjectKeywords[] = {"properties",           "patternProperties",
+                                                "additionalProperties", "propertyNames",
+                                                "definitions",          "$defs"};
+constexpr std::string_view kTextKeywords[] = {"type", "const", "format", "pattern"};
+constexpr std::string_view kTypes[] = {"string", "integer", "number", "boolean",
+                                       "array",  "object",  "null"};
 
 bool is_constraint(std::string_view name) {
   return std::ranges::find(kConstraints, name) != std::end(kConstraints);
@@ -103,25 +110,49 @@ struct Misspelled {
   std::string hint;   // " (hint: 'maxLength'?)"
 };
 
-// A schema with names but no constraint. Annotations and extensions ("x-order") do not count as
-// names.
-struct Wordless {
+// A schema with names that seem to be those of an answer's fields.
+struct BareFields {
   std::string place;  // "#/properties/a"
   std::vector<std::string> names;
+  bool has_type = false;  // "object"; otherwise it has no keyword that constrains the answer
 };
 
-std::optional<Wordless> wordless(const Json& schema) {
-  Wordless found;
-  for (const auto& [name, value] : schema.items()) {
-    if (is_constraint(name)) return std::nullopt;
-    if (!is_annotation(name) && !name.starts_with("x-")) found.names.push_back(name);
-  }
-  if (found.names.empty()) return std::nullopt;
-  return found;
+// Neither a keyword nor an extension ("x-order").
+bool is_name(std::string_view name) {
+  return !is_constraint(name) && !is_annotation(name) && !name.starts_with("x-");
 }
 
-// Looks in a schema for the first names that are nearly keywords, and for the first part that is
-// Wordless.
+std::vector<std::string> names_in(const Json& schema) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : schema.items())
+    if (is_name(name)) names.push_back(name);
+  return names;
+}
+
+// Whether an object among definitions holds only definitions.
+bool is_group(const Json& object) {
+  if (!object.is_object() || has_constraint(object)) return false;
+  for (const auto& [name, value] : object.items())
+    if (is_name(name) && !value.is_object() && !value.is_boolean()) return false;
+  return true;
+}
+
+bool is_object_without_properties(const Json& schema) {
+  const Node type = SchemaDocument::find(&schema, "type");
+  if (type == nullptr || !is_text(*type, "object")) return false;
+  for (const char* name : {"properties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf"})
+    if (SchemaDocument::find(&schema, name) != nullptr) return false;
+  return true;
+}
+
+// Whether a value says what a field may be: a schema, or the name of a type.
+bool is_of_field(const Json& value) {
+  if (value.is_object()) return has_constraint(value);
+  return std::ranges::any_of(kTypes, [&](std::string_view type) { return is_text(value, type); });
+}
+
+// Looks in a schema for the first names that are nearly keywords, and for the first part with
+// BareFields.
 class MisspelledSearch {
  public:
   static constexpr size_t kMostFound = 8;
@@ -129,48 +160,90 @@ class MisspelledSearch {
   explicit MisspelledSearch(const Json& schema) { visit(schema); }
 
   const std::vector<Misspelled>& names() const { return found_; }
-  const std::optional<Wordless>& first_wordless() const { return wordless_; }
+  const std::optional<BareFields>& first_bare() const { return bare_; }
 
  private:
-  // A group of definitions is no schema: it has only the names of the definitions.
-  void visit(const Json& schema, bool may_be_group = false) {
+  void visit(const Json& schema) {
     if (schema.is_array()) return visit_members(schema);
     if (!schema.is_object()) return;
-    if (!wordless_ && !may_be_group) {
-      wordless_ = wordless(schema);
-      if (wordless_) wordless_->place = place();
-    }
+    const bool has_type = is_object_without_properties(schema);
+    const bool may_have_fields = has_type || !has_constraint(schema);
+    const size_t n_found = found_.size();
+    bool are_fields = false;  // for certain
+    std::vector<std::string> fields;
     for (const auto& [name, value] : schema.items()) {
       path_.push_back(name);
       if (std::ranges::find(kSchemaKeywords, name) != std::end(kSchemaKeywords))
         visit(value);
+      else if (name == "$defs" || name == "definitions")
+        visit_definitions(value);
       else if (std::ranges::find(kNamedSchemas, name) != std::end(kNamedSchemas))
-        visit_members(value, name == "$defs" || name == "definitions");
-      else if (!is_constraint(name) && !is_annotation(name))
-        compare(name);
+        visit_members(value);
+      else if (!is_constraint(name) && !is_annotation(name) &&
+               !compare(name, value, may_have_fields) && may_have_fields && is_name(name) &&
+               (!has_type || is_of_field(value))) {
+        fields.push_back(name);
+        are_fields = are_fields || is_of_field(value);
+      }
       path_.pop_back();
     }
+    if (fields.empty()) return;
+    if (are_fields && !has_type) found_.resize(n_found);  // no name is a keyword
+    if (!has_type) fields = names_in(schema);
+    if (!bare_) bare_ = BareFields{place(), std::move(fields), has_type};
   }
-  void visit_members(const Json& schemas, bool may_be_groups = false) {
+  void visit_members(const Json& schemas) {
     for (const auto& [name, one] : schemas.items()) {  // of a list, the index
       path_.push_back(name);
-      visit(one, may_be_groups);
+      visit(one);
       path_.pop_back();
     }
   }
-  void compare(const std::string& name) {
+  // Names of definitions are no keywords, also in a group of them.
+  void visit_definitions(const Json& definitions) {
+    for (const auto& [name, one] : definitions.items()) {
+      path_.push_back(name);
+      if (is_group(one))
+        visit_group(one);
+      else
+        visit(one);
+      path_.pop_back();
+    }
+  }
+  // What holds no schema may be that of a misspelt keyword, or another group.
+  void visit_group(const Json& group) {
+    for (const auto& [name, one] : group.items()) {
+      path_.push_back(name);
+      if (!is_group(one) || names_in(one).empty())
+        visit(one);
+      else if (!compare(name, one, false))
+        visit_group(one);
+      path_.pop_back();
+    }
+  }
+  // Whether it is nearly a keyword. `may_be_field`: it may also be the name of a field.
+  bool compare(const std::string& name, const Json& value, bool may_be_field) {
     constexpr size_t kMostCompared = 64;  // each with all keywords
-    if (n_compared_ == kMostCompared || found_.size() == kMostFound) return;
+    if (n_compared_ == kMostCompared || found_.size() == kMostFound) return false;
     ++n_compared_;
-    std::string hint = nearest_hint(name, kConstraints);
-    if (!hint.empty()) found_.push_back({place(), std::move(hint)});
+    const std::string_view keyword = nearest_name(name, kConstraints);
+    if (keyword.empty() || (may_be_field && !takes(keyword, value))) return false;
+    found_.push_back({place(), fmt::format(" (hint: '{}'?)", keyword)});
+    return true;
+  }
+  // Whether a value is rather one of a keyword than of a field.
+  static bool takes(std::string_view keyword, const Json& value) {
+    if (value.is_string())
+      return std::ranges::find(kTextKeywords, keyword) != std::end(kTextKeywords);
+    return !is_of_field(value) ||
+           std::ranges::find(kObjectKeywords, keyword) != std::end(kObjectKeywords);
   }
   std::string place() const { return fmt::format("#{}", path_.to_string()); }
 
   Json::json_pointer path_;
   size_t n_compared_ = 0;
   std::vector<Misspelled> found_;
-  std::optional<Wordless> wordless_;
+  std::optional<BareFields> bare_;
 };
 
 std::string warning_of(const std::vector<Misspelled>& names) {
@@ -184,15 +257,20 @@ std::string warning_of(const std::vector<Misspelled>& names) {
                      names.size() == MisspelledSearch::kMostFound ? " and perhaps others" : "");
 }
 
-std::string warning_of(Wordless schema) {
+std::string warning_of(const BareFields& schema) {
   constexpr size_t kShown = 3;
-  const bool is_long = schema.names.size() > kShown;
-  schema.names.resize(std::min(schema.names.size(), kShown));
+  const std::span names = std::span(schema.names).first(std::min(schema.names.size(), kShown));
+  const std::string_view more = schema.names.size() > kShown ? " and others" : "";
+  const std::string place = schema.place == "#" ? "the schema" : fmt::format("'{}'", schema.place);
+  constexpr std::string_view kHint =
+      " (hint: put the names of the answer's fields into 'properties')";
+  if (schema.has_type)
+    return fmt::format("{} has no 'properties', and '{}'{} beside its type {} no effect{}", place,
+                       fmt::join(names, "', '"), more, schema.names.size() == 1 ? "has" : "have",
+                       kHint);
   return fmt::format(
-      "{} has no keyword that constrains the answer, only '{}'{}: any JSON fits it (hint: put the "
-      "names of the answer's fields into 'properties')",
-      schema.place == "#" ? "the schema" : fmt::format("'{}'", schema.place),
-      fmt::join(schema.names, "', '"), is_long ? " and others" : "");
+      "{} has no keyword that constrains the answer, only '{}'{}: any JSON fits it{}", place,
+      fmt::join(names, "', '"), more, kHint);
 }
 
 }  // namespace
@@ -219,7 +297,7 @@ std::string schema_warning(std::string_view text) {
   if (!schema || !schema->is_object() || !place_of_schema(&*schema).empty()) return {};
   const MisspelledSearch search(*schema);
   if (!search.names().empty()) return one_line(warning_of(search.names()));
-  if (search.first_wordless()) return one_line(warning_of(*search.first_wordless()));
+  if (search.first_bare()) return one_line(warning_of(*search.first_bare()));
   // Parts without constraints and names are usual, so only the whole schema gets this warning.
   if (!has_constraint(*schema))
     return "the schema has no keyword that constrains the answer: any JSON fits it (hint: put the "

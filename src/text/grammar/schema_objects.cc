@@ -253,7 +253,9 @@ void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to)
     Parts schemas = property_of(facts.parts, name, &document_);
     const bool is_required = facts.is_required.contains(name);
     if (document_.has_failed()) return;
-    if ((allowed && !allowed->matches(name)) || is_never(schemas)) {
+    const bool is_allowed = !allowed || allowed->matches(name);
+    keep_place({schemas, name, is_required, is_allowed});
+    if (!is_allowed || is_never(schemas)) {
       if (is_required) return;  // no object is valid
       continue;
     }
