@@ -13,6 +13,7 @@
 #include "model/checkpoint.h"
 #include "model/config_ranges.h"
 #include "model/gguf_config.h"
+#include "model/quantization_file.h"
 #include "model/rope_config.h"
 #include "model/unoffered.h"
 #include "model/weight_specs.h"
@@ -189,7 +190,11 @@ Result<ModelConfig> ModelConfig::load(const std::filesystem::path& directory) {
         directory.string());
   Result<MappedFile> file = MappedFile::open(path);
   if (!file) return std::move(file).error();
-  return parse({reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
+  Result<json> object = parse_python_object(
+      {reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
+  if (!object) return object.error();
+  if (Status status = add_quantization(directory, *object); !status) return status.error();
+  return from_json(*object, path.string());
 }
 
 Result<ModelConfig> ModelConfig::parse(std::string_view text, std::string_view source) {

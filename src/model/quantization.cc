@@ -7,13 +7,17 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/mapped_file.h"
+#include "base/python_json.h"
 #include "kernel/weight_types.h"
 #include "model/config.h"
+#include "model/quantization_file.h"
 
 namespace pando::model {
 namespace {
@@ -51,6 +55,11 @@ constexpr std::string_view kGroupFields[] = {"targets", "weights", "input_activa
 constexpr std::string_view kArgumentFields[] = {
     "num_bits", "type",     "symmetric", "strategy",        "group_size",  "block_structure",
     "dynamic",  "actorder", "observer",  "observer_kwargs", "scale_dtype", "zp_dtype"};
+// Of NVIDIA's ModelOpt, in config.json and in a file of its own.
+constexpr std::string_view kModelOptFields[] = {
+    "quant_method",    "quant_algo", "kv_cache_quant_algo", "kv_cache_scheme",
+    "exclude_modules", "ignore",     "config_groups",       "producer"};
+constexpr const char* kModelOptFile = "hf_quant_config.json";
 // Of AWQ and GPTQ.
 constexpr std::string_view kPackedFields[] = {
     "quant_method", "method", "bits", "w_bit", "group_size", "q_group_size", "zero_point",
@@ -265,6 +274,19 @@ void read_compressed(Fields& fields, const json& object, Quantization& out) {
   }
 }
 
+// Each matrix in FP8 has one scale. Without an algorithm, only keys and values are quantised.
+void read_modelopt(Fields& fields, const json& object, Quantization& out) {
+  constexpr std::string_view kAlgorithms[] = {"fp8"};
+  if (fields.has("quant_algo")) {
+    one_of_values(fields, "quant_algo", "", kAlgorithms);
+    out.schemes.push_back({.is_float = true});
+    out.has_activations = true;
+  }
+  const json* kv = fields.find("kv_cache_scheme");
+  out.has_keys_and_values = fields.has("kv_cache_quant_algo") || (kv != nullptr && !kv->empty());
+  refuse_unknown(fields, object, kModelOptFields);
+}
+
 // Of the names that files have for it; bf16 for others.
 DType model_type_of(Fields& fields) {
   const std::string name = fields.string(fields.has("dtype") ? "dtype" : "torch_dtype", "");
@@ -286,11 +308,9 @@ std::optional<Quantization> read_quantization(Fields& fields) {
   constexpr struct {
     const char* method;
     void (*read)(Fields& fields, const json& object, Quantization& out);
-  } kReaders[] = {{"awq", read_awq},
-                  {"compressed-tensors", read_compressed},
-                  {"fp8", read_fp8},
-                  {"gptq", read_gptq},
-                  {"mxfp4", read_mxfp4}};
+  } kReaders[] = {{"awq", read_awq},           {"compressed-tensors", read_compressed},
+                  {"fp8", read_fp8},           {"gptq", read_gptq},
+                  {"modelopt", read_modelopt}, {"mxfp4", read_mxfp4}};
   Fields own(*object, fmt::format("{}: {}", fields.source(), kName));
   const std::string method = own.string("quant_method", "");
   const auto reader =
@@ -298,12 +318,40 @@ std::optional<Quantization> read_quantization(Fields& fields) {
   Quantization quantization;
   quantization.widened = model_type_of(fields);
   if (reader == std::end(kReaders))
-    own.refuse("quant_method", "awq, compressed-tensors, fp8, gptq or mxfp4",
+    own.refuse("quant_method", "awq, compressed-tensors, fp8, gptq, modelopt or mxfp4",
                ErrorCode::kUnsupported);
   else
     reader->read(own, *object, quantization);
   fields.fail(own.status());
   return quantization;
+}
+
+Status add_quantization(const std::filesystem::path& directory, json& config) {
+  constexpr const char *kName = "quantization_config", *kPart = "quantization";
+  if (!config.is_object() || Fields(config).has(kName)) return {};
+  const std::filesystem::path path = directory / kModelOptFile;
+  std::error_code failure;
+  if (std::filesystem::status(path, failure).type() == std::filesystem::file_type::not_found)
+    return {};
+  const Result<MappedFile> file = MappedFile::open(path);
+  if (!file) return file.error();
+  const Result<json> whole = parse_python_object(
+      {reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
+  if (!whole) return whole.error();
+  Fields fields(*whole, path.string());
+  const json* part = fields.find(kPart);
+  if (part == nullptr || !part->is_object()) {
+    fields.refuse(kPart, "an object");
+    return fields.status();
+  }
+  // Its errors name this file.
+  Fields own(*part, fmt::format("{}: {}", path.string(), kPart));
+  Quantization ignored;
+  read_modelopt(own, *part, ignored);
+  if (!own.status()) return own.status();
+  config[kName] = *part;
+  config[kName]["quant_method"] = "modelopt";
+  return {};
 }
 
 }  // namespace pando::model
