@@ -1,6 +1,7 @@
 #include "batch/input_table.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/counted.h"
 #include "base/errors.h"
@@ -15,7 +16,7 @@ using Json = nlohmann::json;
 constexpr std::string_view kPrompts[] = {"context", "question", "prompt"};
 constexpr std::string_view kEmbedded = "text";
 constexpr std::string_view kTexts[] = {"id", "instruction", "template"};
-// Besides the options: JSON, and texts with | between them.
+// Besides the options: JSON, and lists of texts.
 constexpr std::string_view kValues[] = {"prompt_logprobs", "thinking"};
 constexpr std::string_view kLists[] = {"answer", "answers", "choices"};
 
@@ -44,6 +45,34 @@ Json texts_between_bars(const std::string& cell) {
     texts.push_back(cell.substr(at, end - at));
     at = end + 1;
   }
+  return texts;
+}
+
+bool is_in_brackets(const std::string& text) {
+  return text.starts_with('[') && text.ends_with(']');
+}
+
+// A list in JSON, or texts with | between them. A text in brackets may be a list of another
+// notation, so as one of `name` it is refused; stop texts such as "[END]" are usual.
+Result<Json> list_of(const std::string& name, const std::string& cell) {
+  Json texts = texts_between_bars(cell);
+  if (is_in_brackets(cell)) {
+    Result<Json> list = parse_json(cell);
+    if (list && std::ranges::all_of(*list, std::mem_fn(&Json::is_string))) return list;
+    const bool are_texts = texts.size() > 1 && std::ranges::all_of(texts, [](const Json& text) {
+                             return is_in_brackets(text.get_ref<const std::string&>());
+                           });
+    if (!are_texts && !is_list_option(name))
+      return invalid_argument(
+          "column '{}' is {}, expected a list of strings in JSON, such as [\"a\", \"b\"], or texts "
+          "with | between them (hint: in JSON, a text in brackets is [\"[...]\"])",
+          name, found_text(Json(cell)));
+  }
+  if (cell.starts_with('{') && cell.find("answer_start") != std::string::npos)
+    return invalid_argument(
+        "column '{}' is {}, an object as in SQuAD's data sets, expected a list of strings in JSON, "
+        "or texts with | between them (hint: take the list 'text' of the object)",
+        name, found_text(Json(cell)));
   return texts;
 }
 
@@ -201,7 +230,9 @@ Result<Json> InputTable::line(std::string_view row) const {
     } else if (name == "answer") {
       line["answers"] = {cell};
     } else if (is_one_of(kLists, name) || is_list_option(name)) {
-      line[name] = texts_between_bars(cell);
+      Result<Json> texts = list_of(name, cell);
+      if (!texts) return texts.error();
+      line[name] = std::move(*texts);
     } else if (is_value(name)) {
       Result<Json> value = parse_json(cell);
       if (!value) return invalid_argument("column '{}' is '{}', expected a JSON value", name, cell);

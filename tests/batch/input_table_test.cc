@@ -19,6 +19,12 @@ Cells cells(std::string_view row, char separator = ',') {
   return split ? *split : Cells{std::string("refused: ") + split.error().message};
 }
 
+std::string written_row(const Cells& texts) {
+  std::string row;
+  for (const std::string& text : texts) row += (row.empty() ? "" : "\t") + written_cell(text, '\t');
+  return row;
+}
+
 TEST(InputTable, Cells) {
   EXPECT_EQ(cells("a,b,c"), (Cells{"a", "b", "c"}));
   EXPECT_EQ(cells(""), (Cells{""}));
@@ -75,6 +81,42 @@ TEST(InputTable, RowsAreLines) {
             "the row has 2 cells, expected 8, as many as the first row");
   EXPECT_EQ(table->line(",,Q,,,many,,").error().message,
             "column 'max_tokens' is 'many', expected a JSON value");
+}
+
+TEST(InputTable, ListsInCells) {
+  const InputTable table = InputTable::open("prompt\tanswers\tchoices\tstop", '\t').value();
+  using Json = nlohmann::json;
+  const auto list = [&](const std::string& row, const char* name) {
+    const Result<Json> line = table.line(row);
+    return line ? line->value(name, Json()) : Json(line.error().message);
+  };
+  EXPECT_EQ(list(written_row({"P", R"(["a, b", "c|d"])", "", ""}), "answers"),
+            Json::array({"a, b", "c|d"}));
+  EXPECT_EQ(list("P\t[]\t\t", "answers"), Json::array());
+  EXPECT_EQ(list("P\t\t\t", "answers"), Json()) << "an empty cell says nothing";
+  EXPECT_EQ(list(written_row({"P", "", R"(["yes"])", R"(["x", "\n"])"}), "choices"),
+            Json::array({"yes"}));
+  EXPECT_EQ(list(written_row({"P", "", R"(["yes"])", R"(["x", "\n"])"}), "stop"),
+            Json::array({"x", "\n"}));
+  EXPECT_EQ(list("P\t[a] or b\t\t", "answers"), Json::array({"[a] or b"}));
+  EXPECT_EQ(list("P\t\t[a]|[b]\t", "choices"), Json::array({"[a]", "[b]"}));
+  EXPECT_EQ(list("P\t\t\t[END]", "stop"), Json::array({"[END]"}));
+  EXPECT_EQ(list("P\t['a', 'b']\t\t", "answers"),
+            "column 'answers' is \"['a', 'b']\", expected a list of strings in JSON, such as "
+            "[\"a\", \"b\"], or texts with | between them (hint: in JSON, a text in brackets is "
+            "[\"[...]\"])");
+  for (const char* cell : {"[1, 2]", "[sic]", "['a|b']"})
+    EXPECT_TRUE(list(std::string("P\t\t") + cell + "\t", "choices")
+                    .get<std::string>()
+                    .starts_with("column 'choices' is "))
+        << cell;
+  EXPECT_EQ(list("P\t{'text': ['a'], 'answer_start': [5]}\t\t", "answers"),
+            "column 'answers' is \"{'text': ['a'], 'answer_start': [5]}\", an object as in SQuAD's "
+            "data sets, expected a list of strings in JSON, or texts with | between them (hint: "
+            "take the list 'text' of the object)");
+  // One answer is as it stands.
+  EXPECT_EQ(*InputTable::open("prompt,answer", ',')->line("P,[sic]"),
+            Json::parse(R"({"prompt": "P", "answers": ["[sic]"]})"));
 }
 
 // Why an input has no records; empty where it has some.
@@ -214,6 +256,41 @@ TEST(TableBatch, AnswersRows) {
   EXPECT_EQ(problems, std::vector<std::string>{
                           "line 3: the row has 2 cells, expected 4, as many as the first row"});
   EXPECT_TRUE(out.str().starts_with("{\"id\":\"a\",\"text\":")) << out.str();
+}
+
+// As the same references in JSON lines.
+TEST(TableBatch, ListsOfReferencesAreScored) {
+  const auto scored = [](const std::string& input, InputFormat format) {
+    std::istringstream in(input);
+    std::ostringstream out;
+    BatchOptions options;
+    options.format = format;
+    options.ordered = true;
+    options.with.answers = options.with.scores = true;
+    options.defaults.sampling.max_tokens = 4;
+    const auto summary = run_batch(*open_tiny(), in, 0, out, options);
+    EXPECT_TRUE(summary.ok());
+    return std::pair(out.str(), summary->scores.all().n);
+  };
+  const auto table = scored(
+      "id\tprompt\tanswers\n"
+      "a\tP\t\"[\"\"x\"\", \"\"a|b\"\"]\"\n"
+      "b\tP\t[]\n"
+      "c\tP\t\n"
+      "d\tP\tx|y\n",
+      InputFormat::kTsv);
+  const auto lines = scored(R"({"id": "a", "prompt": "P", "answers": ["x", "a|b"]})"
+                            "\n"
+                            R"({"id": "b", "prompt": "P", "answers": []})"
+                            "\n"
+                            R"({"id": "c", "prompt": "P"})"
+                            "\n"
+                            R"({"id": "d", "prompt": "P", "answers": ["x", "y"]})"
+                            "\n",
+                            InputFormat::kJsonLines);
+  EXPECT_EQ(table.second, 3u);
+  EXPECT_EQ(table, lines);
+  EXPECT_NE(table.first.find("\"answers\":[]"), std::string::npos) << table.first;
 }
 
 TEST(TableBatch, WithoutItsColumnsNothingIsAnswered) {
