@@ -6,6 +6,7 @@
 #include <istream>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "api/model_parts.h"
@@ -95,6 +96,8 @@ class Inspector {
         problem(number,
                 fmt::format(": {} '{}' also appears in line {}", field, line.id, first->second));
       }
+    } else {
+      note_ids(line);
     }
     for (const std::string& context : line.contexts) passages_.add(context);
     for (const wire::Question& question : line.questions)
@@ -108,6 +111,20 @@ class Inspector {
                                     question.id ? fmt::format(", question '{}'", *question.id) : "",
                                     status.error().message));
       }
+  }
+
+  // Of a line that may have the ids of another one.
+  void note_ids(const wire::Line& line) {
+    const wire::Question* equal = nullptr;
+    for (const wire::Question& question : line.questions) {
+      const bool is_apart = line.answers_apart() && question.id;
+      const std::string ids = is_apart ? line.id + '\0' + *question.id : line.id;
+      const bool is_new = known_ids_.insert(XXH3_64bits(ids.data(), ids.size())).second;
+      if (!is_new && equal == nullptr) equal = &question;
+      if (!is_apart) break;  // they are of the line
+    }
+    if (equal == nullptr) return;
+    if (found_.equal_ids++ == 0) found_.equal_id = equal->request.id;
   }
 
   Inspection finish() {
@@ -202,6 +219,7 @@ class Inspector {
   Passages passages_;
   KeysSeen keys_seen_;
   std::unordered_map<uint64_t, uint64_t> line_of_id_;  // by hash
+  std::unordered_set<uint64_t> known_ids_;             // hashes, of other lines and their questions
   PrefixTree tree_{[](Node&, Node&) {}};               // every prompt stays pinned
   Inspection found_;
 };

@@ -49,6 +49,7 @@ OrderedJson as_json(const Inspection& i, const std::optional<PredictedTime>& tim
                       {"kv_memory_needed", i.kv_memory_needed},
                       {"refused", i.refused},
                       {"repeated_ids", i.repeated_ids},
+                      {"equal_ids", i.equal_ids},
                       {"longest_prompt", i.longest_prompt},
                       {"longest_with_answer", i.longest_path},
                       {"prompt_tokens", i.prompt_tokens},

@@ -50,6 +50,11 @@ std::string inspection_text(const Inspection& i) {
   if (i.repeated_ids > 0)
     say("{} the same 'custom_id' as an earlier line\n",
         i.repeated_ids == 1 ? "1 line has" : fmt::format("{} lines have", i.repeated_ids));
+  if (i.equal_ids > 0)
+    say("{} the same id as an earlier line, such as {} (hint: --ordered or --with question tells "
+        "their answers apart)\n",
+        i.equal_ids == 1 ? "1 line has" : fmt::format("{} lines have", i.equal_ids),
+        quoted(i.equal_id));
   const auto teraflops = [&](uint64_t n_tokens, double n_keys) {
     return 1e-12 * (static_cast<double>(n_tokens) * i.flops_per_token + n_keys * i.flops_per_key);
   };

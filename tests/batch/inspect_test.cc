@@ -153,6 +153,36 @@ TEST(Inspect, WhatTheEngineRefusesIsNamed) {
                                       "'#/minimum' is 2"}));
 }
 
+TEST(Inspect, EqualIdsOfLinesAreCounted) {
+  std::vector<std::string> problems;
+  BatchOptions options;
+  options.on_problem = [&](const std::string& message) { problems.push_back(message); };
+  const Inspection lines =
+      inspected(R"({"id": "a", "context": "C", "questions": [{"id": "x", "text": "Q"}, "R"]})"
+                "\n"
+                R"({"id": "a", "context": "C", "questions": [{"id": "y", "text": "S"}]})"
+                "\n"
+                R"({"id": "a", "context": "C", "questions": ["T", {"id": "y", "text": "U"}]})"
+                "\n"
+                R"({"id": "b", "prompt": "P"})"
+                "\n"
+                R"({"prompt": "P"})"
+                "\n"
+                R"({"id": "5", "prompt": "P"})"
+                "\n",
+                options);
+  // Line 3 has 'a/y' of line 2; line 5 has no id but its number.
+  EXPECT_EQ(lines.equal_ids, 2u);
+  EXPECT_EQ(lines.equal_id, "a/y");
+  EXPECT_EQ(lines.repeated_ids, 0u);
+  options.format = InputFormat::kCsv;
+  const Inspection rows =
+      inspected("id,context,question\nd1,C,Q\nd2,C,Q\nd1,C,R\nd1,C,S\n,C,T\n", options);
+  EXPECT_EQ(rows.equal_ids, 2u);
+  EXPECT_EQ(rows.equal_id, "d1");
+  EXPECT_TRUE(problems.empty()) << problems[0];
+}
+
 TEST(Inspect, SpecialTokensHaveTheirNames) {
   const std::string shared =
       "{\"tokens\": [65, 65, 65, 65, 65, 65, 65, 65, 65, 65, 65, 65, 65, 65, "
