@@ -53,21 +53,10 @@ class AnswerLine : public Line {
   }
 };
 
-// {"data": [{"paragraphs": [...]}, ...]}: a whole file of SQuAD.
-bool is_squad(const nlohmann::json& json) {
-  if (!json.is_object() || !json.contains("data")) return false;
-  const nlohmann::json& data = json["data"];
-  return data.is_array() && !data.empty() && data[0].is_object() && data[0].contains("paragraphs");
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Line>> read_answer_line(const nlohmann::json& json,
                                                const LineContext& context) {
-  if (is_squad(json))
-    return invalid_argument(
-        "the line is a data set in the form of SQuAD, expected a 'context' with 'questions' (hint: "
-        "`tools/dataset_to_jsonl.py squad FILE` makes such lines from it)");
   if (is_openai_line(json)) return read_openai_line(json, context);
   auto line = std::make_unique<AnswerLine>();
   if (Status status = begin_line(json, context, *line); !status) return status.error();

@@ -4,6 +4,35 @@
 #include "base/json.h"
 
 namespace pando::wire {
+namespace {
+
+// {"data": [{"paragraphs": [...]}, ...]}: a whole file of SQuAD.
+bool is_squad(const nlohmann::json& json) {
+  const auto data = json.find("data");
+  return data != json.end() && data->is_array() && !data->empty() && (*data)[0].is_object() &&
+         (*data)[0].contains("paragraphs");
+}
+
+// Of a line that is a data set.
+Error not_converted(BatchTask task) {
+  constexpr const char* kText =
+      "the line is a data set in the form of SQuAD, expected {} (hint: "
+      "`tools/dataset_to_jsonl.py squad FILE` makes {} from it)";
+  const char* of_run = "lines for `pando run`";
+  switch (task) {
+    case BatchTask::kAnswer:
+      break;
+    case BatchTask::kEmbed:
+      return invalid_argument(kText, "a 'text'", of_run);
+    case BatchTask::kRerank:
+      return invalid_argument(kText, "a 'query' with 'documents'", of_run);
+    case BatchTask::kScore:
+      return invalid_argument(kText, "a 'prompt' with 'continuations'", of_run);
+  }
+  return invalid_argument(kText, "a 'context' with 'questions'", "such lines");
+}
+
+}  // namespace
 
 ReadLine* line_reader(BatchTask task) {
   switch (task) {
@@ -22,6 +51,7 @@ ReadLine* line_reader(BatchTask task) {
 Status begin_line(const nlohmann::json& json, const LineContext& context, Job& job) {
   if (!json.is_object())
     return invalid_argument("the line is {}, expected an object", found_text(json));
+  if (is_squad(json)) return not_converted(context.options.task);
   job.id = std::to_string(context.number);
   job.id_json = nlohmann::json(job.id).dump();
   job.options = context.options.defaults;

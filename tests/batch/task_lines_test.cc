@@ -74,6 +74,18 @@ TEST(EmbedLines, AreTheTasksVectors) {
     EXPECT_EQ(ran.lines[i]["embedding"].get<std::vector<float>>(), (*vectors)[i]);
 }
 
+// As `pando run` does.
+TEST(TaskLines, ADataSetIsNamed) {
+  for (const auto& [task, expected] : {std::pair{BatchTask::kEmbed, "a 'text'"},
+                                       {BatchTask::kRerank, "a 'query' with 'documents'"},
+                                       {BatchTask::kScore, "a 'prompt' with 'continuations'"}})
+    EXPECT_EQ(refused(task, R"({"version": "2", "data": [{"title": "T", "paragraphs": []}]})"),
+              std::string("line 1: the line is a data set in the form of SQuAD, expected ") +
+                  expected +
+                  " (hint: `tools/dataset_to_jsonl.py squad FILE` makes lines for `pando run` from "
+                  "it)");
+}
+
 TEST(EmbedLines, NameWhatIsWrong) {
   const auto error = [](const char* line) { return refused(BatchTask::kEmbed, line); };
   EXPECT_EQ(error(R"({"id": 1})"),
