@@ -242,6 +242,9 @@ class Parser {
   void read_embeddings() {
     std::vector<std::string_view> known(std::begin(kEmbeddingFields), std::end(kEmbeddingFields));
     for (const std::string_view name : server_fields()) known.push_back(name);
+    constexpr OtherName kOtherNames[] = {
+        {"text", "input"}, {"texts", "input"}, {"documents", "input"}, {"prompt", "input"}};
+    refuse_other_names(fields_, kOtherNames);
     only_without_answers(fields_, known);
     read_serving();
     read_special_tokens();

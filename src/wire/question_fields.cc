@@ -301,6 +301,19 @@ class QuestionReader {
   int most_tokens_ = 0;
 };
 
+// Of a question without its context, and the other way round.
+void refuse_names_of_questions(Fields& fields) {
+  constexpr OtherName kContexts[] = {{"document", "context"},
+                                     {"doc", "context"},
+                                     {"passage", "context"},
+                                     {"article", "context"},
+                                     {"text", "context"}};
+  constexpr OtherName kQuestions[] = {{"query", "questions"}, {"queries", "questions"}};
+  if (fields.has("question") || fields.has("questions"))
+    return refuse_other_names(fields, kContexts);
+  if (fields.has("context")) refuse_other_names(fields, kQuestions);
+}
+
 Status check_only(const QuestionSource& source, bool with_asked) {
   std::vector<std::string_view> known(std::begin(kAskingFields), std::end(kAskingFields));
   for (const RequestOption& option : request_options())
@@ -308,6 +321,7 @@ Status check_only(const QuestionSource& source, bool with_asked) {
   if (with_asked) known.insert(known.begin(), std::begin(kAskedFields), std::end(kAskedFields));
   known.insert(known.end(), source.other_fields.begin(), source.other_fields.end());
   Fields fields(source.json);
+  if (with_asked) refuse_names_of_questions(fields);
   const auto has = [&](std::string_view name) { return fields.has(name); };
   const bool asks = !with_asked || std::ranges::any_of(kAskedFields, has);
   fields.only(known, asks ? source.own_fields : source.asking);

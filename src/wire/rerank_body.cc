@@ -191,6 +191,12 @@ Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const Bod
 Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
                                                   const BodyContext& context, RankingForm form) {
   Fields fields(json);
+  constexpr OtherName kOtherNames[] = {
+      {"docs", "documents"},   {"passages", "documents"}, {"candidates", "documents"},
+      {"chunks", "documents"}, {"input", "documents"},    {"inputs", "documents"},
+      {"texts", "documents"},  {"question", "query"},     {"q", "query"},
+      {"top_k", "top_n"},      {"limit", "top_n"},        {"return_text", "return_documents"}};
+  refuse_other_names(fields, kOtherNames);
   RankingAsked asked{.form = form};
   bool returns = false;
   std::vector<std::string> rank_fields = {"text"};
@@ -213,6 +219,12 @@ Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
 Result<std::unique_ptr<Body>> read_texts_body(const nlohmann::json& json,
                                               const BodyContext& context) {
   Fields fields(json);
+  constexpr OtherName kOtherNames[] = {{"question", "query"},
+                                       {"q", "query"},
+                                       {"top_k", "top_n"},
+                                       {"limit", "top_n"},
+                                       {"return_documents", "return_text"}};
+  refuse_other_names(fields, kOtherNames);
   RankingAsked asked{.form = RankingForm::kList, .list_name = "texts"};
   bool returns = false;
   std::string side = "Right";

@@ -64,6 +64,14 @@ void only_without_answers(Fields& fields, std::span<const std::string_view> know
   fields.only(known);
 }
 
+void refuse_other_names(Fields& fields, std::span<const OtherName> names) {
+  for (const OtherName& other : names)
+    if (fields.has(other.name) && !fields.contains(other.field))
+      return fields.fail(
+          blame(std::string(other.name),
+                invalid_argument("unknown field '{}' (hint: '{}'?)", other.name, other.field)));
+}
+
 bool read_truncate(Fields& fields, bool& at_end) {
   constexpr const char* kExpected = "true, false, \"NONE\", \"START\" or \"END\"";
   at_end = true;

@@ -19,10 +19,20 @@ struct StreamOptions {
 };
 StreamOptions read_stream_options(Fields& fields, bool stream);
 
-// "truncate": whether texts that are too long are cut, true or "END" at their end, "START" at their
-// beginning.
 // As Fields::only, of a request that generates nothing: options of answers are no misspelt names.
 void only_without_answers(Fields& fields, std::span<const std::string_view> known);
+
+// A name that other programs have for a field, and the field.
+struct OtherName {
+  std::string_view name;
+  std::string_view field;
+};
+// Such a name is a mistake where its field is not there. To be called before Fields::only, which
+// has hints for names that look like a field.
+void refuse_other_names(Fields& fields, std::span<const OtherName> names);
+
+// "truncate": whether texts that are too long are cut, true or "END" at their end, "START" at their
+// beginning.
 bool read_truncate(Fields& fields, bool& at_end);
 
 // Memory of its lists, which each request has a copy of.

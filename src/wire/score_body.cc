@@ -7,6 +7,7 @@
 #include "pando/score.h"
 #include "wire/errors.h"
 #include "wire/pairs.h"
+#include "wire/sampling_fields.h"
 
 namespace pando::wire {
 namespace {
@@ -148,6 +149,12 @@ Result<std::unique_ptr<Body>> continuations_body(Fields& fields, const BodyConte
 Result<std::unique_ptr<Body>> read_score_body(const nlohmann::json& json,
                                               const BodyContext& context) {
   Fields fields(json);
+  constexpr OtherName kOtherNames[] = {{"query", "text_1"},
+                                       {"queries", "text_1"},
+                                       {"documents", "text_2"},
+                                       {"context", "prompt"},
+                                       {"choices", "continuations"}};
+  refuse_other_names(fields, kOtherNames);
   const ServingFields serving = read_serving_fields(fields);
   const bool pairs = fields.has("text_1") || fields.has("text_2");
   if (pairs) {

@@ -104,8 +104,41 @@ TEST_F(Endpoints, FieldsOfBatchLinesHaveAnotherPlaceInABody) {
     EXPECT_EQ(error("/v1/answers", with)["message"],
               std::string("unknown or unsupported field '") + name + "' (hint: use " + hint + ")");
   }
+  for (const char* name : {"document", "passage", "text"})
+    EXPECT_EQ(error("/v1/answers", {{name, "C"}, {"questions", {"Q"}}})["message"],
+              std::string("unknown field '") + name + "' (hint: 'context'?)");
+  EXPECT_EQ(error("/v1/answers", {{"context", "C"}, {"queries", {"Q"}}})["message"],
+            "unknown field 'queries' (hint: 'questions'?)");
   EXPECT_EQ(error("/v1/answers", {{"text", "C"}})["message"],
             "unknown field 'text', expected 'context' and 'questions'");
+}
+
+// As other programs call it.
+TEST_F(Endpoints, OtherNamesOfAFieldHaveAHint) {
+  const Json ranking = {{"query", "q"}, {"documents", {"d"}}};
+  for (const auto& [path, body, name, field] :
+       {std::tuple<const char*, Json, const char*, const char*>{
+            "/v1/rerank", {{"query", "q"}, {"docs", {"d"}}}, "docs", "documents"},
+        {"/v1/rerank", {{"query", "q"}, {"passages", {"d"}}}, "passages", "documents"},
+        {"/v2/rerank", {{"query", "q"}, {"texts", {"d"}}}, "texts", "documents"},
+        {"/v1/rerank", {{"question", "q"}, {"documents", {"d"}}}, "question", "query"},
+        {"/v1/rerank", {{"query", "q"}, {"documents", {"d"}}, {"top_k", 1}}, "top_k", "top_n"},
+        {"/rerank",
+         {{"query", "q"}, {"texts", {"d"}}, {"return_documents", true}},
+         "return_documents",
+         "return_text"},
+        {"/v1/score", {{"query", "q"}, {"documents", {"d"}}}, "query", "text_1"},
+        {"/v1/score", {{"prompt", "p"}, {"choices", {"c"}}}, "choices", "continuations"},
+        {"/v1/embeddings", {{"texts", {"t"}}}, "texts", "input"}}) {
+    const Json found = error(path, body);
+    EXPECT_EQ(found["message"],
+              std::string("unknown field '") + name + "' (hint: '" + field + "'?)");
+    EXPECT_EQ(found["param"], name);
+  }
+  // Beside the field, the name is one that is not known.
+  Json both = ranking;
+  both["docs"] = {"d"};
+  EXPECT_EQ(error("/v1/rerank", both)["message"], "unknown field 'docs'");
 }
 
 TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {

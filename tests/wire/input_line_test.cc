@@ -221,6 +221,14 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"text": "P"})"),
             "unknown field 'text', expected 'context' with 'questions' or 'question', or one of "
             "'prompt', 'messages' and 'tokens'");
+  EXPECT_EQ(refused(R"({"document": "C", "questions": ["Q"]})"),
+            "unknown field 'document' (hint: 'context'?)");
+  EXPECT_EQ(refused(R"({"text": "C", "question": "Q"})"),
+            "unknown field 'text' (hint: 'context'?)");
+  EXPECT_EQ(refused(R"({"context": "C", "query": "Q"})"),
+            "unknown field 'query' (hint: 'questions'?)");
+  EXPECT_EQ(refused(R"({"context": "C", "question": "Q", "text": "T"})"),
+            "unknown field 'text' (hint: fields of your own go into 'metadata')");
   EXPECT_EQ(refused(R"({"prompt": "P", "source": "S"})"),
             "unknown field 'source' (hint: fields of your own go into 'metadata')");
   EXPECT_EQ(refused(R"({"prompt": "P", "context": "C"})"),
