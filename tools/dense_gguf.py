@@ -7,8 +7,8 @@ engines:
 
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
 cohere2, glm4, seed_oss, gemma2, gemma3_text, gemma4_text, exaone4, ernie4_5, hunyuan_v1_dense, qwen3_moe, mixtral,
-olmoe, granitemoe, granitemoeshared, glm4_moe, ernie4_5_moe, qwen2_moe or
-hunyuan_v1_moe. Weights become f32. There is no tokenizer, and nothing that reads images.
+olmoe, granitemoe, granitemoeshared, glm4_moe, ernie4_5_moe, qwen2_moe, hunyuan_v1_moe, qwen2_5_vl_text or
+qwen3_vl_text. Weights become f32. There is no tokenizer, and nothing that reads images.
 """
 import json
 import pathlib
@@ -27,7 +27,8 @@ ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": 
                  "hunyuan_v1_dense": Arch.HUNYUAN_DENSE, "qwen3_moe": Arch.QWEN3MOE, "mixtral": Arch.LLAMA,
                  "olmoe": Arch.OLMOE, "granitemoe": Arch.GRANITE_MOE, "granitemoeshared": Arch.GRANITE_MOE,
                  "glm4_moe": Arch.GLM4_MOE, "ernie4_5_moe": Arch.ERNIE4_5_MOE,
-                 "qwen2_moe": Arch.QWEN2MOE, "hunyuan_v1_moe": Arch.HUNYUAN_MOE}
+                 "qwen2_moe": Arch.QWEN2MOE, "hunyuan_v1_moe": Arch.HUNYUAN_MOE,
+                 "qwen2_5_vl_text": Arch.QWEN2VL, "qwen3_vl_text": Arch.QWEN3VL}
 # The channels that turn together become neighbours.
 PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared")
 
@@ -46,7 +47,7 @@ def tensors(config, path):
             continue
         full, array = other
         name = full.replace("language_model.", "", 1)
-        if name.removeprefix("model.").startswith(("vision_tower.", "multi_modal_projector.", "embed_vision.")):
+        if name.removeprefix("model.").startswith(("vision_tower.", "visual.", "multi_modal_projector.", "embed_vision.")):
             continue
         name += ".weight" if name.endswith(".layer_scalar") else ""
         if name.endswith("embed_tokens_per_layer.weight"):
@@ -89,6 +90,8 @@ def add_rope(writer, rope, dim):
         writer.add_rope_scaling_factor(rope["factor"])
     if rope["rope_type"] == "yarn":
         writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    if "mrope_section" in rope:
+        writer.add_rope_dimension_sections([*rope["mrope_section"], 0])
     if "llama_4_scaling_beta" in rope:
         writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
         writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])

@@ -30,6 +30,9 @@ SIGLIP = dict(hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_att
 VISION = dict(depth=1, hidden_size=16, num_heads=2, intermediate_size=16, patch_size=2,
               temporal_patch_size=1, spatial_merge_size=1, out_hidden_size=32,
               num_position_embeddings=4)
+QWEN2_5_VISION = dict(depth=1, hidden_size=16, num_heads=2, intermediate_size=16, patch_size=2, temporal_patch_size=1,
+                      spatial_merge_size=1, out_hidden_size=32, window_size=4, fullatt_block_indexes=[0])
+QWEN3_VISION = dict(VISION, deepstack_visual_indexes=[0])
 
 
 def layers(pattern, recurrent):

@@ -17,7 +17,7 @@ from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 from golden_dense_models import DENSE
 from golden_expert_models import MIXTURES
 from golden_hybrid_models import HYBRIDS
-from golden_sizes import GEMMA4_VISION, PIXTRAL, SIGLIP, VISION
+from golden_sizes import GEMMA4_VISION, PIXTRAL, QWEN2_5_VISION, QWEN3_VISION, SIGLIP, VISION
 
 MODELS = {**DENSE, **HYBRIDS, **MIXTURES}
 # Fixtures whose config.json has the form that files had before rope_parameters.
@@ -27,7 +27,9 @@ OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo
 BARE = {"qwen3-embedding"}
 # Saved as part of a model that reads images too.
 WITH_VISION = {"qwen3_5-vision": VISION, "qwen3_5_moe-vision": VISION, "ministral3-vision": PIXTRAL, "mistral3-vision": PIXTRAL,
-               "gemma3-vision": SIGLIP, "gemma4-vision": GEMMA4_VISION}
+               "gemma3-vision": SIGLIP, "gemma4-vision": GEMMA4_VISION,
+               "qwen2_5_vl-tied": QWEN2_5_VISION, "qwen2_5_vl-untied": QWEN2_5_VISION,
+               "qwen3_vl-tied": QWEN3_VISION, "qwen3_vl-untied": QWEN3_VISION}
 # Experts in the form that the published models of gpt-oss have.
 MXFP4 = {"gpt_oss-mxfp4"}
 # Fixtures whose config.json has the form that files had before per_layer_config.

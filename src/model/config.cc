@@ -64,6 +64,15 @@ const Family* read_family(Fields& fields) {
   return *named;
 }
 
+// Of an older file, which has the fields of that part beside all others.
+json flat_part(const json& file, const Family& family) {
+  json object = file;
+  object.erase("vision_config");
+  object["model_type"] = family.name;
+  object["architectures"] = {family.architecture};
+  return object;
+}
+
 // The fields of the part that reads and writes text, where a model has others beside it.
 Result<json> language_part(const json& file, std::string_view source) {
   const auto all = families();
@@ -75,6 +84,7 @@ Result<json> language_part(const json& file, std::string_view source) {
   if (wrapped == all.end()) return file;
   constexpr const char* kPart = "text_config";
   const auto part = file.find(kPart);
+  if (part == file.end() && file.contains("hidden_size")) return flat_part(file, **wrapped);
   if (part == file.end() || !part->is_object())
     return bad_file("{}: '{}' is {}, expected an object", source, kPart,
                     part == file.end() ? "absent" : found_text(*part));

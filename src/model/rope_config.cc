@@ -112,6 +112,7 @@ class RopeReader {
     std::string name = fields_.string("rope_type", fields_.string("type", "default"));
     if (std::ranges::find(allowed_.longrope_names, name) != allowed_.longrope_names.end())
       name = "longrope";
+    if (allowed_.sections && name == "mrope") name = "default";
     if (allowed_.alpha && name == "dynamic" && fields_.find("alpha") != nullptr)
       return &dynamic_type();
     for (const NamedType& type : types())
