@@ -33,7 +33,7 @@ std::string perplexity_text(const Perplexity& so_far, const char* none = "") {
                                             counted(so_far.n_tokens, "tokens"));
 }
 
-int stopped(int signal, const Perplexity& p) {
+int report_perplexity_stop(int signal, const Perplexity& p) {
   const std::string dropped = p.n_dropped == 0 ? ""
                                                : fmt::format("; {} under way {} not counted",
                                                              counted(p.n_dropped, kWindows),
@@ -68,7 +68,7 @@ int score_text(const ScoreOptions& o) {
   const Result<Perplexity> result = perplexity(**engine, *text, options);
   progress.clear();
   if (!result) return report_error(result.error().message);
-  if (result->stopped) return stopped(stop.signal(), *result);
+  if (result->stopped) return report_perplexity_stop(stop.signal(), *result);
   nlohmann::ordered_json line;
   line["tokens"] = result->n_tokens;
   line["bytes"] = result->n_bytes;
