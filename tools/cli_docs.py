@@ -12,8 +12,10 @@ import re
 import subprocess
 import sys
 
-EXIT_CODES = [("0", "all done"), ("1", "failed: a bad file, not enough memory, an output that cannot be written, answers that differ "
-              "under --compare or verifying, or no answers to compare"), ("2", "wrong usage"),
+EXIT_CODES = [("0", "all done; pando serve: stopped by Ctrl-C or SIGTERM"),
+              ("1", "failed: a bad file, not enough memory, an output that cannot be written, answers that differ "
+               "under --compare or verifying, or no answers to compare"),
+              ("2", "wrong usage"),
               ("3", "done, but some lines or questions have no answer"),
               ("130, 143", "stopped by Ctrl-C or SIGTERM: answers in progress are finished, and --resume continues the run")]
 ENVIRONMENT = [("HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "where to look for models that are named by a hub id"),

@@ -54,7 +54,7 @@ class AnswerStream : public AnswerSink {
  private:
   std::ostream& stream_;
   bool gzip_;
-  std::string packed_;  // that is to be
+  std::string lines_;  // of the next commit
   uint64_t n_ = 0;
 };
 

@@ -59,8 +59,8 @@ struct PerplexityOptions {
   int stride = 0;  // tokens from one window to the next; 0: half a window
   // Called now and then, and at the end, by the thread that calls perplexity().
   std::function<void(const struct PerplexityProgress&)> on_progress = {};
-  // Once it is true, only those windows are finished of which a step that is over computed a part.
-  // What the step under way computes of others is lost.
+  // Once it is true, the windows that are not scored yet are dropped, also those under way: the
+  // call returns while the engine ends its step.
   const std::atomic<bool>* stop = nullptr;
 };
 
@@ -69,6 +69,7 @@ struct Perplexity {
   uint64_t n_tokens = 0;      // of the text, scored: all but what no token comes before
   uint64_t n_bytes = 0;       // of the whole text, whatever was scored
   uint64_t n_windows = 0;     // scored; each is a prompt
+  uint64_t n_dropped = 0;     // that a stop found under way; nothing of them is counted
   double log_likelihood = 0;  // sum of ln p
   bool stopped = false;       // some windows were not scored, and are not counted
 
@@ -78,8 +79,6 @@ struct Perplexity {
 
 struct PerplexityProgress {
   Perplexity so_far;
-  uint64_t windows_open = 0;           // under way
-  bool stopping = false;               // a stop was asked for: only these are still finished
   double share_done = 0;               // of the tokens to score, in [0, 1]
   double seconds = 0;                  // since the call began
   std::optional<double> seconds_left;  // estimated; empty before a token is computed

@@ -16,6 +16,7 @@
 #include "base/errors.h"
 #include "base/machine.h"
 #include "base/option_names.h"
+#include "base/write_file.h"
 #include "engine/measure_steps.h"
 #include "engine/options.h"
 #include "exec/cpu/cpu_executor.h"
@@ -81,21 +82,25 @@ std::optional<MeasuredSteps> read(const fs::path& path, const std::string& name)
 }
 
 // Whole or not at all, whoever else writes it.
-bool write(const fs::path& path, const std::string& name, const MeasuredSteps& steps) {
+Status write(const fs::path& path, const std::string& name, const MeasuredSteps& steps) {
   const json all = {{"of", name},
                     {"step_costs", json::parse(steps.costs)},
                     {"median_error", steps.median_error},
                     {"repeat_noise", steps.repeat_noise},
                     {"steps", steps.n_steps},
                     {"repeats", steps.n_repeats}};
-  std::error_code failure;
+  std::error_code failure, ignored;
   fs::create_directories(path.parent_path(), failure);
+  if (failure)
+    return io_error("cannot make '{}': {}", path.parent_path().string(), failure.message());
   const fs::path whole = fmt::format("{}.{}", path.string(), getpid());
-  const bool written = static_cast<bool>(std::ofstream(whole) << all.dump(1) << std::endl);
-  if (written) fs::rename(whole, path, failure);
-  if (written && !failure) return true;
-  fs::remove(whole, failure);
-  return false;
+  Status status = write_file(whole, all.dump(1) + "\n");
+  if (status) {
+    fs::rename(whole, path, failure);
+    if (failure) status = io_error("cannot write '{}': {}", path.string(), failure.message());
+  }
+  if (!status) fs::remove(whole, ignored);
+  return status;
 }
 
 }  // namespace
@@ -145,7 +150,10 @@ Result<MeasuredSteps> saved_steps(const fs::path& folder, const Model& model,
     Result<MeasuredSteps> steps = measure_steps(model, options, seconds);
     if (!steps) return steps.error();
     kept = *std::move(steps);
-    if (!write(path, *name, *kept)) return *std::move(kept);
+    if (const Status status = write(path, *name, *kept); !status) {
+      kept->not_kept = status.error().message;
+      return *std::move(kept);
+    }
   }
   kept->file = path;
   return *std::move(kept);

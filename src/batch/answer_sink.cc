@@ -1,11 +1,13 @@
 #include "pando/answer_sink.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <ostream>
 #include <utility>
 
 #include "base/counted.h"
-#include "base/errors.h"
+#include "base/write_file.h"
 #include "batch/gzip.h"
 
 namespace pando {
@@ -19,18 +21,14 @@ const AnswerRecord* AnswerSink::find(uint64_t, uint64_t) const { return nullptr;
 Result<std::string> AnswerSink::read(const AnswerRecord&) const { return std::string(); }
 
 void AnswerStream::append(const AnswerRecord&, const std::string& lines) {
-  if (gzip_) {
-    packed_ += lines;
-  } else {
-    stream_ << lines;
-  }
+  lines_ += lines;
   ++n_;
 }
 
 Status AnswerStream::commit() {
-  if (!packed_.empty()) stream_ << gzip_member(std::exchange(packed_, {}));
-  if (stream_.flush()) return {};
-  return io_error("cannot write the output after {}", counted(n_, "questions"));
+  std::string text = std::exchange(lines_, {});
+  if (gzip_ && !text.empty()) text = gzip_member(text);
+  return write_text(stream_, text, fmt::format("the output after {}", counted(n_, "questions")));
 }
 
 }  // namespace pando

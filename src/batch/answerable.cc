@@ -1,37 +1,66 @@
-// Whether a model has what the lines of an input need.
+// Whether a model has what the lines of an input need, and the options of all lines can be
+// followed.
 #include <istream>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "api/model_parts.h"
 #include "base/errors.h"
 #include "batch/line_parser.h"
+#include "engine/options.h"
 #include "pando/preview.h"
 
 namespace pando {
 namespace {
 
+// What the engine would say of how a question is answered, whatever its prompt is; nothing: it
+// would answer it.
+std::optional<Error> wrong_options(const Model& model, const Request& request) {
+  Request probe = request;
+  probe.tokens = {0, 0};
+  const ModelInfo info = model.info();
+  const Status status =
+      check_request(probe, {.vocab = info.vocab, .max_positions = info.max_positions},
+                    {.context = info.max_positions});
+  return status ? std::optional<Error>() : status.error();
+}
+
+// The same of the options of all lines.
+std::optional<Error> wrong_options(const Model& model, const BatchOptions& options) {
+  const AnswerOptions& defaults = options.defaults;
+  if (options.task != BatchTask::kAnswer || !defaults.choices.empty()) return std::nullopt;
+  return wrong_options(model, question_request(defaults, "", ""));
+}
+
 // What is missing for a question; nothing: it can be asked.
 std::optional<Error> missing_for(const Model& model, const wire::Line& line,
-                                 const wire::Question& question) {
+                                 const wire::Question& question, bool checks_options) {
   const Request& request = question.request;
   const bool is_text = request.tokens.empty() || !question.choices.empty();
   if (is_text && !model.has_tokenizer()) return model.encode("").error();
   const bool is_chat = !request.messages.empty() || (!line.contexts.empty() && line.options.chat);
   const auto& chat = model.parts().chat;
   if (is_chat && !chat) return chat.error();
+  if (checks_options && question.choices.empty()) return wrong_options(model, request);
   return std::nullopt;
+}
+
+// Of lines that are only looked at: nothing is cut, and nobody is told.
+BatchOptions looking_options(BatchOptions options) {
+  options.trec_ids = false;
+  options.too_long = TooLong::kError;
+  options.on_problem = nullptr;
+  options.on_line = nullptr;
+  return options;
 }
 
 }  // namespace
 
 Status check_answerable(const Model& model, std::istream& input, const BatchOptions& given) {
-  if (model.has_tokenizer() && model.parts().chat) return {};
-  BatchOptions options = given;
-  options.trec_ids = false;
-  options.too_long = TooLong::kError;  // nothing is cut
-  options.on_problem = nullptr;
-  options.on_line = nullptr;
+  const bool is_wrong = wrong_options(model, given).has_value();
+  if (model.has_tokenizer() && model.parts().chat && !is_wrong) return {};
+  const BatchOptions options = looking_options(given);
   RecordScanner scanner(input, options.format, options.task);
   LineParser parser(model, /*context=*/1, options);
   std::optional<Error> missing;
@@ -42,16 +71,36 @@ Status check_answerable(const Model& model, std::istream& input, const BatchOpti
     if (!line || *line == nullptr) continue;
     if ((*line)->refused) return {};
     for (const wire::Question& question : (*line)->questions) {
-      const std::optional<Error> found = missing_for(model, **line, question);
+      const std::optional<Error> found = missing_for(model, **line, question, is_wrong);
       if (!found) return {};
       if (!missing) missing = found;
     }
     ++n_lines;
   }
   if (!missing) return {};
-  return unsupported("{} of the input can be answered: {}",
-                     n_lines == 1 ? "no line" : fmt::format("none of the {} lines", n_lines),
-                     missing->message);
+  return make_error(missing->code, "{} of the input can be answered: {}",
+                    n_lines == 1 ? "no line" : fmt::format("none of the {} lines", n_lines),
+                    missing->message);
+}
+
+Status check_template_of_all(const Model& model, std::istream& input, const BatchOptions& given) {
+  const std::optional<std::string>& text = given.defaults.prompt_template;
+  if (given.task != BatchTask::kAnswer || !text || text->find("{context}") != std::string::npos)
+    return {};
+  const BatchOptions options = looking_options(given);
+  BatchOptions without = options;
+  without.defaults.prompt_template.reset();
+  RecordScanner scanner(input, options.format, options.task);
+  LineParser parser(model, /*context=*/1, options), parser_without(model, /*context=*/1, without);
+  while (const std::optional<InputRecord> record = scanner.next()) {
+    const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record),
+                                              other = parser_without.parse(*record);
+    if (!line && parser.failed()) return {};  // the run says so
+    // A line's own template fails both.
+    if (!line && other && line.error().field == "template")
+      return invalid_argument("{} {}: {}", record->place(), record->line, line.error().message);
+  }
+  return {};
 }
 
 }  // namespace pando

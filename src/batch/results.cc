@@ -24,6 +24,24 @@ Result<std::vector<nlohmann::json>> output_objects(std::string_view lines) {
   return objects;
 }
 
+// Whether an answer to it is generated after a text that no chat template made, and has no other
+// reason to be empty than the model's.
+bool is_plain(const wire::Line& line, const wire::Question& question) {
+  const Request& request = question.request;
+  const bool is_chat = line.contexts.empty() ? !request.messages.empty() : line.options.chat;
+  const auto is_empty = [](const std::string& text) { return text.empty(); };
+  const bool should_be_empty =
+      question.answers &&
+      (question.answers->empty() || std::ranges::any_of(*question.answers, is_empty));
+  return line.answers_apart() && !is_chat && request.tokens.empty() && question.choices.empty() &&
+         !request.sampling.form && request.sampling.stop.empty() && !should_be_empty;
+}
+
+bool ends_at_once(const Completion& answer) {
+  return answer.finish_reason == FinishReason::kStop && answer.tokens.size() == 1 &&
+         answer.text.empty();
+}
+
 // How many answers in these did not come to their end. A line of an OpenAI batch has a list of
 // them.
 uint64_t n_cut(const std::vector<nlohmann::json>& objects) {
@@ -182,8 +200,11 @@ void Results::problem(uint64_t line, const std::string& message) const {
 void Results::note(OpenRecord& record, const wire::Question& question,
                    const std::vector<Completion>& answers) {
   std::vector<ScoredAnswer> scored;
+  const bool plain = is_plain(*record.of->line, question);
   for (const Completion& completion : answers) {
     ++summary_.answers;
+    summary_.plain += plain;
+    summary_.plain_empty += plain && ends_at_once(completion);
     summary_.prompt_tokens += static_cast<uint64_t>(completion.prompt_tokens);
     record.of->line->count(completion, summary_);
     ++record.journal.n_answers;

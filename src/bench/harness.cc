@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -14,6 +13,7 @@
 #include "api/model_parts.h"
 #include "base/errors.h"
 #include "base/machine.h"
+#include "base/write_file.h"
 #include "bench/tokens.h"
 #include "engine/options.h"
 #include "engine/technique.h"
@@ -68,13 +68,6 @@ Result<Sample> timed(Engine& engine, const Workload& workload, bool shares) {
 Workload part_for(const Contestant& who, Workload workload) {
   if (who.at_most > 0 && workload.timed.size() > who.at_most) workload.timed.resize(who.at_most);
   return workload;
-}
-
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw BenchmarkError(io_error("cannot write {}", path.string()));
 }
 
 }  // namespace
@@ -326,7 +319,7 @@ fs::path Harness::file_for(const char* extension, int& count) const {
 void Harness::show(const Table& table) {
   fmt::print("{}\n", to_markdown(table));
   std::fflush(stdout);
-  if (!settings_.out.empty()) write_file(file_for("csv", n_tables_), to_csv(table));
+  if (!settings_.out.empty()) check(write_file(file_for("csv", n_tables_), to_csv(table)));
 }
 
 void Harness::show(const Table& table, const Bars& bars) {
@@ -337,7 +330,7 @@ void Harness::show(const Table& table, const Bars& bars) {
 void Harness::show(const Chart& chart) { show_svg(to_svg(chart)); }
 
 void Harness::show_svg(const std::string& svg) {
-  if (!settings_.out.empty() && !svg.empty()) write_file(file_for("svg", n_charts_), svg);
+  if (!settings_.out.empty() && !svg.empty()) check(write_file(file_for("svg", n_charts_), svg));
 }
 
 void Harness::footer() const {

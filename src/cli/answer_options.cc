@@ -39,6 +39,7 @@ void add_option(CLI::App& app, const RequestOption& option, T& value, const std:
     app.add_option(name, value, option.help)
         ->allow_extra_args(false)
         ->transform(unescaped())
+        ->check(some_text())
         ->group(group);
 }
 
@@ -73,6 +74,7 @@ void add_prompt_options(CLI::App& app, AnswerOptions& o) {
                  "A possible answer; may be repeated. The likeliest one is the answer")
       ->allow_extra_args(false)
       ->transform(unescaped())
+      ->check(some_text())
       ->group(asking);
   add_file_option(app, "--schema",
                   "File with a JSON Schema. Every answer is JSON that fits it, unless --max-tokens "

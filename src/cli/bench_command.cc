@@ -11,6 +11,7 @@
 #include "bench/inputs.h"
 #include "cli/cache_directory.h"
 #include "cli/commands.h"
+#include "cli/model_options.h"
 
 namespace pando::cli {
 namespace {
@@ -49,7 +50,8 @@ Command add_bench(CLI::App& app) {
                                     "Small sizes that take seconds, to see that everything works");
   app.add_flag("--full", options->full, "The published sizes, where memory allows; may take hours")
       ->excludes(quick);
-  app.add_option("--threads", settings.threads, "Threads (default: one per processor)");
+  app.add_option("--threads", settings.threads, "Threads (default: one per processor)")
+      ->check(thread_number());
   app.add_option("--model", settings.model,
                  "Model directory or GGUF file to use instead of random weights or the demo model");
   app.add_option("--data", settings.data, "Directory with the published data sets");
@@ -78,6 +80,7 @@ Command add_bench(CLI::App& app) {
     }
     bench::Settings settings = options->settings;
     settings.peer_variables = peer_variables();
+    warn_of_threads(settings.threads);
     settings.length = options->quick  ? bench::RunLength::kQuick
                       : options->full ? bench::RunLength::kFull
                                       : bench::RunLength::kUsual;

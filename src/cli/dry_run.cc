@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/grouped_messages.h"
 #include "cli/report.h"
+#include "cli/run_checks.h"
 #include "cli/run_settings.h"
 #include "cli/task_nouns.h"
 #include "cli/unused_options.h"
@@ -81,6 +82,7 @@ int print_prompts(RunOptions o) {
   if (!model) return refuse(model.error());
   const Result<int> context = context_of(**model, o.model);
   if (!context) return refuse(context.error());
+  if (Status status = check_run(o, **model, input); !status) return refuse(status.error());
   GroupedMessages messages([](const std::string& message) { report_error(message); }, o.verbose);
   BatchOptions options = o.batch;
   options.on_problem = [&](const std::string& message) { messages.add(message); };

@@ -16,11 +16,13 @@
 #include "cli/progress.h"
 #include "cli/prompt_text.h"
 #include "cli/report.h"
+#include "cli/run_checks.h"
 #include "cli/run_options.h"
 #include "cli/task_nouns.h"
 #include "cli/unused_options.h"
 #include "pando/file_input.h"
 #include "pando/inspect.h"
+#include "pando/request_options.h"
 #include "pando/step_costs.h"
 
 namespace pando::cli {
@@ -127,6 +129,7 @@ int inspect(InspectOptions& o) {
   if (!model) return refuse(model.error());
   const Result<int> context = context_of(**model, o.run.model);
   if (!context) return refuse(context.error());
+  if (Status status = check_run(o.run, **model, input); !status) return refuse(status.error());
   BatchOptions options = o.run.batch;
   GroupedMessages messages([](const std::string& message) { report_error(message); },
                            o.run.verbose);
@@ -186,8 +189,9 @@ Command add_inspect(CLI::App& app) {
   app.add_option("--max-tokens", sampling.max_tokens, "Maximum tokens per answer")
       ->check(expect("at least 1", [](double x) { return x >= 1; }))
       ->capture_default_str();
+  const RequestOption* n = find_option("n", kInCommand);
   app.add_option("--n", sampling.n, "Answers per question")
-      ->check(expect("at least 1", [](double x) { return x >= 1; }))
+      ->check(expect(n->expected, [n](double x) { return n->holds(x); }))
       ->capture_default_str();
   add_prompt_options(app, run.batch.defaults);
   app.add_flag("--json", options->json, "Print JSON");

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -10,12 +12,31 @@
 
 #include "base/failures.h"
 #include "base/option_names.h"
+#include "base/write_file.h"
 #include "cli/commands.h"
 #include "cli/laboratory.h"
 #include "cli/output_files.h"
 #include "cli/parse_errors.h"
 #include "cli/ranks.h"
 #include "pando/version.h"
+
+namespace pando::cli {
+namespace {
+
+int cannot_print(int error) {
+  if (reader_is_gone()) end_as_by_sigpipe();
+  return report_error("cannot write to standard output" + reason_of_code(error));
+}
+
+// What standard output still holds goes out. Returns the exit code.
+int print_rest(int code) {
+  if (code != kOk && !std::cout) return code;  // a command has told that it cannot be written
+  errno = 0;
+  return std::fflush(stdout) == 0 ? code : cannot_print(errno);
+}
+
+}  // namespace
+}  // namespace pando::cli
 
 int main(int argc, char** argv) {
   using namespace pando::cli;
@@ -59,7 +80,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error), kOk;  // --help, --version
+    if (error.get_exit_code() == 0) return app.exit(error), print_rest(kOk);  // --help, --version
     return report_error(explain(app, error, {argv + 1, argv + argc})), kUsage;
   }
   int code = kUsage;  // not left so: a command is required
@@ -73,11 +94,11 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     if (reader_is_gone()) end_as_by_sigpipe();
     const auto* of_system = dynamic_cast<const std::system_error*>(&error);
+    if (of_system != nullptr && std::ferror(stdout) != 0)
+      return cannot_print(of_system->code().value());
     if (of_system != nullptr && of_system->code() == std::errc::resource_unavailable_try_again)
       return report_error(pando::cannot_start("a thread", error.what()).message);
     return report_error(pando::reason_of(error));
   }
-  if (std::fflush(stdout) == 0) return code;
-  if (reader_is_gone()) end_as_by_sigpipe();
-  return report_error("cannot write to standard output");
+  return print_rest(code);
 }

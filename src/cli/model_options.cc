@@ -46,7 +46,7 @@ std::optional<uint64_t> bytes_of(std::string_view text) {
     unit.erase(0, unit.size() > 1 && unit[1] == 'i' ? 2 : 1);
   }
   if (!unit.empty() && unit != "b") return std::nullopt;
-  // 0 is the default, which nothing else may become.
+  // 0 stands for a default, which nothing else may become.
   const bool is_size = number == 0 || (number >= 1 && number < std::ldexp(1.0, 64));
   if (!is_size) return std::nullopt;
   return static_cast<uint64_t>(number);
@@ -110,6 +110,11 @@ CLI::Validator expect(const std::string& what, std::function<bool(double)> holds
       "", "");
 }
 
+CLI::Validator thread_number() {
+  return expect(fmt::format("0 (all processors) to {}", kMostThreads),
+                [](double x) { return x >= 0 && x <= kMostThreads; });
+}
+
 void add_tokenizer_options(CLI::App& app, ModelArguments& a) {
   app.add_option("--model", a.model,
                  "Model directory (config.json, safetensors, tokenizer), GGUF file, or hub id "
@@ -137,7 +142,9 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   app.add_option("--weights", a.weights,
                  "Type of the weights: stored (as in the file), or converted while loading to f32, "
                  "f16, bf16, q8_0, q4_0 (8 and 4 bits in groups of 32), int8 (8 bits, one scale "
-                 "per output) or bf16_dot (bf16, with activations rounded to bf16 too)")
+                 "per output) or bf16_dot (bf16, with activations rounded to bf16 too). With "
+                 "weights of 8 bits or fewer, also stored ones, products round activations to 8 "
+                 "bits")
       ->check(one_of(names_of_weights()))
       ->capture_default_str()
       ->group(group);
@@ -152,6 +159,8 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
          "Memory for keys and values, and for states of recurrent layers, such as 4GiB or 1.5g "
          "(default: half of the free memory)")
       ->transform(size_in_bytes())
+      ->check(expect("a size above 0, or no --kv-memory for half of the free memory",
+                     [](double x) { return x > 0; }))
       ->group(group);
   app.add_option("--place-every", a.engine.place_every,
                  "Distance in tokens between the states of recurrent layers, or between the "
@@ -162,12 +171,12 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->check(positive)
       ->capture_default_str()
       ->group(group);
-  app.add_option("--context", a.engine.context, "Longest sequence in tokens (default: the model's)")
+  app.add_option("--context", a.engine.context,
+                 "Longest sequence in tokens; 0: the model's (default)")
       ->check(not_negative)
       ->group(group);
   app.add_option("--threads", a.engine.threads, "Threads; 0: one per available processor (default)")
-      ->check(expect(fmt::format("0 (all processors) to {}", kMostThreads),
-                     [](double x) { return x >= 0 && x <= kMostThreads; }))
+      ->check(thread_number())
       ->group(group);
   app.add_option("--step-rows", a.engine.step_rows, "Maximum rows per forward pass")
       ->check(positive)
@@ -224,13 +233,17 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
 
 }  // namespace
 
-Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments, bool quiet) {
+void warn_of_threads(int n_threads) {
   const auto n_processors = static_cast<int>(std::thread::hardware_concurrency());
-  if (n_processors > 0 && arguments.engine.threads > n_processors)
-    print_stderr(
-        "pando: --threads is {}, but there {} {}; more threads than processors do not help\n",
-        arguments.engine.threads, n_processors == 1 ? "is" : "are",
-        counted(static_cast<uint64_t>(n_processors), "processors"));
+  if (n_processors == 0 || n_threads <= n_processors) return;
+  print_stderr(
+      "pando: --threads is {}, but there {} {}; more threads than processors do not help\n",
+      n_threads, n_processors == 1 ? "is" : "are",
+      counted(static_cast<uint64_t>(n_processors), "processors"));
+}
+
+Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments, bool quiet) {
+  warn_of_threads(arguments.engine.threads);
   if (!quiet) say_if_demo(arguments);
   return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored));
 }

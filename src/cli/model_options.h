@@ -34,6 +34,8 @@ void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 Result<std::filesystem::path> model_path(const ModelArguments& arguments);
 // The same of --tokenizer, where it is given.
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
+// Says so where there are more than processors.
+void warn_of_threads(int n_threads);
 // `quiet`: does not say that it is the demo model.
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
                                                 bool quiet = false);
@@ -49,6 +51,7 @@ CLI::Validator not_empty();
 CLI::Validator size_in_bytes();
 // Their messages say what was found and what was expected, as those about lines do.
 CLI::Validator one_of(std::vector<std::string> names);
+CLI::Validator thread_number();  // 0 for all processors
 CLI::Validator expect(const std::string& what, std::function<bool(double)> holds);
 
 }  // namespace pando::cli

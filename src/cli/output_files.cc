@@ -6,9 +6,11 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+
+#include "base/write_file.h"
 
 namespace pando::cli {
 
@@ -17,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 Status cannot_write(const std::string& path) {
-  return Error{ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::strerror(errno))};
+  return Error{ErrorCode::kIo, fmt::format("cannot write '{}'{}", path, reason_of_code(errno))};
 }
 
 }  // namespace
@@ -72,11 +74,20 @@ Status NewFile::open(const std::string& path) {
   return cannot_write(path);
 }
 
+void NewFile::write(std::string_view text) {
+  if (!written_) return;
+  errno = 0;
+  if (!file_.write(text.data(), static_cast<std::streamsize>(text.size())))
+    written_ = cannot_write(path_);
+}
+
 Status NewFile::keep() {
-  std::error_code error;
+  errno = 0;
   file_.close();
-  if (file_ && !unfinished_.empty()) fs::rename(unfinished_, path_, error);
-  if (!file_ || error) return Error{ErrorCode::kIo, fmt::format("cannot write '{}'", path_)};
+  if (written_ && !file_) written_ = cannot_write(path_);
+  if (!written_) return written_;
+  if (!unfinished_.empty() && std::rename(unfinished_.c_str(), path_.c_str()) != 0)
+    return cannot_write(path_);
   unfinished_.clear();
   return {};
 }

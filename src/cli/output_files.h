@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include "pando/result.h"
 
@@ -36,12 +37,14 @@ class NewFile {
   ~NewFile();  // what was not kept is gone
 
   Status open(const std::string& path);
-  std::ostream& stream() { return file_; }
+  // A failure is told by `keep`.
+  void write(std::string_view text);
   Status keep();
 
  private:
   std::string path_, unfinished_;  // the latter empty for a pipe or device, and once it is kept
   std::ofstream file_;
+  Status written_;  // the first failure
 };
 
 // Whether standard output is a pipe that nobody reads any more, as before `| head`.

@@ -67,6 +67,15 @@ CLI::Validator unescaped() {
       "", "");
 }
 
+CLI::Validator some_text() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return text.empty() ? std::string("is empty, expected at least one character")
+                            : std::string();
+      },
+      "", "");
+}
+
 CLI::Option* add_file_option(CLI::App& app, const std::string& name, const std::string& help,
                              const std::function<void(std::string, const std::string&)>& set) {
   return app

@@ -54,11 +54,11 @@ Status may_hold_run(const std::string& path) {
 
 // From the file of answers, which has those of earlier runs too.
 int report_ranking(const RerankCommandOptions& o, const Qrels& qrels) {
+  const bool has_run = !o.trec_run.empty();
   NewFile run;
-  if (!o.trec_run.empty())
+  if (has_run)
     if (Status status = run.open(o.trec_run); !status) return report_error(status.error().message);
   std::ifstream answers(o.run.output);
-  std::ostream* lines = o.trec_run.empty() ? nullptr : &run.stream();
   std::set<std::string> queries;
   double sum = 0;
   size_t n_judged = 0;
@@ -75,18 +75,18 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels) {
       documents.push_back(text_of(result.contains("id") ? result["id"] : result["index"]));
       ranking.push_back({documents.back(), result["score"]});
     }
-    if (lines != nullptr)  // an earlier run may have left them unchecked
+    if (has_run)  // an earlier run may have left them unchecked
       if (Status status = check_run_ids(query, documents); !status)
         return report_error(status.error().message);
     warning = line.value("wrong", warning);
-    if (lines != nullptr)
-      *lines << run_lines(query, ranking, line.contains("wrong") ? "pando-WRONG" : "pando");
+    if (has_run)
+      run.write(run_lines(query, ranking, line.contains("wrong") ? "pando-WRONG" : "pando"));
     if (const auto judged = qrels.find(query); judged != qrels.end()) {
       sum += ndcg(judged->second, ranking, kDepth);
       ++n_judged;
     }
   }
-  if (lines != nullptr)
+  if (has_run)
     if (Status status = run.keep(); !status) return report_error(status.error().message);
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(

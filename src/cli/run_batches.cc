@@ -11,6 +11,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "base/write_file.h"
 #include "cli/comparison.h"
 #include "cli/dry_run.h"
 #include "cli/exit_code.h"
@@ -21,6 +22,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_answers.h"
+#include "cli/run_checks.h"
 #include "cli/run_settings.h"
 #include "cli/stop_notice.h"
 #include "cli/stop_signal.h"
@@ -28,7 +30,6 @@
 #include "cli/unused_options.h"
 #include "cli/verify_answers.h"
 #include "pando/file_input.h"
-#include "pando/preview.h"
 #include "pando/sharing.h"
 
 namespace pando::cli {
@@ -43,6 +44,7 @@ class BatchRun {
 
   int operator()() {
     if (Status status = settle(o_); !status) return usage(status.error().message);
+    if (o_.quiet && o_.show > 0) report_error("--show has no effect with --quiet");
     FileInput input;
     if (Status status = input.open(o_.input); !status) return report_error(status.error().message);
     if ((!o_.compare.empty() || o_.verify > 0) && !input.is_regular())
@@ -61,6 +63,9 @@ class BatchRun {
     OutputFile output, report;
     if (Status status = output.open(o_.output); !status)
       return report_error(status.error().message);
+    if (o_.resume && !output.is_regular())
+      return usage(fmt::format(
+          "--resume continues a file, but '{}' is none, expected one for --output", o_.output));
     if (Status status = may_write(o_, output); !status) return report_error(status.error().message);
     if (!o_.report.empty()) {
       if (Status status = may_hold_report(o_.report); !status)
@@ -75,11 +80,10 @@ class BatchRun {
       return report_error(status.error().message);
     Result<std::shared_ptr<const Model>> model = load_model(o_.model, o_.quiet);
     if (!model) return refuse(model.error());
-    if (Status status = check_chat(**model, o_.batch.defaults); !status)
-      return report_error(status.error().message);
     if (Status status = prepare_task(**model); !status) return usage(status.error().message);
-    if (Status status = check_lines(**model, input); !status)
-      return report_error(status.error().message);
+    if (Status status = check_run(o_, **model, input); !status) return refuse(status.error());
+    const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
+    has_chat_template_ = chat || chat.error().code != ErrorCode::kUnsupported;
 
     RunRecord first{o_.model.engine.sharing, {}}, second{o_.compare, {}};
     const int code = run(*model, first, input, &output, o_.quiet);
@@ -127,26 +131,7 @@ class BatchRun {
                 ? ""
                 : fmt::format("; {} before each text", found_text(nlohmann::json(*e.prompt))));
     }
-    if (const std::optional<TextForm>& form = o_.batch.defaults.sampling.form) {
-      if (Status status = model.check_form(*form); !status) {
-        const std::string& message = status.error().message;
-        return Error{ErrorCode::kInvalidArgument,
-                     (message.starts_with("schema") ? "--" : "--schema: ") + message};
-      }
-      if (const std::string warning = model.form_warning(*form); !warning.empty())
-        report_error(fmt::format("--schema: {}", warning));
-    }
     return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();
-  }
-
-  // A run that can answer nothing ends before it begins. An input that cannot be read twice is not
-  // looked at: each of its lines fails by itself.
-  Status check_lines(const Model& model, const FileInput& input) const {
-    if (!input.is_regular()) return {};
-    FileInput lines;
-    if (Status status = lines.open(o_.input); !status) return status;
-    std::istream stream(&lines);
-    return check_answerable(model, stream, o_.batch);
   }
 
   Status prepare_rerank(const Model& model) {
@@ -253,6 +238,8 @@ class BatchRun {
   // A run that is finished already: what it kept of its summary, for scores and report.
   int take_finished(const Answers& answers, RunRecord& record, const Engine& engine) {
     const int code = answers.n_left_out > 0 ? kIncomplete : kOk;
+    if (o_.show > 0 && !o_.quiet)
+      report_error("--show has no effect on a finished run, because nothing is asked again");
     if (!answers.summary) {
       if (!o_.report.empty() && !o_.quiet)
         print_stderr(
@@ -274,8 +261,7 @@ class BatchRun {
       if (!o_.quiet) print_stderr("'{}' is the report of this run and stays as it is\n", o_.report);
       return {};
     }
-    if ((report.begin() << last_report_ << '\n').flush()) return {};
-    return io_error("cannot write report '{}'", o_.report);
+    return write_text(report.begin(), last_report_ + '\n', fmt::format("report '{}'", o_.report));
   }
 
   // What happened since it was printed last.
@@ -319,6 +305,7 @@ class BatchRun {
     if (o_.quiet) {
       tell_of_small_mass(first.summary);
       tell_of_cut_forms(first.summary);
+      tell_of_empty_answers(first.summary);
       return print_verdict(first);
     }
     for (const auto& [place, text] : first_answers_.texts()) print_stderr("{}\n", text);
@@ -336,6 +323,7 @@ class BatchRun {
                    s.cut);
     tell_of_small_mass(s);
     tell_of_cut_forms(s);
+    tell_of_empty_answers(s);
     if (s.too_long > 0 && first.memory_limits_length)
       print_stderr(
           "(hint: a larger --kv-memory. --too-long skip counts them as done; its other values cut "
@@ -385,6 +373,16 @@ class BatchRun {
           counted(s.forms_cut, nouns_.outputs));
   }
 
+  // A model that was trained on conversations often ends at once after a text of another form.
+  void tell_of_empty_answers(const BatchSummary& s) const {
+    if (has_chat_template_ && 2 * s.plain_empty > s.plain)
+      report_error(fmt::format(
+          "empty answers: {} of {}, which the model ended at their first token. Its chat template "
+          "was not used (hint: --chat asks questions as conversations. A line with 'prompt' needs "
+          "'messages' instead)",
+          s.plain_empty, s.plain));
+  }
+
   // What --compare was given for, so that --quiet leaves it.
   void print_verdict(const RunRecord& first) const {
     if (can_compare(first)) return print_stderr("{}\n", comparison_->text());
@@ -407,8 +405,9 @@ class BatchRun {
   TaskNouns nouns_ = nouns_of(o_.batch.task);
   FirstAnswers first_answers_{o_.show, o_.batch.ordered};
   std::optional<Comparison> comparison_;
-  Hashes hashes_;          // of the first run's logits, for verifying
-  uint64_t n_asked_ = 0;   // questions of the first run that have answers
+  Hashes hashes_;         // of the first run's logits, for verifying
+  uint64_t n_asked_ = 0;  // questions of the first run that have answers
+  bool has_chat_template_ = false;
   int signal_ = 0;         // that stopped a run
   EngineOptions options_;  // as the engine filled them in
   std::vector<RunRecord> runs_;

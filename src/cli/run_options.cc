@@ -8,7 +8,6 @@
 
 #include "base/errors.h"
 #include "cli/answer_options.h"
-#include "cli/exit_code.h"
 #include "cli/prompt_text.h"
 #include "pando/sharing.h"
 
@@ -247,11 +246,18 @@ Status read_columns(const std::vector<std::string>& given,
   return {};
 }
 
-void warn_of_template(const BatchOptions& batch) {
-  const std::string warning = batch.task == BatchTask::kEmbed    ? template_warning(batch.embed)
-                              : batch.task == BatchTask::kRerank ? template_warning(batch.rerank)
-                                                                 : template_warning(batch.defaults);
-  if (!warning.empty()) report_error(warning);
+// The prompt that --input-type names stands before texts that no template applies to.
+Status check_input_type(const EmbedOptions& embed) {
+  if (embed.input_type.empty()) return {};
+  if (!embed.instruction.empty())
+    return invalid_argument(
+        "--input-type has no effect: --instruction takes the place of the prompt that it names "
+        "(hint: give one of them)");
+  if (embed.prompt_template.find("{instruction}") == std::string::npos)
+    return invalid_argument(
+        "--input-type has no effect: the template has no {{instruction}}, so it applies to all "
+        "texts and takes the place of the prompt (hint: give one of them)");
+  return {};
 }
 
 }  // namespace
@@ -263,12 +269,17 @@ Status settle(RunOptions& o) {
   if (o.batch.task == BatchTask::kRerank)
     if (Status status = check_rerank_options(o.batch.rerank); !status)
       return invalid_argument("--template: {}", status.error().message);
+  if (o.batch.task == BatchTask::kEmbed)
+    if (Status status = check_input_type(o.batch.embed); !status) return status;
   if (asked.chat_options.thinking && !asked.chat)
     return invalid_argument(
         "--thinking is given without --chat, expected both: only a chat template makes a model "
         "think (hint: add --chat)");
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return invalid_argument("--n: {}, expected 1 with --choice", asked.sampling.n);
+  if (!asked.choices.empty() && asked.prompt_logprobs)
+    return invalid_argument(
+        "--prompt-logprobs cannot be combined with --choice, because only the choices are scored");
   const std::string text = asked.template_text();
   if (Status status = check_template(asked); !status) return status;
   if (!asked.instruction.empty() && !asked.chat && text.find("{instruction}") == std::string::npos)
@@ -312,7 +323,6 @@ Status settle(RunOptions& o) {
                      : o.too_long == "truncate-middle" ? TooLong::kTruncateMiddle
                      : o.too_long == "split"           ? TooLong::kSplit
                                                        : TooLong::kError;
-  warn_of_template(o.batch);
   return {};
 }
 

@@ -27,10 +27,19 @@ struct ScoreOptions {
 constexpr const char* kWindows = "windows";
 
 // Of the windows scored so far.
-std::string perplexity_text(const Perplexity& so_far) {
-  return so_far.n_tokens == 0 ? ""
+std::string perplexity_text(const Perplexity& so_far, const char* none = "") {
+  return so_far.n_tokens == 0 ? none
                               : fmt::format(", perplexity {:.3f} over {}", so_far.perplexity(),
                                             counted(so_far.n_tokens, "tokens"));
+}
+
+int report_perplexity_stop(int signal, const Perplexity& p) {
+  const std::string dropped = p.n_dropped == 0 ? ""
+                                               : fmt::format("; {} under way {} not counted",
+                                                             counted(p.n_dropped, kWindows),
+                                                             p.n_dropped == 1 ? "is" : "are");
+  return report_stop(signal, p.n_windows, kWindows,
+                     perplexity_text(p, ", so there is no perplexity") + dropped);
 }
 
 int score_text(const ScoreOptions& o) {
@@ -44,27 +53,22 @@ int score_text(const ScoreOptions& o) {
     return refuse(status.error());
   const StopSignal stop;
   ProgressLine progress(o.run.quiet, kWindows);
-  StopNotice notice(stop, progress, kWindows);
   PerplexityOptions options = o.perplexity;
   options.stop = &stop.flag();
   double seconds = 0;
   options.on_progress = [&](const PerplexityProgress& now) {
     const BatchProgress shown{.answers_done = now.so_far.n_windows,
-                              .answers_open = now.windows_open,
-                              .stopping = now.stopping,
                               .share_done = now.share_done,
                               .seconds = now.seconds,
                               .seconds_left = now.seconds_left,
                               .stats = now.stats};
-    notice.update(shown);
     progress.update(shown, perplexity_text(now.so_far));
     seconds = now.seconds;
   };
   const Result<Perplexity> result = perplexity(**engine, *text, options);
   progress.clear();
   if (!result) return report_error(result.error().message);
-  if (result->stopped)
-    return report_stop(stop.signal(), result->n_windows, kWindows, perplexity_text(*result));
+  if (result->stopped) return report_perplexity_stop(stop.signal(), *result);
   nlohmann::ordered_json line;
   line["tokens"] = result->n_tokens;
   line["bytes"] = result->n_bytes;

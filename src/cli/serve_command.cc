@@ -22,6 +22,7 @@
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
 #include "pando/file_input.h"
+#include "pando/limits.h"
 #include "pando/step_costs.h"
 #include "serve/server.h"
 
@@ -101,8 +102,8 @@ Status learn_steps(const Model& model, EngineOptions& options) {
   print_stderr("pando: {}\n", steps->in_words());
   const bool kept = !steps->file.empty();
   if (!kept)
-    print_stderr("pando: cannot save step times in {}; the next start measures them again\n",
-                 folder.string());
+    print_stderr("pando: step times are not saved: {}; the next start measures them again\n",
+                 steps->not_kept);
   if (steps->disturbed())
     print_stderr("pando: {}{}\n",
                  steps->n_repeats < MeasuredSteps::kFewestRepeats
@@ -186,6 +187,10 @@ int serve_model(ServeOptions o) {
         "pando: there are no API keys, so anyone who can reach {} can send requests (hint: "
         "--api-key-file)\n",
         o.server.host);
+  if (!o.server.allowed_hosts.empty() && (!o.server.api_keys.empty() || !(*server)->is_local()))
+    print_stderr(
+        "pando: --allow-host has no effect {}\n",
+        o.server.api_keys.empty() ? "unless --host is this machine alone" : "with --api-key-file");
   // An address of IPv6 stands in brackets.
   const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
   print_stderr("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
@@ -307,14 +312,17 @@ Command add_serve(CLI::App& app) {
       ->capture_default_str()
       ->group(limits);
   app.add_option("--io-threads", o.server.io_threads, "Threads for connections")
-      ->check(positive)
+      ->check(expect(fmt::format("1 to {}", kMostThreads),
+                     [](double x) { return x >= 1 && x <= kMostThreads; }))
       ->capture_default_str()
       ->group(limits);
   app.footer(
       "Answers the OpenAI API: /v1/completions, /v1/chat/completions, /v1/embeddings, /v1/models;\n"
       "and /v1/answers (all questions about one document), /v1/rerank, /v1/score, /tokenize,\n"
       "/detokenize, /health, /ready, /metrics, /version (docs/http-api.md).\n"
+      "Listens once the model is loaded, and then prints its address on standard error.\n"
       "SIGTERM and Ctrl-C finish running requests and stop; a second signal stops at once.\n"
+      "Exit codes: 0 stopped by a signal, 1 did not start, 2 wrong usage.\n"
       "Options can be in the section [serve] of a file: pando serve --config FILE.\n"
       "Example:\n"
       "  pando serve --model MODEL --port 8000");

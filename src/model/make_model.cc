@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include "base/errors.h"
 #include "base/half.h"
 #include "base/mix.h"
 #include "base/thread_pool.h"
+#include "base/write_file.h"
 #include "kernel/weight_types.h"
 #include "model/safetensors.h"
 #include "model/weight_specs.h"
@@ -156,11 +156,7 @@ Status make_model(const MakeModelOptions& options) {
   for (const WeightSpec& spec : specs)
     if (Status status = stream.write(spec); !status) return status;
   if (Status status = writer->finish(); !status) return status;
-  const std::string text = config->to_json(options.dtype);
-  const fs::path path = options.out / "config.json";
-  if (!(std::ofstream(path, std::ios::binary) << text << std::flush))
-    return io_error("{}: cannot be written", path.string());
-  return {};
+  return write_file(options.out / "config.json", config->to_json(options.dtype));
 }
 
 }  // namespace pando::model

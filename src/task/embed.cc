@@ -106,9 +106,8 @@ Status check_embed_options(const EmbedOptions& options, int d_model) {
   if (needs_instruction && !has(options.prompt_template, "{instruction}"))
     missing.push_back("{instruction}");
   if (missing.empty()) return {};
-  if (const std::string near = near_field(options.prompt_template, kEmbedTemplateFields, missing);
-      !near.empty())
-    return invalid_argument("the template has the field {}", near);
+  if (!near_fields(options.prompt_template, kEmbedTemplateFields, missing).empty())
+    return invalid_argument("{}", template_warning(options));
   return invalid_argument("the template is '{}', expected {}{{text}} in it",
                           options.prompt_template, needs_instruction ? "{instruction} and " : "");
 }

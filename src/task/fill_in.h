@@ -18,14 +18,15 @@ inline constexpr std::string_view kQuestionFields[] = {"{instruction}", "{contex
 std::string fill_in(std::string_view text,
                     std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
 
-// "{contxt}, which is unknown (hint: '{context}'?)" for a name in braces that is none of `fields`
-// but reads like one of `meant`; empty where there is none. What else stands in braces is text, and
-// so is a name in doubled braces.
-std::string near_field(std::string_view text, std::span<const std::string_view> fields,
-                       std::span<const std::string_view> meant);
+// "the template has the field {contxt}, which is unknown (hint: '{context}'?)" for names in braces
+// that are none of `fields` but read like one of `meant`, each with its hint; empty where there are
+// none. What else stands in braces is text, and so is a name in doubled braces.
+std::string near_fields(std::string_view text, std::span<const std::string_view> fields,
+                        std::span<const std::string_view> meant);
 
-// kInvalidArgument where the template has no `field`, such as "{context}". The message names what
-// reads like it, or else says `reason` (", so ...") and what to write.
+// kInvalidArgument where the template has no `field`, such as "{context}". If something reads like
+// it, the message names that, and what reads like other fields. Otherwise it says `reason` (", so
+// ...") and what to write.
 Status check_field(std::string_view text, std::span<const std::string_view> fields,
                    std::string_view field, std::string_view reason = {});
 

@@ -97,36 +97,25 @@ class WindowScoring {
     return requests;
   }
 
-  // As Engine::complete_all, but also stops when asked to, and reports now and then.
+  // As Engine::complete_all, but also stops when asked to, and reports now and then. A stop
+  // finishes nothing: a long window takes many steps.
   Status score(std::vector<Request> requests) {
     Scored scored(requests.size());
     Waker waker;
     Engine::Hold held = engine_.hold();  // what the group cancels before this ends is not computed
     RequestGroup group(engine_, {.on_events = [&] { waker.wake(); }});
-    std::vector<size_t> lengths;  // [requests] in tokens
     for (Request& request : requests) {
-      lengths.push_back(request.tokens.size());
-      n_asked_ += lengths.back();
+      n_asked_ += request.tokens.size();
       group.add(std::move(request));
     }
-    n_open_ = lengths.size();
     while (!group.is_over()) {
-      if (options_.stop != nullptr && *options_.stop && !std::exchange(stopping_, true)) {
-        for (const size_t one : group.waiting()) {
-          group.cancel(one);
-          n_asked_ -= lengths[one];
-          --n_open_;
-          result_.stopped = true;
-        }
-        reported_ = {};  // the next report comes at once
-      }
       group.submit();
       std::vector<GroupEvent> events = group.take();
       for (GroupEvent& one : events) {
         if (one.event.error) return *one.event.error;
         scored[one.request] = std::move(*one.event.completion);
-        --n_open_;
       }
+      if (options_.stop != nullptr && *options_.stop) drop_rest(scored, group);
       if (Clock::now() >= reported_ + kProgressEvery) report(scored);
       if (!events.empty() || group.is_over()) continue;
       held.reset();  // the requests have to run now
@@ -134,6 +123,17 @@ class WindowScoring {
     }
     result_ = with(scored);
     return {};
+  }
+
+  void drop_rest(const Scored& scored, RequestGroup& group) {
+    stopping_ = true;
+    const std::vector<size_t> waiting = group.waiting();
+    for (size_t one = 0; one < scored.size(); ++one) {
+      if (scored[one]) continue;
+      group.cancel(one);
+      result_.n_dropped += !std::ranges::binary_search(waiting, one);
+      result_.stopped = true;
+    }
   }
 
   // When to go on though there are no events, if ever.
@@ -159,14 +159,15 @@ class WindowScoring {
   void report(const Scored& scored) {
     reported_ = Clock::now();
     if (!options_.on_progress) return;
-    PerplexityProgress now{.so_far = with(scored), .windows_open = n_open_, .stopping = stopping_};
+    PerplexityProgress now{.so_far = with(scored)};
     const auto n_all = static_cast<double>(std::max<size_t>(1, tokens_.size() - first_scored()));
     now.share_done = static_cast<double>(now.so_far.n_tokens) / n_all;
     now.seconds = std::chrono::duration<double>(reported_ - start_).count();
     now.stats = engine_.stats().since(before_);
-    if (const auto n_computed = static_cast<double>(now.stats.prefill_rows); n_computed > 0) {
+    const auto n_computed = static_cast<double>(now.stats.prefill_rows);
+    if (n_computed > 0 && !stopping_) {
       const double share_asked = static_cast<double>(next_ - first_scored()) / n_all;
-      const double n_to_compute = static_cast<double>(n_asked_) / (stopping_ ? 1 : share_asked);
+      const double n_to_compute = static_cast<double>(n_asked_) / share_asked;
       const double seconds = std::chrono::duration<double>(reported_ - encoded_).count();
       now.seconds_left = std::max(0.0, n_to_compute - n_computed) * seconds / n_computed;
     }
@@ -181,7 +182,6 @@ class WindowScoring {
   EngineStats before_;
   Perplexity result_;     // of the windows that are over
   uint64_t n_asked_ = 0;  // tokens of all windows asked for
-  uint64_t n_open_ = 0;   // windows asked for and not scored yet
   bool stopping_ = false;
   Clock::time_point start_;  // of the call
   Clock::time_point encoded_ = Clock::now(), reported_ = encoded_;

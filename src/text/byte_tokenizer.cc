@@ -1,7 +1,6 @@
 #include "text/byte_tokenizer.h"
 
-#include <fstream>
-
+#include "base/write_file.h"
 #include "text/byte_level.h"
 #include "text/json_file.h"
 
@@ -13,14 +12,6 @@ constexpr const char* kChatTemplate =
     "{% for message in messages %}{{ message.role + ': ' + message.content + '\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'assistant:' }}"
     "{% if enable_thinking %}{{ ' (thinking)' }}{% endif %}{% endif %}";
-
-Status write_json(const std::filesystem::path& path, const Json& document) {
-  std::ofstream file(path, std::ios::binary);
-  file << document.dump(1) << '\n';
-  file.close();
-  if (!file) return io_error("'{}' cannot be written", path.string());
-  return {};
-}
 
 Json byte_tokenizer() {
   Json vocab = Json::object();
@@ -50,13 +41,13 @@ Json byte_tokenizer() {
 }  // namespace
 
 Status write_byte_tokenizer(const std::filesystem::path& directory) {
-  Status done = write_json(directory / "tokenizer.json", byte_tokenizer());
+  Status done = write_file(directory / "tokenizer.json", byte_tokenizer().dump(1) + "\n");
   if (!done.ok()) return done;
-  return write_json(directory / "tokenizer_config.json",
-                    {{"eos_token", kEndOfText},
-                     {"add_bos_token", false},
-                     {"chat_template", kChatTemplate},
-                     {"tokenizer_class", "PreTrainedTokenizerFast"}});
+  const Json config = {{"eos_token", kEndOfText},
+                       {"add_bos_token", false},
+                       {"chat_template", kChatTemplate},
+                       {"tokenizer_class", "PreTrainedTokenizerFast"}};
+  return write_file(directory / "tokenizer_config.json", config.dump(1) + "\n");
 }
 
 }  // namespace pando

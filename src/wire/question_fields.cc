@@ -40,8 +40,8 @@ constexpr std::string_view kAskingFields[] = {"id",
                                               "add_generation_prompt",
                                               "continue_final_message",
                                               "prompt_logprobs"};
-constexpr std::string_view kQuestionFields[] = {"id",      "text",   "answers",
-                                                "choices", "schema", "metadata"};
+constexpr std::string_view kObjectFields[] = {"id",      "text",   "answers",
+                                              "choices", "schema", "metadata"};
 
 void read_references(Fields& fields, std::optional<std::vector<std::string>>& out) {
   if (fields.has("answers")) fields.texts("answers", out.emplace());
@@ -72,7 +72,7 @@ Status read_question(const Json& json, size_t index, const std::string& written,
     return invalid_argument("question {} is {}, expected a string or an object", index,
                             found_text(json));
   Fields fields(json);
-  fields.only(kQuestionFields);
+  fields.only(kObjectFields);
   fields.text("text", question.text);
   read_references(fields, question.answers);
   read_choices(fields, question.choices);

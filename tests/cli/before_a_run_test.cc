@@ -105,6 +105,78 @@ TEST_F(BeforeARunTest, DryRunSaysWhatIsCutChosenAndRefused) {
   }
 }
 
+// All three tell the same, once, and a run ends before its first answer.
+TEST_F(BeforeARunTest, OptionsAreCheckedAsByARun) {
+  folder().write("odd.json", R"({"type": "string", "maxlength": 3})");
+  folder().write("any.json", R"({"title": "T"})");
+  folder().write("contrary.json", R"({"type": "integer", "minimum": 5, "maximum": 3})");
+  folder().write("asked.jsonl",
+                 "{\"prompt\": \"P\"}\n{\"context\": \"C\", \"questions\": [\"Q\", \"R\"]}\n"
+                 "{\"context\": \"D\", \"question\": \"S\"}\n");
+  struct Case {
+    const char *options, *said;
+    int code;
+  };
+  const Case cases[] = {
+      {"--schema odd.json",
+       "--schema: '#/maxlength' is not a JSON Schema keyword and has no effect (hint: "
+       "'maxLength'?)",
+       kOk},
+      {"--schema any.json",
+       "--schema: the schema has no keyword that constrains the answer: any JSON fits it (hint: "
+       "put the names of the answer's fields into 'properties')",
+       kOk},
+      {"--schema contrary.json", "no text fits the schema", kUsage},
+      {"--template '{context} {question} {contexts}'",
+       "the template has the field {contexts}, which is unknown (hint: '{context}'?)", kOk},
+      {"--template '{question}'",
+       "line 2: the template has no {context} in it, so the context would be ignored (hint: write "
+       "{context} where the context belongs)",
+       kUsage},
+      {"--template '{contxt} {question} {instrction}'",
+       "line 2: the template has fields that are unknown: {contxt} (hint: '{context}'?), "
+       "{instrction} (hint: '{instruction}'?)",
+       kUsage},
+      {"--template '{contxt} {qestion}'",
+       "the template has fields that are unknown: {contxt} (hint: '{context}'?), {qestion} (hint: "
+       "'{question}'?)",
+       kUsage},
+      {"--chat --date 2026-11-25",
+       "--date has no effect: the chat template does not ask for the date", kOk}};
+  for (const Case& one : cases)
+    for (const char* command : {"run --quiet --threads 1 --kv-memory 64MiB --max-tokens 4",
+                                "run --quiet --dry-run 9", "inspect"}) {
+      const Finished finished =
+          pando(fmt::format("{} --model m --input asked.jsonl {}", command, one.options));
+      EXPECT_EQ(finished.code, one.code) << command << " " << one.options << ": " << finished;
+      const size_t at = finished.err.find(one.said);
+      ASSERT_NE(at, std::string::npos) << command << " " << one.options << ": " << finished;
+      EXPECT_EQ(finished.err.find(one.said, at + 1), std::string::npos) << "twice: " << finished;
+      if (one.code == kOk) continue;
+      EXPECT_EQ(finished.out, "") << command << " " << one.options;
+      EXPECT_EQ(n_lines(finished.err), 1) << command << ": " << finished;
+    }
+}
+
+// A template of its own is the line's fault, and a pipe is read only once.
+TEST_F(BeforeARunTest, OnlyTheTemplateOfAllLinesEndsTheRun) {
+  folder().write("own.jsonl",
+                 "{\"context\": \"C\", \"question\": \"Q\", \"template\": \"{question}\"}\n"
+                 "{\"prompt\": \"P\"}\n{\"context\": \"\", \"question\": \"Q\"}\n");
+  const std::string said = "line 1: the template has no {context} in it";
+  for (const char* options : {"", "--template '{question}'"}) {
+    const Finished own = run(fmt::format("--input own.jsonl {}", options));
+    EXPECT_EQ(own.code, kIncomplete) << own;
+    EXPECT_TRUE(own.says(said)) << own;
+    EXPECT_EQ(n_lines(own.out), 2) << own;
+  }
+  const Finished piped = run("--input - --template '{question}'",
+                             R"(printf '{"context": "C", "question": "Q"}\n{"prompt": "P"}\n' | )");
+  EXPECT_EQ(piped.code, kIncomplete) << piped;
+  EXPECT_TRUE(piped.says(said)) << piped;
+  EXPECT_EQ(n_lines(piped.out), 1) << piped;
+}
+
 TEST_F(BeforeARunTest, TokensOfATextAndBack) {
   EXPECT_EQ(pando("tokenize --model m ab c").out, "97 98 32 99\n");
   EXPECT_EQ(pando("tokenize --model m --pieces a").out, "97\t\"a\"\n");

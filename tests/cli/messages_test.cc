@@ -78,6 +78,28 @@ TEST_F(MessagesTest, ThinkingNeedsAChatTemplate) {
               "model think (hint: add --chat)");
 }
 
+// Of a template without a switch for it.
+TEST_F(MessagesTest, ThinkingIsNamedAsItWasAskedFor) {
+  folder().write("plain.jinja", "{{ messages[0].content }}");
+  const std::string run =
+      "run --model m --threads 1 --kv-memory 64MiB --quiet --chat-template plain.jinja --input ";
+  expect_says(pando(run + "good.jsonl --chat --thinking"), kUsage,
+              "--thinking is true, but the chat template has no switch for it (hint: leave out "
+              "--thinking)");
+  const std::string messages = R"("messages": [{"role": "user", "content": "Q"}])";
+  const std::pair<std::string, std::string> lines[] = {
+      {"{" + messages + R"(, "thinking": true})", "thinking"},
+      {"{" + messages + R"(, "chat_template_kwargs": {"enable_thinking": true}})",
+       "chat_template_kwargs.enable_thinking"}};
+  for (const auto& [line, field] : lines) {
+    folder().write("thinking.jsonl", line + "\n");
+    expect_says(pando(run + "thinking.jsonl"), 3,
+                fmt::format("line 1: '{0}' is true, but the chat template has no switch for it "
+                            "(hint: leave out '{0}')",
+                            field));
+  }
+}
+
 TEST_F(MessagesTest, AWordWithoutAnOptionIsMostOftenTheInput) {
   expect_says(pando("run good.jsonl --model m"), kUsage,
               "run: unexpected argument 'good.jsonl', expected an option name before it (hint: "
@@ -144,6 +166,10 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
         large.says("--kv-memory is 1688849860263936 bytes (1572864.0 GiB), expected at most "))
         << large;
   }
+  expect_says(
+      pando("run --input x --kv-memory 0"), kUsage,
+      "run: --kv-memory: 0, expected a size above 0, or no --kv-memory for half of the free "
+      "memory (hint: `pando run --help`)");
   EXPECT_EQ(pando("inspect m --input good.jsonl --context 100000").code, kUsage);
   expect_says(pando("inspect m --model m --input good.jsonl"), kUsage,
               "inspect: the model is given twice, once with --model; give it once");

@@ -26,6 +26,29 @@ TEST_F(RunFiles, AFullDiskIsNoSuccess) {
     const Finished finished = run(arguments);
     EXPECT_EQ(finished.code, kFailed) << arguments << ": " << finished;
     EXPECT_TRUE(finished.says("pando: cannot write")) << arguments << ": " << finished;
+    EXPECT_TRUE(finished.err.ends_with(": No space left on device\n"))
+        << arguments << ": " << finished;
+  }
+  const Finished written = run("--quiet --input good.jsonl --output /dev/full");
+  EXPECT_TRUE(written.err.starts_with("pando: cannot write the output after ")) << written;
+  const Finished printed = run("--quiet --input good.jsonl > /dev/full");
+  EXPECT_TRUE(printed.err.starts_with("pando: cannot write the output after ")) << printed;
+  EXPECT_EQ(n_lines(printed.err), 1) << printed;
+  const Finished report = run("--quiet --input good.jsonl --output /dev/null --report /dev/full");
+  EXPECT_EQ(report.err, "pando: cannot write report '/dev/full': No space left on device\n");
+}
+
+// Whatever else is printed, and told once.
+TEST_F(RunFiles, AFullDiskIsNoSuccessOfOtherCommands) {
+  for (const char* command :
+       {"run --model m --input good.jsonl --dry-run", "inspect --model m --input good.jsonl",
+        "tokenize --model m word", "completion bash", "--help",
+        "score --model m --perplexity words.txt"}) {
+    folder().write("words.txt", "Some words of a text.");
+    const Finished finished = pando(std::string(command) + " > /dev/full");
+    EXPECT_EQ(finished.code, kFailed) << command << ": " << finished;
+    EXPECT_EQ(finished.err, "pando: cannot write to standard output: No space left on device\n")
+        << command;
   }
 }
 

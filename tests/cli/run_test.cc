@@ -171,11 +171,11 @@ TEST_F(RunTest, EmptyInput) {
 }
 
 TEST_F(RunTest, QuietSaysNothing) {
-  const Finished finished = run("--quiet --input good.jsonl --compare packed --show 5");
+  const Finished finished = run("--quiet --input good.jsonl --compare packed");
   EXPECT_EQ(finished.code, kOk) << finished;
   EXPECT_EQ(finished.err, "answers identical: yes, and every bit of their logits\n");
   EXPECT_EQ(n_lines(finished.out), 3);
-  EXPECT_EQ(run("--quiet --input good.jsonl --show 5").err, "");
+  EXPECT_EQ(run("--quiet --input good.jsonl").err, "");
   EXPECT_TRUE(run("--quiet --input good.jsonl --output /dev/null --verify 100%")
                   .err.starts_with("verified: 3 of 3 questions asked again"));
   EXPECT_TRUE(run("--quiet --input bad.jsonl").says("line 2")) << "problems are said all the same";

@@ -40,6 +40,44 @@ TEST_F(UnanswerableTest, ARunWithoutATemplateFailsOnce) {
       << none;
   EXPECT_FALSE(none.says("line 1")) << none;
   EXPECT_EQ(contents(at("none.jsonl")), "");
+  for (const char* command : {"run --dry-run 2", "inspect"}) {
+    const Finished looked = pando(std::string(command) + " --model mute --input talks.jsonl");
+    EXPECT_EQ(looked.code, kFailed) << looked;
+    EXPECT_EQ(looked.err, none.err);
+    EXPECT_EQ(looked.out, "");
+  }
+}
+
+// Where each line has what the command line lacks, all is well.
+TEST_F(UnanswerableTest, OptionsThatContradictEachOtherFailOnce) {
+  const std::string none_of = "pando: none of the 2 lines of the input can be answered: ";
+  const std::pair<const char*, std::string> cases[] = {
+      {"--max-tokens 8 --min-tokens 9",
+       none_of + "min_tokens is 9, expected at most max_tokens, which is 8\n"},
+      {"--top-logprobs 3",
+       none_of + "top_logprobs is 3, which needs logprobs or log-probabilities of the prompt\n"},
+      {"--choice a --prompt-logprobs",
+       "pando: --prompt-logprobs cannot be combined with --choice, because only the choices are "
+       "scored\n"}};
+  const std::string run = "run --model m --threads 1 --kv-memory 64MiB --quiet --input good.jsonl ";
+  for (const auto& [options, said] : cases) {
+    const Finished refused = pando(run + options);
+    EXPECT_EQ(refused.code, kUsage) << refused;
+    EXPECT_EQ(refused.err, said) << options;
+    EXPECT_EQ(refused.out, "") << options;
+  }
+  for (const char* option : {"--choice", "--stop"})
+    EXPECT_TRUE(pando(run + option + " ''")
+                    .says(std::string(option) + ": is empty, expected at least one character"))
+        << option;
+  folder().write("longer.jsonl",
+                 "{\"prompt\": \"P\", \"max_tokens\": 12}\n"
+                 "{\"prompt\": \"Q\", \"choices\": [\"a\", \"b\"]}\n");
+  const Finished longer = pando(
+      "run --model m --threads 1 --kv-memory 64MiB --quiet --input longer.jsonl --max-tokens 8 "
+      "--min-tokens 9");
+  EXPECT_EQ(longer.code, kOk) << longer;
+  EXPECT_EQ(n_lines(longer.out), 2) << longer;
 }
 
 TEST_F(UnanswerableTest, OtherLinesAreAnswered) {

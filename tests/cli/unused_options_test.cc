@@ -1,4 +1,5 @@
-// Options that a line of the input leaves without effect are told, once for each kind of lines.
+// Options without effect are told: for a line of the input once for each kind of lines, for a run
+// once.
 #include <fmt/format.h>
 
 #include "cli/run_process.h"
@@ -56,9 +57,30 @@ TEST_F(UnusedOptionsTest, OptionsThatDependOnOthers) {
             "pando: line 1: --top-p has no effect on answers at temperature 0, because each "
             "token is the likeliest one\n");
   EXPECT_EQ(told(run("--input good.jsonl --top-p 0.5 --temperature 1")), "");
-  EXPECT_EQ(told(run("--input good.jsonl --temperature 1 --choice a")),
-            "pando: line 1: --temperature, --max-tokens, --ignore-eos have no effect on questions with "
-            "choices, because the answer is always the likeliest choice\n");
+  EXPECT_EQ(
+      told(run("--input good.jsonl --temperature 1 --choice a")),
+      "pando: line 1: --temperature, --max-tokens, --ignore-eos have no effect on questions with "
+      "choices, because the answer is always the likeliest choice\n");
+}
+
+TEST_F(UnusedOptionsTest, OfARun) {
+  const Finished quiet = run("--input good.jsonl --quiet --show 2");
+  EXPECT_EQ(quiet.code, kOk) << quiet;
+  EXPECT_EQ(quiet.err, "pando: --show has no effect with --quiet\n");
+  const std::string resumed = "--input good.jsonl --output shown.jsonl --resume --show 2";
+  const Finished first = run(resumed), second = run(resumed);
+  const std::string said =
+      "pando: --show has no effect on a finished run, because nothing is asked again\n";
+  EXPECT_FALSE(first.says(said)) << first;
+  EXPECT_TRUE(first.says("[d/0] One?")) << first;
+  EXPECT_EQ(second.code, kOk) << second;
+  EXPECT_TRUE(second.says(said)) << second;
+  EXPECT_FALSE(run("--input good.jsonl --output shown.jsonl --resume").says("--show"));
+  const Finished device = run("--input good.jsonl --output /dev/null --resume");
+  EXPECT_EQ(device.code, kUsage) << device;
+  EXPECT_EQ(device.err,
+            "pando: --resume continues a file, but '/dev/null' is none, expected one for "
+            "--output\n");
 }
 
 TEST_F(UnusedOptionsTest, OfTextsToEmbed) {
@@ -68,6 +90,13 @@ TEST_F(UnusedOptionsTest, OfTextsToEmbed) {
             "pando: object 2: --instruction has no effect on lines with 'tokens', because the "
             "model gets 'tokens' unchanged\n");
   EXPECT_EQ(told(pando(embed)), "");
+  for (const auto& [options, reason] :
+       {std::pair("--instruction I", "--instruction takes the place of the prompt"),
+        std::pair("--template 'x {text}'", "the template has no {instruction}")}) {
+    const Finished refused = pando(embed + "--input-type query " + options);
+    EXPECT_EQ(refused.code, kUsage) << refused;
+    EXPECT_TRUE(refused.says(std::string("--input-type has no effect: ") + reason)) << refused;
+  }
   // Commands that render no conversation have no template for them.
   for (const char* command : {"embed", "rerank", "score"})
     EXPECT_TRUE(pando(fmt::format("{} --input texts.jsonl --chat-template x", command))

@@ -166,6 +166,15 @@ TEST(ChatTemplate, Thinking) {
   EXPECT_EQ(made("{{ messages[0].content }}").render(kUser, thinking).error().message,
             "'thinking' is true, but the chat template has no switch for it (hint: leave out "
             "'thinking')");
+  thinking.template_kwargs = R"({"enable_thinking": true})";
+  const auto by_kwargs = made("{{ messages[0].content }}").render(kUser, thinking);
+  EXPECT_EQ(by_kwargs.error().message,
+            "'chat_template_kwargs.enable_thinking' is true, but the chat template has no switch "
+            "for it (hint: leave out 'chat_template_kwargs.enable_thinking')");
+  EXPECT_EQ(by_kwargs.error().field, "chat_template_kwargs.enable_thinking");
+  thinking.template_kwargs = R"({"extra": 1})";
+  EXPECT_EQ(made("").render(kUser, thinking).error().field, "thinking");
+  thinking.template_kwargs.clear();
   for (const char* name : {"enable_thinking", "thinking"}) {
     const ChatTemplate chat = made(fmt::format("{{{{ {} }}}}", name));
     EXPECT_EQ(*chat.render(kUser, thinking), "True");

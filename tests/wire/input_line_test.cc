@@ -258,6 +258,10 @@ TEST(InputLine, ShapesThatAreRefused) {
             "belongs)");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{contxt} {question}"})"),
             "the template has the field {contxt}, which is unknown (hint: '{context}'?)");
+  EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"],
+                        "template": "{contxt} {question} {instrction}"})"),
+            "the template has fields that are unknown: {contxt} (hint: '{context}'?), "
+            "{instrction} (hint: '{instruction}'?)");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{a} {question}"})"),
             "the template has no {context} in it, so the context would be ignored (hint: write "
             "{context} where the context belongs)");

@@ -44,6 +44,13 @@ Result<Ordered> parse_option(const std::string& text, const char* name, bool wan
   return parsed;
 }
 
+// As whoever asks wrote it. A request's `enable_thinking` has been taken for `thinking` too.
+std::string thinking_field(const ChatOptions& options) {
+  const Result<Ordered> kwargs = parse_option(options.template_kwargs, "", /*wants_array=*/false);
+  return kwargs && kwargs->contains("enable_thinking") ? "chat_template_kwargs.enable_thinking"
+                                                       : "thinking";
+}
+
 // The library's == allocates where an exception ends the process.
 bool is_text(const Ordered& value, std::string_view text) {
   return value.is_string() && value.get_ref<const std::string&>() == text;
@@ -307,14 +314,14 @@ Status ChatTemplate::check_thinking(const Named& named, const ChatOptions& optio
   const auto reads = [&](const char* name) { return named.compiled->reads(name); };
   if (!options.thinking || std::any_of(std::begin(kThinkingNames), std::end(kThinkingNames), reads))
     return {};
+  const std::string field = thinking_field(options);
   const auto* other = std::find_if(std::begin(kEffortNames), std::end(kEffortNames), reads);
   const std::string hint = other == std::end(kEffortNames)
-                               ? "leave out 'thinking'"
+                               ? fmt::format("leave out '{}'", field)
                                : fmt::format("set '{}' in 'chat_template_kwargs'", *other);
   return blame(
-      "thinking",
-      invalid_argument("'thinking' is true, but the chat template has no switch for it (hint: {})",
-                       hint));
+      field, invalid_argument("'{}' is true, but the chat template has no switch for it (hint: {})",
+                              field, hint));
 }
 
 // An instruction must not be lost in silence. Where its text is not found in the prompt, another
