@@ -142,9 +142,9 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   app.add_option("--weights", a.weights,
                  "Type of the weights: stored (as in the file), or converted while loading to f32, "
                  "f16, bf16, q8_0, q4_0 (8 and 4 bits in groups of 32), int8 (8 bits, one scale "
-                 "per output) or bf16_dot (bf16, with activations rounded to bf16 too). With "
-                 "weights of 8 bits or fewer, also stored ones, products round activations to 8 "
-                 "bits")
+                 "per output) or bf16_dot (bf16, with activations rounded to bf16 too). Products "
+                 "with q8_0, q4_0, int8 and the stored block types of GGUF round activations to "
+                 "8 bits")
       ->check(one_of(names_of_weights()))
       ->capture_default_str()
       ->group(group);
