@@ -92,7 +92,7 @@ Status write(const fs::path& path, const std::string& name, const MeasuredSteps&
   std::error_code failure, ignored;
   fs::create_directories(path.parent_path(), failure);
   if (failure)
-    return io_error("cannot make '{}': {}", path.parent_path().string(), failure.message());
+    return io_error("cannot create '{}': {}", path.parent_path().string(), failure.message());
   const fs::path whole = fmt::format("{}.{}", path.string(), getpid());
   Status status = write_file(whole, all.dump(1) + "\n");
   if (status) {

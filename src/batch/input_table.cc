@@ -65,13 +65,13 @@ Result<Json> list_of(const std::string& name, const std::string& cell) {
     if (!are_texts && !is_list_option(name))
       return invalid_argument(
           "column '{}' is {}, expected a list of strings in JSON, such as [\"a\", \"b\"], or texts "
-          "with | between them (hint: in JSON, a text in brackets is [\"[...]\"])",
+          "separated by | (hint: in JSON, a text in brackets is [\"[...]\"])",
           name, found_text(Json(cell)));
   }
   if (cell.starts_with('{') && cell.find("answer_start") != std::string::npos)
     return invalid_argument(
         "column '{}' is {}, an object as in SQuAD's data sets, expected a list of strings in JSON, "
-        "or texts with | between them (hint: take the list 'text' of the object)",
+        "or texts separated by | (hint: take the list 'text' of the object)",
         name, found_text(Json(cell)));
   return texts;
 }

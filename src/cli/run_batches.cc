@@ -65,7 +65,7 @@ class BatchRun {
       return report_error(status.error().message);
     if (o_.resume && !output.is_regular())
       return usage(fmt::format(
-          "--resume continues a file, but '{}' is none, expected one for --output", o_.output));
+          "--output is '{}', expected a regular file, because --resume continues one", o_.output));
     if (Status status = may_write(o_, output); !status) return report_error(status.error().message);
     if (!o_.report.empty()) {
       if (Status status = may_hold_report(o_.report); !status)
@@ -377,9 +377,9 @@ class BatchRun {
   void tell_of_empty_answers(const BatchSummary& s) const {
     if (has_chat_template_ && 2 * s.plain_empty > s.plain)
       report_error(fmt::format(
-          "empty answers: {} of {}, which the model ended at their first token. Its chat template "
-          "was not used (hint: --chat asks questions as conversations. A line with 'prompt' needs "
-          "'messages' instead)",
+          "empty answers: {} of {}. The model ended them at their first token, and its chat "
+          "template was not used (hint: --chat asks questions as conversations; a line with "
+          "'prompt' needs 'messages' instead)",
           s.plain_empty, s.plain));
   }
 

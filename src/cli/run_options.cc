@@ -251,12 +251,12 @@ Status check_input_type(const EmbedOptions& embed) {
   if (embed.input_type.empty()) return {};
   if (!embed.instruction.empty())
     return invalid_argument(
-        "--input-type has no effect: --instruction takes the place of the prompt that it names "
-        "(hint: give one of them)");
+        "--input-type has no effect: --instruction replaces the prompt that --input-type names "
+        "(hint: give only one of them)");
   if (embed.prompt_template.find("{instruction}") == std::string::npos)
     return invalid_argument(
         "--input-type has no effect: the template has no {{instruction}}, so it applies to all "
-        "texts and takes the place of the prompt (hint: give one of them)");
+        "texts and replaces the prompt (hint: give only one of --input-type and --template)");
   return {};
 }
 

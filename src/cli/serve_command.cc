@@ -188,9 +188,9 @@ int serve_model(ServeOptions o) {
         "--api-key-file)\n",
         o.server.host);
   if (!o.server.allowed_hosts.empty() && (!o.server.api_keys.empty() || !(*server)->is_local()))
-    print_stderr(
-        "pando: --allow-host has no effect {}\n",
-        o.server.api_keys.empty() ? "unless --host is this machine alone" : "with --api-key-file");
+    print_stderr("pando: --allow-host has no effect {}\n",
+                 o.server.api_keys.empty() ? "unless the server listens on this machine alone"
+                                           : "with --api-key-file");
   // An address of IPv6 stands in brackets.
   const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
   print_stderr("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),

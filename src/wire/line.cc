@@ -16,7 +16,7 @@ bool is_squad(const nlohmann::json& json) {
 // Of a line that is a data set.
 Error not_converted(BatchTask task) {
   constexpr const char* kText =
-      "the line is a data set in the form of SQuAD, expected {} (hint: "
+      "the line is a whole data set in SQuAD's format, expected {} (hint: "
       "`tools/dataset_to_jsonl.py squad FILE` makes {} from it)";
   const char* of_run = "lines for `pando run`";
   switch (task) {

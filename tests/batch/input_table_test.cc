@@ -103,7 +103,7 @@ TEST(InputTable, ListsInCells) {
   EXPECT_EQ(list("P\t\t\t[END]", "stop"), Json::array({"[END]"}));
   EXPECT_EQ(list("P\t['a', 'b']\t\t", "answers"),
             "column 'answers' is \"['a', 'b']\", expected a list of strings in JSON, such as "
-            "[\"a\", \"b\"], or texts with | between them (hint: in JSON, a text in brackets is "
+            "[\"a\", \"b\"], or texts separated by | (hint: in JSON, a text in brackets is "
             "[\"[...]\"])");
   for (const char* cell : {"[1, 2]", "[sic]", "['a|b']"})
     EXPECT_TRUE(list(std::string("P\t\t") + cell + "\t", "choices")
@@ -112,7 +112,7 @@ TEST(InputTable, ListsInCells) {
         << cell;
   EXPECT_EQ(list("P\t{'text': ['a'], 'answer_start': [5]}\t\t", "answers"),
             "column 'answers' is \"{'text': ['a'], 'answer_start': [5]}\", an object as in SQuAD's "
-            "data sets, expected a list of strings in JSON, or texts with | between them (hint: "
+            "data sets, expected a list of strings in JSON, or texts separated by | (hint: "
             "take the list 'text' of the object)");
   // One answer is as it stands.
   EXPECT_EQ(*InputTable::open("prompt,answer", ',')->line("P,[sic]"),

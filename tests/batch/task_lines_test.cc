@@ -80,7 +80,7 @@ TEST(TaskLines, ADataSetIsNamed) {
                                        {BatchTask::kRerank, "a 'query' with 'documents'"},
                                        {BatchTask::kScore, "a 'prompt' with 'continuations'"}})
     EXPECT_EQ(refused(task, R"({"version": "2", "data": [{"title": "T", "paragraphs": []}]})"),
-              std::string("line 1: the line is a data set in the form of SQuAD, expected ") +
+              std::string("line 1: the line is a whole data set in SQuAD's format, expected ") +
                   expected +
                   " (hint: `tools/dataset_to_jsonl.py squad FILE` makes lines for `pando run` from "
                   "it)");

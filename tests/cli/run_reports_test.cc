@@ -228,9 +228,9 @@ TEST_F(RunReports, EmptyAnswersWithoutTheChatTemplateAreToldOf) {
   };
   const auto said = [](const char* counts) {
     return fmt::format(
-        "pando: empty answers: {}, which the model ended at their first token. Its chat template "
-        "was not used (hint: --chat asks questions as conversations. A line with 'prompt' needs "
-        "'messages' instead)\n",
+        "pando: empty answers: {}. The model ended them at their first token, and its chat "
+        "template was not used (hint: --chat asks questions as conversations; a line with "
+        "'prompt' needs 'messages' instead)\n",
         counts);
   };
   const std::string question = "{\"context\": \"C\", \"question\": \"Q\"}\n",

@@ -59,7 +59,7 @@ TEST_F(ServeTest, SaysThatAHostNameHasNoEffect) {
                 .find(said + "with --api-key-file\n"),
             std::string::npos);
   EXPECT_NE(serve_and_end("m --allow-host name --host 0.0.0.0")
-                .find(said + "unless --host is this machine alone\n"),
+                .find(said + "unless the server listens on this machine alone\n"),
             std::string::npos);
   EXPECT_EQ(serve_and_end("m --allow-host name").find(said), std::string::npos);
 }

@@ -79,8 +79,8 @@ TEST_F(UnusedOptionsTest, OfARun) {
   const Finished device = run("--input good.jsonl --output /dev/null --resume");
   EXPECT_EQ(device.code, kUsage) << device;
   EXPECT_EQ(device.err,
-            "pando: --resume continues a file, but '/dev/null' is none, expected one for "
-            "--output\n");
+            "pando: --output is '/dev/null', expected a regular file, because --resume continues "
+            "one\n");
 }
 
 TEST_F(UnusedOptionsTest, OfTextsToEmbed) {
@@ -91,7 +91,7 @@ TEST_F(UnusedOptionsTest, OfTextsToEmbed) {
             "model gets 'tokens' unchanged\n");
   EXPECT_EQ(told(pando(embed)), "");
   for (const auto& [options, reason] :
-       {std::pair("--instruction I", "--instruction takes the place of the prompt"),
+       {std::pair("--instruction I", "--instruction replaces the prompt that --input-type names"),
         std::pair("--template 'x {text}'", "the template has no {instruction}")}) {
     const Finished refused = pando(embed + "--input-type query " + options);
     EXPECT_EQ(refused.code, kUsage) << refused;

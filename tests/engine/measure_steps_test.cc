@@ -132,7 +132,7 @@ TEST(SavedSteps, AreOfUseWhereTheyCannotBeKept) {
   const auto saved = saved_steps(file, *tiny_model(), tiny_options(), 0);
   ASSERT_TRUE(saved.ok());
   EXPECT_EQ(saved->file, "");
-  EXPECT_EQ(saved->not_kept, "cannot make '" + file.string() + "': Not a directory");
+  EXPECT_EQ(saved->not_kept, "cannot create '" + file.string() + "': Not a directory");
   EXPECT_FALSE(saved->costs.empty());
 }
 

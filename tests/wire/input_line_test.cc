@@ -251,7 +251,7 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q", {"text": 5}]})"),
             "field 'questions[1].text' is 5, expected a string");
   EXPECT_EQ(refused(R"({"version": "1.1", "data": [{"title": "T", "paragraphs": []}]})"),
-            "the line is a data set in the form of SQuAD, expected a 'context' with 'questions' "
+            "the line is a whole data set in SQuAD's format, expected a 'context' with 'questions' "
             "(hint: `tools/dataset_to_jsonl.py squad FILE` makes such lines from it)");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),
             "the template has no {question} in it (hint: write {question} where the question "
