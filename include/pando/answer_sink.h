@@ -54,7 +54,7 @@ class AnswerStream : public AnswerSink {
  private:
   std::ostream& stream_;
   bool gzip_;
-  std::string lines_;  // of the next commit
+  std::string lines_;  // appended since the last commit
   uint64_t n_ = 0;
 };
 

@@ -37,8 +37,8 @@ namespace pando {
 //   set; "metadata": {...} comes back with each answer.
 // A line without an id goes by its number, a question without one by its index from 0.
 // Tables: the first row names the columns: context and question, or prompt; id, answer, choices
-//   (with | between them), options; all others come back as metadata. Of texts to embed: text; id,
-//   instruction.
+//   (a list in JSON, or texts separated by |), options; all others come back as metadata. For texts
+//   to embed: text; id, instruction.
 // Output, the lines of a question when all its answers are complete: {"id", "question_id"?,
 //    "part"?, "parts"?, "choice"?, "text", "finish_reason", "prompt_tokens", "completion_tokens",
 //    "logprobs"?, "top_logprobs"?, "prompt_logprobs"?, "prompt_top_logprobs"?, "choice_logprobs"?,

@@ -21,8 +21,8 @@ struct Inspection {
   uint64_t kv_memory_needed = 0;
   uint64_t refused = 0;          // others that the engine would refuse
   uint64_t repeated_ids = 0;     // OpenAI lines with the custom_id of one before
-  uint64_t equal_ids = 0;        // other lines with an answer that has the ids of an earlier one
-  std::string equal_id;          // of the first of them: "a", or "a/q" with the id of a question
+  uint64_t equal_ids = 0;        // other lines with an answer that has the ids of an earlier answer
+  std::string equal_id;          // of the first such line: "a", or "a/q" with the question's id
   uint64_t prompt_tokens = 0;    // of all prompts
   uint64_t distinct_tokens = 0;  // of them, computed where what is shared is computed once
   uint64_t longest_prompt = 0;   // tokens

@@ -76,8 +76,8 @@ class Model {
   // Whether answers can have the form. Errors name what is malformed (kInvalidArgument) or not
   // supported (kUnsupported).
   Status check_form(const TextForm& form) const;
-  // What may be meant otherwise in a form that is no error; empty: nothing. Compiles the form, as
-  // check_form does.
+  // Warns about what is probably a mistake in a valid form; empty if there is nothing. Compiles the
+  // form, as check_form does.
   std::string form_warning(const TextForm& form) const;
 
   struct Parts;

@@ -43,16 +43,16 @@ Result<PreviewSummary> preview_batch(const Model& model, int context, std::istre
                                      const BatchOptions& options, uint64_t n,
                                      const std::function<void(const PromptPreview&)>& on_prompt);
 
-// Where a batch could answer no line of `input`: kUnsupported because the model has no tokenizer or
-// no chat template, kInvalidArgument because the options of all lines contradict each other. Where
-// none of this is so, it reads nothing. Otherwise it reads up to the first line that can be
-// answered, or that a batch refuses with an error record (an OpenAI line). So an input that cannot
-// be answered is read to its end, one line at a time. Bad lines do not count.
+// An error if a batch could answer no line of `input`: kUnsupported because the model has no
+// tokenizer or no chat template, kInvalidArgument because the options for all lines contradict each
+// other. If neither is the case, it reads nothing. Otherwise it reads up to the first line that can
+// be answered, or that a batch refuses with an error record (an OpenAI line). So an input that
+// cannot be answered is read to its end, one line at a time. Bad lines do not count.
 Status check_answerable(const Model& model, std::istream& input, const BatchOptions& options);
 
-// kInvalidArgument, with the first such line, where a line has a context and the template of all
-// lines (`options.defaults`) has no place for it. Of a template that has one, it reads nothing.
-// Otherwise it reads the input to its end, one line at a time.
+// kInvalidArgument if a line has a context, but the template for all lines (`options.defaults`) has
+// no {context}. The message names the first such line. If the template has {context}, this reads
+// nothing. Otherwise it reads up to that line or to the end, one line at a time.
 Status check_template_of_all(const Model& model, std::istream& input, const BatchOptions& options);
 
 }  // namespace pando

@@ -51,9 +51,9 @@ std::string template_warning(const RerankOptions& options);
 
 // p(yes) / (p(yes) + p(no)), from ln p of both.
 double share_of_yes(double yes, double no);
-// p(yes) + p(no), from ln p of both. Where it is small the model would answer something else, or
-// the tokenizer cuts the end of the prompt otherwise before an answer, whose tokens then count as
-// its.
+// p(yes) + p(no), from ln p of both. It is small where the model would answer something else. It is
+// also smaller where the tokenizer divides the end of the prompt differently before an answer:
+// those tokens then count as part of the answer.
 double mass_of_answers(double yes, double no);
 struct PairScore {
   double relevance;  // share_of_yes

@@ -59,7 +59,7 @@ struct PerplexityOptions {
   int stride = 0;  // tokens from one window to the next; 0: half a window
   // Called now and then, and at the end, by the thread that calls perplexity().
   std::function<void(const struct PerplexityProgress&)> on_progress = {};
-  // Once it is true, the windows that are not scored yet are dropped, also those under way: the
+  // Once it is true, all windows that are not scored yet are dropped, also those under way. The
   // call returns while the engine ends its step.
   const std::atomic<bool>* stop = nullptr;
 };
@@ -69,7 +69,7 @@ struct Perplexity {
   uint64_t n_tokens = 0;      // of the text, scored: all but what no token comes before
   uint64_t n_bytes = 0;       // of the whole text, whatever was scored
   uint64_t n_windows = 0;     // scored; each is a prompt
-  uint64_t n_dropped = 0;     // that a stop found under way; nothing of them is counted
+  uint64_t n_dropped = 0;     // under way at a stop; no other figure counts them
   double log_likelihood = 0;  // sum of ln p
   bool stopped = false;       // some windows were not scored, and are not counted
 

@@ -21,7 +21,7 @@ struct MeasuredSteps {
   size_t n_steps = 0;          // that were run
   size_t n_repeats = 0;        // pairs behind repeat_noise
   std::filesystem::path file;  // they are kept in; empty: in none
-  std::string not_kept;        // why they are in none: "cannot write ..."; empty: nobody tried
+  std::string not_kept;        // why saving them failed: "cannot write ..."; else empty
 
   bool good() const;             // the error is at most the greater of 5% and 1.5 times the noise
   bool disturbed() const;        // equal steps differ by more than a quarter, or fewer than

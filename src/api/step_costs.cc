@@ -81,7 +81,7 @@ std::optional<MeasuredSteps> read(const fs::path& path, const std::string& name)
   }
 }
 
-// Whole or not at all, whoever else writes it.
+// Writes the whole file or nothing, even if another process writes it too.
 Status write(const fs::path& path, const std::string& name, const MeasuredSteps& steps) {
   const json all = {{"of", name},
                     {"step_costs", json::parse(steps.costs)},

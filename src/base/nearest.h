@@ -8,8 +8,9 @@
 
 namespace pando {
 
-// That of `known` which fewest characters turn `name` into, or which begins with `name` or with
-// words so near ("--api-kye" of "--api-key-file"); of several the last. Empty where none is near.
+// The member of `known` that the fewest changes of characters turn `name` into. A member that
+// begins with `name`, or with words near it, is near too ("--api-key-file" to "--api-kye"). Of
+// equally near ones, the last. Empty if none is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 
 // " (hint: 'NAME'?)" with the nearest name, or nothing.

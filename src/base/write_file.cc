@@ -14,7 +14,7 @@ std::string reason_of_code(int code) {
 }
 
 Status write_text(std::ostream& stream, std::string_view text, std::string_view what) {
-  errno = 0;  // a stream does not keep the reason, and one of its own making has none
+  errno = 0;  // streams do not keep the reason; a failure of their own leaves 0
   if (stream << text << std::flush) return {};
   return io_error("cannot write {}{}", what, reason_of_code(errno));
 }

@@ -1,4 +1,4 @@
-// Writing texts, where what the system says of a failure is not lost.
+// Writes texts. An error gives the system's reason.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +10,13 @@
 
 namespace pando {
 
-// ": No space left on device", of an errno; empty for 0.
+// ": No space left on device" for an errno; empty for 0.
 std::string reason_of_code(int code);
 
 // Writes and flushes. kIo: "cannot write WHAT: No space left on device".
 Status write_text(std::ostream& stream, std::string_view text, std::string_view what);
 
-// The same, to a file that becomes `text` and nothing else.
+// The same, to a file. Its only content is then `text`.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace pando

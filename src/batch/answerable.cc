@@ -1,5 +1,5 @@
-// Whether a model has what the lines of an input need, and the options of all lines can be
-// followed.
+// Checks before a batch: whether the model has what the lines need, and whether the options for all
+// lines fit together.
 #include <istream>
 #include <memory>
 #include <optional>
@@ -14,8 +14,8 @@
 namespace pando {
 namespace {
 
-// What the engine would say of how a question is answered, whatever its prompt is; nothing: it
-// would answer it.
+// The error with which the engine would refuse the request's options, whatever its prompt is;
+// nothing if it would accept them.
 std::optional<Error> wrong_options(const Model& model, const Request& request) {
   Request probe = request;
   probe.tokens = {0, 0};
@@ -26,14 +26,14 @@ std::optional<Error> wrong_options(const Model& model, const Request& request) {
   return status ? std::optional<Error>() : status.error();
 }
 
-// The same of the options of all lines.
+// The same for the options that all lines have.
 std::optional<Error> wrong_options(const Model& model, const BatchOptions& options) {
   const AnswerOptions& defaults = options.defaults;
   if (options.task != BatchTask::kAnswer || !defaults.choices.empty()) return std::nullopt;
   return wrong_options(model, question_request(defaults, "", ""));
 }
 
-// What is missing for a question; nothing: it can be asked.
+// Why a question cannot be asked; nothing if it can.
 std::optional<Error> missing_for(const Model& model, const wire::Line& line,
                                  const wire::Question& question, bool checks_options) {
   const Request& request = question.request;
@@ -46,7 +46,7 @@ std::optional<Error> missing_for(const Model& model, const wire::Line& line,
   return std::nullopt;
 }
 
-// Of lines that are only looked at: nothing is cut, and nobody is told.
+// For lines that are only checked: nothing is cut, and nothing is reported.
 BatchOptions looking_options(BatchOptions options) {
   options.trec_ids = false;
   options.too_long = TooLong::kError;
@@ -95,8 +95,8 @@ Status check_template_of_all(const Model& model, std::istream& input, const Batc
   while (const std::optional<InputRecord> record = scanner.next()) {
     const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record),
                                               other = parser_without.parse(*record);
-    if (!line && parser.failed()) return {};  // the run says so
-    // A line's own template fails both.
+    if (!line && parser.failed()) return {};  // the run reports it
+    // If the line's own template is wrong, both parsers fail.
     if (!line && other && line.error().field == "template")
       return invalid_argument("{} {}: {}", record->place(), record->line, line.error().message);
   }

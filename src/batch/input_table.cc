@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 constexpr std::string_view kPrompts[] = {"context", "question", "prompt"};
 constexpr std::string_view kEmbedded = "text";
 constexpr std::string_view kTexts[] = {"id", "instruction", "template"};
-// Besides the options: JSON, and lists of texts.
+// Columns besides the options: JSON values, and lists of texts.
 constexpr std::string_view kValues[] = {"prompt_logprobs", "thinking"};
 constexpr std::string_view kLists[] = {"answer", "answers", "choices"};
 
@@ -52,8 +52,9 @@ bool is_in_brackets(const std::string& text) {
   return text.starts_with('[') && text.ends_with(']');
 }
 
-// A list in JSON, or texts with | between them. A text in brackets may be a list of another
-// notation, so as one of `name` it is refused; stop texts such as "[END]" are usual.
+// A list in JSON, or texts separated by |. Any other text in brackets may be a list in another
+// notation, so it is refused. It is accepted only for list options: stop texts such as "[END]" are
+// usual.
 Result<Json> list_of(const std::string& name, const std::string& cell) {
   Json texts = texts_between_bars(cell);
   if (is_in_brackets(cell)) {

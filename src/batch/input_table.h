@@ -48,9 +48,9 @@ std::string written_cell(std::string_view text, char separator);
 
 // The columns of a table, named by its first row. These are fields of a line: id, context,
 // question, prompt, instruction, template; answer; answers, choices and stop, as a list in JSON or
-// with | between them; the options of a line, such as max_tokens, as JSON. All others are passed
-// through as metadata. An empty cell says nothing, except in context, question and prompt. Of texts
-// to embed the fields are id, text and instruction.
+// as texts separated by |; the options of a line, such as max_tokens, as JSON. All others are
+// passed through as metadata. An empty cell says nothing, except in context, question and prompt.
+// For texts to embed, the fields are id, text and instruction.
 class InputTable {
  public:
   // Errors: kInvalidArgument for names that are missing, empty or there twice, and for a task whose
@@ -64,8 +64,8 @@ class InputTable {
   std::vector<std::string> options() const;
   std::vector<std::string> others() const;
 
-  // The line that a row is. kInvalidArgument: another number of cells, a value that is not JSON, a
-  // list in another notation.
+  // The row as a line. kInvalidArgument: another number of cells, a value that is not JSON, a list
+  // in another notation.
   Result<nlohmann::json> line(std::string_view row) const;
 
  private:

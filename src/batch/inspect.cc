@@ -113,7 +113,7 @@ class Inspector {
       }
   }
 
-  // Of a line that may have the ids of another one.
+  // Counts a line if one of its answers has the ids of an answer of an earlier line.
   void note_ids(const wire::Line& line) {
     const wire::Question* equal = nullptr;
     for (const wire::Question& question : line.questions) {
@@ -121,7 +121,7 @@ class Inspector {
       const std::string ids = is_apart ? line.id + '\0' + *question.id : line.id;
       const bool is_new = known_ids_.insert(XXH3_64bits(ids.data(), ids.size())).second;
       if (!is_new && equal == nullptr) equal = &question;
-      if (!is_apart) break;  // they are of the line
+      if (!is_apart) break;  // all its answers have the line's id
     }
     if (equal == nullptr) return;
     if (found_.equal_ids++ == 0) found_.equal_id = equal->request.id;
@@ -219,7 +219,7 @@ class Inspector {
   Passages passages_;
   KeysSeen keys_seen_;
   std::unordered_map<uint64_t, uint64_t> line_of_id_;  // by hash
-  std::unordered_set<uint64_t> known_ids_;             // hashes, of other lines and their questions
+  std::unordered_set<uint64_t> known_ids_;             // hashes; not of OpenAI lines
   PrefixTree tree_{[](Node&, Node&) {}};               // every prompt stays pinned
   Inspection found_;
 };

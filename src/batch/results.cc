@@ -24,8 +24,8 @@ Result<std::vector<nlohmann::json>> output_objects(std::string_view lines) {
   return objects;
 }
 
-// Whether an answer to it is generated after a text that no chat template made, and has no other
-// reason to be empty than the model's.
+// Whether answers to a question are generated from a text that no chat template made, and only the
+// model can make them empty.
 bool is_plain(const wire::Line& line, const wire::Question& question) {
   const Request& request = question.request;
   const bool is_chat = line.contexts.empty() ? !request.messages.empty() : line.options.chat;

@@ -28,9 +28,9 @@ int cannot_print(int error) {
   return report_error("cannot write to standard output" + reason_of_code(error));
 }
 
-// What standard output still holds goes out. Returns the exit code.
+// Flushes standard output. Returns `code`, or the exit code of a failed write.
 int print_rest(int code) {
-  if (code != kOk && !std::cout) return code;  // a command has told that it cannot be written
+  if (code != kOk && !std::cout) return code;  // a command has reported the failure
   errno = 0;
   return std::fflush(stdout) == 0 ? code : cannot_print(errno);
 }

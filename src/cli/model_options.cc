@@ -46,7 +46,7 @@ std::optional<uint64_t> bytes_of(std::string_view text) {
     unit.erase(0, unit.size() > 1 && unit[1] == 'i' ? 2 : 1);
   }
   if (!unit.empty() && unit != "b") return std::nullopt;
-  // 0 stands for a default, which nothing else may become.
+  // 0 stands for a default, so no other number may become 0.
   const bool is_size = number == 0 || (number >= 1 && number < std::ldexp(1.0, 64));
   if (!is_size) return std::nullopt;
   return static_cast<uint64_t>(number);

@@ -34,7 +34,7 @@ void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 Result<std::filesystem::path> model_path(const ModelArguments& arguments);
 // The same of --tokenizer, where it is given.
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
-// Says so where there are more than processors.
+// Prints a warning if there are more threads than processors.
 void warn_of_threads(int n_threads);
 // `quiet`: does not say that it is the demo model.
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,

@@ -37,7 +37,7 @@ class NewFile {
   ~NewFile();  // what was not kept is gone
 
   Status open(const std::string& path);
-  // A failure is told by `keep`.
+  // `keep` returns the error of a failed write.
   void write(std::string_view text);
   Status keep();
 

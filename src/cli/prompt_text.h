@@ -19,7 +19,7 @@ constexpr const char* kEscapesHelp =
 // Puts line end, tab, carriage return and backslash for \n, \t, \r and \\. Another backslash is an
 // error that names what stands behind it: \frac must not stay while \times becomes a tab.
 CLI::Validator unescaped();
-// No text without a character.
+// Refuses an empty text.
 CLI::Validator some_text();
 
 // An option that takes the text of a file, exactly as it is. A file that is empty or cannot be read

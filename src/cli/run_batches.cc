@@ -373,7 +373,7 @@ class BatchRun {
           counted(s.forms_cut, nouns_.outputs));
   }
 
-  // A model that was trained on conversations often ends at once after a text of another form.
+  // A model that was trained on conversations often ends its answer at once after any other text.
   void tell_of_empty_answers(const BatchSummary& s) const {
     if (has_chat_template_ && 2 * s.plain_empty > s.plain)
       report_error(fmt::format(

@@ -13,7 +13,7 @@
 namespace pando::cli {
 namespace {
 
-// An error names the option.
+// An error about 'thinking' names the option --thinking instead.
 Status check_chat_options(const RunOptions& o, const Model& model) {
   const AnswerOptions& defaults = o.batch.defaults;
   Status status = check_chat(model, defaults);

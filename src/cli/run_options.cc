@@ -246,7 +246,7 @@ Status read_columns(const std::vector<std::string>& given,
   return {};
 }
 
-// The prompt that --input-type names stands before texts that no template applies to.
+// Refuses --input-type where the prompt that it names is not used.
 Status check_input_type(const EmbedOptions& embed) {
   if (embed.input_type.empty()) return {};
   if (!embed.instruction.empty())

@@ -26,7 +26,7 @@ struct ScoreOptions {
 
 constexpr const char* kWindows = "windows";
 
-// Of the windows scored so far.
+// The perplexity of the windows scored so far; `none` if there are none.
 std::string perplexity_text(const Perplexity& so_far, const char* none = "") {
   return so_far.n_tokens == 0 ? none
                               : fmt::format(", perplexity {:.3f} over {}", so_far.perplexity(),

@@ -64,7 +64,7 @@ const Family* read_family(Fields& fields) {
   return *named;
 }
 
-// Of an older file, which has the fields of that part beside all others.
+// The fields of the language part of an older file, which has them at its top level.
 json flat_part(const json& file, const Family& family) {
   json object = file;
   object.erase("vision_config");

@@ -55,7 +55,7 @@ constexpr std::string_view kGroupFields[] = {"targets", "weights", "input_activa
 constexpr std::string_view kArgumentFields[] = {
     "num_bits", "type",     "symmetric", "strategy",        "group_size",  "block_structure",
     "dynamic",  "actorder", "observer",  "observer_kwargs", "scale_dtype", "zp_dtype"};
-// Of NVIDIA's ModelOpt, in config.json and in a file of its own.
+// Of NVIDIA's ModelOpt, in config.json or in kModelOptFile.
 constexpr std::string_view kModelOptFields[] = {
     "quant_method",    "quant_algo", "kv_cache_quant_algo", "kv_cache_scheme",
     "exclude_modules", "ignore",     "config_groups",       "producer"};

@@ -1,4 +1,4 @@
-// What stands beside config.json about the quantisation of a checkpoint.
+// The file beside config.json that describes how a checkpoint is quantised.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace pando::model {
 
-// Adds the field `quantization_config` to config.json where it is absent and the directory has
-// hf_quant_config.json, in which older versions of NVIDIA's ModelOpt say it. Errors: of that file,
-// kBadFile or, for another algorithm than FP8, kUnsupported.
+// Adds the field `quantization_config` to `config` if it is absent and the directory has
+// hf_quant_config.json. Older versions of NVIDIA's ModelOpt write this file instead of the field.
+// Errors are about this file: kBadFile, or kUnsupported for an algorithm other than FP8.
 Status add_quantization(const std::filesystem::path& directory, nlohmann::json& config);
 
 }  // namespace pando::model

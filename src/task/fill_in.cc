@@ -33,8 +33,8 @@ std::string near_fields(std::string_view text, std::span<const std::string_view>
   constexpr std::string_view kOfNames =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
   int n_others = 0;
-  std::map<std::string_view, std::string> hints;  // of names, in the order of `names`
-  std::vector<std::string_view> names;
+  std::map<std::string_view, std::string> hints;  // for each of `names`
+  std::vector<std::string_view> names;            // in the order of the text
   for (size_t begin = text.find('{'); begin != std::string_view::npos && n_others < kMostOthers;
        begin = text.find('{', begin + 1)) {
     const size_t end = text.find_first_not_of(kOfNames, begin + 1);
@@ -63,7 +63,7 @@ std::string near_fields(std::string_view text, std::span<const std::string_view>
 Status check_field(std::string_view text, std::span<const std::string_view> fields,
                    std::string_view field, std::string_view reason) {
   if (text.find(field) != std::string_view::npos) return {};
-  // Where one is meant, all that are unknown are named: what is mended is mended at once.
+  // If `field` is misspelt, the message names all misspelt fields, so that one edit corrects them.
   if (!near_fields(text, fields, std::span(&field, 1)).empty())
     return invalid_argument("{}", near_fields(text, fields, fields));
   return invalid_argument("the template has no {} in it{} (hint: write {} where the {} belongs)",

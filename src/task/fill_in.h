@@ -19,14 +19,14 @@ std::string fill_in(std::string_view text,
                     std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
 
 // "the template has the field {contxt}, which is unknown (hint: '{context}'?)" for names in braces
-// that are none of `fields` but read like one of `meant`, each with its hint; empty where there are
-// none. What else stands in braces is text, and so is a name in doubled braces.
+// that are not in `fields` but read like a name in `meant`. Each has its hint. Empty if there are
+// no such names. Anything else in braces is text, and so is a name in doubled braces.
 std::string near_fields(std::string_view text, std::span<const std::string_view> fields,
                         std::span<const std::string_view> meant);
 
-// kInvalidArgument where the template has no `field`, such as "{context}". If something reads like
-// it, the message names that, and what reads like other fields. Otherwise it says `reason` (", so
-// ...") and what to write.
+// kInvalidArgument where the template has no `field`, such as "{context}". If a name reads like
+// `field`, the message names all names that read like fields. Otherwise it gives `reason` (", so
+// ...") and says what to write.
 Status check_field(std::string_view text, std::span<const std::string_view> fields,
                    std::string_view field, std::string_view reason = {});
 

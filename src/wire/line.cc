@@ -6,14 +6,14 @@
 namespace pando::wire {
 namespace {
 
-// {"data": [{"paragraphs": [...]}, ...]}: a whole file of SQuAD.
+// Whether a line is a whole SQuAD file: {"data": [{"paragraphs": [...]}, ...]}.
 bool is_squad(const nlohmann::json& json) {
   const auto data = json.find("data");
   return data != json.end() && data->is_array() && !data->empty() && (*data)[0].is_object() &&
          (*data)[0].contains("paragraphs");
 }
 
-// Of a line that is a data set.
+// The error for a line that is a whole data set.
 Error not_converted(BatchTask task) {
   constexpr const char* kText =
       "the line is a whole data set in SQuAD's format, expected {} (hint: "

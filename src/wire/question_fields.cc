@@ -301,7 +301,7 @@ class QuestionReader {
   int most_tokens_ = 0;
 };
 
-// Of a question without its context, and the other way round.
+// Refuses other names of 'context' beside a question, and of 'questions' beside a context.
 void refuse_names_of_questions(Fields& fields) {
   constexpr OtherName kContexts[] = {{"document", "context"},
                                      {"doc", "context"},

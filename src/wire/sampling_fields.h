@@ -19,16 +19,17 @@ struct StreamOptions {
 };
 StreamOptions read_stream_options(Fields& fields, bool stream);
 
-// As Fields::only, of a request that generates nothing: options of answers are no misspelt names.
+// As Fields::only, for a request that generates nothing. An option of answers gets a message of its
+// own, because it is not a misspelt name.
 void only_without_answers(Fields& fields, std::span<const std::string_view> known);
 
-// A name that other programs have for a field, and the field.
+// A name that other programs use for a field, and the field.
 struct OtherName {
   std::string_view name;
   std::string_view field;
 };
-// Such a name is a mistake where its field is not there. To be called before Fields::only, which
-// has hints for names that look like a field.
+// Refuses such a name, with a hint, if its field is absent. Call this before Fields::only, which
+// gives hints only for names that are spelt like a field.
 void refuse_other_names(Fields& fields, std::span<const OtherName> names);
 
 // "truncate": whether texts that are too long are cut, true or "END" at their end, "START" at their

@@ -1,4 +1,4 @@
-// What cannot be written is told with the system's reason.
+// The error of a failed write gives the system's reason.
 #include "base/write_file.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ TEST(WriteFile, WritesAndReplaces) {
 }
 
 TEST(WriteFile, NamesTheReason) {
-  for (const size_t n_bytes : {size_t{1}, size_t{1} << 20}) {  // kept in the buffer, and not
+  // Less than the stream's buffer, and more.
+  for (const size_t n_bytes : {size_t{1}, size_t{1} << 20}) {
     const Status full = write_file("/dev/full", std::string(n_bytes, 'x'));
     ASSERT_FALSE(full.ok());
     EXPECT_EQ(full.error().code, ErrorCode::kIo);
@@ -40,7 +41,7 @@ TEST(WriteFile, AStreamWithoutAReasonHasNone) {
   ASSERT_TRUE(write_text(stream, "text", "the text").ok());
   EXPECT_EQ(stream.str(), "text");
   stream.setstate(std::ios::badbit);
-  errno = ENOSPC;  // of something before
+  errno = ENOSPC;  // from an earlier failure
   EXPECT_EQ(write_text(stream, "text", "the text").error().message, "cannot write the text");
 }
 

@@ -114,7 +114,7 @@ TEST(InputTable, ListsInCells) {
             "column 'answers' is \"{'text': ['a'], 'answer_start': [5]}\", an object as in SQuAD's "
             "data sets, expected a list of strings in JSON, or texts separated by | (hint: "
             "take the list 'text' of the object)");
-  // One answer is as it stands.
+  // A cell of 'answer' is one answer, unchanged.
   EXPECT_EQ(*InputTable::open("prompt,answer", ',')->line("P,[sic]"),
             Json::parse(R"({"prompt": "P", "answers": ["[sic]"]})"));
 }
@@ -258,7 +258,7 @@ TEST(TableBatch, AnswersRows) {
   EXPECT_TRUE(out.str().starts_with("{\"id\":\"a\",\"text\":")) << out.str();
 }
 
-// As the same references in JSON lines.
+// The result is that of the same references in JSON lines.
 TEST(TableBatch, ListsOfReferencesAreScored) {
   const auto scored = [](const std::string& input, InputFormat format) {
     std::istringstream in(input);

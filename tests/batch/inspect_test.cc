@@ -171,7 +171,7 @@ TEST(Inspect, EqualIdsOfLinesAreCounted) {
                 R"({"id": "5", "prompt": "P"})"
                 "\n",
                 options);
-  // Line 3 has 'a/y' of line 2; line 5 has no id but its number.
+  // Line 3 has the ids 'a/y' of line 2. Line 6 has the id 5, which is the number of line 5.
   EXPECT_EQ(lines.equal_ids, 2u);
   EXPECT_EQ(lines.equal_id, "a/y");
   EXPECT_EQ(lines.repeated_ids, 0u);

@@ -74,7 +74,7 @@ TEST(EmbedLines, AreTheTasksVectors) {
     EXPECT_EQ(ran.lines[i]["embedding"].get<std::vector<float>>(), (*vectors)[i]);
 }
 
-// As `pando run` does.
+// `pando run` does this too.
 TEST(TaskLines, ADataSetIsNamed) {
   for (const auto& [task, expected] : {std::pair{BatchTask::kEmbed, "a 'text'"},
                                        {BatchTask::kRerank, "a 'query' with 'documents'"},

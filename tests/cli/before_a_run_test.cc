@@ -105,7 +105,7 @@ TEST_F(BeforeARunTest, DryRunSaysWhatIsCutChosenAndRefused) {
   }
 }
 
-// All three tell the same, once, and a run ends before its first answer.
+// A run, --dry-run and inspect print the same message once, and a run ends before its first answer.
 TEST_F(BeforeARunTest, OptionsAreCheckedAsByARun) {
   folder().write("odd.json", R"({"type": "string", "maxlength": 3})");
   folder().write("any.json", R"({"title": "T"})");
@@ -158,7 +158,7 @@ TEST_F(BeforeARunTest, OptionsAreCheckedAsByARun) {
     }
 }
 
-// A template of its own is the line's fault, and a pipe is read only once.
+// Only a line with a wrong template of its own fails. A pipe cannot be read before the run.
 TEST_F(BeforeARunTest, OnlyTheTemplateOfAllLinesEndsTheRun) {
   folder().write("own.jsonl",
                  "{\"context\": \"C\", \"question\": \"Q\", \"template\": \"{question}\"}\n"

@@ -78,7 +78,7 @@ TEST_F(MessagesTest, ThinkingNeedsAChatTemplate) {
               "model think (hint: add --chat)");
 }
 
-// Of a template without a switch for it.
+// The template has no switch for thinking.
 TEST_F(MessagesTest, ThinkingIsNamedAsItWasAskedFor) {
   folder().write("plain.jinja", "{{ messages[0].content }}");
   const std::string run =

@@ -174,8 +174,8 @@ TEST_F(ResumeTest, ASecondSignalEndsAtOnce) {
   EXPECT_GE(lines_of("a.jsonl").size(), n_before) << "what was finished stays";
 }
 
-// A partial perplexity is said, but is no result. Most stops find a window under way; a stop before
-// the first step finds none.
+// The perplexity so far is printed, but not as a result. Most stops find a window under way; a stop
+// before the first step finds none.
 TEST_F(ResumeTest, ASignalStopsAPerplexity) {
   std::string text;
   for (int i = 0; i < 40'000; ++i) text += fmt::format("{} ", i * i);

@@ -38,7 +38,7 @@ TEST_F(RunFiles, AFullDiskIsNoSuccess) {
   EXPECT_EQ(report.err, "pando: cannot write report '/dev/full': No space left on device\n");
 }
 
-// Whatever else is printed, and told once.
+// Whatever the command prints, the failure is reported once.
 TEST_F(RunFiles, AFullDiskIsNoSuccessOfOtherCommands) {
   for (const char* command :
        {"run --model m --input good.jsonl --dry-run", "inspect --model m --input good.jsonl",

@@ -208,7 +208,7 @@ TEST_F(RunReports, FormsThatAreCutAreCounted) {
   EXPECT_FALSE(whole.says("stopped by the length limit")) << whole;
 }
 
-// Every token is an end token, so that only what has to be longer is not empty.
+// Every token ends the answer, so only answers that must be longer are not empty.
 TEST_F(RunReports, EmptyAnswersWithoutTheChatTemplateAreToldOf) {
   std::filesystem::copy(at("m"), at("ends"));
   Json every_token = Json::array();
@@ -243,7 +243,7 @@ TEST_F(RunReports, EmptyAnswersWithoutTheChatTemplateAreToldOf) {
   EXPECT_EQ(told(longer), "");
   EXPECT_EQ(told(question, "--chat"), "");
   EXPECT_EQ(told(question, "", "ends-mute"), "") << "there is no template";
-  // What is empty for another reason.
+  // Answers that may be empty for another reason do not count.
   for (const char* other :
        {R"({"messages": [{"role": "user", "content": "Q"}]})", R"({"tokens": [65, 66]})",
         R"({"prompt": "P", "choices": ["a", "b"]})", R"({"prompt": "P", "answers": []})",

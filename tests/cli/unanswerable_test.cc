@@ -48,7 +48,7 @@ TEST_F(UnanswerableTest, ARunWithoutATemplateFailsOnce) {
   }
 }
 
-// Where each line has what the command line lacks, all is well.
+// Lines with options that fit are answered.
 TEST_F(UnanswerableTest, OptionsThatContradictEachOtherFailOnce) {
   const std::string none_of = "pando: none of the 2 lines of the input can be answered: ";
   const std::pair<const char*, std::string> cases[] = {

@@ -1,5 +1,4 @@
-// Options without effect are told: for a line of the input once for each kind of lines, for a run
-// once.
+// Options without effect are reported: once for each kind of line, or once for the whole run.
 #include <fmt/format.h>
 
 #include "cli/run_process.h"

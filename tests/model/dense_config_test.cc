@@ -181,7 +181,7 @@ TEST(DenseConfig, ReadsThePartOfMistral3ThatReadsText) {
                                "\"mistral3\", expected mistral or ministral3"});
 }
 
-// The fields of the part that reads texts are in an object of their own, or beside all others.
+// The fields of the part that reads texts are in 'text_config' or at the top level.
 TEST(DenseConfig, ReadsThePartOfQwenVlThatReadsText) {
   const json sections = {{"mrope_section", {4, 2, 2}}};
   const auto part = [&](const char* type, json rope) {

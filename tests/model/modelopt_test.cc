@@ -1,4 +1,4 @@
-// Checkpoints of NVIDIA's ModelOpt, which may say how they are quantised in a file of its own.
+// Checkpoints of NVIDIA's ModelOpt, which may have a separate file about their quantisation.
 #include <gtest/gtest.h>
 
 #include "model/config.h"
@@ -21,7 +21,7 @@ json modelopt_file(const json& quantization) {
 const json kModelOptFp8 = {
     {"quant_algo", "FP8"}, {"kv_cache_quant_algo", "FP8"}, {"exclude_modules", {"lm_head"}}};
 
-// The fixture with the names that this program gives to its tensors, and nothing in config.json.
+// The fixture with ModelOpt's names of tensors, and nothing about quantisation in config.json.
 EditedCheckpoint renamed_fixture() {
   EditedCheckpoint checkpoint(quantized_fixture(kFixture));
   checkpoint.config.erase("quantization_config");
@@ -75,7 +75,7 @@ TEST(ModelOpt, ReadsFp8ByConfigJson) {
       {"producer", {{"name", "modelopt"}}},
       {"config_groups", {{"group_0", {{"weights", {{"num_bits", 8}, {"type", "float"}}}}}}}};
   expect_same_values(opened_with(checkpoint, nullptr));
-  // What config.json says counts.
+  // config.json takes precedence.
   expect_same_values(opened_with(checkpoint, modelopt_file({{"quant_algo", "NVFP4"}})));
 }
 
@@ -84,7 +84,7 @@ TEST(ModelOpt, ScalesOfKeysAndValuesArePassedOver) {
   const EditedCheckpoint::Tensor one = {"F32", {}, std::string(4, '\0')};
   checkpoint.part("self_attn.k_proj.k_scale") = checkpoint.part("self_attn.v_proj.v_scale") = one;
   expect_same_values(opened_with(checkpoint, modelopt_file(kModelOptFp8)));
-  // Also where nothing else is quantised.
+  // They are passed over even if nothing else is quantised.
   const TemporaryFolder plain_folder;
   EditedCheckpoint plain(write_plain(kFixture, DType::kBF16, plain_folder));
   plain.part("self_attn.k_proj.k_scale") = one;
@@ -112,7 +112,7 @@ TEST(ModelOpt, OtherAlgorithmsAreRefusedByName) {
             std::string::npos);
   EXPECT_NE(refused(json::object()).find("'quantization' is absent, expected an object"),
             std::string::npos);
-  // Without the file the tensors are unknown.
+  // Without the file, the scales are unknown tensors.
   EXPECT_NE(refused(nullptr).find("input_scale"), std::string::npos) << refused(nullptr);
 }
 

@@ -113,7 +113,7 @@ TEST_F(Endpoints, FieldsOfBatchLinesHaveAnotherPlaceInABody) {
             "unknown field 'text', expected 'context' and 'questions'");
 }
 
-// As other programs call it.
+// Names that other programs use for a field.
 TEST_F(Endpoints, OtherNamesOfAFieldHaveAHint) {
   const Json ranking = {{"query", "q"}, {"documents", {"d"}}};
   for (const auto& [path, body, name, field] :
@@ -135,7 +135,7 @@ TEST_F(Endpoints, OtherNamesOfAFieldHaveAHint) {
               std::string("unknown field '") + name + "' (hint: '" + field + "'?)");
     EXPECT_EQ(found["param"], name);
   }
-  // Beside the field, the name is one that is not known.
+  // If the field is present too, the other name is only unknown.
   Json both = ranking;
   both["docs"] = {"d"};
   EXPECT_EQ(error("/v1/rerank", both)["message"], "unknown field 'docs'");

@@ -88,7 +88,7 @@ TEST_F(Endpoints, PropertiesThatNoAnswerHasAreTold) {
   EXPECT_EQ(post("/v1/answers",
                  {{"context", "C"}, {"questions", {"Q", own}}, {"max_tokens", 8}})["warnings"],
             Json::array({"questions[1].schema: " + told}));
-  // Beside a warning of another kind.
+  // Together with a warning of another kind.
   Json both = text;
   both["guided_json"]["propertys"] = Json::object();
   EXPECT_EQ(post("/v1/completions", both)["warnings"],

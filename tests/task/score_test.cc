@@ -238,8 +238,8 @@ TEST(Perplexity, WindowsScoreEachTokenOnceWithWhatTheyHoldBeforeIt) {
   EXPECT_EQ(found->n_windows, n_windows);
 }
 
-// One window runs at a time, in 160 steps: nearly every stop finds one under way. What is counted
-// at the end is what a text of the whole windows has.
+// One window runs at a time, in 160 steps: nearly every stop finds one under way. The result
+// counts what a text of only the complete windows would have.
 TEST(Perplexity, AStopDropsWhatIsUnderWay) {
   std::string text;
   for (int i = 0; i < 20'000; ++i) text += fmt::format("{} ", i * i);
@@ -253,7 +253,8 @@ TEST(Perplexity, AStopDropsWhatIsUnderWay) {
     std::atomic<bool> stop = false, is_over = false;
     PerplexityOptions options = windows;
     options.stop = &stop;
-    const uint64_t n_rows = attempt == 0 ? 1 : 2000;  // in the first window, or behind some
+    // Stops in the first window, or after several windows.
+    const uint64_t n_rows = attempt == 0 ? 1 : 2000;
     std::thread stopper([&] {
       while (!stop && !is_over) {
         std::this_thread::sleep_for(std::chrono::microseconds(100));

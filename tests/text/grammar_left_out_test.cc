@@ -1,4 +1,4 @@
-// The warning about parts of a schema that no value fits, which an answer can go without.
+// The warning about optional parts of a schema that no value fits.
 #include <gtest/gtest.h>
 
 #include "grammar_testing.h"
@@ -29,11 +29,11 @@ TEST(GrammarLeftOut, OptionalProperties) {
   expect_left_out(age, "#/properties/age",
                   "'#/properties/age/minimum' is 10, but '#/properties/age/maximum' is 5");
   expect_reads(compiled(from_json_schema(age)), {"{}", R"({"name":"a"})"}, {R"({"age":7})"});
-  // What is required inside a property that is not.
+  // The required property of an optional object fits no value.
   expect_left_out(R"({"properties": {"a/b": {"type": "object", "required": ["c"], "properties": {
                       "c": {"enum": []}}}}})",
                   "#/properties/a~1b", "'#/properties/a~1b/properties/c/enum' is []");
-  // Two schemas hold for it.
+  // Two schemas apply to the property.
   expect_left_out(R"({"type": "object", "allOf": [{"properties": {"a": {"type": "string"}}},
                       {"properties": {"b": {}}, "additionalProperties": false}]})",
                   "#/allOf/0/properties/a", "'#/allOf/1/additionalProperties' is false");
@@ -83,12 +83,12 @@ TEST(GrammarLeftOut, SeveralPlacesAreListed) {
 TEST(GrammarLeftOut, WhatIsMeantIsNotWarnedOf) {
   for (const char* none :
        {"true", R"({"properties": {"a": {"type": "integer", "minimum": 5, "maximum": 5}}})",
-        // Excluded in so many words.
+        // Excluded on purpose.
         R"({"properties": {"a": false, "b": {"not": {}}, "c": {"$ref": "#/$defs/no"}},
                "$defs": {"no": false}})",
         R"({"type": "array", "prefixItems": [{"type": "null"}], "items": false})",
         R"({"type": "array", "maxItems": 0, "items": {"enum": []}})",
-        // Possible in one of the alternatives.
+        // Possible in one alternative.
         R"({"type": "object", "properties": {"kind": {"enum": ["a", "b"]}, "n": {}}, "anyOf": [
                {"properties": {"kind": {"const": "a"}}, "additionalProperties": false},
                {"properties": {"kind": {"const": "b"}, "n": {}}, "additionalProperties": false}]})",

@@ -259,7 +259,7 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
     EXPECT_EQ(schema_warning(none), "") << none;
 }
 
-// A name such as 'item' is not taken for a misspelt 'items' there.
+// Among such fields, a name such as 'item' is not taken for a misspelt 'items'.
 TEST(GrammarSchema, FieldsOutsideOfPropertiesAreWarnedOf) {
   using grammar::schema_warning;
   const std::string hint = " (hint: put the names of the answer's fields into 'properties')";
@@ -280,7 +280,7 @@ TEST(GrammarSchema, FieldsOutsideOfPropertiesAreWarnedOf) {
             typed("the schema", "'item' beside its type has"));
   EXPECT_EQ(schema_warning(R"({"items": {"type": "object", "name": "string", "age": "integer"}})"),
             typed("'#/items'", "'name', 'age' beside its type have"));
-  // What other programs write beside the keywords.
+  // Other programs write such names beside the keywords.
   for (const char* none :
        {R"({"type": "object", "strict": true, "discriminator": {"propertyName": "a"}})",
         R"({"type": "object", "properties": {}, "foo": {"type": "string"}})",
@@ -303,12 +303,12 @@ TEST(GrammarSchema, NamesThatAreNearlyKeywordsAreWarnedOf) {
   EXPECT_EQ(schema_warning(R"({"properties": {"a/b": {"Type": 1}}, "requird": []})"),
             "these names are not JSON Schema keywords and have no effect: '#/properties/a~1b/Type' "
             "(hint: 'type'?), '#/requird' (hint: 'required'?)");
-  // Also beside a name that is none.
+  // Also beside a name that is not nearly a keyword.
   EXPECT_EQ(schema_warning(R"({"Type": "string", "foo": 1})"), warning("#/Type", "type"));
-  // Among definitions, what holds no schema.
+  // A misspelt keyword in a definition that has no keyword.
   EXPECT_EQ(schema_warning(R"({"$ref": "#/$defs/a", "$defs": {"a": {"propertys": {"b": {}}}}})"),
             warning("#/$defs/a/propertys", "properties"));
-  // Names of definitions are no keywords, whatever they are.
+  // Names of definitions are never taken for keywords.
   for (
       const char* none :
       {R"({"$ref": "#/$defs/item", "$defs": {"item": {"type": "string"}, "propertys": {}}})",

@@ -1,5 +1,5 @@
 // The part of Qwen2.5-VL that reads texts: Qwen2. Its positions have three parts, which are equal
-// for texts; no layer has a window.
+// for texts. No layer has a window.
 #include "base/errors.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/layer_specs.h"

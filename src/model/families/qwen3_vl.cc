@@ -1,5 +1,5 @@
 // The part of Qwen3-VL that reads texts: Qwen3, dense. Its positions have three parts, which are
-// equal for texts; no layer has a window.
+// equal for texts. No layer has a window.
 #include "model/families/decoder_fields.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"

@@ -7,7 +7,7 @@
 
 namespace pando::model {
 
-// Family::passed_over: of a checkpoint with the parts of the usual names.
+// Family::passed_over for a checkpoint whose vision parts have the usual names.
 std::string_view vision_part(const ModelConfig& config, std::string_view tensor);
 
 }  // namespace pando::model

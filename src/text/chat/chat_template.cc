@@ -44,7 +44,7 @@ Result<Ordered> parse_option(const std::string& text, const char* name, bool wan
   return parsed;
 }
 
-// As whoever asks wrote it. A request's `enable_thinking` has been taken for `thinking` too.
+// The field that asked for thinking. A request's `enable_thinking` sets options.thinking too.
 std::string thinking_field(const ChatOptions& options) {
   const Result<Ordered> kwargs = parse_option(options.template_kwargs, "", /*wants_array=*/false);
   return kwargs && kwargs->contains("enable_thinking") ? "chat_template_kwargs.enable_thinking"

@@ -29,8 +29,8 @@ class FormCache {
   // supported (kUnsupported).
   Result<std::shared_ptr<const MaskTable>> get(const TextForm& form);
 
-  // What is odd about a form that is no error, which is compiled for it if it is not there; empty:
-  // nothing, or it is refused.
+  // A warning about a form; empty if there is none, or if the form is refused. Compiles the form if
+  // it is not kept.
   std::string warning_of(const TextForm& form);
 
   size_t n_kept();  // forms

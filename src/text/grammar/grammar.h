@@ -123,8 +123,8 @@ using GrammarPtr = std::shared_ptr<const Grammar>;
 // kInvalidArgument. Time and memory are bounded by limits.h.
 
 // Texts of JSON without white space that are valid under a JSON Schema (2020-12 or draft 7); the
-// properties of an object in the order of the schema. `warning`, where it is not null, is what is
-// odd about a schema that is compiled (schema_left_out.h); empty: nothing.
+// properties of an object in the order of the schema. `warning`, if not null, is set to a warning
+// about a schema that is compiled (schema_left_out.h); empty if there is none.
 Result<GrammarPtr> from_json_schema(std::string_view schema, std::string* warning = nullptr);
 // Any value of JSON, without white space; an object where `only_objects`.
 Result<GrammarPtr> from_any_json(bool only_objects);

@@ -32,7 +32,7 @@ inline constexpr size_t kMostMaskBytes = 128u << 20;  // of masks that are kept,
 inline constexpr size_t kMostFormBytes = 64u
                                          << 20;  // of compiled forms that are kept, for the same
 inline constexpr size_t kMostCount = 1'000'000;  // a bound of lengths, items or repetitions
-// Properties and items of a schema that is searched for parts that no value fits.
+// Properties and items. A schema with more is not searched for those that no value fits.
 inline constexpr size_t kMostValuePlaces = 5'000;
 
 }  // namespace pando::grammar

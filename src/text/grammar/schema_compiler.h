@@ -17,7 +17,7 @@ namespace pando::grammar {
 class SchemaCompiler {
  public:
   explicit SchemaCompiler(SchemaDocument* document) : document_(*document), cases_(document) {}
-  // `warning`: of left_out_warning, where the schema is compiled; may be null.
+  // `warning`, if not null, is set to the left_out_warning of a schema that is compiled.
   Result<GrammarPtr> compile(std::string* warning = nullptr);
 
  private:
@@ -71,7 +71,7 @@ class SchemaCompiler {
   Builder builder_;
   std::map<Parts, Rule> rules_, case_rules_;
   std::deque<std::pair<Rule, Parts>> todo_;
-  std::vector<ValuePlace> places_;            // not more than needed to see that they are too many
+  std::vector<ValuePlace> places_;            // at most one more than kMostValuePlaces
   std::map<std::string, Rule> string_rules_;  // by what they ask for
   std::optional<Rule> integer_, number_, block_, part_block_;
 };

@@ -78,7 +78,7 @@ constexpr std::string_view kSchemaKeywords[] = {
     "then",       "else",  "items", "contains", "additionalProperties",
     "prefixItems"};
 constexpr std::string_view kNamedSchemas[] = {"properties", "patternProperties"};
-// Keywords of objects whose value is an object; keywords whose value may be the name of a type.
+// Keywords about objects, whose value is an object; and keywords whose value may be a string.
 constexpr std::string_view kObjectKeywords[] = {"properties",           "patternProperties",
                                                 "additionalProperties", "propertyNames",
                                                 "definitions",          "$defs"};
@@ -169,7 +169,7 @@ class MisspelledSearch {
     const bool has_type = is_object_without_properties(schema);
     const bool may_have_fields = has_type || !has_constraint(schema);
     const size_t n_found = found_.size();
-    bool are_fields = false;  // for certain
+    bool are_fields = false;  // a value shows that they are names of fields
     std::vector<std::string> fields;
     for (const auto& [name, value] : schema.items()) {
       path_.push_back(name);
@@ -188,7 +188,7 @@ class MisspelledSearch {
       path_.pop_back();
     }
     if (fields.empty()) return;
-    if (are_fields && !has_type) found_.resize(n_found);  // no name is a keyword
+    if (are_fields && !has_type) found_.resize(n_found);  // so no name here is a misspelt keyword
     if (!has_type) fields = names_in(schema);
     if (!bare_) bare_ = BareFields{place(), std::move(fields), has_type};
   }
@@ -210,7 +210,7 @@ class MisspelledSearch {
       path_.pop_back();
     }
   }
-  // What holds no schema may be that of a misspelt keyword, or another group.
+  // A member that is not a schema may be the value of a misspelt keyword, or another group.
   void visit_group(const Json& group) {
     for (const auto& [name, one] : group.items()) {
       path_.push_back(name);
@@ -221,7 +221,8 @@ class MisspelledSearch {
       path_.pop_back();
     }
   }
-  // Whether it is nearly a keyword. `may_be_field`: it may also be the name of a field.
+  // Records a name that is nearly a keyword; true if it is. `may_be_field`: it may also be the name
+  // of a field.
   bool compare(const std::string& name, const Json& value, bool may_be_field) {
     constexpr size_t kMostCompared = 64;  // each with all keywords
     if (n_compared_ == kMostCompared || found_.size() == kMostFound) return false;
@@ -231,7 +232,7 @@ class MisspelledSearch {
     found_.push_back({place(), fmt::format(" (hint: '{}'?)", keyword)});
     return true;
   }
-  // Whether a value is rather one of a keyword than of a field.
+  // Whether a value is that of a keyword, rather than that of a field.
   static bool takes(std::string_view keyword, const Json& value) {
     if (value.is_string())
       return std::ranges::find(kTextKeywords, keyword) != std::end(kTextKeywords);

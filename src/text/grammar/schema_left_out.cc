@@ -19,7 +19,7 @@ constexpr size_t kMostShown = 3;
 
 struct LeftOut {
   std::string pointer;  // "#/properties/age"
-  std::string reason;   // empty: it is not known
+  std::string reason;   // empty if it is not known
 };
 
 class LeftOutSearch {
@@ -52,8 +52,8 @@ class LeftOutSearch {
   }
 
  private:
-  // Of the schema that is written for the place. Nothing: there is none, it means what it says, or
-  // some other place has a value under it.
+  // Points to the schema that is written for the place. Nothing if there is none, if it excludes
+  // all values on purpose, or if some value fits another place with the same schema.
   std::optional<std::string> pointer_of(const ValuePlace& place) {
     std::optional<std::string> first;
     for (const Node schema : place.schemas) {
@@ -66,7 +66,7 @@ class LeftOutSearch {
     return first;
   }
 
-  // Whether a schema is that of a property, and not of all properties with some names.
+  // Whether a schema is written for one property, and not for all properties of a pattern.
   static bool is_own(const ValuePlace& place, const std::string& pointer) {
     if (!place.property) return true;
     const Json::json_pointer path(pointer.substr(1));
@@ -84,7 +84,7 @@ class LeftOutSearch {
   SchemaDocument& document_;
   const std::function<bool(const Parts&)>& has_no_text_;
   NeverSearch never_;
-  std::unordered_set<Node> fitting_;  // schemas of places that some value fits
+  std::unordered_set<Node> fitting_;  // the schemas of all places that some value fits
 };
 
 std::string left_out_text(std::vector<LeftOut> found) {

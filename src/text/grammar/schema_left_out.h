@@ -1,4 +1,4 @@
-// Properties and items of a schema that no value fits, and that texts of it go without.
+// Finds properties and items of a schema that no value fits, so that every text leaves them out.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,17 @@ namespace pando::grammar {
 
 // Where a property of an object or an item of an array stands.
 struct ValuePlace {
-  Parts schemas;                        // they hold together there
-  std::optional<std::string> property;  // its name; nothing: an item
+  Parts schemas;                        // that apply together there
+  std::optional<std::string> property;  // its name; nothing for an item
   bool is_needed = false;               // no object or array is valid without it
   bool is_name_allowed = true;          // by "propertyNames"
 };
 
-// A warning about properties and items that are in the schema but in no text of it, with the places
-// that contradict each other. Empty: there are none, or the steps of the document are used up.
-// Where a schema is false, or excludes everything by "not", that is meant. `places`: all that the
-// schema has; more than kMostValuePlaces are not looked at. `has_no_text`: as of conflict_of.
+// A warning about properties and items that no text of the schema has, with the places that
+// contradict each other. Empty if there are none, or if the steps of the document are used up. A
+// schema that is false, or excludes everything by "not", is intended and causes no warning.
+// `places`: all places of the schema; more than kMostValuePlaces are not searched. `has_no_text`:
+// as in conflict_of.
 std::string left_out_warning(const std::vector<ValuePlace>& places, SchemaCases* cases,
                              SchemaDocument* document,
                              const std::function<bool(const Parts&)>& has_no_text);
