@@ -263,7 +263,7 @@ Command add_serve(CLI::App& app) {
   app.add_option(
          "--allow-host", o.server.allowed_hosts,
          "Another host name that requests may use, besides the address and localhost; checked only "
-         "without API keys and when --host is this machine alone; may be repeated")
+         "without API keys and when the server listens on this machine alone; may be repeated")
       ->group(access);
   app.add_option("--cors-origin", o.server.cors_origins,
                  "Origin of web pages that may send requests from a browser, such as "
@@ -322,7 +322,7 @@ Command add_serve(CLI::App& app) {
       "/detokenize, /health, /ready, /metrics, /version (docs/http-api.md).\n"
       "Listens once the model is loaded, and then prints its address on standard error.\n"
       "SIGTERM and Ctrl-C finish running requests and stop; a second signal stops at once.\n"
-      "Exit codes: 0 stopped by a signal, 1 did not start, 2 wrong usage.\n"
+      "Exit codes: 0 stopped by a signal while serving, 1 did not start, 2 wrong usage.\n"
       "Options can be in the section [serve] of a file: pando serve --config FILE.\n"
       "Example:\n"
       "  pando serve --model MODEL --port 8000");
