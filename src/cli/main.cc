@@ -30,9 +30,10 @@ int cannot_print(int error) {
 
 // What standard output still holds goes out. Returns the exit code.
 int print_rest(int code) {
-  if (code != kOk && !std::cout) return code;  // a command has told that it cannot be written
+  if (code != kOk && !std::cout) return code;     // a command has told that it cannot be written
+  const bool is_lost = std::ferror(stdout) != 0;  // some of what went out before
   errno = 0;
-  return std::fflush(stdout) == 0 ? code : cannot_print(errno);
+  return std::fflush(stdout) == 0 && !is_lost ? code : cannot_print(errno);
 }
 
 }  // namespace
