@@ -48,8 +48,11 @@ Json texts_between_bars(const std::string& cell) {
   return texts;
 }
 
-bool is_in_brackets(const std::string& text) {
-  return text.starts_with('[') && text.ends_with(']');
+// Apart from white space around them.
+bool is_in_brackets(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const size_t first = text.find_first_not_of(kSpace), last = text.find_last_not_of(kSpace);
+  return first != std::string_view::npos && text[first] == '[' && text[last] == ']';
 }
 
 // A list in JSON, or texts separated by |. Any other text in brackets may be a list in another

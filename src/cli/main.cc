@@ -30,9 +30,10 @@ int cannot_print(int error) {
 
 // Flushes standard output. Returns `code`, or the exit code of a failed write.
 int print_rest(int code) {
-  if (code != kOk && !std::cout) return code;  // a command has reported the failure
+  if (code != kOk && !std::cout) return code;     // a command has reported the failure
+  const bool is_lost = std::ferror(stdout) != 0;  // some of what was written before
   errno = 0;
-  return std::fflush(stdout) == 0 ? code : cannot_print(errno);
+  return std::fflush(stdout) == 0 && !is_lost ? code : cannot_print(errno);
 }
 
 }  // namespace

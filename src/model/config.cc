@@ -84,7 +84,9 @@ Result<json> language_part(const json& file, std::string_view source) {
   if (wrapped == all.end()) return file;
   constexpr const char* kPart = "text_config";
   const auto part = file.find(kPart);
-  if (part == file.end() && file.contains("hidden_size")) return flat_part(file, **wrapped);
+  if (part == file.end() && file.contains("hidden_size") &&
+      std::ranges::count_if(all, is_wrapped) == 1)
+    return flat_part(file, **wrapped);
   if (part == file.end() || !part->is_object())
     return bad_file("{}: '{}' is {}, expected an object", source, kPart,
                     part == file.end() ? "absent" : found_text(*part));

@@ -329,6 +329,8 @@ std::optional<Quantization> read_quantization(Fields& fields) {
 Status add_quantization(const std::filesystem::path& directory, json& config) {
   constexpr const char *kName = "quantization_config", *kPart = "quantization";
   if (!config.is_object() || Fields(config).has(kName)) return {};
+  const auto text = config.find("text_config");  // of a model with a vision tower
+  if (text != config.end() && text->is_object() && Fields(*text).has(kName)) return {};
   const std::filesystem::path path = directory / kModelOptFile;
   std::error_code failure;
   if (std::filesystem::status(path, failure).type() == std::filesystem::file_type::not_found)

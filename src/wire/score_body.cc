@@ -152,7 +152,6 @@ Result<std::unique_ptr<Body>> read_score_body(const nlohmann::json& json,
   constexpr OtherName kOtherNames[] = {{"query", "text_1"},
                                        {"queries", "text_1"},
                                        {"documents", "text_2"},
-                                       {"context", "prompt"},
                                        {"choices", "continuations"}};
   refuse_other_names(fields, kOtherNames);
   const ServingFields serving = read_serving_fields(fields);

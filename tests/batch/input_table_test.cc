@@ -93,6 +93,7 @@ TEST(InputTable, ListsInCells) {
   EXPECT_EQ(list(written_row({"P", R"(["a, b", "c|d"])", "", ""}), "answers"),
             Json::array({"a, b", "c|d"}));
   EXPECT_EQ(list("P\t[]\t\t", "answers"), Json::array());
+  EXPECT_EQ(list(written_row({"P", " [\"a\"] ", "", ""}), "answers"), Json::array({"a"}));
   EXPECT_EQ(list("P\t\t\t", "answers"), Json()) << "an empty cell says nothing";
   EXPECT_EQ(list(written_row({"P", "", R"(["yes"])", R"(["x", "\n"])"}), "choices"),
             Json::array({"yes"}));
@@ -101,6 +102,7 @@ TEST(InputTable, ListsInCells) {
   EXPECT_EQ(list("P\t[a] or b\t\t", "answers"), Json::array({"[a] or b"}));
   EXPECT_EQ(list("P\t\t[a]|[b]\t", "choices"), Json::array({"[a]", "[b]"}));
   EXPECT_EQ(list("P\t\t\t[END]", "stop"), Json::array({"[END]"}));
+  EXPECT_EQ(list("P\t\t\t [END] ", "stop"), Json::array({" [END] "}));
   EXPECT_EQ(list("P\t['a', 'b']\t\t", "answers"),
             "column 'answers' is \"['a', 'b']\", expected a list of strings in JSON, such as "
             "[\"a\", \"b\"], or texts separated by | (hint: in JSON, a text in brackets is "

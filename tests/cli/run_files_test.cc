@@ -50,6 +50,10 @@ TEST_F(RunFiles, AFullDiskIsNoSuccessOfOtherCommands) {
     EXPECT_EQ(finished.err, "pando: cannot write to standard output: No space left on device\n")
         << command;
   }
+  // More than the buffer holds.
+  const Finished help = pando("run --help > /dev/full");
+  EXPECT_EQ(help.code, kFailed) << help;
+  EXPECT_TRUE(help.err.starts_with("pando: cannot write to standard output")) << help;
 }
 
 TEST_F(RunFiles, TheInputIsNeverOverwritten) {

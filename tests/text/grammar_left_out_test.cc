@@ -96,6 +96,9 @@ TEST(GrammarLeftOut, WhatIsMeantIsNotWarnedOf) {
                "if": {"properties": {"kind": {"const": "a"}}}, "then": {"properties": {"n": false}},
                "else": {"required": ["n"]}})",
         R"({"properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}})",
+        // Possible in an object that is listed.
+        R"({"properties": {"a": {"type": "integer"}}, "anyOf": [{"const": {"a": 1}},
+               {"type": "object", "properties": {"a": {"type": "string"}}}]})",
         // Possible in another place.
         R"({"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"},
                "b": {"allOf": [{"$ref": "#/$defs/n"}]}, "next": {"$ref": "#"}}})"})

@@ -314,6 +314,7 @@ TEST(GrammarSchema, NamesThatAreNearlyKeywordsAreWarnedOf) {
       {R"({"$ref": "#/$defs/item", "$defs": {"item": {"type": "string"}, "propertys": {}}})",
        R"({"$ref": "#/$defs/shop/item", "$defs": {"shop": {"item": {"type": "string"},
             "note": {"enum": [1]}, "Type": {"title": "any"}}}})",
+       R"({"$ref": "#/$defs/any", "$defs": {"any": {"title": "T", "default": {"Type": 1}}}})",
        R"({"$ref": "#/definitions/a/b/item", "definitions": {"a": {"b": {"item": {"enum": [1]}}}}})"})
     EXPECT_EQ(schema_warning(none), "") << none;
   // Names of an answer's fields, and values, are no keywords.

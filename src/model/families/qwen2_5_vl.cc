@@ -11,6 +11,9 @@
 namespace pando::model {
 namespace {
 
+// Of the parts of a position, as mrope_section.
+constexpr std::string_view kOffers[] = {"rope.dimension_sections"};
+
 void fix(ModelConfig& config) { config.qkv_bias = true; }
 
 void read(Fields& fields, ModelConfig& config) {
@@ -57,6 +60,7 @@ const Family kQwen2_5Vl = {.name = "qwen2_5_vl_text",
                            .architecture = "Qwen2_5_VLForCausalLM",
                            .gguf_architecture = "qwen2vl",
                            .wrapper = "qwen2_5_vl",
+                           .offers = kOffers,
                            .fix = fix,
                            .read = read,
                            .translate = translate,

@@ -11,6 +11,9 @@
 namespace pando::model {
 namespace {
 
+// Of the parts of a position, as mrope_section.
+constexpr std::string_view kOffers[] = {"rope.dimension_sections"};
+
 void fix(ModelConfig& config) { config.qk_norm = QkNorm::kPerHead; }
 
 void read(Fields& fields, ModelConfig& config) {
@@ -61,6 +64,7 @@ const Family kQwen3Vl = {.name = "qwen3_vl_text",
                          .architecture = "Qwen3VLForCausalLM",
                          .gguf_architecture = "qwen3vl",
                          .wrapper = "qwen3_vl",
+                         .offers = kOffers,
                          .fix = fix,
                          .read = read,
                          .translate = translate,

@@ -28,7 +28,8 @@ Result<GrammarPtr> SchemaCompiler::compile(std::string* warning) {
     return rule != rules_.end() ? !has_text[rule->second] : is_never(schemas);
   };
   if (grammar) {
-    *warning = left_out_warning(places_, &cases_, &document_, has_no_text);
+    *warning = has_listed_places_ ? std::string()
+                                  : left_out_warning(places_, &cases_, &document_, has_no_text);
     return grammar;
   }
   const std::string conflict = conflict_of({document_.root()}, &cases_, &document_, has_no_text);
@@ -93,6 +94,7 @@ void SchemaCompiler::add_values(const SchemaFacts& facts, State from, State to) 
     document_.work();
     if (document_.has_failed()) return;
     if (!meets(*value, facts, &cases_, &document_)) continue;
+    has_listed_places_ = has_listed_places_ || value->is_structured();
     builder_.empty(builder_.text(from, compact_text(*value)), to);
   }
 }

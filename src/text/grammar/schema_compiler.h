@@ -71,7 +71,8 @@ class SchemaCompiler {
   Builder builder_;
   std::map<Parts, Rule> rules_, case_rules_;
   std::deque<std::pair<Rule, Parts>> todo_;
-  std::vector<ValuePlace> places_;            // at most one more than kMostValuePlaces
+  std::vector<ValuePlace> places_;  // at most one more than kMostValuePlaces
+  bool has_listed_places_ = false;  // others, inside objects and arrays of "enum" and "const"
   std::map<std::string, Rule> string_rules_;  // by what they ask for
   std::optional<Rule> integer_, number_, block_, part_block_;
 };

@@ -213,6 +213,7 @@ class MisspelledSearch {
   // A member that is not a schema may be the value of a misspelt keyword, or another group.
   void visit_group(const Json& group) {
     for (const auto& [name, one] : group.items()) {
+      if (!is_name(name)) continue;
       path_.push_back(name);
       if (!is_group(one) || names_in(one).empty())
         visit(one);
