@@ -47,6 +47,18 @@ TEST(AddedTokens, Strips) {
   EXPECT_EQ(found(tokens, "  <l>"), "[1]");
 }
 
+// Where a token takes the spaces behind it, a token among these spaces is found as well.
+TEST(AddedTokens, TokensInStrippedSpaces) {
+  AddedToken right = token(1, "<r>");
+  right.rstrip = true;
+  AddedToken left = token(3, "<l>");
+  left.lstrip = true;
+  const AddedTokens tokens({right, token(2, "\n"), left});
+  EXPECT_EQ(found(tokens, "a<r> \n b"), "(a)[1][2]( b)");
+  EXPECT_EQ(found(tokens, "<r>\n\n"), "[1][2][2]");
+  EXPECT_EQ(found(tokens, "<r> \n <l>b"), "[1][2][3](b)");
+}
+
 TEST(AddedTokens, SingleWord) {
   AddedToken word = token(1, "ab");
   word.single_word = true;
