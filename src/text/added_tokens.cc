@@ -81,7 +81,9 @@ void AddedTokens::split(std::string_view text, FunctionRef<void(const Part&)> pa
     at = end;  // as in `tokenizers`, a token in spaces that this one takes is found too
     if (token->single_word && touches_word(text.substr(0, begin), text.substr(end))) continue;
     if (token->lstrip && begin > done) begin -= spaces_before(text.substr(done, begin - done));
+    if (token->lstrip) begin = std::max(begin, done);
     if (token->rstrip) end += spaces_after(text.substr(end));
+    if (begin >= end) continue;
     flush(begin);
     part({text.substr(begin, end - begin), token});
     done = end;

@@ -57,6 +57,9 @@ TEST(AddedTokens, TokensInStrippedSpaces) {
   EXPECT_EQ(found(tokens, "a<r> \n b"), "(a)[1][2]( b)");
   EXPECT_EQ(found(tokens, "<r>\n\n"), "[1][2][2]");
   EXPECT_EQ(found(tokens, "<r> \n <l>b"), "[1][2][3](b)");
+  AddedToken both = token(4, "  ");
+  both.lstrip = both.rstrip = true;
+  EXPECT_EQ(found(AddedTokens({both}), "a     b"), "(a)[4](b)");
 }
 
 TEST(AddedTokens, SingleWord) {

@@ -55,6 +55,11 @@ TEST(ByteFallback, MergesAcrossSpacesAreKept) {
   const auto cut = load_json(llama_json({kMark, "a", "\u2581\u2581"}, {"\u2581 \u2581"}));
   EXPECT_EQ(encode(*cut, "a   a"),
             (std::vector<Token>{kMore, kMore + 1, kMore + 2, kMore, kMore + 1}));
+  Json dropping = llama_json({kMark, "a", "\u2581\u2581"}, {"\u2581 \u2581"});
+  dropping["model"]["byte_fallback"] = false;
+  dropping["model"]["unk_token"] = nullptr;  // marks on both sides of a dropped one merge
+  EXPECT_EQ(encode(*load_json(dropping), "a \u00E9 a"),
+            (std::vector<Token>{kMore, kMore + 1, kMore + 2, kMore + 1}));
   const auto crossing = load_json(llama_json({kMark, "a", "a\u2581"}, {"a \u2581"}));
   EXPECT_EQ(encode(*crossing, "a a"), (std::vector<Token>{kMore, kMore + 2, kMore + 1}));
 }
