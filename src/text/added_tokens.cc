@@ -47,7 +47,9 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens)
       if (added) ends_.push_back(-1);
       node = found->second;
     }
-    ends_[node] = static_cast<int>(i);
+    int& end = ends_[node];
+    const bool first = end < 0 || (tokens_[i].special && !tokens_[end].special);
+    if (first) end = static_cast<int>(i);
   }
 }
 

@@ -35,6 +35,14 @@ TEST(AddedTokens, LongestFromTheLeft) {
   EXPECT_EQ(found(tokens, "xéè"), "(x)[4](è)");
 }
 
+// Contents can become equal by normalising.
+TEST(AddedTokens, EqualContents) {
+  AddedToken special = token(3, "a");
+  special.special = true;
+  EXPECT_EQ(found(AddedTokens({token(1, "a"), token(2, "a")}), "a"), "[1]");
+  EXPECT_EQ(found(AddedTokens({token(1, "a"), special, token(2, "a")}), "a"), "[3]");
+}
+
 TEST(AddedTokens, Strips) {
   AddedToken left = token(1, "<l>");
   left.lstrip = true;
