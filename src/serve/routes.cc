@@ -122,7 +122,7 @@ Result<HttpResponse> tokenizer_info(Service& service, const HttpRequest&, const 
   if (!tokenizer.end_tokens().empty()) end = tokenizer.end_tokens().front();
   if (!parts.weights.config.eos_ids.empty()) end = parts.weights.config.eos_ids.front();
   const auto text = [&](std::optional<Token> token) {
-    return token ? OrderedJson(tokenizer.token_bytes(*token, /*skip_special=*/false))
+    return token ? OrderedJson(decode(tokenizer, {&*token, 1}, /*skip_special=*/false))
                  : OrderedJson(nullptr);
   };
   return json_response({{"bos_token", text(tokenizer.bos())}, {"eos_token", text(end)}});

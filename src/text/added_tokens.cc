@@ -47,7 +47,9 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens)
       if (added) ends_.push_back(-1);
       node = found->second;
     }
-    ends_[node] = static_cast<int>(i);
+    int& end = ends_[node];
+    const bool first = end < 0 || (tokens_[i].special && !tokens_[end].special);
+    if (first) end = static_cast<int>(i);
   }
 }
 
@@ -78,13 +80,15 @@ void AddedTokens::split(std::string_view text, FunctionRef<void(const Part&)> pa
     }
     size_t begin = at;
     size_t end = at + token->content.size();
-    at = end;
+    at = end;  // as in `tokenizers`, a token in spaces that this one takes is found too
     if (token->single_word && touches_word(text.substr(0, begin), text.substr(end))) continue;
-    if (token->lstrip) begin -= spaces_before(text.substr(done, begin - done));
+    if (token->lstrip && begin > done) begin -= spaces_before(text.substr(done, begin - done));
+    if (token->lstrip) begin = std::max(begin, done);
     if (token->rstrip) end += spaces_after(text.substr(end));
+    if (begin >= end) continue;
     flush(begin);
     part({text.substr(begin, end - begin), token});
-    done = at = end;
+    done = end;
   }
   flush(text.size());
 }

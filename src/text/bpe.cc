@@ -46,14 +46,18 @@ void Bpe::find_symbols(const Vocab& vocab) {
 }
 
 // Words begin with U+2581 in such vocabularies; where no merge crosses into one, each word can be
-// merged alone, which is exact and lets words_ answer.
+// merged alone, which is exact and lets words_ answer. But a character that is dropped would let
+// the marks around it merge.
 void Bpe::find_boundaries(const Vocab& vocab, const std::vector<Merge>& merges) {
   const auto crosses = [&](const Merge& merge) {
     return vocab.text(merge.right).starts_with(kSpaceMark) &&
            !vocab.text(merge.left).ends_with(kSpaceMark);
   };
-  cut_at_spaces_ = !options_.byte_level && !options_.ignore_merges && vocab.find(kSpaceMark) &&
-                   std::none_of(merges.begin(), merges.end(), crosses);
+  const bool has_bytes =
+      std::all_of(bytes_.begin(), bytes_.end(), [](Token id) { return id >= 0; });
+  const bool drops = !options_.unknown && !has_bytes;
+  cut_at_spaces_ = !drops && !options_.byte_level && !options_.ignore_merges &&
+                   vocab.find(kSpaceMark) && std::none_of(merges.begin(), merges.end(), crosses);
 }
 
 void Bpe::find_words(const Vocab& vocab) {

@@ -61,7 +61,7 @@ bool is_accent(char32_t point) { return category(point) == UTF8PROC_CATEGORY_MN;
 bool is_control(char32_t point) {
   const auto kind = category(point);
   return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF ||
-         kind == UTF8PROC_CATEGORY_CN || kind == UTF8PROC_CATEGORY_CO;
+         kind == UTF8PROC_CATEGORY_CO;
 }
 
 bool is_ideograph(char32_t point) {

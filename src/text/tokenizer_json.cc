@@ -46,9 +46,10 @@ Result<Bpe::Options> read_options(const JsonPlace& model, const Vocab& vocab, bo
   return options;
 }
 
-// The bytes that one token of the model stands for; nothing where they are more than `most`.
+// The bytes that one token stands for; nothing where they are more than `most`.
 std::optional<std::string> shown_bytes(const std::string& text, const Decoder& decoder,
                                        size_t most) {
+  if (decoder.spaced) return ' ' + text;
   if (decoder.byte_level) return from_byte_level(text).value_or(text);
   if (decoder.byte_fallback) {
     if (const auto byte = byte_of_token_text(text)) return std::string(1, *byte);
@@ -65,6 +66,7 @@ Result<std::vector<std::string>> all_token_bytes(const JsonPlace& root, const Vo
                                                  const Decoder& decoder) {
   std::vector<std::string> bytes(vocab.size());
   for (Token id = 0; id < vocab.size(); ++id) {
+    if (!vocab.has(id)) continue;
     const size_t most = most_text(vocab.text(id).size());
     auto shown = shown_bytes(vocab.text(id), decoder, most);
     if (!shown) {
@@ -73,6 +75,8 @@ Result<std::vector<std::string>> all_token_bytes(const JsonPlace& root, const Vo
     }
     bytes[id] = std::move(*shown);
   }
+  if (!decoder.byte_level) return bytes;
+  // Added tokens are not in the alphabet of bytes.
   for (const AddedToken& token : added) bytes[token.id] = token.content;
   return bytes;
 }

@@ -93,14 +93,19 @@ namespace {
 
 Status read_decoder_step(const JsonPlace& step, Decoder* decoder) {
   const std::string_view type = step.type_name();
+  const bool of_token = type == "ByteFallback" || type == "Replace" || type == "Metaspace";
+  if (of_token && decoder->fused) {
+    return step.not_offered(fmt::format("no {} after Fuse or ByteLevel", type));
+  }
   if (type == "ByteLevel") {
-    decoder->byte_level = true;
+    const bool first = !decoder->byte_fallback && !decoder->fused && decoder->replaced.empty();
+    if (!first) return step.not_offered("ByteLevel as the first step");
+    decoder->byte_level = decoder->fused = true;  // it joins the tokens
   } else if (type == "ByteFallback") {
     decoder->byte_fallback = true;
   } else if (type == "Replace") {
     Result<normal::Replace> replace = read_replace(step);
     if (!replace.ok()) return replace.error();
-    if (decoder->fused) return step.not_offered("Replace before Fuse");
     decoder->replaced.push_back(std::move(*replace));
   } else if (type == "Metaspace") {
     const auto metaspace = read_metaspace(step);
@@ -112,7 +117,7 @@ Status read_decoder_step(const JsonPlace& step, Decoder* decoder) {
     const bool one_space = fields.value("content", Json()) == " " &&
                            fields.value("start", Json()) == 1 && fields.value("stop", Json()) == 0;
     if (!one_space) return step.not_offered("one space stripped from the start");
-    if (!decoder->fused) return step.not_offered("Strip after Fuse");
+    if (!decoder->fused) return step.not_offered("Strip after Fuse or ByteLevel");
     decoder->strips_leading_space = true;
   } else if (type == "Fuse") {
     decoder->fused = true;
@@ -160,6 +165,8 @@ Status read_classifier(const JsonPlace& place, const Vocab& vocab, PostProcessor
 
 Result<Decoder> read_decoder(const JsonPlace& place) {
   Decoder decoder;
+  // As in the library `tokenizers`.
+  if (place.absent()) decoder.spaced = decoder.strips_leading_space = true;
   const auto list = steps_of(place, "decoders");
   if (!list.ok()) return list.error();
   for (const JsonPlace& step : *list) {

@@ -9,6 +9,7 @@ namespace pando {
 
 // How tokens become text.
 struct Decoder {
+  bool spaced = false;  // no steps: a space between two tokens
   bool byte_level = false;
   bool byte_fallback = false;
   bool fused = false;                     // what follows is about the whole text

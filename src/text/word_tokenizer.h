@@ -15,7 +15,7 @@ struct TokenizerParts {
   std::unique_ptr<const WordModel> model;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
-  std::vector<std::string> token_bytes = {};  // by id; of added tokens their content
+  std::vector<std::string> token_bytes = {};  // by id: what is shown
   std::vector<AddedToken> added = {};
   std::vector<Token> hidden = {};  // no part of the text that is shown, besides special added ones
   SpecialTokens special = {};

@@ -35,6 +35,14 @@ TEST(AddedTokens, LongestFromTheLeft) {
   EXPECT_EQ(found(tokens, "xéè"), "(x)[4](è)");
 }
 
+// Contents can become equal by normalising.
+TEST(AddedTokens, EqualContents) {
+  AddedToken special = token(3, "a");
+  special.special = true;
+  EXPECT_EQ(found(AddedTokens({token(1, "a"), token(2, "a")}), "a"), "[1]");
+  EXPECT_EQ(found(AddedTokens({token(1, "a"), special, token(2, "a")}), "a"), "[3]");
+}
+
 TEST(AddedTokens, Strips) {
   AddedToken left = token(1, "<l>");
   left.lstrip = true;
@@ -45,6 +53,21 @@ TEST(AddedTokens, Strips) {
   EXPECT_EQ(found(tokens, "a <r> \u3000\tb"), "(a )[2](b)");
   EXPECT_EQ(found(tokens, "<r>  <l>"), "[2][1]");
   EXPECT_EQ(found(tokens, "  <l>"), "[1]");
+}
+
+// Where a token takes the spaces behind it, a token among these spaces is found as well.
+TEST(AddedTokens, TokensInStrippedSpaces) {
+  AddedToken right = token(1, "<r>");
+  right.rstrip = true;
+  AddedToken left = token(3, "<l>");
+  left.lstrip = true;
+  const AddedTokens tokens({right, token(2, "\n"), left});
+  EXPECT_EQ(found(tokens, "a<r> \n b"), "(a)[1][2]( b)");
+  EXPECT_EQ(found(tokens, "<r>\n\n"), "[1][2][2]");
+  EXPECT_EQ(found(tokens, "<r> \n <l>b"), "[1][2][3](b)");
+  AddedToken both = token(4, "  ");
+  both.lstrip = both.rstrip = true;
+  EXPECT_EQ(found(AddedTokens({both}), "a     b"), "(a)[4](b)");
 }
 
 TEST(AddedTokens, SingleWord) {

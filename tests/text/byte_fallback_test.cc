@@ -26,11 +26,40 @@ TEST(ByteFallback, DecodingTakesTheLeadingSpaceOff) {
   EXPECT_EQ(later.push(kMore), " ");
 }
 
+TEST(ByteFallback, WithoutADecoderASpaceIsBetweenTokens) {
+  Json document = llama_json({"a", "\u2581b"}, Json::array());
+  document["model"]["vocab"]["c"] = kMore + 4;  // a hole before it
+  document["decoder"] = nullptr;
+  const auto tokenizer = load_json(document);
+  const std::vector<Token> tokens = {1, kMore, kMore + 1, kMore + 2, kMore + 4, kBytes + 'x', 2};
+  EXPECT_EQ(decode(*tokenizer, tokens, true), "a \u2581b c <0x78>");
+  EXPECT_EQ(decode(*tokenizer, tokens, false), "<s> a \u2581b c <0x78> </s>");
+  StreamDecoder later(*tokenizer, false);
+  EXPECT_EQ(later.push(kMore), " a");
+  document["decoder"] = {{"type", "Fuse"}};
+  EXPECT_EQ(decode(*load_json(document), tokens, true), "a\u2581bc<0x78>");
+}
+
+TEST(ByteFallback, AddedTokensAreDecodedLikeOthers) {
+  Json document = llama_json({kMark, "a"}, Json::array());
+  document["added_tokens"].push_back(added_token(kMore + 2, "\u2581\u2581", false));
+  document["added_tokens"].push_back(added_token(kMore + 3, "<\u2581>"));
+  const auto tokenizer = load_json(document);
+  const std::vector<Token> tokens = {kMore, kMore + 1, kMore + 2, kMore + 1, kMore + 3};
+  EXPECT_EQ(decode(*tokenizer, tokens, true), "a  a");
+  EXPECT_EQ(decode(*tokenizer, tokens, false), "a  a< >");
+}
+
 // A merge that crosses into a mark forbids cutting there; both ways give the definition's tokens.
 TEST(ByteFallback, MergesAcrossSpacesAreKept) {
   const auto cut = load_json(llama_json({kMark, "a", "\u2581\u2581"}, {"\u2581 \u2581"}));
   EXPECT_EQ(encode(*cut, "a   a"),
             (std::vector<Token>{kMore, kMore + 1, kMore + 2, kMore, kMore + 1}));
+  Json dropping = llama_json({kMark, "a", "\u2581\u2581"}, {"\u2581 \u2581"});
+  dropping["model"]["byte_fallback"] = false;
+  dropping["model"]["unk_token"] = nullptr;  // marks on both sides of a dropped one merge
+  EXPECT_EQ(encode(*load_json(dropping), "a \u00E9 a"),
+            (std::vector<Token>{kMore, kMore + 1, kMore + 2, kMore + 1}));
   const auto crossing = load_json(llama_json({kMark, "a", "a\u2581"}, {"a \u2581"}));
   EXPECT_EQ(encode(*crossing, "a a"), (std::vector<Token>{kMore, kMore + 2, kMore + 1}));
 }

@@ -91,5 +91,13 @@ TEST(Normalizer, StepsInOrder) {
   EXPECT_EQ(replace_all("aaa", "aa", "b"), "ba");
 }
 
+// U+0378 and the last two are unassigned, U+E000 is for private use, U+200B a format character.
+TEST(BertNormalizer, KeepsUnassignedCharacters) {
+  const Normalizer clean({normal::Bert{}});
+  const auto text = clean.apply("a\u0378\uE000b\u200B\uFFFE\U0010FFFF");
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(*text, "a\u0378b\uFFFE\U0010FFFF");
+}
+
 }  // namespace
 }  // namespace pando

@@ -1,7 +1,9 @@
 // Which files are read, what they say about special tokens, and how bad ones are refused.
 #include <sys/stat.h>
 
+#include "text/bpe.h"
 #include "text/byte_tokenizer.h"
+#include "text/stream_decoder.h"
 #include "text_testing.h"
 
 namespace pando::testing {
@@ -221,6 +223,32 @@ TEST(TokenizerFiles, WhatIsNotOfferedIsNamed) {
   directory.write("merges.txt", "");
   directory.write_json("tokenizer_config.json", Json{{"tokenizer_class", "T5Tokenizer"}});
   expect_refused(directory, ErrorCode::kUnsupported, {"tokenizer_class", "T5Tokenizer"});
+}
+
+// ByteLevel and Fuse join the tokens to one text. A step on each token is refused behind them.
+TEST(TokenizerFiles, DecodersThatJoinTheTokens) {
+  const Json levels = {{"type", "ByteLevel"}}, fuse = {{"type", "Fuse"}};
+  const Json replace = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "b"}};
+  const Json bytes = {{"type", "ByteFallback"}};
+  const Json marks = {{"type", "Metaspace"}, {"replacement", kSpaceMark}};
+  const Json strip = {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}};
+  Json document = byte_level_json({}, Json::array());
+  document["decoder"] = {{"type", "Sequence"}, {"decoders", Json::array({levels, strip})}};
+  EXPECT_EQ(decode(*load_json(document), std::vector<Token>{' ', ' ', 'a', ' '}, true), " a ");
+  const struct {
+    Json first, second;
+    std::vector<std::string> parts;
+  } cases[] = {{levels, replace, {"Replace", "no Replace after Fuse or ByteLevel"}},
+               {levels, marks, {"Metaspace", "no Metaspace after Fuse or ByteLevel"}},
+               {fuse, bytes, {"ByteFallback", "no ByteFallback after Fuse or ByteLevel"}},
+               {strip, fuse, {"decoders[0]", "Strip after Fuse or ByteLevel"}},
+               {replace, levels, {"ByteLevel as the first step"}},
+               {bytes, levels, {"ByteLevel as the first step"}},
+               {levels, levels, {"ByteLevel as the first step"}}};
+  for (const auto& [first, second, parts] : cases) {
+    document["decoder"] = {{"type", "Sequence"}, {"decoders", Json::array({first, second})}};
+    expect_json_refused(document, ErrorCode::kUnsupported, parts);
+  }
 }
 
 TEST(TokenizerFiles, BadModelFiles) {
