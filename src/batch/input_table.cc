@@ -17,7 +17,8 @@ constexpr std::string_view kPrompts[] = {"context", "question", "prompt"};
 constexpr std::string_view kEmbedded = "text";
 constexpr std::string_view kTexts[] = {"id", "instruction", "template"};
 // Columns besides the options: JSON values, and lists of texts.
-constexpr std::string_view kValues[] = {"prompt_logprobs", "thinking"};
+constexpr std::string_view kValues[] = {"prompt_logprobs", "thinking", "schema",
+                                        "add_special_tokens", "truncate_prompt_tokens"};
 constexpr std::string_view kLists[] = {"answer", "answers", "choices"};
 
 constexpr std::string_view kEmbedFields[] = {"id", kEmbedded, "instruction", "input_type"};
@@ -48,6 +49,20 @@ Json texts_between_bars(const std::string& cell) {
   return texts;
 }
 
+// What a name is compared by: "max_tokens" of " Max-Tokens".
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name) {
+    if (c == ' ') continue;
+    plain += c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return plain;
+}
+
+std::string_view singular(std::string_view name) {
+  return name.ends_with('s') ? name.substr(0, name.size() - 1) : name;
+}
+
 // Apart from white space around them.
 bool is_in_brackets(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
@@ -76,6 +91,11 @@ Result<Json> list_of(const std::string& name, const std::string& cell) {
     return invalid_argument(
         "column '{}' is {}, an object as in SQuAD's data sets, expected a list of strings in JSON, "
         "or texts separated by | (hint: take the list 'text' of the object)",
+        name, found_text(Json(cell)));
+  if (!is_list_option(name) && std::ranges::find(texts, Json("")) != texts.end())
+    return invalid_argument(
+        "column '{}' is {}, expected a text on each side of | (hint: a list in JSON, such as "
+        "[\"a\", \"\"], may hold an empty text)",
         name, found_text(Json(cell)));
   return texts;
 }
@@ -131,11 +151,18 @@ bool InputTable::has(std::string_view name) const {
 }
 
 Status InputTable::check_names() const {
+  if (has("answer") && has("answers"))
+    return invalid_argument("the columns are {}, expected 'answer' or 'answers', not both",
+                            fmt::join(names_, ", "));
+  if (task_ == BatchTask::kAnswer && has("prompt") && (has("context") || has("question")))
+    return invalid_argument(
+        "the columns are {}, expected 'context' and 'question', or 'prompt', not both (hint: "
+        "--columns NAME=prompt makes 'prompt' metadata)",
+        fmt::join(names_, ", "));
   const char* expected = nullptr;
   if (task_ == BatchTask::kEmbed) {
     if (!has(kEmbedded)) expected = "'text'";
-  } else if (has("prompt") ? has("context") || has("question")
-                           : !has("context") || !has("question")) {
+  } else if (!has("prompt") && (!has("context") || !has("question"))) {
     expected = "'context' and 'question', or 'prompt',";
   }
   if (expected == nullptr) return {};
@@ -183,6 +210,23 @@ std::vector<std::string> InputTable::others() const {
                   !is_value(name) && !is_list_option(name))
       others.push_back(name);
   return others;
+}
+
+std::vector<std::pair<std::string, std::string>> InputTable::near_names() const {
+  std::vector<std::string_view> known(std::begin(kLists), std::end(kLists));
+  known.insert(known.end(), std::begin(kTexts), std::end(kTexts));
+  known.insert(known.end(), std::begin(kValues), std::end(kValues));
+  for (const RequestOption& option : request_options())
+    if (find_option(option.name, kInLine) != nullptr) known.push_back(option.name);
+  if (task_ == BatchTask::kEmbed) known.assign(std::begin(kEmbedFields), std::end(kEmbedFields));
+  std::vector<std::pair<std::string, std::string>> near;
+  for (const std::string& name : others()) {
+    const std::string plain = plain_name(name);
+    auto found = std::ranges::find(known, plain);
+    if (found == known.end()) found = std::ranges::find(known, singular(plain), singular);
+    if (found != known.end()) near.emplace_back(name, *found);
+  }
+  return near;
 }
 
 Result<InputTable> InputTable::open(std::string_view first_row, char separator, BatchTask task,

@@ -63,6 +63,8 @@ class InputTable {
   // Columns that are taken as options of each row, and those that come back as metadata.
   std::vector<std::string> options() const;
   std::vector<std::string> others() const;
+  // Of these, each that looks like a field, and the field: "Answers" and "answers".
+  std::vector<std::pair<std::string, std::string>> near_names() const;
 
   // The row as a line. kInvalidArgument: another number of cells, a value that is not JSON, a list
   // in another notation.

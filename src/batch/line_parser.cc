@@ -89,6 +89,8 @@ Status LineParser::open_table(const InputRecord& record) {
          fmt::format("'{}' {} of each row (hint: --columns NAME={} makes it metadata)",
                      fmt::join(names, "', '"),
                      names.size() == 1 ? "is used as an option" : "are used as options", names[0]));
+  for (const auto& [name, field] : table_->near_names())
+    warn(record, fmt::format("the column '{}' is metadata (hint: '{}'?)", name, field));
   return {};
 }
 

@@ -121,6 +121,39 @@ TEST(InputTable, ListsInCells) {
             Json::parse(R"({"prompt": "P", "answers": ["[sic]"]})"));
 }
 
+TEST(InputTable, ColumnsThatLookLikeFieldsAreNamed) {
+  using Names = std::vector<std::pair<std::string, std::string>>;
+  const auto near = [](const char* header, BatchTask task = BatchTask::kAnswer) {
+    return InputTable::open(header, ',', task).value().near_names();
+  };
+  EXPECT_EQ(near("prompt,Answers, choice,max-tokens,Temperature ,schemas"),
+            (Names{{"Answers", "answers"},
+                   {" choice", "choices"},
+                   {"max-tokens", "max_tokens"},
+                   {"Temperature ", "temperature"},
+                   {"schemas", "schema"}}));
+  EXPECT_EQ(near("prompt,answers,source,title,question_id,top"), Names());
+  EXPECT_EQ(near("text,ID,prompt", BatchTask::kEmbed), (Names{{"ID", "id"}}));
+}
+
+TEST(InputTable, ColumnsThatContradictEachOtherAreRefused) {
+  EXPECT_EQ(InputTable::open("prompt,answer,answers", ',').error().message,
+            "the columns are prompt, answer, answers, expected 'answer' or 'answers', not both");
+  EXPECT_TRUE(InputTable::open("prompt,context,question", ',')
+                  .error()
+                  .message.starts_with("the columns are prompt, context, question, expected "
+                                       "'context' and 'question', or 'prompt', not both"));
+}
+
+TEST(InputTable, SchemasAndEmptyTexts) {
+  const InputTable table = InputTable::open("prompt\tschema\tanswers", '\t').value();
+  EXPECT_EQ(*table.line(written_row({"P", R"({"type": "integer"})", ""})),
+            nlohmann::json::parse(R"({"prompt": "P", "schema": {"type": "integer"}})"));
+  EXPECT_EQ(table.line("P\t\ttailor|").error().message,
+            "column 'answers' is \"tailor|\", expected a text on each side of | (hint: a list in "
+            "JSON, such as [\"a\", \"\"], may hold an empty text)");
+}
+
 // Why an input has no records; empty where it has some.
 std::string not_lines(const std::string& input, BatchTask task = BatchTask::kAnswer,
                       InputFormat format = InputFormat::kJsonLines) {
