@@ -249,7 +249,7 @@ TEST_F(RunReports, EmptyAnswersWithoutTheChatTemplateAreToldOf) {
         R"({"prompt": "P", "choices": ["a", "b"]})", R"({"prompt": "P", "answers": []})",
         R"({"prompt": "P", "answers": ["a", ""]})", R"({"prompt": "P", "stop": ["x"]})",
         R"({"custom_id": "c", "url": "/v1/completions", "body": {"prompt": "P"}})"})
-    EXPECT_EQ(told(std::string(other) + "\n"), "") << other;
+    EXPECT_EQ(told(std::string(other) + "\n").find("empty answers"), std::string::npos) << other;
   EXPECT_NE(told("{\"prompt\": \"P\", \"answers\": [\"a\"]}\n"), "");
 }
 
