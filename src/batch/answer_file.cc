@@ -127,8 +127,8 @@ struct AnswerFile::State {
     if (finished) {
       if (finished->n_bytes == *size) return {};
       return bad_file(
-          "'{}' has {} bytes, expected {} as written by the finished run (hint: '{}' belongs to it; "
-          "to start over, delete both)",
+          "'{}' has {} bytes, expected {} as written by the finished run (hint: '{}' belongs to "
+          "it; to start over, delete both)",
           path.string(), *size, finished->n_bytes, journal_path.string());
     }
     if (cut) {

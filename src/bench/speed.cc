@@ -4,12 +4,12 @@
 #include <span>
 #include <vector>
 
+#include "api/model_parts.h"
 #include "bench/kernel_rates.h"
 #include "bench/peer.h"
 #include "bench/registry.h"
 #include "bench/speed_rows.h"
 #include "bench/tokens.h"
-#include "api/model_parts.h"
 
 namespace pando::bench {
 namespace {

@@ -19,7 +19,8 @@ class PublicPrefixes {
                                      const std::map<std::string, std::string>& texts,
                                      size_t context);
 
-  // The one of this name; null where it is empty. Errors: kInvalidArgument for one that is not known.
+  // The one of this name; null where it is empty. Errors: kInvalidArgument for one that is not
+  // known.
   struct Prefix {
     std::string name;
     std::vector<std::vector<Token>> forms;

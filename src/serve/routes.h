@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "wire/body.h"
 #include "serve/http.h"
 #include "serve/service.h"
+#include "wire/body.h"
 
 namespace pando::serve {
 

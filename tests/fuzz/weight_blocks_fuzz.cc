@@ -41,8 +41,8 @@ void check_product(const WeightTypeInfo& stored, DType packed, const std::byte* 
     if (!matrix.set_rows(*kernels, 0, 1, stored.type, from)) return;
     PackedRows scratch;
     float y = 0;
-    linear(*kernels, pool, matrix,
-           {.x = x.data(), .x_stride = k, .m = 1, .y = &y, .y_stride = 1}, scratch);
+    linear(*kernels, pool, matrix, {.x = x.data(), .x_stride = k, .m = 1, .y = &y, .y_stride = 1},
+           scratch);
     if (first.n() == 0) {
       first = std::move(matrix);
       expected = y;

@@ -95,16 +95,16 @@ TEST_P(QuantizedGolden, KeepsItsTypeInMemory) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, QuantizedGolden,
                          ::testing::Values(QuantizedFixture{"fp8-blocks", DType::kBF16},
-                                         QuantizedFixture{"fp8-tensor", DType::kBF16},
-                                         QuantizedFixture{"compressed-float", DType::kBF16},
-                                         QuantizedFixture{"compressed-int8", DType::kQ8_0},
-                                         QuantizedFixture{"compressed-words4", DType::kQ4_0},
-                                         QuantizedFixture{"compressed-zeros4", DType::kQ5_0},
-                                         QuantizedFixture{"compressed-words8", DType::kQ8_0},
-                                         QuantizedFixture{"awq", DType::kQ5_0},
-                                         QuantizedFixture{"gptq-zeros", DType::kQ5_0},
-                                         QuantizedFixture{"gptq-ordered", DType::kF16},
-                                         QuantizedFixture{"gptq-v2-8", DType::kF16}),
+                                           QuantizedFixture{"fp8-tensor", DType::kBF16},
+                                           QuantizedFixture{"compressed-float", DType::kBF16},
+                                           QuantizedFixture{"compressed-int8", DType::kQ8_0},
+                                           QuantizedFixture{"compressed-words4", DType::kQ4_0},
+                                           QuantizedFixture{"compressed-zeros4", DType::kQ5_0},
+                                           QuantizedFixture{"compressed-words8", DType::kQ8_0},
+                                           QuantizedFixture{"awq", DType::kQ5_0},
+                                           QuantizedFixture{"gptq-zeros", DType::kQ5_0},
+                                           QuantizedFixture{"gptq-ordered", DType::kF16},
+                                           QuantizedFixture{"gptq-v2-8", DType::kF16}),
                          [](const auto& info) {
                            std::string name = info.param.name;
                            std::ranges::replace(name, '-', '_');

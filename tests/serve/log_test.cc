@@ -52,9 +52,11 @@ TEST(Log, ALineForEachRequest) {
   expect_line(said[0],
               path + R"(200 \d+\.\d{3}s prompt=13 cached=0 answer=6 id=)" + plain.request_id);
   expect_line(said[1], path + R"(200 \d+\.\d{3}s prompt=13 cached=\d+ answer=6 id=mine-7)");
-  expect_line(said[2],
-              path + R"(400 \d+\.\d{3}s prompt=13 cached=0 answer=0 error=invalid_argument param=temperature id=)" +
-                  wrong.request_id);
+  expect_line(
+      said[2],
+      path +
+          R"(400 \d+\.\d{3}s prompt=13 cached=0 answer=0 error=invalid_argument param=temperature id=)" +
+          wrong.request_id);
   expect_line(said[3], path + R"(401 \d+\.\d{3}s error=invalid_api_key id=)" + stranger.request_id);
   expect_line(said[4], R"(- - 400 \d+\.\d{3}s error=bad_request id=[0-9a-f]{16})");
   for (const std::string& line : said)

@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "bench/kernel_rates.h"
 #include "api/model_parts.h"
+#include "bench/kernel_rates.h"
 #include "lab/papers/papers.h"
 
 namespace pando::lab {

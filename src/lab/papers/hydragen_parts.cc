@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "bench/kernel_rates.h"
 #include "api/model_parts.h"
+#include "bench/kernel_rates.h"
 #include "engine/output_reader.h"
 #include "lab/papers/hydragen.h"
 

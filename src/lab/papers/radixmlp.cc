@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "bench/tokens.h"
 #include "api/model_parts.h"
+#include "bench/tokens.h"
 #include "lab/papers/papers.h"
 #include "lab/papers/radixmlp_model.h"
 
