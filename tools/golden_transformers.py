@@ -18,8 +18,9 @@ from golden_dense_models import DENSE
 from golden_expert_models import MIXTURES
 from golden_hybrid_models import HYBRIDS
 from golden_sizes import GEMMA4_VISION, PIXTRAL, QWEN2_5_VISION, QWEN3_VISION, SIGLIP, VISION
+from golden_wrapped_models import PARTS, WRAPPED
 
-MODELS = {**DENSE, **HYBRIDS, **MIXTURES}
+MODELS = {**DENSE, **HYBRIDS, **MIXTURES, **WRAPPED}
 # Fixtures whose config.json has the form that files had before rope_parameters.
 OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types", "hunyuan-tied",
             "hunyuan_v1_moe-tied"}
@@ -116,10 +117,10 @@ def to_mxfp4(folder, generator):
 
 
 def named_class(name, family, fields):
-    if name in WITH_VISION:
+    if name in WITH_VISION or name in PARTS:
+        parts = PARTS.get(name) or dict(vision_config=WITH_VISION[name])
         config = getattr(transformers, family + "Config")(
-            text_config=fields, vision_config=WITH_VISION[name],
-            tie_word_embeddings=fields["tie_word_embeddings"])
+            text_config=fields, tie_word_embeddings=fields["tie_word_embeddings"], **parts)
         return getattr(transformers, family + "ForConditionalGeneration"), config
     of_text = getattr(transformers, family + "TextConfig", None)
     config = of_text or getattr(transformers, family + "Config")

@@ -20,6 +20,7 @@ constexpr std::string_view kWeight = "weight";
 constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
     {"model.language_model.", kPrefix},
     {"language_model.model.", kPrefix},
+    {"model.text_model.", kPrefix},
     {"language_model.lm_head.", "lm_head."}};
 
 Result<json> read_index(const fs::path& path) {
