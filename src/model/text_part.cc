@@ -61,9 +61,9 @@ constexpr Wrapper kWrappers[] = {
 
 // Families whose logits are more than products with the head: it is not agreed whether a wrapper
 // does the rest too.
-constexpr std::string_view kNotWrapped[] = {"cohere2",          "granite",          "granitemoe",
-                                            "granitemoeshared", "granitemoehybrid", "gemma2",
-                                            "gemma3_text",      "gemma4_text"};
+constexpr std::string_view kNotWrapped[] = {"cohere",     "cohere2",          "granite",
+                                            "granitemoe", "granitemoeshared", "granitemoehybrid",
+                                            "gemma2",     "gemma3_text",      "gemma4_text"};
 
 // Sizes that the files of wrappers leave out where they are the library's.
 constexpr struct {

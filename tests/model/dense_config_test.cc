@@ -30,6 +30,10 @@ json ministral3(const json& change = json::object()) {
 json cohere2(const json& change = json::object()) {
   return decoder("Cohere2ForCausalLM", "cohere2", change);
 }
+json cohere(const json& change = json::object()) {
+  return decoder("CohereForCausalLM", "cohere", change);
+}
+json glm(const json& change = json::object()) { return decoder("GlmForCausalLM", "glm", change); }
 json glm4(const json& change = json::object()) {
   return decoder("Glm4ForCausalLM", "glm4", change);
 }
@@ -304,6 +308,43 @@ TEST(DenseConfig, RefusesWrappersOfFamiliesThatChangeLogits) {
   expect_error(wrapper("llava", text), {"'text_config.model_type' is \"cohere2\"", "\"llava\""});
   text["model_type"] = "gemma2";
   expect_error(wrapper("internvl", text), {"'text_config.model_type' is \"gemma2\""});
+}
+
+TEST(DenseConfig, ReadsCohere) {
+  const ModelConfig usual = read(cohere());
+  EXPECT_EQ(usual.norm, Norm::kLayer);
+  EXPECT_TRUE(usual.parallel);
+  EXPECT_TRUE(usual.tied_embeddings);
+  EXPECT_EQ(usual.rms_eps, 1e-5f);
+  EXPECT_EQ(usual.logit_scale, 0.0625f);
+  EXPECT_EQ(usual.rotations[0].theta, 5e5);
+  EXPECT_EQ(windows(usual), (Ints{0, 0, 0, 0}));
+  EXPECT_EQ(rotations(usual), (Ints{0, 0, 0, 0}));
+  const ModelConfig config = read(cohere({{"layer_norm_eps", 1e-3},
+                                          {"logit_scale", 0.8333333333333334},
+                                          {"rope_theta", 8e6},
+                                          {"attention_bias", true},
+                                          {"use_qk_norm", false}}));
+  EXPECT_EQ(config.rms_eps, 1e-3f);
+  EXPECT_EQ(config.logit_scale, 0.8333333333333334f);
+  EXPECT_EQ(config.rotations[0].theta, 8e6);
+  EXPECT_TRUE(config.qkv_bias && config.o_bias);
+  expect_error(cohere({{"use_qk_norm", true}}), {"'use_qk_norm' is true", "expected false"});
+  expect_error(cohere({{"sliding_window", 4096}}), {"sliding_window"});
+}
+
+TEST(DenseConfig, ReadsGlm) {
+  const ModelConfig usual = read(glm());
+  EXPECT_EQ(usual.head_dim, 128);
+  EXPECT_EQ(usual.rms_eps, 1.5625e-7f);
+  EXPECT_TRUE(usual.qkv_bias);
+  EXPECT_FALSE(usual.o_bias);
+  EXPECT_EQ(usual.rotations[0].rotary_dim(128), 64);
+  EXPECT_FALSE(usual.tied_embeddings);
+  const ModelConfig config = read(glm({{"head_dim", 16}, {"attention_bias", false}}));
+  EXPECT_EQ(config.head_dim, 16);
+  EXPECT_FALSE(config.qkv_bias);
+  expect_error(glm({{"hidden_act", "gelu"}}), {"hidden_act", "silu"});
 }
 
 TEST(DenseConfig, ReadsCohere2) {
