@@ -67,8 +67,8 @@ TEST(Config, RefusesRotationThatContradictsItself) {
 
 TEST(Config, RefusesByNameWhatIsNotOffered) {
   const ErrorCode code = ErrorCode::kUnsupported;
-  expect_error({{"architectures", {"GemmaForCausalLM"}}}, code,
-               {"GemmaForCausalLM", "Phi3ForCausalLM"});
+  expect_error({{"architectures", {"GPT2LMHeadModel"}}}, code,
+               {"GPT2LMHeadModel", "Phi3ForCausalLM"});
   expect_error({{"model_type", "mistral4"}}, code, {"model_type", "mistral4", "mistral"});
   const Result<ModelConfig> infinite = ModelConfig::parse(
       R"({"model_type": "nemotron_h", "time_step_limit": [0.0, Infinity]})", "x");
