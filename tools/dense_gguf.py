@@ -8,7 +8,7 @@ engines:
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
 cohere2, glm4, seed_oss, gemma2, gemma3_text, gemma4_text, exaone4, ernie4_5, hunyuan_v1_dense, qwen3_moe, mixtral,
 olmoe, granitemoe, granitemoeshared, glm4_moe, ernie4_5_moe, qwen2_moe, hunyuan_v1_moe, qwen2_5_vl_text, qwen3_vl_text,
-qwen3_vl_moe_text, gemma, cohere or glm. Weights become f32. There is no tokenizer, and nothing that reads images.
+qwen3_vl_moe_text, gemma, cohere, glm, stablelm or dots1. Weights become f32. There is no tokenizer, and nothing that reads images.
 """
 import json
 import pathlib
@@ -29,7 +29,8 @@ ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": 
                  "glm4_moe": Arch.GLM4_MOE, "ernie4_5_moe": Arch.ERNIE4_5_MOE,
                  "qwen2_moe": Arch.QWEN2MOE, "hunyuan_v1_moe": Arch.HUNYUAN_MOE,
                  "qwen2_5_vl_text": Arch.QWEN2VL, "qwen3_vl_text": Arch.QWEN3VL,
-                 "qwen3_vl_moe_text": Arch.QWEN3VLMOE, "gemma": Arch.GEMMA, "cohere": Arch.COMMAND_R, "glm": Arch.CHATGLM}
+                 "qwen3_vl_moe_text": Arch.QWEN3VLMOE, "gemma": Arch.GEMMA, "cohere": Arch.COMMAND_R, "glm": Arch.CHATGLM,
+                 "stablelm": Arch.STABLELM, "dots1": Arch.DOTS1}
 # The channels that turn together become neighbours.
 PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared")
 

@@ -51,7 +51,7 @@ CaseModel random_model(Rng& rng, bool all) {
   constexpr std::array kOthers = {"tiny-granite3",   "tiny-seed-oss", "tiny-exaone4",
                                   "tiny-ernie4.5",   "tiny-hunyuan",  "tiny-gemma4",
                                   "tiny-qwen2.5-vl", "tiny-qwen3-vl", "tiny-gemma",
-                                  "tiny-cohere",     "tiny-glm"};
+                                  "tiny-cohere",     "tiny-glm",      "tiny-stablelm"};
   const size_t drawn =
       uniform(rng, 0, static_cast<int>(kShapes.size() + (all ? kOthers.size() : 0)) - 1);
   model.shape = drawn < kShapes.size() ? kShapes[drawn] : kOthers[drawn - kShapes.size()];
@@ -303,6 +303,7 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
                                   "tiny-granite-moe-shared",
                                   "tiny-gpt-oss",
                                   "tiny-glm4-moe",
+                                  "tiny-dots1",
                                   "tiny-ernie4.5-moe",
                                   "tiny-qwen2-moe",
                                   "tiny-hunyuan-moe",

@@ -37,6 +37,9 @@ json glm(const json& change = json::object()) { return decoder("GlmForCausalLM",
 json glm4(const json& change = json::object()) {
   return decoder("Glm4ForCausalLM", "glm4", change);
 }
+json stablelm(const json& change = json::object()) {
+  return decoder("StableLmForCausalLM", "stablelm", change);
+}
 json seed_oss(const json& change = json::object()) {
   return decoder("SeedOssForCausalLM", "seed_oss", change);
 }
@@ -308,6 +311,27 @@ TEST(DenseConfig, RefusesWrappersOfFamiliesThatChangeLogits) {
   expect_error(wrapper("llava", text), {"'text_config.model_type' is \"cohere2\"", "\"llava\""});
   text["model_type"] = "gemma2";
   expect_error(wrapper("internvl", text), {"'text_config.model_type' is \"gemma2\""});
+}
+
+TEST(DenseConfig, ReadsStableLm) {
+  const ModelConfig usual = read(stablelm());
+  EXPECT_EQ(usual.norm, Norm::kLayer);
+  EXPECT_TRUE(usual.norm_bias);
+  EXPECT_EQ(usual.rms_eps, 1e-5f);
+  EXPECT_FALSE(usual.qkv_bias);
+  EXPECT_FALSE(usual.tied_embeddings);
+  EXPECT_EQ(usual.rotations[0].rotary_dim(16), 4);
+  const ModelConfig config = read(stablelm({{"layer_norm_eps", 1e-3},
+                                            {"use_qkv_bias", true},
+                                            {"partial_rotary_factor", 0.5},
+                                            {"qk_layernorm", false},
+                                            {"use_parallel_residual", false}}));
+  EXPECT_EQ(config.rms_eps, 1e-3f);
+  EXPECT_TRUE(config.qkv_bias);
+  EXPECT_FALSE(config.o_bias);
+  EXPECT_EQ(config.rotations[0].rotary_dim(16), 8);
+  expect_error(stablelm({{"qk_layernorm", true}}), {"'qk_layernorm' is true", "expected false"});
+  expect_error(stablelm({{"use_parallel_residual", true}}), {"use_parallel_residual"});
 }
 
 TEST(DenseConfig, ReadsCohere) {

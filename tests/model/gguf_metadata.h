@@ -171,7 +171,7 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
   if (const int width = gguf_width(c); width > 0 && !is_family(c, "gemma4_text"))
     out.uint32(arch + ".feed_forward_length", width);
   add_expert_keys(c, &out);
-  if (c.has_latent() || is_family(c, "glm4_moe")) add_routed_keys(c, &out);
+  if (c.has_latent() || is_family(c, "glm4_moe") || is_family(c, "dots1")) add_routed_keys(c, &out);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
   if (c.has_latent()) {
     add_latent_keys(c, old_latents, &out);

@@ -39,6 +39,8 @@ extern const Family kGemma;
 extern const Family kGemma2;
 extern const Family kGemma3;
 extern const Family kGemma4;
+extern const Family kStableLm;
+extern const Family kDots1;
 extern const Family kSeedOss;
 extern const Family kGptOss;
 extern const Family kDeepSeekV2;
