@@ -34,6 +34,8 @@ WITH_VISION = {"qwen3_5-vision": VISION, "qwen3_5_moe-vision": VISION, "ministra
 MXFP4 = {"gpt_oss-mxfp4"}
 # Fixtures whose config.json has the form that files had before per_layer_config.
 GLOBAL_HEADS = {"gemma4-inputs", "gemma4-vision"}
+# Fixtures whose config.json has the form that files had before layers_block_type.
+PATTERNS = {"nemotron_h-pattern", "nemotron_h-moe"}
 POSITIONS = (0, 1, 7, 16, 31, 36)
 
 
@@ -97,6 +99,14 @@ def to_old_form(path):
     path.write_text(json.dumps(config, indent=2) + "\n")
 
 
+def to_pattern(path):
+    config = json.loads(path.read_text())
+    letters = {"linear_attention": "M", "full_attention": "*", "mlp": "-", "moe": "E"}
+    config["hybrid_override_pattern"] = "".join(letters[kind] for kind in config.pop("layers_block_type"))
+    config["num_hidden_layers"] = len(config["hybrid_override_pattern"])
+    path.write_text(json.dumps(config, indent=2) + "\n")
+
+
 def to_mxfp4(folder, generator):
     """Replaces the experts by random ones in groups of four-bit floats. Returns what they are worth, by name."""
     path = folder / "model.safetensors"
@@ -142,6 +152,8 @@ def make(name, folder):
         to_old_form(path)
     if name in GLOBAL_HEADS:
         to_global_heads(path)
+    if name in PATTERNS:
+        to_pattern(path)
     # Read back rather than converted: `to` would round the rotary tables as well.
     model = model_class.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
     if name in MXFP4:

@@ -135,8 +135,12 @@ std::string Model::form_warning(const TextForm& form) const {
 ModelInfo Model::info() const {
   const model::ModelConfig& config = parts_->weights.config;
   const std::vector<model::LayerWeights>& layers = parts_->weights.layers;
-  const std::string weight_type =
-      layers.empty() ? "none" : std::string(dtype_name(layers[0].feed_forward_type()));
+  std::string weight_type = "none";
+  for (const model::LayerWeights& layer : layers)
+    if (const model::Stack* stack = layer.first_feed_forward(); stack != nullptr) {
+      weight_type = dtype_name((*stack)[0].type());
+      break;
+    }
   std::vector<std::string> warnings;
   if (has_tokenizer()) {
     const std::span<const std::string> of_tokenizer = parts_->tokenizer->warnings();

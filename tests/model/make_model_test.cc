@@ -27,32 +27,57 @@ std::string bytes_of(const std::filesystem::path& path) {
 
 // Published numbers of parameters, embeddings counted once where they are tied.
 TEST(NamedShapes, HaveTheirPublishedSizes) {
-  const std::pair<const char*, int64_t> sizes[] = {
-      {"qwen3-0.6b", 596'049'920},           {"qwen3-1.7b", 1'720'574'976},
-      {"qwen3-4b", 4'022'468'096},           {"qwen3-8b", 8'190'735'360},
-      {"llama-2-7b", 6'738'415'616},         {"llama-2-13b", 13'015'864'320},
-      {"sheared-llama-1.3b", 1'345'423'360}, {"llama-3-8b", 8'030'261'248},
-      {"llama-3.2-1b", 1'235'814'400},       {"codellama-13b", 13'016'028'160},
-      {"qwen2.5-vl-3b", 3'085'938'688},      {"qwen3-vl-4b", 4'022'468'096},
-      {"qwen2.5-7b", 7'615'616'512},         {"mistral-7b", 7'241'732'096},
-      {"olmo-2-7b", 7'298'617'344},          {"qwen3.5-0.8b", 752'393'024},
-      {"qwen3.5-4b", 4'205'751'296},         {"lfm2-350m", 354'483'968},
-      {"granite-4.0-h-350m", 340'332'224},   {"smollm3-3b", 3'075'098'624},
-      {"granite-3.1-2b", 2'533'531'648},     {"olmo-3-7b", 7'298'011'136},
-      {"ministral-3-3b", 3'429'006'336},     {"command-r7b", 8'028'033'024},
-      {"glm-4-9b", 9'400'279'040},           {"seed-oss-36b", 36'151'104'512},
-      {"gemma-2-2b", 2'614'341'888},         {"gemma-3-4b", 3'880'263'168},
-      {"qwen3-30b-a3b", 30'532'122'624},     {"mixtral-8x7b", 46'702'792'704},
-      {"olmoe-1b-7b", 6'919'161'856},        {"granite-3.1-1b-a400m", 1'334'628'352},
-      {"qwen3.5-35b-a3b", 34'660'610'688},   {"deepseek-v2-lite", 15'706'484'224},
-      {"deepseek-v3", 671'026'419'200},      {"glm-4.7-flash", 29'943'393'920},
-      {"exaone-4.0-1.2b", 1'279'391'488},    {"exaone-4.0-32b", 32'003'216'384},
-      {"ernie-4.5-0.3b", 360'748'032},       {"hunyuan-1.8b", 1'791'080'448},
-      {"gemma-4-e2b", 4'628'569'379},        {"gemma-4-e4b", 7'463'013'418},
-      {"gemma-4-31b", 30'697'345'340},       {"lfm2-8b-a1b", 8'339'930'560},
-      {"glm-4.5-air", 106'852'251'264},      {"ernie-4.5-21b-a3b", 21'825'437'888},
-      {"qwen1.5-moe-a2.7b", 14'315'784'192}, {"hunyuan-a13b", 80'393'183'232},
-      {"gemma-4-26b-a4b", 25'233'141'790}};
+  const std::pair<const char*, int64_t> sizes[] = {{"qwen3-0.6b", 596'049'920},
+                                                   {"qwen3-1.7b", 1'720'574'976},
+                                                   {"qwen3-4b", 4'022'468'096},
+                                                   {"qwen3-8b", 8'190'735'360},
+                                                   {"llama-2-7b", 6'738'415'616},
+                                                   {"llama-2-13b", 13'015'864'320},
+                                                   {"sheared-llama-1.3b", 1'345'423'360},
+                                                   {"llama-3-8b", 8'030'261'248},
+                                                   {"llama-3.2-1b", 1'235'814'400},
+                                                   {"codellama-13b", 13'016'028'160},
+                                                   {"qwen2.5-vl-3b", 3'085'938'688},
+                                                   {"qwen3-vl-4b", 4'022'468'096},
+                                                   {"qwen2.5-7b", 7'615'616'512},
+                                                   {"mistral-7b", 7'241'732'096},
+                                                   {"olmo-2-7b", 7'298'617'344},
+                                                   {"qwen3.5-0.8b", 752'393'024},
+                                                   {"qwen3.5-4b", 4'205'751'296},
+                                                   {"lfm2-350m", 354'483'968},
+                                                   {"granite-4.0-h-350m", 340'332'224},
+                                                   {"smollm3-3b", 3'075'098'624},
+                                                   {"granite-3.1-2b", 2'533'531'648},
+                                                   {"olmo-3-7b", 7'298'011'136},
+                                                   {"ministral-3-3b", 3'429'006'336},
+                                                   {"command-r7b", 8'028'033'024},
+                                                   {"glm-4-9b", 9'400'279'040},
+                                                   {"seed-oss-36b", 36'151'104'512},
+                                                   {"gemma-2-2b", 2'614'341'888},
+                                                   {"gemma-3-4b", 3'880'263'168},
+                                                   {"qwen3-30b-a3b", 30'532'122'624},
+                                                   {"mixtral-8x7b", 46'702'792'704},
+                                                   {"olmoe-1b-7b", 6'919'161'856},
+                                                   {"granite-3.1-1b-a400m", 1'334'628'352},
+                                                   {"qwen3.5-35b-a3b", 34'660'610'688},
+                                                   {"deepseek-v2-lite", 15'706'484'224},
+                                                   {"deepseek-v3", 671'026'419'200},
+                                                   {"glm-4.7-flash", 29'943'393'920},
+                                                   {"exaone-4.0-1.2b", 1'279'391'488},
+                                                   {"exaone-4.0-32b", 32'003'216'384},
+                                                   {"ernie-4.5-0.3b", 360'748'032},
+                                                   {"hunyuan-1.8b", 1'791'080'448},
+                                                   {"gemma-4-e2b", 4'628'569'379},
+                                                   {"gemma-4-e4b", 7'463'013'418},
+                                                   {"gemma-4-31b", 30'697'345'340},
+                                                   {"lfm2-8b-a1b", 8'339'930'560},
+                                                   {"glm-4.5-air", 106'852'251'264},
+                                                   {"ernie-4.5-21b-a3b", 21'825'437'888},
+                                                   {"qwen1.5-moe-a2.7b", 14'315'784'192},
+                                                   {"hunyuan-a13b", 80'393'183'232},
+                                                   {"gemma-4-26b-a4b", 25'233'141'790},
+                                                   {"nemotron-nano-9b-v2", 8'888'227'328},
+                                                   {"nemotron-3-nano-30b-a3b", 31'577'940'288}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())
@@ -122,7 +147,7 @@ TEST(RandomWeights, BiasesAreNearZero) {
 
 // A state that forgets at once, or never, would hide faults of its handling.
 TEST(RandomWeights, StatesFadeOverSomeTokens) {
-  for (const char* shape : {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-granite"}) {
+  for (const char* shape : {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-granite", "tiny-nemotron-h"}) {
     const ModelConfig config = named_shape(shape).value();
     for (const WeightSpec& spec : weight_specs(config)) {
       if (spec.stored != Stored::kLogDecay) continue;

@@ -30,6 +30,7 @@ extern const Family kGranite;
 extern const Family kGraniteHybrid;
 extern const Family kGraniteMoe;
 extern const Family kGraniteMoeShared;
+extern const Family kNemotronH;
 extern const Family kCohere2;
 extern const Family kGlm4;
 extern const Family kGemma2;
