@@ -41,11 +41,12 @@ HYBRIDS = {
                      dict(GRANITE, num_hidden_layers=2, position_embedding_type="rope",
                           tie_word_embeddings=True, layer_types=layers("aa", "")),
                      "float16", (90, 37)),
-    "nemotron_h-tied": (90, "NemotronH",
-                        dict(NEMOTRON_H, tie_word_embeddings=True,
-                             layers_block_type=["linear_attention", "mlp", "full_attention", "linear_attention",
-                                                "full_attention", "mlp"]),
-                        "float32", (90, 37)),
+    # The library does not tie embeddings, whatever the file says.
+    "nemotron_h-names": (90, "NemotronH",
+                         dict(NEMOTRON_H, tie_word_embeddings=False,
+                              layers_block_type=["linear_attention", "mlp", "full_attention", "linear_attention",
+                                                 "full_attention", "mlp"]),
+                         "float32", (90, 37)),
     # A pattern in the place of names, and last a layer that mixes.
     "nemotron_h-pattern": (91, "NemotronH",
                            dict(NEMOTRON_H, use_conv_bias=False, n_groups=4, tie_word_embeddings=False,
@@ -54,6 +55,6 @@ HYBRIDS = {
     "nemotron_h-moe": (92, "NemotronH",
                        dict(NEMOTRON_H, tie_word_embeddings=False, n_routed_experts=6, num_experts_per_tok=3,
                             moe_intermediate_size=28, moe_shared_expert_intermediate_size=40, n_group=2, topk_group=1,
-                            routed_scaling_factor=2.5, norm_topk_prob=True, hybrid_override_pattern="ME*M-E"),
+                            routed_scaling_factor=2.5, norm_topk_prob=True, hybrid_override_pattern="EM*EME"),
                        "float32", (90, 37)),
 }

@@ -203,6 +203,8 @@ def main():
         raise SystemExit(f"{directory}: model_type is {config['model_type']}, expected one of {', '.join(ARCHITECTURES)}")
     if arch == "nemotron_h" and "moe" in config["layers_block_type"]:
         arch = "nemotron_h_moe"
+    elif arch == "nemotron_h":
+        config.pop("n_routed_experts", None)  # of layers that there are not
     writer = gguf.GGUFWriter(out, arch, use_temp_file=True)
     # Of experts, where there are any.
     d_ff = next(array.shape[-2] for name, array in tensors(config, directory)
