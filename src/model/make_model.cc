@@ -109,7 +109,9 @@ Spread spread_of(const WeightSpec& spec) {
     return {name.ends_with(".bias") || spec.stored == Stored::kOneLess ? 0.0f : 1.0f, 0.1};
   // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
   // what the layers add to it.
-  const double gain = spec.gguf_name == "token_embd.weight" ? 0.5 : 1.0;
+  const bool is_embedding =
+      name == "model.embed_tokens.weight" || name == "model.embeddings.weight";
+  const double gain = is_embedding ? 0.5 : 1.0;
   return {0.0f, gain / std::sqrt(static_cast<double>(spec.shape.back()))};
 }
 

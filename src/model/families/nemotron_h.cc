@@ -332,7 +332,7 @@ ModelConfig nano_30b() {
 ModelConfig tiny_nemotron_h() {
   ModelConfig config =
       tiny_shape(kNemotronH, {.n_layers = 6, .head_dim = 16, .d_ff = 152, .tied = false});
-  config.layers = layers_of("M-*M*-");
+  config.layers = layers_of("M*-M*-");
   config.rotations = {{.rotary_share = 0.0}};
   config.recurrent = {.conv_taps = 4,
                       .n_key_heads = 2,
@@ -345,7 +345,7 @@ ModelConfig tiny_nemotron_h() {
 
 ModelConfig tiny_nemotron_h_moe() {
   ModelConfig config = tiny_nemotron_h();
-  config.layers = layers_of("ME*M-E");
+  config.layers = layers_of("M*EM-E");
   config.experts = {.n_experts = 8,
                     .n_used = 3,
                     .d_ff = 28,
