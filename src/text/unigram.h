@@ -20,7 +20,7 @@ class Unigram final : public WordModel {
     bool byte_fallback = false;    // such characters become their bytes' <0xNN> tokens
     bool byte_level = false;       // pieces are of the byte-level alphabet
   };
-  static constexpr size_t kLongestPiece = 1024;  // bytes; published vocabularies have up to 100
+  static constexpr size_t kLongestPiece = 512;  // bytes; published vocabularies have up to 100
 
   // `scores` [vocab.size()]; no text has more than kLongestPiece bytes.
   Unigram(const Vocab& vocab, const std::vector<double>& scores, const Options& options);
