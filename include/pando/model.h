@@ -78,7 +78,7 @@ class Model {
   Status check_form(const TextForm& form) const;
   // Warns about what is probably a mistake in a valid form; empty if there is nothing. Compiles the
   // form, as check_form does.
-  std::string form_warning(const TextForm& form) const;
+  std::vector<std::string> form_warnings(const TextForm& form) const;
 
   struct Parts;
   const Parts& parts() const { return *parts_; }  // for the library itself

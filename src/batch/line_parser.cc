@@ -127,8 +127,7 @@ void LineParser::warn_of_forms(const InputRecord& record, const wire::Line& line
     const std::optional<TextForm>& form = question.request.sampling.form;
     if (!form || form == *last) continue;
     last = &form;
-    if (const std::string warning = model_.form_warning(*form); !warning.empty())
-      warn(record, warning);
+    for (const std::string& warning : model_.form_warnings(*form)) warn(record, warning);
   }
 }
 
