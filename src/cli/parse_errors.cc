@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
+#include <set>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -37,12 +39,53 @@ std::string unknown_option(const CLI::App& command, const std::string& name) {
   return fmt::format("{}: unknown option '{}'{}", command.get_name(), name, hint(name, names));
 }
 
+// What a number's type expects of a text that is not one; empty: the option is no number.
+std::string expected_number(const CLI::Option& option, const std::string& text) {
+  const std::string type = option.get_type_name();
+  const bool has_sign = !type.starts_with("UINT");
+  if (type.starts_with("FLOAT")) return "a number";
+  if (has_sign && !type.starts_with("INT")) return {};
+  const bool is_whole = !text.empty() &&
+                        text.find_first_not_of("0123456789", text[0] == '-') == std::string::npos &&
+                        text != "-";
+  if (!is_whole) return "a whole number";
+  if (text[0] == '-') return has_sign ? "a number nearer to 0" : "a whole number, 0 or more";
+  constexpr size_t kInt64Digits = 19;
+  return has_sign && text.size() < kInt64Digits
+             ? fmt::format("at most {}", std::numeric_limits<int>::max())
+             : "a smaller number";
+}
+
+// Of an option that takes one number, a value that is none. Reads the value again.
+std::string wrong_number(CLI::Option& option, const std::string& name, const std::string& value) {
+  if (option.get_expected_max() != 1 || expected_number(option, value).empty()) return {};
+  try {
+    option.clear();
+    option.add_result(value);
+    option.run_callback();
+  } catch (const CLI::ConversionError&) {
+    return fmt::format("{} is '{}', expected {}", name, value, expected_number(option, value));
+  } catch (const CLI::ParseError&) {  // has a message of its own
+  }
+  return {};
+}
+
 // What is wrong with one line `name = value` of a part.
 std::string wrong_item(CLI::App& command, const std::string& line) {
   std::istringstream text(line);
   for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
     CLI::Option* option = command.get_option_no_throw("--" + item.name);
-    if (option == nullptr) return fmt::format("unknown option '{}'", item.name);
+    if (option == nullptr) {
+      std::vector<std::string> names;
+      for (const CLI::Option* known : command.get_options({}))
+        names.insert(names.end(), known->get_lnames().begin(), known->get_lnames().end());
+      return fmt::format("unknown option '{}'{}", item.name, hint(item.name, names));
+    }
+    if (item.inputs.size() == 1)
+      if (std::string text = wrong_number(*option, "--" + item.name, item.inputs[0]); !text.empty())
+        return text;
+    if (item.inputs.size() > 1 && option->get_items_expected_max() == 1)
+      return fmt::format("--{} has {} values, expected one", item.name, item.inputs.size());
     try {
       option->clear();
       for (const std::string& value : item.inputs)
@@ -132,10 +175,17 @@ std::string stray_word(const CLI::App& command, const std::string& word) {
       input != nullptr && input->count() == 0 ? fmt::format(" (hint: --input '{}'?)", word) : "");
 }
 
+// Whether an option's last value would replace one that was given before.
+bool is_given_once(const CLI::Option& option) {
+  return option.get_expected_max() == 1 && option.get_expected_min() == 1 &&
+         option.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+}
+
 // Nothing where the parser's own message says it.
 std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments) {
   std::string config;
-  const CLI::App* command = nullptr;
+  CLI::App* command = nullptr;
+  std::set<const CLI::Option*> given;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--config") {
@@ -149,15 +199,26 @@ std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments
       break;
     } else if (command != nullptr && argument.starts_with("--")) {
       const std::string name = argument.substr(0, argument.find('='));
-      const CLI::Option* option = command->get_option_no_throw(name);
+      CLI::Option* option = command->get_option_no_throw(name);
       if (option == nullptr) option = app.get_option_no_throw(name);
       if (option == nullptr) return unknown_option(*command, name);
-      if (name.size() == argument.size()) {
+      if (is_given_once(*option) && !given.insert(option).second)
+        return fmt::format("{}: {} is given twice, expected once", command->get_name(), name);
+      const bool has_value = name.size() < argument.size();
+      if (has_value || i + 1 < arguments.size())
+        if (const std::string text = wrong_number(
+                *option, name, has_value ? argument.substr(name.size() + 1) : arguments[i + 1]);
+            !text.empty())
+          return fmt::format("{}: {}", command->get_name(), text);
+      if (!has_value) {
         const auto behind = std::span(arguments).subspan(i + 1);
         if (std::string text = missing_value(*command, *option, name, behind); !text.empty())
           return text;
         i += n_values(*option, behind);
       }
+    } else if (command != nullptr && argument.size() > 2 && argument.starts_with('-') &&
+               command->get_option_no_throw(argument.substr(0, 2)) == nullptr) {
+      return unknown_option(*command, argument.substr(0, argument.find('=')));
     } else if (command != nullptr && !argument.starts_with('-')) {
       if (std::string text = stray_word(*command, argument); !text.empty()) return text;
     }
