@@ -184,6 +184,13 @@ Result<std::string> Model::decode(std::span<const Token> tokens) const {
   return pando::decode(*parts_->tokenizer, tokens, /*skip_special=*/true);
 }
 
+Result<std::string> Model::piece(Token token) const {
+  if (!has_tokenizer()) return unsupported("the model directory has no tokenizer");
+  StreamDecoder decoder(*parts_->tokenizer, /*first_in_text=*/false, /*skip_special=*/false);
+  const std::string text = decoder.push(token);
+  return text + decoder.finish();
+}
+
 Result<std::string> Model::render_chat(std::span<const ChatMessage> messages,
                                        const ChatOptions& options) const {
   if (!parts_->chat) return parts_->chat.error();

@@ -129,6 +129,10 @@ TEST_F(Endpoints, OtherNamesOfAFieldHaveAHint) {
          "return_text"},
         {"/v1/score", {{"query", "q"}, {"documents", {"d"}}}, "query", "text_1"},
         {"/v1/score", {{"prompt", "p"}, {"choices", {"c"}}}, "choices", "continuations"},
+        {"/tokenize", {{"text", "t"}}, "text", "prompt"},
+        {"/tokenize", {{"content", "t"}}, "content", "prompt"},
+        {"/tokenize", {{"prompt", "t"}, {"with_pieces", true}}, "with_pieces", "return_token_strs"},
+        {"/detokenize", {{"ids", {5}}}, "ids", "tokens"},
         {"/v1/embeddings", {{"texts", {"t"}}}, "texts", "input"}}) {
     const Json found = error(path, body);
     EXPECT_EQ(found["message"],

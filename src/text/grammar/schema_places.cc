@@ -107,6 +107,11 @@ Told SchemaPlaces::joined(const std::vector<std::string>& all) {
   return fmt::format("{}, but {}{}", all[0], fmt::join(others, " and "), left);
 }
 
+Told SchemaPlaces::joined(std::vector<std::string> all, std::string last) {
+  all.push_back(std::move(last));
+  return joined(all);
+}
+
 std::string name_hint(const Parts& parts, std::string_view name) {
   constexpr size_t kMostCompared = 1000;
   std::vector<std::string_view> names;

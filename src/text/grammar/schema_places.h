@@ -37,10 +37,7 @@ class SchemaPlaces {
 
   // "A, but B and C"; of many the first ones.
   static Told joined(const std::vector<std::string>& all);
-  static Told joined(std::vector<std::string> all, std::string last) {
-    all.push_back(std::move(last));
-    return joined(all);
-  }
+  static Told joined(std::vector<std::string> all, std::string last);
 
  private:
   void add(const Json* value, std::vector<std::string>* all) const;
