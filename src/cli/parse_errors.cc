@@ -25,18 +25,68 @@ std::string hint(const std::string& name, const std::vector<std::string>& known)
   return nearest_hint(name, std::vector<std::string_view>(known.begin(), known.end()));
 }
 
-std::string unknown_command(const CLI::App& app, const std::string& name) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  return fmt::format("unknown command '{}', expected one of {}{}", name, fmt::join(names, ", "),
-                     hint(name, names));
+// What other programs call a command or an option, and what does it here.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"ask", "run"},
+    {"chat", "run"},
+    {"complete", "run"},
+    {"generate", "run"},
+    {"help", "--help"},
+    {"version", "--version"},
+    {"-v", "--version"},
+    {"-i", "--input"},
+    {"-f", "--input"},
+    {"-p", "--input"},
+    {"--file", "--input"},
+    {"--prompt", "--input"},
+    {"-m", "--model"},
+    {"-o", "--output"},
+    {"-t", "--threads"},
+    {"-n", "--max-tokens"},
+    {"--n-predict", "--max-tokens"},
+    {"--max-length", "--max-tokens"},
+    {"-c", "--context"},
+    {"--ctx-size", "--context"},
+    {"--max-model-len", "--context"},
+    {"--batch-size", "--max-running"},
+    {"--max-num-seqs", "--max-running"},
+    {"--num-threads", "--threads"},
+    {"--dtype", "--weights"},
+    {"--quantization", "--weights"},
+    {"--kv-cache-dtype", "--kv-dtype"},
+    {"--tensor-parallel-size", "--parallel"},
+    {"--served-model-name", "--model-name"},
+    {"--api-key", "--api-key-file"},
+    {"--system", "--instruction"},
+    {"--system-prompt", "--instruction"}};
+
+// Of a name that others use, the member of `known` that does the same, or else the nearest one.
+std::string hint_of_others(const std::string& name, const std::vector<std::string>& known) {
+  for (const auto& [other, own] : kOtherNames)
+    if (name == other && std::ranges::find(known, own) != known.end())
+      return fmt::format(" (hint: '{}'?)", own);
+  return hint(name, known);
 }
 
-std::string unknown_option(const CLI::App& command, const std::string& name) {
+std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options({}))
     for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
-  return fmt::format("{}: unknown option '{}'{}", command.get_name(), name, hint(name, names));
+  return names;
+}
+
+std::string unknown_command(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  const std::string expected = fmt::format("{}", fmt::join(names, ", "));
+  for (std::string& option : option_names(app)) names.push_back(std::move(option));
+  return fmt::format("unknown command '{}', expected one of {}{}", name, expected,
+                     hint_of_others(name, names));
+}
+
+std::string unknown_option(const CLI::App& command, const std::string& name) {
+  return fmt::format("{}: unknown option '{}'{}", command.get_name(), name,
+                     hint_of_others(name, option_names(command)));
 }
 
 // What a number's type expects of a text that is not one; empty: the option is no number.
@@ -195,6 +245,8 @@ std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments
     } else if (command == nullptr && !argument.starts_with('-')) {
       command = find_command(app, argument);
       if (command == nullptr) return unknown_command(app, argument);
+    } else if (command == nullptr && app.get_option_no_throw(argument) == nullptr) {
+      return unknown_option(app, argument);
     } else if (argument == "--") {
       break;
     } else if (command != nullptr && argument.starts_with("--")) {
@@ -233,6 +285,8 @@ std::string explain(CLI::App& app, const CLI::ParseError& error,
   std::string command;
   for (const CLI::App* parsed : app.get_subcommands()) command = parsed->get_name();
   if (std::string text = wrong_words(app, arguments); !text.empty()) return text;
+  if (command.empty() && arguments.empty())
+    return "there is no command (hint: `pando --help` lists them)";
   if (command.empty()) return fmt::format("{} (hint: `pando --help`)", error.what());
   return fmt::format("{}: {} (hint: `pando {} --help`)", command, error.what(), command);
 }

@@ -1,12 +1,14 @@
 #include "serve/routes.h"
 
 #include <utility>
+#include <vector>
 
 #include "api/model_parts.h"
 #include "api/prompt.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "pando/version.h"
 #include "text/stream_decoder.h"
 #include "wire/chat_fields.h"
@@ -204,7 +206,11 @@ std::string meant_path(std::string_view path) {
   for (const std::string_view begin : {kVersion, std::string_view()})
     if (std::string meant = std::string(begin).append(path); find_route(meant) != nullptr)
       return meant;
-  return {};
+  constexpr size_t kLeast = 5;  // characters of a path that tell something
+  if (path.size() < kLeast) return {};
+  std::vector<std::string_view> known;
+  for (const Route& route : kRoutes) known.push_back(route.path);
+  return std::string(nearest_name(path, known));
 }
 
 }  // namespace pando::serve

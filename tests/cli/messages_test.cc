@@ -53,7 +53,7 @@ TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
               "inspect: unknown option '--entirely-other'");
   expect_says(pando("run --input good.jsonl -max-tokens 5"), kUsage,
               "run: unknown option '-max-tokens' (hint: '--max-tokens'?)");
-  expect_says(pando("run -i good.jsonl"), kUsage, "run: unknown option '-i'");
+  expect_says(pando("-q"), kUsage, "pando: unknown option '-q'");
 }
 
 TEST_F(MessagesTest, AnOptionWithoutItsValueIsNamed) {
@@ -139,6 +139,22 @@ TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
     EXPECT_EQ(finished.code, 1) << finished;
     EXPECT_TRUE(finished.says(said + kind + ", expected JSON lines")) << finished;
   }
+}
+
+TEST_F(MessagesTest, NamesOfOtherProgramsHaveAHint) {
+  const auto said = [&](const std::string& given, const std::string& own) {
+    expect_says(pando("run --input good.jsonl " + given + " 4"), kUsage,
+                "run: unknown option '" + given + "' (hint: '" + own + "'?)");
+  };
+  said("--batch-size", "--max-running");
+  said("--ctx-size", "--context");
+  said("--prompt", "--input");
+  said("-n", "--max-tokens");
+  expect_says(pando("run -i good.jsonl"), kUsage, "run: unknown option '-i' (hint: '--input'?)");
+  expect_says(pando("-v"), kUsage, "pando: unknown option '-v' (hint: '--version'?)");
+  EXPECT_TRUE(pando("chat").says("completion (hint: 'run'?)\n"));
+  EXPECT_TRUE(pando("help").says("completion (hint: '--help'?)\n"));
+  expect_says(pando(""), kUsage, "there is no command (hint: `pando --help` lists them)");
 }
 
 TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {

@@ -94,15 +94,22 @@ void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
 }
 
 void SchemaCompiler::add_values(const SchemaFacts& facts, State from, State to) {
+  std::vector<const Json*> unfit;
+  bool has_fitting = false;
   for (const Json* value : *facts.values) {
     document_.work();
     if (document_.has_failed()) return;
-    const bool fits = meets(*value, facts, &cases_, &document_);
-    if (!facts.is_not_value(*value)) oversights_.look_at_value(value, fits);
-    if (!fits) continue;
+    if (!meets(*value, facts, &cases_, &document_)) {
+      if (!facts.is_not_value(*value)) unfit.push_back(value);
+      continue;
+    }
+    has_fitting = true;
+    oversights_.look_at_value(value, true);
     has_listed_places_ = has_listed_places_ || value->is_structured();
     builder_.empty(builder_.text(from, compact_text(*value)), to);
   }
+  if (!has_fitting) return;  // left_out_warning and conflict_of say so
+  for (const Json* value : unfit) oversights_.look_at_value(value, false);
 }
 
 SchemaCompiler::Rule SchemaCompiler::integer() {

@@ -87,9 +87,17 @@ class LeftOutSearch {
       for (const Node one : empty) {
         if (never_.find(one) != nullptr || found->size() > kMostShown) continue;
         if (const auto pointer = document_.pointer_of(one))
-          found->push_back({*pointer, conflict_of({at, one}, &cases_, &document_, has_no_text_)});
+          found->push_back({*pointer, reason_of_alternative(at, one)});
       }
     }
+  }
+
+  // The case of the alternative alone has the fewest parts: each other case has also another one.
+  std::string reason_of_alternative(Node at, Node alternative) {
+    const std::vector<Parts> cases = cases_.of({at, alternative});
+    if (cases.empty()) return conflict_of({at, alternative}, &cases_, &document_, has_no_text_);
+    const Parts& own = *std::ranges::min_element(cases, {}, &Parts::size);
+    return conflict_of_case(own, &cases_, &document_, has_no_text_);
   }
 
   // Of schemas that apply together.
