@@ -256,19 +256,19 @@ std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments
       if (option == nullptr) return unknown_option(*command, name);
       if (is_given_once(*option) && !given.insert(option).second)
         return fmt::format("{}: {} is given twice, expected once", command->get_name(), name);
-      const bool has_value = name.size() < argument.size();
-      if (has_value || i + 1 < arguments.size())
-        if (const std::string text = wrong_number(
-                *option, name, has_value ? argument.substr(name.size() + 1) : arguments[i + 1]);
-            !text.empty())
-          return fmt::format("{}: {}", command->get_name(), text);
-      if (!has_value) {
-        const auto behind = std::span(arguments).subspan(i + 1);
+      const bool has_value = name.size() < argument.size();  // "--name=value"
+      const auto behind = std::span(arguments).subspan(i + 1);
+      if (!has_value)
         if (std::string text = missing_value(*command, *option, name, behind); !text.empty())
           return text;
-        i += n_values(*option, behind);
+      const size_t n_behind = has_value ? 0 : n_values(*option, behind);
+      if (has_value || n_behind == 1) {
+        const std::string value = has_value ? argument.substr(name.size() + 1) : behind[0];
+        if (const std::string text = wrong_number(*option, name, value); !text.empty())
+          return fmt::format("{}: {}", command->get_name(), text);
       }
-    } else if (command != nullptr && argument.size() > 2 && argument.starts_with('-') &&
+      i += n_behind;
+    } else if (command != nullptr && argument.size() > 1 && argument.starts_with('-') &&
                command->get_option_no_throw(argument.substr(0, 2)) == nullptr) {
       return unknown_option(*command, argument.substr(0, argument.find('=')));
     } else if (command != nullptr && !argument.starts_with('-')) {

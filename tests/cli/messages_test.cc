@@ -171,6 +171,8 @@ TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {
       "(at most 2147483647) (hint: `pando run --help`)");
   expect_says(pando("make-model --out x --seed -5"), kUsage,
               "make-model: --seed is '-5', expected a whole number, 0 or more");
+  expect_says(pando("run --model m --dry-run --input good.jsonl --context x"), kUsage,
+              "run: --context is 'x', expected a whole number");
   expect_says(pando("make-model --out x --vocab 1.5"), kUsage,
               "make-model: --vocab is '1.5', expected a whole number");
 }
