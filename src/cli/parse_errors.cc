@@ -85,7 +85,8 @@ std::string unknown_command(const CLI::App& app, const std::string& name) {
 }
 
 std::string unknown_option(const CLI::App& command, const std::string& name) {
-  return fmt::format("{}: unknown option '{}'{}", command.get_name(), name,
+  const std::string begin = command.get_parent() == nullptr ? "" : command.get_name() + ": ";
+  return fmt::format("{}unknown option '{}'{}", begin, name,
                      hint_of_others(name, option_names(command)));
 }
 

@@ -53,7 +53,7 @@ TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
               "inspect: unknown option '--entirely-other'");
   expect_says(pando("run --input good.jsonl -max-tokens 5"), kUsage,
               "run: unknown option '-max-tokens' (hint: '--max-tokens'?)");
-  expect_says(pando("-q"), kUsage, "pando: unknown option '-q'");
+  expect_says(pando("-q"), kUsage, "unknown option '-q'");
 }
 
 TEST_F(MessagesTest, AnOptionWithoutItsValueIsNamed) {
@@ -151,7 +151,7 @@ TEST_F(MessagesTest, NamesOfOtherProgramsHaveAHint) {
   said("--prompt", "--input");
   said("-n", "--max-tokens");
   expect_says(pando("run -i good.jsonl"), kUsage, "run: unknown option '-i' (hint: '--input'?)");
-  expect_says(pando("-v"), kUsage, "pando: unknown option '-v' (hint: '--version'?)");
+  expect_says(pando("-v"), kUsage, "unknown option '-v' (hint: '--version'?)");
   EXPECT_TRUE(pando("chat").says("completion (hint: 'run'?)\n"));
   EXPECT_TRUE(pando("help").says("completion (hint: '--help'?)\n"));
   expect_says(pando(""), kUsage, "there is no command (hint: `pando --help` lists them)");
@@ -172,7 +172,7 @@ TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {
   expect_says(pando("make-model --out x --seed -5"), kUsage,
               "make-model: --seed is '-5', expected a whole number, 0 or more");
   expect_says(pando("run --model m --dry-run --input good.jsonl --context x"), kUsage,
-              "run: --context is 'x', expected a whole number");
+              "run: --context: x, expected 0 or more (hint: `pando run --help`)");
   expect_says(pando("make-model --out x --vocab 1.5"), kUsage,
               "make-model: --vocab is '1.5', expected a whole number");
 }
