@@ -121,17 +121,28 @@ std::string wrong_number(CLI::Option& option, const std::string& name, const std
   return {};
 }
 
-// What is wrong with one line `name = value` of a part.
-std::string wrong_item(CLI::App& command, const std::string& line) {
+// Whether an option's last value would replace one that was given before.
+bool is_given_once(const CLI::Option& option) {
+  return option.get_expected_max() == 1 && option.get_expected_min() == 1 &&
+         option.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+}
+
+// What is wrong with one line `name = value` of a part. `given`: options of the lines before.
+std::string wrong_item(CLI::App& command, const std::string& line,
+                       std::set<const CLI::Option*>& given) {
   std::istringstream text(line);
   for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
     CLI::Option* option = command.get_option_no_throw("--" + item.name);
     if (option == nullptr) {
+      if (line.find('=') == std::string::npos)
+        return fmt::format("found '{}', expected a section such as [run], or name = value", line);
       std::vector<std::string> names;
       for (const CLI::Option* known : command.get_options({}))
         names.insert(names.end(), known->get_lnames().begin(), known->get_lnames().end());
       return fmt::format("unknown option '{}'{}", item.name, hint(item.name, names));
     }
+    if (is_given_once(*option) && !given.insert(option).second)
+      return fmt::format("'{}' is given twice, expected once", item.name);
     if (item.inputs.size() == 1)
       if (std::string text = wrong_number(*option, "--" + item.name, item.inputs[0]); !text.empty())
         return text;
@@ -168,7 +179,9 @@ int read_list(std::istream& file, std::string& line) {
 
 std::string wrong_line(CLI::App& app, const std::string& path) {
   std::ifstream file(path);
+  if (!file) return fmt::format("--config: cannot read '{}', expected a file with options", path);
   CLI::App* command = &app;
+  std::set<const CLI::Option*> given;
   int number = 0, n_more = 0;
   for (std::string line; std::getline(file, line);) {
     number += 1 + std::exchange(n_more, 0);
@@ -183,7 +196,7 @@ std::string wrong_line(CLI::App& app, const std::string& path) {
       n_more = read_list(file, line);
       wrong = line.ends_with("=[")
                   ? "a list starts without a value, expected its first value on the same line"
-                  : wrong_item(*command, line);
+                  : wrong_item(*command, line, given);
     }
     if (!wrong.empty()) return fmt::format("'{}', line {}: {}", path, number, wrong);
   }
@@ -224,12 +237,6 @@ std::string stray_word(const CLI::App& command, const std::string& word) {
   return fmt::format(
       "{}: unexpected argument '{}', expected an option name before it{}", command.get_name(), word,
       input != nullptr && input->count() == 0 ? fmt::format(" (hint: --input '{}'?)", word) : "");
-}
-
-// Whether an option's last value would replace one that was given before.
-bool is_given_once(const CLI::Option& option) {
-  return option.get_expected_max() == 1 && option.get_expected_min() == 1 &&
-         option.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
 }
 
 // Nothing where the parser's own message says it.

@@ -248,6 +248,13 @@ TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
   };
   said("# options\n\n[run]\nno-such-option = 1\n", "4: unknown option 'no-such-option'");
   said("[run]\nmax-tokns = 5\n", "2: unknown option 'max-tokns' (hint: 'max-tokens'?)");
+  said("[run]\nmax_tokens = 5\n", "2: unknown option 'max_tokens' (hint: 'max-tokens'?)");
+  said("[run]\nmax-tokens = 5\nthreads = 1\nmax-tokens = 6\n",
+       "4: 'max-tokens' is given twice, expected once");
+  said("run:\n  max-tokens: 5\n",
+       "1: found 'run:', expected a section such as [run], or name = value");
+  expect_says(pando("run --config none.toml --model m --input good.jsonl"), kUsage,
+              "--config: cannot read 'none.toml', expected a file with options");
   said("[run]\nmax-tokens = 1.5\n", "2: --max-tokens is '1.5', expected a whole number");
   said("[run]\nmax-tokens = [1, 2]\n", "2: --max-tokens has 2 values, expected one");
   said("[run]\nthreads = 1\ntop-p = 2\n", "3: --top-p: 2, expected 0 to 1");
