@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "base/errors.h"
@@ -16,6 +17,14 @@ namespace pando::grammar {
 namespace {
 
 constexpr unsigned kNumberTypes = kInteger | kFraction;
+constexpr size_t kMostKept = 64;  // of each kind; some of them may turn out to have an effect
+
+// Each once, by `key`.
+template <class T, class Key>
+void keep(const T& one, Key key, std::vector<T>* all) {
+  if (all->size() < kMostKept && std::ranges::find(*all, std::invoke(key, one), key) == all->end())
+    all->push_back(one);
+}
 
 constexpr std::array<std::pair<std::string_view, unsigned>, 21> kTypesOfKeywords{{
     {"minimum", kNumberTypes},
@@ -118,8 +127,9 @@ void SchemaOversights::look_at(const SchemaFacts& facts) {
       if (facts.values || (facts.types & types) != 0)
         effective_.insert(value);
       else if (facts.types != 0)
-        idle_.push_back({part, name, value, facts.types});
-      if (has_any_type && !is_untyped_told) untyped_.push_back({part, name, value, types});
+        keep({part, name, value, facts.types}, &Keyword::value, &idle_);
+      if (has_any_type && !is_untyped_told)
+        keep({part, name, value, types}, &Keyword::part, &untyped_);
       is_untyped_told = is_untyped_told || has_any_type;
     }
   }
@@ -142,7 +152,8 @@ void SchemaOversights::look_at_required(const SchemaFacts& facts) {
   }
   if (names.empty() || !spend(facts.required.size())) return;
   for (const std::string& name : facts.required)
-    if (!names.contains(name)) required_.push_back({facts.parts, name});
+    if (!names.contains(name) && required_.size() < kMostKept)
+      required_.push_back({facts.parts, name});
 }
 
 void SchemaOversights::look_at_value(const Json* value, bool fits) {
@@ -150,7 +161,7 @@ void SchemaOversights::look_at_value(const Json* value, bool fits) {
   if (fits)
     effective_.insert(value);
   else
-    unfit_.push_back(value);
+    keep(value, std::identity(), &unfit_);
 }
 
 std::string SchemaOversights::untyped_text(const Keyword& keyword) {
