@@ -202,15 +202,16 @@ std::string meant_path(std::string_view path) {
   while (path.starts_with("//")) path.remove_prefix(1);
   for (const auto& [of_others, own] : kOfOthers)
     if (path == of_others) return std::string(own);
+  const std::string_view whole = path;
   while (path.starts_with(kVersion)) path.remove_prefix(kVersion.size());
   for (const std::string_view begin : {kVersion, std::string_view()})
     if (std::string meant = std::string(begin).append(path); find_route(meant) != nullptr)
       return meant;
   constexpr size_t kLeast = 5;  // characters of a path that tell something
-  if (path.size() < kLeast) return {};
+  if (whole.size() < kLeast) return {};
   std::vector<std::string_view> known;
   for (const Route& route : kRoutes) known.push_back(route.path);
-  return std::string(nearest_name(path, known));
+  return std::string(nearest_name(whole, known));
 }
 
 }  // namespace pando::serve
