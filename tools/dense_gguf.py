@@ -7,8 +7,8 @@ engines:
 
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
 cohere2, glm4, seed_oss, gemma2, gemma3_text, gemma4_text, exaone4, ernie4_5, hunyuan_v1_dense, qwen3_moe, mixtral,
-olmoe, granitemoe, granitemoeshared, glm4_moe, ernie4_5_moe, qwen2_moe, hunyuan_v1_moe, qwen2_5_vl_text or
-qwen3_vl_text. Weights become f32. There is no tokenizer, and nothing that reads images.
+olmoe, granitemoe, granitemoeshared, glm4_moe, ernie4_5_moe, qwen2_moe, hunyuan_v1_moe, qwen2_5_vl_text, qwen3_vl_text,
+qwen3_vl_moe_text, gemma, cohere or glm. Weights become f32. There is no tokenizer, and nothing that reads images.
 """
 import json
 import pathlib
@@ -28,7 +28,8 @@ ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": 
                  "olmoe": Arch.OLMOE, "granitemoe": Arch.GRANITE_MOE, "granitemoeshared": Arch.GRANITE_MOE,
                  "glm4_moe": Arch.GLM4_MOE, "ernie4_5_moe": Arch.ERNIE4_5_MOE,
                  "qwen2_moe": Arch.QWEN2MOE, "hunyuan_v1_moe": Arch.HUNYUAN_MOE,
-                 "qwen2_5_vl_text": Arch.QWEN2VL, "qwen3_vl_text": Arch.QWEN3VL}
+                 "qwen2_5_vl_text": Arch.QWEN2VL, "qwen3_vl_text": Arch.QWEN3VL,
+                 "qwen3_vl_moe_text": Arch.QWEN3VLMOE, "gemma": Arch.GEMMA, "cohere": Arch.COMMAND_R, "glm": Arch.CHATGLM}
 # The channels that turn together become neighbours.
 PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared")
 
@@ -41,12 +42,13 @@ def tensors(config, path):
     """(name, f32 array) as a GGUF file has them."""
     family = config["model_type"]
     names = gguf.get_tensor_name_map(ARCHITECTURES[family], config["num_hidden_layers"])
-    for expert, other in split_experts(config, read_tensors(path)):
+    texts = ((name.replace("language_model.", "", 1), array) for name, array in read_tensors(path))
+    for expert, other in split_experts(config, texts):
         if expert is not None:
             yield expert, np.ascontiguousarray(other)
             continue
-        full, array = other
-        name = full.replace("language_model.", "", 1)
+        name, array = other
+        full = name
         if name.removeprefix("model.").startswith(("vision_tower.", "visual.", "multi_modal_projector.", "embed_vision.")):
             continue
         name += ".weight" if name.endswith(".layer_scalar") else ""
@@ -54,7 +56,7 @@ def tensors(config, path):
             array = array[:config["vocab_size"]]
         if family in PAIRED and (".q_proj." in name or ".k_proj." in name):
             array = paired(array, head_dim_of(config))
-        if family in ("gemma2", "gemma3_text") and name.endswith("norm.weight"):
+        if family in ("gemma", "gemma2", "gemma3_text") and name.endswith("norm.weight"):
             array = (array + np.float32(1)).astype(np.float32)
         found = names.get_name(name, try_suffixes=(".weight", ".bias"))
         if found is None:

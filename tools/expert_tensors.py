@@ -38,6 +38,11 @@ def n_used(config):
     return used[0] if isinstance(used, list) else used
 
 
+def untransposed(array, d_model, axis):
+    """[experts, rows, columns] of matrices whose given axis is d_model long; some checkpoints have them transposed."""
+    return array if array.shape[axis] == d_model else array.transpose(0, 2, 1)
+
+
 def split_experts(config, tensors):
     """Yields (name in a GGUF file, array) of what belongs to experts, and (None, (name, array)) of all else."""
     single = {}
@@ -52,9 +57,11 @@ def split_experts(config, tensors):
             of = single.setdefault((layer, PARTS[found[3]]), {})
             of[int(found[2])] = array
         elif name.endswith(FUSED):
+            array = untransposed(array, config["hidden_size"], axis=2)
             yield root + "ffn_gate_exps.weight", array[:, :array.shape[1] // 2]
             yield root + "ffn_up_exps.weight", array[:, array.shape[1] // 2:]
         elif name.endswith(FUSED_DOWN):
+            array = untransposed(array, config["hidden_size"], axis=1)
             yield root + "ffn_down_exps.weight", array
         elif part == "shared_mlp.input_linear.weight":
             yield root + "ffn_gate_shexp.weight", array[:len(array) // 2]

@@ -18,8 +18,9 @@ from golden_dense_models import DENSE
 from golden_expert_models import MIXTURES
 from golden_hybrid_models import HYBRIDS
 from golden_sizes import GEMMA4_VISION, PIXTRAL, QWEN2_5_VISION, QWEN3_VISION, SIGLIP, VISION
+from golden_wrapped_models import PARTS, WRAPPED
 
-MODELS = {**DENSE, **HYBRIDS, **MIXTURES}
+MODELS = {**DENSE, **HYBRIDS, **MIXTURES, **WRAPPED}
 # Fixtures whose config.json has the form that files had before rope_parameters.
 OLD_FORM = {"llama-linear", "llama-yarn", "qwen2-window", "phi3-longrope", "olmo3-types", "hunyuan-tied",
             "hunyuan_v1_moe-tied"}
@@ -29,13 +30,18 @@ BARE = {"qwen3-embedding"}
 WITH_VISION = {"qwen3_5-vision": VISION, "qwen3_5_moe-vision": VISION, "ministral3-vision": PIXTRAL, "mistral3-vision": PIXTRAL,
                "gemma3-vision": SIGLIP, "gemma4-vision": GEMMA4_VISION,
                "qwen2_5_vl-tied": QWEN2_5_VISION, "qwen2_5_vl-untied": QWEN2_5_VISION,
-               "qwen3_vl-tied": QWEN3_VISION, "qwen3_vl-untied": QWEN3_VISION}
+               "qwen3_vl-tied": QWEN3_VISION, "qwen3_vl-untied": QWEN3_VISION,
+               "qwen3_vl_moe-tied": QWEN3_VISION, "qwen3_vl_moe-untied": QWEN3_VISION}
 # Experts in the form that the published models of gpt-oss have.
 MXFP4 = {"gpt_oss-mxfp4"}
 # Fixtures whose config.json has the form that files had before per_layer_config.
 GLOBAL_HEADS = {"gemma4-inputs", "gemma4-vision"}
 # Fixtures whose config.json has the form that files had before layers_block_type.
 PATTERNS = {"nemotron_h-pattern", "nemotron_h-moe"}
+# Matrices of experts transposed, as the published models have them.
+TRANSPOSED = {"qwen3_vl_moe-untied"}
+# Fixtures of Gemma 1 whose config.json calls the activation as older files do.
+OLD_GELU = {"gemma-gelu"}
 POSITIONS = (0, 1, 7, 16, 31, 36)
 
 
@@ -44,7 +50,7 @@ def randomise(model, generator):
     that attention is far from uniform."""
     zero_centred = {id(module.weight) for module in model.modules()
                     if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3_5MoeRMSNorm", "Qwen3NextRMSNorm",
-                                                 "Gemma2RMSNorm", "Gemma3RMSNorm")}  # w of 1 + w
+                                                 "GemmaRMSNorm", "Gemma2RMSNorm", "Gemma3RMSNorm")}  # w of 1 + w
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if name.endswith((".bias", "dt_bias")):
@@ -107,6 +113,13 @@ def to_pattern(path):
     path.write_text(json.dumps(config, indent=2) + "\n")
 
 
+def transpose_experts(path):
+    tensors = load_file(path)
+    for name in [name for name in tensors if ".mlp.experts." in name]:
+        tensors[name] = tensors[name].transpose(1, 2).contiguous()
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
 def to_mxfp4(folder, generator):
     """Replaces the experts by random ones in groups of four-bit floats. Returns what they are worth, by name."""
     path = folder / "model.safetensors"
@@ -126,10 +139,10 @@ def to_mxfp4(folder, generator):
 
 
 def named_class(name, family, fields):
-    if name in WITH_VISION:
+    if name in WITH_VISION or name in PARTS:
+        parts = PARTS.get(name) or dict(vision_config=WITH_VISION[name])
         config = getattr(transformers, family + "Config")(
-            text_config=fields, vision_config=WITH_VISION[name],
-            tie_word_embeddings=fields["tie_word_embeddings"])
+            text_config=fields, tie_word_embeddings=fields["tie_word_embeddings"], **parts)
         return getattr(transformers, family + "ForConditionalGeneration"), config
     of_text = getattr(transformers, family + "TextConfig", None)
     config = of_text or getattr(transformers, family + "Config")
@@ -154,6 +167,10 @@ def make(name, folder):
         to_global_heads(path)
     if name in PATTERNS:
         to_pattern(path)
+    if name in TRANSPOSED:
+        transpose_experts(folder / "model.safetensors")
+    if name in OLD_GELU:
+        path.write_text(path.read_text().replace('"gelu_pytorch_tanh"', '"gelu"'))
     # Read back rather than converted: `to` would round the rotary tables as well.
     model = model_class.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
     if name in MXFP4:

@@ -22,6 +22,7 @@ constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
     {"backbone.", kPrefix},
     {"model.language_model.", kPrefix},
     {"language_model.model.", kPrefix},
+    {"model.text_model.", kPrefix},
     {"language_model.lm_head.", "lm_head."}};
 
 Result<json> read_index(const fs::path& path) {
@@ -278,6 +279,15 @@ Result<TensorView> Checkpoint::slice(const WeightSpec& spec) const {
   WeightSpec whole = spec;
   whole.shape.insert(whole.shape.begin(), spec.n_stacked);
   whole.n_stacked = 0;
+  // Some files hold these matrices transposed, which only the shape says.
+  if (const auto place = place_of_.find(spec.name);
+      is_matrix && !gguf_ && !whole.transposed && place != place_of_.end()) {
+    const std::vector<int64_t>& stored =
+        shards_[place->second.shard].tensors().find(place->second.name)->second.shape;
+    WeightSpec turned = whole;
+    turned.transposed = true;
+    whole.transposed = stored != whole.shape && stored == turned.checkpoint_shape();
+  }
   Result<TensorView> view = tensor(whole);
   if (!view) return view;
   view->shape = spec.shape;

@@ -15,6 +15,7 @@
 #include "model/gguf_config.h"
 #include "model/quantization_file.h"
 #include "model/rope_config.h"
+#include "model/text_part.h"
 #include "model/unoffered.h"
 #include "model/weight_specs.h"
 
@@ -62,57 +63,6 @@ const Family* read_family(Fields& fields) {
   if (typed != nullptr && typed != *named)
     fields.refuse("architectures", "the architecture of 'model_type'");
   return *named;
-}
-
-// The fields of the language part of an older file, which has them at its top level.
-json flat_part(const json& file, const Family& family) {
-  json object = file;
-  object.erase("vision_config");
-  object["model_type"] = family.name;
-  object["architectures"] = {family.architecture};
-  return object;
-}
-
-// The fields of the part that reads and writes text, where a model has others beside it.
-Result<json> language_part(const json& file, std::string_view source) {
-  const auto all = families();
-  const auto type = file.find("model_type");
-  const auto is_wrapped = [&](const Family* family) {
-    return family->wrapper != nullptr && type != file.end() && *type == family->wrapper;
-  };
-  auto wrapped = std::ranges::find_if(all, is_wrapped);
-  if (wrapped == all.end()) return file;
-  constexpr const char* kPart = "text_config";
-  const auto part = file.find(kPart);
-  if (part == file.end() && file.contains("hidden_size") &&
-      std::ranges::count_if(all, is_wrapped) == 1)
-    return flat_part(file, **wrapped);
-  if (part == file.end() || !part->is_object())
-    return bad_file("{}: '{}' is {}, expected an object", source, kPart,
-                    part == file.end() ? "absent" : found_text(*part));
-  json object = *part;
-  if (!object.contains("model_type")) object["model_type"] = (*wrapped)->name;
-  const auto named = std::ranges::find_if(all, [&](const Family* family) {
-    return is_wrapped(family) && object["model_type"] == family->name;
-  });
-  if (named != all.end()) {
-    wrapped = named;
-  } else if (object["model_type"].is_string() &&
-             find_family(object["model_type"].get<std::string>()) != nullptr) {
-    std::vector<std::string_view> parts;
-    for (const Family* family : all)
-      if (is_wrapped(family)) parts.push_back(family->name);
-    return unsupported("{}: '{}.model_type' is {} in a model of type {}, expected {}", source,
-                       kPart, found_text(object["model_type"]), found_text(*type),
-                       one_of_these(parts));
-  }
-  object["architectures"] = {(*wrapped)->architecture};
-  // Said of the whole; what the part says of its tokens comes first.
-  for (const char* name : {"tie_word_embeddings", "quantization_config"})
-    if (file.contains(name)) object[name] = file[name];
-  for (const char* name : {"bos_token_id", "eos_token_id", "dtype", "torch_dtype"})
-    if (!object.contains(name) && file.contains(name)) object[name] = file[name];
-  return object;
 }
 
 // The fields, with those that the family has a value for where they are absent.
@@ -216,7 +166,7 @@ Result<ModelConfig> ModelConfig::parse(std::string_view text, std::string_view s
 }
 
 Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view source) {
-  const Result<json> object = language_part(file, source);
+  const Result<json> object = text_part(file, source);
   if (!object) return object.error();
   Fields named(*object, source);
   const Family* family = read_family(named);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "model/beside_text.h"
 #include "model/gguf_classifier.h"
 #include "model/weight_specs.h"
 
@@ -68,7 +69,8 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
         checkpoint.is_empty_bias(name))
       continue;
     const auto passed_over = config.family->passed_over;
-    const std::string_view part = passed_over == nullptr ? "" : passed_over(config, name);
+    std::string_view part = passed_over == nullptr ? "" : passed_over(config, name);
+    if (part.empty()) part = part_beside_text(name);
     if (name == kClassifier && checkpoint.is_one_gguf()) {
       if (Status status = check_classifier(checkpoint, config); !status) return status.error();
       ++parts["copy of rows of the LM head"];

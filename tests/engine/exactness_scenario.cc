@@ -50,7 +50,8 @@ CaseModel random_model(Rng& rng, bool all) {
                                   "tiny-gemma3"};
   constexpr std::array kOthers = {"tiny-granite3",   "tiny-seed-oss", "tiny-exaone4",
                                   "tiny-ernie4.5",   "tiny-hunyuan",  "tiny-gemma4",
-                                  "tiny-qwen2.5-vl", "tiny-qwen3-vl"};
+                                  "tiny-qwen2.5-vl", "tiny-qwen3-vl", "tiny-gemma",
+                                  "tiny-cohere",     "tiny-glm"};
   const size_t drawn =
       uniform(rng, 0, static_cast<int>(kShapes.size() + (all ? kOthers.size() : 0)) - 1);
   model.shape = drawn < kShapes.size() ? kShapes[drawn] : kOthers[drawn - kShapes.size()];
@@ -294,10 +295,19 @@ Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
 
 Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
   Rng rng(seed ^ 0x8cb92ba72f3d8dd7);
-  constexpr std::array kShapes = {"tiny-qwen3-moe", "tiny-mixtral",     "tiny-olmoe",
-                                  "tiny-phimoe",    "tiny-granite-moe", "tiny-granite-moe-shared",
-                                  "tiny-gpt-oss",   "tiny-glm4-moe",    "tiny-ernie4.5-moe",
-                                  "tiny-qwen2-moe", "tiny-hunyuan-moe", "tiny-gemma4-moe"};
+  constexpr std::array kShapes = {"tiny-qwen3-moe",
+                                  "tiny-qwen3-vl-moe",
+                                  "tiny-mixtral",
+                                  "tiny-olmoe",
+                                  "tiny-phimoe",
+                                  "tiny-granite-moe",
+                                  "tiny-granite-moe-shared",
+                                  "tiny-gpt-oss",
+                                  "tiny-glm4-moe",
+                                  "tiny-ernie4.5-moe",
+                                  "tiny-qwen2-moe",
+                                  "tiny-hunyuan-moe",
+                                  "tiny-gemma4-moe"};
   constexpr std::array kRecurrent = {"tiny-qwen3.5-moe", "tiny-qwen3-next-moe",
                                      "tiny-granite-moe-hybrid", "tiny-lfm2-moe",
                                      "tiny-nemotron-h-moe"};

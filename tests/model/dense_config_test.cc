@@ -30,6 +30,10 @@ json ministral3(const json& change = json::object()) {
 json cohere2(const json& change = json::object()) {
   return decoder("Cohere2ForCausalLM", "cohere2", change);
 }
+json cohere(const json& change = json::object()) {
+  return decoder("CohereForCausalLM", "cohere", change);
+}
+json glm(const json& change = json::object()) { return decoder("GlmForCausalLM", "glm", change); }
 json glm4(const json& change = json::object()) {
   return decoder("Glm4ForCausalLM", "glm4", change);
 }
@@ -216,11 +220,131 @@ TEST(DenseConfig, ReadsThePartOfQwenVlThatReadsText) {
   json wrapped = {{"model_type", "qwen2_5_vl"}, {"text_config", flat}};
   wrapped["text_config"]["model_type"] = "qwen2_5_vl_text";
   EXPECT_EQ(read(wrapped), qwen2);
+  wrapped["model_type"] = "qwen2_vl";
+  wrapped["text_config"]["model_type"] = "qwen2_vl_text";
+  EXPECT_EQ(read(wrapped), qwen2);
+  flat["model_type"] = "qwen2_vl";
+  flat["architectures"] = {"Qwen2VLForConditionalGeneration"};
+  EXPECT_EQ(read(flat), qwen2);
 
   flat["use_sliding_window"] = true;
   expect_error(flat, {"use_sliding_window", "true", "expected false"});
   expect_error(decoder("LlamaForCausalLM", "llama", {{"rope_scaling", {{"type", "mrope"}}}}),
                {"rope_scaling", "mrope"});
+}
+
+// A part of almost any family, beside parts for images or sounds.
+json wrapper(const char* type, json text, const json& whole = json::object()) {
+  text.erase("architectures");
+  json file = {{"model_type", type}, {"architectures", {"Of the whole"}}, {"text_config", text}};
+  file.update(whole);
+  return file;
+}
+
+TEST(DenseConfig, ReadsTheTextPartOfWrappers) {
+  json text = decoder("LlamaForCausalLM", "llama");
+  const ModelConfig llama = read(text);
+  EXPECT_EQ(read(wrapper("llava", text)), llama);
+  EXPECT_EQ(read(wrapper("smolvlm", text)), llama);
+  EXPECT_EQ(read(wrapper("voxtral", text)), llama);
+  text.erase("model_type");
+  EXPECT_EQ(read(wrapper("idefics3", text)), llama);
+  EXPECT_EQ(read(wrapper("internvl", text)).family, find_family("qwen2"));
+  text["model_type"] = "qwen3";
+  EXPECT_EQ(read(wrapper("internvl", text)).family, find_family("qwen3"));
+  json chat = wrapper("internvl_chat", text);
+  chat["llm_config"] = chat["text_config"];
+  chat.erase("text_config");
+  EXPECT_EQ(read(chat).family, find_family("qwen3"));
+  EXPECT_FALSE(read(chat).tied_embeddings);
+  chat["llm_config"]["tie_word_embeddings"] = true;
+  EXPECT_TRUE(read(chat).tied_embeddings);
+  chat.erase("llm_config");
+  expect_error(chat, {"'llm_config' is absent"}, ErrorCode::kBadFile);
+  text["model_type"] = "t5";
+  expect_error(wrapper("llava", text), {"'model_type' is \"t5\"", "llama, "});
+}
+
+// Without a word of it in the file, each has a default of its own.
+TEST(DenseConfig, TiesTheHeadsOfWrappersAsTheLibrary) {
+  const json text = decoder("LlamaForCausalLM", "llama"), untied = {{"tie_word_embeddings", false}},
+             tied = {{"tie_word_embeddings", true}};
+  const auto is_tied = [&](const char* type, const json& part, const json& whole) {
+    json own = text;
+    own.erase("tie_word_embeddings");
+    own.update(part);
+    return read(wrapper(type, own, whole)).tied_embeddings;
+  };
+  const json none = json::object();
+  EXPECT_FALSE(is_tied("llava", none, none));
+  EXPECT_TRUE(is_tied("llava", tied, none));
+  EXPECT_TRUE(is_tied("llava", tied, untied));
+  EXPECT_TRUE(is_tied("internvl", none, none));
+  EXPECT_FALSE(is_tied("internvl", untied, none));
+  EXPECT_TRUE(is_tied("internvl", untied, tied));
+  EXPECT_FALSE(is_tied("smolvlm", tied, untied));
+  EXPECT_FALSE(is_tied("qwen2_audio", tied, tied));
+  EXPECT_FALSE(is_tied("lfm2_vl", none, {{"tie_embedding", false}}));
+  EXPECT_TRUE(is_tied("lfm2_vl", none, none));
+}
+
+TEST(DenseConfig, FillsInWhatWrappersLeaveOut) {
+  json text = {{"model_type", "llama"}, {"max_position_embeddings", 4096}, {"vocab_size", 32064}};
+  const ModelConfig llama = read(wrapper("llava", text));
+  EXPECT_EQ(llama.d_ff, 11008);
+  EXPECT_EQ(llama.n_kv_heads, 32);
+  EXPECT_EQ(llama.vocab, 32064);
+  EXPECT_EQ(llama.max_positions, 4096);
+  text["model_type"] = "mistral";
+  EXPECT_EQ(read(wrapper("llava_next", text)).n_kv_heads, 8);
+  text["model_type"] = "qwen2";
+  EXPECT_EQ(read(wrapper("llava_onevision", text)).d_ff, 22016);
+  text["model_type"] = "qwen3";
+  expect_error(wrapper("internvl", text), {"hidden_size", "absent"}, ErrorCode::kBadFile);
+}
+
+TEST(DenseConfig, RefusesWrappersOfFamiliesThatChangeLogits) {
+  json text = decoder("CohereForCausalLM", "cohere2");
+  expect_error(wrapper("llava", text), {"'text_config.model_type' is \"cohere2\"", "\"llava\""});
+  text["model_type"] = "gemma2";
+  expect_error(wrapper("internvl", text), {"'text_config.model_type' is \"gemma2\""});
+}
+
+TEST(DenseConfig, ReadsCohere) {
+  const ModelConfig usual = read(cohere());
+  EXPECT_EQ(usual.norm, Norm::kLayer);
+  EXPECT_TRUE(usual.parallel);
+  EXPECT_TRUE(usual.tied_embeddings);
+  EXPECT_EQ(usual.rms_eps, 1e-5f);
+  EXPECT_EQ(usual.logit_scale, 0.0625f);
+  EXPECT_EQ(usual.rotations[0].theta, 5e5);
+  EXPECT_EQ(windows(usual), (Ints{0, 0, 0, 0}));
+  EXPECT_EQ(rotations(usual), (Ints{0, 0, 0, 0}));
+  const ModelConfig config = read(cohere({{"layer_norm_eps", 1e-3},
+                                          {"logit_scale", 0.8333333333333334},
+                                          {"rope_theta", 8e6},
+                                          {"attention_bias", true},
+                                          {"use_qk_norm", false}}));
+  EXPECT_EQ(config.rms_eps, 1e-3f);
+  EXPECT_EQ(config.logit_scale, 0.8333333333333334f);
+  EXPECT_EQ(config.rotations[0].theta, 8e6);
+  EXPECT_TRUE(config.qkv_bias && config.o_bias);
+  expect_error(cohere({{"use_qk_norm", true}}), {"'use_qk_norm' is true", "expected false"});
+  expect_error(cohere({{"sliding_window", 4096}}), {"sliding_window"});
+}
+
+TEST(DenseConfig, ReadsGlm) {
+  const ModelConfig usual = read(glm());
+  EXPECT_EQ(usual.head_dim, 128);
+  EXPECT_EQ(usual.rms_eps, 1.5625e-7f);
+  EXPECT_TRUE(usual.qkv_bias);
+  EXPECT_FALSE(usual.o_bias);
+  EXPECT_EQ(usual.rotations[0].rotary_dim(128), 64);
+  EXPECT_FALSE(usual.tied_embeddings);
+  const ModelConfig config = read(glm({{"head_dim", 16}, {"attention_bias", false}}));
+  EXPECT_EQ(config.head_dim, 16);
+  EXPECT_FALSE(config.qkv_bias);
+  expect_error(glm({{"hidden_act", "gelu"}}), {"hidden_act", "silu"});
 }
 
 TEST(DenseConfig, ReadsCohere2) {

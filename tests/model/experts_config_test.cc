@@ -58,6 +58,37 @@ TEST(ExpertsConfig, ReadsQwen3) {
   EXPECT_EQ(mixtures(read(qwen3({{"num_experts", 0}}))), Ints());
 }
 
+// As published: beside a part that reads images.
+TEST(ExpertsConfig, ReadsTheTextPartOfQwen3Vl) {
+  json text = decoder(
+      "", "qwen3_vl_moe_text",
+      {{"moe_intermediate_size", 40},
+       {"num_experts", 6},
+       {"num_experts_per_tok", 3},
+       {"mlp_only_layers", {2}},
+       {"rope_scaling",
+        {{"rope_type", "default"}, {"mrope_interleaved", true}, {"mrope_section", {4, 2, 2}}}}});
+  text.erase("architectures");
+  const auto whole = [](const json& part) {
+    return json{{"architectures", {"Qwen3VLMoeForConditionalGeneration"}},
+                {"model_type", "qwen3_vl_moe"},
+                {"tie_word_embeddings", false},
+                {"text_config", part},
+                {"vision_config", {{"depth", 27}}}};
+  };
+  const ModelConfig config = read(whole(text));
+  EXPECT_EQ(config.family, find_family("qwen3_vl_moe_text"));
+  EXPECT_EQ(config.experts,
+            (ExpertsConfig{.n_experts = 6, .n_used = 3, .d_ff = 40, .renormalised = true}));
+  EXPECT_EQ(mixtures(config), (Ints{0, 1, 3}));
+  EXPECT_EQ(config.qk_norm, QkNorm::kPerHead);
+  EXPECT_EQ(config.rotations[0].theta, 5e5);
+  EXPECT_FALSE(config.tied_embeddings);
+  text["norm_topk_prob"] = false;
+  expect_error(whole(text), {"'norm_topk_prob' is false", "expected true"},
+               ErrorCode::kUnsupported);
+}
+
 TEST(ExpertsConfig, RefusesWhatCannotBe) {
   json object = qwen3();
   object.erase("moe_intermediate_size");

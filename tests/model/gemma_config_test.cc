@@ -1,4 +1,4 @@
-// Configurations of Gemma 2, 3 and 4.
+// Configurations of Gemma 1 to 4.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,6 +14,9 @@ namespace {
 using nlohmann::json;
 using namespace config_json;
 
+json gemma1(const json& change = json::object()) {
+  return decoder("GemmaForCausalLM", "gemma", change);
+}
 json gemma2(const json& change = json::object()) {
   return decoder("Gemma2ForCausalLM", "gemma2", change);
 }
@@ -33,6 +36,23 @@ json gemma4(const json& change = json::object()) {
                 {"sliding_attention", "full_attention", "sliding_attention", "full_attention"}}});
   object.update(change);
   return object;
+}
+
+TEST(GemmaConfig, ReadsGemma1) {
+  const ModelConfig usual = read(gemma1());
+  EXPECT_EQ(usual.head_dim, 256);
+  EXPECT_EQ(usual.activation, Activation::kGeluTanh);
+  EXPECT_EQ(usual.embedding_scale, 8.0f);
+  EXPECT_EQ(usual.rms_eps, 1e-6f);
+  EXPECT_TRUE(usual.tied_embeddings);
+  EXPECT_EQ(usual.attention_scale, 0.0f);
+  EXPECT_EQ(read(gemma1({{"hidden_act", "gelu"}, {"hidden_activation", nullptr}})), usual);
+  EXPECT_EQ(read(gemma1({{"hidden_act", "gelu"}, {"hidden_activation", "gelu_pytorch_tanh"}})),
+            usual);
+  expect_error(gemma1({{"hidden_activation", "gelu"}}), {"hidden_activation"});
+  expect_error(gemma1({{"hidden_act", "silu"}}), {"hidden_act", "gelu_pytorch_tanh"});
+  expect_error(gemma1({{"final_logit_softcapping", 30.0}}), {"final_logit_softcapping"});
+  expect_error(gemma1({{"use_bidirectional_attention", true}}), {"use_bidirectional_attention"});
 }
 
 TEST(GemmaConfig, ReadsGemma2) {

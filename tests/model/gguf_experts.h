@@ -66,9 +66,9 @@ inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
   if (e.n_experts == 0) return;
   out->uint32(arch + ".expert_count", e.n_experts).uint32(arch + ".expert_used_count", e.n_used);
   const bool is_gemma = is_family(c, "gemma4_text");
-  if (is_family(c, "qwen3_moe") || is_family(c, "gpt_oss") || is_family(c, "lfm2_moe") ||
-      is_family(c, "ernie4_5_moe") || is_family(c, "qwen2_moe") || is_family(c, "hunyuan_v1_moe") ||
-      has_delta_net(c) || is_gemma)
+  if (is_family(c, "qwen3_moe") || is_family(c, "qwen3_vl_moe_text") || is_family(c, "gpt_oss") ||
+      is_family(c, "lfm2_moe") || is_family(c, "ernie4_5_moe") || is_family(c, "qwen2_moe") ||
+      is_family(c, "hunyuan_v1_moe") || has_delta_net(c) || is_gemma)
     out->uint32(arch + ".expert_feed_forward_length", e.d_ff);
   if (e.shared_d_ff > 0 && !is_gemma)
     out->uint32(arch + ".expert_shared_feed_forward_length", e.shared_d_ff);

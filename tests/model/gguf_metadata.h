@@ -86,15 +86,18 @@ inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
   if (is_family(c, "gemma2"))
     out->float32(arch + ".attn_logit_softcapping", c.score_cap)
         .float32(arch + ".final_logit_softcapping", c.logit_cap);
-  if (is_family(c, "cohere2")) out->float32(arch + ".logit_scale", c.logit_scale);
+  if (is_family(c, "cohere") || is_family(c, "cohere2"))
+    out->float32(arch + ".logit_scale", c.logit_scale);
   if (is_family(c, "gemma4_text")) add_gemma4_keys(c, out);
   if ((is_family(c, "olmo3") || is_family(c, "gemma3_text") || is_family(c, "gemma4_text")) &&
       c.rotations.size() > 1)
     out->float32(arch + ".rope.freq_base_swa", static_cast<float>(c.rotations[1].theta));
-  if (is_family(c, "qwen2_5_vl_text") || is_family(c, "qwen3_vl_text"))
+  if (is_family(c, "qwen2_5_vl_text") || is_family(c, "qwen3_vl_text") ||
+      is_family(c, "qwen3_vl_moe_text"))
     out->numbers(arch + ".rope.dimension_sections", GgufType::kInt32,
                  std::vector<int32_t>{4, 2, 2, 0});
-  if (is_family(c, "qwen3_vl_text")) out->uint32(arch + ".n_deepstack_layers", 3);
+  if (is_family(c, "qwen3_vl_text") || is_family(c, "qwen3_vl_moe_text"))
+    out->uint32(arch + ".n_deepstack_layers", 3);
   if (c.rotations[0].query_growth > 0)
     out->float32(arch + ".attention.temperature_scale", c.rotations[0].query_growth);
 }

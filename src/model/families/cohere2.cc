@@ -1,36 +1,18 @@
-// Cohere's Command R7B and Command A: LayerNorm; attention and feed-forward of one norm; a window
-// and rotation in most layers, neither in the others; the channels that turn together are
-// neighbours.
+// Cohere's Command R7B and Command A: as Command R, with a window and rotation in most layers, and
+// neither in the others.
 #include "base/errors.h"
-#include "model/config_ranges.h"
-#include "model/families/decoder_fields.h"
-#include "model/families/layer_specs.h"
+#include "model/families/cohere.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
 #include "model/families/windows.h"
-#include "model/gguf_translator.h"
 
 namespace pando::model {
 namespace {
 
-constexpr const char* kScale = "logit_scale";
-constexpr std::string_view kOffers[] = {kScale};
 constexpr int kInterval = 4;  // every fourth layer sees all, where nothing else is said
 
-void fix(ModelConfig& config) {
-  config.norm = Norm::kLayer;
-  config.parallel = true;
-}
-
 void read(Fields& fields, ModelConfig& config) {
-  read_decoder(fields,
-               {.kv_heads_as_heads = true,
-                .rms_eps = 1e-5,
-                .rms_eps_name = "layer_norm_eps",
-                .tied = true,
-                .attention_bias = true},
-               config);
-  config.logit_scale = static_cast<float>(fields.real(kScale, kScales, 0.0625));
+  read_cohere(fields, /*theta=*/1e4, config);
   const int64_t interval = fields.integer("sliding_window_pattern", 1, kMaxLayers, kInterval);
   read_mixed_windows(fields, /*absent=*/4096, interval, config);
   rotate_in_windows(config);
@@ -41,29 +23,13 @@ void read(Fields& fields, ModelConfig& config) {
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
-  object["layer_norm_eps"] = object["rms_norm_eps"];
-  object.erase("rms_norm_eps");
-  object[kScale] = nlohmann::json::parse(fmt::format("{}", config.logit_scale));
+  write_cohere(config, object);
   write_mixed_windows(config, object);
 }
 
 void translate(GgufTranslator& gguf) {
-  gguf.decoder("attention.layer_norm_epsilon");
+  translate_cohere(gguf);
   gguf.layer_windows(kInterval);
-  gguf.attention_bias();
-  gguf.same("layer_norm_eps", "rms_norm_eps");
-  if (!gguf.fields().copy_real(kScale, kScale, gguf.config()))
-    gguf.fields().refuse(kScale, "a float");
-}
-
-std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
-  LayerSpecs specs(config, layer, RowPairs::kAll);
-  specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
-  specs.queries_keys_values();
-  specs.output();
-  specs.gate_and_up();
-  specs.down();
-  return specs.take();
 }
 
 ModelConfig command_r7b() {
@@ -102,12 +68,12 @@ std::vector<NamedShape> shapes() {
 const Family kCohere2 = {.name = "cohere2",
                          .architecture = "Cohere2ForCausalLM",
                          .gguf_architecture = "cohere2",
-                         .offers = kOffers,
-                         .fix = fix,
+                         .offers = kCohereOffers,
+                         .fix = fix_cohere,
                          .read = read,
                          .write = write,
                          .translate = translate,
-                         .layer_weights = layer_weights,
+                         .layer_weights = cohere_layer,
                          .shapes = shapes};
 
 }  // namespace pando::model

@@ -18,8 +18,12 @@ void refuse_other_features(Fields& fields, const DecoderFields& usual, const Mod
   if (!usual.attention_bias && fields.boolean("attention_bias", false))
     fields.refuse("attention_bias", fmt::format("false for {}", config.family->name),
                   ErrorCode::kUnsupported);
-  for (const char* name : {"hidden_act", "hidden_activation"})  // in some files both
-    if (fields.string(name, usual.activation) != usual.activation)
+  constexpr const char* kActivation = "hidden_act";
+  const bool is_older = usual.older_activation != nullptr &&
+                        fields.string(kActivation, usual.activation) == usual.older_activation;
+  for (const char* name : {kActivation, "hidden_activation"})  // in some files both
+    if (fields.string(name, usual.activation) != usual.activation &&
+        !(is_older && name == kActivation))
       fields.refuse(name, fmt::format("\"{}\"", usual.activation), ErrorCode::kUnsupported);
 }
 

@@ -21,7 +21,8 @@ struct DecoderFields {
   const char* d_ff_name = "intermediate_size";
   WholeRange d_ff_sizes = kFeedForwardSizes;
   const char* activation = "silu";
-  bool tied = false;            // where the file does not say it
+  const char* older_activation = nullptr;  // another name of it in `hidden_act`; null: none
+  bool tied = false;                       // where the file does not say it
   bool attention_bias = false;  // may be true: then queries, keys, values and the output have one
   RopeFields rope = {};
 };

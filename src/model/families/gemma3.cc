@@ -6,7 +6,6 @@
 #include "model/families/list.h"
 #include "model/families/shapes.h"
 #include "model/families/typed_rotations.h"
-#include "model/families/vision.h"
 #include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
@@ -105,7 +104,6 @@ const Family kGemma3 = {.name = "gemma3_text",
                         .translate = translate,
                         .layer_weights = gemma_layer,
                         .last_norm = last_gemma_norm,
-                        .passed_over = vision_part,
                         .shapes = shapes};
 
 }  // namespace pando::model

@@ -17,7 +17,6 @@
 #include "model/families/list.h"
 #include "model/families/shapes.h"
 #include "model/families/typed_rotations.h"
-#include "model/families/vision.h"
 #include "model/families/windows.h"
 
 namespace pando::model {
@@ -271,7 +270,7 @@ std::string_view passed_over(const ModelConfig& config, std::string_view tensor)
         {"model.embed_vision.", "projector of images"},
         {"model.embed_audio.", "projector of sounds"}})
     if (tensor.starts_with(root)) return part;
-  return vision_part(config, tensor);
+  return {};
 }
 
 // Of layers that see all: of their channels a quarter rotates.

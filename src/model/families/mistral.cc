@@ -6,7 +6,6 @@
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
-#include "model/families/vision.h"
 #include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
@@ -74,7 +73,6 @@ const Family kMistral = {.name = "mistral",
                          .owns = owns,
                          .translate = translate,
                          .layer_weights = layer_weights,
-                         .passed_over = vision_part,
                          .shapes = shapes};
 
 }  // namespace pando::model

@@ -5,7 +5,6 @@
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
-#include "model/families/vision.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {
@@ -65,7 +64,6 @@ const Family kQwen2_5Vl = {.name = "qwen2_5_vl_text",
                            .read = read,
                            .translate = translate,
                            .layer_weights = layer_weights,
-                           .passed_over = vision_part,
                            .shapes = shapes};
 
 }  // namespace pando::model

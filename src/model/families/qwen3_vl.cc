@@ -4,7 +4,6 @@
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
-#include "model/families/vision.h"
 #include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
@@ -69,7 +68,6 @@ const Family kQwen3Vl = {.name = "qwen3_vl_text",
                          .read = read,
                          .translate = translate,
                          .layer_weights = layer_weights,
-                         .passed_over = vision_part,
                          .shapes = shapes};
 
 }  // namespace pando::model
