@@ -18,7 +18,10 @@ NAMES = {"mlp.gate.weight": "ffn_gate_inp.weight", "block_sparse_moe.gate.weight
          "mlp.shared_expert.gate_proj.weight": "ffn_gate_shexp.weight",
          "mlp.shared_expert.up_proj.weight": "ffn_up_shexp.weight",
          "mlp.shared_expert.down_proj.weight": "ffn_down_shexp.weight",
-         "shared_mlp.output_linear.weight": "ffn_down_shexp.weight",
+         "shared_mlp.output_linear.weight": "ffn_down_shexp.weight", "mixer.gate.weight": "ffn_gate_inp.weight",
+         "mixer.gate.e_score_correction_bias": "exp_probs_b.bias",
+         "mixer.shared_experts.up_proj.weight": "ffn_up_shexp.weight",
+         "mixer.shared_experts.down_proj.weight": "ffn_down_shexp.weight",
          "router.proj.weight": "ffn_gate_inp.weight", "router.scale": "ffn_gate_inp.scale",
          "router.per_expert_scale": "ffn_down_exps.scale"}
 ONE_ROW = ("mlp.shared_expert_gate.weight", "mlp.moe_statics.e_score_correction_bias")  # vectors in GGUF files
@@ -91,7 +94,7 @@ def add_expert_keys(writer, config):
         if shared:
             writer.add_expert_shared_feed_forward_length(shared)
     if "n_routed_experts" in config:
-        writer.add_leading_dense_block_count(config["first_k_dense_replace"])
+        writer.add_leading_dense_block_count(config.get("first_k_dense_replace", 0))
         writer.add_expert_shared_count(config["n_shared_experts"])
         writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
         writer.add_expert_weights_scale(config["routed_scaling_factor"])

@@ -1,5 +1,5 @@
 """Fixtures of golden_transformers.py: models that have layers with a state."""
-from golden_sizes import GRANITE, LFM2, QWEN3_5, layers, rope
+from golden_sizes import GRANITE, LFM2, NEMOTRON_H, QWEN3_5, layers, rope
 
 # name: seed, family, configuration, type of the stored weights, lengths of the sequences
 HYBRIDS = {
@@ -41,4 +41,20 @@ HYBRIDS = {
                      dict(GRANITE, num_hidden_layers=2, position_embedding_type="rope",
                           tie_word_embeddings=True, layer_types=layers("aa", "")),
                      "float16", (90, 37)),
+    # The library does not tie embeddings, whatever the file says.
+    "nemotron_h-names": (90, "NemotronH",
+                         dict(NEMOTRON_H, tie_word_embeddings=False,
+                              layers_block_type=["linear_attention", "mlp", "full_attention", "linear_attention",
+                                                 "full_attention", "mlp"]),
+                         "float32", (90, 37)),
+    # A pattern in the place of names, and last a layer that mixes.
+    "nemotron_h-pattern": (91, "NemotronH",
+                           dict(NEMOTRON_H, use_conv_bias=False, n_groups=4, tie_word_embeddings=False,
+                                hybrid_override_pattern="-M*-*M"),
+                           "bfloat16", (90, 37)),
+    "nemotron_h-moe": (92, "NemotronH",
+                       dict(NEMOTRON_H, tie_word_embeddings=False, n_routed_experts=6, num_experts_per_tok=3,
+                            moe_intermediate_size=28, moe_shared_expert_intermediate_size=40, n_group=2, topk_group=1,
+                            routed_scaling_factor=2.5, norm_topk_prob=True, hybrid_override_pattern="EM*EME"),
+                       "float32", (90, 37)),
 }

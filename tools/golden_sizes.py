@@ -12,6 +12,9 @@ LFM2 = dict(HYBRID, block_multiple_of=8)
 GRANITE = dict(HYBRID, num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=72,
                mamba_n_heads=4, mamba_d_state=12, mamba_chunk_size=16, embedding_multiplier=5.0,
                residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=3.0)
+# Groups of B and C, and a state, whose sizes are no other's.
+NEMOTRON_H = dict({key: value for key, value in SMALL.items() if key != "num_hidden_layers"}, head_dim=16,
+                  mamba_num_heads=4, mamba_head_dim=20, ssm_state_size=12, n_groups=2, conv_kernel=3, chunk_size=16)
 MULTIPLIERS = dict(embedding_multiplier=5.0, residual_multiplier=0.6, attention_multiplier=0.2, logits_scaling=3.0)
 # Mixtures of experts, whose width is no whole number of lanes.
 MOE = dict(SMALL, num_experts_per_tok=3)

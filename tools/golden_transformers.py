@@ -36,6 +36,8 @@ WITH_VISION = {"qwen3_5-vision": VISION, "qwen3_5_moe-vision": VISION, "ministra
 MXFP4 = {"gpt_oss-mxfp4"}
 # Fixtures whose config.json has the form that files had before per_layer_config.
 GLOBAL_HEADS = {"gemma4-inputs", "gemma4-vision"}
+# Fixtures whose config.json has the form that files had before layers_block_type.
+PATTERNS = {"nemotron_h-pattern", "nemotron_h-moe"}
 # Matrices of experts transposed, as the published models have them.
 TRANSPOSED = {"qwen3_vl_moe-untied"}
 # Fixtures of Gemma 1 whose config.json calls the activation as older files do.
@@ -103,6 +105,14 @@ def to_old_form(path):
     path.write_text(json.dumps(config, indent=2) + "\n")
 
 
+def to_pattern(path):
+    config = json.loads(path.read_text())
+    letters = {"linear_attention": "M", "full_attention": "*", "mlp": "-", "moe": "E"}
+    config["hybrid_override_pattern"] = "".join(letters[kind] for kind in config.pop("layers_block_type"))
+    config["num_hidden_layers"] = len(config["hybrid_override_pattern"])
+    path.write_text(json.dumps(config, indent=2) + "\n")
+
+
 def transpose_experts(path):
     tensors = load_file(path)
     for name in [name for name in tensors if ".mlp.experts." in name]:
@@ -155,6 +165,8 @@ def make(name, folder):
         to_old_form(path)
     if name in GLOBAL_HEADS:
         to_global_heads(path)
+    if name in PATTERNS:
+        to_pattern(path)
     if name in TRANSPOSED:
         transpose_experts(folder / "model.safetensors")
     if name in OLD_GELU:

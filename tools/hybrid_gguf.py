@@ -5,7 +5,7 @@
     tools/hybrid_gguf.py DIRECTORY model.gguf [f32|q8_0]
 
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, as `pando make-model` writes them, of
-qwen3_5_text, qwen3_5_moe_text, lfm2, lfm2_moe or granitemoehybrid. The type is that of matrices; vectors and
+qwen3_5_text, qwen3_5_moe_text, lfm2, lfm2_moe, granitemoehybrid or nemotron_h. The type is that of matrices; vectors and
 convolutions stay f32. There is no tokenizer.
 """
 import json
@@ -34,15 +34,25 @@ NAMES = {
     "granitemoehybrid": {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "mamba.in_proj": "ssm_in",
                          "mamba.conv1d": "ssm_conv1d", "mamba.norm": "ssm_norm", "mamba.out_proj": "ssm_out",
                          "shared_mlp.output_linear": "ffn_down"},
+    "nemotron_h": {"norm": "attn_norm", "mixer.in_proj": "ssm_in", "mixer.conv1d": "ssm_conv1d", "mixer.norm": "ssm_norm",
+                   "mixer.out_proj": "ssm_out", "mixer.q_proj": "attn_q", "mixer.k_proj": "attn_k",
+                   "mixer.v_proj": "attn_v", "mixer.o_proj": "attn_output", "mixer.up_proj": "ffn_up",
+                   "mixer.down_proj": "ffn_down"},
 }
 VECTORS = {"linear_attn.A_log": "ssm_a", "linear_attn.dt_bias": "ssm_dt.bias", "mamba.A_log": "ssm_a", "mamba.D": "ssm_d",
-           "mamba.dt_bias": "ssm_dt.bias"}
+           "mamba.dt_bias": "ssm_dt.bias", "mixer.A_log": "ssm_a", "mixer.D": "ssm_d", "mixer.dt_bias": "ssm_dt.bias"}
 ENDS = {"model.embed_tokens.weight": "token_embd.weight", "lm_head.weight": "output.weight",
-        "model.norm.weight": "output_norm.weight", "model.embedding_norm.weight": "token_embd_norm.weight"}
+        "model.norm.weight": "output_norm.weight", "model.embedding_norm.weight": "token_embd_norm.weight",
+        "model.embeddings.weight": "token_embd.weight", "model.norm_f.weight": "output_norm.weight"}
+# Taps of the convolution, sizes of states, groups, heads, and channels of a head.
+SSM = {"qwen3_5": ("linear_conv_kernel_dim", "linear_key_head_dim", "linear_num_key_heads", "linear_num_value_heads",
+                   "linear_value_head_dim"),
+       "granitemoehybrid": ("mamba_d_conv", "mamba_d_state", "mamba_n_groups", "mamba_n_heads", "mamba_d_head"),
+       "nemotron_h": ("conv_kernel", "ssm_state_size", "n_groups", "mamba_num_heads", "mamba_head_dim")}
 NAMES["qwen3_5_moe_text"] = NAMES["qwen3_5_text"]
 NAMES["lfm2_moe"] = NAMES["lfm2"]
 ARCHITECTURES = {"qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe", "lfm2": "lfm2", "lfm2_moe": "lfm2moe",
-                 "granitemoehybrid": "granitehybrid"}
+                 "granitemoehybrid": "granitehybrid", "nemotron_h": "nemotron_h"}
 
 
 def read_tensors(path):
@@ -118,10 +128,10 @@ def tensors(config, directory):
             array = interleaved(config, stem if kind == "weight" else name, array)
         if family == "granitemoehybrid" and stem in ("self_attn.q_proj", "self_attn.k_proj"):
             array = paired(array, head_dim_of(config))
-        if name.startswith("mamba.norm"):
-            array = array.reshape(config["mamba_n_groups"], -1)
+        if name.startswith(("mamba.norm", "mixer.norm")):
+            array = array.reshape(config["n_groups" if family == "nemotron_h" else "mamba_n_groups"], -1)
         if name in VECTORS:
-            yield of + VECTORS[name], array.reshape(-1, 1) if name in ("mamba.A_log", "mamba.D") else array
+            yield of + VECTORS[name], array.reshape(-1, 1) if name.endswith((".A_log", ".D")) and not is_qwen else array
         else:
             yield f"{of}{names[stem]}.{kind}", array[:, 0] if array.ndim == 3 else array
 
@@ -130,10 +140,12 @@ def add_keys(writer, config, arch, d_ff):
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])
     writer.add_block_count(config["num_hidden_layers"])
-    writer.add_feed_forward_length(d_ff)
+    is_nemotron = arch.startswith("nemotron")
+    if not is_nemotron:
+        writer.add_feed_forward_length(d_ff)
     add_expert_keys(writer, config)
     writer.add_head_count(config["num_attention_heads"])
-    writer.add_layer_norm_rms_eps(config.get("rms_norm_eps", config.get("norm_eps")))
+    writer.add_layer_norm_rms_eps(config.get("rms_norm_eps", config.get("norm_eps", config.get("layer_norm_epsilon"))))
     writer.add_vocab_size(config["vocab_size"])
     writer.add_tokenizer_model("no_vocab")
     head_dim = head_dim_of(config)
@@ -145,7 +157,15 @@ def add_keys(writer, config, arch, d_ff):
     n_rotated = int(head_dim * (rope or {}).get("partial_rotary_factor", 1))
     writer.add_rope_dimension_count(n_rotated)
     kv_heads = config["num_key_value_heads"]
-    if arch.startswith("qwen35"):
+    if is_nemotron:
+        kinds = config["layers_block_type"]
+        widths = {"mlp": config["intermediate_size"], "moe": config.get("moe_intermediate_size")}
+        writer.add_head_count_kv([kv_heads if kind == "full_attention" else 0 for kind in kinds])
+        writer.add_feed_forward_length([widths.get(kind, 0) for kind in kinds])
+        writer.add_layer_norm_eps(config["layer_norm_epsilon"])
+        if "moe" in kinds:
+            writer.add_expert_shared_feed_forward_length(config["moe_shared_expert_intermediate_size"])
+    elif arch.startswith("qwen35"):
         writer.add_head_count_kv(kv_heads)
         writer.add_array(f"{arch}.attention.recurrent_layers", recurrent(config))
         # Every third of the pairs that turn; published models have 11, 11 and 10.
@@ -159,14 +179,13 @@ def add_keys(writer, config, arch, d_ff):
     if arch.startswith("lfm2"):
         writer.add_uint32(f"{arch}.shortconv.l_cache", config["conv_L_cache"])
         return
-    delta = arch.startswith("qwen35")
-    writer.add_ssm_conv_kernel(config["linear_conv_kernel_dim" if delta else "mamba_d_conv"])
-    writer.add_ssm_state_size(config["linear_key_head_dim" if delta else "mamba_d_state"])
-    writer.add_ssm_group_count(config["linear_num_key_heads" if delta else "mamba_n_groups"])
-    n_heads = config["linear_num_value_heads" if delta else "mamba_n_heads"]
-    writer.add_ssm_time_step_rank(n_heads)
-    writer.add_ssm_inner_size(n_heads * config["linear_value_head_dim" if delta else "mamba_d_head"])
-    if not delta:
+    taps, state, groups, heads, head = SSM["qwen3_5" if arch.startswith("qwen35") else config["model_type"]]
+    writer.add_ssm_conv_kernel(config[taps])
+    writer.add_ssm_state_size(config[state])
+    writer.add_ssm_group_count(config[groups])
+    writer.add_ssm_time_step_rank(config[heads])
+    writer.add_ssm_inner_size(config[heads] * config[head])
+    if arch == "granitehybrid":
         writer.add_bool(f"{arch}.rope.scaling.finetuned", config["position_embedding_type"] == "rope")
         for key, field in (("embedding_scale", "embedding_multiplier"), ("residual_scale", "residual_multiplier"),
                            ("attention.scale", "attention_multiplier"), ("logit_scale", "logits_scaling")):
@@ -182,10 +201,14 @@ def main():
     arch = ARCHITECTURES.get(config["model_type"])
     if arch is None:
         raise SystemExit(f"{directory}: model_type is {config['model_type']}, expected one of {', '.join(ARCHITECTURES)}")
+    if arch == "nemotron_h" and "moe" in config["layers_block_type"]:
+        arch = "nemotron_h_moe"
+    elif arch == "nemotron_h":
+        config.pop("n_routed_experts", None)  # of layers that there are not
     writer = gguf.GGUFWriter(out, arch, use_temp_file=True)
     # Of experts, where there are any.
     d_ff = next(array.shape[-2] for name, array in tensors(config, directory)
-                if name.endswith(("ffn_gate.weight", "ffn_gate_exps.weight")))
+                if name.endswith(("ffn_gate.weight", "ffn_gate_exps.weight", "ffn_up.weight", "ffn_up_exps.weight")))
     add_keys(writer, config, arch, d_ff)
     for name, array in tensors(config, directory):
         matrix = array.ndim >= 2 and name.endswith(".weight") and not any(

@@ -358,6 +358,15 @@ def tokenizers():
         llama, pre_tokenizer={"type": "Sequence", "pretokenizers": [
             {"type": "Digits", "individual_digits": True}, {"type": "Punctuation"}, {"type": "WhitespaceSplit"}]}))
 
+    unigram = {"type": "Unigram", "unk_id": 0, "byte_fallback": True,
+               "vocab": [[piece, -0.3 * i] for i, piece in enumerate(pieces)]}
+    metaspace = {"type": "Metaspace", "replacement": MARK, "add_prefix_space": True}
+    write("tokenizer_json", "unigram", document(
+        unigram, pre_tokenizer={"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, metaspace]},
+        decoder=metaspace, normalizer={"type": "Sequence", "normalizers": [
+            {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(character_map()).decode()},
+            {"type": "Nmt"}, {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]}))
+
     config = {"bos_token": "<s>", "eos_token": {"content": "<|endoftext|>"}, "add_bos_token": False,
               "additional_special_tokens": ["<x>"], "tokenizer_class": "GPT2Tokenizer",
               "model_max_length": 10**30, "chat_template": [{"name": "default", "template": "{{ x }}"}],
@@ -393,6 +402,13 @@ def protobuf(*fields):
     return out
 
 
+def character_map():
+    """Makes "A" an "a": bases 1 and 0x42 of a double array, then the texts."""
+    units = [0x80000000] * 256
+    units[0], units[0x40], units[0x42] = 1 << 10, 2 << 10 | 1 << 8 | 0x41, 0x80000000
+    return struct.pack("<257I", 1024, *units) + b"a\0"
+
+
 def sentencepieces():
     def model(pieces, is_bpe, normalizer):
         parts = [(1, protobuf((1, text), (2, -float(i)), (3, kind))) for i, (text, kind) in enumerate(pieces)]
@@ -402,11 +418,7 @@ def sentencepieces():
     pieces = [("<unk>", 2), ("<s>", 3), ("</s>", 3)] + [(f"<0x{byte:02X}>", 6) for byte in range(256)]
     pieces += [(text, 1) for text in (MARK, "a", "b", "t", MARK + "a", "ab", "te", "xt", "text")]
     fewer = pieces[:3] + pieces[-9:] + [("used", 4), ("not", 5)]
-    # A character map that makes "A" an "a": bases 1 and 0x42 of a double array, then the texts.
-    units = [0x80000000] * 256
-    units[0], units[0x40], units[0x42] = 1 << 10, 2 << 10 | 1 << 8 | 0x41, 0x80000000
-    mapped = struct.pack("<257I", 1024, *units) + b"a\0"
-    write("spm", "map", model(fewer, True, [(1, "made"), (2, mapped), (3, 1), (4, 1), (5, 1)]))
+    write("spm", "map", model(fewer, True, [(1, "made"), (2, character_map()), (3, 1), (4, 1), (5, 1)]))
     write("spm", "bpe", model(pieces, True, [(1, "identity"), (3, 1), (4, 0), (5, 1)]))
     write("spm", "unigram", model(pieces, False, [(1, "identity"), (3, 1), (4, 1), (5, 1)]))
     write("spm", "few", model(fewer, True, [(1, "identity"), (3, 0), (4, 1), (5, 1)]))
@@ -457,7 +469,7 @@ def conversations():
 
 def texts():
     text = "ab abc  \u00e9 e\u0301 <s>a\n\u2581 \u2581\u2581x \U0001F999\u4e2d\u6587 <0x41> don't 123"
-    for i, name in enumerate(("bytes", "normalised", "marks")):
+    for i, name in enumerate(("bytes", "normalised", "marks", "unigram")):
         write("tokenize", name, bytes([i]) + text.encode())
     write("tokenize", "invalid", b"\0ab\xff\xc3")
 

@@ -124,19 +124,26 @@ Status Model::check_form(const TextForm& form) const {
   return masks ? Status() : masks.error();
 }
 
-std::string Model::form_warning(const TextForm& form) const {
+std::vector<std::string> Model::form_warnings(const TextForm& form) const {
   if (form.kind != TextForm::Kind::kJsonSchema) return {};
-  const std::string of_names = grammar::schema_warning(form.text);
-  const std::string of_values =
-      parts_->forms != nullptr ? parts_->forms->warning_of(form) : std::string();
-  return of_names + (of_names.empty() || of_values.empty() ? "" : "; ") + of_values;
+  std::vector<std::string> all;
+  if (std::string of_names = grammar::schema_warning(form.text); !of_names.empty())
+    all.push_back(std::move(of_names));
+  if (parts_->forms != nullptr)
+    for (std::string& of_values : parts_->forms->warnings_of(form))
+      all.push_back(std::move(of_values));
+  return all;
 }
 
 ModelInfo Model::info() const {
   const model::ModelConfig& config = parts_->weights.config;
   const std::vector<model::LayerWeights>& layers = parts_->weights.layers;
-  const std::string weight_type =
-      layers.empty() ? "none" : std::string(dtype_name(layers[0].feed_forward_type()));
+  std::string weight_type = "none";
+  for (const model::LayerWeights& layer : layers)
+    if (const model::Stack* stack = layer.first_feed_forward(); stack != nullptr) {
+      weight_type = dtype_name((*stack)[0].type());
+      break;
+    }
   std::vector<std::string> warnings;
   if (has_tokenizer()) {
     const std::span<const std::string> of_tokenizer = parts_->tokenizer->warnings();
@@ -179,6 +186,13 @@ Result<std::vector<Token>> Model::encode(std::string_view text, bool add_bos) co
 Result<std::string> Model::decode(std::span<const Token> tokens) const {
   if (!has_tokenizer()) return unsupported("the model directory has no tokenizer");
   return pando::decode(*parts_->tokenizer, tokens, /*skip_special=*/true);
+}
+
+Result<std::string> Model::piece(Token token) const {
+  if (!has_tokenizer()) return unsupported("the model directory has no tokenizer");
+  StreamDecoder decoder(*parts_->tokenizer, /*first_in_text=*/false, /*skip_special=*/false);
+  const std::string text = decoder.push(token);
+  return text + decoder.finish();
 }
 
 Result<std::string> Model::render_chat(std::span<const ChatMessage> messages,

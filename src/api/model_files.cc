@@ -27,6 +27,13 @@ bool is_weights_name(const fs::path& path) {
          extension == ".pth";
 }
 
+// A file that stands beside the weights.
+bool is_part_name(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".json" || extension == ".model" || extension == ".jinja" ||
+         extension == ".txt";
+}
+
 // One part of a hub id: nothing that leads elsewhere.
 bool is_id_part(const std::string& part) {
   const auto allowed = [](unsigned char c) {
@@ -129,11 +136,20 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
         "{}: is a weights file; pass its directory (with config.json and safetensors) or a GGUF "
         "file",
         name);
+  if (fs::exists(status) && is_part_name(name))
+    return invalid_argument(
+        "{}: is one file of a model; pass its directory (with config.json and safetensors) or a "
+        "GGUF file",
+        name);
   if (fs::exists(status)) return fs::path(name);
   if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
     return io_error("{}: cannot be read: {}", name, failure.message());
   const std::vector<std::string> parts = id_parts(name);
-  if (parts.empty() || hub_cache.empty()) return not_found("{}: no such directory or file", name);
+  if (parts.empty() || hub_cache.empty())
+    return not_found(
+        "{}: no such directory or file, expected a model's directory, a GGUF file or the id of a "
+        "model in the local hub cache, such as org/name",
+        name);
   const Result<fs::path> snapshot =
       find_snapshot(hub_cache / fmt::format("models--{}--{}", parts[0], parts[1]), name);
   if (!snapshot || parts.size() == 2) return snapshot ? with_files(*snapshot) : snapshot;

@@ -31,6 +31,16 @@ std::string digits_of(const Json& value) {
   return std::string(bytes.begin(), bytes.end());
 }
 
+// What is usual where JSON ends at `last`, the characters of the token that is wrong.
+std::string_view hint_of(std::string_view last, std::string_view told) {
+  if (last.ends_with('\'')) return " (hint: JSON takes double quotes)";
+  if (last == "T" || last == "F" || last == "N") return " (hint: JSON has true, false and null)";
+  if (told.find("object key - unexpected '}'") != told.npos ||
+      told.find("parsing value - unexpected ']'") != told.npos)
+    return " (hint: remove the comma before it)";
+  return {};
+}
+
 // Children first: what is empty is destroyed without an allocation.
 template <class Json>
 void empty(Json& value) noexcept {
@@ -116,7 +126,7 @@ class JsonBuilder {
     return true;
   }
 
-  bool parse_error(size_t, const std::string&, const typename Json::exception& failure) {
+  bool parse_error(size_t, const std::string& last, const typename Json::exception& failure) {
     std::string_view what = failure.what();
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
     // Not the text itself, which may be long and no UTF-8.
@@ -126,7 +136,7 @@ class JsonBuilder {
     constexpr std::string_view kLine = "line 1, ";
     if (const size_t at = text.find(kLine); is_one_line_ && at != text.npos)
       text.erase(at, kLine.size());
-    error_ = bad_file("not JSON: {}", text);
+    error_ = bad_file("not JSON: {}{}", text, hint_of(last, text));
     return false;
   }
 

@@ -19,6 +19,7 @@ constexpr std::string_view kTexts[] = {"id", "instruction", "template"};
 // Columns besides the options: JSON values, and lists of texts.
 constexpr std::string_view kValues[] = {"prompt_logprobs", "thinking", "schema",
                                         "add_special_tokens", "truncate_prompt_tokens"};
+constexpr std::string_view kFlags[] = {"prompt_logprobs", "thinking", "add_special_tokens"};
 constexpr std::string_view kLists[] = {"answer", "answers", "choices"};
 
 constexpr std::string_view kEmbedFields[] = {"id", kEmbedded, "instruction", "input_type"};
@@ -37,6 +38,25 @@ bool is_list_option(std::string_view name) {
 bool is_value(std::string_view name) {
   return is_one_of(kValues, name) ||
          (find_option(name, kInLine) != nullptr && !is_list_option(name));
+}
+
+bool is_flag(std::string_view name) {
+  const RequestOption* option = find_option(name, kInLine);
+  return is_one_of(kFlags, name) ||
+         (option != nullptr && std::holds_alternative<bool SamplingOptions::*>(option->member));
+}
+
+// JSON, or of a flag also as Python and spreadsheets write it: True, FALSE.
+Result<Json> cell_value(const std::string& name, const std::string& cell) {
+  if (is_flag(name))
+    for (const bool flag : {true, false})
+      if (cell == (flag ? "True" : "False") || cell == (flag ? "TRUE" : "FALSE")) return Json(flag);
+  Result<Json> value = parse_json(cell);
+  if (value) return value;
+  const bool is_python = cell.starts_with("{'") || cell.starts_with("['");
+  return invalid_argument("column '{}' is '{}', expected {}{}", name, cell,
+                          is_flag(name) ? "true or false" : "a JSON value",
+                          is_python ? " (hint: JSON takes double quotes)" : "");
 }
 
 Json texts_between_bars(const std::string& cell) {
@@ -282,8 +302,8 @@ Result<Json> InputTable::line(std::string_view row) const {
       if (!texts) return texts.error();
       line[name] = std::move(*texts);
     } else if (is_value(name)) {
-      Result<Json> value = parse_json(cell);
-      if (!value) return invalid_argument("column '{}' is '{}', expected a JSON value", name, cell);
+      Result<Json> value = cell_value(name, cell);
+      if (!value) return value.error();
       line[name] = std::move(*value);
     } else {
       metadata[name] = cell;

@@ -65,7 +65,8 @@ class Inspector {
         1.0 * config.layer_input_vocab * config.n_layers() * config.layer_input_dim;
     // And a row meets only some of the experts.
     const model::ExpertsConfig& e = config.experts;
-    const double unused = 3.0 * (e.n_experts - e.n_used) * config.d_model * e.d_ff;
+    const double unused =
+        (1.0 + config.n_inner()) * (e.n_experts - e.n_used) * config.d_model * e.d_ff;
     const auto n_mixtures = std::ranges::count(config.layers, model::FeedForward::kExperts,
                                                &model::LayerConfig::feed_forward);
     found_.flops_per_token = 2.0 * (static_cast<double>(model.info().n_parameters) - table -

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/model_parts.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "batch/too_long.h"
@@ -127,8 +128,7 @@ void LineParser::warn_of_forms(const InputRecord& record, const wire::Line& line
     const std::optional<TextForm>& form = question.request.sampling.form;
     if (!form || form == *last) continue;
     last = &form;
-    if (const std::string warning = model_.form_warning(*form); !warning.empty())
-      warn(record, warning);
+    for (const std::string& warning : model_.form_warnings(*form)) warn(record, warning);
   }
 }
 
@@ -181,7 +181,8 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& rec
                                           {.number = record.line,
                                            .options = options_,
                                            .embed = embed_,
-                                           .text = table_ ? std::string_view() : record.text});
+                                           .text = table_ ? std::string_view() : record.text,
+                                           .d_model = model_.parts().weights.config.d_model});
 }
 
 }  // namespace pando

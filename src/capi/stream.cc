@@ -165,7 +165,8 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
                                        .options = options,
                                        .embed = embed,
                                        .text = line,
-                                       .other_fields = question_flags()});
+                                       .other_fields = question_flags(),
+                                       .d_model = engine->engine->model().info().d_model});
     if (!read) return fail(read.error());
     if ((*read)->refused) return fail(*(*read)->refused);
     return open_job(engine, **read, stream);

@@ -1,8 +1,11 @@
 #include "cli/answer_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 #include <type_traits>
 
 #include "cli/model_options.h"
@@ -24,6 +27,23 @@ std::optional<LocalTime> date_of(const std::string& text) {
   return day.tm_mday == date.day ? std::optional(date) : std::nullopt;
 }
 
+// What a value is expected to be. A text for people says no bound that only the type sets, so a
+// number above it is told of it.
+template <class T>
+CLI::Validator within(const RequestOption& option) {
+  return CLI::Validator(
+      [&option](const std::string& text) {
+        double value = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, value);
+        if (is_number && option.holds(value)) return std::string();
+        constexpr T kMost = std::numeric_limits<T>::max();
+        const bool is_too_large = std::is_integral_v<T> && is_number && value > double{kMost};
+        return fmt::format("{}, expected {}{}", text, option.expected,
+                           is_too_large ? fmt::format(" (at most {})", kMost) : "");
+      },
+      "", "");
+}
+
 // Of a type that no option of the command line has, nothing.
 template <class T>
 void add_option(CLI::App& app, const RequestOption& option, T& value, const std::string& group) {
@@ -33,7 +53,7 @@ void add_option(CLI::App& app, const RequestOption& option, T& value, const std:
   else if constexpr (std::is_arithmetic_v<T>)
     app.add_option(name, value, option.help)
         ->capture_default_str()
-        ->check(expect(option.expected, [&option](double x) { return option.holds(x); }))
+        ->check(within<T>(option))
         ->group(group);
   else if constexpr (std::is_same_v<T, std::vector<std::string>>)
     app.add_option(name, value, option.help)

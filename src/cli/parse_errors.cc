@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
+#include <set>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -23,26 +25,129 @@ std::string hint(const std::string& name, const std::vector<std::string>& known)
   return nearest_hint(name, std::vector<std::string_view>(known.begin(), known.end()));
 }
 
-std::string unknown_command(const CLI::App& app, const std::string& name) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  return fmt::format("unknown command '{}', expected one of {}{}", name, fmt::join(names, ", "),
-                     hint(name, names));
+// What other programs call a command or an option, and what does it here.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"ask", "run"},
+    {"chat", "run"},
+    {"complete", "run"},
+    {"generate", "run"},
+    {"help", "--help"},
+    {"version", "--version"},
+    {"-v", "--version"},
+    {"-i", "--input"},
+    {"-f", "--input"},
+    {"-p", "--input"},
+    {"--file", "--input"},
+    {"--prompt", "--input"},
+    {"-m", "--model"},
+    {"-o", "--output"},
+    {"-t", "--threads"},
+    {"-n", "--max-tokens"},
+    {"--n-predict", "--max-tokens"},
+    {"--max-length", "--max-tokens"},
+    {"-c", "--context"},
+    {"--ctx-size", "--context"},
+    {"--max-model-len", "--context"},
+    {"--batch-size", "--max-running"},
+    {"--max-num-seqs", "--max-running"},
+    {"--num-threads", "--threads"},
+    {"--dtype", "--weights"},
+    {"--quantization", "--weights"},
+    {"--kv-cache-dtype", "--kv-dtype"},
+    {"--tensor-parallel-size", "--parallel"},
+    {"--served-model-name", "--model-name"},
+    {"--api-key", "--api-key-file"},
+    {"--system", "--instruction"},
+    {"--system-prompt", "--instruction"}};
+
+// Of a name that others use, the member of `known` that does the same, or else the nearest one.
+std::string hint_of_others(const std::string& name, const std::vector<std::string>& known) {
+  for (const auto& [other, own] : kOtherNames)
+    if (name == other && std::ranges::find(known, own) != known.end())
+      return fmt::format(" (hint: '{}'?)", own);
+  return hint(name, known);
 }
 
-std::string unknown_option(const CLI::App& command, const std::string& name) {
+std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options({}))
     for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
-  return fmt::format("{}: unknown option '{}'{}", command.get_name(), name, hint(name, names));
+  return names;
 }
 
-// What is wrong with one line `name = value` of a part.
-std::string wrong_item(CLI::App& command, const std::string& line) {
+std::string unknown_command(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  const std::string expected = fmt::format("{}", fmt::join(names, ", "));
+  for (std::string& option : option_names(app)) names.push_back(std::move(option));
+  return fmt::format("unknown command '{}', expected one of {}{}", name, expected,
+                     hint_of_others(name, names));
+}
+
+std::string unknown_option(const CLI::App& command, const std::string& name) {
+  const std::string begin = command.get_parent() == nullptr ? "" : command.get_name() + ": ";
+  return fmt::format("{}unknown option '{}'{}", begin, name,
+                     hint_of_others(name, option_names(command)));
+}
+
+// What a number's type expects of a text that is not one; empty: the option is no number.
+std::string expected_number(const CLI::Option& option, const std::string& text) {
+  const std::string type = option.get_type_name();
+  const bool has_sign = !type.starts_with("UINT");
+  if (type.starts_with("FLOAT")) return "a number";
+  if (has_sign && !type.starts_with("INT")) return {};
+  const bool is_whole = !text.empty() &&
+                        text.find_first_not_of("0123456789", text[0] == '-') == std::string::npos &&
+                        text != "-";
+  if (!is_whole) return "a whole number";
+  if (text[0] == '-') return has_sign ? "a number nearer to 0" : "a whole number, 0 or more";
+  constexpr size_t kInt64Digits = 19;
+  return has_sign && text.size() < kInt64Digits
+             ? fmt::format("at most {}", std::numeric_limits<int>::max())
+             : "a smaller number";
+}
+
+// Of an option that takes one number, a value that is none. Reads the value again.
+std::string wrong_number(CLI::Option& option, const std::string& name, const std::string& value) {
+  if (option.get_expected_max() != 1 || expected_number(option, value).empty()) return {};
+  try {
+    option.clear();
+    option.add_result(value);
+    option.run_callback();
+  } catch (const CLI::ConversionError&) {
+    return fmt::format("{} is '{}', expected {}", name, value, expected_number(option, value));
+  } catch (const CLI::ParseError&) {  // has a message of its own
+  }
+  return {};
+}
+
+// Whether an option's last value would replace one that was given before.
+bool is_given_once(const CLI::Option& option) {
+  return option.get_expected_max() == 1 && option.get_expected_min() == 1 &&
+         option.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+}
+
+// What is wrong with one line `name = value` of a part. `given`: options of the lines before.
+std::string wrong_item(CLI::App& command, const std::string& line,
+                       std::set<const CLI::Option*>& given) {
   std::istringstream text(line);
   for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
     CLI::Option* option = command.get_option_no_throw("--" + item.name);
-    if (option == nullptr) return fmt::format("unknown option '{}'", item.name);
+    if (option == nullptr) {
+      if (line.find('=') == std::string::npos)
+        return fmt::format("found '{}', expected a section such as [run], or name = value", line);
+      std::vector<std::string> names;
+      for (const CLI::Option* known : command.get_options({}))
+        names.insert(names.end(), known->get_lnames().begin(), known->get_lnames().end());
+      return fmt::format("unknown option '{}'{}", item.name, hint(item.name, names));
+    }
+    if (is_given_once(*option) && !given.insert(option).second)
+      return fmt::format("'{}' is given twice, expected once", item.name);
+    if (item.inputs.size() == 1)
+      if (std::string text = wrong_number(*option, "--" + item.name, item.inputs[0]); !text.empty())
+        return text;
+    if (item.inputs.size() > 1 && option->get_items_expected_max() == 1)
+      return fmt::format("--{} has {} values, expected one", item.name, item.inputs.size());
     try {
       option->clear();
       for (const std::string& value : item.inputs)
@@ -74,7 +179,9 @@ int read_list(std::istream& file, std::string& line) {
 
 std::string wrong_line(CLI::App& app, const std::string& path) {
   std::ifstream file(path);
+  if (!file) return fmt::format("--config: cannot read '{}', expected a file with options", path);
   CLI::App* command = &app;
+  std::set<const CLI::Option*> given;
   int number = 0, n_more = 0;
   for (std::string line; std::getline(file, line);) {
     number += 1 + std::exchange(n_more, 0);
@@ -89,7 +196,7 @@ std::string wrong_line(CLI::App& app, const std::string& path) {
       n_more = read_list(file, line);
       wrong = line.ends_with("=[")
                   ? "a list starts without a value, expected its first value on the same line"
-                  : wrong_item(*command, line);
+                  : wrong_item(*command, line, given);
     }
     if (!wrong.empty()) return fmt::format("'{}', line {}: {}", path, number, wrong);
   }
@@ -135,7 +242,8 @@ std::string stray_word(const CLI::App& command, const std::string& word) {
 // Nothing where the parser's own message says it.
 std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments) {
   std::string config;
-  const CLI::App* command = nullptr;
+  CLI::App* command = nullptr;
+  std::set<const CLI::Option*> given;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--config") {
@@ -145,19 +253,32 @@ std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments
     } else if (command == nullptr && !argument.starts_with('-')) {
       command = find_command(app, argument);
       if (command == nullptr) return unknown_command(app, argument);
+    } else if (command == nullptr && app.get_option_no_throw(argument) == nullptr) {
+      return unknown_option(app, argument);
     } else if (argument == "--") {
       break;
     } else if (command != nullptr && argument.starts_with("--")) {
       const std::string name = argument.substr(0, argument.find('='));
-      const CLI::Option* option = command->get_option_no_throw(name);
+      CLI::Option* option = command->get_option_no_throw(name);
       if (option == nullptr) option = app.get_option_no_throw(name);
       if (option == nullptr) return unknown_option(*command, name);
-      if (name.size() == argument.size()) {
-        const auto behind = std::span(arguments).subspan(i + 1);
+      if (is_given_once(*option) && !given.insert(option).second)
+        return fmt::format("{}: {} is given twice, expected once", command->get_name(), name);
+      const bool has_value = name.size() < argument.size();  // "--name=value"
+      const auto behind = std::span(arguments).subspan(i + 1);
+      if (!has_value)
         if (std::string text = missing_value(*command, *option, name, behind); !text.empty())
           return text;
-        i += n_values(*option, behind);
+      const size_t n_behind = has_value ? 0 : n_values(*option, behind);
+      if (has_value || n_behind == 1) {
+        const std::string value = has_value ? argument.substr(name.size() + 1) : behind[0];
+        if (const std::string text = wrong_number(*option, name, value); !text.empty())
+          return fmt::format("{}: {}", command->get_name(), text);
       }
+      i += n_behind;
+    } else if (command != nullptr && argument.size() > 1 && argument.starts_with('-') &&
+               command->get_option_no_throw(argument.substr(0, 2)) == nullptr) {
+      return unknown_option(*command, argument.substr(0, argument.find('=')));
     } else if (command != nullptr && !argument.starts_with('-')) {
       if (std::string text = stray_word(*command, argument); !text.empty()) return text;
     }
@@ -172,6 +293,8 @@ std::string explain(CLI::App& app, const CLI::ParseError& error,
   std::string command;
   for (const CLI::App* parsed : app.get_subcommands()) command = parsed->get_name();
   if (std::string text = wrong_words(app, arguments); !text.empty()) return text;
+  if (command.empty() && arguments.empty())
+    return "there is no command (hint: `pando --help` lists them)";
   if (command.empty()) return fmt::format("{} (hint: `pando --help`)", error.what());
   return fmt::format("{}: {} (hint: `pando {} --help`)", command, error.what(), command);
 }

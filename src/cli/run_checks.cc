@@ -36,7 +36,7 @@ Status check_schema(const RunOptions& o, const Model& model) {
     return Error{ErrorCode::kInvalidArgument,
                  (message.starts_with("schema") ? "--" : "--schema: ") + message};
   }
-  if (const std::string warning = model.form_warning(*form); !warning.empty())
+  for (const std::string& warning : model.form_warnings(*form))
     report_error(fmt::format("--schema: {}", warning));
   return {};
 }

@@ -16,8 +16,10 @@ constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr std::string_view kPrefix = "model.";
 constexpr std::string_view kWeight = "weight";
-// Of a model that reads more than text: names as they are saved today, and as they were.
+// Of a model that reads more than text: names as they are saved today, and as they were. Nemotron-H
+// has another name for all of a model but its LM head.
 constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
+    {"backbone.", kPrefix},
     {"model.language_model.", kPrefix},
     {"language_model.model.", kPrefix},
     {"model.text_model.", kPrefix},

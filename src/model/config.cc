@@ -197,10 +197,8 @@ Status ModelConfig::validate(std::string_view source) const {
                         {"max_position_embeddings", max_positions, kPositionCounts}};
   if (Status status = check_sizes(sizes, source); !status) return status;
   if (n_attention_layers() == 0)
-    return unsupported(
-        "{}: 'layer_types' has {} recurrent layers and no others, expected at least one layer "
-        "with attention",
-        source, n_layers());
+    return unsupported("{}: none of the {} layers has attention, expected at least one", source,
+                       n_layers());
   if (n_heads % n_kv_heads != 0)
     return bad_file(
         "{}: 'num_attention_heads' is {}, expected a multiple of 'num_key_value_heads' {}", source,
@@ -351,6 +349,10 @@ int ModelConfig::n_attention_layers() const {
   return static_cast<int>(std::ranges::count(layers, Mixer::kAttention, &LayerConfig::mixer));
 }
 
+int ModelConfig::n_recurrent_layers() const {
+  return static_cast<int>(std::ranges::count_if(layers, is_recurrent, &LayerConfig::mixer));
+}
+
 Heads ModelConfig::heads(int layer) const {
   const LayerConfig& own = layers[layer];
   return {n_heads, own.n_kv_heads > 0 ? own.n_kv_heads : n_kv_heads,
@@ -365,6 +367,7 @@ int ModelConfig::widest_head() const {
 
 int ModelConfig::conv_channels(Mixer mixer) const {
   switch (mixer) {
+    case Mixer::kNone:
     case Mixer::kAttention:
       return 0;
     case Mixer::kShortConv:

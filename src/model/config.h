@@ -33,19 +33,23 @@ enum class Norm { kRms, kLayer };
 // kPerHeadTurned: of each head, after the rotation.
 enum class QkNorm { kNone, kPerHead, kPerHeadTurned, kFullWidth };
 
-// The part of a layer in which a row meets the rows before it.
+// The part of a layer in which a row meets the rows before it. kNone: the layer has none, and is
+// its feed-forward alone.
 // The last three are recurrent: they carry a state from row to row (kernel/state_layout.h).
-enum class Mixer { kAttention, kDeltaNet, kShortConv, kMamba2 };
+enum class Mixer { kNone, kAttention, kDeltaNet, kShortConv, kMamba2 };
+constexpr bool is_recurrent(Mixer mixer) { return mixer > Mixer::kAttention; }
 
 // The part of a layer that is computed for each row on its own.
 enum class FeedForward {
-  kDense,    // down(activation(gate(x)) * up(x))
+  kNone,     // the layer is its mixer alone
+  kDense,    // down(activation(gate(x)) * up(x)), or down(activation(up(x)))
   kExperts,  // a weighted sum of a few of many of these, which a router chooses for each row
 };
 
 // Of gate and up of a feed-forward. kSilu, kGeluTanh: SiLU, or GELU by tanh, of the gate, times up.
-// kClampedSilu: (1 + up) times g sigmoid(alpha g), with gate and up clamped.
-enum class Activation { kSilu, kGeluTanh, kClampedSilu };
+// kClampedSilu: (1 + up) times g sigmoid(alpha g), with gate and up clamped. kSquaredRelu: the
+// square of ReLU of up; there is no gate.
+enum class Activation { kSilu, kGeluTanh, kClampedSilu, kSquaredRelu };
 
 // How logits of a router become the weights of the chosen experts.
 enum class RouterScores {
@@ -194,7 +198,9 @@ struct ModelConfig {
   int n_layers() const { return static_cast<int>(layers.size()); }
   // Layers with keys and values, and layers with a state.
   int n_attention_layers() const;
-  int n_recurrent_layers() const { return n_layers() - n_attention_layers(); }
+  int n_recurrent_layers() const;
+  // Matrices that a feed-forward has before its activation: gate and up, or up alone.
+  int n_inner() const { return activation == Activation::kSquaredRelu ? 1 : 2; }
   // Channels of a recurrent layer's convolution.
   int conv_channels(Mixer mixer) const;
   Heads heads(int layer) const;

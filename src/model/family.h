@@ -23,6 +23,9 @@ struct Family {
   const char* name;               // model_type of config.json
   const char* architecture;       // its class in the transformers library
   const char* gguf_architecture;  // general.architecture; families may share one
+  // What some files have as general.architecture instead, and as the prefix of their keys. Null:
+  // none do.
+  const char* other_gguf_architecture = nullptr;
   // What older files call the class. Null: the same.
   const char* older_architecture = nullptr;
 
@@ -54,6 +57,8 @@ struct Family {
 
   // The tensors of one layer, in the order of the forward pass.
   std::vector<WeightSpec> (*layer_weights)(const ModelConfig& config, int layer);
+  // What checkpoints call the table of embeddings.
+  const char* embedding = "model.embed_tokens.weight";
   // Changes what is particular to the last norm. Null: nothing.
   void (*last_norm)(WeightSpec& spec) = nullptr;
   // The part of a checkpoint that a tensor belongs to, "vision tower", where the answers to texts

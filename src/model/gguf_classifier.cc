@@ -8,6 +8,7 @@
 #include "base/gguf.h"
 #include "kernel/blocks.h"
 #include "kernel/kernels.h"
+#include "model/gguf_translator.h"
 #include "model/tensor_rows.h"
 #include "model/weight_specs.h"
 
@@ -38,8 +39,8 @@ double cosine(const std::vector<float>& a, const std::vector<float>& b) {
 Status check_classifier(const Checkpoint& checkpoint, const ModelConfig& config) {
   const Result<GgufFile> gguf = GgufFile::open(checkpoint.path());
   if (!gguf) return gguf.error();
-  const auto labels =
-      gguf->strings(fmt::format("{}.classifier.output_labels", config.family->gguf_architecture));
+  const auto labels = gguf->strings(
+      fmt::format("{}.classifier.output_labels", gguf_architecture_of(*gguf, *config.family)));
   const auto tokens = gguf->strings("tokenizer.ggml.tokens");
   const std::string where = fmt::format("{}: tensor '{}'", checkpoint.path().string(), kClassifier);
   if (!labels || !tokens || !*labels || !*tokens)

@@ -31,7 +31,8 @@ Result<ModelConfig> read_gguf_config(const GgufFile& gguf) {
   if (!name) return name.error();
   std::vector<std::string_view> known;
   for (const Family* family : families()) {
-    if (*name == family->gguf_architecture && (family->owns == nullptr || family->owns(gguf))) {
+    if (*name == gguf_architecture_of(gguf, *family) &&
+        (family->owns == nullptr || family->owns(gguf))) {
       GgufTranslator translator(gguf, *family);
       family->translate(translator);
       if (const Status& status = translator.fields().status(); !status) return status.error();
@@ -40,8 +41,8 @@ Result<ModelConfig> read_gguf_config(const GgufFile& gguf) {
       if (!config) return translator.fields().in_file_names(std::move(config).error());
       return config;
     }
-    if (std::ranges::find(known, family->gguf_architecture) == known.end())
-      known.push_back(family->gguf_architecture);
+    for (const char* one : {family->gguf_architecture, family->other_gguf_architecture})
+      if (one != nullptr && std::ranges::find(known, one) == known.end()) known.push_back(one);
   }
   // EmbeddingGemma, whose checkpoint is one of Gemma 3 with a field that says so.
   const bool both_ways = *name == "gemma-embedding";

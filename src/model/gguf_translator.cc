@@ -19,6 +19,13 @@ constexpr const char* kPattern = "attention.sliding_window_pattern";
 
 }  // namespace
 
+std::string_view gguf_architecture_of(const GgufFile& gguf, const Family& family) {
+  const char* const other = family.other_gguf_architecture;
+  const auto name = gguf.string("general.architecture");
+  const bool is_other = other != nullptr && name.ok() && *name == other;
+  return is_other ? other : family.gguf_architecture;
+}
+
 int64_t block_of(std::string_view tensor) {
   constexpr std::string_view kBlock = "blk.";
   int64_t index = -1;
@@ -33,7 +40,7 @@ bool has_gguf_window(const GgufFile& gguf, std::string_view architecture) {
 }
 
 GgufTranslator::GgufTranslator(const GgufFile& gguf, const Family& family)
-    : fields_(gguf, family.gguf_architecture), offers_(family.offers) {
+    : fields_(gguf, gguf_architecture_of(gguf, family)), offers_(family.offers) {
   config_ = {{"architectures", {family.architecture}},
              {"model_type", family.name},
              {"hidden_act", "silu"}};

@@ -19,8 +19,8 @@ struct LatentUp {
 
 // One expert of a mixture.
 struct ExpertWeights {
-  Stack gate_up;                    // [2 d_ff, d_model]: gate, then up
-  std::vector<float> gate_up_bias;  // [2 d_ff]
+  Stack gate_up;                    // [2 d_ff, d_model]: gate, then up; or [d_ff, d_model]: up
+  std::vector<float> gate_up_bias;  // [2 d_ff] or [d_ff]
   kernel::PackedMatrix down;        // [d_model, d_ff]
   std::vector<float> down_bias;     // [d_model]
 };
@@ -57,7 +57,7 @@ struct LayerWeights {
   std::vector<float> attention_sum_norm;  // [d_model] norm of what attention adds
   std::vector<float> feed_forward_norm;   // [d_model] norm before feed-forward
   // Of a dense layer, or of the shared expert of a mixture, whose width d_ff is then.
-  Stack gate_up;                             // [2 d_ff, d_model]: gate, then up
+  Stack gate_up;                             // as an expert's
   kernel::PackedMatrix down;                 // [d_model, d_ff]
   std::vector<float> feed_forward_sum_norm;  // [d_model] norm of what feed-forward adds
   // Of the layer's own inputs (exec/cpu/layer_inputs.h): their gate [layer_input_dim, d_model], the
@@ -80,8 +80,10 @@ struct LayerWeights {
   std::vector<float> experts_sum_norm;  // [d_model] norm of what the experts of a row give
   std::vector<float> shared_sum_norm;   // [d_model] norm of what the shared expert gives
 
-  DType feed_forward_type() const {
-    return (experts.empty() ? gate_up : experts[0].gate_up)[0].type();
+  // Null where the layer is its mixer alone.
+  const Stack* first_feed_forward() const {
+    const Stack& stack = experts.empty() ? gate_up : experts[0].gate_up;
+    return stack.empty() ? nullptr : &stack;
   }
 };
 

@@ -6,9 +6,11 @@
 #include "base/errors.h"
 #include "base/half.h"
 #include "base/mix.h"
+#include "base/option_names.h"
 #include "base/thread_pool.h"
 #include "base/write_file.h"
 #include "kernel/weight_types.h"
+#include "model/config_ranges.h"
 #include "model/safetensors.h"
 #include "model/weight_specs.h"
 
@@ -27,10 +29,15 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
   Result<ModelConfig> config = named_shape(options.shape);
   if (!config) return config;
   if (options.n_layers) {
-    if (*options.n_layers < 1 || *options.n_layers > kMaxLayers)
+    if (!kLayerCounts.contains(*options.n_layers))
+      return invalid_argument("{} is {}, expected {}", OptionName{"layers"}, *options.n_layers,
+                              kLayerCounts.text());
+    const auto first = std::ranges::find_if(
+        config->layers, [](const LayerConfig& layer) { return layer.mixer == Mixer::kAttention; });
+    if (const auto least = first - config->layers.begin() + 1; *options.n_layers < least)
       return invalid_argument(
-          "make-model: 'num_hidden_layers' is {}, expected an integer in [1, {}]",
-          *options.n_layers, kMaxLayers);
+          "{} is {}, expected at least {}: the first layer with attention of '{}' is its layer {}",
+          OptionName{"layers"}, *options.n_layers, least, options.shape, least);
     config->layers.resize(static_cast<size_t>(*options.n_layers), config->layers.back());
     // What a layer is may depend on their number.
     config = ModelConfig::parse(config->to_json(options.dtype), "make-model");
@@ -38,6 +45,9 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
   }
   config->vocab = options.vocab.value_or(config->vocab);
   if (options.vocab && config->layer_input_vocab > 0) config->layer_input_vocab = config->vocab;
+  if (options.max_positions && !kPositionCounts.contains(*options.max_positions))
+    return invalid_argument("{} is {}, expected {}", OptionName{"context"}, *options.max_positions,
+                            kPositionCounts.text());
   config->max_positions = options.max_positions.value_or(config->max_positions);
   if (options.eos_id) {
     config->eos_ids = {*options.eos_id};
@@ -109,7 +119,9 @@ Spread spread_of(const WeightSpec& spec) {
     return {name.ends_with(".bias") || spec.stored == Stored::kOneLess ? 0.0f : 1.0f, 0.1};
   // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
   // what the layers add to it.
-  const double gain = name == "model.embed_tokens.weight" ? 0.5 : 1.0;
+  const bool is_embedding =
+      name == "model.embed_tokens.weight" || name == "model.embeddings.weight";
+  const double gain = is_embedding ? 0.5 : 1.0;
   return {0.0f, gain / std::sqrt(static_cast<double>(spec.shape.back()))};
 }
 

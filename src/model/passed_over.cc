@@ -43,7 +43,10 @@ bool is_of_other_kind(const ModelConfig& config, std::string_view name) {
   const auto [own, part] = layer_and_part(name);
   if (own < 0 || own >= config.n_layers()) return false;
   for (int layer = 0; layer < config.n_layers(); ++layer) {
-    if (config.layers[layer].mixer == config.layers[own].mixer) continue;
+    const LayerConfig &one = config.layers[layer], &other = config.layers[own];
+    if (one.mixer == other.mixer &&
+        (one.mixer != Mixer::kNone || one.feed_forward == other.feed_forward))
+      continue;
     for (const WeightSpec& spec : config.family->layer_weights(config, layer))
       if (layer_and_part(spec.name).second == part || layer_and_part(spec.gguf_name).second == part)
         return true;
@@ -73,6 +76,11 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
       ++parts["copy of rows of the LM head"];
       continue;
     }
+    if (part.empty() && config.has(Mixer::kNone) && is_of_other_kind(config, name))
+      return unsupported(
+          "{}: tensor '{}' is part of another kind of layer than layer {} is by the configuration "
+          "(hint: correct the kinds of layers in config.json)",
+          checkpoint.path().string(), name, layer_and_part(name).first);
     if (part.empty() && is_of_other_kind(config, name)) {
       const LayerConfig& layer = config.layers[layer_and_part(name).first];
       const bool has_attention = layer.mixer == Mixer::kAttention;

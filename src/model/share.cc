@@ -42,6 +42,7 @@ class Pieces {
   Pieces& add_channels() {
     const int value_dim = config_.recurrent.value_dim;
     switch (layer_.mixer) {
+      case Mixer::kNone:
       case Mixer::kAttention:
         break;
       case Mixer::kShortConv:
@@ -56,6 +57,8 @@ class Pieces {
   Pieces& add_projection() {
     const int value_dim = config_.recurrent.value_dim;
     switch (layer_.mixer) {
+      case Mixer::kNone:
+        break;
       case Mixer::kAttention:
         if (config_.has_latent()) return add_latent_projection();
         if (config_.attention_gate) add(heads_.q_dim());
@@ -104,7 +107,7 @@ std::vector<Piece> pieces_of(const ModelConfig& config, int layer, const LayerPa
   } else if (is(&W::sinks)) {
     pieces.add(config.n_heads);
   } else if (is(&W::gate_up) || is(&ExpertWeights::gate_up) || is(&ExpertWeights::gate_up_bias)) {
-    pieces.add(n_rows / 2).add(n_rows / 2);
+    for (int i = 0; i < config.n_inner(); ++i) pieces.add(n_rows / config.n_inner());
   } else if (is(&W::input_gate) || is(&W::input_projection)) {
     return {};  // too small to be divided
   } else if (is(&W::conv)) {
@@ -258,6 +261,8 @@ std::vector<std::pair<int, int>> rows_of_share(const ModelConfig& config, int la
 std::vector<int> mixed_pieces(const ModelConfig& config, int layer) {
   Pieces pieces(config, layer, /*n_ranks=*/1);
   switch (config.layers[layer].mixer) {
+    case Mixer::kNone:
+      break;
     case Mixer::kAttention:
       return {config.attended_dim(layer)};
     case Mixer::kShortConv:

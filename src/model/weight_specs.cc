@@ -90,14 +90,13 @@ WeightSpec head_bias_spec(const ModelConfig& c) {
 }
 
 WeightSpec head_spec(const ModelConfig& c) {
-  if (c.tied_embeddings)
-    return {"model.embed_tokens.weight", {c.vocab, c.d_model}, "token_embd.weight"};
+  if (c.tied_embeddings) return {c.family->embedding, {c.vocab, c.d_model}, "token_embd.weight"};
   return {"lm_head.weight", {c.vocab, c.d_model}, "output.weight"};
 }
 
 std::vector<WeightSpec> weight_specs(const ModelConfig& c) {
   std::vector<WeightSpec> specs = {
-      {"model.embed_tokens.weight", {c.vocab, c.d_model}, "token_embd.weight"}};
+      {c.family->embedding, {c.vocab, c.d_model}, "token_embd.weight"}};
   for (WeightSpec& spec : layer_input_specs(c)) specs.push_back(std::move(spec));
   for (int layer = 0; layer < c.n_layers(); ++layer) {
     std::vector<WeightSpec> own = c.family->layer_weights(c, layer);

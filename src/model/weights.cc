@@ -32,7 +32,7 @@ Status load_ends(const TensorLoader& tensors, Weights& w) {
       if (Status status = tensors.append(spec, w.final_norm); !status) return status;
   if (Status status = load_layer_inputs(tensors, w); !status) return status;
   if (!w.share.is_first() && config.layer_input_dim == 0) return {};
-  const WeightSpec spec = {"model.embed_tokens.weight", {config.vocab, config.d_model}};
+  const WeightSpec spec = {config.family->embedding, {config.vocab, config.d_model}};
   // A tied table is read as the LM head too.
   Result<TensorView> embedding =
       config.tied_embeddings ? w.checkpoint.tensor(spec.name, spec.shape) : tensors.table(spec);

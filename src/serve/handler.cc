@@ -344,7 +344,8 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
     return wrong_request(
         404, "not_found",
         fmt::format("there is nothing at '{}'{}", one_line(request.path),
-                    meant.empty() ? "" : fmt::format(" (hint: '{}'?)", one_line(meant))));
+                    meant.empty() ? ", expected a path such as /v1/chat/completions"
+                                  : fmt::format(" (hint: '{}'?)", one_line(meant))));
   }
   const bool is_get = std::string_view(route->method) == "GET";
   if (request.method != route->method && !(is_get && is_head(request.method))) {
@@ -355,11 +356,15 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
     response.headers.push_back({"Allow", is_get ? "GET, HEAD" : route->method});
     return response;
   }
+  constexpr std::string_view kOfForms = "application/x-www-form-urlencoded";  // curl's own
   // What a web page of others can send without asking is no JSON.
   if (request.method == "POST" && !is_json(request.content_type))
     return wrong_request(415, "unsupported_media_type",
-                         fmt::format("the content type is '{}', expected 'application/json'",
-                                     one_line(request.content_type)));
+                         fmt::format("the content type is '{}', expected 'application/json'{}",
+                                     one_line(request.content_type),
+                                     request.content_type == kOfForms
+                                         ? " (hint: curl -H 'Content-Type: application/json')"
+                                         : ""));
   if (!request.content_encoding.empty() &&
       !boost::beast::iequals(request.content_encoding, "identity")) {
     HttpResponse response = wrong_request(415, "unsupported_media_type",

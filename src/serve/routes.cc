@@ -1,12 +1,14 @@
 #include "serve/routes.h"
 
 #include <utility>
+#include <vector>
 
 #include "api/model_parts.h"
 #include "api/prompt.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "pando/version.h"
 #include "text/stream_decoder.h"
 #include "wire/chat_fields.h"
@@ -73,6 +75,12 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
   fields.flag("return_token_strs", with_texts);
   const wire::WrittenOrder order(asked.body);
   wire::read_chat_options(fields, order, request.chat);
+  constexpr wire::OtherName kOtherNames[] = {{"text", "prompt"},
+                                             {"content", "prompt"},
+                                             {"input", "prompt"},
+                                             {"with_pieces", "return_token_strs"},
+                                             {"add_special", "add_special_tokens"}};
+  wire::refuse_other_names(fields, kOtherNames);
   fields.only(std::initializer_list<std::string_view>{
       "model", "prompt", "messages", "add_special_tokens", "add_generation_prompt",
       "continue_final_message", "return_token_strs", "chat_template_kwargs", "tools", "tool_choice",
@@ -101,12 +109,7 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
       {"count", tokens->size()}, {"max_model_len", service.longest()}, {"tokens", ids.take()}};
   if (with_texts) {
     ListText texts;
-    for (const Token token : *tokens) {
-      StreamDecoder decoder(*model.parts().tokenizer, /*first_in_text=*/false,
-                            /*skip_special=*/false);
-      std::string text = decoder.push(token);
-      texts.add(text + decoder.finish());
-    }
+    for (const Token token : *tokens) texts.add(model.piece(token).value());
     reply["token_strs"] = texts.take();
   }
   return json_response(reply);
@@ -134,6 +137,9 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   std::vector<Token> tokens;
   fields.text("model", ignored);
   fields.tokens("tokens", tokens);
+  constexpr wire::OtherName kOtherNames[] = {
+      {"ids", "tokens"}, {"token_ids", "tokens"}, {"input_ids", "tokens"}};
+  wire::refuse_other_names(fields, kOtherNames);
   fields.only(std::initializer_list<std::string_view>{"model", "tokens"});
   if (!fields.status()) return fields.status().error();
   if (!fields.has("tokens")) return wire::missing_field("tokens");
@@ -196,11 +202,16 @@ std::string meant_path(std::string_view path) {
   while (path.starts_with("//")) path.remove_prefix(1);
   for (const auto& [of_others, own] : kOfOthers)
     if (path == of_others) return std::string(own);
+  const std::string_view whole = path;
   while (path.starts_with(kVersion)) path.remove_prefix(kVersion.size());
   for (const std::string_view begin : {kVersion, std::string_view()})
     if (std::string meant = std::string(begin).append(path); find_route(meant) != nullptr)
       return meant;
-  return {};
+  constexpr size_t kLeast = 5;  // characters of a path that tell something
+  if (whole.size() < kLeast) return {};
+  std::vector<std::string_view> known;
+  for (const Route& route : kRoutes) known.push_back(route.path);
+  return std::string(nearest_name(whole, known));
 }
 
 }  // namespace pando::serve

@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "text/utf8.h"
+
 namespace pando {
 namespace {
 
@@ -77,6 +79,23 @@ bool is_ideograph(char32_t point) {
   return std::any_of(kBlocks.begin(), kBlocks.end(), [&](const Range& block) {
     return point >= block.first && point <= block.second;
   });
+}
+
+size_t cluster_length(std::string_view text) {
+  Utf8Step before = next_utf8(text);
+  size_t length = before.length;
+  utf8proc_int32_t state = 0;
+  while (length < text.size()) {
+    const Utf8Step next = next_utf8(text.substr(length));
+    const bool plain = before.point >= 0x20 && before.point < 0x7F && next.point < 0x7F;
+    if (plain || utf8proc_grapheme_break_stateful(static_cast<int32_t>(before.point),
+                                                  static_cast<int32_t>(next.point), &state)) {
+      break;
+    }
+    length += next.length;
+    before = next;
+  }
+  return length;
 }
 
 Lower to_lower(char32_t point) {

@@ -1,6 +1,9 @@
 // Classes of characters, as the published tokenizers count them.
 #pragma once
 
+#include <cstddef>
+#include <string_view>
+
 namespace pando {
 
 bool is_space(char32_t point);      // Unicode's White_Space
@@ -9,6 +12,10 @@ bool is_mark(char32_t point);       // combines with what is before it
 bool is_accent(char32_t point);     // a mark without width
 bool is_control(char32_t point);    // of category C, but for unassigned ones
 bool is_ideograph(char32_t point);  // of the blocks of Chinese characters
+
+// Bytes of the cluster of characters (the extended grapheme cluster of Unicode's annex 29) that
+// `text`, which is UTF-8 and not empty, begins with.
+size_t cluster_length(std::string_view text);
 
 // One character, or two for U+0130.
 struct Lower {

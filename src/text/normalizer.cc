@@ -64,6 +64,37 @@ std::string fewer_spaces(std::string_view text, std::string_view mark) {
   return out;
 }
 
+bool is_dropped_by_nmt(char32_t point) {
+  return (point >= 0x01 && point <= 0x08) || point == 0x0B || (point >= 0x0E && point <= 0x1F) ||
+         point == 0x7F || point == 0x8F || point == 0x9F;
+}
+
+bool is_space_to_nmt(char32_t point) {
+  switch (point) {
+    case 0x09:
+    case 0x0A:
+    case 0x0C:
+    case 0x0D:
+    case 0x1680:
+    case 0x2028:
+    case 0x2029:
+    case 0x2581:
+    case 0xFEFF:
+    case 0xFFFD:
+      return true;
+    default:
+      return point >= 0x200B && point <= 0x200F;
+  }
+}
+
+std::string normalise_for_nmt(std::string_view text) {
+  std::string out;
+  each_character(text, [&](char32_t point, std::string_view character) {
+    if (!is_dropped_by_nmt(point)) out += is_space_to_nmt(point) ? " " : character;
+  });
+  return out;
+}
+
 // The steps of BERT's own code, in its order.
 std::string normalise_for_bert(std::string_view text, const normal::Bert& step) {
   std::string out(text);
@@ -115,12 +146,19 @@ struct Apply {
   }
   Text operator()(const normal::ReplaceMatches& step) const {
     std::string out;
+    if (text.empty()) return out;  // matches nothing, as in the library `tokenizers`
     const Status done = step.pattern.split(text, [&](std::string_view piece, bool is_match) {
       if (out.size() <= most) out += is_match ? std::string_view(step.to) : piece;
     });
     if (!done.ok()) return done.error();
     return out;
   }
+  Text operator()(const normal::MapCharacters& step) const {
+    auto mapped = step.map->apply(text, most);
+    if (!mapped) return too_long();
+    return std::move(*mapped);
+  }
+  Text operator()(const normal::Nmt&) const { return normalise_for_nmt(text); }
   Text operator()(const normal::FewerSpaces& step) const { return fewer_spaces(text, step.mark); }
   Text operator()(const normal::Bert& step) const { return normalise_for_bert(text, step); }
 };

@@ -1,12 +1,14 @@
 // Rewrites text before it is cut into words.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "text/character_map.h"
 #include "text/split_pattern.h"
 #include "text/unicode_forms.h"
 
@@ -30,6 +32,11 @@ struct ReplaceMatches {
   SplitPattern pattern;
   std::string to;
 };
+struct MapCharacters {
+  std::shared_ptr<const CharacterMap> map;
+};
+struct Nmt {
+};  // drops control characters; line ends, marks of direction and the like become spaces
 // Spaces at the ends go, of several side by side one stays; `mark` counts as a space at the end.
 struct FewerSpaces {
   std::string mark;
@@ -42,9 +49,10 @@ struct Bert {
 };
 }  // namespace normal
 
-using NormalStep = std::variant<UnicodeForm, normal::Lowercase, normal::StripAccents, normal::Strip,
-                                normal::Prepend, normal::Replace, normal::ReplaceMatches,
-                                normal::FewerSpaces, normal::Bert>;
+using NormalStep =
+    std::variant<UnicodeForm, normal::Lowercase, normal::StripAccents, normal::Strip,
+                 normal::Prepend, normal::Replace, normal::ReplaceMatches, normal::MapCharacters,
+                 normal::Nmt, normal::FewerSpaces, normal::Bert>;
 
 // Steps in order. Immutable; any thread.
 class Normalizer {

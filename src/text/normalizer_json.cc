@@ -1,16 +1,18 @@
 #include "text/normalizer_json.h"
 
+#include "text/base64.h"
 #include "text/tokenizer_steps.h"
 
 namespace pando {
 namespace {
 
 constexpr std::string_view kOfferedNormalizers =
-    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, BertNormalizer";
+    "NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Precompiled, Nmt, "
+    "BertNormalizer";
 
 // {"pattern": {"String": from} or {"Regex": expression}, "content": to}
 Result<NormalStep> read_replace_step(const JsonPlace& place) {
-  if (place.at("pattern").at("Regex").absent()) {
+  if (is_text_pattern(place.at("pattern"))) {
     Result<normal::Replace> replace = read_replace(place);
     if (!replace.ok()) return replace.error();
     return NormalStep(std::move(*replace));
@@ -46,6 +48,17 @@ Result<NormalStep> read_bert(const JsonPlace& place) {
   return NormalStep(step);
 }
 
+Result<NormalStep> read_character_map(const JsonPlace& place) {
+  const JsonPlace map = place.at("precompiled_charsmap");
+  const Result<std::string> text = map.text();
+  if (!text.ok()) return text.error();
+  auto bytes = from_base64(*text);
+  if (!bytes || !is_character_map(*bytes)) {
+    return map.wrong("a character map of SentencePiece in base64");
+  }
+  return NormalStep(normal::MapCharacters{std::make_shared<const CharacterMap>(std::move(*bytes))});
+}
+
 Result<NormalStep> read_normal_step(const JsonPlace& place) {
   const std::string_view type = place.type_name();
   if (type == "NFC") return NormalStep(UnicodeForm::kNfc);
@@ -56,6 +69,8 @@ Result<NormalStep> read_normal_step(const JsonPlace& place) {
   if (type == "StripAccents") return NormalStep(normal::StripAccents{});
   if (type == "Strip") return read_strip(place);
   if (type == "Replace") return read_replace_step(place);
+  if (type == "Precompiled") return read_character_map(place);
+  if (type == "Nmt") return NormalStep(normal::Nmt{});
   if (type == "BertNormalizer") return read_bert(place);
   if (type != "Prepend") return place.not_offered(kOfferedNormalizers);
   Result<std::string> text = place.at("prepend").text();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "text/character_map.h"
 #include "text/tokenizer.h"
 #include "text/utf8.h"
 
@@ -112,58 +113,6 @@ bool read_normalizer(std::string_view bytes, SpmModel* model) {
   return !field.broken();
 }
 
-// A character map is the size of a trie in bytes, the trie, and texts that end with a zero. The
-// trie is a double array: from base b the byte c leads to unit b ^ c. The library follows it
-// unchecked.
-class CharacterMap {
- public:
-  explicit CharacterMap(std::string_view bytes) : bytes_(bytes) {}
-
-  bool is_sound() const {
-    if (bytes_.size() < sizeof(uint32_t)) return false;
-    const size_t trie_bytes = word(0);
-    if (trie_bytes % sizeof(uint32_t) != 0 || trie_bytes >= bytes_.size() - sizeof(uint32_t))
-      return false;
-    const size_t n_units = trie_bytes / sizeof(uint32_t);
-    const size_t n_texts = bytes_.size() - sizeof(uint32_t) - trie_bytes;
-    if (n_units == 0 || bytes_.back() != '\0') return false;
-
-    std::vector<bool> seen(n_units);
-    std::vector<size_t> bases;
-    const auto add_base = [&](size_t unit) {
-      const size_t base = unit ^ offset(word(1 + unit));
-      if ((base | 0xFF) >= n_units) return false;
-      if (!seen[base]) bases.push_back(base);
-      seen[base] = true;
-      return true;
-    };
-    if (!add_base(0)) return false;
-    while (!bases.empty()) {
-      const size_t base = bases.back();
-      bases.pop_back();
-      for (size_t byte = 0; byte < 256; ++byte) {
-        const size_t unit = base ^ byte;
-        if ((word(1 + unit) & 0x8000'00FFu) != byte) continue;  // its label
-        if (!add_base(unit)) return false;
-        const bool has_value = (word(1 + unit) >> 8 & 1) != 0;
-        const size_t at = unit ^ offset(word(1 + unit));
-        if (has_value && (word(1 + at) & 0x7FFF'FFFFu) >= n_texts) return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  uint32_t word(size_t index) const {
-    uint32_t value;
-    std::memcpy(&value, bytes_.data() + index * sizeof value, sizeof value);
-    return value;
-  }
-  static size_t offset(uint32_t unit) { return static_cast<size_t>(unit >> 10) << (unit >> 6 & 8); }
-
-  std::string_view bytes_;
-};
-
 }  // namespace
 
 Result<SpmModel> read_spm_model(std::string_view bytes, const std::string& file) {
@@ -186,7 +135,7 @@ Result<SpmModel> read_spm_model(std::string_view bytes, const std::string& file)
       return bad_file("'{}': piece {} has score {}, expected a number", file, id, piece.score);
     }
   }
-  if (!model.character_map.empty() && !CharacterMap(model.character_map).is_sound()) {
+  if (!model.character_map.empty() && !is_character_map(model.character_map)) {
     return bad_file("'{}': the normalizer's character map points outside itself", file);
   }
   return model;

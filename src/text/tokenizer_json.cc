@@ -5,6 +5,7 @@
 #include "text/normalizer_json.h"
 #include "text/pre_tokenizer_json.h"
 #include "text/tokenizer_steps.h"
+#include "text/unigram_json.h"
 
 namespace pando {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 // Features of the model that change tokens and are not offered.
 Status refuse_other_features(const JsonPlace& model) {
   const bool named = !model.at("type").absent();  // old files leave the type out
-  if (named && model.type_name() != "BPE") return model.at("type").not_offered("BPE");
+  if (is_unigram(model)) return {};
+  if (named && model.type_name() != "BPE") return model.at("type").not_offered("BPE, Unigram");
   for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     const JsonPlace place = model.at(field);
     if (!place.absent() && place.json() != "") return place.not_offered("null");
@@ -151,12 +153,15 @@ Result<TokenizerParts> read_tokenizer_json(const std::filesystem::path& path,
     return root.at("decoder").not_offered(
         "ByteLevel if and only if the pre-tokenizer is ByteLevel");
   }
-  Result<Vocab> vocab = read_vocab(model.at("vocab"));
+  const bool unigram = is_unigram(model);
+  Result<Vocab> vocab =
+      unigram ? read_unigram_vocab(model.at("vocab")) : read_vocab(model.at("vocab"));
   if (!vocab.ok()) return vocab.error();
-  Result<std::unique_ptr<const WordModel>> bpe = read_bpe(model, *vocab, pre_tokenizer->byte_level);
-  if (!bpe.ok()) return bpe.error();
+  auto words = unigram ? read_unigram(model, *vocab, pre_tokenizer->byte_level)
+                       : read_bpe(model, *vocab, pre_tokenizer->byte_level);
+  if (!words.ok()) return words.error();
 
-  TokenizerParts parts{.model = std::move(*bpe),
+  TokenizerParts parts{.model = std::move(*words),
                        .normalizer = std::move(*normalizer),
                        .pre_tokenizer = std::move(pre_tokenizer->steps)};
   Status done = finish_tokens(root, config, *decoder, &*vocab, &parts);

@@ -49,12 +49,21 @@ Result<SplitPattern> read_pattern(const JsonPlace& place) {
   return pattern;
 }
 
+bool is_text_pattern(const JsonPlace& pattern) {
+  const JsonPlace regex = pattern.at("Regex");
+  if (regex.absent() || !regex.json().is_string()) return regex.absent();
+  const auto& expression = regex.json().get_ref<const std::string&>();
+  return !expression.empty() && expression.find_first_of("\\^$.|?*+()[]{}") == expression.npos;
+}
+
 Result<normal::Replace> read_replace(const JsonPlace& place) {
   const JsonPlace pattern = place.at("pattern");
-  if (pattern.at("String").absent()) return pattern.not_offered("a pattern of type String");
-  Result<std::string> from = pattern.at("String").text();
+  if (!is_text_pattern(pattern)) return pattern.not_offered("a pattern that is a text");
+  const JsonPlace text = pattern.at(pattern.at("Regex").absent() ? "String" : "Regex");
+  if (text.absent()) return pattern.not_offered("a pattern of type String or Regex");
+  Result<std::string> from = text.text();
   if (!from.ok()) return from.error();
-  if (from->empty()) return pattern.at("String").wrong("at least one character");
+  if (from->empty()) return text.wrong("at least one character");
   Result<std::string> to = place.at("content").text();
   if (!to.ok()) return to.error();
   return normal::Replace{std::move(*from), std::move(*to)};
@@ -91,8 +100,20 @@ Result<pre::Metaspace> read_metaspace(const JsonPlace& place) {
 
 namespace {
 
+// As llm-jp's files write Strip: "^" is the begin of a line, and none that follows a line end.
+bool strips_first_space(const JsonPlace& replace) {
+  const JsonPlace regex = replace.at("pattern").at("Regex");
+  const JsonPlace content = replace.at("content");
+  return !regex.absent() && regex.json() == "(?<!\\n)^ " && !content.absent() &&
+         content.json() == "";
+}
+
 Status read_decoder_step(const JsonPlace& step, Decoder* decoder) {
   const std::string_view type = step.type_name();
+  if (type == "Replace" && decoder->fused && strips_first_space(step)) {
+    decoder->strips_leading_space = true;
+    return {};
+  }
   const bool of_token = type == "ByteFallback" || type == "Replace" || type == "Metaspace";
   if (of_token && decoder->fused) {
     return step.not_offered(fmt::format("no {} after Fuse or ByteLevel", type));

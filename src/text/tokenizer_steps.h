@@ -32,7 +32,9 @@ constexpr size_t kMostSteps = 64;  // of a field: each step of a pre-tokenizer c
 Result<std::vector<JsonPlace>> steps_of(const JsonPlace& place, std::string_view list);
 // {"String": text} or {"Regex": expression}
 Result<SplitPattern> read_pattern(const JsonPlace& place);
-// {"pattern": {"String": from}, "content": to}
+// Whether a pattern is a text, or an expression without any operator.
+bool is_text_pattern(const JsonPlace& pattern);
+// {"pattern": from, "content": to}, where the pattern is a text.
 Result<normal::Replace> read_replace(const JsonPlace& place);
 // Newer files say prepend_scheme, older ones add_prefix_space.
 Result<pre::Metaspace> read_metaspace(const JsonPlace& place);

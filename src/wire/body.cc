@@ -52,8 +52,7 @@ void Body::warn_of_forms(const Model& model, size_t first) {
   for (size_t i = first; i < requests.size(); ++i) {
     const std::optional<TextForm>& form = requests[i].sampling.form;
     if (!form || (i > 0 && form == requests[i - 1].sampling.form)) continue;
-    if (const std::string warning = model.form_warning(*form); !warning.empty())
-      warn(form_place(i), warning);
+    for (const std::string& warning : model.form_warnings(*form)) warn(form_place(i), warning);
   }
 }
 

@@ -55,6 +55,7 @@ struct LineContext {
   // writes out; empty: by name.
   std::string_view text = {};
   std::span<const std::string_view> other_fields = {};  // that others read
+  int d_model = 0;                                      // the length of vectors
 };
 
 // Readers of lines, by task. kInvalidArgument names field, found and expected.

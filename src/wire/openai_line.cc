@@ -95,7 +95,8 @@ class OpenAiLine : public Line {
                             .text = context.text,
                             .embed = context.embed,
                             .logits_hash = options.logits_hash,
-                            .is_batch = true};
+                            .is_batch = true,
+                            .d_model = context.d_model};
     Result<OpenAiRequest> parsed = parse_openai_request(kEndpoints[form], body, rules);
     if (!parsed) return parsed.error();
     form_ = std::move(parsed->form);

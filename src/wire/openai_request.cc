@@ -261,8 +261,6 @@ class Parser {
     body_.form.base64 = format == "base64";
     if (format != "float" && format != "base64")
       fields_.fail("encoding_format", json_["encoding_format"], "\"float\" or \"base64\"");
-    if (rules_.is_batch && fields_.has("dimensions"))
-      fields_.fail(invalid_field("dimensions", "is not supported in a batch (hint: remove it)"));
     int& n = body_.form.dimensions;
     fields_.integer("dimensions", n);
     if (fields_.has("dimensions") && (n < 1 || n > rules_.d_model))

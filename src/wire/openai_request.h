@@ -45,7 +45,7 @@ struct OpenAiRules {
   bool logits_hash = false;
   bool is_batch = false;  // nothing is streamed, or chosen for one request only
   int context = 0;        // the engine's, in tokens; 0: not known
-  int d_model = 0;        // with is_batch not used
+  int d_model = 0;        // the length of vectors
   size_t most_prompts = std::numeric_limits<size_t>::max();
   size_t most_list_bytes = std::numeric_limits<size_t>::max();  // of lists, a copy for each prompt
 };

@@ -8,8 +8,15 @@
 #include "base/fields.h"
 #include "pando/rerank.h"
 #include "wire/body.h"
+#include "wire/sampling_fields.h"
 
 namespace pando::wire {
+
+// What other programs call the fields "query" and "documents".
+inline constexpr OtherName kNamesOfPairs[] = {
+    {"docs", "documents"},   {"passages", "documents"}, {"candidates", "documents"},
+    {"chunks", "documents"}, {"input", "documents"},    {"inputs", "documents"},
+    {"texts", "documents"},  {"question", "query"},     {"q", "query"}};
 
 // Its choices are yes and no, behind the prompt as they are.
 Question pair_question(const RerankOptions& options, std::string_view query,

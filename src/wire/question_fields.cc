@@ -72,6 +72,11 @@ Status read_question(const Json& json, size_t index, const std::string& written,
     return invalid_argument("question {} is {}, expected a string or an object", index,
                             found_text(json));
   Fields fields(json);
+  constexpr OtherName kOtherNames[] = {{"question", "text"},         {"query", "text"},
+                                       {"prompt", "text"},           {"content", "text"},
+                                       {"answer", "answers"},        {"options", "choices"},
+                                       {"response_format", "schema"}};
+  refuse_other_names(fields, kOtherNames);
   fields.only(kObjectFields);
   fields.text("text", question.text);
   read_references(fields, question.answers);
@@ -314,6 +319,17 @@ void refuse_names_of_questions(Fields& fields) {
   if (fields.has("context")) refuse_other_names(fields, kQuestions);
 }
 
+// What other programs call the options of answers.
+constexpr OtherName kNamesOfOptions[] = {{"max_completion_tokens", "max_tokens"},
+                                         {"n_predict", "max_tokens"},
+                                         {"num_predict", "max_tokens"},
+                                         {"max_length", "max_tokens"},
+                                         {"response_format", "schema"},
+                                         {"json_schema", "schema"},
+                                         {"guided_json", "schema"},
+                                         {"guided_choice", "choices"},
+                                         {"stop_sequences", "stop"}};
+
 Status check_only(const QuestionSource& source, bool with_asked) {
   std::vector<std::string_view> known(std::begin(kAskingFields), std::end(kAskingFields));
   for (const RequestOption& option : request_options())
@@ -322,6 +338,7 @@ Status check_only(const QuestionSource& source, bool with_asked) {
   known.insert(known.end(), source.other_fields.begin(), source.other_fields.end());
   Fields fields(source.json);
   if (with_asked) refuse_names_of_questions(fields);
+  refuse_other_names(fields, kNamesOfOptions);
   const auto has = [&](std::string_view name) { return fields.has(name); };
   const bool asks = !with_asked || std::ranges::any_of(kAskedFields, has);
   fields.only(known, asks ? source.own_fields : source.asking);

@@ -192,10 +192,8 @@ Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
                                                   const BodyContext& context, RankingForm form) {
   Fields fields(json);
   constexpr OtherName kOtherNames[] = {
-      {"docs", "documents"},   {"passages", "documents"}, {"candidates", "documents"},
-      {"chunks", "documents"}, {"input", "documents"},    {"inputs", "documents"},
-      {"texts", "documents"},  {"question", "query"},     {"q", "query"},
-      {"top_k", "top_n"},      {"limit", "top_n"},        {"return_text", "return_documents"}};
+      {"top_k", "top_n"}, {"limit", "top_n"}, {"return_text", "return_documents"}};
+  refuse_other_names(fields, kNamesOfPairs);
   refuse_other_names(fields, kOtherNames);
   RankingAsked asked{.form = form};
   bool returns = false;

@@ -36,7 +36,8 @@ TEST_F(FindModel, AModelInSeveralFilesIsOne) {
 }
 
 TEST_F(FindModel, AFileOfWeightsNeedsItsDirectory) {
-  for (const char* name : {"model.safetensors", "pytorch_model.bin", "model.pt"}) {
+  for (const char* name : {"model.safetensors", "pytorch_model.bin", "model.pt", "config.json",
+                           "tokenizer.model", "merges.txt"}) {
     const Error error = find(folder_.write(name, "")).error();
     EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
     EXPECT_TRUE(holds(error, {name, "pass its directory"})) << error.message;
@@ -50,6 +51,9 @@ TEST_F(FindModel, PathsAreThemselves) {
   EXPECT_EQ(find(file).value(), file);
   EXPECT_EQ(find("no/such/path").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(find("./absent").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(find("absent").error().message,
+            "absent: no such directory or file, expected a model's directory, a GGUF file or the "
+            "id of a model in the local hub cache, such as org/name");
   fs::create_symlink("loop", folder_.path() / "loop");
   const Error loop = find(folder_.path() / "loop").error();
   EXPECT_EQ(loop.code, ErrorCode::kIo);

@@ -145,6 +145,25 @@ TEST(InputTable, ColumnsThatContradictEachOtherAreRefused) {
                                        "'context' and 'question', or 'prompt', not both"));
 }
 
+// As Python's csv and spreadsheets write them.
+TEST(InputTable, FlagsInCapitals) {
+  const InputTable table =
+      InputTable::open("prompt\tthinking\tignore_eos\tmax_tokens\tsource", '\t').value();
+  EXPECT_EQ(*table.line("P\tTrue\tFALSE\t5\tTrue"),
+            nlohmann::json::parse(R"({"prompt": "P", "thinking": true, "ignore_eos": false,
+                                      "max_tokens": 5, "metadata": {"source": "True"}})"));
+  EXPECT_EQ(*table.line("P\ttrue\tFalse\t\t"),
+            nlohmann::json::parse(R"({"prompt": "P", "thinking": true, "ignore_eos": false})"));
+  EXPECT_EQ(table.line("P\tyes\t\t\t").error().message,
+            "column 'thinking' is 'yes', expected true or false");
+  EXPECT_EQ(table.line("P\t\t\tTrue\t").error().message,
+            "column 'max_tokens' is 'True', expected a JSON value");
+  EXPECT_EQ(
+      InputTable::open("prompt\tschema", '\t')->line("P\t{'type': 'string'}").error().message,
+      "column 'schema' is '{'type': 'string'}', expected a JSON value (hint: JSON takes double "
+      "quotes)");
+}
+
 TEST(InputTable, SchemasAndEmptyTexts) {
   const InputTable table = InputTable::open("prompt\tschema\tanswers", '\t').value();
   EXPECT_EQ(*table.line(written_row({"P", R"({"type": "integer"})", ""})),

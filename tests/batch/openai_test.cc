@@ -1,6 +1,8 @@
 // Lines of an OpenAI batch, and what is answered to them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -117,6 +119,13 @@ TEST(OpenAi, Embeddings) {
   double length = 0;
   for (const float value : values) length += double{value} * value;
   EXPECT_NEAR(length, 1, 1e-6);
+  // The first values, scaled to length 1 again.
+  const auto cut =
+      body_of("embeddings", R"({"input": "Another", "dimensions": 3})")["data"][0]["embedding"]
+          .get<std::vector<float>>();
+  ASSERT_EQ(cut.size(), 3u);
+  const double of_three = std::hypot(double{values[0]}, double{values[1]}, double{values[2]});
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(cut[i], values[i] / of_three, 1e-5);
   // Alone the same bits as in company; in base64 the same bytes.
   EXPECT_EQ(body_of("embeddings", R"({"input": "Another"})")["data"][0]["embedding"],
             body["data"][1]["embedding"]);
@@ -163,8 +172,10 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/other", "{}"),
             "field 'url' is \"/v1/other\", expected one of /v1/completions, "
             "/v1/chat/completions, /v1/embeddings");
-  EXPECT_EQ(error_of("/v1/embeddings", R"({"input": "P", "dimensions": 5})"),
-            "field 'dimensions' is not supported in a batch (hint: remove it)");
+  for (const int n : {0, -1, 100000})
+    EXPECT_EQ(
+        error_of("/v1/embeddings", fmt::format(R"({{"input": "P", "dimensions": {}}})", n)),
+        fmt::format("field 'dimensions' is {}, expected 1 to {}", n, tiny_model()->info().d_model));
   EXPECT_TRUE(error_of("/v1/completions", R"({"prompt": ")" + std::string(700, 'x') + "\"}")
                   .starts_with("the prompt has 700 tokens"));
 }

@@ -94,6 +94,9 @@ TEST(EmbedLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"text": "T", "questions": []})"),
             "line 1: unknown field 'questions', expected id, text, tokens, instruction, "
             "input_type, metadata");
+  for (const char* name : {"input", "prompt", "content"})
+    EXPECT_EQ(error(fmt::format(R"({{"{}": "T"}})", name).c_str()),
+              fmt::format("line 1: unknown field '{}' (hint: 'text'?)", name));
   EXPECT_EQ(error("null"), "line 1: the line is null, expected an object");
   EXPECT_EQ(error(R"({"tokens": []})"), "line 1: the text is empty, expected at least one token");
   EXPECT_EQ(error(R"({"tokens": [5], "instruction": "I"})"),
@@ -173,6 +176,18 @@ TEST(RerankLines, NameWhatIsWrong) {
             "line 1: document 0 is 5, expected a string or an object");
   EXPECT_EQ(error(R"({"query": "Q", "documents": ["D", {"id": 1}]})"),
             "line 1: document 1 has no 'text'");
+  // Names of other programs, as the server says.
+  const auto named = [](const std::string& place, const std::string& name, const char* field) {
+    return fmt::format("line 1: unknown field '{}{}' (hint: '{}'?)", place, name, field);
+  };
+  for (const char* name : {"docs", "passages", "texts"})
+    EXPECT_EQ(error(fmt::format(R"({{"query": "Q", "{}": ["D"]}})", name).c_str()),
+              named("", name, "documents"));
+  EXPECT_EQ(error(R"({"question": "Q", "documents": ["D"]})"), named("", "question", "query"));
+  EXPECT_EQ(error(R"({"query": "Q", "documents": ["D", {"content": "E"}]})"),
+            named("documents[1].", "content", "text"));
+  EXPECT_EQ(error(R"({"query": "Q", "documents": [{"docid": 1, "text": "E"}]})"),
+            named("documents[0].", "docid", "id"));
 }
 
 TEST(RerankLines, OneDocumentThatIsTooLongFailsItsQuery) {
@@ -257,6 +272,12 @@ TEST(ScoreLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"arguments": {"a": {}}})"),
             "line 1: field 'arguments' has 1 entry but no 'gen_args_0', expected a pair for each "
             "of gen_args_0, gen_args_1, ...");
+  EXPECT_EQ(error(R"({"prompt": "P", "choices": ["a"]})"),
+            "line 1: unknown field 'choices' (hint: 'continuations'?)");
+  EXPECT_EQ(error(R"({"context": "P", "continuations": ["a"]})"),
+            "line 1: unknown field 'context' (hint: 'prompt'?)");
+  EXPECT_EQ(error(R"({"prompt": "P", "continuations": ["a"], "label": 0})"),
+            "line 1: unknown field 'label' (hint: 'target'?)");
 }
 
 // An engine whose tokenizer has a normalizer. Null, and a failure, where it cannot be made.

@@ -51,6 +51,9 @@ TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
                 std::string("serve: unknown option '") + name + "' (hint: '--api-key-file'?)");
   expect_says(pando("inspect --entirely-other"), kUsage,
               "inspect: unknown option '--entirely-other'");
+  expect_says(pando("run --input good.jsonl -max-tokens 5"), kUsage,
+              "run: unknown option '-max-tokens' (hint: '--max-tokens'?)");
+  expect_says(pando("-q"), kUsage, "unknown option '-q'");
 }
 
 TEST_F(MessagesTest, AnOptionWithoutItsValueIsNamed) {
@@ -138,6 +141,60 @@ TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
   }
 }
 
+TEST_F(MessagesTest, NamesOfOtherProgramsHaveAHint) {
+  const auto said = [&](const std::string& given, const std::string& own) {
+    expect_says(pando("run --input good.jsonl " + given + " 4"), kUsage,
+                "run: unknown option '" + given + "' (hint: '" + own + "'?)");
+  };
+  said("--batch-size", "--max-running");
+  said("--ctx-size", "--context");
+  said("--prompt", "--input");
+  said("-n", "--max-tokens");
+  expect_says(pando("run -i good.jsonl"), kUsage, "run: unknown option '-i' (hint: '--input'?)");
+  expect_says(pando("-v"), kUsage, "unknown option '-v' (hint: '--version'?)");
+  EXPECT_TRUE(pando("chat").says("completion (hint: 'run'?)\n"));
+  EXPECT_TRUE(pando("help").says("completion (hint: '--help'?)\n"));
+  expect_says(pando(""), kUsage, "there is no command (hint: `pando --help` lists them)");
+}
+
+TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {
+  const std::string run = "run --model m --input good.jsonl ";
+  expect_says(pando(run + "--max-tokens 1.5"), kUsage,
+              "run: --max-tokens is '1.5', expected a whole number");
+  expect_says(pando(run + "--max-tokens=1.5"), kUsage,
+              "run: --max-tokens is '1.5', expected a whole number");
+  expect_says(pando(run + "--context 99999999999"), kUsage,
+              "run: --context is '99999999999', expected at most 2147483647");
+  expect_says(
+      pando(run + "--max-tokens 99999999999"), kUsage,
+      "run: --max-tokens: 99999999999, expected at least 1, or 0 where the prompt is scored "
+      "(at most 2147483647) (hint: `pando run --help`)");
+  expect_says(pando("make-model --out x --seed -5"), kUsage,
+              "make-model: --seed is '-5', expected a whole number, 0 or more");
+  expect_says(pando("run --model m --dry-run --input good.jsonl --context x"), kUsage,
+              "run: --context: x, expected 0 or more (hint: `pando run --help`)");
+  expect_says(pando("make-model --out x --vocab 1.5"), kUsage,
+              "make-model: --vocab is '1.5', expected a whole number");
+}
+
+TEST_F(MessagesTest, AnOptionGivenTwiceIsNamed) {
+  const std::string run = "run --model m --input good.jsonl ";
+  expect_says(pando(run + "--max-tokens 5 --max-tokens=6"), kUsage,
+              "run: --max-tokens is given twice, expected once");
+  expect_says(pando(run + "--input other.jsonl"), kUsage,
+              "run: --input is given twice, expected once");
+}
+
+TEST_F(MessagesTest, MakeModelNamesItsOptions) {
+  expect_says(pando("make-model --out none --layers 0"), kUsage,
+              "--layers is 0, expected an integer in [1, 4096]");
+  expect_says(pando("make-model --out none --context -1"), kUsage,
+              "--context is -1, expected an integer in [1, 1073741824]");
+  expect_says(pando("make-model --out none --shape tiny-qwen3.5 --layers 1"), kUsage,
+              "--layers is 1, expected at least 2: the first layer with attention of "
+              "'tiny-qwen3.5' is its layer 2");
+}
+
 TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   const std::string run = "run --model m --input good.jsonl --threads 1 ";
   expect_says(pando(run + "--context 100000"), kUsage,
@@ -190,6 +247,16 @@ TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
                 "'options.toml', line " + message);
   };
   said("# options\n\n[run]\nno-such-option = 1\n", "4: unknown option 'no-such-option'");
+  said("[run]\nmax-tokns = 5\n", "2: unknown option 'max-tokns' (hint: 'max-tokens'?)");
+  said("[run]\nmax_tokens = 5\n", "2: unknown option 'max_tokens' (hint: 'max-tokens'?)");
+  said("[run]\nmax-tokens = 5\nthreads = 1\nmax-tokens = 6\n",
+       "4: 'max-tokens' is given twice, expected once");
+  said("run:\n  max-tokens: 5\n",
+       "1: found 'run:', expected a section such as [run], or name = value");
+  expect_says(pando("run --config none.toml --model m --input good.jsonl"), kUsage,
+              "--config: cannot read 'none.toml', expected a file with options");
+  said("[run]\nmax-tokens = 1.5\n", "2: --max-tokens is '1.5', expected a whole number");
+  said("[run]\nmax-tokens = [1, 2]\n", "2: --max-tokens has 2 values, expected one");
   said("[run]\nthreads = 1\ntop-p = 2\n", "3: --top-p: 2, expected 0 to 1");
   said("[run]\nmax-tokens = \"many\"\n",
        "2: --max-tokens: many, expected at least 1, or 0 where the prompt is scored");

@@ -264,6 +264,10 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
   EXPECT_TRUE(with("{}").says(
       "pando: --schema: the schema has no keyword that constrains the answer: any JSON"));
   EXPECT_FALSE(with(R"({"type": "string"})").says("keyword"));
+  EXPECT_TRUE(
+      with(R"({"properties": {"a": {"type": "string"}}})")
+          .says("pando: --schema: the schema has 'properties' but no 'type', so any JSON of "
+                "another type than object fits it too (hint: add \"type\": \"object\")\n"));
   const Finished wrapped = with(R"({"name": "s", "schema": {"type": "object"}})");
   EXPECT_EQ(wrapped.code, kUsage) << wrapped;
   EXPECT_TRUE(wrapped.says("expected only the schema (hint: pass the value of 'schema')"))

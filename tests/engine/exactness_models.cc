@@ -149,7 +149,8 @@ model::ModelConfig config_of(const CaseModel& model) {
   // Layers that read the keys of others stay the last ones.
   const auto n_sharing = static_cast<size_t>(std::ranges::count_if(layers, reads_another));
   const size_t n_own = layers.size() - n_sharing;
-  config.layers.resize(model.wide ? 8 : n_sharing > 0 ? layers.size() : 2);
+  const bool takes_all = n_sharing > 0 || config.has(model::Mixer::kNone);
+  config.layers.resize(model.wide ? 8 : takes_all ? layers.size() : 2);
   for (size_t i = 0; i < config.layers.size(); ++i) {
     const size_t n_left = config.layers.size() - i;
     config.layers[i] = n_left > n_sharing ? layers[i % n_own] : layers[layers.size() - n_left];

@@ -278,7 +278,8 @@ Scenario draw_timed(uint64_t seed, std::optional<KvType> kv_type, const Timed& t
 Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
   Scenario s = draw_scenario(seed, kv_type);
   Rng rng(seed ^ 0xd6e8feb86659fd93);
-  constexpr std::array kShapes = {"tiny-qwen3.5", "tiny-lfm2", "tiny-granite", "tiny-qwen3-next"};
+  constexpr std::array kShapes = {"tiny-qwen3.5", "tiny-lfm2", "tiny-granite", "tiny-qwen3-next",
+                                  "tiny-nemotron-h"};
   EngineOptions& engine = s.loop.engine;
   const size_t n_pages = s.n_pages;
   s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)]};
@@ -309,7 +310,8 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
                                   "tiny-hunyuan-moe",
                                   "tiny-gemma4-moe"};
   constexpr std::array kRecurrent = {"tiny-qwen3.5-moe", "tiny-qwen3-next-moe",
-                                     "tiny-granite-moe-hybrid", "tiny-lfm2-moe"};
+                                     "tiny-granite-moe-hybrid", "tiny-lfm2-moe",
+                                     "tiny-nemotron-h-moe"};
   const bool recurrent = recurrent_too && chance(rng, 40);
   Scenario s = recurrent ? draw_recurrent(seed, kv_type) : draw_scenario(seed, kv_type);
   const size_t index = rng();

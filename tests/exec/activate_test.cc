@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "kernel/isas.h"
@@ -20,13 +21,15 @@ TEST(Activate, IsTheOneOfTheModel) {
   model::ModelConfig config;
   config.activation_alpha = 1.7f;
   config.activation_limit = 1.5f;
-  for (const Activation activation :
-       {Activation::kSilu, Activation::kGeluTanh, Activation::kClampedSilu}) {
+  for (const Activation activation : {Activation::kSilu, Activation::kGeluTanh,
+                                      Activation::kClampedSilu, Activation::kSquaredRelu}) {
     config.activation = activation;
     std::vector<float> expected;
     for (int i = 0; i < kWidth; ++i) {
       const float gate = gate_up[i], up = gate_up[kWidth + i];
-      expected.push_back(activation == Activation::kSilu ? reference::silu(gate) * up
+      const float positive = std::max(gate, 0.0f);  // the one input there is then
+      expected.push_back(activation == Activation::kSilu          ? reference::silu(gate) * up
+                         : activation == Activation::kSquaredRelu ? positive * positive
                          : activation == Activation::kGeluTanh
                              ? reference::gelu(gate) * up
                              : reference::clamped_swiglu(gate, up, 1.7f, 1.5f));

@@ -135,7 +135,7 @@ TEST(Share, RowsOfALayerGoToRanks) {
   using W = model::LayerWeights;
   for (const std::string_view shape :
        {"tiny-llama", "tiny-olmo2", "tiny-gemma4", "tiny-gemma4-moe", "tiny-qwen3.5",
-        "tiny-qwen3-next", "tiny-lfm2", "tiny-granite"}) {
+        "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-nemotron-h", "tiny-nemotron-h-moe"}) {
     const model::ModelConfig config = model::named_shape(shape).value();
     for (int layer = 0; layer < config.n_layers(); ++layer)
       for (const model::WeightSpec& spec : config.family->layer_weights(config, layer)) {
@@ -150,7 +150,7 @@ TEST(Share, RowsOfALayerGoToRanks) {
                model::rows_of_share(config, layer, spec.part, n, {.rank = rank, .n_ranks = 2}))
             for (int row = begin; row < end; ++row) ++n_owners[row];
         const bool is_whole = std::ranges::any_of(
-            std::array{"norm", ".router.", "layer_scalar", "per_layer_"},
+            std::array{"norm", ".router.", ".gate.", "layer_scalar", "per_layer_"},
             [&](const char* part) { return spec.name.find(part) != std::string::npos; });
         EXPECT_EQ(n_owners, std::vector<int>(n, is_whole ? 2 : 1)) << shape << " " << spec.name;
       }
@@ -205,7 +205,8 @@ TEST(Share, RanksShareAGroup) {
 
 // A rank keeps the states of its heads and channels alone.
 TEST(Share, StatesAreDivided) {
-  for (const char* shape : {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite"}) {
+  for (const char* shape :
+       {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-nemotron-h"}) {
     const model::ModelConfig config = model::named_shape(shape).value();
     const size_t whole = StateLayout(config).slot_bytes();
     const size_t half =

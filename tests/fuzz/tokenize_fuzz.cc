@@ -56,6 +56,44 @@ Json byte_fallback() {
             {"merges", merges}}}};
 }
 
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      bits = bits << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0);
+    }
+    for (size_t i = 0; i < 4; ++i) {
+      text += at + i > bytes.size() ? '=' : kDigits[bits >> (18 - 6 * i) & 63];
+    }
+  }
+  return text;
+}
+
+// A unigram model whose character map makes "A" an "a".
+Json unigram() {
+  std::vector<std::pair<std::string, double>> vocab = {{"<unk>", 0}};
+  for (int byte = 0; byte < 256; ++byte) vocab.emplace_back(fmt::format("<0x{:02X}>", byte), -9);
+  const char* pieces[] = {"a", "b", "\u2581", "ab", "\u2581a", "\u2581ab", "\u2581\u2581", "aba"};
+  for (const char* piece : pieces) vocab.emplace_back(piece, -0.1 * (vocab.size() % 4));
+  std::vector<uint32_t> words(257);  // the trie's size, then its units
+  words[0] = 1024;
+  words[1] = 1 << 10;
+  words[1 + 0x40] = 2 << 10 | 1 << 8 | 'A';
+  words[1 + 0x42] = 0x80000000;
+  std::string map(reinterpret_cast<const char*>(words.data()), 1028);
+  map += std::string("a\0", 2);
+  const Json metaspace = {{"type", "Metaspace"}, {"replacement", "\u2581"}, {"split", false}};
+  return {
+      {"normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", base64(map)}}},
+      {"pre_tokenizer", metaspace},
+      {"decoder", {{"type", "Sequence"}, {"decoders", {{{"type", "ByteFallback"}}, metaspace}}}},
+      {"added_tokens", {{{"id", 265}, {"content", "<s>"}, {"special", true}}}},
+      {"model", {{"type", "Unigram"}, {"unk_id", 0}, {"byte_fallback", true}, {"vocab", vocab}}}};
+}
+
 std::unique_ptr<Tokenizer> load(const Json& document) {
   fuzz::folder().write("tokenizer.json", document.dump());
   auto tokenizer = Tokenizer::load(fuzz::folder().path());
@@ -75,6 +113,7 @@ const std::vector<Case>& cases() {
     made.push_back({load(byte_level(nullptr, words)), true});
     made.push_back({load(byte_level({{"type", "NFC"}}, words)), false});
     made.push_back({load(byte_fallback()), false});  // a mark in the text comes back as a space
+    made.push_back({load(unigram()), false});
     return made;
   }();
   return all;

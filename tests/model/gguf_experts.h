@@ -31,6 +31,7 @@ inline std::vector<std::pair<std::string, int64_t>> expert_parts(const model::Mo
   const std::string kind = is_bias ? "bias" : "weight";
   if (has_part(name, "down_proj") || has_part(name, "output_linear"))
     return {{root + ".ffn_down_exps." + kind, c.d_model}};
+  if (is_family(c, "nemotron_h")) return {{root + ".ffn_up_exps." + kind, c.experts.d_ff}};
   if (fuses) return {{root + ".ffn_gate_up_exps." + kind, 2 * c.experts.d_ff}};
   return {{root + ".ffn_gate_exps." + kind, c.experts.d_ff},
           {root + ".ffn_up_exps." + kind, c.experts.d_ff}};
@@ -60,7 +61,7 @@ inline uint32_t n_dense(const model::ModelConfig& c) {
 }
 
 inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
-  const std::string arch = c.family->gguf_architecture;
+  const std::string arch = gguf_architecture(c);
   const model::ExpertsConfig& e = c.experts;
   if (e.n_experts == 0) return;
   out->uint32(arch + ".expert_count", e.n_experts).uint32(arch + ".expert_used_count", e.n_used);
@@ -86,12 +87,12 @@ inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
 
 // Beside add_expert_keys, of models whose experts are described as those of DeepSeek.
 inline void add_routed_keys(const model::ModelConfig& c, GgufWriter* out) {
-  const std::string arch = std::string(c.family->gguf_architecture) + ".";
+  const std::string arch = gguf_architecture(c) + ".";
   const model::ExpertsConfig& e = c.experts;
   if (e.n_experts == 0) return;
   const bool sigmoid = e.scores == model::RouterScores::kSigmoid;
   out->uint32(arch + "expert_feed_forward_length", e.d_ff)
-      .uint32(arch + "expert_shared_count", e.shared_d_ff / e.d_ff)
+      .uint32(arch + "expert_shared_count", is_family(c, "nemotron_h") ? 1 : e.shared_d_ff / e.d_ff)
       .uint32(arch + "leading_dense_block_count", n_dense(c))
       .uint32(arch + "expert_group_count", e.n_groups)
       .uint32(arch + "expert_group_used_count", e.n_groups_used)

@@ -20,6 +20,12 @@ inline bool is_family(const model::ModelConfig& c, std::string_view name) {
   return c.family->name == name;
 }
 
+// Nemotron-H has another architecture with experts.
+inline std::string gguf_architecture(const model::ModelConfig& c) {
+  const char* const other = c.family->other_gguf_architecture;
+  return other != nullptr && c.experts.n_experts > 0 ? other : c.family->gguf_architecture;
+}
+
 inline bool has_part(std::string_view name, std::string_view part) {
   return name.find(part) != name.npos;
 }
@@ -102,9 +108,12 @@ inline std::vector<int64_t> hybrid_shape(const model::ModelConfig& c,
                                          const model::WeightSpec& spec) {
   std::vector<int64_t> shape = spec.shape;
   if (shape.size() > 1) std::erase(shape, 1);
-  if (spec.name.ends_with("mamba.A_log") || spec.name.ends_with("mamba.D")) shape.push_back(1);
+  if (spec.name.ends_with("mamba.A_log") || spec.name.ends_with("mixer.A_log") ||
+      spec.name.ends_with(".D"))
+    shape.push_back(1);
   const int64_t groups = c.recurrent.n_key_heads;
-  if (has_part(spec.name, "mamba.norm")) return {groups, shape[0] / groups};
+  if (has_part(spec.name, "mamba.norm") || has_part(spec.name, "mixer.norm"))
+    return {groups, shape[0] / groups};
   return shape;
 }
 
@@ -123,7 +132,7 @@ inline std::vector<std::pair<std::string, int64_t>> divided(const model::ModelCo
 }
 
 inline void add_hybrid_keys(const model::ModelConfig& c, GgufWriter* out) {
-  const std::string arch = c.family->gguf_architecture;
+  const std::string arch = gguf_architecture(c);
   const model::RecurrentConfig& r = c.recurrent;
   std::vector<uint32_t> kv_heads;
   for (const model::LayerConfig& layer : c.layers)
@@ -145,6 +154,15 @@ inline void add_hybrid_keys(const model::ModelConfig& c, GgufWriter* out) {
         .float32(arch + ".residual_scale", c.residual_scale)
         .float32(arch + ".attention.scale", c.attention_scale)
         .float32(arch + ".logit_scale", c.logit_divisor);
+    return;
+  }
+  if (is_family(c, "nemotron_h")) {
+    std::vector<uint32_t> widths;
+    for (const model::LayerConfig& layer : c.layers)
+      widths.push_back(layer.feed_forward == model::FeedForward::kDense     ? c.d_ff
+                       : layer.feed_forward == model::FeedForward::kExperts ? c.experts.d_ff
+                                                                            : 0);
+    out->numbers(arch + ".feed_forward_length", GgufType::kUint32, widths);
     return;
   }
   std::vector<uint8_t> recurrent;

@@ -19,10 +19,6 @@
 namespace pando::testing {
 
 // Mistral's files are of the architecture llama.
-inline std::string gguf_architecture(const model::ModelConfig& c) {
-  return c.family->gguf_architecture;
-}
-
 // The window that every layer has, or 0.
 inline int window_of_all(const model::ModelConfig& c) {
   for (const model::LayerConfig& layer : c.layers)
@@ -168,10 +164,13 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
                            ? ".attention.layer_norm_rms_epsilon"
                            : ".attention.layer_norm_epsilon"),
                c.rms_eps);
-  if (const int width = gguf_width(c); width > 0 && !is_family(c, "gemma4_text"))
+  if (const int width = gguf_width(c);
+      width > 0 && !is_family(c, "gemma4_text") && !is_family(c, "nemotron_h"))
     out.uint32(arch + ".feed_forward_length", width);
   add_expert_keys(c, &out);
-  if (c.has_latent() || is_family(c, "glm4_moe") || is_family(c, "dots1")) add_routed_keys(c, &out);
+  if (c.has_latent() || is_family(c, "glm4_moe") || is_family(c, "dots1") ||
+      is_family(c, "nemotron_h"))
+    add_routed_keys(c, &out);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
   if (c.has_latent()) {
     add_latent_keys(c, old_latents, &out);

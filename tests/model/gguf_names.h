@@ -17,7 +17,9 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
                          is_family(c, "gemma3_text") || is_family(c, "gemma4_text") ||
                          is_family(c, "exaone4") || is_family(c, "gpt_oss") ||
                          is_family(c, "glm4_moe") || has_delta_net(c);
+  const bool one_norm = is_family(c, "nemotron_h") && !has_part(name, "mixer.");
   const std::pair<const char*, const char*> parts[] = {
+      {one_norm ? ".norm.weight" : "input_layernorm", one_norm ? ".attn_norm.weight" : "attn_norm"},
       {"model.embed_tokens_per_layer", "per_layer_token_embd"},
       {"model.per_layer_model_projection", "per_layer_model_proj"},
       {"model.per_layer_projection_norm", "per_layer_proj_norm"},
@@ -47,7 +49,6 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"pre_feedforward_layernorm", "ffn_norm"},
       {"post_self_attn_layernorm", "post_attention_norm"},
       {"post_mlp_layernorm", "post_ffw_norm"},
-      {"input_layernorm", "attn_norm"},
       {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
       {"mlp.moe_statics.e_score_correction_bias", "exp_probs_b.bias"},
       {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
@@ -80,7 +81,18 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"linear_attn.in_proj_ba", "ssm_ba"},
       {"linear_attn.in_proj_b", "ssm_beta"},
       {"linear_attn.in_proj_a", "ssm_alpha"},
+      {"mixer.q_proj", "attn_q"},
+      {"mixer.k_proj", "attn_k"},
+      {"mixer.v_proj", "attn_v"},
+      {"mixer.o_proj", "attn_output"},
+      {"mixer.gate.e_score_correction_bias", "exp_probs_b.bias"},
+      {"mixer.gate.", "ffn_gate_inp."},
+      {"mixer.shared_experts.up_proj", "ffn_up_shexp"},
+      {"mixer.shared_experts.down_proj", "ffn_down_shexp"},
+      {"mixer.up_proj", "ffn_up"},
+      {"mixer.down_proj", "ffn_down"},
       {"linear_attn.", "mamba."},
+      {"mixer.", "mamba."},
       {"mamba.in_proj", "ssm_in"},
       {"mamba.conv1d", "ssm_conv1d"},
       {"mamba.A_log", "ssm_a"},
@@ -99,6 +111,8 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"feed_forward.w3", "ffn_up"},
       {"model.embedding_norm", "token_embd_norm"},
       {"model.embed_tokens", "token_embd"},
+      {"model.embeddings", "token_embd"},
+      {"model.norm_f", "output_norm"},
       {"model.norm", "output_norm"},
       {"lm_head", "output"}};
   for (const auto& [from, to] : parts)

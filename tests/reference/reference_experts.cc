@@ -102,6 +102,8 @@ float activated(const model::ModelConfig& c, float gate, float up) {
       return silu(gate) * up;
     case model::Activation::kGeluTanh:
       return gelu(gate) * up;
+    case model::Activation::kSquaredRelu:
+      return up < 0.0f ? 0.0f : up * up;
     case model::Activation::kClampedSilu:
       break;
   }
@@ -111,7 +113,8 @@ float activated(const model::ModelConfig& c, float gate, float up) {
 }  // namespace
 
 Floats gated(const model::ModelConfig& config, const Gated& weights, const Floats& h, int n) {
-  Floats gate = weights.gate.times(h, n), up = weights.up.times(h, n);
+  Floats up = weights.up.times(h, n);
+  Floats gate = config.n_inner() == 2 ? weights.gate.times(h, n) : up;
   add_bias(weights.gate_bias, gate);
   add_bias(weights.up_bias, up);
   for (size_t i = 0; i < gate.size(); ++i) gate[i] = activated(config, gate[i], up[i]);

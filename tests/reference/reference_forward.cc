@@ -133,10 +133,13 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     const int i = static_cast<int>(index);
     if (kind.mixer == model::Mixer::kAttention)
       keys[index] = kind.keys_back > 0 ? keys[index - kind.keys_back] : keys_of(i, h, n);
-    const Floats mixed = kind.mixer == model::Mixer::kAttention
-                             ? attention(i, h, keys[index], n)
-                             : recurrent(config_, kind.mixer, layer.recurrent, h, n);
-    add(norm_rows(mixed, layer.attention_sum_norm), x);
+    if (kind.mixer != model::Mixer::kNone) {
+      const Floats mixed = kind.mixer == model::Mixer::kAttention
+                               ? attention(i, h, keys[index], n)
+                               : recurrent(config_, kind.mixer, layer.recurrent, h, n);
+      add(norm_rows(mixed, layer.attention_sum_norm), x);
+    }
+    if (kind.feed_forward == model::FeedForward::kNone) continue;
     const Floats h2 = config_.parallel ? h : norm_rows(x, layer.feed_forward_norm);
     const Floats y = kind.feed_forward == model::FeedForward::kDense
                          ? gated(config_, layer.feed_forward, h2, n)

@@ -174,14 +174,18 @@ Recurrent load_recurrent(const model::ModelConfig& c, model::Mixer mixer, const 
     layer.conv = conv("conv.conv.weight");
     layer.out = load.matrix(name("conv.out_proj.weight"), d, d);
   } else if (mixer == model::Mixer::kMamba2) {
-    layer.in = {load.matrix(name("mamba.in_proj.weight"), values + channels + r.n_heads, d)};
-    layer.conv = conv("mamba.conv1d.weight");
-    layer.conv_bias = load.vector_if(r.conv_bias, name("mamba.conv1d.bias"), channels);
-    layer.decay = load.vector(name("mamba.A_log"), {r.n_heads});
-    layer.dt_bias = load.vector(name("mamba.dt_bias"), {r.n_heads});
-    layer.skip = load.vector(name("mamba.D"), {r.n_heads});
-    layer.norm = load.vector(name("mamba.norm.weight"), {values});
-    layer.out = load.matrix(name("mamba.out_proj.weight"), d, values);
+    const auto part = [&](const char* of_mixer) {
+      return (name.has("mixer.in_proj.weight") ? "mixer" : "mamba") + std::string(of_mixer);
+    };
+    layer.in = {
+        load.matrix(name(part(".in_proj.weight").c_str()), values + channels + r.n_heads, d)};
+    layer.conv = conv(part(".conv1d.weight").c_str());
+    layer.conv_bias = load.vector_if(r.conv_bias, name(part(".conv1d.bias").c_str()), channels);
+    layer.decay = load.vector(name(part(".A_log").c_str()), {r.n_heads});
+    layer.dt_bias = load.vector(name(part(".dt_bias").c_str()), {r.n_heads});
+    layer.skip = load.vector(name(part(".D").c_str()), {r.n_heads});
+    layer.norm = load.vector(name(part(".norm.weight").c_str()), {values});
+    layer.out = load.matrix(name(part(".out_proj.weight").c_str()), d, values);
   } else {
     // Names of one tensor each, of Qwen3-Next's fused ones, and of their parts in GGUF files.
     const std::pair<const char*, int> tensors[] = {
@@ -212,15 +216,21 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   const int queries = c.attention_gate ? 2 * q : q, qkv = queries + 2 * kv;
   const bool fused = name.has("self_attn.qkv_proj.weight");
   // Rows [first, first + n) of the fused projection, which are rows from `own` on of one alone.
-  const auto part = [&](const char* own, int own_first, int n_own, int n, int first) {
+  using Parts = std::initializer_list<const char*>;
+  const auto part = [&](Parts own, int own_first, int n_own, int n, int first) {
     return fused ? load.matrix(name("self_attn.qkv_proj.weight"), n, d, first, qkv)
-                 : load.matrix(name(own), n, d, own_first, n_own);
+                 : load.matrix(name.any(own), n, d, own_first, n_own);
   };
-  layer.q = part("self_attn.q_proj.weight", 0, queries, q, 0);
-  if (c.attention_gate) layer.query_gates = part("self_attn.q_proj.weight", q, queries, q, q);
-  if (has_keys) layer.k = part("self_attn.k_proj.weight", 0, kv, kv, queries);
-  if (has_values) layer.v = part("self_attn.v_proj.weight", 0, kv, kv, queries + kv);
-  layer.o = load.matrix(name.any({"self_attn.o_proj.weight", "self_attn.out_proj.weight"}), d, q);
+  layer.q = part({"self_attn.q_proj.weight", "mixer.q_proj.weight"}, 0, queries, q, 0);
+  if (c.attention_gate)
+    layer.query_gates = part({"self_attn.q_proj.weight", "mixer.q_proj.weight"}, q, queries, q, q);
+  if (has_keys)
+    layer.k = part({"self_attn.k_proj.weight", "mixer.k_proj.weight"}, 0, kv, kv, queries);
+  if (has_values)
+    layer.v = part({"self_attn.v_proj.weight", "mixer.v_proj.weight"}, 0, kv, kv, queries + kv);
+  layer.o = load.matrix(
+      name.any({"self_attn.o_proj.weight", "self_attn.out_proj.weight", "mixer.o_proj.weight"}), d,
+      q);
   const bool norms = c.qk_norm != model::QkNorm::kNone;
   layer.q_norm = load.vector_if(norms,
                                 name.any({"self_attn.q_norm.weight", "self_attn.q_layernorm.weight",
@@ -284,21 +294,24 @@ void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name,
     layer.gate = load.matrix(fused, d_ff, d, 0, 2 * d_ff);
     layer.up = load.matrix(fused, d_ff, d, d_ff, 2 * d_ff);
   } else {
-    layer.gate = load.matrix(
-        name.any({"mlp.gate_proj.weight", "feed_forward.w1.weight",
-                  "mlp.shared_expert.gate_proj.weight", "mlp.shared_experts.gate_proj.weight",
-                  "mlp.shared_mlp.gate_proj.weight", "shared_mlp.input_linear.weight[0]"}),
-        d_ff, d);
+    if (c.n_inner() == 2)
+      layer.gate = load.matrix(
+          name.any({"mlp.gate_proj.weight", "feed_forward.w1.weight",
+                    "mlp.shared_expert.gate_proj.weight", "mlp.shared_experts.gate_proj.weight",
+                    "mlp.shared_mlp.gate_proj.weight", "shared_mlp.input_linear.weight[0]"}),
+          d_ff, d);
     layer.up = load.matrix(
         name.any({"mlp.up_proj.weight", "feed_forward.w3.weight",
                   "mlp.shared_expert.up_proj.weight", "mlp.shared_experts.up_proj.weight",
-                  "mlp.shared_mlp.up_proj.weight", "shared_mlp.input_linear.weight[1]"}),
+                  "mlp.shared_mlp.up_proj.weight", "shared_mlp.input_linear.weight[1]",
+                  "mixer.up_proj.weight", "mixer.shared_experts.up_proj.weight"}),
         d_ff, d);
   }
   layer.down = load.matrix(
       name.any({"mlp.down_proj.weight", "feed_forward.w2.weight",
                 "mlp.shared_expert.down_proj.weight", "mlp.shared_experts.down_proj.weight",
-                "mlp.shared_mlp.down_proj.weight", "shared_mlp.output_linear.weight"}),
+                "mlp.shared_mlp.down_proj.weight", "shared_mlp.output_linear.weight",
+                "mixer.down_proj.weight", "mixer.shared_experts.down_proj.weight"}),
       d, d_ff);
 }
 
@@ -308,7 +321,7 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
   layer.router = Matrix(
       load.vector(name.any({"mlp.gate.weight", "mlp.gate.wg.weight", "block_sparse_moe.gate.weight",
                             "block_sparse_moe.router.layer.weight", "mlp.router.weight",
-                            "feed_forward.gate.weight", "router.proj.weight"}),
+                            "feed_forward.gate.weight", "router.proj.weight", "mixer.gate.weight"}),
                   {e.n_experts, d}),
       e.n_experts, d, {});
   layer.router_bias = load.vector_if(e.router_bias, name("mlp.router.bias"), e.n_experts);
@@ -316,7 +329,7 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
   layer.choice_bias = load.vector_if(
       e.choice_bias,
       name.any({"mlp.gate.e_score_correction_bias", "mlp.moe_statics.e_score_correction_bias",
-                "feed_forward.expert_bias"}),
+                "feed_forward.expert_bias", "mixer.gate.e_score_correction_bias"}),
       e.n_experts);
   if (name.has("router.scale")) {  // Gemma 4
     layer.router_norm = load.vector(name("router.scale"), {d});
@@ -331,8 +344,9 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
       using W = model::ExpertWeights;
       Gated& expert = layer.all[i];
       if (spec.part == model::LayerPart(&W::gate_up)) {
-        expert.gate = load.expert_matrix(spec, i, 0, ff, d);
-        expert.up = load.expert_matrix(spec, i, ff, ff, d);
+        const bool has_gate = c.n_inner() == 2;
+        if (has_gate) expert.gate = load.expert_matrix(spec, i, 0, ff, d);
+        expert.up = load.expert_matrix(spec, i, has_gate ? ff : 0, ff, d);
       } else if (spec.part == model::LayerPart(&W::gate_up_bias)) {
         expert.gate_bias = load.expert_vector(spec, i, 0, ff);
         expert.up_bias = load.expert_vector(spec, i, ff, ff);
@@ -365,6 +379,10 @@ void load_norms(int d, const Names& name, Loader& load, Layer& layer) {
   };
   const char* behind = "post_attention_layernorm.weight";
   const char* last = "post_feedforward_layernorm.weight";
+  if (name.has("norm.weight")) {  // Nemotron-H: the one norm of a layer
+    layer.attention_norm = layer.feed_forward_norm = norm({"norm.weight"});
+    return;
+  }
   layer.attention_norm = norm({"input_layernorm.weight", "operator_norm.weight"});
   if (name.has("post_self_attn_layernorm.weight")) {  // GLM-4
     layer.attention_sum_norm = norm({"post_self_attn_layernorm.weight"});
@@ -390,7 +408,7 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
   model.config_ = c;
   model.options_ = options;
   Loader load(c, checkpoint, options.weights);
-  model.embedding_ = load.vector("model.embed_tokens.weight", {c.vocab, c.d_model});
+  model.embedding_ = load.vector(c.family->embedding, {c.vocab, c.d_model});
   const int d = c.d_model;
   for (int i = 0; i < c.n_layers(); ++i) {
     const Names name{checkpoint, i};
@@ -402,12 +420,14 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
       layer.o = load.matrix(name("self_attn.o_proj.weight"), d, c.n_heads * c.latent.value_dim);
     } else if (mixer == model::Mixer::kAttention) {
       load_attention(c, name, load, layer);
-    } else {
+    } else if (mixer != model::Mixer::kNone) {
       layer.recurrent = load_recurrent(c, mixer, name, load);
     }
-    const bool is_dense = c.layers[i].feed_forward == model::FeedForward::kDense;
-    if (!is_dense) load_experts(c, name, load, layer.experts);
-    if (const int d_ff = is_dense ? c.d_ff_of(i) : c.experts.shared_d_ff; d_ff > 0)
+    const model::FeedForward feed_forward = c.layers[i].feed_forward;
+    const bool is_dense = feed_forward == model::FeedForward::kDense;
+    if (feed_forward == model::FeedForward::kExperts) load_experts(c, name, load, layer.experts);
+    if (const int d_ff = is_dense ? c.d_ff_of(i) : c.experts.shared_d_ff;
+        d_ff > 0 && feed_forward != model::FeedForward::kNone)
       load_feed_forward(c, d_ff, name, load, layer.feed_forward);
     load_layer_inputs(c, name, load, layer);
   }
@@ -418,14 +438,14 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     model.input_projection_ = load.matrix("model.per_layer_model_projection.weight", n, d);
     model.input_norm_ = load.vector("model.per_layer_projection_norm.weight", {dim});
   }
-  model.last_norm_ =
-      load.vector(checkpoint.contains("model.embedding_norm.weight") ? "model.embedding_norm.weight"
-                                                                     : "model.norm.weight",
-                  {c.d_model});
+  const char* last_norm = "model.norm.weight";
+  for (const char* other : {"model.embedding_norm.weight", "model.norm_f.weight"})
+    if (checkpoint.contains(other)) last_norm = other;
+  model.last_norm_ = load.vector(last_norm, {c.d_model});
   const std::vector<float> norm_bias = load.vector_if(c.norm_bias, "model.norm.bias", c.d_model);
   model.last_norm_.insert(model.last_norm_.end(), norm_bias.begin(), norm_bias.end());
   model.head_bias_ = load.vector_if(c.head_bias, "lm_head.bias", c.vocab);
-  const char* head = c.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
+  const char* head = c.tied_embeddings ? c.family->embedding : "lm_head.weight";
   model.lm_head_.push_back(load.matrix(head, c.vocab, c.d_model));
   if (!load.status().ok()) return load.status().error();
   return model;

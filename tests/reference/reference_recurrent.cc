@@ -164,6 +164,7 @@ Floats mamba2(const ModelConfig& config, const Recurrent& layer, const Floats& h
 Floats recurrent(const ModelConfig& config, Mixer mixer, const Recurrent& layer, const Floats& h,
                  int n_tokens) {
   switch (mixer) {
+    case Mixer::kNone:
     case Mixer::kAttention:
       break;
     case Mixer::kDeltaNet:

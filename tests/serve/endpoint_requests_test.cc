@@ -129,6 +129,10 @@ TEST_F(Endpoints, OtherNamesOfAFieldHaveAHint) {
          "return_text"},
         {"/v1/score", {{"query", "q"}, {"documents", {"d"}}}, "query", "text_1"},
         {"/v1/score", {{"prompt", "p"}, {"choices", {"c"}}}, "choices", "continuations"},
+        {"/tokenize", {{"text", "t"}}, "text", "prompt"},
+        {"/tokenize", {{"content", "t"}}, "content", "prompt"},
+        {"/tokenize", {{"prompt", "t"}, {"with_pieces", true}}, "with_pieces", "return_token_strs"},
+        {"/detokenize", {{"ids", {5}}}, "ids", "tokens"},
         {"/v1/embeddings", {{"texts", {"t"}}}, "texts", "input"}}) {
     const Json found = error(path, body);
     EXPECT_EQ(found["message"],
@@ -261,13 +265,17 @@ TEST_F(Endpoints, PathsThatAreNearlyServed) {
         {"/v1/responses", "/v1/chat/completions"},
         {"/v1/responses/", "/v1/chat/completions"},
         {"/v1/messages", "/v1/chat/completions"},
+        {"/v1/chat/completion", "/v1/chat/completions"},
+        {"/v2/completions", "/v1/completions"},
+        {"/tokenise", "/tokenize"},
         {"/api/generate", "/v1/completions"}}) {
     const Json said = client_.get(path).json()["error"];
     EXPECT_EQ(said["code"], "not_found");
     EXPECT_EQ(said["message"], "there is nothing at '" + path + "' (hint: '" + meant + "'?)");
   }
-  for (const std::string path : {"/", "/v1", "/v1/", "/v2/completions", "/v1completions/x"})
-    EXPECT_EQ(client_.get(path).json()["error"]["message"], "there is nothing at '" + path + "'");
+  for (const std::string path : {"/", "/v1", "/v1/", "/docs", "/entirely/other"})
+    EXPECT_EQ(client_.get(path).json()["error"]["message"],
+              "there is nothing at '" + path + "', expected a path such as /v1/chat/completions");
 }
 
 TEST_F(Endpoints, ErrorsNameThePartOfAMessageToBlame) {

@@ -129,6 +129,11 @@ TEST(Faults, Limits) {
   EXPECT_EQ(Client(server.port()).ask("POST", "/tokenize", kLong).status, 413);
   EXPECT_EQ(Client(server.port()).ask("GET", "/" + kLong).status, 431);
   EXPECT_EQ(Client(server.port()).ask("POST", "/tokenize", "{}", "", "text/plain").status, 415);
+  EXPECT_EQ(Client(server.port())
+                .ask("POST", "/tokenize", "{}", "", "application/x-www-form-urlencoded")
+                .json()["error"]["message"],
+            "the content type is 'application/x-www-form-urlencoded', expected 'application/json' "
+            "(hint: curl -H 'Content-Type: application/json')");
   for (const auto& [headers, status] :
        {std::pair{"Content-Encoding: gzip\r\n", 415},
         {"Content-Encoding: Identity\r\n", 400},

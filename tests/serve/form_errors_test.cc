@@ -93,8 +93,8 @@ TEST_F(Endpoints, PropertiesThatNoAnswerHasAreTold) {
   both["guided_json"]["propertys"] = Json::object();
   EXPECT_EQ(post("/v1/completions", both)["warnings"],
             Json::array({"guided_json: '#/propertys' is not a JSON Schema keyword and has no "
-                         "effect (hint: 'properties'?); " +
-                         told}));
+                         "effect (hint: 'properties'?)",
+                         "guided_json: " + told}));
 }
 
 // As the program does of --template.

@@ -4,6 +4,7 @@
 
 #include "base/gguf_writer.h"
 #include "llama2_testing.h"
+#include "text/normalizer.h"
 #include "text/stream_decoder.h"
 
 namespace pando::testing {

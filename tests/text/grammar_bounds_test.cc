@@ -348,6 +348,22 @@ class BytesTokenizer : public Tokenizer {
   bool strips_leading_space() const override { return false; }
 };
 
+TEST(GrammarBounds, ARefusedFormIsCompiledOnce) {
+  const BytesTokenizer tokenizer;
+  grammar::FormCache cache(tokenizer);
+  const TextForm refused{.kind = TextForm::Kind::kJsonSchema, .text = R"({"type": "sting"})"};
+  EXPECT_EQ(cache.warnings_of(refused), std::vector<std::string>());
+  const auto first = cache.get(refused), second = cache.get(refused);
+  ASSERT_FALSE(first.ok());
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(first.error().message, second.error().message);
+  EXPECT_EQ(cache.n_compiled(), 1u);
+  const TextForm good{.kind = TextForm::Kind::kJsonSchema, .text = R"({"type": "string"})"};
+  EXPECT_TRUE(cache.get(good).ok());
+  EXPECT_FALSE(cache.get(refused).ok());
+  EXPECT_EQ(cache.n_compiled(), 2u);
+}
+
 TEST(GrammarBounds, KeptFormsAreBoundedInBytes) {
   const BytesTokenizer tokenizer;
   const auto form = [](int i) {

@@ -1,4 +1,5 @@
-// The warning about optional parts of a schema that no value fits.
+// The warning about parts of a schema that no value fits.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "grammar_testing.h"
@@ -10,9 +11,9 @@ namespace {
 using grammar::from_json_schema;
 
 std::string warning_of(const std::string& schema) {
-  std::string warning = "not set";
-  compiled(from_json_schema(schema, &warning));
-  return warning;
+  std::vector<std::string> warnings = {"not set"};
+  compiled(from_json_schema(schema, &warnings));
+  return fmt::format("{}", fmt::join(warnings, "; "));
 }
 
 void expect_left_out(const std::string& schema, const std::string& place,
@@ -30,9 +31,10 @@ TEST(GrammarLeftOut, OptionalProperties) {
                   "'#/properties/age/minimum' is 10, but '#/properties/age/maximum' is 5");
   expect_reads(compiled(from_json_schema(age)), {"{}", R"({"name":"a"})"}, {R"({"age":7})"});
   // The required property of an optional object fits no value.
-  expect_left_out(R"({"properties": {"a/b": {"type": "object", "required": ["c"], "properties": {
+  expect_left_out(
+      R"({"type": "object", "properties": {"a/b": {"type": "object", "required": ["c"], "properties": {
                       "c": {"enum": []}}}}})",
-                  "#/properties/a~1b", "'#/properties/a~1b/properties/c/enum' is []");
+      "#/properties/a~1b", "'#/properties/a~1b/properties/c/enum' is []");
   // Two schemas apply to the property.
   expect_left_out(R"({"type": "object", "allOf": [{"properties": {"a": {"type": "string"}}},
                       {"properties": {"b": {}}, "additionalProperties": false}]})",
@@ -63,6 +65,29 @@ TEST(GrammarLeftOut, Items) {
       "#/prefixItems/1", "'#/prefixItems/1/type' is \"null\", but '#/prefixItems/1/const' is 1");
 }
 
+TEST(GrammarLeftOut, Alternatives) {
+  expect_left_out(
+      R"({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 2, "maximum": 1}]})",
+      "#/anyOf/1", "'#/anyOf/1/minimum' is 2, but '#/anyOf/1/maximum' is 1");
+  // With what is beside it.
+  expect_left_out(R"({"type": "object", "properties": {"a": {"type": "string", "oneOf": [
+                      {"type": "integer"}, {"maxLength": 2}]}}})",
+                  "#/properties/a/oneOf/0",
+                  "'#/properties/a/type' is \"string\", but '#/properties/a/oneOf/0/type' is "
+                  "\"integer\"");
+  // Each integer is a number too, so "oneOf" excludes it.
+  EXPECT_TRUE(warning_of(R"({"oneOf": [{"type": "number"}, {"type": "integer"}]})")
+                  .starts_with("no value fits '#/oneOf/1', so every answer leaves it out"));
+  // Of an optional property without values, the alternatives are not listed.
+  EXPECT_TRUE(warning_of(R"({"type": "object", "properties": {"a": {"type": "null", "anyOf": [
+                             {"type": "string"}, {"type": "integer"}]}}})")
+                  .starts_with("no value fits '#/properties/a', so every answer leaves it out"));
+  for (const char* none : {R"({"anyOf": [{"type": "string"}, false]})",
+                           R"({"anyOf": [{"type": "string"}, {"not": {}}]})",
+                           R"({"oneOf": [{"type": "string"}, {"type": "integer"}]})"})
+    EXPECT_EQ(warning_of(none), "") << none;
+}
+
 TEST(GrammarLeftOut, SeveralPlacesAreListed) {
   const auto property = [](const std::string& name) {
     return "\"" + name + R"(": {"type": "integer", "minimum": 2, "maximum": 1})";
@@ -81,26 +106,28 @@ TEST(GrammarLeftOut, SeveralPlacesAreListed) {
 }
 
 TEST(GrammarLeftOut, WhatIsMeantIsNotWarnedOf) {
-  for (const char* none :
-       {"true", R"({"properties": {"a": {"type": "integer", "minimum": 5, "maximum": 5}}})",
-        // Excluded on purpose.
-        R"({"properties": {"a": false, "b": {"not": {}}, "c": {"$ref": "#/$defs/no"}},
+  for (
+      const char* none :
+      {"true", R"({"type": "object", "properties": {"a": {"type": "integer", "minimum": 5,
+               "maximum": 5}}})",
+       // Excluded on purpose.
+       R"({"type": "object", "properties": {"a": false, "b": {"not": {}}, "c": {"$ref": "#/$defs/no"}},
                "$defs": {"no": false}})",
-        R"({"type": "array", "prefixItems": [{"type": "null"}], "items": false})",
-        R"({"type": "array", "maxItems": 0, "items": {"enum": []}})",
-        // Possible in one alternative.
-        R"({"type": "object", "properties": {"kind": {"enum": ["a", "b"]}, "n": {}}, "anyOf": [
+       R"({"type": "array", "prefixItems": [{"type": "null"}], "items": false})",
+       R"({"type": "array", "maxItems": 0, "items": {"enum": []}})",
+       // Possible in one alternative.
+       R"({"type": "object", "properties": {"kind": {"enum": ["a", "b"]}, "n": {}}, "anyOf": [
                {"properties": {"kind": {"const": "a"}}, "additionalProperties": false},
                {"properties": {"kind": {"const": "b"}, "n": {}}, "additionalProperties": false}]})",
-        R"({"properties": {"kind": {"enum": ["a", "b"]}, "n": {"type": "integer"}},
+       R"({"type": "object", "properties": {"kind": {"enum": ["a", "b"]}, "n": {"type": "integer"}},
                "if": {"properties": {"kind": {"const": "a"}}}, "then": {"properties": {"n": false}},
                "else": {"required": ["n"]}})",
-        R"({"properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}})",
-        // Possible in an object that is listed.
-        R"({"properties": {"a": {"type": "integer"}}, "anyOf": [{"const": {"a": 1}},
+       R"({"type": "object", "properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}})",
+       // Possible in an object that is listed.
+       R"({"type": "object", "properties": {"a": {"type": "integer"}}, "anyOf": [{"const": {"a": 1}},
                {"type": "object", "properties": {"a": {"type": "string"}}}]})",
-        // Possible in another place.
-        R"({"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"},
+       // Possible in another place.
+       R"({"$defs": {"n": {"type": "integer"}}, "type": "object", "properties": {"a": {"$ref": "#/$defs/n"},
                "b": {"allOf": [{"$ref": "#/$defs/n"}]}, "next": {"$ref": "#"}}})"})
     EXPECT_EQ(warning_of(none), "") << none;
 }

@@ -187,7 +187,10 @@ TEST(GrammarSchema, RefusesByName) {
            {R"({"contains": {}, "maxContains": 2})", "'maxContains'"},
            {R"({"$schema": "http://json-schema.org/draft-04/schema#", "contains": {}})",
             "'contains'"},
-           {R"({"type": "string", "format": "colour"})", "'colour'"},
+           {R"({"type": "string", "format": "colour"})",
+            "the format 'colour' is not supported, expected date, date-time, double, duration, "},
+           {R"({"type": "string", "format": "datetime"})",
+            "the format 'datetime' is not supported (hint: 'date-time'?)"},
            {R"~({"type": "string", "pattern": "(?!a)"})~", "lookahead"},
            {R"({"type": "object", "minProperties": 3})", "'minProperties'"},
            {R"({"$schema": "https://example.com/my-schema"})", "'$schema'"},
@@ -197,7 +200,11 @@ TEST(GrammarSchema, RefusesByName) {
            {R"({"type": "array", "maxItems": 100000})", "'maxItems'"}})
     expect_grammar_refused(from_json_schema(schema), ErrorCode::kUnsupported, name);
   for (const auto& [schema, name] : std::vector<std::pair<std::string, std::string>>{
-           {R"({"type": "strin"})", "'strin'"},
+           {R"({"type": "strin"})",
+            "'type' names 'strin', expected null, boolean, integer, number, "
+            "string, array or object (hint: 'string'?)"},
+           {R"({"type": "float"})", "array or object (hint: 'number'?)"},
+           {R"({"type": ["String", "null"]})", "array or object (hint: 'string'?)"},
            {R"({"minLength": -1})", "'minLength' is -1, expected a whole number from 0"},
            {R"({"required": true})", "'required'"},
            {R"({"properties": {"a": 5}})", "'#/properties/a': found 5, expected a schema"},
@@ -244,13 +251,16 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
   EXPECT_TRUE(schema_warning(R"({"anyOf": [{"type": "null"}, {"items": {"foo": 1}}]})")
                   .starts_with(
                       "'#/anyOf/1/items' has no keyword that constrains the answer, only 'foo': "));
+  EXPECT_EQ(schema_warning("true"),
+            "the schema is true: any JSON fits it (hint: an object with the names of the answer's "
+            "fields in 'properties')");
   for (const char* any : {"{}", R"({"title": "a"})"})
     EXPECT_EQ(schema_warning(any),
               "the schema has no keyword that constrains the answer: any JSON fits it (hint: put "
               "the names of "
               "the answer's fields into 'properties')");
   for (const char* none :
-       {"true", R"({"foo": 1, "enum": [1]})", "{", R"({"items": {}})",
+       {"false", R"({"foo": 1, "enum": [1]})", "{", R"({"items": {}})",
         R"({"properties": {"a": {}, "b": {"description": "any"}, "c": {"$ref": "#", "x": 1}}})",
         R"({"properties": {"a": {"x-order": 1, "title": "A"}}})", R"({"const": {"foo": 1}})",
         R"({"$defs": {"ns": {"Foo": {"type": "null"}}}, "$ref": "#/$defs/ns/Foo"})",

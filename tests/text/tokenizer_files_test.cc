@@ -197,10 +197,10 @@ TEST(TokenizerFiles, BytesWithoutATokenAreDropped) {
 TEST(TokenizerFiles, WhatIsNotOfferedIsNamed) {
   const Json good = byte_level_json({}, Json::array());
   Json other = good;
-  other["model"]["type"] = "Unigram";
-  expect_json_refused(other, ErrorCode::kUnsupported, {"model.type", "Unigram", "BPE"});
-  other = good, other["normalizer"] = {{"type", "Nmt"}};
-  expect_json_refused(other, ErrorCode::kUnsupported, {"normalizer", "Nmt", "NFC"});
+  other["model"]["type"] = "WordPiece";
+  expect_json_refused(other, ErrorCode::kUnsupported, {"model.type", "WordPiece", "BPE, Unigram"});
+  other = good, other["normalizer"] = {{"type", "ByteLevel"}};
+  expect_json_refused(other, ErrorCode::kUnsupported, {"normalizer", "ByteLevel", "NFC"});
   other = good, other["pre_tokenizer"] = {{"type", "UnicodeScripts"}};
   expect_json_refused(other, ErrorCode::kUnsupported, {"pre_tokenizer", "UnicodeScripts"});
   other = good, other["decoder"] = {{"type", "WordPiece"}};

@@ -1,4 +1,5 @@
 // One line of input: what is taken, and what is said about the rest.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "engine/tiny_engine.h"
@@ -248,6 +249,18 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(
       refused(R"({"context": "C", "questions": [{"text": "Q", "n": 2}]})"),
       "unknown field 'questions[0].n', expected id, text, answers, choices, schema, metadata");
+  for (const char* name : {"question", "query", "prompt"})
+    EXPECT_EQ(
+        refused(fmt::format(R"({{"context": "C", "questions": ["Q", {{"{}": "R"}}]}})", name)),
+        fmt::format("unknown field 'questions[1].{}' (hint: 'text'?)", name));
+  EXPECT_EQ(refused(R"({"context": "C", "questions": [{"text": "Q", "options": ["a", "b"]}]})"),
+            "unknown field 'questions[0].options' (hint: 'choices'?)");
+  EXPECT_EQ(refused(R"({"prompt": "P", "response_format": {"type": "json_object"}})"),
+            "unknown field 'response_format' (hint: 'schema'?)");
+  EXPECT_EQ(refused(R"({"prompt": "P", "n_predict": 5})"),
+            "unknown field 'n_predict' (hint: 'max_tokens'?)");
+  EXPECT_EQ(refused(R"({"prompt": "P", "max_tokens": 4, "n_predict": 5})"),
+            "unknown field 'n_predict' (hint: fields of your own go into 'metadata')");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q", {"text": 5}]})"),
             "field 'questions[1].text' is 5, expected a string");
   EXPECT_EQ(refused(R"({"version": "1.1", "data": [{"title": "T", "paragraphs": []}]})"),

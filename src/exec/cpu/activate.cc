@@ -1,6 +1,14 @@
 #include "exec/cpu/activate.h"
 
+#include <algorithm>
+
 namespace pando::exec {
+namespace {
+
+// NaN stays NaN.
+float squared_relu(float x) { return x < 0.0f ? 0.0f : x * x; }
+
+}  // namespace
 
 void activate(const kernel::Kernels& kernels, const model::ModelConfig& config,
               const float* gate_up, int d_ff, float* out) {
@@ -13,6 +21,8 @@ void activate(const kernel::Kernels& kernels, const model::ModelConfig& config,
     case model::Activation::kClampedSilu:
       return kernels.clamped_swiglu(gate_up, up, config.activation_alpha, config.activation_limit,
                                     d_ff, out);
+    case model::Activation::kSquaredRelu:
+      std::transform(gate_up, gate_up + d_ff, out, squared_relu);
   }
 }
 

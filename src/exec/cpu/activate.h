@@ -1,4 +1,4 @@
-// What a feed-forward makes of its gate and up.
+// The activation of a feed-forward.
 #pragma once
 
 #include "kernel/kernels.h"
@@ -6,7 +6,7 @@
 
 namespace pando::exec {
 
-// gate_up: [2 d_ff] f32, gate then up; out: [d_ff] f32.
+// gate_up: [n_inner() * d_ff] f32: gate then up, or up alone; out: [d_ff] f32.
 void activate(const kernel::Kernels& kernels, const model::ModelConfig& config,
               const float* gate_up, int d_ff, float* out);
 

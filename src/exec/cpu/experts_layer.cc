@@ -200,14 +200,15 @@ void ExpertsLayer::add_shared(const model::LayerWeights& layer, uint32_t n_rows,
 void ExpertsLayer::apply(int d_ff, int whole_d_ff, kernel::RowSource source, AddBias add_bias,
                          Products& products) {
   const auto n_rows = static_cast<uint32_t>(groups_.ends.back());
-  gate_up_.reserve(size_t{n_rows} * 2 * d_ff * sizeof(float));
+  const int inner = config_.n_inner() * d_ff;
+  gate_up_.reserve(size_t{n_rows} * inner * sizeof(float));
   outputs_.reserve(size_t{n_rows} * groups_.down[0][0].n() * sizeof(float));
   products.multiply(groups_.gate_up, groups_.ends, source, gate_up_.as<float>());
   const auto activated = [&](int row, float* own) {
-    float* const gate_up = gate_up_.as<float>() + int64_t{row} * 2 * d_ff;
+    float* const gate_up = gate_up_.as<float>() + int64_t{row} * inner;
     add_bias(row, gate_up);
     activate(kernels_, config_, gate_up, d_ff, own);
-    if (fault_on(Fault::kExpertTailLane)) own[d_ff - 1] = gate_up[d_ff - 1] * gate_up[2 * d_ff - 1];
+    if (fault_on(Fault::kExpertTailLane)) own[d_ff - 1] = gate_up[d_ff - 1] * gate_up[inner - 1];
     return own;
   };
   if (!gather_)

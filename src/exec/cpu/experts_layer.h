@@ -85,7 +85,7 @@ class ExpertsLayer {
   AlignedBuffer expert_rows_;  // the same, where experts read another norm
   AlignedBuffer routed_;       // the same, where the router does
   AlignedBuffer logits_;       // [n_rows, n_experts] f32
-  AlignedBuffer gate_up_;      // [rows of groups, 2 d_ff] f32
+  AlignedBuffer gate_up_;      // [rows of groups, n_inner() * d_ff] f32
   AlignedBuffer inner_;        // [rows of groups, own d_ff] f32, where there are several ranks
   AlignedBuffer all_inner_;    // [rows of groups, d_ff] f32
   AlignedBuffer outputs_;      // [rows of groups, own d_model] f32

@@ -31,7 +31,7 @@ RecurrentLayer::RecurrentLayer(const model::ModelConfig& config, const kernel::K
       factors_dim_(2 * size_t(shape_.n_heads) + shape_.n_key_heads) {
   if (shape_.key_dim > 0) query_scale_ = static_cast<float>(1.0 / std::sqrt(shape_.key_dim));
   for (const model::LayerConfig& layer : config.layers) {
-    if (layer.mixer == Mixer::kAttention) continue;
+    if (!model::is_recurrent(layer.mixer)) continue;
     const bool is_short = layer.mixer == Mixer::kShortConv;
     projected_dim_ = std::max(projected_dim_, form_of(layer.mixer).end);
     channels_ = std::max(channels_, size_t(config.conv_channels(layer.mixer)));
@@ -48,6 +48,7 @@ RecurrentLayer::Form RecurrentLayer::form_of(Mixer mixer) const {
   const size_t n_heads = shape_.n_heads, n_channels = config_.conv_channels(mixer);
   Form form;
   switch (mixer) {
+    case Mixer::kNone:
     case Mixer::kAttention:
       break;
     case Mixer::kShortConv:  // B, C, x

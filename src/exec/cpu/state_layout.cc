@@ -4,7 +4,7 @@ namespace pando::exec {
 
 kernel::StateShape state_shape(const model::ModelConfig& config, model::Mixer mixer) {
   using enum model::Mixer;
-  if (mixer == kAttention) return {};
+  if (!model::is_recurrent(mixer)) return {};
   const model::RecurrentConfig& recurrent = config.recurrent;
   kernel::StateShape shape{.conv_rows = recurrent.conv_taps - 1,
                            .channels = config.conv_channels(mixer)};

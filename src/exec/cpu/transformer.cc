@@ -25,6 +25,12 @@ int first_reader(const model::ModelConfig& config) {
   return first;
 }
 
+int last_mixer(const model::ModelConfig& config) {
+  int last = config.n_layers() - 1;
+  while (last >= 0 && config.layers[last].mixer == model::Mixer::kNone) --last;
+  return last;
+}
+
 }  // namespace
 
 Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& kernels,
@@ -40,6 +46,7 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
                             !weights.share.is_last()
                         ? config_.n_layers()
                         : first_reader(config_)),
+      last_mixer_(last_mixer(config_)),
       products_(kernels, pool, times_),
       x_(kernels, config_.d_model, config_.norm, config_.rms_eps, config_.residual_scale),
       attention_(config_, kernels, pool,
@@ -72,7 +79,7 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
   }
   for (int i = 0; i < config_.n_layers(); ++i)
     if (config_.layers[i].feed_forward == model::FeedForward::kDense)
-      gate_up_.reserve(size_t{n_rows} * 2 * config_.d_ff_of(i) * sizeof(float));
+      gate_up_.reserve(size_t{n_rows} * config_.n_inner() * config_.d_ff_of(i) * sizeof(float));
   hidden_.reserve(size_t{n_outputs} * config_.d_model * sizeof(float));
   for (const kernel::KvView& group : kv.pages) kernel::copy_pages(group, plan.copies);
   for (const kernel::KvView& group : kv.windows) kernel::copy_pages(group, plan.windows.copies);
@@ -85,6 +92,11 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
   }
   watch.lap(times_.row_ops_s);
   if (!layer_inputs_.empty()) begin_layer_inputs(tokens);
+  const bool drops_rows = weights_.share.is_last() && !all_rows_;
+  if (drops_rows && last_mixer_ < 0) {
+    keep_outputs(outputs, own.begin, /*with_mixed=*/false);
+    n_rows = n_outputs;
+  }
   for (int i = 0; i < config_.n_layers(); ++i) {
     if (i == first_reader_) {
       of_outputs = leave_outputs(plan, outputs, own.begin);
@@ -94,9 +106,8 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
       n_rows = n_outputs;
     }
     mix(i, *step, own, kv, states);
-    if (i + 1 == config_.n_layers() && weights_.share.is_last() &&
-        !all_rows_) {  // other rows read nothing behind this point
-      keep_outputs(outputs, own.begin);
+    if (drops_rows && i == last_mixer_) {
+      keep_outputs(outputs, own.begin, /*with_mixed=*/true);
       n_rows = n_outputs;
     }
     if (n_rows == 0) continue;
@@ -114,7 +125,7 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
       for_rows(pool_, n_rows, [&](uint32_t row) { x_.read(row, {}, n_rows, nullptr); });
     x_.end_add();
     if (!weights_.share.is_last()) return x_.row(0);
-    keep_outputs(outputs, own.begin);
+    keep_outputs(outputs, own.begin, /*with_mixed=*/false);
   }
   for_rows(pool_, n_outputs, [&](uint32_t row) {
     float* const out = hidden_.as<float>() + size_t{row} * config_.d_model;
@@ -169,6 +180,8 @@ void Transformer::begin_layer_inputs(std::span<const Token> tokens) {
 void Transformer::mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv,
                       const StateMemory& states) {
   switch (config_.layers[i].mixer) {
+    case model::Mixer::kNone:
+      return;
     case model::Mixer::kAttention:
       return attention_.run(i, weights_.layers[i], plan, own, kv, x_, products_);
     case model::Mixer::kDeltaNet:
@@ -205,6 +218,7 @@ float* Transformer::gathered_mixed(int i, uint32_t n_rows) {
 
 // x += W_o mixed
 void Transformer::add_mixed(int i, uint32_t n_rows) {
+  if (config_.layers[i].mixer == model::Mixer::kNone) return;
   const model::LayerWeights& layer = weights_.layers[i];
   if (gather_) {
     const int n = layer.o.k();
@@ -247,6 +261,8 @@ void Transformer::add_both(int i, uint32_t n_rows) {
 void Transformer::feed_forward(int i, uint32_t n_rows) {
   const model::LayerWeights& layer = weights_.layers[i];
   switch (config_.layers[i].feed_forward) {
+    case model::FeedForward::kNone:
+      return;
     case model::FeedForward::kDense:
       gate_and_up(layer, layer.feed_forward_norm, n_rows);
       down(layer, n_rows);
@@ -275,9 +291,10 @@ void Transformer::down(const model::LayerWeights& layer, uint32_t n_rows) {
   float* const gate_up = gate_up_.as<float>();
   int d_ff = 0;  // of this rank
   for (const kernel::PackedMatrix& matrix : layer.gate_up) d_ff += matrix.n();
-  d_ff /= 2;
+  const int inner = d_ff;
+  d_ff /= config_.n_inner();
   const auto gated = [&](int row, float* own) {
-    activate(kernels_, config_, gate_up + int64_t{row} * 2 * d_ff, d_ff, own);
+    activate(kernels_, config_, gate_up + int64_t{row} * inner, d_ff, own);
     return own;
   };
   if (gather_) {
@@ -310,13 +327,14 @@ StepPlan Transformer::leave_outputs(const StepPlan& plan, std::span<const uint32
 
 // Moves the rows of the plan's outputs to the front. Outputs ascend, so no row is overwritten
 // unread.
-void Transformer::keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row) {
-  const int last = config_.n_layers() - 1;
-  const int n_mixed = mixed_dim(last);
+void Transformer::keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row,
+                               bool with_mixed) {
+  const int n_mixed = with_mixed ? mixed_dim(last_mixer_) : 0;
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const uint32_t row = outputs[i] - first_row;
     std::memmove(x_.row(i), x_.row(row), config_.d_model * sizeof(float));
-    std::memmove(mixed(last, i), mixed(last, row), n_mixed * sizeof(float));
+    if (with_mixed)
+      std::memmove(mixed(last_mixer_, i), mixed(last_mixer_, row), n_mixed * sizeof(float));
     layer_inputs_.move(row, i);
   }
 }

@@ -72,7 +72,7 @@ class Transformer {
   void down(const model::LayerWeights& layer, uint32_t n_rows);
   StepPlan leave_outputs(const StepPlan& plan, std::span<const uint32_t> outputs,
                          uint32_t first_row);
-  void keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row);
+  void keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row, bool with_mixed);
 
   const model::Weights& weights_;
   model::ModelConfig config_;  // of the share
@@ -83,6 +83,8 @@ class Transformer {
   int first_layer_;  // of the share, in the model
   // Layers of the share from this one on write no keys, and compute the rows of outputs only.
   int first_reader_;
+  // The last layer of the share with a mixer; -1: none. Behind it only the rows of outputs matter.
+  int last_mixer_;
   PhaseTimes times_;
   Products products_;
   ResidualStream x_;
@@ -92,7 +94,7 @@ class Transformer {
   ExpertsLayer experts_;
   LayerInputs layer_inputs_;
   AlignedBuffer embeddings_;  // [n_rows, d_model] f32, in stages behind the first
-  AlignedBuffer gate_up_;     // [n_rows, 2 d_ff] f32
+  AlignedBuffer gate_up_;     // [n_rows, n_inner() * d_ff] f32
   AlignedBuffer own_;         // [n_rows, own part] f32, where there are several ranks
   AlignedBuffer gathered_;    // [n_rows, all parts] f32
   AlignedBuffer hidden_;      // [n_outputs, d_model] f32

@@ -127,7 +127,8 @@ std::vector<Point> show(Harness& harness, const ModelSpec& spec, const Grid& gri
 void show_allowed(Harness& harness, const ModelSpec& spec, const std::vector<Point>& points) {
   const auto model = harness.model(spec);
   const model::ModelConfig& config = model->parts().weights.config;
-  if (config.has(model::FeedForward::kExperts)) return;  // the rates are those of dense layers
+  // The rates are those of dense layers that are all alike.
+  if (config.has(model::FeedForward::kExperts) || config.has(model::FeedForward::kNone)) return;
   MachineRates rates{};
   Table table{
       .title =

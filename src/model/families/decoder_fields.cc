@@ -65,7 +65,8 @@ void read_decoder(Fields& fields, const DecoderFields& usual, ModelConfig& confi
   refuse_other_features(fields, usual, config);
   config.vocab = integer("vocab_size", kVocabSizes);
   config.d_model = integer("hidden_size", kHiddenSizes);
-  config.layers.resize(integer("num_hidden_layers", kLayerCounts));
+  config.layers.resize(usual.n_layers > 0 ? usual.n_layers
+                                          : integer("num_hidden_layers", kLayerCounts));
   config.n_heads = integer("num_attention_heads", kHeadCounts);
   config.n_kv_heads = usual.kv_heads_as_heads && !fields.find("num_key_value_heads")
                           ? config.n_heads

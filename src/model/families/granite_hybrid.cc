@@ -8,6 +8,7 @@
 #include "model/families/granite_experts.h"
 #include "model/families/layer_specs.h"
 #include "model/families/list.h"
+#include "model/families/mamba.h"
 #include "model/families/mixers.h"
 #include "model/families/multipliers.h"
 #include "model/families/shapes.h"
@@ -21,17 +22,12 @@ constexpr NamedMixer kMixers[] = {{"mamba", Mixer::kMamba2},
                                   {"attention", Mixer::kAttention},
                                   {"linear_attention", Mixer::kMamba2},
                                   {"full_attention", Mixer::kAttention}};
-
-// The time step has no other limits than 0 and infinity, for which JSON has no number.
-void refuse_limits(Fields& fields) {
-  constexpr const char* kName = "time_step_limit";
-  const nlohmann::json* limits = fields.find(kName);
-  if (limits == nullptr) return;
-  const bool none =
-      limits->is_array() && limits->size() == 2 && (*limits)[0] == 0.0 && !(*limits)[1].is_number();
-  if (!none)
-    fields.refuse(kName, "null, because limits are not supported", ErrorCode::kUnsupported);
-}
+constexpr MambaNames kMamba = {.conv_taps = "mamba_d_conv",
+                               .n_groups = "mamba_n_groups",
+                               .state_dim = "mamba_d_state",
+                               .n_heads = "mamba_n_heads",
+                               .head_dim = "mamba_d_head",
+                               .conv_bias = "mamba_conv_bias"};
 
 void read_states(Fields& fields, ModelConfig& config) {
   const auto size = [&](const char* name, const WholeRange& range, int64_t fallback) {
@@ -57,7 +53,7 @@ void read_states(Fields& fields, ModelConfig& config) {
                               width));
   if (fields.boolean("mamba_proj_bias", false))
     fields.refuse("mamba_proj_bias", "false", ErrorCode::kUnsupported);
-  refuse_limits(fields);
+  refuse_time_limits(fields);
 }
 
 // `layers_block_type` is another name of `layer_types`. Without either, no layer has attention.
@@ -91,14 +87,8 @@ void write(const ModelConfig& config, nlohmann::ordered_json& object) {
   write_multipliers(config, object);
   write_mixers(config, kMixers, object);
   if (config.n_recurrent_layers() == 0) return;
-  const RecurrentConfig& r = config.recurrent;
-  object["mamba_expand"] = r.value_width() / config.d_model;
-  object["mamba_d_conv"] = r.conv_taps;
-  object["mamba_n_groups"] = r.n_key_heads;
-  object["mamba_n_heads"] = r.n_heads;
-  object["mamba_d_state"] = r.key_dim;
-  object["mamba_d_head"] = r.value_dim;
-  object["mamba_conv_bias"] = r.conv_bias;
+  write_mamba(kMamba, config, object);
+  object["mamba_expand"] = config.recurrent.value_width() / config.d_model;
   object["mamba_proj_bias"] = false;
 }
 
@@ -116,50 +106,20 @@ void translate(GgufTranslator& gguf) {
   config["position_embedding_type"] =
       fields.boolean("rope.scaling.finetuned").value_or(true) ? "rope" : "nope";
   translate_multipliers(gguf);
-  gguf.integer("ssm.conv_kernel", "mamba_d_conv");
-  gguf.integer("ssm.group_count", "mamba_n_groups");
-  gguf.integer("ssm.state_size", "mamba_d_state");
-  const int64_t n_heads = fields.required_integer("ssm.time_step_rank"),
-                width = fields.required_integer("ssm.inner_size");
-  const int64_t d_model = config["hidden_size"];
-  if (n_heads < 1 || width % n_heads != 0 || d_model < 1 || width % d_model != 0)
-    return fields.refuse(
-        "ssm.inner_size",
-        fmt::format("a multiple of 'ssm.time_step_rank' {} and of 'embedding_length' {}", n_heads,
-                    d_model));
-  config["mamba_n_heads"] = n_heads;
-  config["mamba_d_head"] = width / n_heads;
+  translate_mamba(gguf, kMamba);
+  const int64_t width = fields.required_integer("ssm.inner_size"), d_model = config["hidden_size"];
+  if (d_model < 1 || width % d_model != 0)
+    return fields.refuse("ssm.inner_size",
+                         fmt::format("a multiple of 'embedding_length' {}", d_model));
   config["mamba_expand"] = width / d_model;
-  fields.comes_from_key("mamba_n_heads", "ssm.time_step_rank");
-  fields.comes_from_quotient("mamba_d_head", "ssm.inner_size", "ssm.time_step_rank");
   fields.comes_from_quotient("mamba_expand", "ssm.inner_size", "embedding_length");
-  config["mamba_conv_bias"] = std::ranges::any_of(
-      fields.file().tensors(),
-      [](const GgufTensor& tensor) { return tensor.name.ends_with(".ssm_conv1d.bias"); });
-}
-
-void add_mamba(LayerSpecs& specs, const ModelConfig& c) {
-  const RecurrentConfig& r = c.recurrent;
-  const int channels = c.conv_channels(Mixer::kMamba2), values = r.value_width();
-  specs.add("mamba.in_proj.weight", "ssm_in.weight", {values + channels + r.n_heads, c.d_model},
-            &LayerWeights::qkv);
-  specs.add("mamba.conv1d.weight", "ssm_conv1d.weight", {channels, 1, r.conv_taps},
-            &LayerWeights::conv);
-  if (r.conv_bias)
-    specs.add("mamba.conv1d.bias", "ssm_conv1d.bias", {channels}, &LayerWeights::conv_bias);
-  specs.add("mamba.A_log", "ssm_a", {r.n_heads}, &LayerWeights::decay).stored = Stored::kLogDecay;
-  specs.add("mamba.dt_bias", "ssm_dt.bias", {r.n_heads}, &LayerWeights::dt_bias);
-  specs.add("mamba.D", "ssm_d", {r.n_heads}, &LayerWeights::skip);
-  specs.add("mamba.norm.weight", "ssm_norm.weight", {values}, &LayerWeights::state_norm)
-      .gguf_shape = {r.n_key_heads, values / r.n_key_heads};
-  specs.add("mamba.out_proj.weight", "ssm_out.weight", {c.d_model, values}, &LayerWeights::o);
 }
 
 std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
   LayerSpecs specs(c, layer, RowPairs::kGguf);
   specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
   if (c.layers[layer].mixer == Mixer::kMamba2) {
-    add_mamba(specs, c);
+    add_mamba(specs, c, "mamba");
   } else {
     specs.queries_keys_values();
     specs.output();

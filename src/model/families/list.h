@@ -31,6 +31,7 @@ extern const Family kGranite;
 extern const Family kGraniteHybrid;
 extern const Family kGraniteMoe;
 extern const Family kGraniteMoeShared;
+extern const Family kNemotronH;
 extern const Family kCohere;
 extern const Family kCohere2;
 extern const Family kGlm;

@@ -146,7 +146,7 @@ ExprPtr ExpressionParser::parse_call(ExprPtr node) {
 
 std::string ExpressionParser::parse_dotted_name(std::string_view what) {
   std::string name = expect(TokenKind::kName, what).text;
-  while (skip_operator(".")) name += "." + expect(TokenKind::kName, what).text;
+  while (skip_operator(".")) name += '.' + expect(TokenKind::kName, what).text;
   return name;
 }
 

@@ -90,7 +90,7 @@ std::string float_text(double f) {
   if (!sign.empty()) digits.erase(0, 1);
   if (digits.size() > 1) digits.erase(1, 1);  // the point
   if (exponent < -4 || exponent >= 16) {
-    const std::string fraction = digits.size() > 1 ? "." + digits.substr(1) : "";
+    const std::string fraction = digits.size() > 1 ? '.' + digits.substr(1) : "";
     return fmt::format("{}{}{}e{}{:02}", sign, digits[0], fraction, exponent < 0 ? '-' : '+',
                        std::abs(exponent));
   }

@@ -1,6 +1,7 @@
 #include "text/grammar/form_cache.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/errors.h"
@@ -9,16 +10,18 @@
 namespace pando::grammar {
 namespace {
 
-size_t bytes_of(const TextForm& form, const Grammar& grammar, const std::string& warning) {
-  size_t n = form.text.size() + grammar.n_bytes() + warning.size();
+size_t bytes_of(const TextForm& form, const Grammar& grammar,
+                std::span<const std::string> warnings) {
+  size_t n = form.text.size() + grammar.n_bytes();
+  for (const std::string& warning : warnings) n += sizeof(warning) + warning.size();
   for (const std::string& choice : form.choices) n += sizeof(choice) + choice.size();
   return n;
 }
 
-Result<GrammarPtr> compile(const TextForm& form, std::string* warning) {
+Result<GrammarPtr> compile(const TextForm& form, std::vector<std::string>* warnings) {
   switch (form.kind) {
     case TextForm::Kind::kJsonSchema:
-      return from_json_schema(form.text, warning);
+      return from_json_schema(form.text, warnings);
     case TextForm::Kind::kJsonObject:
       return from_any_json(/*only_objects=*/true);
     case TextForm::Kind::kRegex:
@@ -58,6 +61,12 @@ std::shared_ptr<const MaskTable> FormCache::find(const TextForm& form) {
   return masks;
 }
 
+std::optional<Error> FormCache::find_refusal(const TextForm& form) {
+  const std::scoped_lock lock(mutex_);
+  if (!refusal_ || refusal_->form != form) return std::nullopt;
+  return refusal_->error;
+}
+
 // With the lock.
 void FormCache::use(std::list<Entry>::iterator entry, std::shared_ptr<const MaskTable> masks) {
   entry->kept = std::move(masks);
@@ -73,15 +82,21 @@ void FormCache::use(std::list<Entry>::iterator entry, std::shared_ptr<const Mask
 
 Result<std::shared_ptr<const MaskTable>> FormCache::get(const TextForm& form) {
   if (std::shared_ptr<const MaskTable> masks = find(form)) return masks;
+  if (std::optional<Error> error = find_refusal(form)) return *std::move(error);
   // Without the lock: what others ask for does not wait for it.
-  std::string warning;
-  Result<GrammarPtr> grammar = compile(form, &warning);
-  if (!grammar) return grammar.error();
-  const size_t n_bytes = bytes_of(form, **grammar, warning);
+  std::vector<std::string> warnings;
+  ++n_compiled_;
+  Result<GrammarPtr> grammar = compile(form, &warnings);
+  if (!grammar) {
+    const std::scoped_lock lock(mutex_);
+    refusal_ = {form, grammar.error()};
+    return grammar.error();
+  }
+  const size_t n_bytes = bytes_of(form, **grammar, warnings);
   std::shared_ptr<const MaskTable> masks =
       std::make_shared<const MaskTable>(std::move(*grammar), store());
   std::list<Entry> added;
-  added.push_back({form, n_bytes, std::move(warning), masks, nullptr});
+  added.push_back({form, n_bytes, std::move(warnings), masks, nullptr});
   const std::scoped_lock lock(mutex_);
   entries_.remove_if([&](const Entry& entry) { return entry.form == form; });
   entries_.splice(entries_.begin(), added);
@@ -89,11 +104,11 @@ Result<std::shared_ptr<const MaskTable>> FormCache::get(const TextForm& form) {
   return masks;
 }
 
-std::string FormCache::warning_of(const TextForm& form) {
+std::vector<std::string> FormCache::warnings_of(const TextForm& form) {
   const auto masks = get(form);  // held, so that its entry stays
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(entries_, form, &Entry::form);
-  return masks && found != entries_.end() ? found->warning : std::string();
+  return masks && found != entries_.end() ? found->warnings : std::vector<std::string>();
 }
 
 size_t FormCache::n_kept() {

@@ -1,10 +1,13 @@
 // Compiled forms of answers, for one tokenizer.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "pando/request.h"
 #include "text/grammar/mask_table.h"
@@ -26,23 +29,28 @@ class FormCache {
       : tokenizer_(tokenizer), most_bytes_(most_bytes) {}
 
   // Compiles a form that is not there. Errors name what is malformed (kInvalidArgument) or not
-  // supported (kUnsupported).
+  // supported (kUnsupported). The last refusal is kept.
   Result<std::shared_ptr<const MaskTable>> get(const TextForm& form);
 
-  // A warning about a form; empty if there is none, or if the form is refused. Compiles the form if
-  // it is not kept.
-  std::string warning_of(const TextForm& form);
+  // Warnings about a form; none if the form is refused. Compiles the form if it is not kept.
+  std::vector<std::string> warnings_of(const TextForm& form);
 
-  size_t n_kept();  // forms
+  size_t n_kept();                                          // forms
+  size_t n_compiled() const { return n_compiled_.load(); }  // forms, with those that were refused
 
  private:
   struct Entry {
     TextForm form;
     size_t n_bytes;
-    std::string warning;
+    std::vector<std::string> warnings;
     std::weak_ptr<const MaskTable> masks;
     std::shared_ptr<const MaskTable> kept;  // null: only somebody else may hold it
   };
+  struct Refusal {
+    TextForm form;
+    Error error;
+  };
+  std::optional<Error> find_refusal(const TextForm& form);
   std::shared_ptr<const MaskTable> find(const TextForm& form);
   void use(std::list<Entry>::iterator entry, std::shared_ptr<const MaskTable> masks);
   const MaskStorePtr& store();
@@ -53,6 +61,8 @@ class FormCache {
   MaskStorePtr store_;
   std::mutex mutex_;
   std::list<Entry> entries_;  // the last used first
+  std::optional<Refusal> refusal_;
+  std::atomic<size_t> n_compiled_ = 0;
 };
 
 }  // namespace pando::grammar

@@ -103,6 +103,29 @@ std::optional<std::string_view> pattern_of_format(std::string_view name) {
   return found->second;
 }
 
+std::span<const std::string_view> format_names() {
+  static constexpr std::array<std::string_view, 19> kNames{"date",
+                                                           "date-time",
+                                                           "double",
+                                                           "duration",
+                                                           "email",
+                                                           "float",
+                                                           "hostname",
+                                                           "int32",
+                                                           "int64",
+                                                           "ipv4",
+                                                           "ipv6",
+                                                           "json-pointer",
+                                                           "relative-json-pointer",
+                                                           "time",
+                                                           "uint32",
+                                                           "uint64",
+                                                           "uri",
+                                                           "uri-reference",
+                                                           "uuid"};
+  return kNames;
+}
+
 std::optional<NumberFormat> bounds_of_format(std::string_view name) {
   if (name == "int32") return NumberFormat{"-2147483648", "2147483647"};
   if (name == "int64") return NumberFormat{"-9223372036854775808", "9223372036854775807"};

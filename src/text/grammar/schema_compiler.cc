@@ -9,7 +9,7 @@
 
 namespace pando::grammar {
 
-Result<GrammarPtr> SchemaCompiler::compile(std::string* warning) {
+Result<GrammarPtr> SchemaCompiler::compile(std::vector<std::string>* warnings) {
   rule_of({document_.root()});
   while (!todo_.empty() && !document_.has_failed()) {
     const auto [rule, schemas] = std::move(todo_.front());
@@ -20,7 +20,7 @@ Result<GrammarPtr> SchemaCompiler::compile(std::string* warning) {
   }
   if (document_.has_failed()) return document_.error();
   Result<GrammarPtr> grammar = builder_.finish();
-  if (grammar ? warning == nullptr : grammar.error().code != ErrorCode::kInvalidArgument)
+  if (grammar ? warnings == nullptr : grammar.error().code != ErrorCode::kInvalidArgument)
     return grammar;
   const std::vector<bool> has_text = builder_.has_text();
   const std::function<bool(const Parts&)> has_no_text = [&](const Parts& schemas) {
@@ -28,8 +28,10 @@ Result<GrammarPtr> SchemaCompiler::compile(std::string* warning) {
     return rule != rules_.end() ? !has_text[rule->second] : is_never(schemas);
   };
   if (grammar) {
-    *warning = has_listed_places_ ? std::string()
-                                  : left_out_warning(places_, &cases_, &document_, has_no_text);
+    *warnings = oversights_.warnings();
+    if (has_listed_places_) places_.clear();
+    std::string left_out = left_out_warning(places_, lists_, &cases_, &document_, has_no_text);
+    if (!left_out.empty()) warnings->push_back(std::move(left_out));
     return grammar;
   }
   const std::string conflict = conflict_of({document_.root()}, &cases_, &document_, has_no_text);
@@ -52,6 +54,7 @@ SchemaCompiler::Rule SchemaCompiler::rule_of(const Parts& schemas) {
 }
 
 void SchemaCompiler::fill(Rule rule, const Parts& schemas) {
+  if (lists_.size() < kMostValuePlaces) lists_.push_back(schemas);
   const std::vector<Parts> cases = cases_.of(schemas);
   for (const Parts& parts : cases) {
     if (document_.has_failed()) return;
@@ -72,6 +75,7 @@ void SchemaCompiler::fill(Rule rule, const Parts& schemas) {
 void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
   const SchemaFacts facts(parts, &document_);
   if (document_.has_failed()) return;
+  oversights_.look_at(facts);
   if (facts.values) return add_values(facts, from, to);
   for (const Json* value : facts.not_values)
     if (value->is_structured() && (facts.types & type_of(*value)))
@@ -90,13 +94,22 @@ void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
 }
 
 void SchemaCompiler::add_values(const SchemaFacts& facts, State from, State to) {
+  std::vector<const Json*> unfit;
+  bool has_fitting = false;
   for (const Json* value : *facts.values) {
     document_.work();
     if (document_.has_failed()) return;
-    if (!meets(*value, facts, &cases_, &document_)) continue;
+    if (!meets(*value, facts, &cases_, &document_)) {
+      if (!facts.is_not_value(*value)) unfit.push_back(value);
+      continue;
+    }
+    has_fitting = true;
+    oversights_.look_at_value(value, true);
     has_listed_places_ = has_listed_places_ || value->is_structured();
     builder_.empty(builder_.text(from, compact_text(*value)), to);
   }
+  if (!has_fitting) return;  // left_out_warning and conflict_of say so
+  for (const Json* value : unfit) oversights_.look_at_value(value, false);
 }
 
 SchemaCompiler::Rule SchemaCompiler::integer() {
@@ -127,10 +140,10 @@ void SchemaCompiler::add_numbers(const SchemaFacts& facts, State from, State to)
     builder_.automaton(from, *numbers, Encoding::kUtf8, to);
 }
 
-Result<GrammarPtr> from_json_schema(std::string_view schema, std::string* warning) {
+Result<GrammarPtr> from_json_schema(std::string_view schema, std::vector<std::string>* warnings) {
   auto document = SchemaDocument::parse(schema);
   if (!document) return std::move(document).error();
-  return SchemaCompiler(document->get()).compile(warning);
+  return SchemaCompiler(document->get()).compile(warnings);
 }
 
 }  // namespace pando::grammar

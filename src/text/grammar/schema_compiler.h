@@ -10,15 +10,18 @@
 #include "text/grammar/builder.h"
 #include "text/grammar/schema_facts.h"
 #include "text/grammar/schema_left_out.h"
+#include "text/grammar/schema_oversights.h"
 
 namespace pando::grammar {
 
 // One rule for each list of schemas that hold together at some place, made once. Used once.
 class SchemaCompiler {
  public:
-  explicit SchemaCompiler(SchemaDocument* document) : document_(*document), cases_(document) {}
-  // `warning`, if not null, is set to the left_out_warning of a schema that is compiled.
-  Result<GrammarPtr> compile(std::string* warning = nullptr);
+  explicit SchemaCompiler(SchemaDocument* document)
+      : document_(*document), cases_(document), oversights_(document) {}
+  // `warnings`, if not null, are set to those of SchemaOversights and the left_out_warning of a
+  // schema that is compiled.
+  Result<GrammarPtr> compile(std::vector<std::string>* warnings = nullptr);
 
  private:
   using Rule = Builder::Rule;
@@ -73,6 +76,8 @@ class SchemaCompiler {
   std::deque<std::pair<Rule, Parts>> todo_;
   std::vector<ValuePlace> places_;  // at most one more than kMostValuePlaces
   bool has_listed_places_ = false;  // others, inside objects and arrays of "enum" and "const"
+  std::vector<Parts> lists_;        // schemas of rules; at most kMostValuePlaces
+  SchemaOversights oversights_;
   std::map<std::string, Rule> string_rules_;  // by what they ask for
   std::optional<Rule> integer_, number_, block_, part_block_;
 };

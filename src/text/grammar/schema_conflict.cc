@@ -41,6 +41,11 @@ class ConflictSearch {
         *pointer);
   }
 
+  std::string find_in_case(const Parts& parts) {
+    const Told found = of_case(parts);
+    return found && !document_.has_failed() ? *found : std::string();
+  }
+
  private:
   // Of schemas that hold together and have no text.
   Told of_schemas(const Parts& schemas) {
@@ -253,6 +258,11 @@ class ConflictSearch {
 std::string conflict_of(const Parts& schemas, SchemaCases* cases, SchemaDocument* document,
                         const std::function<bool(const Parts&)>& has_no_text) {
   return ConflictSearch(cases, document, has_no_text).find(schemas);
+}
+
+std::string conflict_of_case(const Parts& parts, SchemaCases* cases, SchemaDocument* document,
+                             const std::function<bool(const Parts&)>& has_no_text) {
+  return ConflictSearch(cases, document, has_no_text).find_in_case(parts);
 }
 
 }  // namespace pando::grammar

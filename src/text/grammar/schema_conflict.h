@@ -15,4 +15,8 @@ namespace pando::grammar {
 std::string conflict_of(const Parts& schemas, SchemaCases* cases, SchemaDocument* document,
                         const std::function<bool(const Parts&)>& has_no_text);
 
+// The same for one case, whose parts hold together whatever alternatives they are beside.
+std::string conflict_of_case(const Parts& parts, SchemaCases* cases, SchemaDocument* document,
+                             const std::function<bool(const Parts&)>& has_no_text);
+
 }  // namespace pando::grammar

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "text/grammar/formats.h"
 #include "text/grammar/limits.h"
 #include "text/grammar/schema_guess.h"
@@ -326,7 +327,7 @@ const CharDfa* SchemaDocument::format_of(const std::string& name, Node schema) {
   if (const auto known = formats_.find(name); known != formats_.end()) return &known->second;
   const auto pattern = pattern_of_format(name);
   if (!pattern) {
-    refuse(schema, "the format '{}'", name);
+    refuse_format(name, schema);
     return nullptr;
   }
   auto dfa = automaton_of(*parse_regex(*pattern));
@@ -336,6 +337,12 @@ const CharDfa* SchemaDocument::format_of(const std::string& name, Node schema) {
     return nullptr;
   }
   return &formats_.emplace(name, std::move(*dfa)).first->second;
+}
+
+void SchemaDocument::refuse_format(const std::string& name, Node schema) {
+  const std::string hint = nearest_hint(name, format_names());
+  exceed(schema, "the format '{}' is not supported{}", name,
+         hint.empty() ? fmt::format(", expected {}", one_of_these(format_names())) : hint);
 }
 
 Result<CharDfa> SchemaDocument::automaton_of(const Regex& regex, bool is_search) {

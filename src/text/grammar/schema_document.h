@@ -47,6 +47,7 @@ class SchemaDocument {
   const CharDfa* matches_of(const std::string& pattern, Node schema);
   // The texts of a format, or null: it is refused.
   const CharDfa* format_of(const std::string& name, Node schema);
+  void refuse_format(const std::string& name, Node schema);
   // CharDfa::of and both, whose steps count.
   Result<CharDfa> automaton_of(const Regex& regex, bool is_search = false);
   Result<CharDfa> both(const CharDfa& a, const CharDfa& b);

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "text/grammar/formats.h"
 
 namespace pando::grammar {
@@ -23,6 +26,30 @@ unsigned type_named(const Json& name) {
   return 0;
 }
 
+// What other languages call a type, or a name near it.
+std::string type_hint(const std::string& name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kOthers{
+      {{"str", "string"},
+       {"text", "string"},
+       {"int", "integer"},
+       {"float", "number"},
+       {"double", "number"},
+       {"decimal", "number"},
+       {"bool", "boolean"},
+       {"list", "array"},
+       {"dict", "object"},
+       {"map", "object"},
+       {"none", "null"},
+       {"nil", "null"}}};
+  constexpr std::array<std::string_view, 7> kNames{"null",   "boolean", "integer", "number",
+                                                   "string", "array",   "object"};
+  std::string small;
+  for (const char c : name) small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const auto& [other, type] : kOthers)
+    if (small == other) return fmt::format(" (hint: '{}'?)", type);
+  return nearest_hint(small, kNames);
+}
+
 unsigned types_of(Node schema, const Json& value, SchemaDocument* document) {
   unsigned types = 0;
   const auto add = [&](const Json& name) {
@@ -30,8 +57,8 @@ unsigned types_of(Node schema, const Json& value, SchemaDocument* document) {
     if (type == 0)
       document->fault(
           schema,
-          "'type' names '{}', expected null, boolean, integer, number, string, array or object",
-          name.get<std::string>());
+          "'type' names '{}', expected null, boolean, integer, number, string, array or object{}",
+          name.get<std::string>(), type_hint(name.get_ref<const std::string&>()));
     types |= type;
   };
   if (value.is_string())
@@ -277,8 +304,7 @@ const CharDfa* numbers_of(const SchemaFacts& facts, SchemaDocument* document) {
                            : texts_to(bound.at, bound.is_exclusive));
   for (const std::string& format : facts.formats) {
     const auto bounds = bounds_of_format(format);
-    if (!bounds && !pattern_of_format(format))
-      document->refuse(all.schema(), "the format '{}'", format);
+    if (!bounds && !pattern_of_format(format)) document->refuse_format(format, all.schema());
     if (!bounds || bounds->least.empty()) continue;
     all.add(texts_from(*decimal_of(Json::parse(bounds->least)), false));
     all.add(texts_to(*decimal_of(Json::parse(bounds->most)), false));

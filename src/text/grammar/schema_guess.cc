@@ -295,6 +295,9 @@ std::string place_of_schema(Node object) {
 std::string schema_warning(std::string_view text) {
   if (text.size() > kMostTextBytes) return {};  // which is refused
   const Result<Json> schema = parse_ordered_json(text, LargeNumbers::kKept);
+  if (schema && *schema == Json(true))
+    return "the schema is true: any JSON fits it (hint: an object with the names of the answer's "
+           "fields in 'properties')";
   // An object that holds a schema is refused.
   if (!schema || !schema->is_object() || !place_of_schema(&*schema).empty()) return {};
   const MisspelledSearch search(*schema);

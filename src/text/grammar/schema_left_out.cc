@@ -9,6 +9,7 @@
 #include "text/grammar/limits.h"
 #include "text/grammar/schema_conflict.h"
 #include "text/grammar/schema_never.h"
+#include "text/grammar/schema_proofs.h"
 
 namespace pando::grammar {
 
@@ -51,7 +52,66 @@ class LeftOutSearch {
     return found;
   }
 
+  void add_alternatives(const std::vector<Parts>& lists, std::vector<LeftOut>* found) {
+    std::unordered_set<Node> known;
+    size_t n_left = kMostSearched;
+    for (const Parts& schemas : lists) {
+      std::vector<Node> todo(schemas.rbegin(), schemas.rend());
+      while (!todo.empty() && n_left > 0 && found->size() <= kMostShown) {
+        const Node at = todo.back();
+        todo.pop_back();
+        if (at->is_boolean() || !known.insert(at).second) continue;
+        document_.work(1 + at->size() / 16);
+        if (document_.has_failed()) return;
+        add_alternatives_of(at, &n_left, found);
+        if (const Node reference = SchemaDocument::find(at, "$ref"))
+          if (const Node target = document_.target_of(at, *reference)) todo.push_back(target);
+        for (const char* name : {"allOf", "anyOf", "oneOf"})
+          if (const Node inside = SchemaDocument::find(at, name))
+            for (const Json& one : *inside) todo.push_back(&one);
+      }
+    }
+  }
+
  private:
+  // Only where a value fits another alternative.
+  void add_alternatives_of(Node at, size_t* n_left, std::vector<LeftOut>* found) {
+    for (const char* name : {"anyOf", "oneOf"}) {
+      const Node list = SchemaDocument::find(at, name);
+      if (list == nullptr || list->size() > *n_left) continue;
+      *n_left -= list->size();
+      std::vector<Node> empty;
+      for (const Json& one : *list)
+        if (are_surely_empty({at, &one})) empty.push_back(&one);
+      if (empty.size() == list->size()) continue;
+      for (const Node one : empty) {
+        if (never_.find(one) != nullptr || found->size() > kMostShown) continue;
+        if (const auto pointer = document_.pointer_of(one))
+          found->push_back({*pointer, reason_of_alternative(at, one)});
+      }
+    }
+  }
+
+  // The case of the alternative alone has the fewest parts: each other case has also another one.
+  std::string reason_of_alternative(Node at, Node alternative) {
+    const std::vector<Parts> cases = cases_.of({at, alternative});
+    if (cases.empty()) return conflict_of({at, alternative}, &cases_, &document_, has_no_text_);
+    const Parts& own = *std::ranges::min_element(cases, {}, &Parts::size);
+    return conflict_of_case(own, &cases_, &document_, has_no_text_);
+  }
+
+  // Of schemas that apply together.
+  bool are_surely_empty(const Parts& schemas) {
+    if (document_.has_failed()) return false;
+    const std::vector<Parts> cases = cases_.of(schemas);
+    if (document_.has_failed()) {
+      document_.forgive();  // what is not supported is not shown to be empty
+      return false;
+    }
+    return std::ranges::all_of(
+        cases, [&](const Parts& parts) { return is_surely_empty(parts, &cases_, &document_, 0); });
+  }
+
   // Points to the schema that is written for the place. Nothing if there is none, if it excludes
   // all values on purpose, or if some value fits another place with the same schema.
   std::optional<std::string> pointer_of(const ValuePlace& place) {
@@ -103,11 +163,13 @@ std::string left_out_text(std::vector<LeftOut> found) {
 
 }  // namespace
 
-std::string left_out_warning(const std::vector<ValuePlace>& places, SchemaCases* cases,
-                             SchemaDocument* document,
+std::string left_out_warning(const std::vector<ValuePlace>& places, const std::vector<Parts>& lists,
+                             SchemaCases* cases, SchemaDocument* document,
                              const std::function<bool(const Parts&)>& has_no_text) {
   if (places.size() > kMostValuePlaces) return {};
-  const std::vector<LeftOut> found = LeftOutSearch(places, cases, document, has_no_text).find();
+  LeftOutSearch search(places, cases, document, has_no_text);
+  std::vector<LeftOut> found = search.find();
+  search.add_alternatives(lists, &found);
   return found.empty() ? std::string() : one_line(left_out_text(found));
 }
 

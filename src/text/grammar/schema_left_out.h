@@ -1,4 +1,5 @@
-// Finds properties and items of a schema that no value fits, so that every text leaves them out.
+// Finds properties, items and alternatives of a schema that no value fits, so that every text
+// leaves them out.
 #pragma once
 
 #include <functional>
@@ -18,13 +19,14 @@ struct ValuePlace {
   bool is_name_allowed = true;          // by "propertyNames"
 };
 
-// A warning about properties and items that no text of the schema has, with the places that
-// contradict each other. Empty if there are none, or if the steps of the document are used up. A
-// schema that is false, or excludes everything by "not", is intended and causes no warning.
-// `places`: all places of the schema; more than kMostValuePlaces are not searched. `has_no_text`:
-// as in conflict_of.
-std::string left_out_warning(const std::vector<ValuePlace>& places, SchemaCases* cases,
-                             SchemaDocument* document,
+// A warning about properties and items that no text of the schema has, and about alternatives of
+// "anyOf" and "oneOf", with the places that contradict each other. Empty if there are none, or if
+// the steps of the document are used up. A schema that is false, or excludes everything by "not",
+// is intended and causes no warning. `places`: all places of the schema; more than kMostValuePlaces
+// are not searched. `lists`: schemas that apply together, whose alternatives are looked at.
+// `has_no_text`: as in conflict_of.
+std::string left_out_warning(const std::vector<ValuePlace>& places, const std::vector<Parts>& lists,
+                             SchemaCases* cases, SchemaDocument* document,
                              const std::function<bool(const Parts&)>& has_no_text);
 
 }  // namespace pando::grammar

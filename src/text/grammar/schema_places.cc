@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/nearest.h"
 #include "text/grammar/formats.h"
 
 namespace pando::grammar {
@@ -92,7 +93,7 @@ std::string SchemaPlaces::requires_name(const Parts& parts, const std::string& n
     if (const Node list = SchemaDocument::find(part, "required"))
       if (std::find(list->begin(), list->end(), Json(name)) != list->end())
         if (const auto pointer = document_.pointer_of(list))
-          return fmt::format("'{}' has '{}'", *pointer, name);
+          return fmt::format("'{}' has '{}'{}", *pointer, name, name_hint(parts, name));
   return fmt::format("property '{}' is required", name);
 }
 
@@ -104,6 +105,22 @@ Told SchemaPlaces::joined(const std::vector<std::string>& all) {
   const std::string left =
       all.size() > kMost ? " and " + counted(all.size() - kMost, "other conditions") : "";
   return fmt::format("{}, but {}{}", all[0], fmt::join(others, " and "), left);
+}
+
+Told SchemaPlaces::joined(std::vector<std::string> all, std::string last) {
+  all.push_back(std::move(last));
+  return joined(all);
+}
+
+std::string name_hint(const Parts& parts, std::string_view name) {
+  constexpr size_t kMostCompared = 1000;
+  std::vector<std::string_view> names;
+  for (const Node part : parts)
+    if (const Node properties = SchemaDocument::find(part, "properties"))
+      for (auto member = properties->begin();
+           member != properties->end() && names.size() < kMostCompared; ++member)
+        names.push_back(member.key());
+  return std::ranges::find(names, name) == names.end() ? nearest_hint(name, names) : "";
 }
 
 }  // namespace pando::grammar

@@ -37,10 +37,7 @@ class SchemaPlaces {
 
   // "A, but B and C"; of many the first ones.
   static Told joined(const std::vector<std::string>& all);
-  static Told joined(std::vector<std::string> all, std::string last) {
-    all.push_back(std::move(last));
-    return joined(all);
-  }
+  static Told joined(std::vector<std::string> all, std::string last);
 
  private:
   void add(const Json* value, std::vector<std::string>* all) const;
@@ -49,5 +46,9 @@ class SchemaPlaces {
 
   SchemaDocument& document_;
 };
+
+// " (hint: 'NAME'?)" with the property of the parts that is nearest to a name; of very many
+// properties only the first are compared. Empty if none is near, or if the name is one of them.
+std::string name_hint(const Parts& parts, std::string_view name);
 
 }  // namespace pando::grammar

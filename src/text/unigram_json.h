@@ -1,0 +1,22 @@
+// The model Unigram of a tokenizer.json.
+#pragma once
+
+#include <memory>
+
+#include "text/json_file.h"
+#include "text/vocab.h"
+#include "text/word_model.h"
+
+namespace pando {
+
+// Old files leave the type out; only a Unigram has a list for a vocabulary.
+bool is_unigram(const JsonPlace& model);
+
+// [[text, score], ...], by id.
+Result<Vocab> read_unigram_vocab(const JsonPlace& place);
+
+// `vocab` is that of `model`.
+Result<std::unique_ptr<const WordModel>> read_unigram(const JsonPlace& model, const Vocab& vocab,
+                                                      bool byte_level);
+
+}  // namespace pando
