@@ -33,6 +33,7 @@ std::string digits_of(const Json& value) {
 
 // What is usual where JSON ends at `last`, the characters of the token that is wrong.
 std::string_view hint_of(std::string_view last, std::string_view told) {
+  last.remove_prefix(std::min(last.find_first_not_of(" \t\r\n"), last.size()));
   if (last.ends_with('\'')) return " (hint: JSON takes double quotes)";
   if (last == "T" || last == "F" || last == "N") return " (hint: JSON has true, false and null)";
   if (told.find("object key - unexpected '}'") != told.npos ||
