@@ -31,10 +31,13 @@ std::string digits_of(const Json& value) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-// What is usual where JSON ends at `last`, the characters of the token that is wrong.
+// What is usual where JSON is wrong behind `last`, whose last character is the first wrong one.
 std::string_view hint_of(std::string_view last, std::string_view told) {
-  if (last.ends_with('\'')) return " (hint: JSON takes double quotes)";
-  if (last == "T" || last == "F" || last == "N") return " (hint: JSON has true, false and null)";
+  if (told.find("invalid literal") != told.npos) {
+    if (last.ends_with('\'')) return " (hint: JSON takes double quotes)";
+    for (const char first : {'T', 'F', 'N'})  // of Python's words
+      if (last.ends_with(first)) return " (hint: JSON has true, false and null)";
+  }
   if (told.find("object key - unexpected '}'") != told.npos ||
       told.find("parsing value - unexpected ']'") != told.npos)
     return " (hint: remove the comma before it)";
