@@ -8,7 +8,8 @@ engines:
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
 cohere2, glm4, seed_oss, gemma2, gemma3_text, gemma4_text, exaone4, ernie4_5, hunyuan_v1_dense, qwen3_moe, mixtral,
 olmoe, granitemoe, granitemoeshared, glm4_moe, ernie4_5_moe, qwen2_moe, hunyuan_v1_moe, qwen2_5_vl_text, qwen3_vl_text,
-qwen3_vl_moe_text, gemma, cohere, glm, stablelm or dots1. Weights become f32. There is no tokenizer, and nothing that reads images.
+qwen3_vl_moe_text, gemma, cohere, glm, stablelm, dots1, arcee or nemotron. Weights become f32. There is no tokenizer,
+and nothing that reads images.
 """
 import json
 import pathlib
@@ -30,9 +31,10 @@ ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": 
                  "qwen2_moe": Arch.QWEN2MOE, "hunyuan_v1_moe": Arch.HUNYUAN_MOE,
                  "qwen2_5_vl_text": Arch.QWEN2VL, "qwen3_vl_text": Arch.QWEN3VL,
                  "qwen3_vl_moe_text": Arch.QWEN3VLMOE, "gemma": Arch.GEMMA, "cohere": Arch.COMMAND_R, "glm": Arch.CHATGLM,
-                 "stablelm": Arch.STABLELM, "dots1": Arch.DOTS1}
+                 "stablelm": Arch.STABLELM, "dots1": Arch.DOTS1, "arcee": Arch.ARCEE,
+                 "nemotron": Arch.NEMOTRON}
 # The channels that turn together become neighbours.
-PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared")
+PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared", "arcee")
 
 
 def head_dim_of(config):
@@ -57,7 +59,7 @@ def tensors(config, path):
             array = array[:config["vocab_size"]]
         if family in PAIRED and (".q_proj." in name or ".k_proj." in name):
             array = paired(array, head_dim_of(config))
-        if family in ("gemma", "gemma2", "gemma3_text") and name.endswith("norm.weight"):
+        if family in ("gemma", "gemma2", "gemma3_text", "nemotron") and name.endswith("norm.weight"):
             array = (array + np.float32(1)).astype(np.float32)
         found = names.get_name(name, try_suffixes=(".weight", ".bias"))
         if found is None:
@@ -137,8 +139,9 @@ def add_keys(writer, config):
     writer.add_vocab_size(config["vocab_size"])
     writer.add_tokenizer_model("no_vocab")
     add_expert_keys(writer, config)
-    if "layer_norm_eps" in config:
-        writer.add_layer_norm_eps(config["layer_norm_eps"])
+    layer_norm_eps = config.get("layer_norm_eps", config.get("norm_eps"))
+    if layer_norm_eps is not None:
+        writer.add_layer_norm_eps(layer_norm_eps)
     else:
         writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
     rope = rope_of(config)

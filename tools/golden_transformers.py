@@ -50,7 +50,7 @@ def randomise(model, generator):
     that attention is far from uniform."""
     zero_centred = {id(module.weight) for module in model.modules()
                     if type(module).__name__ in ("Qwen3_5RMSNorm", "Qwen3_5MoeRMSNorm", "Qwen3NextRMSNorm",
-                                                 "GemmaRMSNorm", "Gemma2RMSNorm", "Gemma3RMSNorm")}  # w of 1 + w
+                                                 "GemmaRMSNorm", "NemotronLayerNorm1P", "Gemma2RMSNorm", "Gemma3RMSNorm")}  # w of 1 + w
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator)
         if name.endswith((".bias", "dt_bias")):

@@ -89,8 +89,8 @@ inline std::string hybrid_order(const model::ModelConfig& c, const model::Weight
 inline std::vector<float> hybrid_values(const model::ModelConfig& c, const model::WeightSpec& spec,
                                         std::vector<float> values) {
   const std::string_view name = spec.name;
-  const bool one_less = (has_delta_net(c) || is_family(c, "gemma") || is_family(c, "gemma2") ||
-                         is_family(c, "gemma3_text")) &&
+  const bool one_less = (has_delta_net(c) || is_family(c, "nemotron") || is_family(c, "gemma") ||
+                         is_family(c, "gemma2") || is_family(c, "gemma3_text")) &&
                         name.ends_with("norm.weight") && !has_part(name, "linear_attn.norm");
   for (float& x : values)
     if (one_less)

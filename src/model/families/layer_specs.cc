@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 namespace pando::model {
 
 WeightSpec& LayerSpecs::add(const char* name, const char* gguf_name, std::vector<int64_t> shape,
@@ -80,7 +82,8 @@ std::string LayerSpecs::feed_forward_gguf(const char* part) const {
 }
 
 void LayerSpecs::gate_and_up(const char* module) {
-  for (const char* part : {"gate", "up"})
+  constexpr const char* kParts[] = {"gate", "up"};
+  for (const char* part : std::span(kParts).last(config_.n_inner()))
     add(fmt::format("{}.{}_proj.weight", module, part).c_str(), feed_forward_gguf(part).c_str(),
         {d_ff(), config_.d_model}, &LayerWeights::gate_up);
 }

@@ -249,8 +249,7 @@ void add_mixture(LayerSpecs& specs, const ModelConfig& c, int layer) {
       .add("mixer.experts.down_proj", "ffn_down_exps.weight", {e.n_experts, c.d_model, e.d_ff},
            &ExpertWeights::down)
       .expert_parts = {{of_one("down"), c.d_model}};
-  specs.add("mixer.shared_experts.up_proj.weight", "ffn_up_shexp.weight",
-            {e.shared_d_ff, c.d_model}, &LayerWeights::gate_up);
+  specs.gate_and_up("mixer.shared_experts");
   specs.down("mixer.shared_experts");
 }
 
@@ -265,7 +264,7 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
   if (mixer == Mixer::kAttention) add_attention(specs, c.heads(layer), c.d_model);
   if (feed_forward == FeedForward::kExperts) add_mixture(specs, c, layer);
   if (feed_forward == FeedForward::kDense) {
-    specs.add("mixer.up_proj.weight", "ffn_up.weight", {c.d_ff, c.d_model}, &LayerWeights::gate_up);
+    specs.gate_and_up("mixer");
     specs.down("mixer");
   }
   return specs.take();
