@@ -31,9 +31,10 @@ std::string digits_of(const Json& value) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-// What is usual where JSON ends at `last`, the characters of the token that is wrong.
+// A hint for a common mistake. `last`: the characters of the wrong token. `told`: the parser's
+// message.
 std::string_view hint_of(std::string_view last, std::string_view told) {
-  if (last.ends_with('\'')) return " (hint: JSON takes double quotes)";
+  if (last.ends_with('\'')) return " (hint: JSON uses double quotes)";
   if (last == "T" || last == "F" || last == "N") return " (hint: JSON has true, false and null)";
   if (told.find("object key - unexpected '}'") != told.npos ||
       told.find("parsing value - unexpected ']'") != told.npos)

@@ -86,8 +86,8 @@ TEST(JsonTest, ReadsWhatTheLibraryReads) {
 }
 
 TEST(JsonTest, UsualMistakesHaveAHint) {
-  for (const auto& [text, hint] : {std::pair{"{'a': 1}", "JSON takes double quotes"},
-                                   {R"({"a": 'b'})", "JSON takes double quotes"},
+  for (const auto& [text, hint] : {std::pair{"{'a': 1}", "JSON uses double quotes"},
+                                   {R"({"a": 'b'})", "JSON uses double quotes"},
                                    {R"({"a": True})", "JSON has true, false and null"},
                                    {R"({"a": None})", "JSON has true, false and null"},
                                    {R"({"a": 1,})", "remove the comma before it"},
