@@ -62,8 +62,8 @@ class Model {
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos = true) const;
   // Text of tokens; bytes that are not UTF-8 become U+FFFD. Special tokens are left out.
   Result<std::string> decode(std::span<const Token> tokens) const;
-  // Text of one token inside a text: with its leading space, and of special tokens too. Empty for
-  // ids outside the vocabulary. Errors: kUnsupported without a tokenizer.
+  // Text of one token inside a longer text, with its leading space. A special token has its text
+  // too. Empty for ids outside the vocabulary. Errors: kUnsupported without a tokenizer.
   Result<std::string> piece(Token token) const;
 
   // The prompt of a conversation as the model's own chat template renders it. Its tokens are
@@ -79,8 +79,8 @@ class Model {
   // Whether answers can have the form. Errors name what is malformed (kInvalidArgument) or not
   // supported (kUnsupported).
   Status check_form(const TextForm& form) const;
-  // Warnings about what is probably a mistake in a valid form, each by itself; empty if there is
-  // nothing. Compiles the form, as check_form does.
+  // One warning for each probable mistake in a valid form; empty if there are none. Compiles the
+  // form, as check_form does.
   std::vector<std::string> form_warnings(const TextForm& form) const;
 
   struct Parts;

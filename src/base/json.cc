@@ -31,12 +31,13 @@ std::string digits_of(const Json& value) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-// What is usual where JSON is wrong behind `last`, whose last character is the first wrong one.
+// A hint for a common mistake. `last`: ends with the first wrong character. `told`: the parser's
+// message.
 std::string_view hint_of(std::string_view last, std::string_view told) {
   if (told.find("invalid literal") != told.npos) {
-    if (last.ends_with('\'')) return " (hint: JSON takes double quotes)";
+    if (last.ends_with('\'')) return " (hint: JSON uses double quotes)";
     for (const char first : {'T', 'F', 'N'})  // of Python's words
-      if (last.ends_with(first)) return " (hint: JSON has true, false and null)";
+      if (last.ends_with(first)) return " (hint: write true, false or null)";
   }
   if (told.find("object key - unexpected '}'") != told.npos ||
       told.find("parsing value - unexpected ']'") != told.npos)

@@ -46,7 +46,7 @@ bool is_flag(std::string_view name) {
          (option != nullptr && std::holds_alternative<bool SamplingOptions::*>(option->member));
 }
 
-// JSON, or of a flag also as Python and spreadsheets write it: True, FALSE.
+// Parses JSON. A flag may also be written as in Python (True) or a spreadsheet (TRUE).
 Result<Json> cell_value(const std::string& name, const std::string& cell) {
   if (is_flag(name))
     for (const bool flag : {true, false})
@@ -56,7 +56,7 @@ Result<Json> cell_value(const std::string& name, const std::string& cell) {
   const bool is_python = cell.starts_with("{'") || cell.starts_with("['");
   return invalid_argument("column '{}' is '{}', expected {}{}", name, cell,
                           is_flag(name) ? "true or false" : "a JSON value",
-                          is_python ? " (hint: JSON takes double quotes)" : "");
+                          is_python ? " (hint: JSON uses double quotes)" : "");
 }
 
 Json texts_between_bars(const std::string& cell) {

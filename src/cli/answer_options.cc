@@ -27,8 +27,8 @@ std::optional<LocalTime> date_of(const std::string& text) {
   return day.tm_mday == date.day ? std::optional(date) : std::nullopt;
 }
 
-// What a value is expected to be. A text for people says no bound that only the type sets, so a
-// number above it is told of it.
+// Refuses values that the option does not allow. `expected` does not give the largest number of the
+// type, so the message adds it for a larger number.
 template <class T>
 CLI::Validator within(const RequestOption& option) {
   return CLI::Validator(

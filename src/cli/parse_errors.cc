@@ -25,7 +25,7 @@ std::string hint(const std::string& name, const std::vector<std::string>& known)
   return nearest_hint(name, std::vector<std::string_view>(known.begin(), known.end()));
 }
 
-// What other programs call a command or an option, and what does it here.
+// Names of commands and options in other programs, each with Pando's name for the same.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"ask", "run"},
     {"chat", "run"},
@@ -60,7 +60,8 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"--system", "--instruction"},
     {"--system-prompt", "--instruction"}};
 
-// Of a name that others use, the member of `known` that does the same, or else the nearest one.
+// A hint with the member of `known` that does what `name` does in other programs, or else with the
+// nearest name.
 std::string hint_of_others(const std::string& name, const std::vector<std::string>& known) {
   for (const auto& [other, own] : kOtherNames)
     if (name == other && std::ranges::find(known, own) != known.end())
@@ -90,7 +91,8 @@ std::string unknown_option(const CLI::App& command, const std::string& name) {
                      hint_of_others(name, option_names(command)));
 }
 
-// What a number's type expects of a text that is not one; empty: the option is no number.
+// What to expect instead of `text`, which is no value of the option's type. Empty: the option takes
+// no number.
 std::string expected_number(const CLI::Option& option, const std::string& text) {
   const std::string type = option.get_type_name();
   const bool has_sign = !type.starts_with("UINT");
@@ -107,7 +109,8 @@ std::string expected_number(const CLI::Option& option, const std::string& text) 
              : "a smaller number";
 }
 
-// Of an option that takes one number, a value that is none. Reads the value again.
+// The message about a value that is not a number, for an option that takes one number; else empty.
+// Reads the value again.
 std::string wrong_number(CLI::Option& option, const std::string& name, const std::string& value) {
   if (option.get_expected_max() != 1 || expected_number(option, value).empty()) return {};
   try {
@@ -121,13 +124,13 @@ std::string wrong_number(CLI::Option& option, const std::string& name, const std
   return {};
 }
 
-// Whether an option's last value would replace one that was given before.
+// Whether an option takes one value and may be given only once.
 bool is_given_once(const CLI::Option& option) {
   return option.get_expected_max() == 1 && option.get_expected_min() == 1 &&
          option.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
 }
 
-// What is wrong with one line `name = value` of a part. `given`: options of the lines before.
+// What is wrong with one line `name = value` of a section. `given`: options of the lines before.
 std::string wrong_item(CLI::App& command, const std::string& line,
                        std::set<const CLI::Option*>& given) {
   std::istringstream text(line);
@@ -294,7 +297,7 @@ std::string explain(CLI::App& app, const CLI::ParseError& error,
   for (const CLI::App* parsed : app.get_subcommands()) command = parsed->get_name();
   if (std::string text = wrong_words(app, arguments); !text.empty()) return text;
   if (command.empty() && arguments.empty())
-    return "there is no command (hint: `pando --help` lists them)";
+    return "there is no command (hint: `pando --help` lists the commands)";
   if (command.empty()) return fmt::format("{} (hint: `pando --help`)", error.what());
   return fmt::format("{}: {} (hint: `pando {} --help`)", command, error.what(), command);
 }

@@ -76,7 +76,8 @@ Command add_tokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_tokenizer_options(app, options->model);
   app.add_option("text", options->words, "The text (default: standard input)");
-  app.add_flag("--pieces", options->pieces, "Print a line per token, with its text, also of special tokens");
+  app.add_flag("--pieces", options->pieces,
+               "Print each token on a line with its text, special tokens included");
   app.add_flag("--no-bos", options->no_bos, "Add no beginning-of-sequence token");
   app.footer(
       "Examples:\n  pando tokenize --model MODEL \"Some text.\"\n"

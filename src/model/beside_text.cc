@@ -4,7 +4,7 @@ namespace pando::model {
 namespace {
 
 struct Part {
-  std::string_view prefix;  // of names, perhaps behind "model."
+  std::string_view prefix;  // of tensor names, with or without "model." before it
   std::string_view name;
 };
 

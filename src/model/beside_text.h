@@ -1,12 +1,12 @@
-// The parts of a checkpoint that reads images or sounds beside texts.
+// The parts of a checkpoint that read images or sounds, beside the text part.
 #pragma once
 
 #include <string_view>
 
 namespace pando::model {
 
-// The part that a tensor of a checkpoint belongs to by its name, "vision tower", where no text
-// needs it; empty for all others.
+// The part that a tensor belongs to by its name, such as "vision tower". Empty: it is not of a part
+// for images or sounds.
 std::string_view part_beside_text(std::string_view tensor);
 
 }  // namespace pando::model

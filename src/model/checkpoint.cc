@@ -16,8 +16,8 @@ constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr std::string_view kPrefix = "model.";
 constexpr std::string_view kWeight = "weight";
-// Of a model that reads more than text: names as they are saved today, and as they were. Nemotron-H
-// has another name for all of a model but its LM head.
+// Prefixes of tensor names in files, each with the usual prefix. "backbone." is of Nemotron-H; the
+// others are of models that read more than text.
 constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
     {"backbone.", kPrefix},
     {"model.language_model.", kPrefix},
@@ -279,7 +279,7 @@ Result<TensorView> Checkpoint::slice(const WeightSpec& spec) const {
   WeightSpec whole = spec;
   whole.shape.insert(whole.shape.begin(), spec.n_stacked);
   whole.n_stacked = 0;
-  // Some files hold these matrices transposed, which only the shape says.
+  // Some files hold these matrices transposed. Only the shape says so.
   if (const auto place = place_of_.find(spec.name);
       is_matrix && !gguf_ && !whole.transposed && place != place_of_.end()) {
     const std::vector<int64_t>& stored =

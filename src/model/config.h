@@ -33,8 +33,8 @@ enum class Norm { kRms, kLayer };
 // kPerHeadTurned: of each head, after the rotation.
 enum class QkNorm { kNone, kPerHead, kPerHeadTurned, kFullWidth };
 
-// The part of a layer in which a row meets the rows before it. kNone: the layer has none, and is
-// its feed-forward alone.
+// The part of a layer in which a row meets the rows before it. kNone: the layer is its feed-forward
+// alone.
 // The last three are recurrent: they carry a state from row to row (kernel/state_layout.h).
 enum class Mixer { kNone, kAttention, kDeltaNet, kShortConv, kMamba2 };
 constexpr bool is_recurrent(Mixer mixer) { return mixer > Mixer::kAttention; }

@@ -23,8 +23,8 @@ struct Family {
   const char* name;               // model_type of config.json
   const char* architecture;       // its class in the transformers library
   const char* gguf_architecture;  // general.architecture; families may share one
-  // What some files have as general.architecture instead, and as the prefix of their keys. Null:
-  // none do.
+  // What some files have instead, as general.architecture and as the prefix of their keys. Null: no
+  // file has another.
   const char* other_gguf_architecture = nullptr;
   // What older files call the class. Null: the same.
   const char* older_architecture = nullptr;
@@ -57,7 +57,7 @@ struct Family {
 
   // The tensors of one layer, in the order of the forward pass.
   std::vector<WeightSpec> (*layer_weights)(const ModelConfig& config, int layer);
-  // What checkpoints call the table of embeddings.
+  // The name of the table of embeddings in checkpoints.
   const char* embedding = "model.embed_tokens.weight";
   // Changes what is particular to the last norm. Null: nothing.
   void (*last_norm)(WeightSpec& spec) = nullptr;

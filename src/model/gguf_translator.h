@@ -16,7 +16,7 @@ namespace pando::model {
 // Whether "<architecture>.attention.sliding_window" is there and not 0.
 bool has_gguf_window(const GgufFile& gguf, std::string_view architecture);
 
-// The file's architecture, where the family has that; otherwise the family's first.
+// The file's architecture if it is one of the family's two; otherwise the family's first.
 std::string_view gguf_architecture_of(const GgufFile& gguf, const Family& family);
 
 // The index of the block that a tensor of a GGUF file belongs to; -1: none.

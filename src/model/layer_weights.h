@@ -80,7 +80,7 @@ struct LayerWeights {
   std::vector<float> experts_sum_norm;  // [d_model] norm of what the experts of a row give
   std::vector<float> shared_sum_norm;   // [d_model] norm of what the shared expert gives
 
-  // Null where the layer is its mixer alone.
+  // Null if the layer is its mixer alone.
   const Stack* first_feed_forward() const {
     const Stack& stack = experts.empty() ? gate_up : experts[0].gate_up;
     return stack.empty() ? nullptr : &stack;

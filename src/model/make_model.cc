@@ -36,8 +36,8 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
         config->layers, [](const LayerConfig& layer) { return layer.mixer == Mixer::kAttention; });
     if (const auto least = first - config->layers.begin() + 1; *options.n_layers < least)
       return invalid_argument(
-          "{} is {}, expected at least {}: the first layer with attention of '{}' is its layer {}",
-          OptionName{"layers"}, *options.n_layers, least, options.shape, least);
+          "{} is {}, expected at least {}: layer {} of '{}' is its first layer with attention",
+          OptionName{"layers"}, *options.n_layers, least, least, options.shape);
     config->layers.resize(static_cast<size_t>(*options.n_layers), config->layers.back());
     // What a layer is may depend on their number.
     config = ModelConfig::parse(config->to_json(options.dtype), "make-model");

@@ -78,7 +78,7 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
     }
     if (part.empty() && config.has(Mixer::kNone) && is_of_other_kind(config, name))
       return unsupported(
-          "{}: tensor '{}' is part of another kind of layer than layer {} is by the configuration "
+          "{}: tensor '{}' does not fit the kind of layer that the configuration gives layer {} "
           "(hint: correct the kinds of layers in config.json)",
           checkpoint.path().string(), name, layer_and_part(name).first);
     if (part.empty() && is_of_other_kind(config, name)) {

@@ -19,18 +19,18 @@ using nlohmann::json;
 
 constexpr const char* kTextConfig = "text_config";
 
-// A model with parts beside its text part, which may be of almost any family. The family's own
-// model reads the same text in the same way.
+// A model with parts beside its text part. The text part may be of almost any family, and reads a
+// text in the same way as the family's own model.
 struct Wrapper {
   const char* model_type;
-  const char* text;  // model_type of the text part, where that does not say it
-  // Whether the head is tied, where the file does not say it of the whole.
+  const char* text;  // model_type of a text part that gives none
+  // Whether the head is tied if the file does not say so for the whole.
   bool tied = false;
-  // The text part may say it too, for models that were saved before the whole did.
+  // Whether `true` in the text part ties the head although the whole says `false`.
   bool text_ties = false;
   bool never_tied = false;  // whatever the file says
   const char* part = kTextConfig;
-  const char* ties = "tie_word_embeddings";  // how the whole says it, beside the usual name
+  const char* ties = "tie_word_embeddings";  // in the whole, beside the usual name
 };
 
 constexpr Wrapper kWrappers[] = {
@@ -59,13 +59,13 @@ constexpr Wrapper kWrappers[] = {
     {.model_type = "qwen3_asr", .text = "qwen3", .tied = true},
 };
 
-// Families whose logits are more than products with the head: it is not agreed whether a wrapper
-// does the rest too.
+// Families that scale or cap the products with the head. Programs differ in whether a wrapper of
+// them does so too.
 constexpr std::string_view kNotWrapped[] = {"cohere",     "cohere2",          "granite",
                                             "granitemoe", "granitemoeshared", "granitemoehybrid",
                                             "gemma2",     "gemma3_text",      "gemma4_text"};
 
-// Sizes that the files of wrappers leave out where they are the library's.
+// Sizes that files of wrappers leave out if they equal the library's defaults.
 constexpr struct {
   std::string_view family;
   const char* sizes;  // JSON
@@ -81,7 +81,7 @@ constexpr struct {
                   "max_position_embeddings": 32768})"},
 };
 
-// Models that read texts as those of another type do.
+// Types whose models read texts as models of another type do.
 constexpr std::pair<std::string_view, std::string_view> kSame[] = {
     {"qwen2_vl", "qwen2_5_vl"}, {"qwen2_vl_text", "qwen2_5_vl_text"}};
 
@@ -111,7 +111,7 @@ Result<json> part_of(const json& file, const char* name, std::string_view source
   return json(*part);
 }
 
-// What is said of the whole; what the part says of its tokens comes first.
+// Copies fields of the whole to its part. Fields of tokens and types that the part has stay.
 void take_from_whole(const json& file, json& object) {
   for (const char* name : {"tie_word_embeddings", "quantization_config"})
     if (file.contains(name)) object[name] = file[name];
@@ -124,7 +124,7 @@ bool is_true(const json& object, const char* name) {
   return found != object.end() && *found == true;
 }
 
-// The part of a wrapper, with all that the file leaves to the library.
+// The text part of a wrapper, with the library's defaults for absent fields.
 Result<json> wrapped_part(const json& file, const Wrapper& wrapper, std::string_view source) {
   Result<json> part = part_of(file, wrapper.part, source);
   if (!part) return part;
@@ -135,7 +135,7 @@ Result<json> wrapped_part(const json& file, const Wrapper& wrapper, std::string_
   const Family* family = find_family(type);
   if (family != nullptr && std::ranges::find(kNotWrapped, type) != std::end(kNotWrapped))
     return unsupported(
-        "{}: '{}.{}' is {} in a model of type {}, expected a family without factors or caps of "
+        "{}: '{}.{}' is {} in a model of type {}, expected a family that does not scale or cap its "
         "logits",
         source, wrapper.part, kType, found_text(object[kType]), found_text(file[kType]));
   if (family != nullptr) object["architectures"] = {family->architecture};

@@ -1,4 +1,4 @@
-// Where a config.json has the fields of the part that reads and writes text.
+// Finds the fields of the text part in a config.json.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 
 namespace pando::model {
 
-// `file` itself, or, where a model has other parts beside the one of texts, the fields of this one,
-// with `model_type` and `architectures` of its family.
+// `file` itself if the model reads only text. Otherwise the fields of its text part, with
+// `model_type` and `architectures` of its family.
 Result<nlohmann::json> text_part(const nlohmann::json& file, std::string_view source);
 
 }  // namespace pando::model

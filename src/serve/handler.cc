@@ -356,8 +356,8 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
     response.headers.push_back({"Allow", is_get ? "GET, HEAD" : route->method});
     return response;
   }
-  constexpr std::string_view kOfForms = "application/x-www-form-urlencoded";  // curl's own
-  // What a web page of others can send without asking is no JSON.
+  constexpr std::string_view kOfForms = "application/x-www-form-urlencoded";  // curl's default
+  // A web page of another site can send some other types without asking, but not JSON.
   if (request.method == "POST" && !is_json(request.content_type))
     return wrong_request(415, "unsupported_media_type",
                          fmt::format("the content type is '{}', expected 'application/json'{}",

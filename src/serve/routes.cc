@@ -207,7 +207,7 @@ std::string meant_path(std::string_view path) {
   for (const std::string_view begin : {kVersion, std::string_view()})
     if (std::string meant = std::string(begin).append(path); find_route(meant) != nullptr)
       return meant;
-  constexpr size_t kLeast = 5;  // characters of a path that tell something
+  constexpr size_t kLeast = 5;  // characters: a shorter path is near too many others
   if (whole.size() < kLeast) return {};
   std::vector<std::string_view> known;
   for (const Route& route : kRoutes) known.push_back(route.path);

@@ -7,7 +7,7 @@
 
 namespace pando {
 
-// The bytes that `text` stands for; nothing where it is empty or not base64 with its padding.
+// The bytes that `text` stands for; nothing if it is empty or not base64 with its padding.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace pando

@@ -90,7 +90,7 @@ std::optional<std::string_view> CharacterMap::find(std::string_view text) const 
 }
 
 std::optional<std::string> CharacterMap::apply(std::string_view text, size_t most) const {
-  constexpr size_t kShort = 6;  // bytes: longer clusters are not looked up as one
+  constexpr size_t kShort = 6;  // bytes: only shorter clusters are looked up as a whole
   std::string out;
   while (!text.empty()) {
     const std::string_view cluster = text.substr(0, cluster_length(text));

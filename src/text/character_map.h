@@ -1,5 +1,5 @@
-// The character map of a SentencePiece model: texts of a few bytes, each with the text that it
-// becomes. In a tokenizer.json it is the normalizer Precompiled.
+// The character map of a SentencePiece model: texts of a few bytes, each with its replacement. In a
+// tokenizer.json it is the normalizer Precompiled.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,8 @@
 
 namespace pando {
 
-// Whether `bytes` are a character map that never leads outside itself and gives UTF-8 alone.
+// Whether `bytes` are a character map that never leads outside itself and whose replacements are
+// UTF-8.
 bool is_character_map(std::string_view bytes);
 
 // Immutable; any thread.
@@ -17,12 +18,14 @@ class CharacterMap {
   // `bytes` are a character map.
   explicit CharacterMap(std::string bytes) : bytes_(std::move(bytes)) {}
 
-  // What the shortest text of the map that `text` begins with becomes.
+  // The replacement of the shortest text in the map that `text` begins with; nothing if there is
+  // none.
   std::optional<std::string_view> find(std::string_view text) const;
 
-  // `text` in the way of the library `tokenizers`: a short cluster of characters (a grapheme) that
-  // begins with a text of the map becomes that text's alone, and of others each character is looked
-  // up. Nothing where that is more than `most` bytes.
+  // Replaces texts in `text` as the library `tokenizers` does. A short cluster of characters (a
+  // grapheme) that begins with a text of the map becomes that text's replacement; the rest of the
+  // cluster is lost. In other clusters, each character is looked up. Nothing if the result is
+  // longer than `most` bytes.
   std::optional<std::string> apply(std::string_view text, size_t most) const;
 
  private:

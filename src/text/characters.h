@@ -13,8 +13,8 @@ bool is_accent(char32_t point);     // a mark without width
 bool is_control(char32_t point);    // of category C, but for unassigned ones
 bool is_ideograph(char32_t point);  // of the blocks of Chinese characters
 
-// Bytes of the cluster of characters (the extended grapheme cluster of Unicode's annex 29) that
-// `text`, which is UTF-8 and not empty, begins with.
+// Length in bytes of the first cluster of characters (the extended grapheme cluster of Unicode's
+// annex 29) of `text`, which is UTF-8 and not empty.
 size_t cluster_length(std::string_view text);
 
 // One character, or two for U+0130.

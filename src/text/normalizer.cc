@@ -146,7 +146,7 @@ struct Apply {
   }
   Text operator()(const normal::ReplaceMatches& step) const {
     std::string out;
-    if (text.empty()) return out;  // matches nothing, as in the library `tokenizers`
+    if (text.empty()) return out;  // has no match, as in the library `tokenizers`
     const Status done = step.pattern.split(text, [&](std::string_view piece, bool is_match) {
       if (out.size() <= most) out += is_match ? std::string_view(step.to) : piece;
     });

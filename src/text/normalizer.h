@@ -35,8 +35,8 @@ struct ReplaceMatches {
 struct MapCharacters {
   std::shared_ptr<const CharacterMap> map;
 };
-struct Nmt {
-};  // drops control characters; line ends, marks of direction and the like become spaces
+// Drops control characters. Line ends, marks of direction and the like become spaces.
+struct Nmt {};
 // Spaces at the ends go, of several side by side one stays; `mark` counts as a space at the end.
 struct FewerSpaces {
   std::string mark;

@@ -136,7 +136,10 @@ Result<SpmModel> read_spm_model(std::string_view bytes, const std::string& file)
     }
   }
   if (!model.character_map.empty() && !is_character_map(model.character_map)) {
-    return bad_file("'{}': the normalizer's character map points outside itself", file);
+    return bad_file(
+        "'{}': the normalizer's character map points outside itself or holds text that is not "
+        "UTF-8",
+        file);
   }
   return model;
 }

@@ -100,7 +100,8 @@ Result<pre::Metaspace> read_metaspace(const JsonPlace& place) {
 
 namespace {
 
-// As llm-jp's files write Strip: "^" is the begin of a line, and none that follows a line end.
+// Whether a step is Strip as llm-jp's files write it. "^" matches at the start of each line, and
+// "(?<!\n)" excludes all lines but the first.
 bool strips_first_space(const JsonPlace& replace) {
   const JsonPlace regex = replace.at("pattern").at("Regex");
   const JsonPlace content = replace.at("content");

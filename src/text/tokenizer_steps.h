@@ -34,7 +34,7 @@ Result<std::vector<JsonPlace>> steps_of(const JsonPlace& place, std::string_view
 Result<SplitPattern> read_pattern(const JsonPlace& place);
 // Whether a pattern is a text, or an expression without any operator.
 bool is_text_pattern(const JsonPlace& pattern);
-// {"pattern": from, "content": to}, where the pattern is a text.
+// {"pattern": from, "content": to}. The pattern must be a text (is_text_pattern).
 Result<normal::Replace> read_replace(const JsonPlace& place);
 // Newer files say prepend_scheme, older ones add_prefix_space.
 Result<pre::Metaspace> read_metaspace(const JsonPlace& place);

@@ -19,7 +19,7 @@ Unigram::Unigram(const Vocab& vocab, const std::vector<double>& scores, const Op
   }
 }
 
-// Level by level: the texts below a node are a range of all texts in order.
+// Builds level by level. The texts below a node are a range of all texts in order.
 void Unigram::build_trie(const Vocab& vocab) {
   std::vector<Token> ids;
   for (Token id = 0; id < vocab.size(); ++id) {
@@ -120,8 +120,8 @@ void Unigram::encode_characters(std::string_view word, std::vector<Token>* token
   append_unknown(word.substr(at - unknown, unknown), tokens);
 }
 
-// Characters side by side that are unknown one by one. As in the library `tokenizers`, together
-// they may be a piece, and they become bytes only where all of their bytes have tokens.
+// `text`: adjacent characters, each without a piece. As in the library `tokenizers`, they may be a
+// piece together. They become bytes only if each of their bytes has a token.
 void Unigram::append_unknown(std::string_view text, std::vector<Token>* tokens) const {
   if (text.empty()) return;
   const auto token = [&](char byte) { return bytes_[static_cast<unsigned char>(byte)]; };

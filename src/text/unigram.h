@@ -1,4 +1,4 @@
-// A unigram language model over pieces of text: of all ways to cut a word into pieces, the one with
+// A unigram language model. Of all ways to cut a word into pieces of text, it takes the one with
 // the highest sum of scores.
 #pragma once
 
@@ -18,20 +18,20 @@ class Unigram final : public WordModel {
   struct Options {
     std::optional<Token> unknown;  // for characters without a piece; none: dropped
     bool byte_fallback = false;    // such characters become their bytes' <0xNN> tokens
-    bool byte_level = false;       // pieces are of the byte-level alphabet
+    bool byte_level = false;       // pieces are written in the byte-level alphabet
   };
   static constexpr size_t kLongestPiece = 512;  // bytes; published vocabularies have up to 100
 
   // `scores` [vocab.size()]; no text has more than kLongestPiece bytes.
   Unigram(const Vocab& vocab, const std::vector<double>& scores, const Options& options);
 
-  // Linear in the word's length times that of the longest piece that fits. Sums of scores are taken
-  // from the left, in doubles; of equal sums the one whose last piece begins first counts.
+  // Time is linear in the word's length times that of the longest piece that fits. Sums of scores
+  // are doubles, added from the left; of equal sums, the one with the longest last piece counts.
   void encode(std::string_view word, std::vector<Token>* tokens) const override;
 
  private:
   static constexpr Token kNone = -1;
-  // A trie whose nodes lie side by side where they have one parent, ordered by byte.
+  // A node of a trie. The children of a node lie side by side, ordered by byte.
   struct Node {
     int first_child = 0;
     int n_children = 0;

@@ -11,9 +11,9 @@
 namespace pando {
 namespace {
 
-// The score that the library `tokenizers` makes of a number: its digits as an integer, times or
-// through a power of ten. One of four differs in the last bit from the nearest double, and sums of
-// the same pieces in another order may be that close.
+// The score that the library `tokenizers` makes of a number: its digits as an integer, multiplied
+// or divided by a power of ten. One score in four differs in the last bit from the nearest double.
+// Sums of the same pieces in another order may be as close.
 double as_library_reads(double number) {
   std::array<char, 32> digits;  // the shortest that give the number: 1.2345e-05
   const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), std::abs(number),

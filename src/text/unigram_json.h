@@ -9,7 +9,8 @@
 
 namespace pando {
 
-// Old files leave the type out; only a Unigram has a list for a vocabulary.
+// Whether a model is a Unigram. Old files leave the type out; only a Unigram has a list as its
+// vocabulary.
 bool is_unigram(const JsonPlace& model);
 
 // [[text, score], ...], by id.

@@ -86,10 +86,10 @@ TEST(JsonTest, ReadsWhatTheLibraryReads) {
 }
 
 TEST(JsonTest, UsualMistakesHaveAHint) {
-  for (const auto& [text, hint] : {std::pair{"{'a': 1}", "JSON takes double quotes"},
-                                   {R"({"a": 'b'})", "JSON takes double quotes"},
-                                   {R"({"a": True})", "JSON has true, false and null"},
-                                   {R"({"a": None})", "JSON has true, false and null"},
+  for (const auto& [text, hint] : {std::pair{"{'a': 1}", "JSON uses double quotes"},
+                                   {R"({"a": 'b'})", "JSON uses double quotes"},
+                                   {R"({"a": True})", "write true, false or null"},
+                                   {R"({"a": None})", "write true, false or null"},
                                    {R"({"a": 1,})", "remove the comma before it"},
                                    {R"(["a",])", "remove the comma before it"}})
     EXPECT_TRUE(refused(text).ends_with(std::string(" (hint: ") + hint + ")")) << refused(text);

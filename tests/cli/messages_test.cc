@@ -154,7 +154,7 @@ TEST_F(MessagesTest, NamesOfOtherProgramsHaveAHint) {
   expect_says(pando("-v"), kUsage, "unknown option '-v' (hint: '--version'?)");
   EXPECT_TRUE(pando("chat").says("completion (hint: 'run'?)\n"));
   EXPECT_TRUE(pando("help").says("completion (hint: '--help'?)\n"));
-  expect_says(pando(""), kUsage, "there is no command (hint: `pando --help` lists them)");
+  expect_says(pando(""), kUsage, "there is no command (hint: `pando --help` lists the commands)");
 }
 
 TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {
@@ -191,8 +191,8 @@ TEST_F(MessagesTest, MakeModelNamesItsOptions) {
   expect_says(pando("make-model --out none --context -1"), kUsage,
               "--context is -1, expected an integer in [1, 1073741824]");
   expect_says(pando("make-model --out none --shape tiny-qwen3.5 --layers 1"), kUsage,
-              "--layers is 1, expected at least 2: the first layer with attention of "
-              "'tiny-qwen3.5' is its layer 2");
+              "--layers is 1, expected at least 2: layer 2 of 'tiny-qwen3.5' is its first layer "
+              "with attention");
 }
 
 TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {

@@ -267,7 +267,7 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
   EXPECT_TRUE(
       with(R"({"properties": {"a": {"type": "string"}}})")
           .says("pando: --schema: the schema has 'properties' but no 'type', so any JSON of "
-                "another type than object fits it too (hint: add \"type\": \"object\")\n"));
+                "a type other than object fits it too (hint: add \"type\": \"object\")\n"));
   const Finished wrapped = with(R"({"name": "s", "schema": {"type": "object"}})");
   EXPECT_EQ(wrapped.code, kUsage) << wrapped;
   EXPECT_TRUE(wrapped.says("expected only the schema (hint: pass the value of 'schema')"))

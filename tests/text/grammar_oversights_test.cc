@@ -1,4 +1,4 @@
-// Warnings about what is valid in a schema but hardly meant.
+// Warnings about probable mistakes in valid schemas.
 #include <gtest/gtest.h>
 
 #include "grammar_testing.h"
@@ -15,7 +15,7 @@ Told warnings_of(const std::string& schema) {
 }
 
 std::string untyped(const std::string& place, const std::string& keyword, const std::string& type) {
-  return place + " has '" + keyword + "' but no 'type', so any JSON of another type than " + type +
+  return place + " has '" + keyword + "' but no 'type', so any JSON of a type other than " + type +
          " fits it too (hint: add \"type\": \"" + type + "\")";
 }
 
@@ -57,7 +57,7 @@ TEST(GrammarOversights, ATypeOfAnotherSchemaThatAppliesIsEnough) {
 TEST(GrammarOversights, KeywordsForAnotherTypeAreWarnedOf) {
   const auto told = [](const std::string& place, const std::string& for_type,
                        const std::string& type, const std::string& hint) {
-    return "'" + place + "' has no effect: it is for the type " + for_type +
+    return "'" + place + "' has no effect: it applies to the type " + for_type +
            ", but the type there is " + type + hint;
   };
   EXPECT_EQ(warnings_of(R"({"type": "integer", "maxLength": 3})"),
@@ -79,11 +79,11 @@ TEST(GrammarOversights, RequiredNamesThatAreNoPropertiesAreWarnedOf) {
   EXPECT_EQ(warnings_of(R"({"type": "object", "properties": {"name": {"type": "string"}},
                             "required": ["name", "nmae"]})"),
             Told{"'#/required/1' is 'nmae', which is not in 'properties', so each answer has it "
-                 "with any JSON (hint: 'name'?)"});
+                 "with any value (hint: 'name'?)"});
   EXPECT_EQ(warnings_of(R"({"type": "object", "properties": {"name": {"type": "string"}},
                             "required": ["colour"]})"),
             Told{"'#/required/0' is 'colour', which is not in 'properties', so each answer has it "
-                 "with any JSON"});
+                 "with any value"});
   // Something says what it may be.
   for (const char* none :
        {R"({"type": "object", "required": ["a"], "additionalProperties": {"type": "null"}})",

@@ -251,9 +251,10 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
   EXPECT_TRUE(schema_warning(R"({"anyOf": [{"type": "null"}, {"items": {"foo": 1}}]})")
                   .starts_with(
                       "'#/anyOf/1/items' has no keyword that constrains the answer, only 'foo': "));
-  EXPECT_EQ(schema_warning("true"),
-            "the schema is true: any JSON fits it (hint: an object with the names of the answer's "
-            "fields in 'properties')");
+  EXPECT_EQ(
+      schema_warning("true"),
+      "the schema is true: any JSON fits it (hint: pass an object with the answer's fields in "
+      "'properties')");
   for (const char* any : {"{}", R"({"title": "a"})"})
     EXPECT_EQ(schema_warning(any),
               "the schema has no keyword that constrains the answer: any JSON fits it (hint: put "

@@ -61,11 +61,14 @@ TEST(SpmModel, CharacterMapsThatLeadOutsideThemselves) {
   };
   const uint32_t size = static_cast<uint32_t>(model->character_map.size());
   for (const uint32_t trie_bytes : {0u, 1u, 4u, size - 1, size - 4, size - 5, size, 0xFFFFFFFFu})
-    EXPECT_EQ(refused(with(0, trie_bytes)),
-              "'t.model': the normalizer's character map points outside itself")
+    EXPECT_EQ(
+        refused(with(0, trie_bytes)),
+        "'t.model': the normalizer's character map points outside itself or holds text that is "
+        "not UTF-8")
         << trie_bytes;
   EXPECT_EQ(refused(with(4, 0xFFFFFE00u)),  // the first unit
-            "'t.model': the normalizer's character map points outside itself");
+            "'t.model': the normalizer's character map points outside itself or holds text that is "
+            "not UTF-8");
   std::mt19937 random(1);
   int n_refused = 0;
   for (int round = 0; round < 200; ++round) {

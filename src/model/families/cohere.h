@@ -1,5 +1,5 @@
-// What Cohere's Command R and Command R7B have in common: LayerNorm; attention and feed-forward of
-// one norm; the channels that turn together are neighbours; logits times a scale.
+// What Cohere's Command R and Command R7B have in common: LayerNorm; attention and feed-forward
+// read the same norm; the channels that turn together are neighbours; logits times a scale.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ inline constexpr const char* kCohereScale = "logit_scale";
 inline constexpr std::string_view kCohereOffers[] = {kCohereScale};
 
 void fix_cohere(ModelConfig& config);
-// The fields of decoders and the scale of logits. `theta`: of a file that says none.
+// The fields of decoders and the scale of logits. `theta`: of a file that gives none.
 void read_cohere(Fields& fields, double theta, ModelConfig& config);
 void write_cohere(const ModelConfig& config, nlohmann::ordered_json& object);
 // All but windows.

@@ -12,7 +12,7 @@ namespace pando::model {
 
 // What a family allows, and what the transformers library takes where a field is absent.
 struct DecoderFields {
-  int n_layers = 0;  // 0: num_hidden_layers, which must be there then
+  int n_layers = 0;  // 0: num_hidden_layers, which is then required
   int head_dim = 0;  // 0: hidden_size / num_attention_heads
   // True: an absent num_key_value_heads means num_attention_heads. False: it must be there.
   bool kv_heads_as_heads = false;

@@ -1,5 +1,5 @@
-// dots.llm1: norms of each query and key; behind the first layers mixtures of experts, which are
-// chosen by sigmoids. No layer has a window.
+// dots.llm1: a norm over each query head and each key head; mixtures of experts in all layers but
+// the first ones; sigmoids choose the experts. No layer has a window.
 #include "base/errors.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/experts.h"
@@ -21,7 +21,7 @@ constexpr const char* kAbsent = R"({
 
 void fix(ModelConfig& config) { config.qk_norm = QkNorm::kPerHead; }
 
-// Layers from max_window_layers on would have one, unless layer_types says otherwise.
+// Layers from max_window_layers on would have a window, unless layer_types says otherwise.
 void refuse_windows(Fields& fields, const ModelConfig& config) {
   constexpr std::string_view kFull[] = {"full_attention"};
   if (fields.find("layer_types") != nullptr) {
@@ -31,7 +31,7 @@ void refuse_windows(Fields& fields, const ModelConfig& config) {
   constexpr const char* kFirst = "max_window_layers";
   const bool may_slide = fields.has("sliding_window") || !fields.contains("sliding_window");
   if (may_slide && fields.integer(kFirst, 0, kMaxLayers, 62) < config.n_layers())
-    fields.refuse(kFirst, fmt::format("the number of layers, {}, or more", config.n_layers()),
+    fields.refuse(kFirst, fmt::format("at least {}, the number of layers", config.n_layers()),
                   ErrorCode::kUnsupported);
 }
 

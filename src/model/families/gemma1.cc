@@ -1,4 +1,4 @@
-// Gemma 1: norms that are stored minus 1; GELU; embeddings times the root of their width.
+// Gemma 1: weights of norms stored minus 1; GELU; embeddings times the square root of their width.
 #include "model/families/decoder_fields.h"
 #include "model/families/gemma.h"
 #include "model/families/layer_specs.h"
@@ -14,7 +14,7 @@ constexpr const char* kActivation = "hidden_act";
 
 void fix(ModelConfig& config) { config.activation = Activation::kGeluTanh; }
 
-// Older files say "gelu" and mean the same, as the library says.
+// Older files say "gelu". The library takes it as the same activation.
 void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields,
                {.head_dim = 256,

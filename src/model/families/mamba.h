@@ -1,4 +1,4 @@
-// Mamba2 layers of families that have them.
+// Mamba2 layers, for the families that have them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,12 +11,12 @@
 
 namespace pando::model {
 
-// What a family's config.json calls the sizes.
+// The names of the fields in a family's config.json.
 struct MambaNames {
   const char *conv_taps, *n_groups, *state_dim, *n_heads, *head_dim, *conv_bias;
 };
 
-// All of these, which must be there. An absent conv_bias is true.
+// Reads all these fields. All are required but conv_bias, which is true if absent.
 void read_mamba(Fields& fields, const MambaNames& names, ModelConfig& config);
 void write_mamba(const MambaNames& names, const ModelConfig& config,
                  nlohmann::ordered_json& object);
@@ -25,7 +25,7 @@ void translate_mamba(GgufTranslator& gguf, const MambaNames& names);
 // Refuses limits of the time step other than 0 and infinity, for which JSON has no number.
 void refuse_time_limits(Fields& fields);
 
-// The tensors of the mixer, in `module`: "mamba".
+// Adds the tensors of the mixer. `module`: where they are in a layer, such as "mamba".
 void add_mamba(LayerSpecs& specs, const ModelConfig& config, const std::string& module);
 
 }  // namespace pando::model

@@ -1,5 +1,5 @@
-// Nemotron-H: each layer is one mixer, Mamba2 or attention without rotation, or one feed-forward,
-// dense or a mixture of experts. Feed-forwards have no gate; their activation is the square of
+// Nemotron-H: each layer is one mixer (Mamba2, or attention without rotation) or one feed-forward
+// (dense, or a mixture of experts). Feed-forwards have no gate; their activation is the square of
 // ReLU.
 #include <algorithm>
 #include <vector>
@@ -74,7 +74,7 @@ std::vector<LayerConfig> layers_of(std::string_view pattern) {
   return layers;
 }
 
-// By a list of names, which counts more, or by a letter for each layer. Empty after an error.
+// From a list of names or, if there is none, from a letter for each layer. Empty after an error.
 std::vector<LayerConfig> read_kinds(Fields& fields) {
   const char* const field = fields.has(kTypes)        ? kTypes
                             : fields.has(kOtherTypes) ? kOtherTypes
@@ -94,7 +94,8 @@ std::vector<LayerConfig> read_kinds(Fields& fields) {
       pattern += std::ranges::find(kKinds, word.get<std::string>(), &NamedKind::name)->letter;
   }
   if (pattern.empty() || !kLayerCounts.contains(std::ssize(pattern)))
-    fields.refuse(field, fmt::format("one entry for each layer, {} in all", kLayerCounts.text()));
+    fields.refuse(field, fmt::format("one entry for each layer, {} to {} in all", kLayerCounts.min,
+                                     kLayerCounts.max));
   constexpr const char* kCount = "num_hidden_layers";
   if (fields.has(kCount) && fields.status() &&
       fields.integer(kCount, kLayerCounts) != std::ssize(pattern))
@@ -103,7 +104,7 @@ std::vector<LayerConfig> read_kinds(Fields& fields) {
   return fields.status() ? layers_of(pattern) : std::vector<LayerConfig>();
 }
 
-// What is fixed in all published files.
+// Refuses fields with values that are not supported.
 void refuse_others(Fields& fields) {
   const std::pair<const char*, const char*> activations[] = {{"mlp_hidden_act", kActivation},
                                                              {"mamba_hidden_act", "silu"}};
@@ -148,7 +149,7 @@ void read(Fields& fields, ModelConfig& config) {
   config.layers = layers;
   config.rotations = {{.rotary_share = 0.0}};
   if (fields.has(kOlderHeadDim) && usual_head_dim != config.head_dim)
-    fields.refuse(kOlderHeadDim, fmt::format("'head_dim', which is {}", config.head_dim));
+    fields.refuse(kOlderHeadDim, fmt::format("{}, the value of 'head_dim'", config.head_dim));
   refuse_window(fields, config);
   refuse_others(fields);
   if (config.n_recurrent_layers() > 0) read_mamba(fields, kMamba, config);
@@ -168,7 +169,7 @@ void write(const ModelConfig& config, nlohmann::ordered_json& object) {
   object[kSharedWidth] = config.experts.shared_d_ff;
 }
 
-// The value that all layers have that do not have 0; 0 after an error.
+// The one value of all layers whose value is not 0; 0 after an error.
 int64_t only_value(GgufTranslator& gguf, const char* name, std::span<const int64_t> values) {
   const int64_t most = values.empty() ? 0 : *std::ranges::max_element(values);
   for (size_t i = 0; i < values.size(); ++i)
@@ -181,8 +182,8 @@ int64_t only_value(GgufTranslator& gguf, const char* name, std::span<const int64
   return most;
 }
 
-// A layer with heads of keys and values has attention, one with a width a feed-forward, and one
-// with neither Mamba2. In a file with experts all feed-forwards are mixtures.
+// A layer with heads of keys and values is attention, one with a width is a feed-forward, and one
+// with neither is Mamba2. In a file with experts, all feed-forwards are mixtures.
 void translate_kinds(GgufTranslator& gguf, bool has_experts) {
   constexpr const char *kKvHeads = "attention.head_count_kv", *kWidth = "feed_forward_length";
   nlohmann::json& config = gguf.config();
@@ -327,7 +328,7 @@ ModelConfig nano_30b() {
   return config;
 }
 
-// A layer of each kind behind one of each other kind.
+// Each layer follows one of another kind.
 ModelConfig tiny_nemotron_h() {
   ModelConfig config =
       tiny_shape(kNemotronH, {.n_layers = 6, .head_dim = 16, .d_ff = 152, .tied = false});

@@ -1,6 +1,6 @@
-// The part of Qwen3-VL with mixtures of experts that reads texts: Qwen3-MoE. Its positions have
+// The text part of Qwen3-VL with mixtures of experts, which is like Qwen3-MoE. Its positions have
 // three parts, which are equal for texts. Published checkpoints hold the matrices of experts
-// transposed, those that the library saves do not.
+// transposed; checkpoints that the library saves do not.
 #include "model/families/decoder_fields.h"
 #include "model/families/experts.h"
 #include "model/families/layer_specs.h"

@@ -36,7 +36,7 @@ class FormCache {
   std::vector<std::string> warnings_of(const TextForm& form);
 
   size_t n_kept();                                          // forms
-  size_t n_compiled() const { return n_compiled_.load(); }  // forms, with those that were refused
+  size_t n_compiled() const { return n_compiled_.load(); }  // forms, refused ones too
 
  private:
   struct Entry {

@@ -12,7 +12,7 @@ namespace pando::grammar {
 // The pattern of a format, which is for the whole text: "date", "email", ... Nothing: not offered.
 std::optional<std::string_view> pattern_of_format(std::string_view name);
 
-// Of texts and of numbers, sorted.
+// The names of all formats, of texts and of numbers, sorted.
 std::span<const std::string_view> format_names();
 
 // Of numbers: "int32", ...; a bound may be empty. Nothing: not offered.

@@ -123,8 +123,8 @@ using GrammarPtr = std::shared_ptr<const Grammar>;
 // kInvalidArgument. Time and memory are bounded by limits.h.
 
 // Texts of JSON without white space that are valid under a JSON Schema (2020-12 or draft 7); the
-// properties of an object in the order of the schema. `warnings`, if not null, are set to those
-// about a schema that is compiled (schema_oversights.h, schema_left_out.h).
+// properties of an object in the order of the schema. If the schema compiles, `warnings`, unless
+// null, receives the warnings about it (schema_oversights.h, schema_left_out.h).
 Result<GrammarPtr> from_json_schema(std::string_view schema,
                                     std::vector<std::string>* warnings = nullptr);
 // Any value of JSON, without white space; an object where `only_objects`.

@@ -19,8 +19,8 @@ class SchemaCompiler {
  public:
   explicit SchemaCompiler(SchemaDocument* document)
       : document_(*document), cases_(document), oversights_(document) {}
-  // `warnings`, if not null, are set to those of SchemaOversights and the left_out_warning of a
-  // schema that is compiled.
+  // If the schema compiles, `warnings`, unless null, receives the warnings of SchemaOversights and
+  // the left_out_warning.
   Result<GrammarPtr> compile(std::vector<std::string>* warnings = nullptr);
 
  private:

@@ -26,7 +26,8 @@ unsigned type_named(const Json& name) {
   return 0;
 }
 
-// What other languages call a type, or a name near it.
+// A hint with the type that other languages call `name`, or with the type that has the nearest
+// name.
 std::string type_hint(const std::string& name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kOthers{
       {{"str", "string"},

@@ -296,8 +296,8 @@ std::string schema_warning(std::string_view text) {
   if (text.size() > kMostTextBytes) return {};  // which is refused
   const Result<Json> schema = parse_ordered_json(text, LargeNumbers::kKept);
   if (schema && *schema == Json(true))
-    return "the schema is true: any JSON fits it (hint: an object with the names of the answer's "
-           "fields in 'properties')";
+    return "the schema is true: any JSON fits it (hint: pass an object with the answer's fields in "
+           "'properties')";
   // An object that holds a schema is refused.
   if (!schema || !schema->is_object() || !place_of_schema(&*schema).empty()) return {};
   const MisspelledSearch search(*schema);

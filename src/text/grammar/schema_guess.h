@@ -12,10 +12,9 @@ namespace pando::grammar {
 // OpenAI. Empty: it is a schema itself.
 std::string place_of_schema(Node object);
 
-// A warning about a schema that is true, has a name that is nearly a keyword, a part that has the
-// names of fields outside of "properties", or has no keyword that constrains the answer. Empty for
-// any other text. Of the names that are no keywords, only the first 64 are compared with the
-// keywords.
+// A warning about a schema that is true, has a name that is nearly a keyword, has a part with names
+// of fields outside of "properties", or has no keyword that constrains the answer. Empty for any
+// other text. Of the names that are no keywords, only the first 64 are compared with the keywords.
 std::string schema_warning(std::string_view text);
 
 }  // namespace pando::grammar

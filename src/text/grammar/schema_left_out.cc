@@ -74,7 +74,7 @@ class LeftOutSearch {
   }
 
  private:
-  // Only where a value fits another alternative.
+  // Adds none if no value fits any alternative.
   void add_alternatives_of(Node at, size_t* n_left, std::vector<LeftOut>* found) {
     for (const char* name : {"anyOf", "oneOf"}) {
       const Node list = SchemaDocument::find(at, name);
@@ -92,7 +92,8 @@ class LeftOutSearch {
     }
   }
 
-  // The case of the alternative alone has the fewest parts: each other case has also another one.
+  // The case of the alternative alone has the fewest parts: each other case also has the parts of
+  // another alternative.
   std::string reason_of_alternative(Node at, Node alternative) {
     const std::vector<Parts> cases = cases_.of({at, alternative});
     if (cases.empty()) return conflict_of({at, alternative}, &cases_, &document_, has_no_text_);
@@ -100,7 +101,7 @@ class LeftOutSearch {
     return conflict_of_case(own, &cases_, &document_, has_no_text_);
   }
 
-  // Of schemas that apply together.
+  // Whether it is shown that no value fits schemas that apply together.
   bool are_surely_empty(const Parts& schemas) {
     if (document_.has_failed()) return false;
     const std::vector<Parts> cases = cases_.of(schemas);

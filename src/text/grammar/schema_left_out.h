@@ -19,11 +19,11 @@ struct ValuePlace {
   bool is_name_allowed = true;          // by "propertyNames"
 };
 
-// A warning about properties and items that no text of the schema has, and about alternatives of
-// "anyOf" and "oneOf", with the places that contradict each other. Empty if there are none, or if
-// the steps of the document are used up. A schema that is false, or excludes everything by "not",
-// is intended and causes no warning. `places`: all places of the schema; more than kMostValuePlaces
-// are not searched. `lists`: schemas that apply together, whose alternatives are looked at.
+// A warning about properties, items and alternatives of "anyOf" and "oneOf" that no text of the
+// schema has, with the places that contradict each other. Empty if there are none, or if the steps
+// of the document are used up. A schema that is false, or excludes everything by "not", is intended
+// and causes no warning. `places`: all places of the schema; more than kMostValuePlaces are not
+// searched. `lists`: each has schemas that apply together; their alternatives are searched.
 // `has_no_text`: as in conflict_of.
 std::string left_out_warning(const std::vector<ValuePlace>& places, const std::vector<Parts>& lists,
                              SchemaCases* cases, SchemaDocument* document,

@@ -17,9 +17,9 @@ namespace pando::grammar {
 namespace {
 
 constexpr unsigned kNumberTypes = kInteger | kFraction;
-constexpr size_t kMostKept = 64;  // of each kind; some of them may turn out to have an effect
+constexpr size_t kMostKept = 64;  // of each kind; some may prove to have an effect
 
-// Each once, by `key`.
+// Adds what is not there yet by its `key`.
 template <class T, class Key>
 void keep(const T& one, Key key, std::vector<T>* all) {
   if (all->size() < kMostKept && std::ranges::find(*all, std::invoke(key, one), key) == all->end())
@@ -50,7 +50,7 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 21> kTypesOfKeywords
     {"maxProperties", kObject},
 }};
 
-// Whether a keyword with this value says nothing at all.
+// Whether a keyword with this value constrains nothing.
 bool is_trivial(std::string_view name, const Json& value) {
   if (value.is_structured()) return value.empty();
   if (value.is_boolean()) {
@@ -60,7 +60,7 @@ bool is_trivial(std::string_view name, const Json& value) {
   return name.starts_with("min") && name != "minimum" && value == Json(0);
 }
 
-// The types whose values a keyword is about; all: it is about any value, or says nothing.
+// The types that a keyword applies to; kAnyType also if it constrains nothing.
 unsigned types_about(std::string_view name, const Json& value) {
   if (name == "format")
     return bounds_of_format(value.get_ref<const std::string&>()) ? kNumberTypes : unsigned{kString};
@@ -88,7 +88,7 @@ std::string type_names(unsigned types) {
   return names.empty() ? "number" : one_of_these(names);
 }
 
-// The bound of the same side that a type has.
+// The keyword for the same bound, lower or upper, of one of the types. Empty: there is none.
 std::string_view bound_for(std::string_view keyword, unsigned types) {
   constexpr std::array<std::pair<unsigned, std::array<std::string_view, 2>>, 4> kBounds{
       {{kNumberTypes, {"minimum", "maximum"}},
@@ -143,7 +143,7 @@ void SchemaOversights::look_at_required(const SchemaFacts& facts) {
     for (const char* others : {"patternProperties", "additionalProperties"})
       if (const Node more = SchemaDocument::find(part, others);
           more != nullptr && !is_trivial(others, *more))
-        return;  // it says what the name may have, or that there is none
+        return;  // it says what values the name may have, or forbids the name
     const Node properties = SchemaDocument::find(part, "properties");
     if (properties == nullptr) continue;
     if (!spend(properties->size())) return;
@@ -169,7 +169,7 @@ std::string SchemaOversights::untyped_text(const Keyword& keyword) {
   if (!place) return {};
   const std::string type = type_names(keyword.types);
   return fmt::format(
-      "{} has '{}' but no 'type', so any JSON of another type than {} fits it too (hint: add "
+      "{} has '{}' but no 'type', so any JSON of a type other than {} fits it too (hint: add "
       "\"type\": \"{}\")",
       shown_place(*place), keyword.name, type, type);
 }
@@ -178,7 +178,7 @@ std::string SchemaOversights::idle_text(const Keyword& keyword) {
   const auto place = document_.pointer_of(keyword.value);
   if (!place) return {};
   const std::string_view bound = bound_for(keyword.name, keyword.types);
-  return fmt::format("'{}' has no effect: it is for the type {}, but the type there is {}{}",
+  return fmt::format("'{}' has no effect: it applies to the type {}, but the type there is {}{}",
                      *place, type_names(types_about(keyword.name, *keyword.value)),
                      type_names(keyword.types),
                      bound.empty() ? "" : fmt::format(" (hint: '{}'?)", bound));
@@ -194,8 +194,8 @@ std::string SchemaOversights::required_text(const Required& required) {
     const auto place = document_.pointer_of(&*found);
     if (!place) return {};
     return fmt::format(
-        "'{}' is '{}', which is not in 'properties', so each answer has it with any JSON{}", *place,
-        required.name, name_hint(required.parts, required.name));
+        "'{}' is '{}', which is not in 'properties', so each answer has it with any value{}",
+        *place, required.name, name_hint(required.parts, required.name));
   }
   return {};
 }

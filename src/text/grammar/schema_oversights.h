@@ -1,4 +1,4 @@
-// Finds what is valid in a schema but hardly meant.
+// Finds probable mistakes in a valid schema.
 #pragma once
 
 #include <string>
@@ -10,20 +10,21 @@
 
 namespace pando::grammar {
 
-// Looks at what is compiled, each place with all schemas that apply to it. So a keyword whose type
-// stands in another schema causes no warning. Changes nothing of what is compiled, and does not
-// count as its work. Of very large schemas it looks at a part.
+// Looks at each place that is compiled, together with all schemas that apply there. So a keyword
+// causes no warning if its type stands in another of these schemas. Does not change what is
+// compiled, and does not count as work of the document. Looks at only a part of a very large
+// schema.
 class SchemaOversights {
  public:
   explicit SchemaOversights(SchemaDocument* document) : document_(*document) {}
 
   void look_at(const SchemaFacts& facts);  // of a case
-  // `value`: of an "enum" or "const". `fits`: with the other keywords of a case.
+  // `value`: in an "enum" or "const". `fits`: whether the other keywords of a case allow it.
   void look_at_value(const Json* value, bool fits);
 
-  // One for each place, the first eight:
-  // - a keyword without a type, as "properties", which values of other types pass;
-  // - a keyword for values of another type, which has no effect;
+  // At most eight, each for another place, about
+  // - a keyword that applies to one type, such as "properties", in a schema without "type";
+  // - a keyword that does not apply to the type of its place, and so has no effect;
   // - a required name that is not among the properties;
   // - a value of "enum" that does not fit the other keywords.
   // The search for the places counts as work of the document.
@@ -34,7 +35,7 @@ class SchemaOversights {
     Node part;
     std::string_view name;
     const Json* value;
-    unsigned types;  // of a keyword without effect: those that its place has
+    unsigned types;  // that it applies to; of a keyword without effect, those of its place
   };
   struct Required {
     Parts parts;

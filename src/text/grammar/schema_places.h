@@ -47,8 +47,8 @@ class SchemaPlaces {
   SchemaDocument& document_;
 };
 
-// " (hint: 'NAME'?)" with the property of the parts that is nearest to a name; of very many
-// properties only the first are compared. Empty if none is near, or if the name is one of them.
+// " (hint: 'NAME'?)" with the property of the parts whose name is nearest to `name`. Of very many
+// properties, only the first are compared. Empty if none is near, or if `name` is one of them.
 std::string name_hint(const Parts& parts, std::string_view name);
 
 }  // namespace pando::grammar
