@@ -160,7 +160,7 @@ TEST(InputTable, FlagsInCapitals) {
             "column 'max_tokens' is 'True', expected a JSON value");
   EXPECT_EQ(
       InputTable::open("prompt\tschema", '\t')->line("P\t{'type': 'string'}").error().message,
-      "column 'schema' is '{'type': 'string'}', expected a JSON value (hint: JSON takes double "
+      "column 'schema' is '{'type': 'string'}', expected a JSON value (hint: JSON uses double "
       "quotes)");
 }
 
