@@ -132,7 +132,8 @@ void Checkpoint::use_common_names() {
     for (const auto& [found, usual] : kLanguagePrefixes)
       if (common.starts_with(found)) common = std::string(usual) + common.substr(found.size());
     const bool taken = common != name && place_of_.contains(common);
-    named.emplace(taken ? name : std::move(common), place);
+    // Of two names that become the same one, the second stays as it is, and is refused as unknown.
+    if (taken || !named.emplace(std::move(common), place).second) named.emplace(name, place);
   }
   place_of_ = std::move(named);
 }

@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "model/config.h"
+#include "model/config_ranges.h"
 #include "model/gguf_rope.h"
 #include "model/unoffered.h"
 
@@ -139,7 +140,10 @@ bool GgufTranslator::copy_first(const char* name, const char* field) {
 std::vector<int64_t> GgufTranslator::by_layer(const char* name) {
   if (!fields_.status()) return {};
   const auto n_layers = config_["num_hidden_layers"].get<int64_t>();
-  if (n_layers < 1 || n_layers > kMaxLayers) return {};  // read() refuses it
+  if (!kLayerCounts.contains(n_layers)) {
+    fields_.refuse("block_count", kLayerCounts.text());
+    return {};
+  }
   const auto list = fields_.file().integers(fields_.key(name));
   if (list && *list) {
     if (std::ssize(**list) == n_layers) return **list;

@@ -121,6 +121,12 @@ TEST(ExpertsConfig, ReadsTheTextPartOfQwen3Vl) {
   EXPECT_EQ(config.qk_norm, QkNorm::kPerHead);
   EXPECT_EQ(config.rotations[0].theta, 5e5);
   EXPECT_FALSE(config.tied_embeddings);
+  for (const int square : {32, 64}) {
+    json one = text;
+    one["moe_intermediate_size"] = square;
+    expect_error(whole(one), {"moe_intermediate_size", "neither 'hidden_size' 64 nor half"},
+                 ErrorCode::kUnsupported);
+  }
   text["norm_topk_prob"] = false;
   expect_error(whole(text), {"'norm_topk_prob' is false", "expected true"},
                ErrorCode::kUnsupported);

@@ -150,6 +150,11 @@ TEST_F(GgufErrors, NameTheKeyThatAValueComesFrom) {
           "expected 'feed_forward_length' 44"});
   expect("tiny-granite", [](Config& c) { c.logit_divisor = 1e30f; },
          {"'granitehybrid.logit_scale' is 1"});
+  for (const char* shape : {"tiny-nemotron-h", "tiny-gemma4"})
+    expect(shape, [](Config& c) { c.layers.resize(5000, c.layers[0]); },
+           {"block_count' is 5000, expected an integer in [1, 4096]"});
+  expect("tiny-nemotron-h", [](Config& c) { c.recurrent.n_heads = 0; },
+         {"'nemotron_h.ssm.inner_size' is 0, expected a multiple of 'ssm.time_step_rank' 0"});
   expect("tiny-granite", [](Config& c) { c.d_ff = 151; },
          {"'granitehybrid.feed_forward_length' is 151"});
 }

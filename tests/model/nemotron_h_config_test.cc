@@ -108,6 +108,13 @@ TEST(NemotronHConfig, KindsOfLayersHaveNamesToo) {
     other.erase("num_hidden_layers");
     other["layers_block_type"] = kinds;
     EXPECT_EQ(read(other), config);
+    json renamed = other;
+    renamed["layer_types"] = renamed["layers_block_type"];
+    EXPECT_EQ(read(renamed), config);
+    renamed.erase("layers_block_type");
+    EXPECT_EQ(read(renamed), config);
+    renamed["layers_block_type"] = {"mlp", "attention"};
+    expect_error(renamed, json::object(), ErrorCode::kBadFile, {"'layer_types' is"});
   }
   EXPECT_EQ(config.layers[1].mixer, Mixer::kNone);
   EXPECT_EQ(config.layers[1].feed_forward, FeedForward::kDense);
@@ -129,6 +136,10 @@ TEST(NemotronHConfig, RefusesByNameWhatIsNotOffered) {
   expect_error(dense(), {{"use_bias", true}}, unsupported, {"use_bias"});
   expect_error(dense(), {{"mlp_bias", true}}, unsupported, {"mlp_bias"});
   expect_error(dense(), {{"time_step_limit", {0.001, 0.1}}}, unsupported, {"time_step_limit"});
+  expect_error(dense(), {{"time_step_limit", {0.0, "0.05"}}}, unsupported, {"time_step_limit"});
+  expect_error(dense(), {{"time_step_limit", {0.0, nullptr}}}, unsupported, {"time_step_limit"});
+  expect_error(dense(), {{"time_step_min", 0.5}}, unsupported, {"'time_step_min' is 0.5", "0.001"});
+  expect_error(dense(), {{"sliding_window", 64}}, unsupported, {"sliding_window"});
   expect_error(dense(), {{"attention_head_dim", 64}}, bad, {"attention_head_dim", "128"});
   expect_error(mixture(), {{"moe_latent_size", 1024}}, unsupported, {"'moe_latent_size' is 1024"});
   expect_error(mixture(), {{"n_shared_experts", 2}}, unsupported, {"n_shared_experts"});

@@ -156,6 +156,11 @@ TEST_F(WeightsTest, PassesOverPartsByTheirOlderNames) {
   EXPECT_EQ(weights->passed_over,
             (std::vector<std::string>{"projector (1 tensor)", "vision tower (1 tensor)"}));
   EXPECT_FALSE(load(write({"adapter.norm.weight"}, language)).ok());
+  // Two names of one tensor.
+  const char* other = "model.language_model.layers.0.input_layernorm.weight";
+  const Result<Weights> twice = load(write({other}, language));
+  ASSERT_FALSE(twice.ok());
+  EXPECT_NE(twice.error().message.find(other), std::string::npos) << twice.error().message;
 }
 
 // Where w stands for 1 + w, and A_log for -exp(A_log): zeros are in the file.

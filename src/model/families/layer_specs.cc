@@ -37,7 +37,7 @@ std::string LayerSpecs::gguf_name(const char* name) const {
   return fmt::format("blk.{}.{}", layer_, name);
 }
 
-void LayerSpecs::queries_keys_values() {
+void LayerSpecs::queries_keys_values(const char* module) {
   const struct {
     char name;
     int n;
@@ -49,7 +49,7 @@ void LayerSpecs::queries_keys_values() {
       {'v', heads_.kv_dim(), false, has_keys() && !config_.layers[layer_].values_are_keys}};
   for (const auto& [name, n, turns, is_own] : parts) {
     if (!is_own) continue;
-    const std::string own = fmt::format("self_attn.{}_proj", name);
+    const std::string own = fmt::format("{}.{}_proj", module, name);
     const std::string gguf = fmt::format("attn_{}", name);
     WeightSpec& weight = add((own + ".weight").c_str(), (gguf + ".weight").c_str(),
                              {n, config_.d_model}, &LayerWeights::qkv);

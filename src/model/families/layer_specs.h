@@ -48,7 +48,7 @@ class LayerSpecs {
 
   // Groups of tensors, under the names that most families use. Biases and norms are listed where
   // the configuration has them, and of keys and values what the layer does not take from elsewhere.
-  void queries_keys_values();  // and their biases
+  void queries_keys_values(const char* module = "self_attn");  // and their biases
   void query_key_norms(const char* q_name = "self_attn.q_norm",
                        const char* k_name = "self_attn.k_norm");
   void output(const char* name = "self_attn.o_proj");  // of attention, and its bias

@@ -50,8 +50,11 @@ void refuse_time_limits(Fields& fields) {
   constexpr const char* kName = "time_step_limit";
   const nlohmann::json* limits = fields.find(kName);
   if (limits == nullptr) return;
+  const auto is_infinite = [](const nlohmann::json& limit) {
+    return limit == "Infinity" || limit == nlohmann::json{{"__float__", "Infinity"}};
+  };
   const bool none =
-      limits->is_array() && limits->size() == 2 && (*limits)[0] == 0.0 && !(*limits)[1].is_number();
+      limits->is_array() && limits->size() == 2 && (*limits)[0] == 0.0 && is_infinite((*limits)[1]);
   if (!none)
     fields.refuse(kName, "null, because limits are not supported", ErrorCode::kUnsupported);
 }

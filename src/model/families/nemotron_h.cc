@@ -14,7 +14,6 @@
 #include "model/families/mamba.h"
 #include "model/families/routed_experts.h"
 #include "model/families/shapes.h"
-#include "model/families/windows.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {
@@ -79,6 +78,8 @@ std::vector<LayerConfig> read_kinds(Fields& fields) {
   const char* const field = fields.has(kTypes)        ? kTypes
                             : fields.has(kOtherTypes) ? kOtherTypes
                                                       : kPattern;
+  if (fields.has(kTypes) && fields.has(kOtherTypes) && fields[kTypes] != fields[kOtherTypes])
+    fields.refuse(kOtherTypes, fmt::format("the value of '{}'", kTypes));
   std::string pattern;
   if (field == kPattern) {
     pattern = fields.string(kPattern, "");
@@ -111,9 +112,15 @@ void refuse_others(Fields& fields) {
   for (const auto& [name, only] : activations)
     if (fields.string(name, only) != only)
       fields.refuse(name, fmt::format("\"{}\"", only), ErrorCode::kUnsupported);
-  for (const char* name : {"use_bias", "mamba_proj_bias"})
+  for (const char* name : {"use_bias", "mamba_proj_bias", "use_sliding_window"})
     if (fields.boolean(name, false)) fields.refuse(name, "false", ErrorCode::kUnsupported);
-  if (fields.has(kLatent)) fields.refuse(kLatent, "null", ErrorCode::kUnsupported);
+  for (const char* name : {kLatent, "sliding_window"})
+    if (fields.has(name)) fields.refuse(name, "null", ErrorCode::kUnsupported);
+  // The library raises the time steps of prompts to this.
+  constexpr const char* kLeastStep = "time_step_min";
+  constexpr double kUsualStep = 1e-3;
+  if (fields.has(kLeastStep) && !(fields.positive(kLeastStep) <= kUsualStep))
+    fields.refuse(kLeastStep, fmt::format("at most {}", kUsualStep), ErrorCode::kUnsupported);
   refuse_time_limits(fields);
 }
 
@@ -150,7 +157,6 @@ void read(Fields& fields, ModelConfig& config) {
   config.rotations = {{.rotary_share = 0.0}};
   if (fields.has(kOlderHeadDim) && usual_head_dim != config.head_dim)
     fields.refuse(kOlderHeadDim, fmt::format("{}, the value of 'head_dim'", config.head_dim));
-  refuse_window(fields, config);
   refuse_others(fields);
   if (config.n_recurrent_layers() > 0) read_mamba(fields, kMamba, config);
   read_mixtures(fields, config);
@@ -223,19 +229,6 @@ void translate(GgufTranslator& gguf) {
   gguf.integer("expert_shared_feed_forward_length", kSharedWidth);
 }
 
-void add_attention(LayerSpecs& specs, const Heads& heads, int d_model) {
-  const struct {
-    const char *name, *gguf_name;
-    int n_rows;
-  } parts[] = {{"q", "attn_q", heads.q_dim()},
-               {"k", "attn_k", heads.kv_dim()},
-               {"v", "attn_v", heads.kv_dim()}};
-  for (const auto& [name, gguf_name, n_rows] : parts)
-    specs.add(fmt::format("mixer.{}_proj.weight", name).c_str(),
-              fmt::format("{}.weight", gguf_name).c_str(), {n_rows, d_model}, &LayerWeights::qkv);
-  specs.output("mixer.o_proj");
-}
-
 void add_mixture(LayerSpecs& specs, const ModelConfig& c, int layer) {
   const ExpertsConfig& e = c.experts;
   const auto of_one = [&](const char* part) {
@@ -262,7 +255,10 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
       "norm", "attn_norm",
       mixer == Mixer::kNone ? &LayerWeights::feed_forward_norm : &LayerWeights::attention_norm);
   if (mixer == Mixer::kMamba2) add_mamba(specs, c, "mixer");
-  if (mixer == Mixer::kAttention) add_attention(specs, c.heads(layer), c.d_model);
+  if (mixer == Mixer::kAttention) {
+    specs.queries_keys_values("mixer");
+    specs.output("mixer.o_proj");
+  }
   if (feed_forward == FeedForward::kExperts) add_mixture(specs, c, layer);
   if (feed_forward == FeedForward::kDense) {
     specs.gate_and_up("mixer");

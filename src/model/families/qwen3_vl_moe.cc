@@ -19,6 +19,17 @@ constexpr ExpertFields kExperts = {.n_experts = 60, .n_used = 4};
 
 void fix(ModelConfig& config) { config.qk_norm = QkNorm::kPerHead; }
 
+// Only the shape of a matrix says whether it is transposed.
+void refuse_square_matrices(Fields& fields, const ModelConfig& config) {
+  const int d_ff = config.experts.d_ff;
+  if (config.has(FeedForward::kExperts) && (d_ff == config.d_model || 2 * d_ff == config.d_model))
+    fields.refuse("moe_intermediate_size",
+                  fmt::format("neither 'hidden_size' {} nor half of it, because it cannot be told "
+                              "whether a square matrix is transposed",
+                              config.d_model),
+                  ErrorCode::kUnsupported);
+}
+
 void read(Fields& fields, ModelConfig& config) {
   read_decoder(
       fields,
@@ -31,6 +42,7 @@ void read(Fields& fields, ModelConfig& config) {
   if (!fields.boolean(kRenormalised, true))
     fields.refuse(kRenormalised, "true", ErrorCode::kUnsupported);
   refuse_window(fields, config);
+  refuse_square_matrices(fields, config);
 }
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
