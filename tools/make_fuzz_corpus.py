@@ -203,6 +203,43 @@ def ggufs():
                                           ("rope_factors_short.weight", [2], 0, bytes(8))]))
 
 
+def hybrid_ggufs():
+    """Nemotron-H. `layers`: M a state-space layer, * attention, - a dense feed-forward, E experts."""
+    def zeros(name, *shape):
+        return name, list(shape), 0, bytes(4 * math.prod(shape))
+
+    ends = [zeros("token_embd.weight", 8, 8), zeros("output.weight", 8, 8), zeros("output_norm.weight", 8)]
+    parts = {
+        "M": [("ssm_in.weight", 34, 8), ("ssm_conv1d.weight", 24, 4), ("ssm_conv1d.bias", 24), ("ssm_a", 2, 1),
+              ("ssm_d", 2, 1), ("ssm_dt.bias", 2), ("ssm_norm.weight", 1, 8), ("ssm_out.weight", 8, 8)],
+        "*": [("attn_q.weight", 8, 8), ("attn_k.weight", 4, 8), ("attn_v.weight", 4, 8), ("attn_output.weight", 8, 8)],
+        "-": [("ffn_up.weight", 8, 8), ("ffn_down.weight", 8, 8)],
+        "E": [("ffn_gate_inp.weight", 4, 8), ("exp_probs_b.bias", 4), ("ffn_up_exps.weight", 4, 8, 8),
+              ("ffn_down_exps.weight", 4, 8, 8), ("ffn_up_shexp.weight", 8, 8), ("ffn_down_shexp.weight", 8, 8)],
+    }
+
+    def hybrid(name, layers, more=None):
+        values = {**model_values(name), f"{name}.block_count": ("u32", len(layers)),
+                  f"{name}.feed_forward_length": ("i32[]", [8 * (kind in "-E") for kind in layers]),
+                  f"{name}.attention.head_count_kv": ("i32[]", [int(kind == "*") for kind in layers]),
+                  f"{name}.attention.key_length": ("u32", 4), f"{name}.attention.value_length": ("u32", 4),
+                  f"{name}.ssm.conv_kernel": ("u32", 4), f"{name}.ssm.state_size": ("u32", 8),
+                  f"{name}.ssm.group_count": ("u32", 1), f"{name}.ssm.time_step_rank": ("u32", 2),
+                  f"{name}.ssm.inner_size": ("u32", 8), "tokenizer.ggml.model": ("str", "no_vocab"),
+                  **{f"{name}.{key}": value for key, value in (more or {}).items()}}
+        tensors = [zeros(f"blk.{i}.{part}", *shape) for i, kind in enumerate(layers)
+                   for part, *shape in [("attn_norm.weight", 8), *parts[kind]]]
+        return gguf(values, ends + tensors)
+
+    write("gguf", "nemotron_h", hybrid("nemotron_h", "M-*"))
+    write("gguf", "nemotron_h_layers", hybrid("nemotron_h", "M-*", {"block_count": ("u32", 5000)}))
+    experts = {"expert_count": ("u32", 4), "expert_used_count": ("u32", 2), "expert_feed_forward_length": ("u32", 8),
+               "expert_shared_count": ("u32", 1), "expert_shared_feed_forward_length": ("u32", 8),
+               "expert_gating_func": ("u32", 2), "expert_weights_norm": ("bool", 1), "expert_weights_scale": ("f32", 2.5),
+               "expert_group_count": ("u32", 2), "expert_group_used_count": ("u32", 1)}
+    write("gguf", "nemotron_h_moe", hybrid("nemotron_h_moe", "ME*", experts))
+
+
 NEXT_FILE = b"\n=== next file ===\n"
 # GGUF's number of a type, weights of a block, bytes of a block.
 BLOCKS = {"F32": (0, 1, 4), "F16": (1, 1, 2), "Q4_0": (2, 32, 18), "Q4_1": (3, 32, 20), "Q5_0": (6, 32, 22), "Q5_1": (7, 32, 24),
@@ -496,6 +533,6 @@ def step_plans():
 
 
 if __name__ == "__main__":
-    for make in (grammars, json_texts, input_lines, task_lines, tables, journals, safetensors, ggufs, gguf_parts, checkpoints, weight_blocks, configs, tokenizers, sentencepieces, patterns,
+    for make in (grammars, json_texts, input_lines, task_lines, tables, journals, safetensors, ggufs, hybrid_ggufs, gguf_parts, checkpoints, weight_blocks, configs, tokenizers, sentencepieces, patterns,
                  conversations, texts, operations, step_plans):
         make()

@@ -117,7 +117,8 @@ void Fields::number(const char* name, double& out) {
 void Fields::integer(const char* name, int& out) {
   read(name, "an integer", is_whole, [&](const Json& value) {
     const double wide = value.get<double>();
-    if (wide < -2147483648.0 || wide > 2147483647.0) return fail(name, value, "a 32-bit integer");
+    if (wide < -2147483648.0) return fail(name, value, "an integer of at least -2147483648");
+    if (wide > 2147483647.0) return fail(name, value, "an integer of at most 2147483647");
     out = static_cast<int>(wide);
   });
 }

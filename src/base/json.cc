@@ -31,17 +31,24 @@ std::string digits_of(const Json& value) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-// A hint for a common mistake. `last`: ends with the first wrong character. `told`: the parser's
-// message.
-std::string_view hint_of(std::string_view last, std::string_view told) {
+// `text` ends with a bracket. Whether a comma is before it.
+bool is_after_comma(std::string_view text) {
+  text.remove_suffix(text.empty() ? 0 : 1);
+  const size_t before = text.find_last_not_of(" \t\r\n");
+  return before != text.npos && text[before] == ',';
+}
+
+// A hint for a common mistake. `last`: ends with the first wrong character, as does `read`, the
+// text up to there. `told`: the parser's message.
+std::string_view hint_of(std::string_view last, std::string_view read, std::string_view told) {
   if (told.find("invalid literal") != told.npos) {
     if (last.ends_with('\'')) return " (hint: JSON uses double quotes)";
     for (const char first : {'T', 'F', 'N'})  // of Python's words
       if (last.ends_with(first)) return " (hint: write true, false or null)";
   }
-  if (told.find("object key - unexpected '}'") != told.npos ||
-      told.find("parsing value - unexpected ']'") != told.npos)
-    return " (hint: remove the comma before it)";
+  const bool is_bracket = told.find("object key - unexpected '}'") != told.npos ||
+                          told.find("parsing value - unexpected ']'") != told.npos;
+  if (is_bracket && is_after_comma(read)) return " (hint: remove the comma before it)";
   return {};
 }
 
@@ -96,7 +103,8 @@ nlohmann::ordered_json::object_t::pointer add_member(nlohmann::ordered_json::obj
 template <class Json>
 class JsonBuilder {
  public:
-  JsonBuilder(bool is_one_line, LargeNumbers large) : is_one_line_(is_one_line), large_(large) {}
+  // Borrows the text that is parsed.
+  JsonBuilder(std::string_view text, LargeNumbers large) : text_(text), large_(large) {}
   ~JsonBuilder() { empty(root_); }
   JsonBuilder(const JsonBuilder&) = delete;
   JsonBuilder& operator=(const JsonBuilder&) = delete;
@@ -130,7 +138,8 @@ class JsonBuilder {
     return true;
   }
 
-  bool parse_error(size_t, const std::string& last, const typename Json::exception& failure) {
+  bool parse_error(size_t position, const std::string& last,
+                   const typename Json::exception& failure) {
     std::string_view what = failure.what();
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
     // Not the text itself, which may be long and no UTF-8.
@@ -138,9 +147,10 @@ class JsonBuilder {
     std::string text(what.substr(0, 200));
     // A line of a file has another number there.
     constexpr std::string_view kLine = "line 1, ";
-    if (const size_t at = text.find(kLine); is_one_line_ && at != text.npos)
+    const bool is_one_line = text_.find('\n') == text_.npos;
+    if (const size_t at = text.find(kLine); is_one_line && at != text.npos)
       text.erase(at, kLine.size());
-    error_ = bad_file("not JSON: {}{}", text, hint_of(last, text));
+    error_ = bad_file("not JSON: {}{}", text, hint_of(last, text_.substr(0, position), text));
     return false;
   }
 
@@ -196,7 +206,7 @@ class JsonBuilder {
     return path.empty() ? path : fmt::format(" in '{}'", cut_short(path));
   }
 
-  bool is_one_line_;
+  std::string_view text_;
   LargeNumbers large_;
   Json root_;
   std::vector<Open> open_;
@@ -208,7 +218,7 @@ Result<Json> parse(std::string_view text, LargeNumbers large) {
   // The library takes a NUL byte for the end of the text.
   if (const size_t at = text.find('\0'); at != text.npos)
     return bad_file("not JSON: byte {} is NUL", at + 1);
-  JsonBuilder<Json> builder(text.find('\n') == text.npos, large);
+  JsonBuilder<Json> builder(text, large);
   Json::sax_parse(text.begin(), text.end(), &builder);
   return std::move(builder).result();
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/model_parts.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "capi/completion_arrays.h"
@@ -159,14 +160,15 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
     BatchOptions options;
     const Result<Json> json = read_question_json(line, options.defaults);
     if (!json) return fail(json.error());
-    const Result<EmbedOptions> embed = embed_options_for(engine->engine->model(), {});
+    const Model& model = engine->engine->model();
+    const Result<EmbedOptions> embed = embed_options_for(model, {});
     const Result<std::unique_ptr<wire::Line>> read =
         wire::read_answer_line(*json, {.number = 1,
                                        .options = options,
                                        .embed = embed,
                                        .text = line,
                                        .other_fields = question_flags(),
-                                       .d_model = engine->engine->model().info().d_model});
+                                       .d_model = model.parts().weights.config.d_model});
     if (!read) return fail(read.error());
     if ((*read)->refused) return fail(*(*read)->refused);
     return open_job(engine, **read, stream);

@@ -157,13 +157,15 @@ Result<TokenizerParts> read_tokenizer_json(const std::filesystem::path& path,
   Result<Vocab> vocab =
       unigram ? read_unigram_vocab(model.at("vocab")) : read_vocab(model.at("vocab"));
   if (!vocab.ok()) return vocab.error();
-  auto words = unigram ? read_unigram(model, *vocab, pre_tokenizer->byte_level)
+  std::vector<std::string> warnings;
+  auto words = unigram ? read_unigram(model, *vocab, pre_tokenizer->byte_level, &warnings)
                        : read_bpe(model, *vocab, pre_tokenizer->byte_level);
   if (!words.ok()) return words.error();
 
   TokenizerParts parts{.model = std::move(*words),
                        .normalizer = std::move(*normalizer),
-                       .pre_tokenizer = std::move(pre_tokenizer->steps)};
+                       .pre_tokenizer = std::move(pre_tokenizer->steps),
+                       .warnings = std::move(warnings)};
   Status done = finish_tokens(root, config, *decoder, &*vocab, &parts);
   if (!done.ok()) return done.error();
   return parts;

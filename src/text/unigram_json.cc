@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "text/bpe.h"
+#include "text/byte_level.h"
 #include "text/unigram.h"
 
 namespace pando {
@@ -13,7 +15,8 @@ namespace {
 
 // The score that the library `tokenizers` makes of a number: its digits as an integer, multiplied
 // or divided by a power of ten. One score in four differs in the last bit from the nearest double.
-// Sums of the same pieces in another order may be as close.
+// Sums of the same pieces in another order may be as close. If a file has more digits than the
+// shortest, the library may read another last bit.
 double as_library_reads(double number) {
   std::array<char, 32> digits;  // the shortest that give the number: 1.2345e-05
   const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), std::abs(number),
@@ -49,6 +52,17 @@ bool is_piece(const Json& value) {
          std::isfinite(value[1].get<double>());
 }
 
+// Whether every text has tokens even without an unknown token.
+bool has_all_bytes(const Vocab& vocab, const Unigram::Options& options) {
+  if (!options.byte_fallback && !options.byte_level) return false;
+  for (int value = 0; value < 256; ++value) {
+    const auto byte = static_cast<unsigned char>(value);
+    if (!vocab.find(options.byte_level ? byte_level_character(byte) : byte_token_text(byte)))
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool is_unigram(const JsonPlace& model) {
@@ -77,7 +91,8 @@ Result<Vocab> read_unigram_vocab(const JsonPlace& place) {
 }
 
 Result<std::unique_ptr<const WordModel>> read_unigram(const JsonPlace& model, const Vocab& vocab,
-                                                      bool byte_level) {
+                                                      bool byte_level,
+                                                      std::vector<std::string>* warnings) {
   Unigram::Options options;
   options.byte_level = byte_level;
   const Result<bool> bytes = model.at("byte_fallback").boolean(false);
@@ -93,6 +108,9 @@ Result<std::unique_ptr<const WordModel>> read_unigram(const JsonPlace& model, co
       return unknown.wrong(fmt::format("an id from 0 to {}", vocab.size() - 1));
     }
     options.unknown = static_cast<Token>(*id);
+  } else if (!has_all_bytes(vocab, options)) {
+    warnings->push_back(fmt::format("'{}': '{}' is missing; characters without a piece are dropped",
+                                    model.file(), unknown.name()));
   }
   std::vector<double> scores;
   for (const Json& piece : model.at("vocab").json()) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "text/json_file.h"
 #include "text/vocab.h"
@@ -16,8 +18,9 @@ bool is_unigram(const JsonPlace& model);
 // [[text, score], ...], by id.
 Result<Vocab> read_unigram_vocab(const JsonPlace& place);
 
-// `vocab` is that of `model`.
+// `vocab` is that of `model`. Adds a warning if the model drops characters.
 Result<std::unique_ptr<const WordModel>> read_unigram(const JsonPlace& model, const Vocab& vocab,
-                                                      bool byte_level);
+                                                      bool byte_level,
+                                                      std::vector<std::string>* warnings);
 
 }  // namespace pando

@@ -91,9 +91,12 @@ TEST(JsonTest, UsualMistakesHaveAHint) {
                                    {R"({"a": True})", "write true, false or null"},
                                    {R"({"a": None})", "write true, false or null"},
                                    {R"({"a": 1,})", "remove the comma before it"},
-                                   {R"(["a",])", "remove the comma before it"}})
+                                   {R"(["a",])", "remove the comma before it"},
+                                   {"\xef\xbb\xbf[1, \t\r\n]", "remove the comma before it"}})
     EXPECT_TRUE(refused(text).ends_with(std::string(" (hint: ") + hint + ")")) << refused(text);
-  for (const char* text : {R"({"a": })", R"({"a" 1})", "[1", "{", "x", R"({"a": 1}})", "tru"})
+  for (const char* text :
+       {R"({"a": })", R"({"a" 1})", "[1", "{", "x", R"({"a": 1}})", "tru", "]", " ]", R"({"a": ]})",
+        R"([1, {"a":]}])", R"({"a": "it\'s"})", R"({"a": "\True"})"})
     EXPECT_EQ(refused(text).find("hint"), std::string::npos) << refused(text);
 }
 

@@ -102,6 +102,40 @@ TEST(Unigram, WithoutAnUnknownTokenCharactersAreDropped) {
   EXPECT_EQ(encode(*load_json(document), "axa"), (Tokens{0, 1 + 'x', 0}));
 }
 
+TEST(Unigram, AWarningIfCharactersAreDropped) {
+  const auto warnings_of = [](const Json& document) {
+    const TempDirectory directory;
+    directory.write_json("tokenizer.json", document);
+    const auto tokenizer = load_tokenizer(directory.path());
+    std::vector<std::string> warnings(tokenizer->warnings().begin(), tokenizer->warnings().end());
+    const std::string file = "'" + (directory.path() / "tokenizer.json").string() + "'";
+    for (std::string& warning : warnings)
+      if (warning.starts_with(file)) warning.replace(0, file.size(), "FILE");
+    return warnings;
+  };
+  const std::vector<std::string> none,
+      dropped = {"FILE: 'model.unk_id' is missing; characters without a piece are dropped"};
+  EXPECT_EQ(warnings_of(unigram_json({{"<unk>", 0}, {"a", -1}})), none);
+  EXPECT_EQ(warnings_of(unigram_json({{"a", -1}}, nullptr)), dropped);
+  Json document = unigram_json(with_bytes({{"a", -1}}), nullptr);
+  EXPECT_EQ(warnings_of(document), dropped);
+  document["model"]["byte_fallback"] = true;
+  EXPECT_EQ(warnings_of(document), none);
+  document["model"]["vocab"] = with_bytes({{"a", -1}}, 0xA9);
+  EXPECT_EQ(warnings_of(document), dropped);
+
+  Pieces alphabet;
+  for (int byte = 0; byte < 256; ++byte)
+    alphabet.emplace_back(byte_level_character(static_cast<unsigned char>(byte)), -1);
+  document = unigram_json(alphabet, nullptr);
+  document["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  document["decoder"] = {{"type", "ByteLevel"}};
+  EXPECT_EQ(warnings_of(document), none);
+  alphabet.pop_back();
+  document["model"]["vocab"] = alphabet;
+  EXPECT_EQ(warnings_of(document), dropped);
+}
+
 TEST(Unigram, Metaspace) {
   Json document = unigram_json({{"<unk>", 0},
                                 {"\u2581", -3},
@@ -188,7 +222,7 @@ TEST(Unigram, WithoutAType) {
   EXPECT_EQ(tokenizer->vocab_size(), 3);
 }
 
-// A quadratic way would not end.
+// A search through all pairs of places would take 2^33 steps, and this test much longer.
 TEST(Unigram, ALongWord) {
   const auto tokenizer =
       load_json(unigram_json({{"<unk>", 0}, {"a", -1}, {std::string(512, 'a'), -2}}));

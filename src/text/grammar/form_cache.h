@@ -35,8 +35,9 @@ class FormCache {
   // Warnings about a form; none if the form is refused. Compiles the form if it is not kept.
   std::vector<std::string> warnings_of(const TextForm& form);
 
-  size_t n_kept();                                          // forms
-  size_t n_compiled() const { return n_compiled_.load(); }  // forms, refused ones too
+  size_t n_kept();  // forms
+  // Forms compiled so far, refused ones too. For tests.
+  size_t n_compiled() const { return n_compiled_.load(); }
 
  private:
   struct Entry {
@@ -62,7 +63,7 @@ class FormCache {
   std::mutex mutex_;
   std::list<Entry> entries_;  // the last used first
   std::optional<Refusal> refusal_;
-  std::atomic<size_t> n_compiled_ = 0;
+  std::atomic<size_t> n_compiled_ = 0;  // for tests
 };
 
 }  // namespace pando::grammar
