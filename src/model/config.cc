@@ -174,6 +174,7 @@ Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view so
   const json whole = with_absent(*family, *object);
   Fields fields(whole, source);
   ModelConfig config = of_family(*family);
+  config.origin.has_text_part = has_text_part(file);
   refuse_both_ways(fields);
   family->read(fields, config);
   config.quantization = read_quantization(fields);

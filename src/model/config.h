@@ -140,6 +140,12 @@ struct ExpertsConfig {
   bool operator==(const ExpertsConfig&) const = default;
 };
 
+// What a configuration was read from. It changes nothing in the model: all of these are equal.
+struct ConfigOrigin {
+  bool has_text_part = false;  // of a file that describes parts for images or sounds too
+  bool operator==(const ConfigOrigin&) const { return true; }
+};
+
 // A plain value. What `load` and `parse` return satisfies `validate`: every size is positive,
 // n_heads is a multiple of n_kv_heads, head_dim of 4, every layer's rotation is one of rotations,
 // a layer that reads the keys of another has its heads and its window, and no product of two sizes
@@ -191,6 +197,7 @@ struct ModelConfig {
   std::optional<Quantization> quantization = {};  // of a checkpoint's matrices
   std::optional<int32_t> bos_id = {};
   std::vector<int32_t> eos_ids = {};  // any of these ends a sequence; may be empty
+  ConfigOrigin origin = {};
 
   // A configuration with what the family fixes, and nothing else.
   static ModelConfig of_family(const Family& family);

@@ -62,7 +62,10 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
   for (const WeightSpec& spec : weight_specs(config))
     for (WeightSpec& stored : checkpoint.stored_as(spec))
       if (checkpoint.contains(stored.name)) known.insert(std::move(stored.name));
-  known.insert("lm_head.weight");  // where embeddings are tied: a copy of them
+  known.insert("lm_head.weight");  // where embeddings are tied: a copy of them (weights.cc)
+  // A text model may have kept the parts of the model that it was a part of.
+  const bool may_have_parts =
+      config.origin.has_text_part || config.family->wrapper != nullptr || checkpoint.is_one_gguf();
   std::map<std::string, int> parts;
   for (const std::string& name : checkpoint.names()) {
     if (known.contains(name) || name.ends_with(".rotary_emb.inv_freq") ||
@@ -70,7 +73,7 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
       continue;
     const auto passed_over = config.family->passed_over;
     std::string_view part = passed_over == nullptr ? "" : passed_over(config, name);
-    if (part.empty()) part = part_beside_text(name);
+    if (part.empty() && may_have_parts) part = part_beside_text(name);
     if (name == kClassifier && checkpoint.is_one_gguf()) {
       if (Status status = check_classifier(checkpoint, config); !status) return status.error();
       ++parts["copy of rows of the LM head"];

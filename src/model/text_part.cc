@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kTextConfig = "text_config";
+constexpr const char *kTextConfig = "text_config", *kType = "model_type";
 
 // A model with parts beside its text part. The text part may be of almost any family, and reads a
 // text in the same way as the family's own model.
@@ -31,7 +31,21 @@ struct Wrapper {
   bool never_tied = false;  // whatever the file says
   const char* part = kTextConfig;
   const char* ties = "tie_word_embeddings";  // in the whole, beside the usual name
+  // JSON: fields with the values that the library takes where a text part of this wrapper leaves
+  // them out, before those of the part's family. Null: none.
+  const char* absent = nullptr;
 };
+
+constexpr const char* kVoxtralAbsent =
+    R"({"vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192,
+        "num_hidden_layers": 30, "num_key_value_heads": 8, "max_position_embeddings": 131072,
+        "rms_norm_eps": 1e-5, "rope_theta": 1e8, "head_dim": 128})";
+constexpr const char* kGlmAsrAbsent =
+    R"({"vocab_size": 59264, "hidden_size": 2048, "intermediate_size": 6144,
+        "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 4,
+        "max_position_embeddings": 8192, "rms_norm_eps": 1e-5,
+        "eos_token_id": [59246, 59253, 59255],
+        "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}})";
 
 constexpr Wrapper kWrappers[] = {
     {.model_type = "llava", .text = "llama", .text_ties = true},
@@ -52,10 +66,10 @@ constexpr Wrapper kWrappers[] = {
     {.model_type = "lighton_ocr", .text = "qwen3", .tied = true},
     {.model_type = "janus", .text = "llama", .tied = true},
     {.model_type = "deepseek_vl", .text = "llama", .tied = true},
-    {.model_type = "voxtral", .text = "llama"},
+    {.model_type = "voxtral", .text = "llama", .never_tied = true, .absent = kVoxtralAbsent},
     {.model_type = "qwen2_audio", .text = "qwen2", .never_tied = true},
     {.model_type = "audioflamingo3", .text = "qwen2", .never_tied = true},
-    {.model_type = "glmasr", .text = "llama", .tied = true},
+    {.model_type = "glmasr", .text = "llama", .tied = true, .absent = kGlmAsrAbsent},
     {.model_type = "qwen3_asr", .text = "qwen3", .tied = true},
 };
 
@@ -63,7 +77,7 @@ constexpr Wrapper kWrappers[] = {
 // them does so too.
 constexpr std::string_view kNotWrapped[] = {"cohere",     "cohere2",          "granite",
                                             "granitemoe", "granitemoeshared", "granitemoehybrid",
-                                            "gemma2",     "gemma3_text",      "gemma4_text"};
+                                            "gemma2",     "gemma4_text"};
 
 // Sizes that files of wrappers leave out if they equal the library's defaults.
 constexpr struct {
@@ -108,7 +122,10 @@ Result<json> part_of(const json& file, const char* name, std::string_view source
   if (part == file.end() || !part->is_object())
     return bad_file("{}: '{}' is {}, expected an object", source, name,
                     part == file.end() ? "absent" : found_text(*part));
-  return json(*part);
+  json object = *part;
+  if (object.contains(kType) && (object[kType].is_null() || object[kType] == ""))
+    object.erase(kType);
+  return object;
 }
 
 // Copies fields of the whole to its part. Fields of tokens and types that the part has stay.
@@ -124,12 +141,31 @@ bool is_true(const json& object, const char* name) {
   return found != object.end() && *found == true;
 }
 
+void add_absent(const json& absent, json& object) {
+  for (const auto& [name, value] : absent.items())
+    if (!object.contains(name)) object[name] = value;
+}
+
+// The same of a wrapper. What the part says of its rotation counts, be it by another name.
+void add_absent(const Wrapper& wrapper, json& object) {
+  if (wrapper.absent == nullptr) return;
+  json absent = json::parse(wrapper.absent);
+  constexpr const char *kRope = "rope_parameters", *kScaling = "rope_scaling";
+  for (const char* name : {kRope, kScaling}) {
+    const auto rope = object.find(name);
+    if (rope == object.end() || !rope->is_object() || rope->empty()) continue;
+    absent.erase(kRope);
+    if (rope->contains("rope_theta")) absent.erase("rope_theta");
+  }
+  add_absent(absent, object);
+}
+
 // The text part of a wrapper, with the library's defaults for absent fields.
 Result<json> wrapped_part(const json& file, const Wrapper& wrapper, std::string_view source) {
   Result<json> part = part_of(file, wrapper.part, source);
   if (!part) return part;
   json object = std::move(part).value();
-  constexpr const char *kType = "model_type", *kTied = "tie_word_embeddings";
+  constexpr const char* kTied = "tie_word_embeddings";
   if (!object.contains(kType)) object[kType] = wrapper.text;
   const std::string type = object[kType].is_string() ? object[kType].get<std::string>() : "";
   const Family* family = find_family(type);
@@ -143,27 +179,38 @@ Result<json> wrapped_part(const json& file, const Wrapper& wrapper, std::string_
   const json* whole = nullptr;
   for (const char* name : {wrapper.ties, kTied})
     if (whole == nullptr && file.contains(name)) whole = &file[name];
-  if (whole == nullptr && !object.contains(kTied)) object[kTied] = wrapper.tied;
+  // The library asks only the whole. `false` in the part stays: such a file has a head.
+  const bool part_unties = object.contains(kTied) && object[kTied] == false;
+  if (whole == nullptr && !part_unties) object[kTied] = wrapper.tied;
   take_from_whole(file, object);
   if (whole != nullptr) object[kTied] = *whole;
   if (text_ties && object[kTied] == false) object[kTied] = true;
   if (wrapper.never_tied) object[kTied] = false;
-  for (const auto& [name, sizes] : kAbsent) {
-    if (type != name) continue;
-    const json absent = json::parse(sizes);
-    for (const auto& [field, value] : absent.items())
-      if (!object.contains(field)) object[field] = value;
-  }
+  add_absent(wrapper, object);
+  for (const auto& [name, sizes] : kAbsent)
+    if (type == name) add_absent(json::parse(sizes), object);
   return object;
 }
 
 }  // namespace
 
+bool has_text_part(const json& whole) {
+  json file = whole;
+  use_known_type(file);
+  const auto type = file.find(kType);
+  if (type == file.end()) return false;
+  return std::ranges::any_of(kWrappers,
+                             [&](const Wrapper& wrapper) { return *type == wrapper.model_type; }) ||
+         std::ranges::any_of(families(), [&](const Family* family) {
+           return family->wrapper != nullptr && *type == family->wrapper;
+         });
+}
+
 Result<json> text_part(const json& whole, std::string_view source) {
   json file = whole;
   use_known_type(file);
   const auto all = families();
-  const auto type = file.find("model_type");
+  const auto type = file.find(kType);
   if (type == file.end()) return file;
   for (const Wrapper& wrapper : kWrappers)
     if (*type == wrapper.model_type) return wrapped_part(file, wrapper, source);
@@ -178,20 +225,21 @@ Result<json> text_part(const json& whole, std::string_view source) {
   Result<json> part = part_of(file, kTextConfig, source);
   if (!part) return part;
   json object = std::move(part).value();
+  const json own_type = object.contains(kType) ? object[kType] : json();
   use_known_type(object);
-  if (!object.contains("model_type")) object["model_type"] = (*wrapped)->name;
+  if (!object.contains(kType)) object[kType] = (*wrapped)->name;
   const auto named = std::ranges::find_if(all, [&](const Family* family) {
-    return is_wrapped(family) && object["model_type"] == family->name;
+    return is_wrapped(family) && object[kType] == family->name;
   });
   if (named != all.end()) {
     wrapped = named;
-  } else if (object["model_type"].is_string() &&
-             find_family(object["model_type"].get<std::string>()) != nullptr) {
+  } else if (object[kType].is_string() &&
+             find_family(object[kType].get<std::string>()) != nullptr) {
     std::vector<std::string_view> parts;
     for (const Family* family : all)
       if (is_wrapped(family)) parts.push_back(family->name);
     return unsupported("{}: '{}.model_type' is {} in a model of type {}, expected {}", source,
-                       kTextConfig, found_text(object["model_type"]), found_text(*type),
+                       kTextConfig, found_text(own_type), found_text(whole[kType]),
                        one_of_these(parts));
   }
   object["architectures"] = {(*wrapped)->architecture};

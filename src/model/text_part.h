@@ -8,8 +8,11 @@
 
 namespace pando::model {
 
-// `file` itself if the model reads only text. Otherwise the fields of its text part, with
-// `model_type` and `architectures` of its family.
+// Whether a config.json describes a text part beside parts for images or sounds.
+bool has_text_part(const nlohmann::json& file);
+
+// `file` itself if there is none: the model reads only text. Otherwise the fields of its text part,
+// with `model_type` and `architectures` of its family.
 Result<nlohmann::json> text_part(const nlohmann::json& file, std::string_view source);
 
 }  // namespace pando::model

@@ -1,5 +1,8 @@
 #include "model/weights.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/errors.h"
 #include "model/layer_loader.h"
 #include "model/passed_over.h"
@@ -24,6 +27,33 @@ Status load_layer_inputs(const TensorLoader& tensors, Weights& w) {
   return tensors.append(specs[2], w.layer_input_norm);
 }
 
+bool have_same_bytes(const Checkpoint& checkpoint, const TensorView& a, const TensorView& b) {
+  constexpr size_t kPart = size_t{16} << 20;
+  for (size_t first = 0; first < a.n_bytes; first += kPart) {
+    const size_t n = std::min(kPart, a.n_bytes - first);
+    if (std::memcmp(a.data + first, b.data + first, n) != 0) return false;
+    for (const TensorView* view : {&a, &b}) checkpoint.release(*view, first, n);
+  }
+  return true;
+}
+
+// A head that a checkpoint has beside tied embeddings is passed over, so it must be their copy.
+Status check_tied_head(const Weights& w) {
+  const ModelConfig& config = w.config;
+  constexpr const char* kHead = "lm_head.weight";
+  if (!config.tied_embeddings || w.checkpoint.is_one_gguf() || !w.checkpoint.contains(kHead))
+    return {};
+  const Result<TensorView> head = w.checkpoint.tensor(kHead, {config.vocab, config.d_model});
+  if (head && head->dtype == w.embedding.dtype && head->n_bytes == w.embedding.n_bytes &&
+      have_same_bytes(w.checkpoint, *head, w.embedding))
+    return {};
+  return bad_file(
+      "{}: tensor '{}' differs from tensor '{}', expected a copy of it, because "
+      "'tie_word_embeddings' is true (hint: set 'tie_word_embeddings' to false in config.json to "
+      "use '{}')",
+      w.checkpoint.path().string(), kHead, config.family->embedding, kHead);
+}
+
 // What stands before and behind the layers.
 Status load_ends(const TensorLoader& tensors, Weights& w) {
   const ModelConfig& config = w.config;
@@ -39,6 +69,7 @@ Status load_ends(const TensorLoader& tensors, Weights& w) {
   if (!embedding) return embedding.error();
   w.embedding = std::move(*embedding);
   if (!w.share.has_head()) return {};
+  if (Status status = check_tied_head(w); !status) return status;
   if (config.head_bias)
     if (Status status = tensors.append(head_bias_spec(config), w.head_bias); !status) return status;
   return tensors.matrix(head_spec(config), w.head);

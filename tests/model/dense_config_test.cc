@@ -192,6 +192,10 @@ TEST(DenseConfig, ReadsThePartOfMistral3ThatReadsText) {
   text["model_type"] = "deepseek_v3";
   expect_error(wrapped(text), {"'text_config.model_type' is \"deepseek_v3\" in a model of type "
                                "\"mistral3\", expected mistral or ministral3"});
+  text["model_type"] = "qwen2_vl_text";
+  expect_error(wrapped(text), {"'text_config.model_type' is \"qwen2_vl_text\" in a model of type"});
+  text["model_type"] = nullptr;
+  EXPECT_EQ(read(wrapped(text)).family, find_family("mistral"));
 }
 
 // The fields of the part that reads texts are in 'text_config' or at the top level.
@@ -232,6 +236,8 @@ TEST(DenseConfig, ReadsThePartOfQwenVlThatReadsText) {
   wrapped["model_type"] = "qwen2_vl";
   wrapped["text_config"]["model_type"] = "qwen2_vl_text";
   EXPECT_EQ(read(wrapped), qwen2);
+  wrapped["text_config"]["model_type"] = "llama";
+  expect_error(wrapped, {"'text_config.model_type' is \"llama\" in a model of type \"qwen2_vl\""});
   flat["model_type"] = "qwen2_vl";
   flat["architectures"] = {"Qwen2VLForConditionalGeneration"};
   EXPECT_EQ(read(flat), qwen2);
@@ -255,7 +261,7 @@ TEST(DenseConfig, ReadsTheTextPartOfWrappers) {
   const ModelConfig llama = read(text);
   EXPECT_EQ(read(wrapper("llava", text)), llama);
   EXPECT_EQ(read(wrapper("smolvlm", text)), llama);
-  EXPECT_EQ(read(wrapper("voxtral", text)), llama);
+  EXPECT_EQ(read(wrapper("vipllava", text)), llama);
   text.erase("model_type");
   EXPECT_EQ(read(wrapper("idefics3", text)), llama);
   EXPECT_EQ(read(wrapper("internvl", text)).family, find_family("qwen2"));
@@ -291,6 +297,11 @@ TEST(DenseConfig, TiesTheHeadsOfWrappersAsTheLibrary) {
   EXPECT_TRUE(is_tied("internvl", none, none));
   EXPECT_FALSE(is_tied("internvl", untied, none));
   EXPECT_TRUE(is_tied("internvl", untied, tied));
+  EXPECT_TRUE(is_tied("internvl", tied, none));
+  EXPECT_FALSE(is_tied("smolvlm", tied, none));
+  EXPECT_FALSE(is_tied("llava_next", tied, none));
+  EXPECT_FALSE(is_tied("voxtral", tied, tied));
+  EXPECT_TRUE(is_tied("glmasr", none, {{"eos_token_id", 2}}));
   EXPECT_FALSE(is_tied("smolvlm", tied, untied));
   EXPECT_FALSE(is_tied("qwen2_audio", tied, tied));
   EXPECT_FALSE(is_tied("lfm2_vl", none, {{"tie_embedding", false}}));
@@ -312,11 +323,84 @@ TEST(DenseConfig, FillsInWhatWrappersLeaveOut) {
   expect_error(wrapper("internvl", text), {"hidden_size", "absent"}, ErrorCode::kBadFile);
 }
 
+// These two have defaults of their own for a part that is there.
+TEST(DenseConfig, FillsInTheDefaultsOfAWrapper) {
+  const ModelConfig voxtral = read(wrapper("voxtral", json::object()));
+  EXPECT_EQ(voxtral.family, find_family("llama"));
+  EXPECT_EQ(voxtral.vocab, 131072);
+  EXPECT_EQ(voxtral.d_model, 3072);
+  EXPECT_EQ(voxtral.d_ff, 8192);
+  EXPECT_EQ(voxtral.n_layers(), 30);
+  EXPECT_EQ(voxtral.n_heads, 32);
+  EXPECT_EQ(voxtral.n_kv_heads, 8);
+  EXPECT_EQ(voxtral.head_dim, 128);
+  EXPECT_EQ(voxtral.max_positions, 131072);
+  EXPECT_EQ(voxtral.rms_eps, 1e-5f);
+  EXPECT_EQ(voxtral.rotations[0].theta, 1e8);
+
+  const ModelConfig glmasr = read(wrapper("glmasr", json::object()));
+  EXPECT_EQ(glmasr.vocab, 59264);
+  EXPECT_EQ(glmasr.d_model, 2048);
+  EXPECT_EQ(glmasr.d_ff, 6144);
+  EXPECT_EQ(glmasr.n_layers(), 28);
+  EXPECT_EQ(glmasr.n_heads, 16);
+  EXPECT_EQ(glmasr.n_kv_heads, 4);
+  EXPECT_EQ(glmasr.head_dim, 128);
+  EXPECT_EQ(glmasr.max_positions, 8192);
+  EXPECT_EQ(glmasr.rms_eps, 1e-5f);
+  EXPECT_EQ(glmasr.rotations[0].theta, 1e4);
+  EXPECT_EQ(glmasr.eos_ids, (Ints{59246, 59253, 59255}));
+}
+
+TEST(DenseConfig, PrefersWhatAPartSaysToTheDefaultsOfItsWrapper) {
+  const json text = decoder("LlamaForCausalLM", "llama");
+  const ModelConfig few = read(wrapper("voxtral", text));
+  EXPECT_EQ(few.d_model, 64);
+  EXPECT_EQ(few.n_kv_heads, 2);
+  EXPECT_EQ(few.head_dim, 128);
+  EXPECT_EQ(few.rotations[0].theta, 1e8);
+  json own = text;
+  own.update({{"head_dim", 16}, {"rms_norm_eps", 1e-3}, {"rope_theta", 5e5}});
+  EXPECT_EQ(read(wrapper("voxtral", own)).head_dim, 16);
+  EXPECT_EQ(read(wrapper("voxtral", own)).rms_eps, 1e-3f);
+  EXPECT_EQ(read(wrapper("voxtral", own)).rotations[0].theta, 5e5);
+  const json linear = {{"rope_type", "linear"}, {"factor", 2.0}};
+  own = text;
+  own["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 2e5}};
+  EXPECT_EQ(read(wrapper("voxtral", own)).rotations[0].theta, 2e5);
+  own["rope_parameters"] = linear;
+  EXPECT_EQ(read(wrapper("voxtral", own)).rotations[0].theta, 1e8);
+  own = text;
+  own["rope_scaling"] = linear;
+  const json eos = {{"eos_token_id", 7}};
+  EXPECT_EQ(read(wrapper("glmasr", own, eos)).rotations[0].type, RopeType::kLinear);
+  EXPECT_EQ(read(wrapper("glmasr", own, eos)).eos_ids, (Ints{7}));
+  // The library would rotate by 1e4 and not say so.
+  own = text;
+  own["rope_theta"] = 5e5;
+  expect_error(wrapper("glmasr", own, eos), {"rope_parameters", "rope_theta"}, ErrorCode::kBadFile);
+}
+
+TEST(DenseConfig, TakesATypeOfNullForAbsent) {
+  json text = decoder("", "llama");
+  const ModelConfig llama = read(wrapper("llava", text));
+  for (const json& type : {json(nullptr), json("")}) {
+    json file = wrapper("llava", text);
+    file["text_config"]["model_type"] = type;
+    file["text_config"]["architectures"] = {"CohereForCausalLM"};
+    EXPECT_EQ(read(file), llama) << file;
+  }
+}
+
 TEST(DenseConfig, RefusesWrappersOfFamiliesThatChangeLogits) {
   json text = decoder("CohereForCausalLM", "cohere2");
   expect_error(wrapper("llava", text), {"'text_config.model_type' is \"cohere2\"", "\"llava\""});
   text["model_type"] = "gemma2";
   expect_error(wrapper("internvl", text), {"'text_config.model_type' is \"gemma2\""});
+  text["model_type"] = "gemma3_text";
+  EXPECT_EQ(read(wrapper("llava", text)).family, find_family("gemma3_text"));
+  text["final_logit_softcapping"] = 30.0;
+  expect_error(wrapper("llava", text), {"final_logit_softcapping"});
 }
 
 TEST(DenseConfig, ReadsStableLm) {
@@ -338,6 +422,15 @@ TEST(DenseConfig, ReadsStableLm) {
   EXPECT_EQ(config.rotations[0].rotary_dim(16), 8);
   expect_error(stablelm({{"qk_layernorm", true}}), {"'qk_layernorm' is true", "expected false"});
   expect_error(stablelm({{"use_parallel_residual", true}}), {"use_parallel_residual"});
+  // As older files name them.
+  EXPECT_EQ(read(stablelm({{"architectures", {"StableLMEpochForCausalLM"}},
+                           {"norm_eps", 1e-5},
+                           {"rope_pct", 0.25}})),
+            usual);
+  EXPECT_EQ(read(stablelm({{"norm_eps", 1e-3}, {"layer_norm_eps", 1e-3}})).rms_eps, 1e-3f);
+  expect_error(stablelm({{"norm_eps", 1e-3}}), {"'norm_eps' is 0.001", "1e-05", "layer_norm_eps"});
+  expect_error(stablelm({{"rope_pct", 0.5}}),
+               {"'rope_pct' is 0.5", "0.25", "partial_rotary_factor"});
 }
 
 TEST(DenseConfig, ReadsArcee) {

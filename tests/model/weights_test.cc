@@ -123,6 +123,56 @@ TEST_F(WeightsTest, PassesOverWhatSaysNothingNew) {
   EXPECT_TRUE(load(write({"lm_head.weight"})).ok());
 }
 
+// Otherwise the file would say one thing and its weights another.
+TEST_F(WeightsTest, RefusesAHeadThatDiffersFromTiedEmbeddings) {
+  tied_ = true;
+  const std::filesystem::path path = write({"lm_head.weight"}) / "model.safetensors";
+  std::ifstream file(path, std::ios::binary);
+  const std::string same(std::istreambuf_iterator<char>(file), {});
+  const size_t entry = same.find("\"lm_head.weight\"");
+  ASSERT_NE(entry, std::string::npos);
+  const auto changed = [&](std::string_view found, std::string_view other) {
+    std::string bytes = same;
+    const size_t at = bytes.find(found, entry);
+    EXPECT_NE(at, std::string::npos) << found;
+    return bytes.replace(at, found.size(), other);
+  };
+  std::string other_value = same;
+  other_value.back() = 1;  // of the head, which is last
+  for (const std::string& bytes :
+       {other_value, changed("[8,64]", "[64,8]"), changed("\"F32\"", "\"I32\"")}) {
+    folder_.write("model.safetensors", bytes);
+    const Result<Weights> weights = load(folder_.path());
+    ASSERT_FALSE(weights.ok());
+    EXPECT_EQ(weights.error().code, ErrorCode::kBadFile);
+    EXPECT_TRUE(weights.error().message.ends_with(
+        "model.safetensors: tensor 'lm_head.weight' differs from tensor "
+        "'model.embed_tokens.weight', expected a copy of it, because 'tie_word_embeddings' is true "
+        "(hint: set 'tie_word_embeddings' to false in config.json to use 'lm_head.weight')"))
+        << weights.error().message;
+  }
+  folder_.write("model.safetensors", same);
+  EXPECT_TRUE(load(folder_.path()).ok());
+}
+
+// A text model that no file describes as a part has no other parts.
+TEST_F(WeightsTest, PassesOverOtherPartsOnlyOfAWrapper) {
+  const std::filesystem::path folder = write({"model.connector.weight"});
+  const Result<Weights> refused = load(folder);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(refused.error().message.find("tensor 'model.connector.weight' is unknown"),
+            std::string::npos)
+      << refused.error().message;
+  std::ifstream file(folder / "config.json");
+  const nlohmann::json text = nlohmann::json::parse(file);
+  folder_.write("config.json",
+                nlohmann::json{{"model_type", "idefics3"}, {"text_config", text}}.dump());
+  const Result<Weights> weights = load(folder);
+  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  EXPECT_EQ(weights->passed_over, std::vector<std::string>{"projector (1 tensor)"});
+}
+
 // As a model that reads images too is saved.
 TEST_F(WeightsTest, PassesOverPartsThatTextDoesNotNeed) {
   shape_ = "tiny-qwen3.5";

@@ -18,11 +18,24 @@ void fix(ModelConfig& config) {
   config.norm_bias = true;
 }
 
+// Older files have other names for two fields.
+void refuse_older_name(Fields& fields, const char* older, const char* name, double used) {
+  const nlohmann::json* value = fields.find(older);
+  if (value == nullptr) return;
+  const auto number = static_cast<float>(used);
+  if (!value->is_number() || value->get<float>() != number)
+    fields.refuse(older,
+                  fmt::format("{}, as '{}' (hint: rename '{}' to '{}')", number, name, older, name),
+                  ErrorCode::kUnsupported);
+}
+
 void read(Fields& fields, ModelConfig& config) {
   read_decoder(
       fields,
       {.rms_eps = 1e-5, .rms_eps_name = kEps, .rope = {.partial = true, .rotary_share = kShare}},
       config);
+  refuse_older_name(fields, "norm_eps", kEps, config.rms_eps);
+  refuse_older_name(fields, "rope_pct", "partial_rotary_factor", config.rotations[0].rotary_share);
   refuse_window(fields, config);
   config.qkv_bias = fields.boolean(kBias, false);
   constexpr const char* kQkNorm = "qk_layernorm";
