@@ -87,7 +87,8 @@ TEST(ExpertsConfig, ReadsDots1) {
   EXPECT_EQ(mixtures(config), (Ints{1, 2, 3}));
   EXPECT_TRUE(config.experts.renormalised);
   EXPECT_EQ(config.experts.weight_scale, 2.5f);
-  expect_error(dots({{"max_window_layers", 2}}), {"'max_window_layers' is 2", "4, or more"},
+  expect_error(dots({{"max_window_layers", 2}}),
+               {"'max_window_layers' is 2", "at least 4, the number of layers"},
                ErrorCode::kUnsupported);
   const json slides = {"full_attention", "full_attention", "full_attention", "sliding_attention"};
   expect_error(dots({{"layer_types", slides}}), {"layer_types", "sliding_attention"},

@@ -106,8 +106,9 @@ inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
 inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
   const model::RopeConfig& rope = c.rotations[0];
-  const bool is_granite = is_family(c, "granitemoehybrid");  // says it without rotation too
-  const int dim = is_granite       ? c.head_dim
+  // Says it without rotation too.
+  const bool says_all = is_family(c, "granitemoehybrid") || is_family(c, "nemotron_h");
+  const int dim = says_all         ? c.head_dim
                   : c.has_latent() ? rope.rotary_dim(c.latent.rope_dim)
                                    : rope.rotary_dim(usual_head_dim(c));
   out->float32(arch + ".rope.freq_base", static_cast<float>(rope.theta));
