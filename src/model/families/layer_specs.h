@@ -54,8 +54,8 @@ class LayerSpecs {
   void output(const char* name = "self_attn.o_proj");  // of attention, and its bias
   // In a mixture of experts these are the shared expert's, in `module`: "mlp.shared_expert".
   void gate_and_up(const char* module = "mlp");  // or up alone, where there is no gate
-  void gate_up(const char* name);  // one tensor, which GGUF files divide
-  void fused_gate_up();            // one tensor, in GGUF files as well
+  void gate_up(const char* name);                // one tensor, which GGUF files divide
+  void fused_gate_up();                          // one tensor, in GGUF files as well
   void down(const char* module = "mlp");
 
   // All of these, or router and experts of a mixture without a shared expert.
