@@ -156,8 +156,9 @@ def add_keys(writer, config):
         writer.add_head_count_kv(config["num_key_value_heads"])
         writer.add_key_length(head_dim_of(config))
         writer.add_value_length(head_dim_of(config))
-        writer.add_rope_dimension_count(int(head_dim_of(config) * full.get("partial_rotary_factor", 1)))
-    if config.get("sliding_window") and "layer_types" in config:
+        share = full.get("partial_rotary_factor", config.get("partial_rotary_factor", 1))
+        writer.add_rope_dimension_count(int(head_dim_of(config) * share))
+    if config.get("sliding_window") and "sliding_attention" in config.get("layer_types", ()):
         writer.add_sliding_window(config["sliding_window"])
         writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
     for field, add in (("embedding_multiplier", writer.add_embedding_scale),
