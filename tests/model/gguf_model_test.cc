@@ -18,7 +18,8 @@ TEST_F(GgufModel, FloatsAreThoseOfSafetensors) {
   for (const std::string& shape : tiny_shapes()) {
     if (named_shape(shape)->has_latent()) continue;  // tests/model/latent_weights_test.cc has them
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-      make(shape, dtype);
+      const int n_layers = named_shape(shape)->has(Mixer::kNone) ? 6 : 2;  // one of each kind
+      make(shape, dtype, n_layers);
       const Weights stored = load(folder_.path());
       for (const uint32_t version : {2, 3}) {
         const Weights gguf = load(convert({.matrices = dtype, .version = version}));

@@ -341,7 +341,8 @@ ModelConfig tiny_nemotron_h() {
 
 ModelConfig tiny_nemotron_h_moe() {
   ModelConfig config = tiny_nemotron_h();
-  config.layers = layers_of("M*EM-E");
+  config.layers = layers_of("M*EM*E");
+  config.d_ff = 28;  // as GGUF files have it: the width of experts
   config.experts = {.n_experts = 8,
                     .n_used = 3,
                     .d_ff = 28,
