@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <limits>
 #include <set>
@@ -206,14 +207,19 @@ std::string wrong_line(CLI::App& app, const std::string& path) {
   return {};
 }
 
+// A number below 0 does not.
+bool looks_like_option(const std::string& word) {
+  return word.starts_with('-') &&
+         (word.size() == 1 || std::isdigit(static_cast<unsigned char>(word[1])) == 0);
+}
+
 // How many of the words behind an option's name are its values.
 size_t n_values(const CLI::Option& option, std::span<const std::string> behind) {
   const int most = option.get_expected_max();
-  if (option.get_expected_min() == 0 && !behind.empty() && behind[0].starts_with('-')) return 0;
+  if (option.get_expected_min() == 0 && !behind.empty() && looks_like_option(behind[0])) return 0;
   if (most <= 1 || !option.get_allow_extra_args())
     return std::min<size_t>(behind.size(), most > 0 ? 1 : 0);
-  const auto end =
-      std::ranges::find_if(behind, [](const std::string& word) { return word.starts_with('-'); });
+  const auto end = std::ranges::find_if(behind, looks_like_option);
   return static_cast<size_t>(end - behind.begin());
 }
 
