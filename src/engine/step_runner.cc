@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "base/check.h"
 
@@ -17,6 +18,12 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 // Whether the step computes rows for what is wanted.
 bool has_rows(const WantedOutput& want) { return std::min(want.begin, want.first_row) < want.end; }
+
+// The node on the path that holds the position: equal answers may have other tips.
+const Node* node_at(const Node* tip, uint32_t position) {
+  while (tip->start > position) tip = tip->parent;
+  return tip;
+}
 
 // Whether its prompt is over, and it has a next token to compute or waits for it.
 bool is_answering(const Sequence& sequence) {
@@ -223,13 +230,13 @@ void StepRunner::finish(const SubmittedStep& step, const Take& take) {
 StepRunner::StepRows StepRunner::rows_of(const PlannedStep& step,
                                          std::span<const Share> shares) const {
   uint64_t n_decode = 0;
-  std::set<const Node*> cached_answers;  // tips of answers whose next row is cached
+  std::set<std::pair<const Node*, uint32_t>> cached_answers;  // next rows that are cached
   for (const Share& share : shares) {
     const Sequence& sequence = *share.sequence;
     if (share.decoding || !sequence.forced.tokens.empty()) n_decode += share.n_rows;
     if (share.n_again > 0 && share.all_again && !sequence.completion.tokens.empty() &&
         sequence.next_wanted() < path_count(sequence.tip, &Node::n_submitted))
-      cached_answers.insert(sequence.tip);
+      cached_answers.emplace(node_at(sequence.tip, sequence.next_wanted()), sequence.next_wanted());
   }
   n_decode += cached_answers.size();
   const uint64_t n_rows = step.plan.n_rows() - step.n_pads;
