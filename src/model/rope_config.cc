@@ -40,8 +40,14 @@ const std::array<NamedType, 6>& types() {
   return all;
 }
 
-// With an alpha; without one the rotation depends on the length of each sequence.
+// Changes the rotation of sequences longer than max_position_embeddings, which no sequence is.
 const NamedType& dynamic_type() {
+  static const NamedType type = {RopeType::kDefault, "dynamic", {"factor"}};
+  return type;
+}
+
+// With an alpha: of all sequences.
+const NamedType& alpha_type() {
   static const NamedType type = {
       RopeType::kDefault,
       "dynamic",
@@ -114,7 +120,8 @@ class RopeReader {
       name = "longrope";
     if (allowed_.sections && name == "mrope") name = "default";
     if (allowed_.alpha && name == "dynamic" && fields_.find("alpha") != nullptr)
-      return &dynamic_type();
+      return &alpha_type();
+    if (name == "dynamic") return &dynamic_type();
     for (const NamedType& type : types())
       if (type.name == name) return &type;
     fields_.refuse(fields_.find("rope_type") != nullptr ? "rope_type" : "type",

@@ -85,9 +85,7 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
                 "attention, as in EmbeddingGemma, is not supported"});
   expect_error({{"architectures", json::array()}}, code, {"architectures", "[]"});
   expect_error({{"architectures", nullptr}, {"model_type", nullptr}}, code, {"model_type"});
-  expect_error({{"rope_scaling", {{"rope_type", "dynamic"}, {"factor", 8.0}}}}, code,
-               {"rope_scaling", "dynamic"});
-  expect_error({{"rope_scaling", {{"type", "dynamic"}, {"factor", 8.0}}}}, code, {"dynamic"});
+  expect_error({{"rope_scaling", {{"rope_type", "dynamic"}, {"alpha", 8.0}}}}, code, {"alpha"});
   expect_error({{"rope_parameters", {{"rope_type", "default"}, {"mrope_section", {1, 2}}}}}, code,
                {"mrope_section"});
   expect_error({{"rope_scaling", {{"type", "linear"}, {"factor", 2}, {"beta_fast", 3}}}}, code,

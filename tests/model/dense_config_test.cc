@@ -612,9 +612,11 @@ TEST(DenseConfig, ReadsHunYuan) {
   const json newer = {{"rope_type", "dynamic"}, {"alpha", 1000.0}, {"rope_theta", 1e4}};
   EXPECT_EQ(read(hunyuan({{"head_dim", 128}, {"rope_parameters", newer}})).rotations,
             config.rotations);
-  // Without the factor a rotation of this type depends on the length of a sequence.
+  // Without alpha only sequences longer than the context have another rotation.
   const json growing = {{"rope_type", "dynamic"}, {"factor", 2.0}};
-  expect_error(hunyuan({{"rope_scaling", growing}}), {"rope_type", "dynamic"});
+  EXPECT_EQ(read(hunyuan({{"rope_scaling", growing}})).rotations, usual.rotations);
+  EXPECT_EQ(read(decoder("Qwen2ForCausalLM", "qwen2", {{"rope_scaling", growing}})).rotations,
+            read(decoder("Qwen2ForCausalLM", "qwen2")).rotations);
   expect_error(hunyuan({{"rope_scaling", {{"type", "dynamic"}, {"alpha", 0}}}}),
                {"'rope_scaling'", "alpha", "above 0"}, ErrorCode::kBadFile);
   expect_error(hunyuan({{"rope_scaling", {{"type", "linear"}, {"factor", 2.0}, {"alpha", 9.0}}}}),

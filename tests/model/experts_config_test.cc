@@ -93,6 +93,7 @@ TEST(ExpertsConfig, ReadsDots1) {
   const json slides = {"full_attention", "full_attention", "full_attention", "sliding_attention"};
   expect_error(dots({{"layer_types", slides}}), {"layer_types", "sliding_attention"},
                ErrorCode::kUnsupported);
+  EXPECT_EQ(read(dots({{"scoring_func", "noaux_tc"}})), read(dots()));  // as published
   expect_error(dots({{"scoring_func", "softmax"}}), {"scoring_func"}, ErrorCode::kUnsupported);
 }
 

@@ -22,9 +22,10 @@ void read_routed_experts(Fields& fields, int n_dense, ModelConfig& config) {
 
 void read_sigmoid_choice(Fields& fields, ModelConfig& config) {
   if (!config.has(FeedForward::kExperts)) return;
+  // dots.llm1 has the same word for both.
   for (const auto& [name, only] :
        {std::pair{"topk_method", "noaux_tc"}, {"scoring_func", "sigmoid"}})
-    if (fields.string(name, only) != only)
+    if (const std::string found = fields.string(name, only); found != only && found != "noaux_tc")
       fields.refuse(name, fmt::format("\"{}\"", only), ErrorCode::kUnsupported);
   ExpertsConfig& e = config.experts;
   e.scores = RouterScores::kSigmoid;
