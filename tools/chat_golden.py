@@ -203,7 +203,7 @@ def takes_arguments(template):
 
 
 def leaves_out(template, conversation, text, *takes):
-    """As ChatTemplate::check_system."""
+    """As ChatTemplate::check_lost, of the templates that show the text of a user."""
     def squeezed(s):
         return "".join(c for c in s if c > " ")
     for i, message in enumerate(conversation["messages"]):

@@ -89,6 +89,7 @@ ChatTemplate made(std::string_view text, NamedTokens tokens = {}) {
 }
 
 const std::vector<ChatMessage> kUser = {{"user", "?"}};
+const std::vector<ChatMessage> kBlank = {{"user", ""}};  // of templates that show no message
 
 TEST(ChatTemplate, WhatATemplateIsGiven) {
   const ChatTemplate chat = made(
@@ -156,8 +157,87 @@ TEST(ChatTemplate, ASystemMessageIsNotLost) {
   for (const char* keeps :
        {"{{ messages[0].content|trim }}", "{{ messages[0].content|tojson }}",
         "{{ messages[0].content|upper }}", "{{ messages[0].content.split()|join('_') }}",
-        "{{ messages[0].content|length }}", "{{ messages }}"})
+        "{{ messages[0].content|length }}?", "{{ messages }}"})
     EXPECT_TRUE(made(keeps).render(asked, {}).ok()) << keeps;
+}
+
+// Both read lists of parts alone, and write nothing of a text.
+constexpr const char* kLoopOfParts =
+    "{% for m in messages %}<{{ m.role }}>{% for p in m.content %}{% if p.type == 'text' %}"
+    "[{{ p.text }}]{% endif %}{% endfor %}{% endfor %}";
+constexpr const char* kSelectedParts =
+    "{% for m in messages %}<{{ m.role }}>{% for p in m.content|selectattr('type', 'equalto', "
+    "'text') %}[{{ p.text }}]{% endfor %}{% endfor %}";
+
+TEST(ChatTemplate, TextsAreGivenAsPartsWhereOnlyPartsAreRead) {
+  const std::vector<ChatMessage> messages = {
+      {"system", "Be brief."},
+      {"user", "",
+       R"({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})"},
+      {"assistant", "c"},
+      {"user", "", R"({"content": "d"})"}};
+  for (const char* text : {kLoopOfParts, kSelectedParts}) {
+    const ChatTemplate chat = made(text);
+    EXPECT_TRUE(chat.takes_parts());
+    EXPECT_EQ(*chat.render(kUser, {}), "<user>[?]");
+    EXPECT_EQ(*chat.render(messages, {}), "<system>[Be brief.]<user>[a][b]<assistant>[c]<user>[d]");
+    EXPECT_EQ(*chat.render(std::vector<ChatMessage>{{"user", "a"}, {"assistant", "b"}},
+                           {.add_generation_prompt = false, .continue_final_message = true}),
+              "<user>[a]<assistant>[b");
+  }
+}
+
+TEST(ChatTemplate, ASystemMessageIsNotLostWhereOnlyPartsAreRead) {
+  const std::vector<ChatMessage> asked = {{"system", "Be brief."}, {"user", "?"}};
+  EXPECT_EQ(made("{% for m in messages if m.role == 'user' %}{% for p in m.content %}{{ p.text }}"
+                 "{% endfor %}{% endfor %}")
+                .render(asked, {})
+                .error()
+                .message,
+            "the chat template leaves out message 0 (role 'system') of this conversation "
+            "(hint: put its text into the user's message)");
+  EXPECT_EQ(*made("{% for m in messages %}{% for p in m.content %}{{ p.text|upper }}{% endfor %}"
+                  "{% endfor %}")
+                 .render(asked, {}),
+            "BE BRIEF.?");
+}
+
+// A text stays a text where it is written in any way, or where the trial fails.
+TEST(ChatTemplate, TextsStayTexts) {
+  const auto rendered = [](const char* text) {
+    return *made(text).render(std::vector<ChatMessage>{{"user", " Ab "}}, {});
+  };
+  EXPECT_EQ(rendered("{{ messages[0].content|upper }}"), " AB ");
+  EXPECT_EQ(rendered("{{ messages[0].content|capitalize|trim }}"), "ab");
+  EXPECT_EQ(rendered("{{ messages[0].content|length }}"), "4");
+  EXPECT_EQ(rendered("{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}"
+                     "{{ m.content[0].text }}{% endif %}{% endfor %}"),
+            " Ab ");
+  EXPECT_EQ(
+      rendered("{% if messages[0].content == 'pando-asks-for-parts' %}"
+               "{{ raise_exception('no') }}{% endif %}{% if messages[0].content is string %}"
+               "text{{ messages[0].content|length }}{% else %}{{ messages[0].content[0].text }}"
+               "{% endif %}"),
+      "text4");
+}
+
+TEST(ChatTemplate, NoMessageIsLostWhereUsersAre) {
+  const ChatTemplate loses =
+      made("{% for m in messages if m.role == 'assistant' %}A: {{ m.content }}\n{% endfor %}A:");
+  EXPECT_EQ(loses.render(kUser, {}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(loses.render(kUser, {}).error().message,
+            "the chat template leaves out message 0 (role 'user') of this conversation "
+            "(hint: set chat_template to a template file)");
+  EXPECT_EQ(
+      loses.render(std::vector<ChatMessage>{{"assistant", "a"}, {"tool", "b"}}, {}).error().message,
+      "the chat template leaves out message 1 (role 'tool') of this conversation "
+      "(hint: set chat_template to a template file)");
+  EXPECT_EQ(*loses.render(std::vector<ChatMessage>{{"user", " "}, {"assistant", "a"}}, {}),
+            "A: a\nA:");
+  // Roles that a template leaves out beside users are its own matter.
+  EXPECT_EQ(*made("{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}")
+                 .render(std::vector<ChatMessage>{{"user", "a"}, {"tool", "b"}}, {}),
+            "a");
 }
 
 TEST(ChatTemplate, Thinking) {
@@ -177,8 +257,8 @@ TEST(ChatTemplate, Thinking) {
   thinking.template_kwargs.clear();
   for (const char* name : {"enable_thinking", "thinking"}) {
     const ChatTemplate chat = made(fmt::format("{{{{ {} }}}}", name));
-    EXPECT_EQ(*chat.render(kUser, thinking), "True");
-    EXPECT_EQ(*chat.render(kUser, {}), "False");
+    EXPECT_EQ(*chat.render(kBlank, thinking), "True");
+    EXPECT_EQ(*chat.render(kBlank, {}), "False");
   }
 }
 
@@ -187,7 +267,7 @@ TEST(ChatTemplate, ThinkingThatIsNoYesOrNo) {
   EXPECT_EQ(chat.render(kUser, {.thinking = true}).error().message,
             "'thinking' is true, but the chat template has no switch for it (hint: set "
             "'reasoning_effort' in 'chat_template_kwargs')");
-  EXPECT_EQ(*chat.render(kUser, {.template_kwargs = R"({"reasoning_effort": "high"})"}), "high");
+  EXPECT_EQ(*chat.render(kBlank, {.template_kwargs = R"({"reasoning_effort": "high"})"}), "high");
 }
 
 TEST(ChatTemplate, LargeNumbersKeepTheirDigits) {
@@ -237,8 +317,8 @@ TEST(ChatTemplate, TodaysDate) {
   EXPECT_FALSE(made("x").reads_clock());
   ChatOptions options;
   options.now = LocalTime{.year = 2030, .month = 2, .day = 1};
-  EXPECT_EQ(*chat.render(kUser, options), "01 Feb 2030");
-  EXPECT_EQ(*made("{{ strftime_now('%Y-%m-%d') }}").render(kUser, {}), chat.day());
+  EXPECT_EQ(*chat.render(kBlank, options), "01 Feb 2030");
+  EXPECT_EQ(*made("{{ strftime_now('%Y-%m-%d') }}").render(kBlank, {}), chat.day());
   EXPECT_EQ(made("x").day(), "");
 }
 
@@ -267,7 +347,7 @@ class ChatTemplateFiles : public ::testing::Test {
   std::string rendered(const std::string& choice = {}, const ChatOptions& options = {}) const {
     const auto chat = load(choice);
     if (!chat) return chat.error().message;
-    const auto text = chat->render(kUser, options);
+    const auto text = chat->render(kBlank, options);
     return text ? *text : text.error().message;
   }
   void SetUp() override {
@@ -284,7 +364,7 @@ class ChatTemplateFiles : public ::testing::Test {
 };
 
 TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
-  EXPECT_EQ(rendered(), "user: ?\nassistant:");
+  EXPECT_EQ(rendered(), "user: \nassistant:");
   set_config(nullptr);
   EXPECT_EQ(rendered(), fmt::format("'{}' has no chat template (hint: ask without chat, or set "
                                     "chat_template to a template file)",
@@ -385,9 +465,9 @@ TEST_F(ChatTemplateFiles, OfAGgufFile) {
   writer.string("tokenizer.chat_template", "plain");
   writer.string("tokenizer.chat_template.tool_use", "tools");
   directory.write("model.gguf", writer.bytes());
-  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer)->render(kUser, {}), "plain");
-  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer)->render(kUser, {.tools = "[]"}), "tools");
-  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer, "tool_use")->render(kUser, {}), "tools");
+  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer)->render(kBlank, {}), "plain");
+  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer)->render(kBlank, {.tools = "[]"}), "tools");
+  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer, "tool_use")->render(kBlank, {}), "tools");
 }
 
 TEST(ChatTemplate, PublishedTextOfQwen2_5) {

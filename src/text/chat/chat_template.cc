@@ -71,6 +71,13 @@ Status check_parts(const Ordered& message, size_t index) {
   return {};
 }
 
+Ordered as_parts(std::string text) {
+  Ordered part = {{"type", "text"}, {"text", std::move(text)}};
+  Ordered parts = Ordered::array();
+  parts.push_back(std::move(part));
+  return parts;
+}
+
 std::string joined_parts(const Ordered& parts) {
   std::string text;
   for (const Ordered& part : parts) text += part["text"].get_ref<const std::string&>();
@@ -136,6 +143,12 @@ Result<std::string> cut_at_mark(std::string prompt, const std::string& final_tex
   const bool strips = prompt.compare(at, kGoesOn.size(), kGoesOn) != 0;
   prompt.resize(at);
   return strips ? std::string(jinja::strip_space(prompt, jinja::Side::kRight)) : prompt;
+}
+
+// A template may write a text in other cases. The mark has small letters.
+bool contains_in_any_case(std::string_view text, std::string_view mark) {
+  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  return std::search(text.begin(), text.end(), mark.begin(), mark.end(), same) != text.end();
 }
 
 std::string without_space(std::string_view text) {
@@ -222,6 +235,8 @@ Ordered ChatTemplate::prepared(const Named& named, const ChatMessage& message,
   if (out.contains("content") && out["content"].is_array() && !named.takes_parts &&
       std::all_of(out["content"].begin(), out["content"].end(), is_text_part))
     out["content"] = joined_parts(out["content"]);
+  if (out.contains("content") && out["content"].is_string() && named.needs_parts)
+    out["content"] = as_parts(out["content"].get<std::string>());
   if (named.takes_arguments) read_arguments(out);
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
     if (!out.contains(name)) continue;
@@ -247,16 +262,23 @@ std::string ChatTemplate::day() const {
 }
 
 // A template takes parts where it writes the text of one, and no more of it; and objects as
-// arguments where it writes what is in one.
+// arguments where it writes what is in one. It needs parts where it writes nothing of a text that
+// is no part.
 void ChatTemplate::find_out_what_it_takes(Named& named) const {
   const std::string mark = "pando-asks-for-parts";
   if (!named.compiled) return;
   Asked asked;
-  asked.messages = {{{"role", "user"}, {"content", {{{"type", "text"}, {"text", mark}}}}}};
+  asked.messages = {{{"role", "user"}, {"content", as_parts(mark)}}};
   const Result<std::string> text = render_by(named, asked, {});
   named.takes_parts = text && text->find(mark) != std::string::npos &&
                       text->find("'" + mark + "'") == std::string::npos &&
                       text->find("\"" + mark + "\"") == std::string::npos;
+  asked.messages = {{{"role", "user"}, {"content", mark}}};
+  const Result<std::string> plain = render_by(named, asked, {});
+  const bool drops_text = plain && !contains_in_any_case(*plain, mark);
+  named.needs_parts = drops_text && text && contains_in_any_case(*text, mark);
+  named.drops_users = drops_text && !named.needs_parts;
+  named.takes_parts = named.takes_parts || named.needs_parts;
   asked.messages = Ordered::parse(
       R"([{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [{
       "id": "call12345", "type": "function", "function": {"name": "f", "arguments":
@@ -324,25 +346,30 @@ Status ChatTemplate::check_thinking(const Named& named, const ChatOptions& optio
                               field, hint));
 }
 
-// An instruction must not be lost in silence. Where its text is not found in the prompt, another
-// text in its place must at least change the prompt.
-Status ChatTemplate::check_system(const Named& named, const Asked& asked,
-                                  const ChatOptions& options, const std::string& text) const {
+// No instruction must be lost in silence, nor any message where the template showed none of a user.
+// Where a text is not found in the prompt, another text in its place must at least change the
+// prompt.
+Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
+                                const std::string& text) const {
   for (size_t i = 0; i < asked.messages.size(); ++i) {
     const Ordered& role = asked.messages[i]["role"];
-    if (!is_text(role, "system") && !is_text(role, "developer")) continue;
+    const bool instructs = is_text(role, "system") || is_text(role, "developer");
+    if (!instructs && (!named.drops_users || !role.is_string())) continue;
     const std::string content = text_of_content(asked.messages[i]);
     const std::string_view trimmed = jinja::strip_space(content, jinja::Side::kBoth);
     if (trimmed.empty() || text.find(trimmed) != std::string::npos) continue;
     if (without_space(text).find(without_space(content)) != std::string::npos) continue;
     Asked other = asked;
-    other.messages[i]["content"] = content + " (and another text)";
+    const std::string longer = content + " (and another text)";
+    other.messages[i]["content"] = named.needs_parts ? as_parts(longer) : Ordered(longer);
     const Result<std::string> changed = render_by(named, other, options);
     if (changed && *changed == text)
       return invalid_argument(
           "the chat template leaves out message {} (role '{}') of this conversation "
-          "(hint: put its text into the user's message)",
-          i, role.get<std::string>());
+          "(hint: {})",
+          i, role.get<std::string>(),
+          named.drops_users ? fmt::format("set {} to a template file", kTemplateOption)
+                            : "put its text into the user's message");
   }
   return {};
 }
@@ -392,7 +419,7 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
   }
   Result<std::string> text = render_by(**named, asked, options);
   if (!text) return text;
-  if (Status status = check_system(**named, asked, options, *text); !status) return status.error();
+  if (Status status = check_lost(**named, asked, options, *text); !status) return status.error();
   return final_text ? cut_at_mark(std::move(*text), *final_text) : text;
 }
 

@@ -32,7 +32,8 @@ class ChatTemplate {
                                         NamedTokens tokens);
 
   // kInvalidArgument for what the template itself refuses, in its words; for a system message that
-  // it would leave out; for thinking where it has no switch.
+  // it would leave out, and any message where it leaves out users; for thinking where it has no
+  // switch.
   Result<std::string> render(std::span<const ChatMessage> messages,
                              const ChatOptions& options) const;
   // Whether it may write the date.
@@ -51,6 +52,8 @@ class ChatTemplate {
     Result<jinja::Template> compiled;
     bool knows_developer = false;  // the role; where not it is that of the system
     bool takes_parts = false;
+    bool needs_parts = false;  // contents that are texts are given as lists of one part
+    bool drops_users = false;  // the trial found a user's text in neither form
     bool takes_arguments = false;
   };
   struct Asked;  // a conversation as the template's variables
@@ -58,8 +61,8 @@ class ChatTemplate {
   Result<const Named*> chosen(const ChatOptions& options) const;
   Result<std::string> render_by(const Named& named, const Asked& asked,
                                 const ChatOptions& options) const;
-  Status check_system(const Named& named, const Asked& asked, const ChatOptions& options,
-                      const std::string& text) const;
+  Status check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
+                    const std::string& text) const;
   void find_out_what_it_takes(Named& named) const;
   static Status check_thinking(const Named& named, const ChatOptions& options);
   nlohmann::ordered_json prepared(const Named& named, const ChatMessage& message,
