@@ -2,7 +2,6 @@
 // a mixture of experts; multipliers of embeddings, of what layers add, of attention and of logits.
 #include <algorithm>
 
-#include "base/gguf.h"
 #include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/granite_experts.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/errors.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/experts.h"
