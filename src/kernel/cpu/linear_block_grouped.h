@@ -1,6 +1,7 @@
 // Row block times slice of a panel for weights in groups of 32, over a sixteen-lane type S.
 #pragma once
 
+#include <bit>
 #include <type_traits>
 
 #include "kernel/cpu/linear_block_float.h"
@@ -32,18 +33,27 @@ struct GroupedBlock {
                                                                                      : 1;
 
   // Row blocks of a tile from which a slice is widened once instead of halves in each of them; 0:
-  // never. Where a dot product of bytes costs more than one of halves, plain halves stay.
+  // never. Plain halves only need unpacking, which is cheap beside vpdpbusd.
   static constexpr int kMinWidenBlocks = !is_halves(kType)               ? 0
                                          : !GroupCodes<S, kType>::kPlain ? 3
-                                         : S::kWidensHalves              ? 9
-                                                                         : 0;
+                                         : S::kDotsBytes                 ? 9
+                                                                         : 3;
+  // Whether a widened slice has scales and minima in f32 in place of the heads and factors that
+  // they are products of (Zen 3, one thread, 256 rows, with plain halves widened: q4_K 178 instead
+  // of 158 GOP/s). With vpdpbusd it was not measured.
+  static constexpr bool kMakesFactors = !S::kDotsBytes && unit_head_bytes(kType) > 0 &&
+                                        group_form(kType).factor_len == kGroupLen;
+  static constexpr int kWideScaleBytes =
+      kMakesFactors ? kStripLen * 4 * (group_form(kType).minima ? 2 : 1) : group_scale_bytes(kType);
   static constexpr int kWideSliceBytes =
       slice_units(kType) * kPanelStrips *
       (unit_bytes(kType) +
-       unit_pairs(kType) * (pair_integer_bytes(DType::kQ8_0) - pair_integer_bytes(kType)));
+       unit_pairs(kType) * (pair_integer_bytes(DType::kQ8_0) - pair_integer_bytes(kType) +
+                            2 * (kWideScaleBytes - group_scale_bytes(kType))));
 
-  // A slice of a panel with a byte for each integer, + 128 as in q8_0 or, with kPairs, as codes;
-  // heads and factors as they are.
+  // A slice of a panel with a byte for each integer, + 128 as in q8_0 or, with kCodes, as it is
+  // stored. With kMakesFactors behind each pair of groups [group] [strip] f32 scales, and minima;
+  // else heads and factors as they are.
   static void widen_slice(const std::byte* from, int n_units, int n_strips, std::byte* to) {
     const int stride = n_strips * kStripQuad, head_bytes = n_strips * unit_head_bytes(kType);
     const uint8_t* in = reinterpret_cast<const uint8_t*>(from);
@@ -52,17 +62,36 @@ struct GroupedBlock {
       __builtin_memcpy(out, in, n_bytes);
       in += n_bytes, out += n_bytes;
     };
+    typename GroupedBlock<S, kType, false>::Scales scales;
     for (int pair = 0; pair < n_units * unit_pairs(kType); ++pair) {
-      if (pair % unit_pairs(kType) == 0) copy(head_bytes);
+      if (pair % unit_pairs(kType) == 0) {
+        scales.of_unit = reinterpret_cast<const std::byte*>(in);
+        if constexpr (kMakesFactors)
+          in += head_bytes;
+        else
+          copy(head_bytes);
+      }
       for (int group = 0; group < 2; ++group) {
         for (int s = 0; s < stride; s += kStripQuad)
           Codes::each_quad(in + s, stride, [&]<int kQuad>(typename S::Nibbles w) {
-            constexpr int kStored = kPairs ? 128 : Codes::kForm.offset;  // 128: unchanged
+            constexpr int kStored = kCodes ? 128 : Codes::kForm.offset;  // 128: unchanged
             S::template store_codes<kStored>(out + s + kQuad * stride, w);
           });
         in += group_vectors(kType) * stride, out += kQuads * stride;
       }
-      copy(2 * n_strips * group_scale_bytes(kType));
+      if constexpr (!kMakesFactors) {
+        copy(2 * n_strips * group_scale_bytes(kType));
+        continue;
+      }
+      for (int group = 0; group < 2; ++group) {
+        scales.of_group = reinterpret_cast<const std::byte*>(in);
+        for (int s = 0; s < n_strips; ++s, out += kWideScaleBytes) {
+          S::store(reinterpret_cast<float*>(out), scales.scale(s));
+          if constexpr (kMinima)
+            S::store(reinterpret_cast<float*>(out) + kStripLen, scales.minimum(s));
+        }
+        in += n_strips * group_scale_bytes(kType);
+      }
     }
   }
 
@@ -72,6 +101,7 @@ struct GroupedBlock {
     const std::byte* of_group = nullptr;
 
     F scale(int s) const {
+      if constexpr (kWideFactors) return load_f32(own(s));
       if constexpr (kType == DType::kMXFP4) return S::load_powers(bytes(own(s)));
       if constexpr (kHeadBytes == 0) return load_f16(own(s));
       const F d = load_f16(of_unit + s * kHeadBytes);
@@ -82,6 +112,7 @@ struct GroupedBlock {
     F half_factor(int s, int half) const { return S::load_s8(bytes(own(s)) + half * kStripLen); }
     // Negative minima, with heads; else minima.
     F minimum(int s) const {
+      if constexpr (kWideFactors) return load_f32(own(s) + 4 * kStripLen);
       if constexpr (kHeadBytes == 0) return load_f16(own(s) + 2 * kStripLen);
       return S::mul(load_f16(of_unit + s * kHeadBytes + 2 * kStripLen),
                     S::load_u8(bytes(own(s)) + kStripLen));
@@ -90,6 +121,7 @@ struct GroupedBlock {
    private:
     const std::byte* own(int s) const { return of_group + s * kScaleBytes; }
     static const uint8_t* bytes(const std::byte* p) { return reinterpret_cast<const uint8_t*>(p); }
+    static F load_f32(const std::byte* p) { return S::load(reinterpret_cast<const float*>(p)); }
     static F load_f16(const std::byte* p) {
       return S::load_f16(reinterpret_cast<const uint16_t*>(p));
     }
@@ -150,17 +182,22 @@ struct GroupedBlock {
   using Codes = GroupCodes<S, kType>;
   static constexpr int kUnitGroups = unit_groups(kType);
   static constexpr bool kPacked = is_halves(kType) && !kWidened;
-  static constexpr bool kHalves = kPacked && Codes::kPlain;
-  // Codes of 5 and 6 bits by dot_pair, also after widen_slice.
+  // Integers below 16, also after widen_slice: 16 bits may hold their sums.
+  static constexpr bool kHalves = is_halves(kType) && Codes::kPlain && (kPacked || !S::kDotsBytes);
+  // Codes of 5 and 6 bits by dot_pair.
   static constexpr bool kPairs =
       S::kPairsQuads && (Codes::kForm.code_bits == 5 || Codes::kForm.code_bits == 6);
+  // What widen_slice leaves as it is stored.
+  static constexpr bool kCodes = kPairs || (Codes::kPlain && !S::kDotsBytes);
+  using Factors = std::conditional_t<kHalves, typename S::Nibbles, typename S::Weights>;
   using Dots = std::conditional_t<kHalves, typename S::NibbleSums, I>;
   static constexpr int kVectors = kPacked ? group_vectors(kType) : kQuads;  // of a group, stored
   static constexpr int kPairIntegers = 2 * kVectors * kStripQuad;
-  static constexpr int kHeadBytes = unit_head_bytes(kType);
-  static constexpr int kScaleBytes = group_scale_bytes(kType);
+  static constexpr bool kWideFactors = kWidened && kMakesFactors;
+  static constexpr int kHeadBytes = kWideFactors ? 0 : unit_head_bytes(kType);
+  static constexpr int kScaleBytes = kWideFactors ? kWideScaleBytes : group_scale_bytes(kType);
   // What is added to integers as they are stored.
-  static constexpr int kOffset = kPacked || kPairs ? Codes::kForm.offset : 128;
+  static constexpr int kOffset = kPacked || kCodes ? Codes::kForm.offset : 128;
   static constexpr bool kMinima = Codes::kForm.minima;
   static constexpr bool kHalfFactors = Codes::kForm.factor_len < kGroupLen;
 
@@ -231,10 +268,15 @@ struct GroupedBlock {
     } else {
 #pragma GCC unroll 8
       for (int quad = kFirst; quad < kEnd; ++quad) {
-        typename S::Weights q[kStrips];
+        Factors q[kStrips];
 #pragma GCC unroll 3
-        for (int s = 0; s < kStrips; ++s)
-          q[s] = S::load_weights(w + quad * stride + s * kStripQuad);
+        for (int s = 0; s < kStrips; ++s) {
+          const uint8_t* integers = w + quad * stride + s * kStripQuad;
+          if constexpr (kHalves)
+            q[s] = S::load_codes(integers);
+          else
+            q[s] = S::load_weights(integers);
+        }
         add_quad(dots, x, 4 * quad, q);
       }
     }
@@ -265,7 +307,7 @@ struct GroupedBlock {
   [[gnu::always_inline]] static void add_halves(Dots (&dots)[kRows][kStrips],
                                                 const QuantizedGroup* x, const uint8_t* w,
                                                 int64_t stride) {
-    std::conditional_t<kHalves, typename S::Nibbles, typename S::Weights> q[kStrips];
+    Factors q[kStrips];
 #pragma GCC unroll 3
     for (int s = 0; s < kStrips; ++s) {
       const typename S::Nibbles own =
@@ -305,12 +347,13 @@ struct GroupedBlock {
                                    S::load_quad(x[r].q + j));
   }
 
-  // -kOffset * a sum of activations, for -128 times it.
+  // -kOffset * a sum of activations, for -128 times it. A shift, since a division needs four
+  // instructions.
   static int32_t bias(int32_t bias) {
     if constexpr (kOffset == 0)
       return 0;
     else
-      return bias / (128 / kOffset);
+      return bias >> (7 - std::countr_zero(static_cast<unsigned>(kOffset)));
   }
   static int32_t half_bias(const QuantizedGroup& x, int half) {
     return bias(half == 0 ? x.half_bias : x.bias - x.half_bias);

@@ -11,7 +11,7 @@ namespace pando::kernel {
 struct SimdAvx2 {
   static constexpr int kRegisters = 16;
   static constexpr bool kDotsBf16 = false;
-  static constexpr bool kWidensHalves = false;
+  static constexpr bool kDotsBytes = false;
   static constexpr bool kPairsQuads = true;
   static constexpr bool kTiles = false;
 

@@ -11,7 +11,7 @@ namespace pando::kernel {
 struct SimdAvx512 {
   static constexpr int kRegisters = 32;
   static constexpr bool kDotsBf16 = false;
-  static constexpr bool kWidensHalves = true;
+  static constexpr bool kDotsBytes = true;
   static constexpr bool kPairsQuads = false;
   static constexpr bool kTiles = false;
 

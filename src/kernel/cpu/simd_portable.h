@@ -14,8 +14,8 @@ namespace pando::kernel {
 struct SimdPortable {
   static constexpr int kRegisters = 16;     // blocks of kernels are sized by it
   static constexpr bool kDotsBf16 = false;  // an instruction for bf16_dot
-  // Halves are worth widening where many rows read them.
-  static constexpr bool kWidensHalves = false;
+  // A product with bytes costs no more than one with halves, so that these may become bytes.
+  static constexpr bool kDotsBytes = false;
   // Codes of 5 and 6 bits are multiplied two quads at a time, by dot_pair.
   static constexpr bool kPairsQuads = false;
   static constexpr bool kTiles = false;  // products of many rows go by AMX
@@ -199,6 +199,11 @@ struct SimdPortable {
   static Nibbles load_high(const uint8_t* p) {
     Nibbles w;
     for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>(p[i] >> 4);
+    return w;
+  }
+  static Nibbles load_codes(const uint8_t* p) {  // one to a byte
+    Nibbles w;
+    std::memcpy(w.q, p, sizeof w.q);
     return w;
   }
   static I finish_nibbles(const NibbleSums& sums, int32_t) { return sums; }
