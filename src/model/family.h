@@ -20,8 +20,8 @@ struct NamedShape;
 struct WeightSpec;
 
 struct Family {
-  const char* name;               // model_type of config.json
-  const char* architecture;       // its class in the transformers library
+  const char* name;          // model_type of config.json
+  const char* architecture;  // its class in the transformers library
   // general.architecture; families may share one. Null: there are no GGUF files of the family.
   const char* gguf_architecture = nullptr;
   // What some files have instead, as general.architecture and as the prefix of their keys. Null: no

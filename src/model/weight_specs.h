@@ -40,8 +40,8 @@ struct WeightSpec {
   std::vector<int64_t> gguf_shape = {};  // where it differs by more than sizes of 1
   // Where a GGUF file that has no tensor `gguf_name` divides the rows.
   std::vector<TensorPart> gguf_parts = {};
-  // Where a checkpoint that has no tensor `name` has its rows, one tensor above the other. Published
-  // files have these. Files may divide the rows elsewhere.
+  // Where a checkpoint that has no tensor `name` has its rows, one tensor above the other.
+  // Published files have these. Files may divide the rows elsewhere.
   std::vector<TensorPart> parts = {};
   // Where a checkpoint that has no tensor `name` has tensors for each expert: "{}" in a name stands
   // for the expert's number. Published files have these.

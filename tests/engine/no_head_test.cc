@@ -31,8 +31,7 @@ void write_without_head(const std::filesystem::path& directory, const char* arch
 void expect_embeddings_alone(const char* shape, int n_layers, const char* architecture) {
   SCOPED_TRACE(shape);
   const TemporaryFolder whole, bare;
-  ASSERT_TRUE(
-      model::make_model({.shape = shape, .out = whole.path(), .n_layers = n_layers}).ok());
+  ASSERT_TRUE(model::make_model({.shape = shape, .out = whole.path(), .n_layers = n_layers}).ok());
   write_without_head(whole.path(), architecture, bare);
   std::vector<std::vector<float>> hidden;
   for (const auto& path : {whole.path(), bare.path()}) {

@@ -153,7 +153,8 @@ TEST(RandomWeights, BiasesAreNearZero) {
 
 // A state that forgets at once, or never, would hide faults of its handling.
 TEST(RandomWeights, StatesFadeOverSomeTokens) {
-  for (const char* shape : {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-granite", "tiny-nemotron-h"}) {
+  for (const char* shape :
+       {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-granite", "tiny-nemotron-h", "tiny-olmo-hybrid"}) {
     const ModelConfig config = named_shape(shape).value();
     for (const WeightSpec& spec : weight_specs(config)) {
       if (spec.stored != Stored::kLogDecay) continue;
