@@ -4,6 +4,7 @@
 #include "base/errors.h"
 #include "base/gguf.h"
 #include "model/families/decoder_fields.h"
+#include "model/families/windows.h"
 
 namespace pando::model {
 namespace {
@@ -65,9 +66,7 @@ void read_delta_net(Fields& fields, bool sections, ModelConfig& config, const ch
                 .attention_bias = true,
                 .rope = {.partial = true, .sections = sections, .rotary_share = 0.25}},
                config);
-  if (fields.find("sliding_window") != nullptr)
-    fields.refuse("sliding_window", fmt::format("null for {}", config.family->name),
-                  ErrorCode::kUnsupported);
+  refuse_sliding_window(fields, config);
   read_delta_sizes(fields, {}, config);
   if (read_mixers(fields, kDeltaMixers, config)) return;
   constexpr const char* kInterval = "full_attention_interval";

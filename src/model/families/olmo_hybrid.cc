@@ -49,7 +49,7 @@ void read_states(Fields& fields, ModelConfig& config) {
 void read(Fields& fields, ModelConfig& config) {
   read_decoder(fields, {.kv_heads_as_heads = true, .attention_bias = true}, config);
   if (!rotates(fields)) config.rotations = {{.rotary_share = 0.0}};
-  refuse_window(fields, config);
+  refuse_sliding_window(fields, config);
   read_states(fields, config);
   if (read_mixers(fields, kDeltaMixers, config)) return;
   set_interval(kInterval, Mixer::kDeltaNet, config);
