@@ -1,5 +1,5 @@
 """Fixtures of golden_transformers.py: models that have layers with a state."""
-from golden_sizes import GRANITE, LFM2, NEMOTRON_H, QWEN3_5, layers, rope
+from golden_sizes import GRANITE, LFM2, NEMOTRON_H, OLMO_HYBRID, QWEN3_5, layers, rope
 
 # name: seed, family, configuration, type of the stored weights, lengths of the sequences
 HYBRIDS = {
@@ -22,6 +22,16 @@ HYBRIDS = {
                                                tie_word_embeddings=False,
                                                layer_types=layers("rara", "linear_attention")),
                          "float32", (90, 37)),
+    # Without rotation and with the tensors of the published model.
+    "olmo_hybrid-published": (93, "OlmoHybrid",
+                              dict(OLMO_HYBRID, tie_word_embeddings=False, rope_parameters=rope("default", None),
+                                   layer_types=layers("rara", "linear_attention")), "float32", (90, 37)),
+    # As the library saves it. A large epsilon, which the delta-nets' own norm does not have.
+    "olmo_hybrid-library": (94, "OlmoHybrid",
+                            dict(OLMO_HYBRID, num_hidden_layers=5, linear_num_value_heads=2, linear_conv_kernel_dim=3,
+                                 linear_allow_neg_eigval=False, attention_bias=True, rms_norm_eps=1e-3,
+                                 tie_word_embeddings=True, rope_parameters=rope("default", 700.0)),
+                            "bfloat16", (90, 37)),
     "lfm2-tied": (23, "Lfm2", dict(LFM2, tie_word_embeddings=True,
                                    layer_types=layers("rara", "conv")), "float32", (90, 37)),
     "lfm2-untied": (24, "Lfm2", dict(LFM2, block_auto_adjust_ff_dim=False, conv_L_cache=4,

@@ -8,6 +8,8 @@ SMALL = dict(SIZES, vocab_size=61, pad_token_id=0)  # beyond the original contex
 HYBRID = dict(SMALL, num_hidden_layers=4)
 QWEN3_5 = dict(HYBRID, head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4,
                linear_key_head_dim=12, linear_value_head_dim=20)
+OLMO_HYBRID = dict(HYBRID, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=12,
+                   linear_value_head_dim=20)
 LFM2 = dict(HYBRID, block_multiple_of=8)
 GRANITE = dict(HYBRID, num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=72,
                mamba_n_heads=4, mamba_d_state=12, mamba_chunk_size=16, embedding_multiplier=5.0,

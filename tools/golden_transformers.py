@@ -38,6 +38,9 @@ MXFP4 = {"gpt_oss-mxfp4"}
 GLOBAL_HEADS = {"gemma4-inputs", "gemma4-vision"}
 # Fixtures whose config.json has the form that files had before layers_block_type.
 PATTERNS = {"nemotron_h-pattern", "nemotron_h-moe"}
+# Convolutions divided into those of queries, keys and values, and norms of layers with attention under their own
+# names, as the published model has them. The library writes thirds of convolutions, and one name for both kinds.
+CONVOLUTIONS = {"olmo_hybrid-published"}
 # Matrices of experts transposed, as the published models have them.
 TRANSPOSED = {"qwen3_vl_moe-untied"}
 # Fixtures of Gemma 1 whose config.json calls the activation as older files do.
@@ -120,6 +123,22 @@ def transpose_experts(path):
     save_file(tensors, path, metadata={"format": "pt"})
 
 
+def divide_convolutions(path, fields):
+    tensors = load_file(path)
+    keys = fields["linear_num_key_heads"] * fields["linear_key_head_dim"]
+    values = fields["linear_num_value_heads"] * fields["linear_value_head_dim"]
+    for i, kind in enumerate(fields["layer_types"]):
+        layer = f"model.layers.{i}."
+        if kind == "full_attention":
+            tensors[layer + "post_attention_layernorm.weight"] = tensors.pop(layer + "feedforward_layer_norm.weight")
+            continue
+        names = [f"{layer}linear_attn.{part}_conv1d.weight" for part in "qkv"]
+        rows = torch.cat([tensors[name] for name in names])
+        for name, part in zip(names, rows.split([keys, keys, values])):
+            tensors[name] = part.contiguous()
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
 def to_mxfp4(folder, generator):
     """Replaces the experts by random ones in groups of four-bit floats. Returns what they are worth, by name."""
     path = folder / "model.safetensors"
@@ -169,6 +188,8 @@ def make(name, folder):
         to_pattern(path)
     if name in TRANSPOSED:
         transpose_experts(folder / "model.safetensors")
+    if name in CONVOLUTIONS:
+        divide_convolutions(folder / "model.safetensors", fields)
     if name in OLD_GELU:
         path.write_text(path.read_text().replace('"gelu_pytorch_tanh"', '"gelu"'))
     # Read back rather than converted: `to` would round the rotary tables as well.

@@ -16,6 +16,8 @@ constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr std::string_view kPrefix = "model.";
 constexpr std::string_view kWeight = "weight";
+// Tables of embeddings, behind the prefix. The second is of Nemotron-H.
+constexpr std::string_view kEmbeddings[] = {"embed_tokens.weight", "embeddings.weight"};
 // Prefixes of tensor names in files, each with the usual prefix. "backbone." is of Nemotron-H; the
 // others are of models that read more than text.
 constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
@@ -124,7 +126,12 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory,
 
 // Renames what goes by another prefix. A name is a file's own where both would be the same.
 void Checkpoint::use_common_names() {
-  bare_ = contains("embed_tokens.weight") && !contains("model.embed_tokens.weight");
+  const auto has_any = [&](std::string_view prefix) {
+    return std::ranges::any_of(kEmbeddings, [&](std::string_view name) {
+      return contains(std::string(prefix).append(name));
+    });
+  };
+  bare_ = has_any("") && !has_any(kPrefix);
   std::map<std::string, Place, std::less<>> named;
   for (const auto& [name, place] : place_of_) {
     std::string common = name;
@@ -261,6 +268,7 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
 std::vector<WeightSpec> Checkpoint::stored_as(const WeightSpec& spec) const {
   if (contains(spec.name)) return {spec};
   if (gguf_) return gguf_tensors_of(spec);
+  if (!spec.parts.empty()) return parts_of(spec);
   if (spec.expert_parts.empty()) return {spec};
   // A file without any of them has none of the first expert. It may claim any number of experts.
   const std::string& pattern = spec.expert_parts[0].name;
@@ -271,6 +279,25 @@ std::vector<WeightSpec> Checkpoint::stored_as(const WeightSpec& spec) const {
   WeightSpec one = spec;
   one.shape[0] = 1;
   return checkpoint_tensors_of(one);
+}
+
+// Each has the rows that the file gives it, where these are all rows.
+std::vector<WeightSpec> Checkpoint::parts_of(const WeightSpec& spec) const {
+  std::vector<WeightSpec> parts = checkpoint_tensors_of(spec);
+  std::vector<int64_t> n_rows;
+  int64_t n_left = spec.shape[0];
+  for (const WeightSpec& part : parts) {
+    const auto place = place_of_.find(part.name);
+    if (place == place_of_.end()) return parts;
+    const std::vector<int64_t>& stored =
+        shards_[place->second.shard].tensors().find(place->second.name)->second.shape;
+    n_rows.push_back(stored.empty() ? 0 : stored[0]);
+    if (n_rows.back() < 1 || n_rows.back() > n_left) return parts;
+    n_left -= n_rows.back();
+  }
+  if (n_left != 0) return parts;
+  for (size_t i = 0; i < parts.size(); ++i) parts[i].shape[0] = n_rows[i];
+  return parts;
 }
 
 // A slice of a tensor of all experts.

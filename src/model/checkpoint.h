@@ -76,6 +76,7 @@ class Checkpoint {
   void join_quantized();
   void join_blocks();
 
+  std::vector<WeightSpec> parts_of(const WeightSpec& spec) const;
   Result<TensorView> slice(const WeightSpec& spec) const;
   Result<TensorView> safetensors_tensor(std::string_view name) const;
   Result<TensorView> quantized_tensor(const WeightSpec& spec) const;

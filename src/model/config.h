@@ -93,7 +93,9 @@ struct RecurrentConfig {
   // Value head h goes with key head h % n_key_heads; otherwise with h / (n_heads / n_key_heads).
   bool heads_interleaved = false;
   bool conv_bias = false;
-  int short_channels = 0;  // of a short convolution, on one of several ranks; 0: d_model
+  bool doubled_beta = false;  // delta-net: beta is twice the sigmoid
+  int short_channels = 0;     // of a short convolution, on one of several ranks; 0: d_model
+  float norm_eps = 0.0f;      // of a delta-net's own norm; 0: that of all norms
 
   int key_width() const { return n_key_heads * key_dim; }
   int value_width() const { return n_heads * value_dim; }

@@ -20,9 +20,10 @@ struct NamedShape;
 struct WeightSpec;
 
 struct Family {
-  const char* name;               // model_type of config.json
-  const char* architecture;       // its class in the transformers library
-  const char* gguf_architecture;  // general.architecture; families may share one
+  const char* name;          // model_type of config.json
+  const char* architecture;  // its class in the transformers library
+  // general.architecture; families may share one. Null: there are no GGUF files of the family.
+  const char* gguf_architecture = nullptr;
   // What some files have instead, as general.architecture and as the prefix of their keys. Null: no
   // file has another.
   const char* other_gguf_architecture = nullptr;
@@ -53,7 +54,8 @@ struct Family {
   // shares the architecture. Null: always.
   bool (*owns)(const GgufFile& gguf) = nullptr;
   // Translates the metadata of a GGUF file into the fields of a config.json, which `read` reads.
-  void (*translate)(GgufTranslator& gguf);
+  // Null: there are no such files.
+  void (*translate)(GgufTranslator& gguf) = nullptr;
 
   // The tensors of one layer, in the order of the forward pass.
   std::vector<WeightSpec> (*layer_weights)(const ModelConfig& config, int layer);

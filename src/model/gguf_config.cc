@@ -31,6 +31,7 @@ Result<ModelConfig> read_gguf_config(const GgufFile& gguf) {
   if (!name) return name.error();
   std::vector<std::string_view> known;
   for (const Family* family : families()) {
+    if (family->gguf_architecture == nullptr) continue;
     if (*name == gguf_architecture_of(gguf, *family) &&
         (family->owns == nullptr || family->owns(gguf))) {
       GgufTranslator translator(gguf, *family);

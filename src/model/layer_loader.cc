@@ -41,7 +41,7 @@ Status LayerLoader::load_part(Specs, int, std::monostate, LayerWeights&) const {
 
 Status LayerLoader::load_part(Specs specs, int index, std::vector<float> LayerWeights::*member,
                               LayerWeights& layer) const {
-  return fill(tensors_, specs, index, layer.*member, member);
+  return fill(tensors_, tensors_.stored_as(specs), index, layer.*member, member);
 }
 
 Status LayerLoader::load_part(Specs specs, int index, Stack LayerWeights::*member,
@@ -105,8 +105,7 @@ Status LayerLoader::load_part(Specs specs, int index, Part ExpertWeights::*membe
 Status LayerLoader::fill(const TensorLoader& tensors, Specs specs, int index,
                          std::vector<float>& out, const LayerPart& part) const {
   std::vector<float> all;
-  for (const WeightSpec& spec : specs)
-    if (Status status = tensors.append(spec, all); !status) return status;
+  if (Status status = tensors.append(specs, all); !status) return status;
   out.clear();
   for (const auto& [begin, end] :
        rows_of_share(config_, index, part, static_cast<int>(all.size()), share_))

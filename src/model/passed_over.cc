@@ -1,5 +1,6 @@
 #include "model/passed_over.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
@@ -40,15 +41,18 @@ std::string attention_layers(const ModelConfig& config) {
 // Whether a layer of another kind would have such a tensor: what the configuration says of kinds
 // may be wrong, or absent.
 bool is_of_other_kind(const ModelConfig& config, std::string_view name) {
-  const auto [own, part] = layer_and_part(name);
+  const auto [own, own_part] = layer_and_part(name);
+  const std::string_view part = own_part;
   if (own < 0 || own >= config.n_layers()) return false;
   for (int layer = 0; layer < config.n_layers(); ++layer) {
     const LayerConfig &one = config.layers[layer], &other = config.layers[own];
     if (one.mixer == other.mixer &&
         (one.mixer != Mixer::kNone || one.feed_forward == other.feed_forward))
       continue;
+    const auto is_part = [&](std::string_view name) { return layer_and_part(name).second == part; };
     for (const WeightSpec& spec : config.family->layer_weights(config, layer))
-      if (layer_and_part(spec.name).second == part || layer_and_part(spec.gguf_name).second == part)
+      if (is_part(spec.name) || is_part(spec.gguf_name) ||
+          std::ranges::any_of(spec.parts, is_part, &TensorPart::name))
         return true;
   }
   return false;

@@ -67,7 +67,21 @@ std::vector<WeightSpec> TensorLoader::stored_as(std::span<const WeightSpec> spec
   return stored;
 }
 
-Status TensorLoader::append(const WeightSpec& spec, std::vector<float>& out) const {
+Status TensorLoader::append(std::span<const WeightSpec> specs, std::vector<float>& out) const {
+  std::vector<std::vector<float>> each(specs.size());  // [rows, taps]
+  size_t n_taps = 1;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (Status status = read_vector(specs[i], each[i]); !status) return status;
+    n_taps = std::max(n_taps, each[i].size() / static_cast<size_t>(specs[i].shape[0]));
+  }
+  for (size_t tap = 0; tap < n_taps; ++tap)
+    for (const std::vector<float>& rows : each)
+      for (size_t at = tap; at < rows.size(); at += n_taps) out.push_back(rows[at]);
+  return {};
+}
+
+// All elements, row by row.
+Status TensorLoader::read_vector(const WeightSpec& spec, std::vector<float>& out) const {
   const Result<TensorView> view = checkpoint_.tensor(spec);
   if (!view) return view.error();
   if (kernel::block_len(view->dtype) != 1)
@@ -76,8 +90,8 @@ Status TensorLoader::append(const WeightSpec& spec, std::vector<float>& out) con
   const int64_t n = spec.n_elements(), n_taps = n / spec.shape[0];
   std::vector<float> stored(n);
   kernel::read_weights(kernels_, view->dtype, view->data, n, stored.data());
-  for (int64_t tap = 0; tap < n_taps; ++tap)
-    for (int64_t i = 0; i < spec.shape[0]; ++i) {
+  for (int64_t i = 0; i < spec.shape[0]; ++i)
+    for (int64_t tap = 0; tap < n_taps; ++tap) {
       const int64_t at = view->rows.stored(i) * n_taps + tap;
       out.push_back(value_of(view->stored, stored[at]));
       if (!std::isfinite(stored[at]) || !std::isfinite(out.back()))

@@ -37,8 +37,12 @@ class TensorLoader {
   // The tensors that the checkpoint has for these.
   std::vector<WeightSpec> stored_as(std::span<const WeightSpec> specs) const;
 
-  // Adds the elements of a vector, or of a convolution with the taps outside, to the end of `out`.
-  Status append(const WeightSpec& spec, std::vector<float>& out) const;
+  // Adds the elements of a vector to the end of `out`.
+  Status append(const WeightSpec& spec, std::vector<float>& out) const {
+    return append({&spec, 1}, out);
+  }
+  // Adds those of vectors, or of convolutions of neighbouring channels with the taps outside.
+  Status append(std::span<const WeightSpec> specs, std::vector<float>& out) const;
   // The rows in `ranges` of the matrices, of one width, one above the other.
   Status stack(std::span<const WeightSpec> specs, std::span<const RowRange> ranges,
                Stack& out) const;
@@ -62,6 +66,7 @@ class TensorLoader {
   std::string file() const { return checkpoint_.path().string(); }
 
  private:
+  Status read_vector(const WeightSpec& spec, std::vector<float>& out) const;
   DType kept_type(const TensorView& view) const;
   DType packed_type(const WeightSpec& spec, const TensorView& view) const;
   Status check_inputs(const std::string& name, DType type, int64_t k) const;

@@ -38,8 +38,15 @@ WeightSpec WeightSpec::of_expert(int index) const {
 }
 
 std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec) {
-  if (spec.expert_parts.empty()) return {spec};
   std::vector<WeightSpec> tensors;
+  for (const auto& [name, n_rows, shape] : spec.parts) {
+    WeightSpec& tensor = tensors.emplace_back(spec);
+    tensor.name = name;
+    tensor.shape[0] = n_rows;
+    tensor.parts.clear();
+  }
+  if (!tensors.empty()) return tensors;
+  if (spec.expert_parts.empty()) return {spec};
   for (int expert = 0; expert < spec.shape[0]; ++expert)
     for (const auto& [name, n_rows, shape] : spec.expert_parts) {
       WeightSpec& tensor = tensors.emplace_back(spec.of_expert(expert));

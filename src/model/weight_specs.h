@@ -40,6 +40,9 @@ struct WeightSpec {
   std::vector<int64_t> gguf_shape = {};  // where it differs by more than sizes of 1
   // Where a GGUF file that has no tensor `gguf_name` divides the rows.
   std::vector<TensorPart> gguf_parts = {};
+  // Where a checkpoint that has no tensor `name` has its rows, one tensor above the other.
+  // Published files have these. Files may divide the rows elsewhere.
+  std::vector<TensorPart> parts = {};
   // Where a checkpoint that has no tensor `name` has tensors for each expert: "{}" in a name stands
   // for the expert's number. Published files have these.
   std::vector<TensorPart> expert_parts = {};
@@ -62,7 +65,7 @@ struct WeightSpec {
 
 // The tensors that GGUF files hold for this one. Parts are named "<name>[0]", "<name>[1]".
 std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec);
-// The tensors that a published checkpoint holds for this one, in the order of experts.
+// The tensors that a published checkpoint holds for this one, in the order of rows and of experts.
 std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec);
 
 // "model.layers.<layer>.<part>", with part as in "self_attn.q_proj.weight".

@@ -278,8 +278,8 @@ Scenario draw_timed(uint64_t seed, std::optional<KvType> kv_type, const Timed& t
 Scenario draw_recurrent(uint64_t seed, std::optional<KvType> kv_type) {
   Scenario s = draw_scenario(seed, kv_type);
   Rng rng(seed ^ 0xd6e8feb86659fd93);
-  constexpr std::array kShapes = {"tiny-qwen3.5", "tiny-lfm2", "tiny-granite", "tiny-qwen3-next",
-                                  "tiny-nemotron-h"};
+  constexpr std::array kShapes = {"tiny-qwen3.5",    "tiny-lfm2",       "tiny-granite",
+                                  "tiny-qwen3-next", "tiny-nemotron-h", "tiny-olmo-hybrid"};
   EngineOptions& engine = s.loop.engine;
   const size_t n_pages = s.n_pages;
   s.model = {.shape = kShapes[uniform(rng, 0, static_cast<int>(kShapes.size()) - 1)]};

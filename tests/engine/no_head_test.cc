@@ -1,4 +1,4 @@
-// A model that was saved without its head, as LlamaModel and not as LlamaForCausalLM.
+// Models that were saved without their heads, as LlamaModel and not as LlamaForCausalLM.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,7 +11,8 @@ namespace pando {
 namespace {
 
 // The model of `directory` as the transformers library saves its class without a head.
-void write_without_head(const std::filesystem::path& directory, const TemporaryFolder& folder) {
+void write_without_head(const std::filesystem::path& directory, const char* architecture,
+                        const TemporaryFolder& folder) {
   std::ifstream file(directory / "model.safetensors", std::ios::binary);
   const std::string bytes(std::istreambuf_iterator<char>(file), {});
   uint64_t length = 0;
@@ -23,14 +24,15 @@ void write_without_head(const std::filesystem::path& directory, const TemporaryF
                safetensors_bytes(bare.dump(), std::string_view(bytes).substr(8 + length)));
   std::ifstream config_file(directory / "config.json");
   nlohmann::json config = nlohmann::json::parse(config_file);
-  config["architectures"] = {"LlamaModel"};
+  config["architectures"] = {architecture};
   folder.write("config.json", config.dump());
 }
 
-TEST(NoHead, GivesEmbeddingsAndNoAnswers) {
+void expect_embeddings_alone(const char* shape, int n_layers, const char* architecture) {
+  SCOPED_TRACE(shape);
   const TemporaryFolder whole, bare;
-  ASSERT_TRUE(model::make_model({.shape = "tiny-llama", .out = whole.path(), .n_layers = 1}).ok());
-  write_without_head(whole.path(), bare);
+  ASSERT_TRUE(model::make_model({.shape = shape, .out = whole.path(), .n_layers = n_layers}).ok());
+  write_without_head(whole.path(), architecture, bare);
   std::vector<std::vector<float>> hidden;
   for (const auto& path : {whole.path(), bare.path()}) {
     const auto model = Model::load(path);
@@ -50,6 +52,15 @@ TEST(NoHead, GivesEmbeddingsAndNoAnswers) {
     hidden.push_back((*embedded)[0].embedding);
   }
   EXPECT_EQ(hidden[0], hidden[1]);
+}
+
+TEST(NoHead, GivesEmbeddingsAndNoAnswers) {
+  expect_embeddings_alone("tiny-llama", 1, "LlamaModel");
+}
+
+// Its table of embeddings has another name.
+TEST(NoHead, GivesEmbeddingsOfNemotronH) {
+  expect_embeddings_alone("tiny-nemotron-h", 3, "NemotronHModel");
 }
 
 }  // namespace

@@ -135,7 +135,8 @@ TEST(Share, RowsOfALayerGoToRanks) {
   using W = model::LayerWeights;
   for (const std::string_view shape :
        {"tiny-llama", "tiny-olmo2", "tiny-gemma4", "tiny-gemma4-moe", "tiny-qwen3.5",
-        "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-nemotron-h", "tiny-nemotron-h-moe"}) {
+        "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-nemotron-h", "tiny-nemotron-h-moe",
+        "tiny-olmo-hybrid"}) {
     const model::ModelConfig config = model::named_shape(shape).value();
     for (int layer = 0; layer < config.n_layers(); ++layer)
       for (const model::WeightSpec& spec : config.family->layer_weights(config, layer)) {
@@ -205,8 +206,8 @@ TEST(Share, RanksShareAGroup) {
 
 // A rank keeps the states of its heads and channels alone.
 TEST(Share, StatesAreDivided) {
-  for (const char* shape :
-       {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-nemotron-h"}) {
+  for (const char* shape : {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite",
+                            "tiny-nemotron-h", "tiny-olmo-hybrid"}) {
     const model::ModelConfig config = model::named_shape(shape).value();
     const size_t whole = StateLayout(config).slot_bytes();
     const size_t half =

@@ -83,7 +83,8 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
                                                    {"hunyuan-a13b", 80'393'183'232},
                                                    {"gemma-4-26b-a4b", 25'233'141'790},
                                                    {"nemotron-nano-9b-v2", 8'888'227'328},
-                                                   {"nemotron-3-nano-30b-a3b", 31'577'940'288}};
+                                                   {"nemotron-3-nano-30b-a3b", 31'577'940'288},
+                                                   {"olmo-hybrid-7b", 7'430'870'688}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())
@@ -153,7 +154,8 @@ TEST(RandomWeights, BiasesAreNearZero) {
 
 // A state that forgets at once, or never, would hide faults of its handling.
 TEST(RandomWeights, StatesFadeOverSomeTokens) {
-  for (const char* shape : {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-granite", "tiny-nemotron-h"}) {
+  for (const char* shape :
+       {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-granite", "tiny-nemotron-h", "tiny-olmo-hybrid"}) {
     const ModelConfig config = named_shape(shape).value();
     for (const WeightSpec& spec : weight_specs(config)) {
       if (spec.stored != Stored::kLogDecay) continue;

@@ -27,6 +27,9 @@ class Loader {
 
   const Status& status() const { return status_; }
 
+  bool has_shape(const std::string& name, std::initializer_list<int64_t> shape) const {
+    return checkpoint_.tensor(name, shape).ok();
+  }
   std::vector<float> vector(const std::string& name, std::initializer_list<int64_t> shape) {
     size_t n = 1;
     for (const int64_t size : shape) n *= static_cast<size_t>(size);
@@ -186,6 +189,29 @@ Recurrent load_recurrent(const model::ModelConfig& c, model::Mixer mixer, const 
     layer.skip = load.vector(name(part(".D").c_str()), {r.n_heads});
     layer.norm = load.vector(name(part(".norm.weight").c_str()), {values});
     layer.out = load.matrix(name(part(".out_proj.weight").c_str()), d, values);
+  } else if (name.has("linear_attn.g_proj.weight")) {  // OLMo Hybrid
+    const int keys = r.key_width();
+    const std::pair<const char*, int> tensors[] = {{"q_proj", keys},      {"k_proj", keys},
+                                                   {"v_proj", values},    {"g_proj", values},
+                                                   {"b_proj", r.n_heads}, {"a_proj", r.n_heads}};
+    for (const auto& [part, n] : tensors)
+      layer.in.push_back(
+          load.matrix(name((std::string("linear_attn.") + part + ".weight").c_str()), n, d));
+    // Published files have those of queries, keys and values, files of the library have thirds.
+    const int third = (channels + 2) / 3;
+    const bool thirds =
+        load.has_shape(name("linear_attn.q_conv1d.weight"), {third, 1, r.conv_taps});
+    const int first = thirds ? third : keys;
+    for (const auto& [part, n] :
+         {std::pair{"q", first}, {"k", first}, {"v", channels - 2 * first}}) {
+      const std::string own = std::string("linear_attn.") + part + "_conv1d.weight";
+      const std::vector<float> rows = load.vector(name(own.c_str()), {n, 1, r.conv_taps});
+      layer.conv.insert(layer.conv.end(), rows.begin(), rows.end());
+    }
+    layer.decay = load.vector(name("linear_attn.A_log"), {r.n_heads});
+    layer.dt_bias = load.vector(name("linear_attn.dt_bias"), {r.n_heads});
+    layer.norm = load.vector(name("linear_attn.o_norm.weight"), {r.value_dim});
+    layer.out = load.matrix(name("linear_attn.o_proj.weight"), d, values);
   } else {
     // Names of one tensor each, of Qwen3-Next's fused ones, and of their parts in GGUF files.
     const std::pair<const char*, int> tensors[] = {
@@ -379,11 +405,13 @@ void load_norms(int d, const Names& name, Loader& load, Layer& layer) {
   };
   const char* behind = "post_attention_layernorm.weight";
   const char* last = "post_feedforward_layernorm.weight";
-  if (name.has("norm.weight")) {  // Nemotron-H: the one norm of a layer
+  const char* other = "feedforward_layer_norm.weight";  // OLMo Hybrid
+  if (name.has("norm.weight")) {                        // Nemotron-H: the one norm of a layer
     layer.attention_norm = layer.feed_forward_norm = norm({"norm.weight"});
     return;
   }
-  layer.attention_norm = norm({"input_layernorm.weight", "operator_norm.weight"});
+  layer.attention_norm =
+      norm({"input_layernorm.weight", "operator_norm.weight", "attention_layer_norm.weight"});
   if (name.has("post_self_attn_layernorm.weight")) {  // GLM-4
     layer.attention_sum_norm = norm({"post_self_attn_layernorm.weight"});
     layer.feed_forward_norm = norm({behind});
@@ -392,11 +420,11 @@ void load_norms(int d, const Names& name, Loader& load, Layer& layer) {
     layer.attention_sum_norm = norm({behind});
     layer.feed_forward_norm = norm({"pre_feedforward_layernorm.weight"});
     layer.feed_forward_sum_norm = norm({last});
-  } else if (layer.attention_norm.empty()) {  // OLMo 2 and 3
-    layer.attention_sum_norm = norm({behind});
+  } else if (layer.attention_norm.empty()) {  // OLMo 2 and 3, attention of OLMo Hybrid
+    layer.attention_sum_norm = norm({behind, other});
     layer.feed_forward_sum_norm = norm({last});
   } else {
-    layer.feed_forward_norm = norm({behind, "ffn_norm.weight"});
+    layer.feed_forward_norm = norm({behind, "ffn_norm.weight", other});
   }
 }
 

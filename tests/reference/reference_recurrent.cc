@@ -92,7 +92,7 @@ Floats delta_net(const ModelConfig& config, const Recurrent& layer, const Floats
       const int key_head =
           r.heads_interleaved ? head % r.n_key_heads : head / (r.n_heads / r.n_key_heads);
       const float *qh = q + key_head * dk, *kh = k + key_head * dk, *vh = v + head * dv;
-      const float beta = sigmoid(b[head]);
+      const float beta = sigmoid(b[head]) * (r.doubled_beta ? 2.0f : 1.0f);
       const float alpha = alpha_of(layer.decay[head], softplus(a[head] + layer.dt_bias[head]));
       Floats& s = states[head];
       float* o = &y[size_t(t) * values + size_t(head) * dv];
@@ -104,7 +104,7 @@ Floats delta_net(const ModelConfig& config, const Recurrent& layer, const Floats
         o[j] = std::fma(qk[key_head], delta, alpha * p);
         for (int i = 0; i < dk; ++i) s[i * dv + j] = std::fma(kh[i], delta, alpha * s[i * dv + j]);
       }
-      norm(o, layer.norm.data(), dv, config.rms_eps);
+      norm(o, layer.norm.data(), dv, r.norm_eps > 0.0f ? r.norm_eps : config.rms_eps);
       for (int j = 0; j < dv; ++j) o[j] = silu(z[head * dv + j]) * o[j];
     }
   }

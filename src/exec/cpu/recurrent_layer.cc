@@ -169,6 +169,7 @@ void RecurrentLayer::prepare(const Pass& pass, uint32_t row) {
                  step, alpha);
   if (pass.mixer == Mixer::kMamba2) return;
   kernels_.sigmoids(p + pass.form.beta, shape_.n_heads, gain);
+  if (shape_.doubled_beta) kernels_.scale(gain, 2.0f, shape_.n_heads, gain);
   float* const dot = gain + shape_.n_heads;
   for (int head = 0; head < shape_.n_key_heads; ++head) {
     float* const q = convolved(pass, row) + pass.form.queries + head * shape_.key_dim;
@@ -240,8 +241,9 @@ void RecurrentLayer::finish(const Pass& pass, uint32_t row) {
     if (!is_divided_) norm_groups(pass.weights, shape_, y);
     return;
   }
+  const float eps = shape_.norm_eps > 0.0f ? shape_.norm_eps : config_.rms_eps;
   for (int i = 0; i < n; i += value_dim)
-    kernels_.rms_norm(y + i, norm.data(), config_.rms_eps, value_dim, y + i);
+    kernels_.rms_norm(y + i, norm.data(), eps, value_dim, y + i);
   kernels_.swiglu(z, y, n, y);
 }
 

@@ -4,13 +4,10 @@
 #include "base/errors.h"
 #include "base/gguf.h"
 #include "model/families/decoder_fields.h"
-#include "model/families/mixers.h"
+#include "model/families/windows.h"
 
 namespace pando::model {
 namespace {
-
-constexpr NamedMixer kDeltaMixers[] = {{"linear_attention", Mixer::kDeltaNet},
-                                       {"full_attention", Mixer::kAttention}};
 
 constexpr const char* kSharedWidth = "shared_expert_intermediate_size";
 
@@ -36,6 +33,27 @@ void add_gated_attention(LayerSpecs& specs, const ModelConfig& c) {
 
 }  // namespace
 
+void read_delta_sizes(Fields& fields, const DeltaSizes& usual, ModelConfig& config) {
+  const auto size = [&](const char* name, const WholeRange& range, int64_t fallback) {
+    return static_cast<int>(fields.integer(name, range, fallback));
+  };
+  RecurrentConfig& r = config.recurrent;
+  r.conv_taps = size("linear_conv_kernel_dim", kConvTaps, 4);
+  r.n_key_heads = size(kDeltaKeyHeads, kHeadCounts, usual.n_key_heads);
+  r.n_heads = size("linear_num_value_heads", kHeadCounts, usual.n_heads);
+  r.key_dim = size(kDeltaKeyDim, kHeadSizes, usual.key_dim);
+  r.value_dim = size("linear_value_head_dim", kHeadSizes, usual.value_dim);
+}
+
+void write_delta_sizes(const ModelConfig& config, nlohmann::ordered_json& object) {
+  const RecurrentConfig& r = config.recurrent;
+  object["linear_conv_kernel_dim"] = r.conv_taps;
+  object[kDeltaKeyHeads] = r.n_key_heads;
+  object["linear_num_value_heads"] = r.n_heads;
+  object[kDeltaKeyDim] = r.key_dim;
+  object["linear_value_head_dim"] = r.value_dim;
+}
+
 void fix_delta_net(ModelConfig& config) {
   config.qk_norm = QkNorm::kPerHead;
   config.attention_gate = true;
@@ -48,18 +66,8 @@ void read_delta_net(Fields& fields, bool sections, ModelConfig& config, const ch
                 .attention_bias = true,
                 .rope = {.partial = true, .sections = sections, .rotary_share = 0.25}},
                config);
-  if (fields.find("sliding_window") != nullptr)
-    fields.refuse("sliding_window", fmt::format("null for {}", config.family->name),
-                  ErrorCode::kUnsupported);
-  const auto size = [&](const char* name, const WholeRange& range, int64_t fallback) {
-    return static_cast<int>(fields.integer(name, range, fallback));
-  };
-  RecurrentConfig& r = config.recurrent;
-  r.conv_taps = size("linear_conv_kernel_dim", kConvTaps, 4);
-  r.n_key_heads = size("linear_num_key_heads", kHeadCounts, 16);
-  r.n_heads = size("linear_num_value_heads", kHeadCounts, 32);
-  r.key_dim = size("linear_key_head_dim", kHeadSizes, 128);
-  r.value_dim = size("linear_value_head_dim", kHeadSizes, 128);
+  refuse_sliding_window(fields, config);
+  read_delta_sizes(fields, {}, config);
   if (read_mixers(fields, kDeltaMixers, config)) return;
   constexpr const char* kInterval = "full_attention_interval";
   set_interval(fields.integer(kInterval, 1, kMaxLayers, 4), Mixer::kDeltaNet, config);
@@ -67,12 +75,7 @@ void read_delta_net(Fields& fields, bool sections, ModelConfig& config, const ch
 }
 
 void write_delta_net(const ModelConfig& config, nlohmann::ordered_json& object) {
-  const RecurrentConfig& r = config.recurrent;
-  object["linear_conv_kernel_dim"] = r.conv_taps;
-  object["linear_num_key_heads"] = r.n_key_heads;
-  object["linear_num_value_heads"] = r.n_heads;
-  object["linear_key_head_dim"] = r.key_dim;
-  object["linear_value_head_dim"] = r.value_dim;
+  write_delta_sizes(config, object);
   object["partial_rotary_factor"] = config.rotations[0].rotary_share;  // absent: a quarter
   write_mixers(config, kDeltaMixers, object);
 }

@@ -1,7 +1,8 @@
-// What Qwen3-Next and Qwen3.5 have in common: gated delta-nets, and every few layers attention
-// whose output is gated. Norms are stored as w of 1 + w, but for the delta-net's own.
+// Gated delta-nets, and what Qwen3-Next and Qwen3.5 have in common: every few layers attention
+// whose output is gated; norms are stored as w of 1 + w, but for the delta-net's own.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
@@ -10,9 +11,22 @@
 #include "model/config.h"
 #include "model/families/experts.h"
 #include "model/families/layer_specs.h"
+#include "model/families/mixers.h"
 #include "model/gguf_translator.h"
 
 namespace pando::model {
+
+// The fields of config.json that give the sizes of delta-nets. `usual`: of absent ones.
+struct DeltaSizes {
+  int64_t n_key_heads = 16, n_heads = 32, key_dim = 128, value_dim = 128;
+};
+inline constexpr const char *kDeltaKeyHeads = "linear_num_key_heads",
+                            *kDeltaKeyDim = "linear_key_head_dim";
+void read_delta_sizes(Fields& fields, const DeltaSizes& usual, ModelConfig& config);
+void write_delta_sizes(const ModelConfig& config, nlohmann::ordered_json& object);
+// In layer_types.
+inline constexpr NamedMixer kDeltaMixers[] = {{"linear_attention", Mixer::kDeltaNet},
+                                              {"full_attention", Mixer::kAttention}};
 
 void fix_delta_net(ModelConfig& config);
 // All fields of config.json but those of experts. `sections`: positions may have several parts.

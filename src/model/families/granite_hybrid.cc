@@ -1,6 +1,6 @@
 // Granite 4: Mamba2, and attention in some layers; a dense feed-forward, beside which there may be
 // a mixture of experts; multipliers of embeddings, of what layers add, of attention and of logits.
-#include <algorithm>
+#include <initializer_list>
 
 #include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
@@ -27,24 +27,14 @@ constexpr MambaNames kMamba = {.conv_taps = "mamba_d_conv",
                                .n_heads = "mamba_n_heads",
                                .head_dim = "mamba_d_head",
                                .conv_bias = "mamba_conv_bias"};
+constexpr const char* kAbsent = R"({
+  "mamba_d_conv": 4, "mamba_n_groups": 1, "mamba_n_heads": 128, "mamba_d_state": 256
+})";
 
 void read_states(Fields& fields, ModelConfig& config) {
-  const auto size = [&](const char* name, const WholeRange& range, int64_t fallback) {
-    return static_cast<int>(fields.integer(name, range, fallback));
-  };
   const int64_t width = fields.integer("mamba_expand", 1, kMaxWidth, 2) * config.d_model;
-  RecurrentConfig& r = config.recurrent;
-  r.conv_taps = size("mamba_d_conv", kConvTaps, 4);
-  r.n_key_heads = size("mamba_n_groups", kHeadCounts, 1);
-  r.n_heads = size("mamba_n_heads", kHeadCounts, 128);
-  r.key_dim = size("mamba_d_state", kHeadSizes, 256);
-  constexpr const char* kHead = "mamba_d_head";
-  const nlohmann::json* head = fields.find(kHead);
-  const bool automatic = head == nullptr || *head == "auto";
-  const int64_t usual = width / r.n_heads;
-  r.value_dim =
-      automatic ? static_cast<int>(std::min(usual, kMaxWidth)) : size(kHead, kHeadSizes, 1);
-  r.conv_bias = fields.boolean("mamba_conv_bias", true);
+  read_mamba(fields, kMamba, config, width);
+  const RecurrentConfig& r = config.recurrent;
   if (int64_t{r.n_heads} * r.value_dim != width)
     fields.refuse("mamba_n_heads",
                   fmt::format("a divisor of 'mamba_expand' x 'hidden_size', which is {}, with "
@@ -198,6 +188,7 @@ const Family kGraniteHybrid = {.name = "granitemoehybrid",
                                .architecture = "GraniteMoeHybridForCausalLM",
                                .gguf_architecture = "granitehybrid",
                                .offers = kGraniteExpertOffers,
+                               .absent = kAbsent,
                                .fix = fix_granite_experts,
                                .read = read,
                                .write = write,

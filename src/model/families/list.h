@@ -22,6 +22,7 @@ extern const Family kPhiMoe;
 extern const Family kOlmo2;
 extern const Family kOlmo3;
 extern const Family kOlmoe;
+extern const Family kOlmoHybrid;
 extern const Family kQwen3_5;
 extern const Family kQwen3_5Moe;
 extern const Family kQwen3Next;

@@ -1,21 +1,26 @@
 #include "model/families/mamba.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/config_ranges.h"
 
 namespace pando::model {
 
-void read_mamba(Fields& fields, const MambaNames& names, ModelConfig& config) {
+void read_mamba(Fields& fields, const MambaNames& names, ModelConfig& config, int64_t width) {
   const auto size = [&](const char* name, const WholeRange& range) {
     return static_cast<int>(fields.integer(name, range));
   };
-  config.recurrent = {.conv_taps = size(names.conv_taps, kConvTaps),
-                      .n_key_heads = size(names.n_groups, kHeadCounts),
-                      .n_heads = size(names.n_heads, kHeadCounts),
-                      .key_dim = size(names.state_dim, kHeadSizes),
-                      .value_dim = size(names.head_dim, kHeadSizes),
-                      .conv_bias = fields.boolean(names.conv_bias, true)};
+  RecurrentConfig& r = config.recurrent;
+  r.conv_taps = size(names.conv_taps, kConvTaps);
+  r.n_key_heads = size(names.n_groups, kHeadCounts);
+  r.n_heads = size(names.n_heads, kHeadCounts);
+  r.key_dim = size(names.state_dim, kHeadSizes);
+  const nlohmann::json* head = fields.find(names.head_dim);
+  const bool automatic = width > 0 && (head == nullptr || *head == "auto");
+  r.value_dim = automatic ? static_cast<int>(std::min(width / r.n_heads, kMaxWidth))
+                          : size(names.head_dim, kHeadSizes);
+  r.conv_bias = fields.boolean(names.conv_bias, true);
 }
 
 void write_mamba(const MambaNames& names, const ModelConfig& config,

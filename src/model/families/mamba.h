@@ -1,6 +1,7 @@
 // Mamba2 layers, for the families that have them.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -16,8 +17,9 @@ struct MambaNames {
   const char *conv_taps, *n_groups, *state_dim, *n_heads, *head_dim, *conv_bias;
 };
 
-// Reads all these fields. All are required but conv_bias, which is true if absent.
-void read_mamba(Fields& fields, const MambaNames& names, ModelConfig& config);
+// Reads all these fields. All are required but conv_bias, which is true if absent. `width`: of all
+// heads together; then head_dim may be absent or "auto", which is a head's part of it.
+void read_mamba(Fields& fields, const MambaNames& names, ModelConfig& config, int64_t width = 0);
 void write_mamba(const MambaNames& names, const ModelConfig& config,
                  nlohmann::ordered_json& object);
 // After decoder().

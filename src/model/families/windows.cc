@@ -43,12 +43,16 @@ int widest(const ModelConfig& config) {
 
 }  // namespace
 
-void refuse_window(Fields& fields, const ModelConfig& config) {
-  const char* family = config.family->name;
+void refuse_sliding_window(Fields& fields, const ModelConfig& config) {
   if (fields.find("sliding_window") != nullptr)
-    fields.refuse("sliding_window", fmt::format("null for {}", family), ErrorCode::kUnsupported);
+    fields.refuse("sliding_window", fmt::format("null for {}", config.family->name),
+                  ErrorCode::kUnsupported);
+}
+
+void refuse_window(Fields& fields, const ModelConfig& config) {
+  refuse_sliding_window(fields, config);
   if (fields.boolean("use_sliding_window", false))
-    fields.refuse("use_sliding_window", fmt::format("false for {}", family),
+    fields.refuse("use_sliding_window", fmt::format("false for {}", config.family->name),
                   ErrorCode::kUnsupported);
   read_layer_types(fields, config, 0);
 }

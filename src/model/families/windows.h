@@ -13,6 +13,8 @@ namespace pando::model {
 //
 // Refuses any window.
 void refuse_window(Fields& fields, const ModelConfig& config);
+// Refuses `sliding_window` alone, where layer_types names other kinds of layers.
+void refuse_sliding_window(Fields& fields, const ModelConfig& config);
 // Gives the window to every layer.
 void read_window(Fields& fields, int absent, ModelConfig& config);
 // Gives it to the layers that use_sliding_window, max_window_layers and layer_types name.
