@@ -4,6 +4,7 @@
 #include <random>
 
 #include "kernel/cpu/recurrence_args.h"
+#include "kernel/kernels.h"
 
 namespace pando::bench {
 namespace {

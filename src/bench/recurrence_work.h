@@ -6,7 +6,6 @@
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
-#include "kernel/kernels.h"
 
 namespace pando::bench {
 

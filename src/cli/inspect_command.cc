@@ -187,7 +187,7 @@ Command add_inspect(CLI::App& app) {
                "step times for some seconds");
   SamplingOptions& sampling = run.batch.defaults.sampling;
   app.add_option("--max-tokens", sampling.max_tokens, "Maximum tokens per answer")
-      ->check(expect("at least 1", [](double x) { return x >= 1; }))
+      ->check(at_least(1))
       ->capture_default_str();
   const RequestOption* n = find_option("n", kInCommand);
   app.add_option("--n", sampling.n, "Answers per question")

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMostBytes = size_t{1} << 20;
 
 // What cannot be written is lost.
-void write_text(int file, std::string_view text) {
+void write_lines(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(file, text.data(), text.size());
     if (n >= 0) {
@@ -70,7 +70,7 @@ void LineWriter::write_all(int file, State& state) {
       text +=
           fmt::format("pando: log lines dropped, because nothing read them in time: {}\n", n_lost);
     lock.unlock();
-    write_text(file, text);
+    write_lines(file, text);
     lock.lock();
   }
   state.is_over = true;

@@ -110,6 +110,10 @@ CLI::Validator expect(const std::string& what, std::function<bool(double)> holds
       "", "");
 }
 
+CLI::Validator at_least(int least) {
+  return expect(fmt::format("at least {}", least), [least](double x) { return x >= least; });
+}
+
 CLI::Validator thread_number() {
   return expect(fmt::format("0 (all processors) to {}", kMostThreads),
                 [](double x) { return x >= 0 && x <= kMostThreads; });
@@ -136,7 +140,7 @@ void add_chat_template_option(CLI::App& app, ModelArguments& a) {
 
 void add_model_options(CLI::App& app, ModelArguments& a) {
   const CLI::Validator not_negative = expect("0 or more", [](double x) { return x >= 0; });
-  const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
+  const CLI::Validator positive = at_least(1);
   const std::string group = kGroup;
   add_tokenizer_options(app, a);
   app.add_option("--weights", a.weights,

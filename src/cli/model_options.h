@@ -53,5 +53,6 @@ CLI::Validator size_in_bytes();
 CLI::Validator one_of(std::vector<std::string> names);
 CLI::Validator thread_number();  // 0 for all processors
 CLI::Validator expect(const std::string& what, std::function<bool(double)> holds);
+CLI::Validator at_least(int least);
 
 }  // namespace pando::cli

@@ -95,7 +95,7 @@ void add_engine_options(CLI::App& app, RunOptions& o) {
   app.add_option("--max-running", o.model.engine.max_running,
                  "Maximum answers computed at a time. Fewer give results sooner and lose less if "
                  "the run is killed; more are faster overall")
-      ->check(expect("at least 1", [](double x) { return x >= 1; }))
+      ->check(at_least(1))
       ->capture_default_str();
   CLI::Option* quiet = app.add_flag(
       "--quiet", o.quiet, "Show only problems, and the results of --compare and of verifying");

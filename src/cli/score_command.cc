@@ -100,7 +100,7 @@ Command add_score(CLI::App& app) {
   for (const char* of_lines : {"--dry-run", "--output", "--resume", "--overwrite", "--ordered",
                                "--report", "--compare", "--too-long", "--columns"})
     text->excludes(app.get_option(of_lines));
-  const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
+  const CLI::Validator positive = at_least(1);
   app.add_option("--window", options->perplexity.window,
                  "Tokens the model sees at a time (default: the context)")
       ->check(positive)

@@ -4,7 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "base/check.h"
 #include "engine/partings.h"
 
 namespace pando {

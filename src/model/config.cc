@@ -165,7 +165,8 @@ Result<ModelConfig> ModelConfig::parse(std::string_view text, std::string_view s
   return from_json(*object, source);
 }
 
-Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view source) {
+Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view source,
+                                           ConfigOrigin origin) {
   const Result<json> object = text_part(file, source);
   if (!object) return object.error();
   Fields named(*object, source);
@@ -174,6 +175,7 @@ Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view so
   const json whole = with_absent(*family, *object);
   Fields fields(whole, source);
   ModelConfig config = of_family(*family);
+  config.origin = origin;
   config.origin.has_text_part = has_text_part(file);
   refuse_both_ways(fields);
   family->read(fields, config);

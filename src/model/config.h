@@ -145,6 +145,7 @@ struct ExpertsConfig {
 // What a configuration was read from. It changes nothing in the model: all of these are equal.
 struct ConfigOrigin {
   bool has_text_part = false;  // of a file that describes parts for images or sounds too
+  bool is_gguf = false;        // a GGUF file, which fixes the order of rows and columns
   bool operator==(const ConfigOrigin&) const { return true; }
 };
 
@@ -239,7 +240,8 @@ struct ModelConfig {
   // `source` names the text in error messages.
   static Result<ModelConfig> parse(std::string_view json, std::string_view source);
   // The same for an object that is not text.
-  static Result<ModelConfig> from_json(const nlohmann::json& object, std::string_view source);
+  static Result<ModelConfig> from_json(const nlohmann::json& object, std::string_view source,
+                                       ConfigOrigin origin = {});
   // The error names `source`, field, found and expected.
   Status validate(std::string_view source) const;
   // Whether any layer is of this kind.

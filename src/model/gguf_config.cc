@@ -37,8 +37,8 @@ Result<ModelConfig> read_gguf_config(const GgufFile& gguf) {
       GgufTranslator translator(gguf, *family);
       family->translate(translator);
       if (const Status& status = translator.fields().status(); !status) return status.error();
-      Result<ModelConfig> config =
-          ModelConfig::from_json(translator.config(), gguf.file().path().string());
+      Result<ModelConfig> config = ModelConfig::from_json(
+          translator.config(), gguf.file().path().string(), {.is_gguf = true});
       if (!config) return translator.fields().in_file_names(std::move(config).error());
       return config;
     }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "cli/commands.h"
+#include "cli/exit_code.h"
 #include "cli/process.h"
 #include "text/json_file.h"
 

@@ -215,6 +215,14 @@ TEST(Config, ReadsScaledRotation) {
   EXPECT_NE(parse(both).error().message.find("rope_parameters"), std::string::npos);
 }
 
+// The library has this type for all families.
+TEST(Config, ReadsProportionalRotations) {
+  const json rope = {{"rope_type", "proportional"}, {"rope_theta", 1e4}};
+  const ModelConfig config =
+      config_json::read(of_family("llama", "LlamaForCausalLM", {{"rope_parameters", rope}}));
+  EXPECT_EQ(config.rotations[0].type, RopeType::kProportional);
+}
+
 TEST(Config, LoadsADirectory) {
   const TemporaryFolder folder;
   EXPECT_EQ(ModelConfig::load(folder.path()).error().code, ErrorCode::kNotFound);

@@ -240,6 +240,20 @@ TEST_F(GgufRope, ChannelsThatRotateAreAWholeNumber) {
       refused({word}, [](GgufWriter&) {});
 }
 
+// A checkpoint with these widths is refused: see ReadsTheTextPartOfQwen3Vl.
+TEST_F(GgufRope, TakesSquareMatricesOfExperts) {
+  base_ = named_shape("tiny-qwen3-vl-moe").value();
+  base_.bos_id.reset();  // the file has one token
+  base_.eos_ids.clear();
+  for (const int width : {32, 64}) {
+    base_.experts.d_ff = width;
+    const auto config = read([](GgufWriter&) {});
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(config->d_model, 64);
+    EXPECT_EQ(config->experts.d_ff, width);
+  }
+}
+
 TEST_F(GgufRope, MinusOneNamesNoToken) {
   const auto config = read([](GgufWriter& out) {
     out.uint32("tokenizer.ggml.bos_token_id", 0xFFFFFFFF)

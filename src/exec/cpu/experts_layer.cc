@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/check.h"
 #include "base/fault.h"
 #include "exec/cpu/activate.h"
 #include "exec/cpu/rows.h"

@@ -4,7 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "base/check.h"
 #include "base/fault.h"
 
 namespace pando::exec {

@@ -1,5 +1,4 @@
 // The same windows by the simulator.
-#include "base/check.h"
 #include "lab/experiment.h"
 #include "lab/papers/serve_contenders.h"
 #include "lab/simulate/simulated_executor.h"

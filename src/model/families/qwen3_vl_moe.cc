@@ -19,13 +19,10 @@ constexpr ExpertFields kExperts = {.n_experts = 60, .n_used = 4};
 
 void fix(ModelConfig& config) { config.qk_norm = QkNorm::kPerHead; }
 
-// Of what is read from a GGUF file: the order of rows and columns is known.
-constexpr const char* kKnownOrder = "known_order_of_experts";
-
 // In a checkpoint only the shape of a matrix says whether it is transposed.
 void refuse_square_matrices(Fields& fields, const ModelConfig& config) {
+  if (config.origin.is_gguf) return;
   const int d_ff = config.experts.d_ff;
-  if (fields.boolean(kKnownOrder, false)) return;
   if (config.has(FeedForward::kExperts) && (d_ff == config.d_model || 2 * d_ff == config.d_model))
     fields.refuse("moe_intermediate_size",
                   fmt::format("neither 'hidden_size' {} nor half of it, because it cannot be told "
@@ -59,7 +56,6 @@ void translate(GgufTranslator& gguf) {
   gguf.no_window();
   gguf.attention_bias();
   translate_experts(gguf);
-  gguf.config()[kKnownOrder] = true;
 }
 
 std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {

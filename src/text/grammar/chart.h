@@ -57,7 +57,6 @@ class Chart {
 
   const Config& config(uint32_t index) const { return configs_[index]; }
   const Grammar& grammar() const { return *grammar_; }
-  const GrammarPtr& shared_grammar() const { return grammar_; }
   // There were more configs at once than kMostConfigs, or more in all since start_work() than
   // kMostChartWork; nothing the chart says holds then.
   bool is_overflown() const { return is_overflown_; }

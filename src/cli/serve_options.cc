@@ -1,0 +1,220 @@
+#include "cli/serve_options.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include "cli/exit_code.h"
+#include "pando/file_input.h"
+#include "pando/limits.h"
+
+namespace pando::cli {
+namespace {
+
+Status read_keys(const std::string& path, std::vector<std::string>& lines) {
+  std::ifstream file(path);
+  if (!file)
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("--api-key-file: cannot read {}: {}", path, std::strerror(errno))};
+  for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
+  return {};
+}
+
+// "chat=500,50": milliseconds.
+Status read_class(const std::string& text, std::map<std::string, DeadlineClass>& classes) {
+  const size_t name_end = text.find('=');
+  double ttft = 0, tpot = 0;
+  int n = 0;
+  if (name_end == std::string::npos || name_end == 0 ||
+      std::sscanf(text.c_str() + name_end, "=%lf,%lf%n", &ttft, &tpot, &n) != 2 ||
+      name_end + static_cast<size_t>(n) != text.size() || !(ttft > 0) || !(tpot > 0))
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, such as chat=500,50",
+            text)};
+  classes[text.substr(0, name_end)] = {
+      .ttft_slo = 1e-3 * ttft, .ttft_per_work = 0, .tpot_slo = 1e-3 * tpot};
+  return {};
+}
+
+// "rules=rules.txt": the text of the file.
+Status read_prefix(const std::string& named, std::map<std::string, std::string>& prefixes) {
+  const size_t name_end = named.find('=');
+  if (name_end == std::string::npos || name_end == 0)
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--public-prefix: '{}', expected NAME=FILE", named)};
+  Result<std::string> text = read_text(named.substr(name_end + 1));
+  if (!text)
+    return Error{text.error().code, fmt::format("--public-prefix: {}", text.error().message)};
+  prefixes[named.substr(0, name_end)] = std::move(*text);
+  return {};
+}
+
+void add_scheduling_options(CLI::App& app, ServeOptions& o) {
+  const std::string scheduling = "Scheduling";
+  o.model.engine.policy = "lars";
+  app.add_option("--policy", o.model.engine.policy,
+                 "Which prompt is computed first: fcfs (first come, first served), edf (earliest "
+                 "deadline), lrs (least slack) or lars (least slack relative to its work, so that "
+                 "long prompts do not hold up short ones)")
+      ->check(one_of({"fcfs", "edf", "lrs", "lars"}))
+      ->capture_default_str()
+      ->group(scheduling);
+  app.add_option("--step-budget", o.step_budget_ms,
+                 "Maximum predicted milliseconds per step; 0: the shortest time per token of the "
+                 "deadline classes, at most 200. With fcfs only --step-rows limits a step")
+      ->check(expect("0 or more", [](double x) { return x >= 0 && std::isfinite(x); }))
+      ->capture_default_str()
+      ->group(scheduling);
+  app.add_option("--deadline-class", o.deadline_classes,
+                 "NAME=TTFT,TPOT: milliseconds to the first token and between tokens, for requests "
+                 "with \"deadline_class\": \"NAME\"; may be repeated")
+      ->group(scheduling);
+}
+
+void add_access_options(CLI::App& app, ServeOptions& o) {
+  const std::string access = "Access";
+  app.add_option("--api-key-file", o.api_key_file,
+                 "File with API keys, one per line, as name:key or key; without it anyone can send "
+                 "requests")
+      ->group(access);
+  app.add_option("--public-prefix", o.public_prefixes,
+                 "NAME=FILE: text that requests with \"public_prefix\": \"NAME\" start with, "
+                 "shared between all API keys; may be repeated")
+      ->group(access);
+  app.add_option(
+         "--allow-host", o.server.allowed_hosts,
+         "Another host name that requests may use, besides the address and localhost; checked only "
+         "without API keys and when the server listens on this machine alone; may be repeated")
+      ->group(access);
+  app.add_option("--cors-origin", o.server.cors_origins,
+                 "Origin of web pages that may send requests from a browser, such as "
+                 "https://example.org, or * for all; may be repeated")
+      ->allow_extra_args(false)
+      ->group(access);
+  app.add_option("--tls-cert", o.server.tls_certificate,
+                 "Certificate file in PEM; serves over TLS only")
+      ->group(access);
+  app.add_option("--tls-key", o.server.tls_key, "Key file of the certificate, in PEM")
+      ->group(access);
+}
+
+void add_limit_options(CLI::App& app, ServeOptions& o) {
+  const std::string limits = "Limits";
+  const CLI::Validator positive = at_least(1);
+  const auto bytes = [](size_t n) { return fmt::format("{}KiB", n >> 10); };
+  o.model.engine.max_queue = 8;
+  o.model.engine.kv_ahead = size_t{1} << 30;
+  o.model.engine.kv_ahead_first = size_t{64} << 20;
+  o.model.engine.nice = serve::kEngineNice;
+  app.add_option("--max-queue", o.model.engine.max_queue,
+                 "Maximum predicted keys and values of all open answers, as a multiple of "
+                 "--kv-memory; further requests get status 429")
+      ->check(positive)
+      ->capture_default_str()
+      ->group(limits);
+  app.add_option("--max-connections", o.server.max_connections,
+                 "Maximum open connections; further ones wait")
+      ->check(positive)
+      ->capture_default_str()
+      ->group(limits);
+  app.add_option("--max-body", o.server.max_body_bytes,
+                 "Maximum size of a request body, such as 32MiB")
+      ->transform(size_in_bytes())
+      ->check(positive)
+      ->default_str(bytes(o.server.max_body_bytes))
+      ->group(limits);
+  app.add_option("--max-header", o.server.max_header_bytes,
+                 "Maximum size of request headers, such as 16KiB")
+      ->transform(size_in_bytes())
+      ->check(positive)
+      ->default_str(bytes(o.server.max_header_bytes))
+      ->group(limits);
+  app.add_option("--request-timeout", o.request_timeout, "Maximum seconds per request")
+      ->check(positive)
+      ->capture_default_str()
+      ->group(limits);
+  app.add_option("--drain-timeout", o.drain_timeout,
+                 "Seconds to finish running requests when the server is stopped")
+      ->check(positive)
+      ->capture_default_str()
+      ->group(limits);
+  app.add_option("--io-threads", o.server.io_threads, "Threads for connections")
+      ->check(expect(fmt::format("1 to {}", kMostThreads),
+                     [](double x) { return x >= 1 && x <= kMostThreads; }))
+      ->capture_default_str()
+      ->group(limits);
+}
+
+}  // namespace
+
+void add_serve_options(CLI::App& app, ServeOptions& o) {
+  add_model_options(app, o.model);
+  add_chat_template_option(app, o.model);
+  add_parallel_option(app, o.model);
+  app.add_option("--host", o.server.host, "Address to listen on")->capture_default_str();
+  app.add_option("--port", o.server.port, "Port to listen on; 0: any free port")
+      ->check(expect("0 to 65535", [](double x) { return x >= 0 && x <= 65535; }))
+      ->capture_default_str();
+  app.add_option("--model-name", o.server.model_names,
+                 "Name of the model in requests (default: the last part of its path); may be "
+                 "repeated, answers use the first")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [](std::string& name) {
+            return name.empty() ? std::string("is empty, expected a name") : std::string();
+          },
+          "", ""));
+  app.add_option("--max-open", o.model.engine.max_open,
+                 "Maximum answers waiting or running; further requests get status 429")
+      ->check(at_least(1))
+      ->capture_default_str();
+  app.add_option("--log", o.log,
+                 "Log lines on standard error: one per request, only errors, or none")
+      ->check(one_of({"requests", "errors", "none"}))
+      ->capture_default_str();
+  add_scheduling_options(app, o);
+  add_access_options(app, o);
+  add_limit_options(app, o);
+}
+
+int read_serve_options(ServeOptions& o) {
+  if (o.server.tls_certificate.empty() != o.server.tls_key.empty())
+    return report_error("--tls-cert and --tls-key must be given together"), kUsage;
+  if (const EngineOptions& engine = o.model.engine; engine.step_rows <= engine.max_running)
+    return report_error(fmt::format("--step-rows is {}, expected more than {}, the answers that "
+                                    "run at once, because prompts need rows too",
+                                    engine.step_rows, engine.max_running)),
+           kUsage;
+  if (!o.api_key_file.empty()) {
+    if (Status status = read_keys(o.api_key_file, o.server.api_keys); !status)
+      return report_error(status.error().message);
+    if (o.server.api_keys.empty())
+      return report_error("--api-key-file: " + o.api_key_file + " has no keys");
+  }
+  const Result<std::filesystem::path> path = model_path(o.model);
+  if (!path) return report_error(path.error().message);
+  if (o.server.model_names.empty()) o.server.model_names = {path->filename().string()};
+  for (const std::string& text : o.deadline_classes)
+    if (Status status = read_class(text, o.model.engine.deadline_classes); !status)
+      return report_error(status.error().message), kUsage;
+  for (const std::string& named : o.public_prefixes)
+    if (Status status = read_prefix(named, o.server.public_prefixes); !status)
+      return refuse(status.error());
+  if (o.server.host.starts_with('[') && o.server.host.ends_with(']'))
+    o.server.host = o.server.host.substr(1, o.server.host.size() - 2);
+  o.server.request_timeout = std::chrono::seconds(o.request_timeout);
+  o.server.drain_timeout = std::chrono::seconds(o.drain_timeout);
+  return kOk;
+}
+
+}  // namespace pando::cli

@@ -1,0 +1,30 @@
+// The options of `pando serve`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/model_options.h"
+#include "serve/options.h"
+
+namespace pando::cli {
+
+struct ServeOptions {
+  ModelArguments model;
+  serve::ServerOptions server;
+  std::string api_key_file;
+  std::string log = "requests";
+  double step_budget_ms = 0;
+  std::vector<std::string> public_prefixes;       // NAME=FILE
+  std::vector<std::string> deadline_classes;      // NAME=TTFT,TPOT
+  int request_timeout = 600, drain_timeout = 30;  // seconds
+};
+
+// Adds them to the parser, with their defaults.
+void add_serve_options(CLI::App& app, ServeOptions& o);
+
+// Checks them and reads the files that they name. An exit code; what is wrong is printed.
+int read_serve_options(ServeOptions& o);
+
+}  // namespace pando::cli
