@@ -144,6 +144,15 @@ TEST(GptNeoXConfig, DividesBiases) {
   EXPECT_EQ(rows(&LayerWeights::qkv_bias, 192), (Ranges{{32, 64}, {96, 128}, {160, 192}}));
 }
 
+// Published checkpoints have the masks of attention too.
+TEST(GptNeoXConfig, PassesOverMasks) {
+  const ModelConfig config = named_shape("tiny-gpt-neox").value();
+  const auto part = [&](const char* tensor) { return config.family->passed_over(config, tensor); };
+  EXPECT_EQ(part("model.layers.1.attention.bias"), "attention mask");
+  EXPECT_EQ(part("model.layers.1.attention.masked_bias"), "attention mask");
+  EXPECT_EQ(part("model.layers.1.attention.dense.bias"), "");
+}
+
 class GptNeoXGguf : public GgufModel {};
 
 TEST_F(GptNeoXGguf, SaysWhetherItIsParallel) {
@@ -156,6 +165,23 @@ TEST_F(GptNeoXGguf, SaysWhetherItIsParallel) {
     EXPECT_EQ(of_checkpoint.parallel, parallel);
     EXPECT_EQ(ModelConfig::load(convert({.matrices = DType::kF32})).value(), of_checkpoint);
   }
+}
+
+TEST_F(GptNeoXGguf, MustSayWhetherItIsParallel) {
+  GgufWriter out;
+  out.string("general.architecture", "gptneox")
+      .uint32("gptneox.embedding_length", 64)
+      .uint32("gptneox.block_count", 2)
+      .uint32("gptneox.attention.head_count", 4)
+      .uint32("gptneox.feed_forward_length", 152)
+      .uint32("gptneox.context_length", 512)
+      .float32("gptneox.attention.layer_norm_epsilon", 1e-5f)
+      .tensor("token_embd.weight", {1, 64}, 0, std::string(256, '\0'));
+  const Result<ModelConfig> config = ModelConfig::load(folder_.write("bad.gguf", out.bytes()));
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.error().code, ErrorCode::kBadFile);
+  for (const char* word : {"gptneox.use_parallel_residual", "true or false"})
+    EXPECT_NE(config.error().message.find(word), std::string::npos) << config.error().message;
 }
 
 }  // namespace

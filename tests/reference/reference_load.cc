@@ -244,6 +244,9 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
                                 name.any({"self_attn.k_norm.weight", "self_attn.k_layernorm.weight",
                                           "self_attn.key_layernorm.weight"}),
                                 c.k_norm_dim(heads));
+  layer.o_bias = load.vector_if(
+      c.o_bias, name.any({"self_attn.o_proj.bias", "self_attn.dense.bias", "attention.dense.bias"}),
+      d);
   if (c.qkv_bias && fused) {
     const std::vector<float> all = load.vector(name("attention.query_key_value.bias"), {qkv});
     layer.q_bias.assign(all.begin(), all.begin() + q);
@@ -258,9 +261,6 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   }
   layer.k_bias = load.vector_if(c.qkv_bias && has_keys, name("self_attn.k_proj.bias"), kv);
   layer.v_bias = load.vector_if(c.qkv_bias && has_values, name("self_attn.v_proj.bias"), kv);
-  layer.o_bias = load.vector_if(
-      c.o_bias, name.any({"self_attn.o_proj.bias", "self_attn.dense.bias", "attention.dense.bias"}),
-      d);
 }
 
 Latent load_latent(const model::ModelConfig& c, const Names& name, Loader& load) {
