@@ -43,7 +43,7 @@ inline float gelu_erf(float x) {
   float p = 0x1.0fb844p-1f;
   for (const float c : {-0x1.7401c6p-1f, 0x1.6be1c6p-1f, -0x1.23531cp-3f, 0x1.04f20cp-3f})
     p = std::fma(p, t, c);
-  return std::max(x, 0.0f) - size * ((p * t) * exp2((x * x) * -0x1.715476p-1f));
+  return std::max(0.0f, x) - size * ((p * t) * exp2((x * x) * -0x1.715476p-1f));
 }
 
 inline float clamped_swiglu(float gate, float up, float alpha, float limit) {

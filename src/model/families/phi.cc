@@ -83,7 +83,7 @@ ModelConfig phi_2() {
 ModelConfig tiny_phi() {
   ModelConfig config =
       tiny_shape(kPhi, {.n_layers = 2, .head_dim = 16, .d_ff = 152, .tied = false});
-  config.rotations[0].rotary_share = kShare;
+  config.rotations[0].rotary_share = 0.25;
   return config;
 }
 
