@@ -8,8 +8,8 @@ engines:
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
 cohere2, glm4, seed_oss, gemma2, gemma3_text, gemma4_text, exaone4, ernie4_5, hunyuan_v1_dense, qwen3_moe, mixtral,
 olmoe, granitemoe, granitemoeshared, glm4_moe, ernie4_5_moe, qwen2_moe, hunyuan_v1_moe, qwen2_5_vl_text, qwen3_vl_text,
-qwen3_vl_moe_text, gemma, cohere, glm, stablelm, dots1, arcee or nemotron. Weights become f32. There is no tokenizer,
-and nothing that reads images.
+qwen3_vl_moe_text, gemma, cohere, glm, stablelm, dots1, arcee, nemotron, gpt_neox, starcoder2 or phi. Weights become
+f32. There is no tokenizer, and nothing that reads images.
 """
 import json
 import pathlib
@@ -32,7 +32,7 @@ ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": 
                  "qwen2_5_vl_text": Arch.QWEN2VL, "qwen3_vl_text": Arch.QWEN3VL,
                  "qwen3_vl_moe_text": Arch.QWEN3VLMOE, "gemma": Arch.GEMMA, "cohere": Arch.COMMAND_R, "glm": Arch.CHATGLM,
                  "stablelm": Arch.STABLELM, "dots1": Arch.DOTS1, "arcee": Arch.ARCEE,
-                 "nemotron": Arch.NEMOTRON}
+                 "nemotron": Arch.NEMOTRON, "gpt_neox": Arch.GPTNEOX, "starcoder2": Arch.STARCODER2, "phi": Arch.PHI2}
 # The channels that turn together become neighbours.
 PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared", "arcee")
 
@@ -61,6 +61,9 @@ def tensors(config, path):
             array = paired(array, head_dim_of(config))
         if family in ("gemma", "gemma2", "gemma3_text", "nemotron") and name.endswith("norm.weight"):
             array = (array + np.float32(1)).astype(np.float32)
+        if ".query_key_value." in name:  # of each head, as all queries, all keys and all values
+            by_head = array.reshape(config["num_attention_heads"], 3, -1, *array.shape[1:])
+            array = np.moveaxis(by_head, 1, 0).reshape(array.shape)
         found = names.get_name(name, try_suffixes=(".weight", ".bias"))
         if found is None:
             raise SystemExit(f"{path}: '{full}' has no name in GGUF files of {family}")
@@ -139,7 +142,7 @@ def add_keys(writer, config):
     writer.add_vocab_size(config["vocab_size"])
     writer.add_tokenizer_model("no_vocab")
     add_expert_keys(writer, config)
-    layer_norm_eps = config.get("layer_norm_eps", config.get("norm_eps"))
+    layer_norm_eps = next((config[name] for name in ("layer_norm_eps", "norm_eps", "norm_epsilon") if name in config), None)
     if layer_norm_eps is not None:
         writer.add_layer_norm_eps(layer_norm_eps)
     else:
@@ -153,7 +156,7 @@ def add_keys(writer, config):
         add_gemma4_keys(writer, config)
     else:
         writer.add_feed_forward_length(config["intermediate_size"])
-        writer.add_head_count_kv(config["num_key_value_heads"])
+        writer.add_head_count_kv(config.get("num_key_value_heads", config["num_attention_heads"]))
         writer.add_key_length(head_dim_of(config))
         writer.add_value_length(head_dim_of(config))
         share = full.get("partial_rotary_factor", config.get("partial_rotary_factor", 1))
@@ -161,6 +164,8 @@ def add_keys(writer, config):
     if config.get("sliding_window") and "sliding_attention" in config.get("layer_types", ()):
         writer.add_sliding_window(config["sliding_window"])
         writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
+    if "use_parallel_residual" in config:
+        writer.add_parallel_residual(config["use_parallel_residual"])
     for field, add in (("embedding_multiplier", writer.add_embedding_scale),
                        ("residual_multiplier", writer.add_residual_scale),
                        ("attention_multiplier", writer.add_attention_scale), ("logits_scaling", writer.add_logit_scale),

@@ -1,5 +1,5 @@
 """Fixtures of golden_transformers.py: models with attention in every layer and one feed-forward part."""
-from golden_sizes import GEMMA4_ROPE, LLAMA, MULTIPLIERS, QWEN3, SMALL, layers, rope
+from golden_sizes import GEMMA4_ROPE, LLAMA, MULTIPLIERS, NEOX, QWEN3, SMALL, layers, rope
 
 # name: seed, family, configuration, type of the stored weights, lengths of the sequences
 DENSE = {
@@ -154,6 +154,22 @@ DENSE = {
                                            tie_word_embeddings=True,
                                            rope_parameters=rope("default", 500.0, partial_rotary_factor=0.25)),
                       "float16", (90, 37)),
+    "gpt_neox-untied": (97, "GPTNeoX", dict(NEOX, hidden_size=64, tie_word_embeddings=False), "float32", (90, 37)),
+    # One after the other; half of a head's channels turn; GELU by tanh.
+    "gpt_neox-serial": (98, "GPTNeoX", dict(NEOX, use_parallel_residual=False, attention_bias=False, hidden_act="gelu_fast",
+                                            layer_norm_eps=1e-3, tie_word_embeddings=True,
+                                            rope_parameters=rope("linear", 500.0, factor=3.0, partial_rotary_factor=0.5)),
+                        "bfloat16", (90, 37)),
+    "starcoder2-tied": (99, "Starcoder2", dict(SMALL, sliding_window=20, tie_word_embeddings=True), "float32", (90, 37)),
+    "starcoder2-untied": (100, "Starcoder2", dict(SMALL, num_key_value_heads=1, use_bias=False, hidden_act="gelu",
+                                                  norm_epsilon=1e-3, tie_word_embeddings=False,
+                                                  rope_parameters=rope("yarn", factor=4.0,
+                                                                       original_max_position_embeddings=32)),
+                          "bfloat16", (90, 37)),
+    "phi-untied": (101, "Phi", dict(SMALL, num_key_value_heads=4, tie_word_embeddings=False), "float32", (90, 37)),
+    "phi-tied": (102, "Phi", dict(SMALL, hidden_size=64, layer_norm_eps=1e-3, tie_word_embeddings=True,
+                                  rope_parameters=rope("linear", 500.0, factor=3.0, partial_rotary_factor=0.25)),
+                 "float16", (90, 37)),
     "seed_oss-untied": (42, "SeedOss", dict(SMALL, head_dim=16, tie_word_embeddings=False), "float32", (90, 37)),
     "seed_oss-output": (43, "SeedOss", dict(SMALL, head_dim=12, attention_bias=False, attention_out_bias=True,
                                             tie_word_embeddings=True), "bfloat16", (90, 37)),

@@ -4,6 +4,7 @@ SIZES = dict(hidden_size=32, intermediate_size=72, num_hidden_layers=2, num_atte
 LLAMA = dict(SIZES, intermediate_size=88)
 QWEN3 = dict(SIZES, head_dim=16, eos_token_id=[2, 3])
 SMALL = dict(SIZES, vocab_size=61, pad_token_id=0)  # beyond the original context and the window
+NEOX = {key: value for key, value in SMALL.items() if key != "num_key_value_heads"}
 # Layers with a state, and layers with attention.
 HYBRID = dict(SMALL, num_hidden_layers=4)
 QWEN3_5 = dict(HYBRID, head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4,

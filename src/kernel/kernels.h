@@ -34,6 +34,9 @@ struct Kernels {
   void (*swiglu)(const float* gate, const float* up, int n, float* out);
   // The same with GELU, approximated by tanh.
   void (*geglu)(const float* gate, const float* up, int n, float* out);
+  // out[i] = GELU of x[i], approximated by tanh, and by erf; both [n]; out may be x.
+  void (*gelu)(const float* x, int n, float* out);
+  void (*gelu_erf)(const float* x, int n, float* out);
   // out[i] = (1 + u) g sigmoid(alpha g), with g = min(gate[i], limit) and u = up[i], clamped to
   // [-limit, limit]; all [n]; out may be gate or up.
   void (*clamped_swiglu)(const float* gate, const float* up, float alpha, float limit, int n,

@@ -18,10 +18,12 @@ constexpr std::string_view kPrefix = "model.";
 constexpr std::string_view kWeight = "weight";
 // Tables of embeddings, behind the prefix. The second is of Nemotron-H.
 constexpr std::string_view kEmbeddings[] = {"embed_tokens.weight", "embeddings.weight"};
-// Prefixes of tensor names in files, each with the usual prefix. "backbone." is of Nemotron-H; the
-// others are of models that read more than text.
+// Prefixes of tensor names in files, each with the usual prefix. "backbone." is of Nemotron-H,
+// "gpt_neox." and "embed_out." are of GPT-NeoX; the others are of models that read more than text.
 constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
     {"backbone.", kPrefix},
+    {"gpt_neox.", kPrefix},
+    {"embed_out.", "lm_head."},
     {"model.language_model.", kPrefix},
     {"language_model.model.", kPrefix},
     {"model.text_model.", kPrefix},

@@ -47,9 +47,17 @@ enum class FeedForward {
 };
 
 // Of gate and up of a feed-forward. kSilu, kGeluTanh: SiLU, or GELU by tanh, of the gate, times up.
-// kClampedSilu: (1 + up) times g sigmoid(alpha g), with gate and up clamped. kSquaredRelu: the
-// square of ReLU of up; there is no gate.
-enum class Activation { kSilu, kGeluTanh, kClampedSilu, kSquaredRelu };
+// kClampedSilu: (1 + up) times g sigmoid(alpha g), with gate and up clamped. The others have no
+// gate: the square of ReLU of up, and GELU of up by erf or by tanh.
+enum class Activation {
+  kSilu,
+  kGeluTanh,
+  kClampedSilu,
+  kSquaredRelu,
+  kUngatedGelu,
+  kUngatedGeluTanh
+};
+constexpr bool has_gate(Activation activation) { return activation < Activation::kSquaredRelu; }
 
 // How logits of a router become the weights of the chosen experts.
 enum class RouterScores {
@@ -165,8 +173,10 @@ struct ModelConfig {
   Norm norm = Norm::kRms;
   float rms_eps = 1e-5f;   // of either norm
   bool norm_bias = false;  // of the norms of rows
-  // Attention and feed-forward read the same norm of a row, and what they give is added to it.
+  // Attention and feed-forward read the same row, by one norm or by one each, and what they give is
+  // added to it.
   bool parallel = false;
+  bool feed_forward_bias = false;  // of the matrices of dense feed-forwards
   Activation activation = Activation::kSilu;
   float activation_alpha = 0.0f;  // of kClampedSilu
   float activation_limit = 0.0f;  // of kClampedSilu: gate is at most this, |up| too
@@ -210,7 +220,7 @@ struct ModelConfig {
   int n_attention_layers() const;
   int n_recurrent_layers() const;
   // Matrices that a feed-forward has before its activation: gate and up, or up alone.
-  int n_inner() const { return activation == Activation::kSquaredRelu ? 1 : 2; }
+  int n_inner() const { return has_gate(activation) ? 2 : 1; }
   // Channels of a recurrent layer's convolution.
   int conv_channels(Mixer mixer) const;
   Heads heads(int layer) const;

@@ -55,10 +55,13 @@ struct LayerWeights {
   std::vector<float> skip;                // [n_heads] D of Mamba2
   std::vector<float> state_norm;          // delta-net [value_dim], Mamba2 [n_heads * value_dim]
   std::vector<float> attention_sum_norm;  // [d_model] norm of what attention adds
-  std::vector<float> feed_forward_norm;   // [d_model] norm before feed-forward
+  // [d_model] norm before feed-forward. Without one parallel layers read attention_norm.
+  std::vector<float> feed_forward_norm;
   // Of a dense layer, or of the shared expert of a mixture, whose width d_ff is then.
   Stack gate_up;                             // as an expert's
+  std::vector<float> gate_up_bias;           // as an expert's
   kernel::PackedMatrix down;                 // [d_model, d_ff]
+  std::vector<float> down_bias;              // [d_model]
   std::vector<float> feed_forward_sum_norm;  // [d_model] norm of what feed-forward adds
   // Of the layer's own inputs (exec/cpu/layer_inputs.h): their gate [layer_input_dim, d_model], the
   // projection of what it lets through [d_model, layer_input_dim], and the norm of that [d_model].

@@ -92,7 +92,7 @@ void refuse_unoffered(GgufFields& fields, int64_t head_dim,
                     ErrorCode::kUnsupported);
   }
   constexpr const char* kParallel = "use_parallel_residual";
-  if (fields.boolean(kParallel).value_or(false))
+  if (!is_offered(kParallel, offers) && fields.boolean(kParallel).value_or(false))
     fields.refuse(kParallel, "false, because other values are not supported",
                   ErrorCode::kUnsupported);
   constexpr const char* kScale = "attention.scale";

@@ -88,7 +88,11 @@ std::vector<WeightSpec> layer_input_specs(const ModelConfig& c) {
 std::vector<WeightSpec> last_norm_specs(const ModelConfig& c) {
   std::vector<WeightSpec> specs = {{"model.norm.weight", {c.d_model}, "output_norm.weight"}};
   if (c.family->last_norm != nullptr) c.family->last_norm(specs[0]);
-  if (c.norm_bias) specs.push_back({"model.norm.bias", {c.d_model}, "output_norm.bias"});
+  if (c.norm_bias) {
+    const std::string& weight = specs[0].name;
+    const std::string module = weight.substr(0, weight.rfind('.'));
+    specs.push_back({module + ".bias", {c.d_model}, "output_norm.bias"});
+  }
   return specs;
 }
 

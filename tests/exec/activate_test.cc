@@ -21,8 +21,9 @@ TEST(Activate, IsTheOneOfTheModel) {
   model::ModelConfig config;
   config.activation_alpha = 1.7f;
   config.activation_limit = 1.5f;
-  for (const Activation activation : {Activation::kSilu, Activation::kGeluTanh,
-                                      Activation::kClampedSilu, Activation::kSquaredRelu}) {
+  for (const Activation activation :
+       {Activation::kSilu, Activation::kGeluTanh, Activation::kClampedSilu,
+        Activation::kSquaredRelu, Activation::kUngatedGelu, Activation::kUngatedGeluTanh}) {
     config.activation = activation;
     std::vector<float> expected;
     for (int i = 0; i < kWidth; ++i) {
@@ -30,8 +31,10 @@ TEST(Activate, IsTheOneOfTheModel) {
       const float positive = std::max(gate, 0.0f);  // the one input there is then
       expected.push_back(activation == Activation::kSilu          ? reference::silu(gate) * up
                          : activation == Activation::kSquaredRelu ? positive * positive
-                         : activation == Activation::kGeluTanh
-                             ? reference::gelu(gate) * up
+                         : activation == Activation::kGeluTanh    ? reference::gelu(gate) * up
+                         : activation == Activation::kUngatedGelu ? reference::gelu_erf(gate)
+                         : activation == Activation::kUngatedGeluTanh
+                             ? reference::gelu(gate)
                              : reference::clamped_swiglu(gate, up, 1.7f, 1.5f));
     }
     for (const kernel::Kernels* kernels : kernel::all_kernels()) {

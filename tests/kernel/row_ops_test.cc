@@ -188,6 +188,34 @@ TEST(GeGlu, IsGeluByTanhTimesTheOther) {
   }
 }
 
+TEST(Gelu, SameBitsEverywhereAndInPlace) {
+  for (const auto gelu : {&Kernels::gelu, &Kernels::gelu_erf})
+    expect_same_everywhere([&](const Kernels& kernels, int n) {
+      const Floats x = row(n, 13, 4.0f);
+      Floats out(x.size(), NAN), in_place = x;
+      (kernels.*gelu)(x.data(), n, out.data());
+      (kernels.*gelu)(in_place.data(), n, in_place.data());
+      EXPECT_TRUE(std::equal(out.begin(), out.begin() + n, in_place.begin()));
+      return out;
+    });
+}
+
+TEST(Gelu, IsCloseToDouble) {
+  const int n = 4000;
+  Floats x(n), by_tanh(n), by_erf(n);
+  for (int i = 0; i < n; ++i) x[i] = 0.01f * static_cast<float>(i - 2000);
+  x[0] = -1e30f;
+  x[1] = 1e30f;
+  best_kernels().gelu(x.data(), n, by_tanh.data());
+  best_kernels().gelu_erf(x.data(), n, by_erf.data());
+  for (int i = 0; i < n; ++i) {
+    const double v = x[i], exact = 0.5 * v * std::erfc(-v / std::sqrt(2.0));
+    EXPECT_NEAR(by_erf[i], exact, 5e-7 + 1e-7 * std::fabs(exact)) << v;
+    EXPECT_EQ(by_erf[i], reference::gelu_erf(x[i])) << v;
+    EXPECT_EQ(by_tanh[i], reference::gelu(x[i])) << v;
+  }
+}
+
 TEST(SwiGlu, SameBitsEverywhereAndInPlace) {
   expect_same_everywhere([](const Kernels& kernels, int n) {
     const Floats gate = row(n, 11, 5.0f), up = row(n, 12);

@@ -111,6 +111,9 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     const bool rotated =
         spec.name.find("q_proj") != spec.name.npos || spec.name.find("k_proj") != spec.name.npos;
     if (rotated && has_paired_rows(c)) bytes = paired_rows(bytes, spec.shape[0], c.head_dim);
+    // GPT-NeoX: checkpoints have query, key and value of each head together.
+    if (has_part(spec.name, "query_key_value"))
+      bytes = turned(bytes, c.n_heads, 3, bytes.size() / (size_t{3} * c.n_heads));
     if (const auto parts = divided(c, spec); !parts.empty()) {
       const std::string name = gguf_tensor_name(c, spec.name);
       const std::string root = name.substr(0, name.find('.', std::strlen("blk.")) + 1);

@@ -98,6 +98,7 @@ inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
                  std::vector<int32_t>{4, 2, 2, 0});
   if (is_family(c, "qwen3_vl_text") || is_family(c, "qwen3_vl_moe_text"))
     out->uint32(arch + ".n_deepstack_layers", 3);
+  if (is_family(c, "gpt_neox")) out->boolean(arch + ".use_parallel_residual", c.parallel);
   if (c.rotations[0].query_growth > 0)
     out->float32(arch + ".attention.temperature_scale", c.rotations[0].query_growth);
 }

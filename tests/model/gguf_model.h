@@ -67,6 +67,8 @@ inline void expect_same(const Weights& a, const Weights& b) {
     expect_same(a.layers[i].down, b.layers[i].down, "down");
     EXPECT_EQ(a.layers[i].qkv_bias, b.layers[i].qkv_bias);
     EXPECT_EQ(a.layers[i].o_bias, b.layers[i].o_bias);
+    EXPECT_EQ(a.layers[i].gate_up_bias, b.layers[i].gate_up_bias);
+    EXPECT_EQ(a.layers[i].down_bias, b.layers[i].down_bias);
     EXPECT_EQ(a.layers[i].attention_norm, b.layers[i].attention_norm);
     EXPECT_EQ(a.layers[i].q_norm, b.layers[i].q_norm);
     EXPECT_EQ(a.layers[i].k_norm, b.layers[i].k_norm);

@@ -84,7 +84,10 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
                                                    {"gemma-4-26b-a4b", 25'233'141'790},
                                                    {"nemotron-nano-9b-v2", 8'888'227'328},
                                                    {"nemotron-3-nano-30b-a3b", 31'577'940'288},
-                                                   {"olmo-hybrid-7b", 7'430'870'688}};
+                                                   {"olmo-hybrid-7b", 7'430'870'688},
+                                                   {"pythia-1.4b", 1'414'647'808},
+                                                   {"starcoder2-3b", 3'030'371'328},
+                                                   {"phi-2", 2'779'683'840}};
   for (const auto& [name, n_parameters] : sizes)
     EXPECT_EQ(named_shape(name)->n_parameters(), n_parameters) << name;
   for (const std::string_view name : shape_names())

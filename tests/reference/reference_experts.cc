@@ -104,6 +104,10 @@ float activated(const model::ModelConfig& c, float gate, float up) {
       return gelu(gate) * up;
     case model::Activation::kSquaredRelu:
       return up < 0.0f ? 0.0f : up * up;
+    case model::Activation::kUngatedGelu:
+      return gelu_erf(up);
+    case model::Activation::kUngatedGeluTanh:
+      return gelu(up);
     case model::Activation::kClampedSilu:
       break;
   }

@@ -130,6 +130,7 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
     const Layer& layer = layers_[index];
     const model::LayerConfig& kind = config_.layers[index];
     const Floats h = norm_rows(x, layer.attention_norm);
+    const Floats own = norm_rows(x, layer.feed_forward_norm);  // of parallel layers
     const int i = static_cast<int>(index);
     if (kind.mixer == model::Mixer::kAttention)
       keys[index] = kind.keys_back > 0 ? keys[index - kind.keys_back] : keys_of(i, h, n);
@@ -140,7 +141,9 @@ Floats Model::hidden(std::span<const int32_t> tokens, int first) const {
       add(norm_rows(mixed, layer.attention_sum_norm), x);
     }
     if (kind.feed_forward == model::FeedForward::kNone) continue;
-    const Floats h2 = config_.parallel ? h : norm_rows(x, layer.feed_forward_norm);
+    const Floats h2 = !config_.parallel                 ? norm_rows(x, layer.feed_forward_norm)
+                      : layer.feed_forward_norm.empty() ? h
+                                                        : own;
     const Floats y = kind.feed_forward == model::FeedForward::kDense
                          ? gated(config_, layer.feed_forward, h2, n)
                          : experts(config_, layer.experts, layer.feed_forward, x, h2, n);

@@ -240,11 +240,13 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   const bool has_keys = kind.keys_back == 0, has_values = has_keys && !kind.values_are_keys;
   const int q = heads.q_dim(), kv = heads.kv_dim(), d = c.d_model;
   const int queries = c.attention_gate ? 2 * q : q, qkv = queries + 2 * kv;
-  const bool fused = name.has("self_attn.qkv_proj.weight");
+  const std::string fused_name =
+      name.any({"self_attn.qkv_proj.weight", "attention.query_key_value.weight"});
+  const bool fused = name.checkpoint.contains(fused_name);
   // Rows [first, first + n) of the fused projection, which are rows from `own` on of one alone.
   using Parts = std::initializer_list<const char*>;
   const auto part = [&](Parts own, int own_first, int n_own, int n, int first) {
-    return fused ? load.matrix(name("self_attn.qkv_proj.weight"), n, d, first, qkv)
+    return fused ? load.matrix(fused_name, n, d, first, qkv)
                  : load.matrix(name.any(own), n, d, own_first, n_own);
   };
   layer.q = part({"self_attn.q_proj.weight", "mixer.q_proj.weight"}, 0, queries, q, 0);
@@ -255,8 +257,10 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   if (has_values)
     layer.v = part({"self_attn.v_proj.weight", "mixer.v_proj.weight"}, 0, kv, kv, queries + kv);
   layer.o = load.matrix(
-      name.any({"self_attn.o_proj.weight", "self_attn.out_proj.weight", "mixer.o_proj.weight"}), d,
-      q);
+      name.any({"self_attn.o_proj.weight", "self_attn.out_proj.weight", "mixer.o_proj.weight",
+                "self_attn.dense.weight", "attention.dense.weight"}),
+      d, q);
+  layer.sinks = load.vector_if(c.attention_sinks, name("self_attn.sinks"), c.n_heads);
   const bool norms = c.qk_norm != model::QkNorm::kNone;
   layer.q_norm = load.vector_if(norms,
                                 name.any({"self_attn.q_norm.weight", "self_attn.q_layernorm.weight",
@@ -266,6 +270,16 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
                                 name.any({"self_attn.k_norm.weight", "self_attn.k_layernorm.weight",
                                           "self_attn.key_layernorm.weight"}),
                                 c.k_norm_dim(heads));
+  layer.o_bias = load.vector_if(
+      c.o_bias, name.any({"self_attn.o_proj.bias", "self_attn.dense.bias", "attention.dense.bias"}),
+      d);
+  if (c.qkv_bias && fused) {
+    const std::vector<float> all = load.vector(name("attention.query_key_value.bias"), {qkv});
+    layer.q_bias.assign(all.begin(), all.begin() + q);
+    layer.k_bias.assign(all.begin() + q, all.begin() + q + kv);
+    layer.v_bias.assign(all.begin() + q + kv, all.end());
+    return;
+  }
   layer.q_bias = load.vector_if(c.qkv_bias, name("self_attn.q_proj.bias"), queries);
   if (c.qkv_bias) {
     layer.gate_bias.assign(layer.q_bias.begin() + q, layer.q_bias.end());
@@ -273,8 +287,6 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   }
   layer.k_bias = load.vector_if(c.qkv_bias && has_keys, name("self_attn.k_proj.bias"), kv);
   layer.v_bias = load.vector_if(c.qkv_bias && has_values, name("self_attn.v_proj.bias"), kv);
-  layer.o_bias = load.vector_if(c.o_bias, name("self_attn.o_proj.bias"), d);
-  layer.sinks = load.vector_if(c.attention_sinks, name("self_attn.sinks"), c.n_heads);
 }
 
 Latent load_latent(const model::ModelConfig& c, const Names& name, Loader& load) {
@@ -330,15 +342,22 @@ void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name,
         name.any({"mlp.up_proj.weight", "feed_forward.w3.weight",
                   "mlp.shared_expert.up_proj.weight", "mlp.shared_experts.up_proj.weight",
                   "mlp.shared_mlp.up_proj.weight", "shared_mlp.input_linear.weight[1]",
-                  "mixer.up_proj.weight", "mixer.shared_experts.up_proj.weight"}),
+                  "mixer.up_proj.weight", "mixer.shared_experts.up_proj.weight", "mlp.c_fc.weight",
+                  "mlp.fc1.weight", "mlp.dense_h_to_4h.weight"}),
         d_ff, d);
   }
   layer.down = load.matrix(
       name.any({"mlp.down_proj.weight", "feed_forward.w2.weight",
                 "mlp.shared_expert.down_proj.weight", "mlp.shared_experts.down_proj.weight",
                 "mlp.shared_mlp.down_proj.weight", "shared_mlp.output_linear.weight",
-                "mixer.down_proj.weight", "mixer.shared_experts.down_proj.weight"}),
+                "mixer.down_proj.weight", "mixer.shared_experts.down_proj.weight",
+                "mlp.c_proj.weight", "mlp.fc2.weight", "mlp.dense_4h_to_h.weight"}),
       d, d_ff);
+  const auto bias = [&](std::initializer_list<const char*> names, int n) {
+    return load.vector_if(c.feed_forward_bias, name.any(names), n);
+  };
+  layer.up_bias = bias({"mlp.c_fc.bias", "mlp.fc1.bias", "mlp.dense_h_to_4h.bias"}, d_ff);
+  layer.down_bias = bias({"mlp.c_proj.bias", "mlp.fc2.bias", "mlp.dense_4h_to_h.bias"}, d);
 }
 
 void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, Experts& layer) {
@@ -467,10 +486,12 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     model.input_norm_ = load.vector("model.per_layer_projection_norm.weight", {dim});
   }
   const char* last_norm = "model.norm.weight";
-  for (const char* other : {"model.embedding_norm.weight", "model.norm_f.weight"})
+  for (const char* other : {"model.embedding_norm.weight", "model.norm_f.weight",
+                            "model.final_layernorm.weight", "model.final_layer_norm.weight"})
     if (checkpoint.contains(other)) last_norm = other;
   model.last_norm_ = load.vector(last_norm, {c.d_model});
-  const std::vector<float> norm_bias = load.vector_if(c.norm_bias, "model.norm.bias", c.d_model);
+  const std::string bias = std::string(last_norm, std::strlen(last_norm) - 6) + "bias";
+  const std::vector<float> norm_bias = load.vector_if(c.norm_bias, bias, c.d_model);
   model.last_norm_.insert(model.last_norm_.end(), norm_bias.begin(), norm_bias.end());
   model.head_bias_ = load.vector_if(c.head_bias, "lm_head.bias", c.vocab);
   const char* head = c.tied_embeddings ? c.family->embedding : "lm_head.weight";

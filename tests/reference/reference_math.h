@@ -38,6 +38,14 @@ inline float gelu(float x) {
   return x / (1.0f + exp2(x * p));
 }
 
+inline float gelu_erf(float x) {
+  const float size = std::fabs(x), t = 1.0f / std::fma(size, 0x1.da671p-3f, 1.0f);
+  float p = 0x1.0fb844p-1f;
+  for (const float c : {-0x1.7401c6p-1f, 0x1.6be1c6p-1f, -0x1.23531cp-3f, 0x1.04f20cp-3f})
+    p = std::fma(p, t, c);
+  return std::max(0.0f, x) - size * ((p * t) * exp2((x * x) * -0x1.715476p-1f));
+}
+
 inline float clamped_swiglu(float gate, float up, float alpha, float limit) {
   const float g = std::min(gate, limit), u = std::max(-limit, std::min(up, limit));
   return (u + 1.0f) * (g / (1.0f + exp2(g * (alpha * -0x1.715476p+0f))));

@@ -23,6 +23,11 @@ void activate(const kernel::Kernels& kernels, const model::ModelConfig& config,
                                     d_ff, out);
     case model::Activation::kSquaredRelu:
       std::transform(gate_up, gate_up + d_ff, out, squared_relu);
+      return;
+    case model::Activation::kUngatedGelu:
+      return kernels.gelu_erf(gate_up, d_ff, out);
+    case model::Activation::kUngatedGeluTanh:
+      return kernels.gelu(gate_up, d_ff, out);
   }
 }
 

@@ -247,11 +247,12 @@ float* Transformer::gathered(const float* own, uint32_t n_rows, std::span<const 
   return gathered_.as<float>();
 }
 
-// x += W_o mixed, and then what the feed-forward makes of the norm that the mixer read.
+// x += W_o mixed, and then what the feed-forward makes of the row that the mixer read.
 void Transformer::add_both(int i, uint32_t n_rows) {
   const model::LayerWeights& layer = weights_.layers[i];
   x_.end_add();
-  gate_and_up(layer, layer.attention_norm, n_rows);
+  const bool has_own_norm = !layer.feed_forward_norm.empty();
+  gate_and_up(layer, has_own_norm ? layer.feed_forward_norm : layer.attention_norm, n_rows);
   add_mixed(i, n_rows);
   for_rows(pool_, n_rows, [&](uint32_t row) { x_.read(row, {}, n_rows, nullptr); });
   down(layer, n_rows);
@@ -276,7 +277,7 @@ void Transformer::feed_forward(int i, uint32_t n_rows) {
 // x += the sums of the feed-forward, which end the layer where it has no inputs of its own.
 void Transformer::add_feed_forward(const model::LayerWeights& layer) {
   const bool ends_layer = layer_inputs_.empty() && !layer.scale.empty();
-  x_.add({}, layer.feed_forward_sum_norm, ends_layer ? layer.scale[0] : 1.0f);
+  x_.add(layer.down_bias, layer.feed_forward_sum_norm, ends_layer ? layer.scale[0] : 1.0f);
 }
 
 void Transformer::gate_and_up(const model::LayerWeights& layer, std::span<const float> norm,
@@ -286,15 +287,18 @@ void Transformer::gate_and_up(const model::LayerWeights& layer, std::span<const 
       gate_up_.as<float>());
 }
 
-// sums = W_down activation(gate, up)
+// sums = W_down activation(gate, up), where biases are added to gate and up.
 void Transformer::down(const model::LayerWeights& layer, uint32_t n_rows) {
   float* const gate_up = gate_up_.as<float>();
+  const std::vector<float>& bias = layer.gate_up_bias;
   int d_ff = 0;  // of this rank
   for (const kernel::PackedMatrix& matrix : layer.gate_up) d_ff += matrix.n();
   const int inner = d_ff;
   d_ff /= config_.n_inner();
-  const auto gated = [&](int row, float* own) {
-    activate(kernels_, config_, gate_up + int64_t{row} * inner, d_ff, own);
+  const auto gated = [&](int row, float* own) {  // called once for each row
+    float* const x = gate_up + int64_t{row} * inner;
+    if (!bias.empty()) kernels_.add(x, bias.data(), inner);
+    activate(kernels_, config_, x, d_ff, own);
     return own;
   };
   if (gather_) {

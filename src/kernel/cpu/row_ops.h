@@ -122,6 +122,30 @@ struct RowOps {
     }
   }
 
+  // x Phi(x) as max(x, 0) - |x| Phi(-|x|), with Abramowitz and Stegun's 7.1.26 for Phi: its error
+  // is below 1.5e-7.
+  static F gelu_erf(F x) {
+    const F size = S::abs(x), one = S::set1(1.0f);
+    const F t = S::div(one, S::fma(size, S::set1(0x1.da671p-3f), one));
+    F p = S::set1(0x1.0fb844p-1f);
+    p = S::fma(p, t, S::set1(-0x1.7401c6p-1f));
+    p = S::fma(p, t, S::set1(0x1.6be1c6p-1f));
+    p = S::fma(p, t, S::set1(-0x1.23531cp-3f));
+    p = S::fma(p, t, S::set1(0x1.04f20cp-3f));
+    const F e = Exp2<S>::of(S::mul(S::mul(x, x), S::set1(-0x1.715476p-1f)));
+    const F below = S::mul(size, S::mul(S::mul(p, t), e));  // |x| Phi(-|x|)
+    return S::sub(S::max(x, S::zero()), below);
+  }
+
+  static void gelu_of_all(const float* x, int n, float* out) {
+    for (int i = 0; i < n; i += 16)
+      S::store_first(out + i, gelu(S::load_first(x + i, n - i)), n - i);
+  }
+  static void gelu_erf_of_all(const float* x, int n, float* out) {
+    for (int i = 0; i < n; i += 16)
+      S::store_first(out + i, gelu_erf(S::load_first(x + i, n - i)), n - i);
+  }
+
   static void clamped_swiglu(const float* gate, const float* up, float alpha, float limit, int n,
                              float* out) {
     const F most = S::set1(limit), least = S::set1(-limit), one = S::set1(1.0f);

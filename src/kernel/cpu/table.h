@@ -19,6 +19,8 @@ constexpr Kernels make_table(Isa isa, const char* name) {
       .rope = RowOps<S>::rope,
       .swiglu = RowOps<S>::swiglu,
       .geglu = RowOps<S>::geglu,
+      .gelu = RowOps<S>::gelu_of_all,
+      .gelu_erf = RowOps<S>::gelu_erf_of_all,
       .clamped_swiglu = RowOps<S>::clamped_swiglu,
       .gate = RowOps<S>::gate,
       .sigmoids = RowOps<S>::sigmoids,

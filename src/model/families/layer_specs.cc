@@ -74,7 +74,8 @@ void LayerSpecs::output(const char* name) {
   add(fmt::format("{}.weight", name).c_str(), "attn_output.weight",
       {config_.d_model, heads_.q_dim()}, &LayerWeights::o);
   if (config_.o_bias)
-    add("self_attn.o_proj.bias", "attn_output.bias", {config_.d_model}, &LayerWeights::o_bias);
+    add(fmt::format("{}.bias", name).c_str(), "attn_output.bias", {config_.d_model},
+        &LayerWeights::o_bias);
 }
 
 std::string LayerSpecs::feed_forward_gguf(const char* part) const {
@@ -103,6 +104,15 @@ void LayerSpecs::fused_gate_up() {
 void LayerSpecs::down(const char* module) {
   add(fmt::format("{}.down_proj.weight", module).c_str(), feed_forward_gguf("down").c_str(),
       {config_.d_model, d_ff()}, &LayerWeights::down);
+}
+
+void LayerSpecs::up_and_down(const std::string& up, const std::string& down) {
+  const int64_t n = config_.d_ff_of(layer_), d_model = config_.d_model;
+  const bool has_bias = config_.feed_forward_bias;
+  add((up + ".weight").c_str(), "ffn_up.weight", {n, d_model}, &LayerWeights::gate_up);
+  if (has_bias) add((up + ".bias").c_str(), "ffn_up.bias", {n}, &LayerWeights::gate_up_bias);
+  add((down + ".weight").c_str(), "ffn_down.weight", {d_model, n}, &LayerWeights::down);
+  if (has_bias) add((down + ".bias").c_str(), "ffn_down.bias", {d_model}, &LayerWeights::down_bias);
 }
 
 void LayerSpecs::feed_forward() {

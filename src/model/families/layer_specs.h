@@ -1,6 +1,7 @@
 // The tensors of a layer, which a family lists in the order of the forward pass.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,8 @@ class LayerSpecs {
   void gate_up(const char* name);                // one tensor, which GGUF files divide
   void fused_gate_up();                          // one tensor, in GGUF files as well
   void down(const char* module = "mlp");
+  // "<up>.weight" and "<down>.weight" of a dense feed-forward without a gate, and their biases.
+  void up_and_down(const std::string& up, const std::string& down);
 
   // All of these, or router and experts of a mixture without a shared expert.
   void feed_forward();
