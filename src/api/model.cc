@@ -190,9 +190,7 @@ Result<std::string> Model::decode(std::span<const Token> tokens) const {
 
 Result<std::string> Model::piece(Token token) const {
   if (!has_tokenizer()) return unsupported("the model directory has no tokenizer");
-  StreamDecoder decoder(*parts_->tokenizer, /*first_in_text=*/false, /*skip_special=*/false);
-  const std::string text = decoder.push(token);
-  return text + decoder.finish();
+  return decode_piece(*parts_->tokenizer, token);
 }
 
 Result<std::string> Model::render_chat(std::span<const ChatMessage> messages,

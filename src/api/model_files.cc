@@ -12,6 +12,7 @@
 #include "base/mapped_file.h"
 #include "base/mix.h"
 #include "base/python_json.h"
+#include "text/tokenizer.h"
 
 namespace pando {
 namespace {
@@ -156,6 +157,15 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
   if (!fs::exists(*snapshot / parts[2], failure))
     return not_found("{}: no such file", (*snapshot / parts[2]).string());
   return *snapshot / parts[2];
+}
+
+Result<fs::path> find_tokenizer(const std::string& name, const fs::path& hub_cache) {
+  std::error_code failure;
+  const fs::path path = name;
+  // Half a tokenizer, that of find_vocab_merges(): its directory has the other half.
+  const bool half = path.filename() == "vocab.json" || path.filename() == "encoder.json";
+  if (!half && is_tokenizer_file(path) && fs::exists(path, failure)) return path;
+  return find_model(name, hub_cache);
 }
 
 Result<GenerationConfig> read_generation_config(const fs::path& model) {
