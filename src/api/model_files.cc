@@ -96,6 +96,11 @@ Result<fs::path> find_snapshot(const fs::path& repository, const std::string& na
   return snapshot;
 }
 
+// What is read with a file of a tokenizer.
+constexpr const char* kBesideATokenizer[] = {"tokenizer_config.json",  "special_tokens_map.json",
+                                             "chat_template.jinja",    "chat_template.json",
+                                             "generation_config.json", "config.json"};
+
 constexpr size_t kWhole = size_t{64} << 20, kPieces = 256, kPiece = 4096;
 
 uint64_t hash_of(const char* data, size_t n) {
@@ -213,6 +218,11 @@ Result<uint64_t> model_fingerprint(const fs::path& path) {
     for (const fs::directory_entry& entry : fs::directory_iterator(path, failure))
       if (entry.is_regular_file(failure) && is_read(entry.path())) files.push_back(entry.path());
     if (failure) return io_error("{}: cannot be read: {}", path.string(), failure.message());
+  } else if (is_tokenizer_file(path)) {
+    files = {path};
+    for (const char* beside : kBesideATokenizer)
+      if (fs::is_regular_file(path.parent_path() / beside, failure) && path.filename() != beside)
+        files.push_back(path.parent_path() / beside);
   } else {
     files = gguf_parts(path);
   }
