@@ -418,6 +418,12 @@ def tokenizers():
     ranks = [bytes([byte]) for byte in range(256)] + [b"ab", b"abc"]
     write("tiktoken", "ranks", "".join(f"{base64.b64encode(t).decode()} {i}\n" for i, t in enumerate(ranks)))
     write("tiktoken", "returns", "IQ== 0\r\nIg== 1\r\n\r\nYWI= 2")
+    tekken = {"config": {"pattern": r" ?\p{L}+|\p{N}|\s+|[^\s\p{L}\p{N}]+", "default_vocab_size": 263,
+                         "default_num_special_tokens": 5, "version": "v11"},
+              "special_tokens": [{"rank": 1, "token_str": "<s>"}, {"rank": 2, "token_str": "</s>"}],
+              "vocab": [{"rank": rank, "token_bytes": base64.b64encode(token).decode()}
+                        for rank, token in enumerate(ranks)]}
+    write("tokenizer_json", "tekken", json.dumps(tekken, separators=(",", ":")))  # the content tells them apart
 
 
 def protobuf(*fields):

@@ -60,6 +60,9 @@ class Model {
   // Tokens of a prompt; `add_bos`: with the beginning-of-sequence token where the model wants one.
   // Errors: kInvalidArgument for text that is not UTF-8, kUnsupported without a tokenizer.
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos = true) const;
+  // A warning where encode() ends each text with a token that ends answers too, so that a model has
+  // nothing to continue; empty otherwise.
+  std::string prompt_warning() const;
   // Text of tokens; bytes that are not UTF-8 become U+FFFD. Special tokens are left out.
   Result<std::string> decode(std::span<const Token> tokens) const;
   // Text of one token inside a longer text, with its leading space. A special token has its text

@@ -12,9 +12,9 @@ namespace pando {
 namespace {
 
 constexpr const char* kTokenizerFiles[] = {
-    "tokenizer.json",    "tokenizer_config.json", "tokenizer.model", "vocab.json",
-    "merges.txt",        "encoder.json",          "vocab.bpe",       "chat_template.jinja",
-    "chat_template.json"};
+    "tokenizer.json",      "tokenizer_config.json", "tokenizer.model", "vocab.json",
+    "merges.txt",          "encoder.json",          "vocab.bpe",       "tekken.json",
+    "chat_template.jinja", "chat_template.json"};
 
 // A tokenizer that was there before must not be taken for the new one.
 Status remove_tokenizer(const std::filesystem::path& directory) {
@@ -75,7 +75,8 @@ Status make_random_model(const RandomModelOptions& options) {
     if (std::error_code failure; std::filesystem::is_regular_file(options.tokenizer, failure))
       return invalid_argument(
           "the tokenizer '{}' is a file, expected a directory with tokenizer.json, vocab.json and "
-          "merges.txt, or tokenizer.model (the tokenizer of a GGUF file cannot be copied)",
+          "merges.txt, tekken.json, or tokenizer.model (the tokenizer of a GGUF file cannot be "
+          "copied)",
           options.tokenizer.string());
     Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(options.tokenizer);
     if (!tokenizer) return tokenizer.error();

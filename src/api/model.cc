@@ -1,5 +1,6 @@
 #include "pando/model.h"
 
+#include <algorithm>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -183,6 +184,20 @@ Result<std::vector<Token>> Model::encode(std::string_view text, bool add_bos) co
   return parts_->tokenizer->encode(text, add_bos);
 }
 
+std::string Model::prompt_warning() const {
+  const Tokenizer* tokenizer = parts_->tokenizer.get();
+  if (tokenizer == nullptr || tokenizer->n_behind() == 0) return {};
+  const Result<std::vector<Token>> around = tokenizer->encode("", /*add_bos=*/true);
+  if (!around || around->empty()) return {};
+  const Token last = around->back();
+  const std::span<const Token> ends = tokenizer->end_tokens();
+  if (std::find(ends.begin(), ends.end(), last) == ends.end()) return {};
+  return fmt::format(
+      "the tokenizer puts the end token '{}' ({}) behind each prompt, so the answer may be empty "
+      "or about something else",
+      tokenizer->token_bytes(last, /*skip_special=*/false), last);
+}
+
 Result<std::string> Model::decode(std::span<const Token> tokens) const {
   if (!has_tokenizer()) return unsupported("the model directory has no tokenizer");
   return pando::decode(*parts_->tokenizer, tokens, /*skip_special=*/true);
@@ -190,9 +205,7 @@ Result<std::string> Model::decode(std::span<const Token> tokens) const {
 
 Result<std::string> Model::piece(Token token) const {
   if (!has_tokenizer()) return unsupported("the model directory has no tokenizer");
-  StreamDecoder decoder(*parts_->tokenizer, /*first_in_text=*/false, /*skip_special=*/false);
-  const std::string text = decoder.push(token);
-  return text + decoder.finish();
+  return decode_piece(*parts_->tokenizer, token);
 }
 
 Result<std::string> Model::render_chat(std::span<const ChatMessage> messages,

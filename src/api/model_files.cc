@@ -12,6 +12,7 @@
 #include "base/mapped_file.h"
 #include "base/mix.h"
 #include "base/python_json.h"
+#include "text/tokenizer.h"
 
 namespace pando {
 namespace {
@@ -95,6 +96,11 @@ Result<fs::path> find_snapshot(const fs::path& repository, const std::string& na
   return snapshot;
 }
 
+// What is read with a file of a tokenizer.
+constexpr const char* kBesideATokenizer[] = {"tokenizer_config.json",  "special_tokens_map.json",
+                                             "chat_template.jinja",    "chat_template.json",
+                                             "generation_config.json", "config.json"};
+
 constexpr size_t kWhole = size_t{64} << 20, kPieces = 256, kPiece = 4096;
 
 uint64_t hash_of(const char* data, size_t n) {
@@ -158,6 +164,15 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
   return *snapshot / parts[2];
 }
 
+Result<fs::path> find_tokenizer(const std::string& name, const fs::path& hub_cache) {
+  std::error_code failure;
+  const fs::path path = name;
+  // Half a tokenizer, that of find_vocab_merges(): its directory has the other half.
+  const bool half = path.filename() == "vocab.json" || path.filename() == "encoder.json";
+  if (!half && is_tokenizer_file(path) && fs::exists(path, failure)) return path;
+  return find_model(name, hub_cache);
+}
+
 Result<GenerationConfig> read_generation_config(const fs::path& model) {
   const fs::path path = model / "generation_config.json";
   const Result<MappedFile> file = MappedFile::open(path);
@@ -203,6 +218,11 @@ Result<uint64_t> model_fingerprint(const fs::path& path) {
     for (const fs::directory_entry& entry : fs::directory_iterator(path, failure))
       if (entry.is_regular_file(failure) && is_read(entry.path())) files.push_back(entry.path());
     if (failure) return io_error("{}: cannot be read: {}", path.string(), failure.message());
+  } else if (is_tokenizer_file(path)) {
+    files = {path};
+    for (const char* beside : kBesideATokenizer)
+      if (fs::is_regular_file(path.parent_path() / beside, failure) && path.filename() != beside)
+        files.push_back(path.parent_path() / beside);
   } else {
     files = gguf_parts(path);
   }

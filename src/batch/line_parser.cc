@@ -42,6 +42,7 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
   warn_of_references(record, **line);
   warn_of_template(record, **line);
   warn_of_forms(record, **line);
+  warn_of_end_token(record, **line);
   if (options_.on_line) options_.on_line(described(record, **line));
   fit(model_, context_, options_.too_long, **line);
   return line;
@@ -130,6 +131,25 @@ void LineParser::warn_of_forms(const InputRecord& record, const wire::Line& line
     last = &form;
     for (const std::string& warning : model_.form_warnings(*form)) warn(record, warning);
   }
+}
+
+// Of the first line whose answers continue such a prompt. Conversations and choices do not.
+void LineParser::warn_of_end_token(const InputRecord& record, const wire::Line& line) {
+  if (warned_of_end_token_ || options_.task != BatchTask::kAnswer) return;
+  const auto continues = [&](const wire::Question& question) {
+    const Request& request = question.request;
+    const bool own_prompt = line.contexts.empty();
+    const bool is_chat = own_prompt ? !request.messages.empty() : line.options.chat;
+    const bool adds = (own_prompt ? request.add_special_tokens : line.options.add_special_tokens)
+                          .value_or(!is_chat);
+    return adds && question.choices.empty() && request.tokens.empty() &&
+           request.pooling == Pooling::kNone && request.sampling.max_tokens > 0;
+  };
+  if (std::ranges::none_of(line.questions, continues)) return;
+  warned_of_end_token_ = true;
+  if (const std::string warning = model_.prompt_warning(); !warning.empty())
+    warn(record,
+         warning + " (hint: --no-special-tokens, or \"add_special_tokens\": false on the line)");
 }
 
 // Fields by the names that they go by here.

@@ -52,6 +52,7 @@ class LineParser {
   void warn_of_references(const InputRecord& record, const wire::Line& line) const;
   void warn_of_template(const InputRecord& record, const wire::Line& line) const;
   void warn_of_forms(const InputRecord& record, const wire::Line& line) const;
+  void warn_of_end_token(const InputRecord& record, const wire::Line& line);
 
   const Model& model_;
   int context_;
@@ -61,6 +62,7 @@ class LineParser {
   std::set<std::string> queries_;        // that were read, where all need ids of their own
   std::set<std::string> unseen_fields_;  // of options_.columns
   bool has_lines_ = false;               // of JSON
+  bool warned_of_end_token_ = false;
   bool failed_ = false;
   uint64_t names_hash_ = 0;
 };

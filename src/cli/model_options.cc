@@ -124,8 +124,10 @@ void add_tokenizer_options(CLI::App& app, ModelArguments& a) {
                  "Model directory (config.json, safetensors, tokenizer), GGUF file, or hub id "
                  "org/name that is already in the local hub cache (default: Pando's demo model)")
       ->check(not_empty());
-  app.add_option("--tokenizer", a.tokenizer,
-                 "Directory, GGUF file or hub id of the tokenizer, if it is not the model's own")
+  app.add_option(
+         "--tokenizer", a.tokenizer,
+         "Directory, file (GGUF, tokenizer.json, tekken.json, tokenizer.model) or hub id of "
+         "the tokenizer, if it is not the model's own")
       ->check(not_empty())
       ->group(kGroup);
 }
@@ -205,7 +207,7 @@ Result<std::filesystem::path> model_path(const ModelArguments& arguments) {
 }
 
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments) {
-  return find_model(arguments.tokenizer, hub_cache());
+  return find_tokenizer(arguments.tokenizer, hub_cache());
 }
 
 namespace {
@@ -244,6 +246,19 @@ void warn_of_threads(int n_threads) {
       "pando: --threads is {}, but there {} {}; more threads than processors do not help\n",
       n_threads, n_processors == 1 ? "is" : "are",
       counted(static_cast<uint64_t>(n_processors), "processors"));
+}
+
+Result<std::shared_ptr<const TokenizerFiles>> load_tokenizer_files(
+    const ModelArguments& arguments) {
+  const bool own = arguments.tokenizer.empty();
+  if (own) say_if_demo(arguments);
+  const Result<std::filesystem::path> path =
+      own ? model_path(arguments) : tokenizer_path(arguments);
+  if (!path) return path.error();
+  Result<std::shared_ptr<const TokenizerFiles>> tokenizer = TokenizerFiles::load(*path);
+  if (!tokenizer) return tokenizer;
+  for (const std::string& warning : (*tokenizer)->warnings()) print_stderr("pando: {}\n", warning);
+  return tokenizer;
 }
 
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments, bool quiet) {

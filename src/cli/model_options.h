@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pando/engine.h"
+#include "pando/tokenizer_files.h"
 
 namespace pando::cli {
 
@@ -36,6 +37,8 @@ Result<std::filesystem::path> model_path(const ModelArguments& arguments);
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
 // Prints a warning if there are more threads than processors.
 void warn_of_threads(int n_threads);
+// The tokenizer alone, of --tokenizer or else of --model.
+Result<std::shared_ptr<const TokenizerFiles>> load_tokenizer_files(const ModelArguments& arguments);
 // `quiet`: does not say that it is the demo model.
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
                                                 bool quiet = false);

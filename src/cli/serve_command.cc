@@ -104,6 +104,8 @@ int serve_model(ServeOptions o) {
     return report_error(status.error().message);
   Result<std::shared_ptr<const Model>> model = load_model(o.model);
   if (!model) return refuse(model.error());
+  if (const std::string warning = (*model)->prompt_warning(); !warning.empty())
+    print_stderr("pando: {} (hint: clients can send \"add_special_tokens\": false)\n", warning);
   EngineOptions options = engine_options(o.model);
   options.step_budget = 1e-3 * o.step_budget_ms;
   if (Status status = learn_steps(**model, options); !status) return refuse(status.error());

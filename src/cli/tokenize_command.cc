@@ -26,30 +26,29 @@ Result<std::string> given(const std::vector<std::string>& words) {
 }
 
 int tokenize(const Options& o) {
-  const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model);
-  if (!model) return report_error(model.error().message);
+  const Result<std::shared_ptr<const TokenizerFiles>> tokenizer = load_tokenizer_files(o.model);
+  if (!tokenizer) return report_error(tokenizer.error().message);
   const Result<std::string> text = given(o.words);
   if (!text) return report_error(text.error().message);
-  const Result<std::vector<Token>> tokens = (*model)->encode(*text, !o.no_bos);
+  const Result<std::vector<Token>> tokens = (*tokenizer)->encode(*text, !o.no_bos);
   if (!tokens) return report_error(tokens.error().message);
   if (!o.pieces) {
     fmt::print("{}\n", fmt::join(*tokens, " "));
     return kOk;
   }
   for (const Token token : *tokens) {
-    const Result<std::string> piece = (*model)->piece(token);
-    fmt::print("{}\t{}\n", token, piece ? quoted(*piece) : "");
+    fmt::print("{}\t{}\n", token, quoted((*tokenizer)->piece(token)));
   }
   return kOk;
 }
 
 int detokenize(const Options& o) {
-  const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model);
-  if (!model) return report_error(model.error().message);
+  const Result<std::shared_ptr<const TokenizerFiles>> tokenizer = load_tokenizer_files(o.model);
+  if (!tokenizer) return report_error(tokenizer.error().message);
   const Result<std::string> found = given(o.words);
   if (!found) return report_error(found.error().message);
   const std::string& text = *found;
-  const int vocab = (*model)->info().vocab;
+  const int vocab = (*tokenizer)->vocab();
   std::vector<Token> tokens;
   for (size_t at = 0; (at = text.find_first_not_of(" ,\t\r\n", at)) != std::string::npos;) {
     const size_t end = std::min(text.find_first_of(" ,\t\r\n", at), text.size());
@@ -64,30 +63,40 @@ int detokenize(const Options& o) {
     tokens.push_back(token);
     at = end;
   }
-  const Result<std::string> decoded = (*model)->decode(tokens);
-  if (!decoded) return report_error(decoded.error().message);
-  fmt::print("{}\n", *decoded);
+  fmt::print("{}\n", (*tokenizer)->decode(tokens));
   return kOk;
+}
+
+void add_options_of_tokenizer(CLI::App& app, ModelArguments& arguments) {
+  add_tokenizer_options(app, arguments);
+  app.get_option("--model")->description(
+      "Model whose tokenizer to use, as in `pando run`; nothing else of it is read, so Pando need "
+      "not know the model (default: Pando's demo model)");
+  app.get_option("--tokenizer")
+      ->description(
+          "Tokenizer instead of that of a model: directory, file (GGUF, tokenizer.json, "
+          "tekken.json, tokenizer.model) or hub id. Then --model is not read");
 }
 
 }  // namespace
 
 Command add_tokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  add_tokenizer_options(app, options->model);
+  add_options_of_tokenizer(app, options->model);
   app.add_option("text", options->words, "The text (default: standard input)");
   app.add_flag("--pieces", options->pieces,
                "Print each token on a line with its text, special tokens included");
   app.add_flag("--no-bos", options->no_bos, "Add no beginning-of-sequence token");
   app.footer(
       "Examples:\n  pando tokenize --model MODEL \"Some text.\"\n"
-      "  pando tokenize --model MODEL --pieces < text.txt");
+      "  pando tokenize --model MODEL --pieces < text.txt\n"
+      "  pando tokenize --tokenizer tokenizer.json --pieces \"Some text.\"");
   return [options] { return tokenize(*options); };
 }
 
 Command add_detokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  add_tokenizer_options(app, options->model);
+  add_options_of_tokenizer(app, options->model);
   app.add_option("tokens", options->words, "Token ids (default: standard input)");
   app.footer("Example:\n  pando detokenize --model MODEL 72 101 108");
   return [options] { return detokenize(*options); };

@@ -47,19 +47,22 @@ class MapBytes {
     return true;
   }
 
-  std::optional<std::string_view> find(std::string_view text) const {
+  std::optional<CharacterMap::Found> find(std::string_view text, bool longest) const {
+    std::optional<CharacterMap::Found> found;
     size_t base = offset(unit(0));
-    for (char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
+    for (size_t i = 0; i < text.size() && (longest || !found); ++i) {
+      const auto byte = static_cast<unsigned char>(text[i]);
       const size_t at = base ^ byte;
-      if (byte == 0 || label(unit(at)) != byte) return std::nullopt;
-      if (has_text(unit(at))) {
+      if (byte == 0 || label(unit(at)) != byte) break;
+      // The longest is taken out of a text, so it may not end within a character.
+      const bool whole = !longest || i + 1 == text.size() || begins_character(text[i + 1]);
+      if (has_text(unit(at)) && whole) {
         const std::string_view from = texts().substr(text_of(at));
-        return from.substr(0, from.find('\0'));
+        found = CharacterMap::Found{from.substr(0, from.find('\0')), i + 1};
       }
       base = at ^ offset(unit(at));
     }
-    return std::nullopt;
+    return found;
   }
 
  private:
@@ -85,8 +88,24 @@ class MapBytes {
 
 bool is_character_map(std::string_view bytes) { return MapBytes(bytes).is_sound(); }
 
-std::optional<std::string_view> CharacterMap::find(std::string_view text) const {
-  return MapBytes(bytes_).find(text);
+std::optional<CharacterMap::Found> CharacterMap::find(std::string_view text, bool longest) const {
+  return MapBytes(bytes_).find(text, longest);
+}
+
+std::optional<std::string> CharacterMap::apply_longest(std::string_view text, size_t most) const {
+  std::string out;
+  while (!text.empty()) {
+    if (const auto found = find(text, /*longest=*/true)) {
+      out += found->replacement;
+      text.remove_prefix(found->length);
+    } else {
+      const size_t length = utf8_length(text[0]);
+      out += text.substr(0, length);
+      text.remove_prefix(length);
+    }
+    if (out.size() > most) return std::nullopt;
+  }
+  return out;
 }
 
 std::optional<std::string> CharacterMap::apply(std::string_view text, size_t most) const {
@@ -96,10 +115,11 @@ std::optional<std::string> CharacterMap::apply(std::string_view text, size_t mos
     const std::string_view cluster = text.substr(0, cluster_length(text));
     text.remove_prefix(cluster.size());
     const auto whole = cluster.size() < kShort ? find(cluster) : std::nullopt;
-    if (whole) out += *whole;
+    if (whole) out += whole->replacement;
     for (size_t at = 0; !whole && at < cluster.size();) {
       const std::string_view character = cluster.substr(at, utf8_length(cluster[at]));
-      out += find(character).value_or(character);
+      const auto found = find(character);
+      out += found ? found->replacement : character;
       at += character.size();
       if (out.size() > most) break;
     }

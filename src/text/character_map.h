@@ -18,15 +18,21 @@ class CharacterMap {
   // `bytes` are a character map.
   explicit CharacterMap(std::string bytes) : bytes_(std::move(bytes)) {}
 
-  // The replacement of the shortest text in the map that `text` begins with; nothing if there is
-  // none.
-  std::optional<std::string_view> find(std::string_view text) const;
+  struct Found {
+    std::string_view replacement;
+    size_t length;  // bytes of the text that it replaces
+  };
+  // Of the texts in the map that `text` begins with, the shortest or the longest; nothing if there
+  // is none.
+  std::optional<Found> find(std::string_view text, bool longest = false) const;
 
   // Replaces texts in `text` as the library `tokenizers` does. A short cluster of characters (a
   // grapheme) that begins with a text of the map becomes that text's replacement; the rest of the
   // cluster is lost. In other clusters, each character is looked up. Nothing if the result is
   // longer than `most` bytes.
   std::optional<std::string> apply(std::string_view text, size_t most) const;
+  // The same as SentencePiece does it: from the left, the longest text of the map.
+  std::optional<std::string> apply_longest(std::string_view text, size_t most) const;
 
  private:
   std::string bytes_;

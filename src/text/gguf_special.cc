@@ -64,7 +64,7 @@ Status find_around(const GgufFile& file, const std::vector<Piece>& pieces,
                    const GgufDefaults& defaults, std::optional<Token> eos, TokenizerParts* parts) {
   const Result<bool> bos_flag = gguf_flag(file, "add_bos_token", defaults.puts_bos);
   if (!bos_flag.ok()) return bos_flag.error();
-  const Result<bool> puts_eos = gguf_flag(file, "add_eos_token", false);
+  const Result<bool> puts_eos = gguf_flag(file, "add_eos_token", defaults.puts_eos);
   if (!puts_eos.ok()) return puts_eos.error();
   const std::optional<Token> bos = parts->special.bos;
   const bool puts_bos = *bos_flag || defaults.always_puts_bos;
@@ -91,6 +91,7 @@ Status find_around(const GgufFile& file, const std::vector<Piece>& pieces,
 GgufDefaults gguf_defaults(std::string_view model) {
   if (model == "llama") return {.bos = 1, .eos = 2, .unknown = 0, .puts_bos = true};
   if (model == "gpt2") return {.bos = 11, .eos = 11};
+  if (model == "t5") return {.eos = 1, .unknown = 2, .puts_eos = true};
   if (model != "bert") return {};
   return {.bos = 101, .unknown = 100, .separator = 102, .puts_bos = true, .puts_separator = true};
 }

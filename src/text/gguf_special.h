@@ -15,6 +15,7 @@ struct GgufDefaults {
   std::optional<Token> unknown;
   std::optional<Token> separator;
   bool puts_bos = false;
+  bool puts_eos = false;
   bool puts_separator = false;   // after a text
   bool always_puts_bos = false;  // whatever the file says
 };

@@ -7,6 +7,7 @@
 #include "text/bpe.h"
 #include "text/byte_level.h"
 #include "text/gguf_special.h"
+#include "text/gguf_unigram.h"
 #include "text/gguf_words.h"
 #include "text/score_merges.h"
 #include "text/utf8.h"
@@ -48,7 +49,9 @@ class VocabReader {
     Result<TokenizerParts> parts = model_ == "gpt2" || model_ == "gemma4" ? merged()
                                    : model_ == "llama"                    ? scored()
                                    : model_ == "bert"                     ? wordpiece()
-                                                                          : not_offered();
+                                   : model_ == "t5"
+                                       ? read_gguf_unigram(gguf_, pieces_, defaults_.unknown)
+                                       : not_offered();
     if (!parts.ok()) return parts;
     const Result<bool> phi3 = is_phi3();
     if (!phi3.ok()) return phi3.error();
@@ -70,8 +73,9 @@ class VocabReader {
   }
 
   Result<TokenizerParts> not_offered() const {
-    return unsupported("{}: 'tokenizer.ggml.model' is '{}'; supported: gpt2, gemma4, llama, bert",
-                       file_, model_);
+    return unsupported(
+        "{}: 'tokenizer.ggml.model' is '{}'; supported: gpt2, gemma4, llama, t5, bert", file_,
+        model_);
   }
 
   // Texts, scores and types, by id.

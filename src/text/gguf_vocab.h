@@ -6,8 +6,8 @@
 
 namespace pando {
 
-// Models "gpt2" (merges, words by "pre"), "gemma4" (merges of texts), "llama" (scores) and "bert"
-// (WordPiece).
+// Models "gpt2" (merges, words by "pre"), "gemma4" (merges of texts), "llama" (scores), "t5"
+// (Unigram) and "bert" (WordPiece).
 // Other models, and names of "pre" without words here, are kUnsupported.
 Result<TokenizerParts> read_gguf_vocab(const GgufFile& file);
 

@@ -58,7 +58,7 @@ std::string fewer_spaces(std::string_view text, std::string_view mark) {
     const bool again = c == ' ' && (out.empty() || out.back() == ' ');
     if (!again) out += c;
   }
-  while (out.ends_with(' ') || out.ends_with(mark)) {
+  while (out.ends_with(' ') || (!mark.empty() && out.ends_with(mark))) {
     out.resize(out.size() - (out.ends_with(' ') ? 1 : mark.size()));
   }
   return out;
@@ -154,7 +154,7 @@ struct Apply {
     return out;
   }
   Text operator()(const normal::MapCharacters& step) const {
-    auto mapped = step.map->apply(text, most);
+    auto mapped = step.longest ? step.map->apply_longest(text, most) : step.map->apply(text, most);
     if (!mapped) return too_long();
     return std::move(*mapped);
   }

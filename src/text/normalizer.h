@@ -34,10 +34,12 @@ struct ReplaceMatches {
 };
 struct MapCharacters {
   std::shared_ptr<const CharacterMap> map;
+  bool longest = false;  // as SentencePiece does it, not `tokenizers`
 };
 // Drops control characters. Line ends, marks of direction and the like become spaces.
 struct Nmt {};
-// Spaces at the ends go, of several side by side one stays; `mark` counts as a space at the end.
+// Spaces at the ends go, of several side by side one stays; `mark`, unless it is empty, counts as a
+// space at the end.
 struct FewerSpaces {
   std::string mark;
 };

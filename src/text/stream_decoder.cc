@@ -51,4 +51,10 @@ std::string decode(const Tokenizer& tokenizer, std::span<const Token> tokens, bo
   return text + decoder.finish();
 }
 
+std::string decode_piece(const Tokenizer& tokenizer, Token token) {
+  StreamDecoder decoder(tokenizer, /*first_in_text=*/false, /*skip_special=*/false);
+  const std::string text = decoder.push(token);
+  return text + decoder.finish();
+}
+
 }  // namespace pando

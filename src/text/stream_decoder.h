@@ -30,5 +30,7 @@ class StreamDecoder {
 
 // The text of a whole sequence from its first token on.
 std::string decode(const Tokenizer& tokenizer, std::span<const Token> tokens, bool skip_special);
+// The text of one token inside a longer text. A special token has its text too.
+std::string decode_piece(const Tokenizer& tokenizer, Token token);
 
 }  // namespace pando

@@ -4,8 +4,7 @@
 #include <charconv>
 
 #include "text/base64.h"
-#include "text/bpe.h"
-#include "text/byte_level.h"
+#include "text/ranked_bytes.h"
 #include "text/split_pattern.h"
 
 namespace pando {
@@ -46,12 +45,6 @@ Result<std::vector<std::string>> read_lines(std::string_view content, const std:
     tokens.push_back(std::move(read->bytes));
   }
   return tokens;
-}
-
-std::string byte_level_text(std::string_view bytes) {
-  std::string text;
-  for (char byte : bytes) text += byte_level_character(static_cast<unsigned char>(byte));
-  return text;
 }
 
 struct Known {
@@ -135,24 +128,16 @@ Result<TokenizerParts> read_tiktoken(const std::string& content, const std::stri
         "there were a tokenizer.json in the same directory, it would be used instead",
         file, tokens->size(), kLlama3Tokens, kCl100kTokens);
   }
+  auto words = make_ranked_model(*tokens, 0, file);
+  if (!words.ok()) return words.error();
   Vocab vocab;
-  std::vector<RankedText> ranked;
   for (size_t id = 0; id < tokens->size(); ++id) {
-    const std::string& bytes = (*tokens)[id];
-    if (!vocab.add(byte_level_text(bytes), static_cast<Token>(id))) {
-      return bad_file("'{}': the token of rank {} appears twice", file, id);
-    }
-    ranked.push_back({bytes, static_cast<Token>(id), static_cast<uint32_t>(id)});
+    vocab.add(byte_level_text((*tokens)[id]), static_cast<Token>(id));
   }
-  Bpe::Options options;
-  options.byte_level = true;
-  options.ignore_merges = true;  // a word that is a token is not merged
-  const Result<std::vector<Merge>> merges = merges_of_results(ranked, file);
-  if (!merges.ok()) return merges.error();
   Result<SplitPattern> pattern = SplitPattern::compile(kLlama3Pattern);  // cl100k has the same
   if (!pattern.ok()) return pattern.error();
   TokenizerParts parts;
-  parts.model = std::make_unique<Bpe>(vocab, *merges, options);
+  parts.model = std::move(*words);
   parts.pre_tokenizer = PreTokenizer({pre::Split{std::move(*pattern)}});
   const Status done = finish_tokens(is_llama3 ? llama3() : cl100k(), file, config, &vocab, &parts);
   if (!done.ok()) return done.error();

@@ -4,6 +4,7 @@
 #include "text/gguf_vocab.h"
 #include "text/json_file.h"
 #include "text/spm.h"
+#include "text/tekken.h"
 #include "text/tiktoken.h"
 #include "text/tokenizer_json.h"
 #include "text/vocab_merges.h"
@@ -25,23 +26,50 @@ Result<std::unique_ptr<Tokenizer>> load_model_file(const std::filesystem::path& 
   return SpmTokenizer::load(*content, path.string(), config);
 }
 
+// The content says which of the two forms a file has.
+Result<std::unique_ptr<Tokenizer>> load_json_file(const std::filesystem::path& path,
+                                                  const TokenizerConfig& config) {
+  const Result<Json> document = read_json_file(path);
+  if (!document.ok()) return document.error();
+  const JsonPlace root(*document, path.string());
+  return WordTokenizer::make(is_tekken(root) ? read_tekken(root, config)
+                                             : read_tokenizer_json(root, config));
+}
+
 Result<std::unique_ptr<Tokenizer>> load_directory(const std::filesystem::path& directory) {
   const Result<TokenizerConfig> config = read_tokenizer_config(directory);
   if (!config.ok()) return config.error();
   const std::filesystem::path json = directory / "tokenizer.json";
-  if (is_there(json)) return WordTokenizer::make(read_tokenizer_json(json, *config));
+  if (is_there(json)) return load_json_file(json, *config);
   if (const auto files = find_vocab_merges(directory)) {
     return WordTokenizer::make(read_vocab_merges(*files, *config));
   }
+  const std::filesystem::path tekken = directory / "tekken.json";
+  if (is_there(tekken)) return load_json_file(tekken, *config);
   const std::filesystem::path model = directory / "tokenizer.model";
   if (is_there(model)) return load_model_file(model, *config);
   return not_found(
-      "'{}' holds no tokenizer, expected tokenizer.json, vocab.json with merges.txt, or "
-      "tokenizer.model",
+      "'{}' holds no tokenizer, expected tokenizer.json, vocab.json with merges.txt, tekken.json, "
+      "or tokenizer.model",
       directory.string());
 }
 
+// A file of a tokenizer by itself; tokenizer_config.json is looked for beside it.
+Result<std::unique_ptr<Tokenizer>> load_file(const std::filesystem::path& path) {
+  const Result<TokenizerConfig> config = read_tokenizer_config(path.parent_path());
+  if (!config.ok()) return config.error();
+  return path.extension() == ".json" ? load_json_file(path, *config)
+                                     : load_model_file(path, *config);
+}
+
 }  // namespace
+
+bool is_tokenizer_file(const std::filesystem::path& path) {
+  std::error_code failure;
+  const std::filesystem::path extension = path.extension();
+  const bool named = extension == ".json" || extension == ".model" || extension == ".tiktoken";
+  return named && !std::filesystem::is_directory(path, failure);
+}
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const std::filesystem::path& path) {
   std::error_code failure;
@@ -50,6 +78,7 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const std::filesystem::path& 
     return not_found("'{}' does not exist, expected the directory of a model or a GGUF file",
                      path.string());
   }
+  if (is_tokenizer_file(path)) return load_file(path);
   const Result<GgufFile> gguf = GgufFile::open(path);
   if (!gguf.ok()) return gguf.error();
   return WordTokenizer::make(read_gguf_vocab(*gguf));

@@ -19,8 +19,8 @@ namespace pando {
 class Tokenizer {
  public:
   // Reads the tokenizer of a model directory - tokenizer.json, or vocab.json + merges.txt, or
-  // tokenizer.model (SentencePiece or tiktoken) - or of a GGUF file. Errors name file, field, found
-  // and expected.
+  // tekken.json, or tokenizer.model (SentencePiece or tiktoken) - or of a GGUF file, or a file by
+  // itself (is_tokenizer_file). Errors name file, field, found and expected.
   static Result<std::unique_ptr<Tokenizer>> load(const std::filesystem::path& path);
   virtual ~Tokenizer() = default;
 
@@ -44,5 +44,9 @@ class Tokenizer {
   // What is odd about the files without being wrong: a line each, for people.
   virtual std::span<const std::string> warnings() const { return {}; }
 };
+
+// Whether the name is that of a tokenizer's file outside a directory of a model: .json, .model or
+// .tiktoken.
+bool is_tokenizer_file(const std::filesystem::path& path);
 
 }  // namespace pando

@@ -133,11 +133,7 @@ Status finish_tokens(const JsonPlace& root, const TokenizerConfig& config, const
 
 }  // namespace
 
-Result<TokenizerParts> read_tokenizer_json(const std::filesystem::path& path,
-                                           const TokenizerConfig& config) {
-  const Result<Json> document = read_json_file(path);
-  if (!document.ok()) return document.error();
-  const JsonPlace root(*document, path.string());
+Result<TokenizerParts> read_tokenizer_json(const JsonPlace& root, const TokenizerConfig& config) {
   if (Status object = root.expect_object(); !object.ok()) return object.error();
   const JsonPlace model = root.at("model");
   if (Status object = model.expect_object(); !object.ok()) return object.error();

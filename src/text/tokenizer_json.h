@@ -1,15 +1,12 @@
 // tokenizer.json, the format of the Hugging Face tokenizers library.
 #pragma once
 
-#include <filesystem>
-
 #include "text/word_tokenizer.h"
 
 namespace pando {
 
 // Reads byte-pair encoding and unigram models, byte-level or with byte fallback. Models and steps
 // outside what is offered are refused by name (kUnsupported).
-Result<TokenizerParts> read_tokenizer_json(const std::filesystem::path& path,
-                                           const TokenizerConfig& config);
+Result<TokenizerParts> read_tokenizer_json(const JsonPlace& root, const TokenizerConfig& config);
 
 }  // namespace pando

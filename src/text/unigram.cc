@@ -11,7 +11,8 @@ namespace pando {
 Unigram::Unigram(const Vocab& vocab, const std::vector<double>& scores, const Options& options)
     : options_(options), scores_(scores) {
   constexpr double kPenalty = 10;
-  unknown_score_ = *std::min_element(scores_.begin(), scores_.end()) - kPenalty;
+  unknown_score_ =
+      options_.unknown_score.value_or(*std::min_element(scores_.begin(), scores_.end()) - kPenalty);
   build_trie(vocab);
   for (int byte = 0; byte < 256; ++byte) {
     const std::string text = byte_token_text(static_cast<unsigned char>(byte));

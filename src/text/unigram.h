@@ -19,10 +19,12 @@ class Unigram final : public WordModel {
     std::optional<Token> unknown;  // for characters without a piece; none: dropped
     bool byte_fallback = false;    // such characters become their bytes' <0xNN> tokens
     bool byte_level = false;       // pieces are written in the byte-level alphabet
+    // Of a character without a piece; none: 10 below the lowest of `scores`.
+    std::optional<double> unknown_score;
   };
   static constexpr size_t kLongestPiece = 512;  // bytes; published vocabularies have up to 100
 
-  // `scores` [vocab.size()]; no text has more than kLongestPiece bytes.
+  // `scores`: by id, at least one; no text has more than kLongestPiece bytes.
   Unigram(const Vocab& vocab, const std::vector<double>& scores, const Options& options);
 
   // Time is linear in the word's length times that of the longest piece that fits. Sums of scores

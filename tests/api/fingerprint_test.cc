@@ -37,6 +37,19 @@ TEST(Fingerprint, IsOfNamesAndContents) {
   EXPECT_EQ(fingerprint(elsewhere.path()), fingerprint(folder.path()));
 }
 
+TEST(Fingerprint, AFileOfATokenizerIsReadWithOthers) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("tokenizer.json", "{}");
+  std::set<uint64_t> found = {fingerprint(file)};
+  folder.write("tokenizer_config.json", "{}");
+  EXPECT_TRUE(found.insert(fingerprint(file)).second);
+  folder.write("chat_template.jinja", "a");
+  EXPECT_TRUE(found.insert(fingerprint(file)).second);
+  folder.write("model.safetensors", "weights");
+  folder.write("tekken.json", "{}");
+  EXPECT_FALSE(found.insert(fingerprint(file)).second);
+}
+
 TEST(Fingerprint, OfALargeFileIsItsSizeAndPiecesToTheEnd) {
   const TemporaryFolder folder;
   const fs::path file = folder.write("model.gguf", "");

@@ -44,6 +44,17 @@ TEST_F(FindModel, AFileOfWeightsNeedsItsDirectory) {
   }
 }
 
+TEST_F(FindModel, AFileOfATokenizerIsOneByItself) {
+  const auto find_tokenizer_file = [&](const char* name) {
+    return find_tokenizer(folder_.write(name, ""), cache());
+  };
+  for (const char* name : {"tokenizer.json", "tekken.json", "tokenizer.model", "a.gguf"})
+    EXPECT_EQ(find_tokenizer_file(name).value(), folder_.path() / name);
+  for (const char* name : {"vocab.json", "encoder.json", "merges.txt", "model.safetensors"})
+    EXPECT_TRUE(holds(find_tokenizer_file(name).error(), {name, "pass its directory"})) << name;
+  EXPECT_EQ(find_tokenizer("absent.json", cache()).error().code, ErrorCode::kNotFound);
+}
+
 TEST_F(FindModel, PathsAreThemselves) {
   folder_.write("config.json", "{}");
   EXPECT_EQ(find(folder_.path()).value(), folder_.path());

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "engine/tiny_engine.h"
@@ -194,6 +196,55 @@ TEST(Preview, NeedsNoWeights) {
                 text = p.text;
               }).ok());
   EXPECT_EQ(text, "Hi");
+}
+
+TEST(Preview, WarnsOnceOfAnEndTokenBehindPrompts) {
+  TemporaryFolder folder;
+  RandomModelOptions made;
+  made.out = folder.path();
+  ASSERT_TRUE(make_random_model(made).ok());
+  std::ifstream file(folder.path() / "tokenizer.json");
+  nlohmann::json tokenizer = nlohmann::json::parse(file);
+  const nlohmann::json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const nlohmann::json end = {{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}};
+  tokenizer["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single", {text, end}},
+      {"pair", nlohmann::json::array()},
+      {"special_tokens",
+       {{"<|endoftext|>",
+         {{"id", "<|endoftext|>"}, {"ids", {256}}, {"tokens", {"<|endoftext|>"}}}}}}};
+  folder.write("tokenizer.json", tokenizer.dump());
+  const std::shared_ptr<const Model> model = *Model::load(folder.path());
+  EXPECT_EQ(model->encode("ab").value(), (std::vector<Token>{97, 98, 256}));
+  EXPECT_EQ(tiny_model()->prompt_warning(), "");
+
+  const auto problems = [&](const std::string& input, BatchOptions options) {
+    std::vector<std::string> found;
+    options.on_problem = [&](const std::string& message) { found.push_back(message); };
+    std::istringstream in(input);
+    const auto ignore = [](const PromptPreview&) {};
+    EXPECT_TRUE(preview_batch(*model, kTinyContext, in, options, 100, ignore).ok()) << input;
+    return found;
+  };
+  const std::string others = R"({"messages": [{"role": "user", "content": "Q"}]}
+{"tokens": [72, 105]}
+{"prompt": "P", "add_special_tokens": false}
+{"context": "C", "question": "Q", "choices": ["a", "b"]}
+)";
+  EXPECT_EQ(problems(others, preview_options()), std::vector<std::string>{});
+  const std::vector<std::string> warned = {
+      "line 5: the tokenizer puts the end token '<|endoftext|>' (256) behind each prompt, so the "
+      "answer may be empty or about something else (hint: --no-special-tokens, or "
+      "\"add_special_tokens\": false on the line)"};
+  const std::string plain = R"({"prompt": "P"}
+{"prompt": "P"}
+)";
+  EXPECT_EQ(problems(others + plain, preview_options()), warned);
+  EXPECT_EQ(problems(others + R"({"context": "C", "question": "Q"})", preview_options()), warned);
+  BatchOptions without = preview_options();
+  without.defaults.add_special_tokens = false;
+  EXPECT_EQ(problems(others + plain, without), std::vector<std::string>{});
 }
 
 }  // namespace

@@ -193,5 +193,28 @@ TEST_F(BeforeARunTest, TokensOfATextAndBack) {
   EXPECT_TRUE(wrong.says("token 2 is 'x', expected a number from 0 to 256")) << wrong;
 }
 
+TEST_F(BeforeARunTest, TokensOfATokenizerWithoutAModel) {
+  const Finished alone = pando("tokenize --tokenizer m/tokenizer.json ab");
+  EXPECT_EQ(alone.out, "97 98\n") << alone;
+  EXPECT_EQ(alone.err, "");  // nothing about a demo model
+  EXPECT_EQ(pando("detokenize --tokenizer m/tokenizer.json 97 98").out, "ab\n");
+  const Finished unknown =
+      pando("tokenize --model u --pieces a",
+            "mkdir u && cp m/tokenizer.json u && printf '{\"model_type\": \"none\"}' > "
+            "u/config.json && ");
+  EXPECT_EQ(unknown.out, "97\t\"a\"\n") << unknown;
+  EXPECT_EQ(pando("tokenize --model nowhere --tokenizer u a").out, "97\n");
+  const Finished none = pando("tokenize --tokenizer v a", "mkdir v && ");
+  EXPECT_EQ(none.code, 1) << none;
+  EXPECT_TRUE(
+      none.says("'v' holds no tokenizer, expected tokenizer.json, vocab.json with "
+                "merges.txt, tekken.json, or tokenizer.model"))
+      << none;
+  const Finished half =
+      pando("tokenize --tokenizer v/vocab.json a", "echo '{}' > v/vocab.json && ");
+  EXPECT_EQ(half.code, 1) << half;
+  EXPECT_TRUE(half.says("v/vocab.json: is one file of a model; pass its directory")) << half;
+}
+
 }  // namespace
 }  // namespace pando::testing

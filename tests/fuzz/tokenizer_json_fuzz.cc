@@ -1,4 +1,4 @@
-// tokenizer.json, and a text through what it describes.
+// tokenizer.json or tekken.json, and a text through what it describes.
 #include "fuzz/fuzz.h"
 #include "text/stream_decoder.h"
 #include "text/tokenizer.h"

@@ -370,12 +370,26 @@ TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
                                     "chat_template to a template file)",
                                     directory.path().string()));
   EXPECT_EQ(load().error().code, ErrorCode::kUnsupported);
+  directory.write("tekken.json", "{}");
+  EXPECT_NE(rendered().find("has no chat template, because Mistral's tekken.json contains none "
+                            "(hint: ask without chat, or set"),
+            std::string::npos)
+      << rendered();
+  std::filesystem::remove(directory.path() / "tekken.json");
   directory.write_json("chat_template.json", {{"chat_template", "of json{{ eos_token }}"}});
   EXPECT_EQ(rendered(), "of json<|endoftext|>");
   set_config("of config");
   EXPECT_EQ(rendered(), "of config");
   directory.write("chat_template.jinja", "of jinja");
   EXPECT_EQ(rendered(), "of jinja");
+  const std::filesystem::path file = directory.path() / "tokenizer.json";  // beside it
+  const auto tokenizer = load_tokenizer(file);
+  ASSERT_NE(tokenizer, nullptr);
+  const auto chat = ChatTemplate::load(file, *tokenizer, "");
+  ASSERT_TRUE(chat) << chat.error().message;
+  const auto text = chat->render(kBlank, {});
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_EQ(*text, "of jinja");
 }
 
 TEST_F(ChatTemplateFiles, OneOfSeveral) {

@@ -55,6 +55,23 @@ inline Json added_token(int id, const std::string& content, bool special = true)
   return {{"id", id}, {"content", content}, {"special", special}};
 }
 
+inline std::string to_base64(std::string_view bytes) {
+  static const std::string kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    uint32_t bits = 0;
+    const size_t n = std::min<size_t>(3, bytes.size() - at);
+    for (size_t i = 0; i < 3; ++i) {
+      bits = bits << 8 | (i < n ? static_cast<unsigned char>(bytes[at + i]) : 0);
+    }
+    for (size_t i = 0; i < 4; ++i) {
+      text += i <= n ? kDigits[bits >> (18 - 6 * i) & 63] : '=';
+    }
+  }
+  return text;
+}
+
 // A byte-level tokenizer.json with the words of GPT-2.
 inline Json byte_level_json(const std::vector<std::string>& tokens, const Json& merges) {
   return {{"normalizer", nullptr},

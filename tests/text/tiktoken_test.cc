@@ -4,23 +4,6 @@
 namespace pando::testing {
 namespace {
 
-std::string to_base64(std::string_view bytes) {
-  static const std::string kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    uint32_t bits = 0;
-    const size_t n = std::min<size_t>(3, bytes.size() - at);
-    for (size_t i = 0; i < 3; ++i) {
-      bits = bits << 8 | (i < n ? static_cast<unsigned char>(bytes[at + i]) : 0);
-    }
-    for (size_t i = 0; i < 4; ++i) {
-      text += i <= n ? kDigits[bits >> (18 - 6 * i) & 63] : '=';
-    }
-  }
-  return text;
-}
-
 // The bytes, `more`, and fillers up to `n` tokens.
 std::string vocabulary(size_t n, const std::vector<std::string>& more) {
   std::string lines;

@@ -56,6 +56,12 @@ Status add_folder(const fs::path& folder, std::vector<TemplateText>& all) {
   return {};
 }
 
+// Templates stand beside a tokenizer's file.
+fs::path place_of(const fs::path& path) {
+  if (!is_tokenizer_file(path)) return path;
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
 Result<std::vector<TemplateText>> find_in_gguf(const fs::path& path) {
   const Result<GgufFile> gguf = GgufFile::open(path);
   if (!gguf) return gguf.error();
@@ -131,7 +137,8 @@ Status add_tokens_of(const fs::path& path, NamedTokens& tokens, bool& lists_adde
 
 }  // namespace
 
-Result<std::vector<TemplateText>> find_chat_templates(const fs::path& path) {
+Result<std::vector<TemplateText>> find_chat_templates(const fs::path& tokenizer) {
+  const fs::path path = place_of(tokenizer);
   std::error_code failure;
   if (!fs::is_directory(path, failure)) return find_in_gguf(path);
   std::vector<TemplateText> all;
@@ -151,7 +158,8 @@ Result<std::vector<TemplateText>> find_chat_templates(const fs::path& path) {
   return all;
 }
 
-Result<NamedTokens> find_named_tokens(const fs::path& path, const Tokenizer& tokenizer) {
+Result<NamedTokens> find_named_tokens(const fs::path& of_tokenizer, const Tokenizer& tokenizer) {
+  const fs::path path = place_of(of_tokenizer);
   std::error_code failure;
   if (!fs::is_directory(path, failure)) return tokens_in_gguf(path, tokenizer);
   NamedTokens tokens;

@@ -15,10 +15,11 @@ struct TemplateText {
   std::string source;  // "'FILE'", for messages
 };
 
-// All of a directory or a GGUF file, each name once. May be empty.
-Result<std::vector<TemplateText>> find_chat_templates(const std::filesystem::path& path);
+// All of a directory, of a GGUF file, or of the directory of a tokenizer's file, each name once.
+// May be empty.
+Result<std::vector<TemplateText>> find_chat_templates(const std::filesystem::path& tokenizer);
 // As `transformers` gives them to a template.
-Result<NamedTokens> find_named_tokens(const std::filesystem::path& path,
+Result<NamedTokens> find_named_tokens(const std::filesystem::path& of_tokenizer,
                                       const Tokenizer& tokenizer);
 
 }  // namespace pando

@@ -200,10 +200,14 @@ Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
                               names.empty() ? "which has none" : "expected " + one_of_these(names));
     return from_text(named->text, named->source, std::move(*tokens));
   }
-  if (found->empty())
+  if (found->empty()) {
+    const bool tekken =
+        path.filename() == "tekken.json" || std::filesystem::exists(path / "tekken.json", failure);
     return unsupported(
-        "'{}' has no chat template (hint: ask without chat, or set {} to a template file)",
-        path.string(), kTemplateOption);
+        "'{}' has no chat template{} (hint: ask without chat, or set {} to a template file)",
+        path.string(), tekken ? ", because Mistral's tekken.json contains none" : "",
+        kTemplateOption);
+  }
   std::stable_sort(found->begin(), found->end(), [](const TemplateText& a, const TemplateText& b) {
     return (a.name == "default") > (b.name == "default");
   });
