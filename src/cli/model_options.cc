@@ -69,10 +69,10 @@ Result<std::filesystem::path> demo_model() {
 
 }  // namespace
 
-CLI::Validator not_empty() {
+CLI::Validator not_empty(const std::string& expected) {
   return CLI::Validator(
-      [](std::string& text) {
-        return text.empty() ? std::string("is empty, expected a path") : std::string();
+      [expected](const std::string& text) {
+        return text.empty() ? "is empty, expected " + expected : std::string();
       },
       "", "");
 }
@@ -113,6 +113,24 @@ CLI::Validator expect(const std::string& what, std::function<bool(double)> holds
 CLI::Validator thread_number() {
   return expect(fmt::format("0 (all processors) to {}", kMostThreads),
                 [](double x) { return x >= 0 && x <= kMostThreads; });
+}
+
+std::optional<uint64_t> whole_number(std::string_view text, uint64_t least) {
+  uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || at != end || number < least) return std::nullopt;
+  return number;
+}
+
+CLI::Validator seed_number() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return whole_number(text)
+                   ? std::string()
+                   : fmt::format("{}, expected a whole number from 0 to 2^64 - 1", text);
+      },
+      "", "");
 }
 
 void add_tokenizer_options(CLI::App& app, ModelArguments& a) {

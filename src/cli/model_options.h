@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pando/engine.h"
@@ -46,12 +48,15 @@ Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& argume
 Result<int> context_of(const Model& model, const ModelArguments& arguments);
 EngineOptions engine_options(const ModelArguments& arguments);
 
-CLI::Validator not_empty();
+CLI::Validator not_empty(const std::string& expected = "a path");
 // "4GiB", "1.5g" or "1000" becomes a number of bytes; k, kb and kib are 1,024, and so on.
 CLI::Validator size_in_bytes();
 // Their messages say what was found and what was expected, as those about lines do.
 CLI::Validator one_of(std::vector<std::string> names);
 CLI::Validator thread_number();  // 0 for all processors
+CLI::Validator seed_number();
+// A whole number from `least` on, without a sign.
+std::optional<uint64_t> whole_number(std::string_view text, uint64_t least = 0);
 CLI::Validator expect(const std::string& what, std::function<bool(double)> holds);
 
 }  // namespace pando::cli

@@ -49,6 +49,11 @@ Status read_keys(const std::string& path, std::vector<std::string>& lines) {
   return {};
 }
 
+Error given_twice(const char* option, const std::string& name) {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("{} names '{}' twice, expected once", option, name)};
+}
+
 // "chat=500,50": milliseconds.
 Status read_class(const std::string& text, std::map<std::string, DeadlineClass>& classes) {
   const size_t name_end = text.find('=');
@@ -56,14 +61,18 @@ Status read_class(const std::string& text, std::map<std::string, DeadlineClass>&
   int n = 0;
   if (name_end == std::string::npos || name_end == 0 ||
       std::sscanf(text.c_str() + name_end, "=%lf,%lf%n", &ttft, &tpot, &n) != 2 ||
-      name_end + static_cast<size_t>(n) != text.size() || !(ttft > 0) || !(tpot > 0))
+      name_end + static_cast<size_t>(n) != text.size() || !(ttft > 0) || !(tpot > 0) ||
+      !std::isfinite(ttft) || !std::isfinite(tpot))
     return Error{
         ErrorCode::kInvalidArgument,
         fmt::format(
             "--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, such as chat=500,50",
             text)};
-  classes[text.substr(0, name_end)] = {
-      .ttft_slo = 1e-3 * ttft, .ttft_per_work = 0, .tpot_slo = 1e-3 * tpot};
+  const std::string name = text.substr(0, name_end);
+  if (!classes
+           .insert({name, {.ttft_slo = 1e-3 * ttft, .ttft_per_work = 0, .tpot_slo = 1e-3 * tpot}})
+           .second)
+    return given_twice("--deadline-class", name);
   return {};
 }
 
@@ -76,7 +85,9 @@ Status read_prefix(const std::string& named, std::map<std::string, std::string>&
   Result<std::string> text = read_text(named.substr(name_end + 1));
   if (!text)
     return Error{text.error().code, fmt::format("--public-prefix: {}", text.error().message)};
-  prefixes[named.substr(0, name_end)] = std::move(*text);
+  const std::string name = named.substr(0, name_end);
+  if (!prefixes.insert({name, std::move(*text)}).second)
+    return given_twice("--public-prefix", name);
   return {};
 }
 
@@ -211,7 +222,9 @@ Command add_serve(CLI::App& app) {
   add_model_options(app, o.model);
   add_chat_template_option(app, o.model);
   add_parallel_option(app, o.model);
-  app.add_option("--host", o.server.host, "Address to listen on")->capture_default_str();
+  app.add_option("--host", o.server.host, "Address to listen on")
+      ->check(not_empty("an address"))
+      ->capture_default_str();
   app.add_option("--port", o.server.port, "Port to listen on; 0: any free port")
       ->check(expect("0 to 65535", [](double x) { return x >= 0 && x <= 65535; }))
       ->capture_default_str();
@@ -219,11 +232,7 @@ Command add_serve(CLI::App& app) {
                  "Name of the model in requests (default: the last part of its path); may be "
                  "repeated, answers use the first")
       ->allow_extra_args(false)
-      ->check(CLI::Validator(
-          [](std::string& name) {
-            return name.empty() ? std::string("is empty, expected a name") : std::string();
-          },
-          "", ""));
+      ->check(not_empty("a name"));
   app.add_option("--max-open", o.model.engine.max_open,
                  "Maximum answers waiting or running; further requests get status 429")
       ->check(positive)
@@ -255,6 +264,7 @@ Command add_serve(CLI::App& app) {
   app.add_option("--api-key-file", o.api_key_file,
                  "File with API keys, one per line, as name:key or key; without it anyone can send "
                  "requests")
+      ->check(not_empty())
       ->group(access);
   app.add_option("--public-prefix", o.public_prefixes,
                  "NAME=FILE: text that requests with \"public_prefix\": \"NAME\" start with, "
@@ -272,8 +282,10 @@ Command add_serve(CLI::App& app) {
       ->group(access);
   app.add_option("--tls-cert", o.server.tls_certificate,
                  "Certificate file in PEM; serves over TLS only")
+      ->check(not_empty())
       ->group(access);
   app.add_option("--tls-key", o.server.tls_key, "Key file of the certificate, in PEM")
+      ->check(not_empty())
       ->group(access);
   o.model.engine.max_queue = 8;
   o.model.engine.kv_ahead = size_t{1} << 30;
