@@ -229,7 +229,9 @@ void say_if_demo(const ModelArguments& arguments) {
     print_stderr("pando: no --model given, using the demo model\n");
 }
 
-Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, WeightType weights) {
+Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, WeightType weights,
+                                          bool quiet) {
+  if (!quiet) say_if_demo(arguments);
   const Result<std::filesystem::path> path = model_path(arguments);
   if (!path) return path.error();
   std::filesystem::path tokenizer;
@@ -245,7 +247,10 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
                           .threads = arguments.engine.threads,
                           .ranks = weights == WeightType::kNone ? nullptr : joined_ranks()});
   if (!model) return model;
-  for (const std::string& warning : (*model)->info().warnings) print_stderr("pando: {}\n", warning);
+  const ModelInfo info = (*model)->info();
+  for (const std::string& warning : info.warnings) print_stderr("pando: {}\n", warning);
+  if (!quiet)
+    for (const std::string& note : info.notes) print_stderr("pando: {}\n", note);
   return model;
 }
 
@@ -262,13 +267,11 @@ void warn_of_threads(int n_threads) {
 
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments, bool quiet) {
   warn_of_threads(arguments.engine.threads);
-  if (!quiet) say_if_demo(arguments);
-  return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored));
+  return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored), quiet);
 }
 
 Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& arguments, bool quiet) {
-  if (!quiet) say_if_demo(arguments);
-  return load(arguments, WeightType::kNone);
+  return load(arguments, WeightType::kNone, quiet);
 }
 
 Result<int> context_of(const Model& model, const ModelArguments& arguments) {

@@ -38,7 +38,7 @@ Result<std::filesystem::path> model_path(const ModelArguments& arguments);
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
 // Prints a warning if there are more threads than processors.
 void warn_of_threads(int n_threads);
-// `quiet`: does not say that it is the demo model.
+// `quiet`: does not say that it is the demo model, or which parts of its files are not loaded.
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
                                                 bool quiet = false);
 // Without its weights: to encode and to render.

@@ -8,9 +8,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/machine.h"
@@ -47,6 +51,22 @@ Status read_keys(const std::string& path, std::vector<std::string>& lines) {
                  fmt::format("--api-key-file: cannot read {}: {}", path, std::strerror(errno))};
   for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
   return {};
+}
+
+// The hub id of a snapshot in the hub cache, or the last part of a path: also of "." and "folder/".
+std::string name_of_model(const std::filesystem::path& model) {
+  std::error_code failure;
+  std::filesystem::path path = std::filesystem::absolute(model, failure).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  constexpr std::string_view kBegin = "models--", kSlash = "--";
+  const std::filesystem::path snapshots = path.parent_path();
+  const std::string repository = snapshots.parent_path().filename().string();
+  if (snapshots.filename() != "snapshots" || !repository.starts_with(kBegin))
+    return path.filename().string();
+  std::string id = repository.substr(kBegin.size());
+  if (const size_t slash = id.find(kSlash); slash != std::string::npos)
+    id.replace(slash, kSlash.size(), "/");
+  return id;
 }
 
 Error given_twice(const char* option, const std::string& name) {
@@ -147,7 +167,7 @@ int serve_model(ServeOptions o) {
   }
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return report_error(path.error().message);
-  if (o.server.model_names.empty()) o.server.model_names = {path->filename().string()};
+  if (o.server.model_names.empty()) o.server.model_names = {name_of_model(*path)};
   for (const std::string& text : o.deadline_classes)
     if (Status status = read_class(text, o.model.engine.deadline_classes); !status)
       return report_error(status.error().message), kUsage;
@@ -228,9 +248,10 @@ Command add_serve(CLI::App& app) {
   app.add_option("--port", o.server.port, "Port to listen on; 0: any free port")
       ->check(expect("0 to 65535", [](double x) { return x >= 0 && x <= 65535; }))
       ->capture_default_str();
-  app.add_option("--model-name", o.server.model_names,
-                 "Name of the model in requests (default: the last part of its path); may be "
-                 "repeated, answers use the first")
+  app.add_option(
+         "--model-name", o.server.model_names,
+         "Name of the model in requests (default: its hub id, or the last part of its path); "
+         "may be repeated, answers use the first")
       ->allow_extra_args(false)
       ->check(not_empty("a name"));
   app.add_option("--max-open", o.model.engine.max_open,
