@@ -52,6 +52,21 @@ std::optional<uint64_t> bytes_of(std::string_view text) {
   return static_cast<uint64_t>(number);
 }
 
+// Of --context: a number that is not negative. Many give it a text or its file.
+CLI::Validator context_len() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double value = 0;
+        if (!CLI::detail::lexical_cast(text, value))
+          return fmt::format(
+              "{}, expected a number of tokens (hint: --context is the longest sequence; a text "
+              "that questions are about is the 'context' of input lines)",
+              text);
+        return value >= 0 ? std::string() : fmt::format("{}, expected 0 or more", text);
+      },
+      "", "");
+}
+
 // In the repository beside the build directory, or where it is installed.
 Result<std::filesystem::path> demo_model() {
   namespace fs = std::filesystem;
@@ -153,7 +168,6 @@ void add_chat_template_option(CLI::App& app, ModelArguments& a) {
 }
 
 void add_model_options(CLI::App& app, ModelArguments& a) {
-  const CLI::Validator not_negative = expect("0 or more", [](double x) { return x >= 0; });
   const CLI::Validator positive = expect("at least 1", [](double x) { return x >= 1; });
   const std::string group = kGroup;
   add_tokenizer_options(app, a);
@@ -191,7 +205,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->group(group);
   app.add_option("--context", a.engine.context,
                  "Longest sequence in tokens; 0: the model's (default)")
-      ->check(not_negative)
+      ->check(context_len())
       ->group(group);
   app.add_option("--threads", a.engine.threads, "Threads; 0: one per available processor (default)")
       ->check(thread_number())

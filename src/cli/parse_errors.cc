@@ -367,7 +367,9 @@ std::string explain(CLI::App& app, const CLI::ParseError& error,
   if (command.empty() && arguments.empty())
     return "there is no command (hint: `pando --help` lists the commands)";
   if (command.empty()) return fmt::format("{} (hint: `pando --help`)", error.what());
-  return fmt::format("{}: {} (hint: `pando {} --help`)", command, error.what(), command);
+  const std::string what = error.what();
+  if (what.find("(hint: ") != std::string::npos) return fmt::format("{}: {}", command, what);
+  return fmt::format("{}: {} (hint: `pando {} --help`)", command, what, command);
 }
 
 }  // namespace pando::cli

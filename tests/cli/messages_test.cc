@@ -170,7 +170,10 @@ TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {
       "run: --max-tokens: 99999999999, expected at least 1, or 0 where the prompt is scored "
       "(at most 2147483647) (hint: `pando run --help`)");
   expect_says(pando("run --model m --dry-run --input good.jsonl --context x"), kUsage,
-              "run: --context: x, expected 0 or more (hint: `pando run --help`)");
+              "run: --context: x, expected a number of tokens (hint: --context is the longest "
+              "sequence; a text that questions are about is the 'context' of input lines)");
+  expect_says(pando("run --model m --input good.jsonl --context -1"), kUsage,
+              "run: --context: -1, expected 0 or more (hint: `pando run --help`)");
   expect_says(pando("make-model --out x --vocab 1.5"), kUsage,
               "make-model: --vocab is '1.5', expected a whole number");
 }
