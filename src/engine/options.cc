@@ -167,11 +167,10 @@ Status fill_in(EngineOptions& options, int max_positions) {
 }
 
 std::string context_limit(int context, int max_positions) {
-  return fmt::format(
-      "this model's maximum context length is {} tokens{}", context,
-      context < max_positions
-          ? fmt::format(", as the option 'context' sets it (its own is {})", max_positions)
-          : "");
+  return fmt::format("this model's maximum context length is {} tokens{}", context,
+                     context < max_positions ? fmt::format(", as {} sets it (its own is {})",
+                                                           OptionName{"context"}, max_positions)
+                                             : "");
 }
 
 Status check_request(const Request& request, const ModelLimits& model,

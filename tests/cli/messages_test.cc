@@ -187,6 +187,10 @@ TEST_F(MessagesTest, AnOptionGivenTwiceIsNamed) {
 }
 
 TEST_F(MessagesTest, MakeModelNamesItsOptions) {
+  expect_says(pando("make-model --out none --dtype q8_0"), kUsage,
+              "--dtype is 'q8_0', expected f32, f16 or bf16");
+  EXPECT_TRUE(pando("make-model --out none --shape no-such-shape")
+                  .says("pando: --shape is 'no-such-shape', expected the name of a shape"));
   expect_says(pando("make-model --out none --layers 0"), kUsage,
               "--layers is 0, expected an integer in [1, 4096]");
   expect_says(pando("make-model --out none --context -1"), kUsage,
