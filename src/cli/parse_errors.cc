@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "base/nearest.h"
@@ -123,6 +124,14 @@ std::string wrong_number(CLI::Option& option, const std::string& name, const std
   } catch (const CLI::ParseError&) {  // has a message of its own
   }
   return {};
+}
+
+// Whether the parser reads "010" as 8.
+bool is_octal(const CLI::Option& option, std::string_view value) {
+  const std::string type = option.get_type_name();
+  if (value.starts_with('-')) value.remove_prefix(1);
+  return (type.starts_with("INT") || type.starts_with("UINT")) && value.size() > 1 &&
+         value[0] == '0' && std::isdigit(static_cast<unsigned char>(value[1])) != 0;
 }
 
 // Whether an option takes one value and may be given only once.
@@ -353,7 +362,13 @@ std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments
 
 }  // namespace
 
-std::string repeated_in_file(CLI::App& app) {
+std::string misread(CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands())
+    for (const CLI::Option* option : command->get_options({}))
+      for (const std::string& value : option->results())
+        if (is_octal(*option, value))
+          return fmt::format("{}: {} is '{}', expected a whole number without a leading 0",
+                             command->get_name(), option->get_name(), value);
   const CLI::Option* config = app.get_config_ptr();
   if (config == nullptr || config->count() == 0) return {};
   return wrong_line(app, config->results().back(), /*was_taken=*/true);

@@ -89,10 +89,9 @@ Status read_class(const std::string& text, std::map<std::string, DeadlineClass>&
             "--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, such as chat=500,50",
             text)};
   const std::string name = text.substr(0, name_end);
-  if (!classes
-           .insert({name, {.ttft_slo = 1e-3 * ttft, .ttft_per_work = 0, .tpot_slo = 1e-3 * tpot}})
-           .second)
-    return given_twice("--deadline-class", name);
+  const DeadlineClass deadlines{
+      .ttft_slo = 1e-3 * ttft, .ttft_per_work = 0, .tpot_slo = 1e-3 * tpot};
+  if (!classes.insert({name, deadlines}).second) return given_twice("--deadline-class", name);
   return {};
 }
 

@@ -174,6 +174,12 @@ TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {
               "sequence; a text that questions are about is the 'context' of input lines)");
   expect_says(pando("run --model m --input good.jsonl --context -1"), kUsage,
               "run: --context: -1, expected 0 or more (hint: `pando run --help`)");
+  expect_says(pando(run + "--max-tokens 010"), kUsage,
+              "run: --max-tokens is '010', expected a whole number without a leading 0");
+  folder().write("octal.toml", "[make-model]\nout = \"x\"\nseed = 007\n");
+  expect_says(pando("make-model --config octal.toml"), kUsage,
+              "make-model: --seed is '007', expected a whole number without a leading 0");
+  EXPECT_EQ(pando(run + "--dry-run --max-tokens 10 --temperature 0.5 --seed 0").code, kOk);
   expect_says(pando("make-model --out x --vocab 1.5"), kUsage,
               "make-model: --vocab is '1.5', expected a whole number");
 }
