@@ -43,6 +43,8 @@ struct ModelInfo {
                             // "bf16_dot"
   size_t weight_bytes;      // in memory
   std::vector<std::string> warnings;  // what is odd about the files without being wrong
+  std::vector<std::string> notes;     // what of the files is not loaded, because text does not need
+                                      // it: pictures, sound, tokens ahead
 };
 
 // Immutable; any thread may use it at any time.

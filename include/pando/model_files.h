@@ -15,7 +15,8 @@ namespace pando {
 // The directory or GGUF file that `name` means: a path, or a hub id "org/name" whose files the
 // hub's own tools have put in `hub_cache` before (models--org--name/snapshots/<what refs/main
 // says>). "org/name/file.gguf" is one file of it; a directory that has no config.json and one GGUF
-// file means that file. Nothing is fetched. kNotFound says where was looked.
+// file means that file, and a folder of a hub cache its snapshot: that of refs/main, else the only
+// one. Nothing is fetched. kNotFound says where was looked.
 Result<std::filesystem::path> find_model(const std::string& name,
                                          const std::filesystem::path& hub_cache);
 

@@ -48,7 +48,8 @@ Status read_dtype(std::string_view name, DType& out) {
     if (info.name == name) return {};
     expected.push_back(info.name);
   }
-  return invalid_argument("dtype is '{}', expected {}", name, one_of_these(expected));
+  return invalid_argument("{} is '{}', expected {}", OptionName{"dtype"}, name,
+                          one_of_these(expected));
 }
 
 }  // namespace

@@ -145,13 +145,13 @@ ModelInfo Model::info() const {
       weight_type = dtype_name((*stack)[0].type());
       break;
     }
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, notes;
   if (has_tokenizer()) {
     const std::span<const std::string> of_tokenizer = parts_->tokenizer->warnings();
     warnings.assign(of_tokenizer.begin(), of_tokenizer.end());
   }
   if (const std::vector<std::string>& parts = parts_->weights.passed_over; !parts.empty())
-    warnings.push_back(
+    notes.push_back(
         fmt::format("{}: these parts are not loaded, because text does not need them: {}",
                     parts_->weights.checkpoint.path().string(), fmt::join(parts, ", ")));
   if (const auto& quantization = config.quantization;
@@ -170,7 +170,8 @@ ModelInfo Model::info() const {
           .max_positions = config.max_positions,
           .weight_type = weight_type,
           .weight_bytes = parts_->weights.bytes(),
-          .warnings = std::move(warnings)};
+          .warnings = std::move(warnings),
+          .notes = std::move(notes)};
 }
 
 bool Model::has_tokenizer() const { return parts_->tokenizer != nullptr; }

@@ -77,6 +77,13 @@ Result<fs::path> with_files(const fs::path& directory) {
                           directory.string(), names);
 }
 
+// A folder of the hub cache, whose models are further down.
+bool is_repository(const fs::path& directory) {
+  std::error_code failure;
+  return fs::is_directory(directory / "snapshots", failure) &&
+         !fs::exists(directory / "config.json", failure);
+}
+
 Result<fs::path> find_snapshot(const fs::path& repository, const std::string& name) {
   const fs::path ref = repository / "refs" / "main";
   std::error_code failure;
@@ -100,6 +107,27 @@ Result<fs::path> find_snapshot(const fs::path& repository, const std::string& na
 constexpr const char* kBesideATokenizer[] = {"tokenizer_config.json",  "special_tokens_map.json",
                                              "chat_template.jinja",    "chat_template.json",
                                              "generation_config.json", "config.json"};
+
+// Of a folder models--org--name of the hub cache, given as a path: the snapshot that its id means,
+// or the only one.
+Result<fs::path> snapshot_of_folder(const fs::path& repository) {
+  if (const Result<fs::path> of_id = find_snapshot(repository, repository.string()); of_id)
+    return of_id;
+  std::vector<fs::path> snapshots;
+  std::error_code failure;
+  for (const fs::directory_entry& entry : fs::directory_iterator(repository / "snapshots", failure))
+    if (entry.is_directory(failure)) snapshots.push_back(entry.path());
+  if (snapshots.size() == 1) return snapshots[0];
+  if (snapshots.empty())
+    return not_found("{}: holds no snapshot, expected the path of a model",
+                     (repository / "snapshots").string());
+  std::ranges::sort(snapshots);
+  std::string names;
+  for (const fs::path& snapshot : snapshots)
+    names += (names.empty() ? "" : ", ") + snapshot.filename().string();
+  return invalid_argument("{}: holds several snapshots, expected the path of one of them: {}",
+                          (repository / "snapshots").string(), names);
+}
 
 constexpr size_t kWhole = size_t{64} << 20, kPieces = 256, kPiece = 4096;
 
@@ -136,7 +164,11 @@ void read_option(Fields& fields, const RequestOption& option, GenerationConfig& 
 Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) {
   std::error_code failure;
   const fs::file_status status = fs::status(name, failure);
-  if (fs::is_directory(status)) return with_files(name);
+  if (fs::is_directory(status)) {
+    if (!is_repository(name)) return with_files(name);
+    const Result<fs::path> snapshot = snapshot_of_folder(name);
+    return snapshot ? with_files(*snapshot) : snapshot;
+  }
   if (fs::exists(status) && is_weights_name(name))
     return invalid_argument(
         "{}: is a weights file; pass its directory (with config.json and safetensors) or a GGUF "
@@ -174,6 +206,12 @@ Result<fs::path> find_tokenizer(const std::string& name, const fs::path& hub_cac
 }
 
 Result<GenerationConfig> read_generation_config(const fs::path& model) {
+  std::error_code failure;
+  if (fs::is_regular_file(model, failure))
+    return not_found(
+        "{}: is a GGUF file, which has no generation_config.json (hint: set temperature and other "
+        "options of sampling instead)",
+        model.string());
   const fs::path path = model / "generation_config.json";
   const Result<MappedFile> file = MappedFile::open(path);
   if (!file) return file.error();

@@ -193,6 +193,10 @@ Status InputTable::check_names() const {
         "pandas' to_csv(sep=','), or with tabs and --format tsv)";
   else if (names_.size() == 1 && separator_ == ',' && names_[0].find('\t') != std::string::npos)
     hint = " (hint: the columns are separated by tabs; use --format tsv)";
+  else if (task_ == BatchTask::kAnswer && has("question"))
+    hint =
+        " (hint: --columns context=NAME names the column of the text that the questions are about; "
+        "--columns prompt=question asks them alone)";
   else if (task_ == BatchTask::kAnswer)
     hint = " (hint: if they have other names, use --columns question=NAME,context=NAME)";
   return invalid_argument("the columns are {}, expected {} among them{}", fmt::join(names_, ", "),

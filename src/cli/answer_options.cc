@@ -131,7 +131,7 @@ void add_answer_options(CLI::App& app, AnswerOptions& o, uint64_t& seed) {
   const std::string sampling = "Sampling (input lines can override)";
   add_options(app, o.sampling, /*reports=*/false, sampling);
   app.add_option("--seed", seed, "Seed for lines that do not set one")
-      ->check(expect("0 to 2^64 - 1", [](double x) { return x >= 0 && x < 0x1p64; }))
+      ->check(seed_number())
       ->capture_default_str()
       ->group(sampling);
 

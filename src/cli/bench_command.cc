@@ -53,10 +53,14 @@ Command add_bench(CLI::App& app) {
   app.add_option("--threads", settings.threads, "Threads (default: one per processor)")
       ->check(thread_number());
   app.add_option("--model", settings.model,
-                 "Model directory or GGUF file to use instead of random weights or the demo model");
-  app.add_option("--data", settings.data, "Directory with the published data sets");
-  app.add_option("--out", settings.out, "Directory to write CSV tables and SVG charts to");
+                 "Model directory or GGUF file to use instead of random weights or the demo model")
+      ->check(not_empty());
+  app.add_option("--data", settings.data, "Directory with the published data sets")
+      ->check(not_empty());
+  app.add_option("--out", settings.out, "Directory to write CSV tables and SVG charts to")
+      ->check(not_empty());
   app.add_option("--models", settings.cache, "Directory where models with random weights are kept")
+      ->check(not_empty())
       ->default_str("the user's cache");
   app.add_option("--peer", settings.peers,
                  "For compare: command that runs another engine. Its last line, on standard output "

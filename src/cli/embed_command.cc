@@ -33,7 +33,8 @@ Command add_embed(CLI::App& app) {
       ->transform(unescaped());
   app.add_option("--input-type", embed.input_type,
                  "Put the prompt of this name before each text, such as query or document; the "
-                 "model's files name the prompts");
+                 "model's files name the prompts")
+      ->check(not_empty("a name"));
   add_template_options(app,
                        "Template with {text} in it. With {instruction} in it, it applies only to "
                        "texts that have an instruction; otherwise to all texts",

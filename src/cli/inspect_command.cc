@@ -134,7 +134,7 @@ int inspect(InspectOptions& o) {
   GroupedMessages messages([](const std::string& message) { report_error(message); },
                            o.run.verbose);
   options.on_problem = [&](const std::string& message) { messages.add(message); };
-  UnusedOptions unused(o.run);
+  UnusedOptions unused(o.run, /*draws=*/false);
   options.on_line = [&](const BatchLine& line) {
     for (const std::string& message : unused.of(line)) messages.add(message);
   };

@@ -59,8 +59,9 @@ std::string inspection_text(const Inspection& i) {
     return 1e-12 * (static_cast<double>(n_tokens) * i.flops_per_token + n_keys * i.flops_per_key);
   };
   if (i.prompt_tokens == 0) return text;
-  say("shared: {} tokens are computed instead of {}, {:.1f}% reused\n", i.distinct_tokens,
-      i.prompt_tokens, 100 * (1 - part_of(i.distinct_tokens, i.prompt_tokens)));
+  say("shared: {} {} computed instead of {}, {:.1f}% reused\n",
+      counted(i.distinct_tokens, "tokens"), i.distinct_tokens == 1 ? "is" : "are", i.prompt_tokens,
+      100 * (1 - part_of(i.distinct_tokens, i.prompt_tokens)));
   const double work = teraflops(i.distinct_tokens, i.distinct_keys);
   say("work: about {:.3g} instead of {:.3g} TFLOP for prompts ({:.0f}% of it attention), {:.3g} "
       "for answers of full length\n",

@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error), print_rest(kOk);  // --help, --version
     return report_error(explain(app, error, {argv + 1, argv + argc})), kUsage;
   }
+  if (const std::string wrong = misread(app); !wrong.empty()) return report_error(wrong), kUsage;
   int code = kUsage;  // not left so: a command is required
   try {
     for (const auto& [command, run] : commands) {

@@ -52,6 +52,21 @@ std::optional<uint64_t> bytes_of(std::string_view text) {
   return static_cast<uint64_t>(number);
 }
 
+// Of --context: a number that is not negative. Many give it a text or its file.
+CLI::Validator context_len() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double value = 0;
+        if (!CLI::detail::lexical_cast(text, value))
+          return fmt::format(
+              "{}, expected a number of tokens (hint: --context is the longest sequence; a text "
+              "that questions are about is the 'context' of input lines)",
+              text);
+        return value >= 0 ? std::string() : fmt::format("{}, expected 0 or more", text);
+      },
+      "", "");
+}
+
 // In the repository beside the build directory, or where it is installed.
 Result<std::filesystem::path> demo_model() {
   namespace fs = std::filesystem;
@@ -69,10 +84,10 @@ Result<std::filesystem::path> demo_model() {
 
 }  // namespace
 
-CLI::Validator not_empty() {
+CLI::Validator not_empty(const std::string& expected) {
   return CLI::Validator(
-      [](std::string& text) {
-        return text.empty() ? std::string("is empty, expected a path") : std::string();
+      [expected](const std::string& text) {
+        return text.empty() ? "is empty, expected " + expected : std::string();
       },
       "", "");
 }
@@ -119,6 +134,24 @@ CLI::Validator thread_number() {
                 [](double x) { return x >= 0 && x <= kMostThreads; });
 }
 
+std::optional<uint64_t> whole_number(std::string_view text, uint64_t least) {
+  uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || at != end || number < least) return std::nullopt;
+  return number;
+}
+
+CLI::Validator seed_number() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return whole_number(text)
+                   ? std::string()
+                   : fmt::format("{}, expected a whole number from 0 to 2^64 - 1", text);
+      },
+      "", "");
+}
+
 void add_tokenizer_options(CLI::App& app, ModelArguments& a) {
   app.add_option("--model", a.model,
                  "Model directory (config.json, safetensors, tokenizer), GGUF file, or hub id "
@@ -141,7 +174,6 @@ void add_chat_template_option(CLI::App& app, ModelArguments& a) {
 }
 
 void add_model_options(CLI::App& app, ModelArguments& a) {
-  const CLI::Validator not_negative = expect("0 or more", [](double x) { return x >= 0; });
   const CLI::Validator positive = at_least(1);
   const std::string group = kGroup;
   add_tokenizer_options(app, a);
@@ -179,7 +211,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->group(group);
   app.add_option("--context", a.engine.context,
                  "Longest sequence in tokens; 0: the model's (default)")
-      ->check(not_negative)
+      ->check(context_len())
       ->group(group);
   app.add_option("--threads", a.engine.threads, "Threads; 0: one per available processor (default)")
       ->check(thread_number())
@@ -217,7 +249,9 @@ void say_if_demo(const ModelArguments& arguments) {
     print_stderr("pando: no --model given, using the demo model\n");
 }
 
-Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, WeightType weights) {
+Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, WeightType weights,
+                                          bool quiet) {
+  if (!quiet) say_if_demo(arguments);
   const Result<std::filesystem::path> path = model_path(arguments);
   if (!path) return path.error();
   std::filesystem::path tokenizer;
@@ -233,7 +267,10 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
                           .threads = arguments.engine.threads,
                           .ranks = weights == WeightType::kNone ? nullptr : joined_ranks()});
   if (!model) return model;
-  for (const std::string& warning : (*model)->info().warnings) print_stderr("pando: {}\n", warning);
+  const ModelInfo info = (*model)->info();
+  for (const std::string& warning : info.warnings) print_stderr("pando: {}\n", warning);
+  if (!quiet)
+    for (const std::string& note : info.notes) print_stderr("pando: {}\n", note);
   return model;
 }
 
@@ -263,13 +300,11 @@ Result<std::shared_ptr<const TokenizerFiles>> load_tokenizer_files(
 
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments, bool quiet) {
   warn_of_threads(arguments.engine.threads);
-  if (!quiet) say_if_demo(arguments);
-  return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored));
+  return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored), quiet);
 }
 
 Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& arguments, bool quiet) {
-  if (!quiet) say_if_demo(arguments);
-  return load(arguments, WeightType::kNone);
+  return load(arguments, WeightType::kNone, quiet);
 }
 
 Result<int> context_of(const Model& model, const ModelArguments& arguments) {

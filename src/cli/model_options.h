@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pando/engine.h"
@@ -39,7 +41,7 @@ Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
 void warn_of_threads(int n_threads);
 // The tokenizer alone, of --tokenizer or else of --model.
 Result<std::shared_ptr<const TokenizerFiles>> load_tokenizer_files(const ModelArguments& arguments);
-// `quiet`: does not say that it is the demo model.
+// `quiet`: does not say that it is the demo model, or which parts of its files are not loaded.
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments,
                                                 bool quiet = false);
 // Without its weights: to encode and to render.
@@ -49,12 +51,15 @@ Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& argume
 Result<int> context_of(const Model& model, const ModelArguments& arguments);
 EngineOptions engine_options(const ModelArguments& arguments);
 
-CLI::Validator not_empty();
+CLI::Validator not_empty(const std::string& expected = "a path");
 // "4GiB", "1.5g" or "1000" becomes a number of bytes; k, kb and kib are 1,024, and so on.
 CLI::Validator size_in_bytes();
 // Their messages say what was found and what was expected, as those about lines do.
 CLI::Validator one_of(std::vector<std::string> names);
 CLI::Validator thread_number();  // 0 for all processors
+CLI::Validator seed_number();
+// A whole number from `least` on, without a sign.
+std::optional<uint64_t> whole_number(std::string_view text, uint64_t least = 0);
 CLI::Validator expect(const std::string& what, std::function<bool(double)> holds);
 CLI::Validator at_least(int least);
 

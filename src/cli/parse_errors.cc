@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "base/nearest.h"
@@ -125,42 +126,102 @@ std::string wrong_number(CLI::Option& option, const std::string& name, const std
   return {};
 }
 
+// Whether the parser reads "010" as 8.
+bool is_octal(const CLI::Option& option, std::string_view value) {
+  const std::string type = option.get_type_name();
+  if (value.starts_with('-')) value.remove_prefix(1);
+  return (type.starts_with("INT") || type.starts_with("UINT")) && value.size() > 1 &&
+         value[0] == '0' && std::isdigit(static_cast<unsigned char>(value[1])) != 0;
+}
+
 // Whether an option takes one value and may be given only once.
 bool is_given_once(const CLI::Option& option) {
   return option.get_expected_max() == 1 && option.get_expected_min() == 1 &&
          option.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
 }
 
-// What is wrong with one line `name = value` of a section. `given`: options of the lines before.
-std::string wrong_item(CLI::App& command, const std::string& line,
-                       std::set<const CLI::Option*>& given) {
+// The options that the lines of a file have given.
+class GivenOptions {
+ public:
+  // What is wrong with another line for `option`. Lines for a list may follow each other.
+  std::string add(const CLI::Option& option, const std::string& name) {
+    const bool is_list = option.get_expected_max() > 1;
+    const bool goes_on = is_list && &option == last_;
+    last_ = &option;
+    if (given_.insert(&option).second || goes_on) return {};
+    return is_list ? fmt::format(
+                         "'{0}' is given twice, expected once, or on lines that follow "
+                         "each other (hint: one list, such as {0} = [\"A\", \"B\"])",
+                         name)
+                   : fmt::format("'{}' is given twice, expected once", name);
+  }
+
+  void begin_section() { last_ = nullptr; }
+
+ private:
+  std::set<const CLI::Option*> given_;
+  const CLI::Option* last_ = nullptr;
+};
+
+// The command that a line such as "run.threads = 1" names itself, or else that of its section;
+// null if there is none.
+CLI::App* command_of(CLI::App& section, const CLI::ConfigItem& item) {
+  CLI::App* command = &section;
+  for (const std::string& name : item.parents)
+    if (command != nullptr) command = find_command(*command, name);
+  return command;
+}
+
+std::string unknown_item(const CLI::App& command, const CLI::ConfigItem& item,
+                         const std::string& line) {
+  if (line.find('=') == std::string::npos)
+    return fmt::format("found '{}', expected a section such as [run], or name = value", line);
+  std::vector<std::string> names;
+  for (const CLI::Option* known : command.get_options({}))
+    names.insert(names.end(), known->get_lnames().begin(), known->get_lnames().end());
+  return fmt::format("unknown option '{}'{}", item.name, hint(item.name, names));
+}
+
+// What is wrong with the value of a line. Reads the value again.
+std::string wrong_value(CLI::Option& option, const CLI::ConfigItem& item) {
+  if (item.inputs.size() == 1)
+    if (std::string text = wrong_number(option, "--" + item.name, item.inputs[0]); !text.empty())
+      return text;
+  if (item.inputs.size() > 1 && option.get_items_expected_max() == 1)
+    return fmt::format("--{} has {} values, expected one", item.name, item.inputs.size());
+  const bool is_flag = option.get_expected_max() == 0;
+  try {
+    option.clear();
+    for (const std::string& value : item.inputs)
+      option.add_result(is_flag ? option.get_flag_value(item.name, value) : value);
+    option.run_callback();
+  } catch (const CLI::ConversionError& error) {
+    if (!is_flag) return error.what();
+    return fmt::format("--{} is '{}', expected true or false", item.name, item.inputs[0]);
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+// What is wrong with one line `name = value` of a section: that its option was given before, and
+// unless the parser took the line, what else there is. Then its value is read again.
+std::string wrong_item(CLI::App& section, const std::string& line, GivenOptions& given,
+                       bool was_taken) {
   std::istringstream text(line);
   for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
-    CLI::Option* option = command.get_option_no_throw("--" + item.name);
-    if (option == nullptr) {
-      if (line.find('=') == std::string::npos)
-        return fmt::format("found '{}', expected a section such as [run], or name = value", line);
-      std::vector<std::string> names;
-      for (const CLI::Option* known : command.get_options({}))
-        names.insert(names.end(), known->get_lnames().begin(), known->get_lnames().end());
-      return fmt::format("unknown option '{}'{}", item.name, hint(item.name, names));
-    }
-    if (is_given_once(*option) && !given.insert(option).second)
-      return fmt::format("'{}' is given twice, expected once", item.name);
-    if (item.inputs.size() == 1)
-      if (std::string text = wrong_number(*option, "--" + item.name, item.inputs[0]); !text.empty())
-        return text;
-    if (item.inputs.size() > 1 && option->get_items_expected_max() == 1)
-      return fmt::format("--{} has {} values, expected one", item.name, item.inputs.size());
-    try {
-      option->clear();
-      for (const std::string& value : item.inputs)
-        option->add_result(
-            option->get_expected_max() == 0 ? option->get_flag_value(item.name, value) : value);
-      option->run_callback();
-    } catch (const CLI::ParseError& error) {
-      return error.what();
-    }
+    CLI::App* command = command_of(section, item);
+    CLI::Option* option =
+        command == nullptr ? nullptr : command->get_option_no_throw("--" + item.name);
+    if (option == nullptr && was_taken) continue;
+    if (command == nullptr && section.get_parent() != nullptr)
+      return fmt::format("found '{0}.{1}', expected an option of {2} (hint: '{1}'?)",
+                         fmt::join(item.parents, "."), item.name, section.get_name());
+    if (command == nullptr) return unknown_command(section, item.parents[0]);
+    if (option == nullptr) return unknown_item(*command, item, line);
+    if (std::string wrong = given.add(*option, item.name); !wrong.empty()) return wrong;
+    if (was_taken) continue;
+    if (std::string wrong = wrong_value(*option, item); !wrong.empty()) return wrong;
   }
   return {};
 }
@@ -181,11 +242,12 @@ int read_list(std::istream& file, std::string& line) {
   return n_more;
 }
 
-std::string wrong_line(CLI::App& app, const std::string& path) {
+// The first line of a file of options that is wrong, and why. `was_taken`: by the parser.
+std::string wrong_line(CLI::App& app, const std::string& path, bool was_taken) {
   std::ifstream file(path);
   if (!file) return fmt::format("--config: cannot read '{}', expected a file with options", path);
   CLI::App* command = &app;
-  std::set<const CLI::Option*> given;
+  GivenOptions given;
   int number = 0, n_more = 0;
   for (std::string line; std::getline(file, line);) {
     number += 1 + std::exchange(n_more, 0);
@@ -194,13 +256,14 @@ std::string wrong_line(CLI::App& app, const std::string& path) {
     std::string wrong;
     if (line[0] == '[') {
       const std::string name = line.substr(1, line.find(']') - 1);
+      given.begin_section();
       command = find_command(app, name);
-      if (command == nullptr) wrong = unknown_command(app, name);
-    } else {
+      if (command == nullptr && !was_taken) wrong = unknown_command(app, name);
+    } else if (command != nullptr) {
       n_more = read_list(file, line);
-      wrong = line.ends_with("=[")
+      wrong = line.ends_with("=[") && !was_taken
                   ? "a list starts without a value, expected its first value on the same line"
-                  : wrong_item(*command, line, given);
+                  : wrong_item(*command, line, given, was_taken);
     }
     if (!wrong.empty()) return fmt::format("'{}', line {}: {}", path, number, wrong);
   }
@@ -255,10 +318,12 @@ std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments
   std::set<const CLI::Option*> given;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
-    if (argument == "--config") {
-      if (++i < arguments.size()) config = arguments[i];
-    } else if (argument.starts_with("--config=")) {
-      config = argument.substr(argument.find('=') + 1);
+    if (argument == "--config" || argument.starts_with("--config=")) {
+      if (!config.empty()) return "--config is given twice, expected once";
+      if (argument != "--config")
+        config = argument.substr(argument.find('=') + 1);
+      else if (++i < arguments.size())
+        config = arguments[i];
     } else if (command == nullptr && !argument.starts_with('-')) {
       command = find_command(app, argument);
       if (command == nullptr) return unknown_command(app, argument);
@@ -292,10 +357,22 @@ std::string wrong_words(CLI::App& app, const std::vector<std::string>& arguments
       if (std::string text = stray_word(*command, argument); !text.empty()) return text;
     }
   }
-  return config.empty() ? "" : wrong_line(app, config);
+  return config.empty() ? "" : wrong_line(app, config, /*was_taken=*/false);
 }
 
 }  // namespace
+
+std::string misread(CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands())
+    for (const CLI::Option* option : command->get_options({}))
+      for (const std::string& value : option->results())
+        if (is_octal(*option, value))
+          return fmt::format("{}: {} is '{}', expected a whole number without a leading 0",
+                             command->get_name(), option->get_name(), value);
+  const CLI::Option* config = app.get_config_ptr();
+  if (config == nullptr || config->count() == 0) return {};
+  return wrong_line(app, config->results().back(), /*was_taken=*/true);
+}
 
 std::string explain(CLI::App& app, const CLI::ParseError& error,
                     const std::vector<std::string>& arguments) {
@@ -305,7 +382,9 @@ std::string explain(CLI::App& app, const CLI::ParseError& error,
   if (command.empty() && arguments.empty())
     return "there is no command (hint: `pando --help` lists the commands)";
   if (command.empty()) return fmt::format("{} (hint: `pando --help`)", error.what());
-  return fmt::format("{}: {} (hint: `pando {} --help`)", command, error.what(), command);
+  const std::string what = error.what();
+  if (what.find("(hint: ") != std::string::npos) return fmt::format("{}: {}", command, what);
+  return fmt::format("{}: {} (hint: `pando {} --help`)", command, what, command);
 }
 
 }  // namespace pando::cli

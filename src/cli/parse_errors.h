@@ -12,4 +12,9 @@ namespace pando::cli {
 std::string explain(CLI::App& app, const CLI::ParseError& error,
                     const std::vector<std::string>& arguments);
 
+// What the parser took and does not read as it is meant: "010" as 8, and of several lines for an
+// option in the file of --config only the first. Empty: nothing. To be called when `app` has
+// parsed.
+std::string misread(CLI::App& app);
+
 }  // namespace pando::cli

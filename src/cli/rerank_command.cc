@@ -193,8 +193,10 @@ Command add_rerank(CLI::App& app) {
   app.add_option("--top", run.batch.top, "Maximum documents per query, best first; 0: all")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->capture_default_str();
-  app.add_option("--trec-run", options->trec_run, "File to write the ranking to, as a TREC run");
-  app.add_option("--qrels", options->qrels, "File with TREC relevance grades; prints nDCG@10");
+  app.add_option("--trec-run", options->trec_run, "File to write the ranking to, as a TREC run")
+      ->check(not_empty());
+  app.add_option("--qrels", options->qrels, "File with TREC relevance grades; prints nDCG@10")
+      ->check(not_empty());
   app.footer(
       "A score is p(yes) / (p(yes) + p(no)) after the prompt; the highest comes first. If the "
       "template\n"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -193,7 +194,10 @@ class BatchRun {
           report_error(message);
         },
         o_.verbose);
-    batch.on_problem = [&](const std::string& message) { messages.add(message); };
+    batch.on_problem = [&](const std::string& message) {
+      const bool is_new = comparison_ ? problems_.insert(message).second : true;
+      if (is_new || !is_second) messages.add(message);
+    };
     UnusedOptions unused(o_);
     if (!is_second)
       batch.on_line = [&](const BatchLine& line) {
@@ -405,8 +409,9 @@ class BatchRun {
   TaskNouns nouns_ = nouns_of(o_.batch.task);
   FirstAnswers first_answers_{o_.show, o_.batch.ordered};
   std::optional<Comparison> comparison_;
-  Hashes hashes_;         // of the first run's logits, for verifying
-  uint64_t n_asked_ = 0;  // questions of the first run that have answers
+  std::set<std::string> problems_;  // of the first run, where a second one would say them again
+  Hashes hashes_;                   // of the first run's logits, for verifying
+  uint64_t n_asked_ = 0;            // questions of the first run that have answers
   bool has_chat_template_ = false;
   int signal_ = 0;         // that stopped a run
   EngineOptions options_;  // as the engine filled them in

@@ -45,10 +45,7 @@ CLI::Validator share() {
 CLI::Validator at_least_one() {
   return CLI::Validator(
       [](const std::string& text) {
-        uint64_t value = 0;
-        const bool good =
-            !text.starts_with('-') && CLI::detail::lexical_cast(text, value) && value > 0;
-        return good ? std::string() : fmt::format("{}, expected at least 1", text);
+        return whole_number(text, 1) ? std::string() : fmt::format("{}, expected at least 1", text);
       },
       "", "");
 }
@@ -113,6 +110,7 @@ void add_input_options(CLI::App& app, RunOptions& o) {
                               "standard input; may be compressed with gzip or zstd"
                             : "Input file: JSON lines or a JSON array, or - for standard input; "
                               "may be compressed with gzip or zstd")
+      ->check(not_empty())
       ->required();
   if (has_tables)
     app.add_option("--format", o.format, "jsonl, csv or tsv; auto: from the name of --input")
@@ -137,7 +135,7 @@ void add_input_options(CLI::App& app, RunOptions& o) {
 
 void add_output_options(CLI::App& app, RunOptions& o) {
   app.add_option_function<std::string>(
-         "--dry-run", [&o](const std::string& n) { o.dry_run = n.empty() ? 1 : std::stoull(n); },
+         "--dry-run", [&o](const std::string& n) { o.dry_run = whole_number(n).value_or(1); },
          "Print the first N prompts (default: one) exactly as the model gets them, with their "
          "token\n"
          "counts and what --too-long cuts. Loads no weights, computes and writes nothing")
@@ -148,6 +146,7 @@ void add_output_options(CLI::App& app, RunOptions& o) {
          "--output", o.output,
          "Output file, or - for standard output. The extension sets the format: .csv and .tsv are "
          "tables; .jsonl, .json, .ndjson, .txt or none JSON lines; .gz after it compresses")
+      ->check(not_empty())
       ->capture_default_str();
   CLI::Option* resume = app.add_flag(
       "--resume", o.resume, "Continue an interrupted run, or start it: keeps what is in --output");
@@ -155,7 +154,8 @@ void add_output_options(CLI::App& app, RunOptions& o) {
       ->excludes(resume);
   app.add_flag("--ordered", o.batch.ordered, "Write answers in the order of the input");
   app.add_option("--report", o.report,
-                 "File for the run's report, as JSON; overwrites only an earlier report");
+                 "File for the run's report, as JSON; overwrites only an earlier report")
+      ->check(not_empty());
   app.add_option(
          "--compare", o.compare,
          fmt::format("Run again with this sharing; compares speed and every bit of the results{}",
@@ -172,7 +172,8 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       ->delimiter(',')
       ->check(one_of({"question", "answers", "scores", "prompt"}));
   app.add_option("--group-by", o.batch.group_by,
-                 "Also show scores for each value of this metadata field");
+                 "Also show scores for each value of this metadata field")
+      ->check(not_empty("a name"));
   app.add_option("--show", o.show,
                  "Print this many questions with their answers at the end: the first to be "
                  "answered, or with --ordered the first in the input")

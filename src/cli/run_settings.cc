@@ -84,7 +84,9 @@ Status take_generation_config(RunOptions& o) {
   const Result<std::string> said =
       apply_generation_config(*path, o.given, o.batch.defaults.sampling);
   if (!said) return said.error();
-  print_stderr("pando: {}\n", *said);
+  // What of it is not used is a problem.
+  if (!o.quiet || said->find("; not used: ") != std::string::npos)
+    print_stderr("pando: {}\n", *said);
   return {};
 }
 

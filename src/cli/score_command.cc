@@ -95,7 +95,8 @@ Command add_score(CLI::App& app) {
   CLI::Option* input = app.get_option("--input")->required(false);
   CLI::Option* text =
       app.add_option("--perplexity", options->text,
-                     "Text file to score instead of --input, or - for standard input");
+                     "Text file to score instead of --input, or - for standard input")
+          ->check(not_empty());
   text->excludes(input);
   for (const char* of_lines : {"--dry-run", "--output", "--resume", "--overwrite", "--ordered",
                                "--report", "--compare", "--too-long", "--columns"})

@@ -10,6 +10,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "cli/exit_code.h"
@@ -28,6 +31,27 @@ Status read_keys(const std::string& path, std::vector<std::string>& lines) {
   return {};
 }
 
+// The hub id of a snapshot in the hub cache, or the last part of a path: also of "." and "folder/".
+std::string name_of_model(const std::filesystem::path& model) {
+  std::error_code failure;
+  std::filesystem::path path = std::filesystem::absolute(model, failure).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  constexpr std::string_view kBegin = "models--", kSlash = "--";
+  const std::filesystem::path snapshots = path.parent_path();
+  const std::string repository = snapshots.parent_path().filename().string();
+  if (snapshots.filename() != "snapshots" || !repository.starts_with(kBegin))
+    return path.filename().string();
+  std::string id = repository.substr(kBegin.size());
+  if (const size_t slash = id.find(kSlash); slash != std::string::npos)
+    id.replace(slash, kSlash.size(), "/");
+  return id;
+}
+
+Error given_twice(const char* option, const std::string& name) {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("{} names '{}' twice, expected once", option, name)};
+}
+
 // "chat=500,50": milliseconds.
 Status read_class(const std::string& text, std::map<std::string, DeadlineClass>& classes) {
   const size_t name_end = text.find('=');
@@ -35,14 +59,17 @@ Status read_class(const std::string& text, std::map<std::string, DeadlineClass>&
   int n = 0;
   if (name_end == std::string::npos || name_end == 0 ||
       std::sscanf(text.c_str() + name_end, "=%lf,%lf%n", &ttft, &tpot, &n) != 2 ||
-      name_end + static_cast<size_t>(n) != text.size() || !(ttft > 0) || !(tpot > 0))
+      name_end + static_cast<size_t>(n) != text.size() || !(ttft > 0) || !(tpot > 0) ||
+      !std::isfinite(ttft) || !std::isfinite(tpot))
     return Error{
         ErrorCode::kInvalidArgument,
         fmt::format(
             "--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, such as chat=500,50",
             text)};
-  classes[text.substr(0, name_end)] = {
+  const std::string name = text.substr(0, name_end);
+  const DeadlineClass deadlines{
       .ttft_slo = 1e-3 * ttft, .ttft_per_work = 0, .tpot_slo = 1e-3 * tpot};
+  if (!classes.insert({name, deadlines}).second) return given_twice("--deadline-class", name);
   return {};
 }
 
@@ -55,7 +82,9 @@ Status read_prefix(const std::string& named, std::map<std::string, std::string>&
   Result<std::string> text = read_text(named.substr(name_end + 1));
   if (!text)
     return Error{text.error().code, fmt::format("--public-prefix: {}", text.error().message)};
-  prefixes[named.substr(0, name_end)] = std::move(*text);
+  const std::string name = named.substr(0, name_end);
+  if (!prefixes.insert({name, std::move(*text)}).second)
+    return given_twice("--public-prefix", name);
   return {};
 }
 
@@ -86,6 +115,7 @@ void add_access_options(CLI::App& app, ServeOptions& o) {
   app.add_option("--api-key-file", o.api_key_file,
                  "File with API keys, one per line, as name:key or key; without it anyone can send "
                  "requests")
+      ->check(not_empty())
       ->group(access);
   app.add_option("--public-prefix", o.public_prefixes,
                  "NAME=FILE: text that requests with \"public_prefix\": \"NAME\" start with, "
@@ -103,8 +133,10 @@ void add_access_options(CLI::App& app, ServeOptions& o) {
       ->group(access);
   app.add_option("--tls-cert", o.server.tls_certificate,
                  "Certificate file in PEM; serves over TLS only")
+      ->check(not_empty())
       ->group(access);
   app.add_option("--tls-key", o.server.tls_key, "Key file of the certificate, in PEM")
+      ->check(not_empty())
       ->group(access);
 }
 
@@ -161,19 +193,18 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
   add_model_options(app, o.model);
   add_chat_template_option(app, o.model);
   add_parallel_option(app, o.model);
-  app.add_option("--host", o.server.host, "Address to listen on")->capture_default_str();
+  app.add_option("--host", o.server.host, "Address to listen on")
+      ->check(not_empty("an address"))
+      ->capture_default_str();
   app.add_option("--port", o.server.port, "Port to listen on; 0: any free port")
       ->check(expect("0 to 65535", [](double x) { return x >= 0 && x <= 65535; }))
       ->capture_default_str();
-  app.add_option("--model-name", o.server.model_names,
-                 "Name of the model in requests (default: the last part of its path); may be "
-                 "repeated, answers use the first")
+  app.add_option(
+         "--model-name", o.server.model_names,
+         "Name of the model in requests (default: its hub id, or the last part of its path); "
+         "may be repeated, answers use the first")
       ->allow_extra_args(false)
-      ->check(CLI::Validator(
-          [](std::string& name) {
-            return name.empty() ? std::string("is empty, expected a name") : std::string();
-          },
-          "", ""));
+      ->check(not_empty("a name"));
   app.add_option("--max-open", o.model.engine.max_open,
                  "Maximum answers waiting or running; further requests get status 429")
       ->check(at_least(1))
@@ -203,7 +234,7 @@ int read_serve_options(ServeOptions& o) {
   }
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return report_error(path.error().message);
-  if (o.server.model_names.empty()) o.server.model_names = {path->filename().string()};
+  if (o.server.model_names.empty()) o.server.model_names = {name_of_model(*path)};
   for (const std::string& text : o.deadline_classes)
     if (Status status = read_class(text, o.model.engine.deadline_classes); !status)
       return report_error(status.error().message), kUsage;

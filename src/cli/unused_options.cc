@@ -35,6 +35,7 @@ constexpr std::string_view kOfDraws[] = {"--temperature",
                                          "--presence-penalty",
                                          "--frequency-penalty"};
 constexpr std::string_view kOfChance[] = {"--seed", "--top-k", "--top-p", "--min-p"};
+constexpr std::string_view kOfNumber[] = {"--n"};
 constexpr std::string_view kOfEmbedded[] = {"--instruction", "--input-type", "--template",
                                             "--template-file"};
 
@@ -46,7 +47,7 @@ struct Unused {
 };
 
 // --chat is not among those of lines with 'messages': they are what it asks for.
-std::vector<Unused> unused_of(const BatchLine& line, const RunOptions& options) {
+std::vector<Unused> unused_of(const BatchLine& line, const RunOptions& options, bool draws) {
   const auto is_own = [&](Form form) { return !line.is_openai && line.form == form; };
   if (options.batch.task == BatchTask::kEmbed)
     return {{line.form == Form::kTokens,
@@ -75,6 +76,10 @@ std::vector<Unused> unused_of(const BatchLine& line, const RunOptions& options) 
        kOfDraws},
       {line.is_greedy, "answers at temperature 0, because each token is the likeliest one",
        kOfChance},
+      {draws && line.is_greedy && options.batch.defaults.sampling.n > 1,
+       "answers at temperature 0 but to repeat each of them, because each token is the likeliest "
+       "one (hint: --temperature)",
+       kOfNumber},
   };
 }
 
@@ -82,7 +87,7 @@ std::vector<Unused> unused_of(const BatchLine& line, const RunOptions& options) 
 
 std::vector<std::string> UnusedOptions::of(const BatchLine& line) {
   std::vector<std::string> messages;
-  for (const Unused& unused : unused_of(line, options_)) {
+  for (const Unused& unused : unused_of(line, options_, draws_)) {
     if (!unused.holds) continue;
     std::vector<std::string_view> found;
     for (const std::string_view name : unused.names)

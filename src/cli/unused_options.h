@@ -15,8 +15,9 @@ namespace pando::cli {
 // Which of the options that were given a line leaves without effect.
 class UnusedOptions {
  public:
-  // `options` outlives it.
-  explicit UnusedOptions(const RunOptions& options) : options_(options) {}
+  // `options` outlives it. `draws`: the command has options that say how tokens are drawn.
+  explicit UnusedOptions(const RunOptions& options, bool draws = true)
+      : options_(options), draws_(draws) {}
 
   // "line 3: --chat has no effect on lines with 'prompt' ...". Of an option and a kind of lines
   // only the first time.
@@ -24,6 +25,7 @@ class UnusedOptions {
 
  private:
   const RunOptions& options_;
+  const bool draws_;
   std::set<std::pair<std::string_view, std::string_view>> said_;  // kinds of lines, and options
 };
 

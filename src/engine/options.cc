@@ -50,12 +50,15 @@ Status check_outputs(const Request& request) {
   if (sampling.max_tokens < (from ? 0 : 1))
     return wrong("max_tokens", "is {}, expected {}", sampling.max_tokens,
                  find_option("max_tokens", kInLine)->expected);
-  const int last = sampling.max_tokens > 0 ? n_prompt : n_prompt - 1;
+  // Of a prompt of one token there is nothing to report.
+  const int last = sampling.max_tokens > 0 ? n_prompt : std::max(n_prompt - 1, 1);
   if (from && (*from < 1 || *from > last))
     return wrong("prompt_logprobs_from", "is {}, expected 1 to {} for a prompt of {}", *from, last,
                  counted(request.tokens.size(), "tokens"));
-  if (!request.alternatives.empty() && (!from || sampling.max_tokens != 0))
-    return wrong("alternatives", "are {}, which need max_tokens 0 and prompt_logprobs_from",
+  if (!request.alternatives.empty() && (!from || sampling.max_tokens != 0 || n_prompt < 2))
+    return wrong("alternatives",
+                 "are {}, which need max_tokens 0, prompt_logprobs_from and a prompt of at least 2 "
+                 "tokens",
                  request.alternatives.size());
   if (request.pooling != Pooling::kNone && (sampling.n != 1 || from))
     return invalid_argument(
@@ -164,11 +167,10 @@ Status fill_in(EngineOptions& options, int max_positions) {
 }
 
 std::string context_limit(int context, int max_positions) {
-  return fmt::format(
-      "this model's maximum context length is {} tokens{}", context,
-      context < max_positions
-          ? fmt::format(", as the option 'context' sets it (its own is {})", max_positions)
-          : "");
+  return fmt::format("this model's maximum context length is {} tokens{}", context,
+                     context < max_positions ? fmt::format(", as {} sets it (its own is {})",
+                                                           OptionName{"context"}, max_positions)
+                                             : "");
 }
 
 Status check_request(const Request& request, const ModelLimits& model,

@@ -16,9 +16,12 @@ bool may_end(const SamplingOptions& options, size_t n) {
 
 }  // namespace
 
+// The last token of a prompt that is only scored needs no row. A prompt of one token is computed
+// even so: a sequence has at least one row.
 std::span<const Token> computed_prompt(const Request& request) {
   const std::span<const Token> tokens = request.tokens;
-  return request.sampling.max_tokens > 0 ? tokens : tokens.first(tokens.size() - 1);
+  return request.sampling.max_tokens > 0 || tokens.size() == 1 ? tokens
+                                                               : tokens.first(tokens.size() - 1);
 }
 
 uint32_t first_output(const Request& request) {
@@ -53,6 +56,7 @@ TokenLogprob Sequence::read(std::span<const float> logits, uint32_t position) {
   }
   if (position + 1 < prompt().size())
     return log_probability(logits, prompt()[position + 1], options.top_logprobs);
+  if (options.max_tokens == 0) return {};  // a prompt of one token: nothing to score or to draw
   const size_t index = position + 1 - prompt().size() - completion.tokens.size();
   const TokenLogprob next = index < forced.tokens.size()
                                 ? TokenLogprob{.token = forced.tokens[index]}
@@ -127,6 +131,7 @@ uint64_t Sequence::add_to_hash(std::span<const float> row) {
 
 Sequence::Taken Sequence::take(ReadRow row) {
   completion.logits_hash = row.logits_hash;
+  if (sampling().max_tokens == 0 && !scores_prompt()) return finish(FinishReason::kLength);
   if (!scores_prompt()) return take_drawn(std::move(row.next));
   ++next_output;
   if (request->request.pooling != Pooling::kNone) return {};

@@ -1,7 +1,11 @@
 #include "model/config.h"
 
 #include <algorithm>
+#include <cctype>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/check.h"
 #include "base/errors.h"
@@ -37,19 +41,36 @@ bool is_class_of(const Family& family, std::string_view name) {
   return rest == "Model" || rest == "TextModel";
 }
 
+// The same but for dashes and capitals. Other names that are alike, such as "mistral4", are of
+// other models.
+bool is_same_word(std::string_view a, std::string_view b) {
+  const auto plain = [](char c) {
+    return c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  };
+  return std::ranges::equal(a, b, {}, plain, plain);
+}
+
+// What `model_type` may be instead of `found`.
+std::string known_types(std::string_view found) {
+  std::vector<std::string_view> names;
+  for (const Family* family : families()) names.push_back(family->name);
+  const std::vector<std::string_view> wrappers = types_with_text_part();
+  std::string expected = fmt::format("{}; or a model of which the text part is read: {}",
+                                     fmt::join(names, ", "), fmt::join(wrappers, ", "));
+  names.insert(names.end(), wrappers.begin(), wrappers.end());
+  for (const std::string_view name : names)
+    if (is_same_word(found, name)) expected += fmt::format(" (hint: '{}'?)", name);
+  return expected;
+}
+
 // Null where the file names none that is known; `fields` has the error then.
 const Family* read_family(Fields& fields) {
   const auto all = families();
   const json* architectures = fields.find("architectures");
   const std::string model_type = fields.string("model_type", "");
   const Family* typed = find_family(model_type);
-  const auto offered = [&](auto name) {
-    std::vector<std::string_view> names;
-    for (const Family* family : all) names.push_back(family->*name);
-    return fmt::format("{}", fmt::join(names, ", "));
-  };
   if (typed == nullptr && (!model_type.empty() || architectures == nullptr))
-    fields.refuse("model_type", offered(&Family::name), ErrorCode::kUnsupported);
+    fields.refuse("model_type", known_types(model_type), ErrorCode::kUnsupported);
   if (architectures == nullptr) return typed;
   const bool one =
       architectures->is_array() && architectures->size() == 1 && architectures->front().is_string();
@@ -57,7 +78,10 @@ const Family* read_family(Fields& fields) {
   const auto named =
       std::ranges::find_if(all, [&](const Family* family) { return is_class_of(*family, listed); });
   if (named == all.end()) {
-    fields.refuse("architectures", offered(&Family::architecture), ErrorCode::kUnsupported);
+    std::vector<std::string_view> names;
+    for (const Family* family : all) names.emplace_back(family->architecture);
+    fields.refuse("architectures", fmt::format("{}", fmt::join(names, ", ")),
+                  ErrorCode::kUnsupported);
     return nullptr;
   }
   if (typed != nullptr && typed != *named)

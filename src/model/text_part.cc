@@ -206,6 +206,17 @@ bool has_text_part(const json& whole) {
          });
 }
 
+std::vector<std::string_view> types_with_text_part() {
+  std::vector<std::string_view> types;
+  const auto add = [&](std::string_view type) {
+    if (std::ranges::find(types, type) == types.end()) types.push_back(type);
+  };
+  for (const Family* family : families())
+    if (family->wrapper != nullptr) add(family->wrapper);
+  for (const Wrapper& wrapper : kWrappers) add(wrapper.model_type);
+  return types;
+}
+
 Result<json> text_part(const json& whole, std::string_view source) {
   json file = whole;
   use_known_type(file);

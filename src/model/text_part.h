@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "pando/result.h"
 
@@ -10,6 +11,9 @@ namespace pando::model {
 
 // Whether a config.json describes a text part beside parts for images or sounds.
 bool has_text_part(const nlohmann::json& file);
+
+// Their types, as `model_type` gives them.
+std::vector<std::string_view> types_with_text_part();
 
 // `file` itself if there is none: the model reads only text. Otherwise the fields of its text part,
 // with `model_type` and `architectures` of its family.

@@ -193,7 +193,6 @@ class Preparation {
         if (!n_public) return n_public.error();
         one.n_public = *n_public;
       }
-      if (one.tokens.size() == 1) one.prompt_logprobs_from.reset();  // there is nothing to report
       // Here for all of them: the engine would find it when its turn comes.
       if (const Status status = service_.engine.check(one); !status)
         return wire::of_request(body, i, status.error());

@@ -113,8 +113,7 @@ class Parser {
       request.add_special_tokens = add_special_;
       request.truncate_prompt_tokens = truncate_;
       request.truncate_at_end = truncates_at_end_;
-      // Of one token there is nothing to report.
-      if (prompt_logprobs_ && request.tokens.size() != 1) request.prompt_logprobs_from = 1;
+      if (prompt_logprobs_) request.prompt_logprobs_from = 1;
     }
     return std::move(body_);
   }

@@ -216,7 +216,10 @@ class QuestionReader {
     for (const char* other : {"prompt", "messages", "tokens", one ? "questions" : "answers"})
       if (fields_.has(other)) return invalid_field(other, "cannot be combined with '{}'", name);
     if (!fields_.has("context"))
-      return invalid_argument("the {} has '{}' but no 'context'", source_.name, name);
+      return invalid_argument(
+          "the {} has '{}' but no 'context' (hint: 'context' is the text that a question is about; "
+          "a question alone is a 'prompt')",
+          source_.name, name);
     std::string context;
     fields_.text("context", context);
     if (!fields_.status()) return fields_.status();

@@ -91,6 +91,43 @@ TEST_F(FindModel, HubIdsAreSnapshotsOfMain) {
   }
 }
 
+TEST_F(FindModel, AGgufFileHasNoGenerationConfig) {
+  const fs::path file = folder_.write("a.gguf", "");
+  const auto config = read_generation_config(file);
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(config.error().message,
+            file.string() +
+                ": is a GGUF file, which has no generation_config.json (hint: set temperature and "
+                "other options of sampling instead)");
+}
+
+TEST_F(FindModel, AFolderOfTheHubCacheIsItsSnapshot) {
+  const fs::path repository = cache() / "models--org--name", snapshots = repository / "snapshots";
+  fs::create_directories(snapshots);
+  Error error = find(repository).error();
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_EQ(error.message,
+            snapshots.string() + ": holds no snapshot, expected the path of a model");
+  make("models--org--name/snapshots/b2/config.json");
+  EXPECT_EQ(find(repository).value(), snapshots / "b2");
+  EXPECT_EQ(find(snapshots / "b2").value(), snapshots / "b2");
+  make("models--org--name/snapshots/a1/only.gguf");
+  error = find(repository).error();
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(error.message, snapshots.string() +
+                               ": holds several snapshots, expected the path of one of them: a1, "
+                               "b2");
+  make("models--org--name/refs/main", "a1");
+  EXPECT_EQ(find(repository).value(), snapshots / "a1/only.gguf");
+  EXPECT_EQ(find(repository).value(), find("org/name").value());
+  make("models--org--name/refs/main", "gone");
+  EXPECT_FALSE(find(repository).ok());
+  make("model/config.json");
+  fs::create_directories(cache() / "model/snapshots");  // of a training run
+  EXPECT_EQ(find(cache() / "model").value(), cache() / "model");
+}
+
 TEST_F(FindModel, TheOnlyGgufFileIsMeant) {
   make("models--org--name/refs/main", "r1");
   make("models--org--name/snapshots/r1/small.gguf");

@@ -52,6 +52,10 @@ TEST(InputTable, NamesOfColumns) {
   EXPECT_EQ(refused("id,text"),
             "the columns are id, text, expected 'context' and 'question', or 'prompt', among them "
             "(hint: if they have other names, use --columns question=NAME,context=NAME)");
+  EXPECT_EQ(refused("question,text"),
+            "the columns are question, text, expected 'context' and 'question', or 'prompt', among "
+            "them (hint: --columns context=NAME names the column of the text that the questions "
+            "are about; --columns prompt=question asks them alone)");
 }
 
 TEST(InputTable, OfTextsToEmbed) {

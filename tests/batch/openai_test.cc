@@ -96,6 +96,10 @@ TEST(OpenAi, LogprobsOfPromptAndAnswer) {
           ["choices"][0]["logprobs"]["token_logprobs"]
               .size(),
       4u);
+  EXPECT_EQ(
+      body_of("completions", R"({"prompt": "a", "echo": true, "logprobs": 0, "max_tokens": 0})")
+          ["choices"][0]["logprobs"]["token_logprobs"],
+      Json::array({nullptr}));
 }
 
 TEST(OpenAi, AChat) {

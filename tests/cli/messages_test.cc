@@ -170,7 +170,16 @@ TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {
       "run: --max-tokens: 99999999999, expected at least 1, or 0 where the prompt is scored "
       "(at most 2147483647) (hint: `pando run --help`)");
   expect_says(pando("run --model m --dry-run --input good.jsonl --context x"), kUsage,
-              "run: --context: x, expected 0 or more (hint: `pando run --help`)");
+              "run: --context: x, expected a number of tokens (hint: --context is the longest "
+              "sequence; a text that questions are about is the 'context' of input lines)");
+  expect_says(pando("run --model m --input good.jsonl --context -1"), kUsage,
+              "run: --context: -1, expected 0 or more (hint: `pando run --help`)");
+  expect_says(pando(run + "--max-tokens 010"), kUsage,
+              "run: --max-tokens is '010', expected a whole number without a leading 0");
+  folder().write("octal.toml", "[make-model]\nout = \"x\"\nseed = 007\n");
+  expect_says(pando("make-model --config octal.toml"), kUsage,
+              "make-model: --seed is '007', expected a whole number without a leading 0");
+  EXPECT_EQ(pando(run + "--dry-run --max-tokens 10 --temperature 0.5 --seed 0").code, kOk);
   expect_says(pando("make-model --out x --vocab 1.5"), kUsage,
               "make-model: --vocab is '1.5', expected a whole number");
 }
@@ -184,6 +193,10 @@ TEST_F(MessagesTest, AnOptionGivenTwiceIsNamed) {
 }
 
 TEST_F(MessagesTest, MakeModelNamesItsOptions) {
+  expect_says(pando("make-model --out none --dtype q8_0"), kUsage,
+              "--dtype is 'q8_0', expected f32, f16 or bf16");
+  EXPECT_TRUE(pando("make-model --out none --shape no-such-shape")
+                  .says("pando: --shape is 'no-such-shape', expected the name of a shape"));
   expect_says(pando("make-model --out none --layers 0"), kUsage,
               "--layers is 0, expected an integer in [1, 4096]");
   expect_says(pando("make-model --out none --context -1"), kUsage,
@@ -191,6 +204,68 @@ TEST_F(MessagesTest, MakeModelNamesItsOptions) {
   expect_says(pando("make-model --out none --shape tiny-qwen3.5 --layers 1"), kUsage,
               "--layers is 1, expected at least 2: layer 2 of 'tiny-qwen3.5' is its first layer "
               "with attention");
+}
+
+TEST_F(MessagesTest, SeedsAreWholeNumbersOf64Bits) {
+  for (const char* command : {"run --model m --input none.jsonl", "make-model --out seeded"}) {
+    const std::string name = std::string(command).substr(0, std::string(command).find(' '));
+    for (const char* seed : {"-5", "1e3", "1.5", "18446744073709551616"})
+      expect_says(pando(fmt::format("{} --seed {}", command, seed)), kUsage,
+                  fmt::format("{0}: --seed: {1}, expected a whole number from 0 to 2^64 - 1 (hint: "
+                              "`pando {0} --help`)",
+                              name, seed));
+  }
+  EXPECT_FALSE(std::filesystem::exists(at("seeded")));
+  EXPECT_EQ(pando("make-model --out seeded --seed 18446744073709551615").code, kOk);
+  EXPECT_EQ(pando("make-model --out other --seed 18446744073709551614").code, kOk);
+  const auto weights = [](const char* model) { return contents(at(model) / "model.safetensors"); };
+  EXPECT_NE(weights("seeded"), weights("other"));
+}
+
+TEST_F(MessagesTest, NoNumberIsTooLongToBeRead) {
+  expect_says(pando("run --model m --input good.jsonl --dry-run 99999999999999999999"), kUsage,
+              "run: --dry-run: 99999999999999999999, expected at least 1 (hint: `pando run "
+              "--help`)");
+  for (const char* deadlines : {"a=inf,5", "a=5,nan", "a=-1,5", "a=0,5"})
+    expect_says(pando(fmt::format("serve --model m --deadline-class {}", deadlines)), kUsage,
+                fmt::format("--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, such "
+                            "as chat=500,50",
+                            deadlines));
+}
+
+// As a variable of a shell that is not set leaves them: a server would ask for no keys.
+TEST_F(MessagesTest, EmptyPathsAreRefused) {
+  const auto refused = [&](const std::string& command, const std::string& option,
+                           const char* expected = "a path") {
+    const std::string name = command.substr(0, command.find(' '));
+    expect_says(pando(command + " " + option + " ''"), kUsage,
+                fmt::format("{0}: {1}: is empty, expected {2} (hint: `pando {0} --help`)", name,
+                            option, expected));
+  };
+  for (const char* option : {"--api-key-file", "--tls-cert", "--tls-key"})
+    refused("serve --model m", option);
+  refused("serve --model m", "--host", "an address");
+  refused("serve --model m", "--model-name", "a name");
+  for (const char* option : {"--output", "--report"})
+    refused("run --model m --input good.jsonl", option);
+  refused("run --model m", "--input");
+  refused("run --model m --input good.jsonl", "--group-by", "a name");
+  refused("score --model m", "--perplexity");
+  for (const char* option : {"--trec-run", "--qrels"})
+    refused("rerank --model m --input good.jsonl", option);
+  refused("embed --model m --input good.jsonl", "--input-type", "a name");
+  refused("make-model", "--out");
+  refused("make-model --out none", "--tokenizer");
+  for (const char* option : {"--model", "--data", "--out", "--models"})
+    refused("bench list", option);
+}
+
+TEST_F(MessagesTest, NamesOfTheServersOptionsAreGivenOnce) {
+  folder().write("rules.txt", "Rules.");
+  expect_says(pando("serve --model m --deadline-class a=1,1 --deadline-class a=2,2"), kUsage,
+              "--deadline-class names 'a' twice, expected once");
+  expect_says(pando("serve --model m --public-prefix r=rules.txt --public-prefix r=good.jsonl"),
+              kUsage, "--public-prefix names 'r' twice, expected once");
 }
 
 TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
@@ -260,11 +335,39 @@ TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
   said("[run]\nstop = [\"a\", # both\n  \"b\"]\ntop-p = 2\n", "4: --top-p: 2, expected 0 to 1");
   said("[run]\nstop = [\n  \"a\"\n]\n",
        "2: a list starts without a value, expected its first value on the same line");
+  said("[run]\nlogprobs = maybe\n", "2: --logprobs is 'maybe', expected true or false");
   said("[score]\nwindow = 5\n[rum]\nmodel = \"m\"\n",
        "3: unknown command 'rum', expected one of run, verify, serve, embed, rerank, score, "
        "inspect, "
        "tokenize, "
        "detokenize, bench, make-model, completion (hint: 'run'?)");
+}
+
+TEST_F(MessagesTest, AnOptionGivenTwiceInAFileIsNamedWithItsLine) {
+  const auto asked = [&](const std::string& text) {
+    folder().write("twice.toml", text);
+    return pando("run --config twice.toml --model m --threads 1 --kv-memory 64MiB --quiet");
+  };
+  const std::string begin = "[run]\ninput = \"good.jsonl\"\n";
+  const auto said = [&](const std::string& text, const std::string& message) {
+    expect_says(asked(begin + text), kUsage, "'twice.toml', line " + message);
+  };
+  said("max-tokens = 1\nmax-tokens = 2\n", "4: 'max-tokens' is given twice, expected once");
+  said("max-tokens = 1\nn = 1\nmax-tokens = 2\n", "5: 'max-tokens' is given twice, expected once");
+  said("max-tokens = 1\n[serve]\nport = 0\n[run]\nmax-tokens = 2\n",
+       "7: 'max-tokens' is given twice, expected once");
+  said("run.max-tokens = 1\n",
+       "3: found 'run.max-tokens', expected an option of run (hint: 'max-tokens'?)");
+  said("max-tokens = 1\n[serve]\nport = 0\nport = 1\n", "6: 'port' is given twice, expected once");
+  said("logprobs = true\nn = 1\nlogprobs = false\n", "5: 'logprobs' is given twice, expected once");
+  said("stop = \"A\"\nn = 1\nstop = \"B\"\n",
+       "5: 'stop' is given twice, expected once, or on lines that follow each other (hint: one "
+       "list, such as stop = [\"A\", \"B\"])");
+  expect_says(asked("run.max-tokens = 1\n" + begin + "max-tokens = 2\n"), kUsage,
+              "'twice.toml', line 4: 'max-tokens' is given twice, expected once");
+  EXPECT_EQ(asked(begin + "max-tokens = 1\nstop = \"A\"\nstop = \"B\"\n").code, kOk);
+  expect_says(pando("run --config twice.toml --config twice.toml --model m"), kUsage,
+              "--config is given twice, expected once");
 }
 
 TEST_F(MessagesTest, AClosedPipeEndsItQuietly) {

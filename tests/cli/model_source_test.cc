@@ -61,12 +61,30 @@ TEST_F(ModelSource, GenerationConfigIsUsedOnlyWhenAskedFor) {
                   .says("repetition_penalty 1.1 (set by an option)"));
   std::ofstream(at("m") / "generation_config.json") << R"({"temperature": 0.5, "top_k": 3})";
   const Finished greedy = run_model("--model m --generation-config --logits-hash");
-  EXPECT_TRUE(greedy.says("used: always the likeliest token")) << greedy;
+  EXPECT_EQ(greedy.err, "");  // all of the file was used
+  EXPECT_TRUE(pando("run --model m --threads 1 --kv-memory 64MiB --max-tokens 4 --input in.jsonl "
+                    "--generation-config")
+                  .says("generation_config.json: used: always the likeliest token"));
   EXPECT_EQ(greedy.out, run_model("--model m --logits-hash").out);
   std::filesystem::remove(at("m") / "generation_config.json");
   const Finished absent = run_model("--model m --generation-config");
   EXPECT_EQ(absent.code, 1);
   EXPECT_TRUE(absent.says("m/generation_config.json: no such file")) << absent;
+}
+
+TEST_F(ModelSource, QuietSaysNothingOfPartsThatAreNotLoaded) {
+  folder().write("tokens.jsonl", "{\"tokens\": [1, 2, 3]}\n");
+  const std::string run =
+      "run --model '" PANDO_SOURCE_DIR
+      "/tests/model/data/gemma3-vision' --threads 1 --kv-memory 16MiB --max-tokens 1 "
+      "--input tokens.jsonl ";
+  const Finished told = pando(run);
+  EXPECT_EQ(told.code, 0) << told;
+  EXPECT_TRUE(
+      told.says("these parts are not loaded, because text does not need them: projector (2 "
+                "tensors), vision tower (32 tensors)\n"))
+      << told;
+  EXPECT_EQ(pando(run + "--quiet").err, "");
 }
 
 TEST_F(ModelSource, TheLeastLengthOfTheGenerationConfigIsFollowed) {

@@ -42,6 +42,20 @@ TEST_F(ServeTest, SaysThatEverybodyMayAsk) {
   EXPECT_NE(said.find("anyone who can reach 0.0.0.0 can send requests"), std::string::npos) << said;
 }
 
+TEST_F(ServeTest, TheModelIsNamedByItsHubIdOrTheLastPartOfItsPath) {
+  std::filesystem::create_directories(at("hub/models--org--na--me/snapshots"));
+  std::filesystem::create_directory_symlink(at("m"), at("hub/models--org--na--me/snapshots/r1"));
+  for (const auto& [model, name] : {std::pair{"m", "m"},
+                                    {"m/", "m"},
+                                    {"m/.", "m"},
+                                    {"hub/models--org--na--me", "org/na--me"},
+                                    {"hub/models--org--na--me/snapshots/r1/", "org/na--me"},
+                                    {"m --model-name other", "other"}}) {
+    const std::string said = serve_and_end(model);
+    EXPECT_NE(said.find(std::string("pando: serving ") + name + " at "), std::string::npos) << said;
+  }
+}
+
 TEST_F(ServeTest, SaysAtOnceThatChatsAreRefused) {
   std::filesystem::copy(at("m"), at("mute"));
   nlohmann::json config = nlohmann::json::parse(contents(at("m/tokenizer_config.json")));

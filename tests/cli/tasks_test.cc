@@ -157,6 +157,17 @@ TEST_F(TasksTest, WhatComesOutIsCompared) {
   }
 }
 
+TEST_F(TasksTest, ABadLineIsToldOnceThoughTwoRunsReadIt) {
+  write("bad-c.jsonl", "{\"text\": \"One text\"}\n{\"txt\": \"Another\"}\n");
+  const Finished compared =
+      task("embed", "--input bad-c.jsonl --output /dev/null --compare packed");
+  EXPECT_EQ(compared.code, 3) << compared;
+  const size_t first = compared.err.find("pando: line 2: ");
+  ASSERT_NE(first, std::string::npos) << compared;
+  EXPECT_EQ(compared.err.find("line 2: ", first + 10), std::string::npos) << compared;
+  EXPECT_TRUE(compared.says("vectors identical: yes")) << compared;
+}
+
 // What a run holds is lost only to one that came to its end.
 TEST_F(TasksTest, ARunTakesTheOldOnesPlaceAtItsEnd) {
   write("one.jsonl", "{\"id\": \"q\", \"query\": \"q\", \"documents\": [\"d\"]}\n");

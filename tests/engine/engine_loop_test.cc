@@ -155,7 +155,7 @@ TEST(EngineLoop, TheContextBoundsTheAnswer) {
   EXPECT_EQ(too_long.error().code, ErrorCode::kTooLong);
   EXPECT_EQ(too_long.error().message,
             "the prompt has 12 tokens and needs room for an answer; this model's maximum context "
-            "length is 12 tokens, as the option 'context' sets it (its own is 640)");
+            "length is 12 tokens, as context sets it (its own is 640)");
   loop.run();
   const Completion& completion = loop.heard[1].completions.at(0);
   EXPECT_EQ(completion.tokens.size(), 2u);

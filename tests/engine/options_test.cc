@@ -67,12 +67,22 @@ const std::vector<BadRequest>& bad_requests() {
       {[](Request& r) {
          r.alternatives = {1, 2};
        },
-       "alternatives are 2, which need max_tokens 0 and prompt_logprobs_from"},
+       "alternatives are 2, which need max_tokens 0, prompt_logprobs_from and a prompt of at least "
+       "2 tokens"},
       {[](Request& r) {
          r.prompt_logprobs_from = 7;
          r.alternatives = {1};
        },
-       "alternatives are 1, which need max_tokens 0 and prompt_logprobs_from"},
+       "alternatives are 1, which need max_tokens 0, prompt_logprobs_from and a prompt of at least "
+       "2 tokens"},
+      {[](Request& r) {
+         r.tokens = {97};
+         r.prompt_logprobs_from = 1;
+         r.sampling.max_tokens = 0;
+         r.alternatives = {98};
+       },
+       "alternatives are 1, which need max_tokens 0, prompt_logprobs_from and a prompt of at least "
+       "2 tokens"},
       {[](Request& r) { r.alternatives = {257}; },
        "token 257 is outside the model's vocabulary of 257"},
       {[](Request& r) { r.sampling.top_logprobs = -1; },
@@ -113,6 +123,24 @@ TEST(Options, BadRequestsAreRefusedAtOnce) {
     EXPECT_EQ(completions.error().message, bad.message);
   }
   EXPECT_TRUE(engine->complete(tiny_request("a prompt")).ok());
+}
+
+TEST(Options, APromptOfOneTokenHasNothingToScore) {
+  const std::unique_ptr<Engine> engine = open_tiny();
+  Request request;
+  request.tokens = {97};
+  request.prompt_logprobs_from = 1;
+  for (const int max_tokens : {0, 2, 0}) {  // the last time its row is cached
+    request.sampling.max_tokens = max_tokens;
+    request.sampling.ignore_eos = true;
+    const auto completions = engine->complete(request);
+    ASSERT_TRUE(completions.ok()) << completions.error().message;
+    const Completion& completion = completions->at(0);
+    EXPECT_EQ(completion.prompt_tokens, 1);
+    EXPECT_TRUE(completion.prompt_logprobs.empty());
+    EXPECT_EQ(completion.tokens.size(), static_cast<size_t>(max_tokens));
+    EXPECT_EQ(completion.finish_reason, FinishReason::kLength);
+  }
 }
 
 TEST(Options, TextThatIsNotUtf8IsRefused) {

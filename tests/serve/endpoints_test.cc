@@ -115,6 +115,24 @@ TEST_F(Endpoints, LogprobsOfPrompts) {
   EXPECT_EQ(post("/v1/completions", request)["choices"], first["choices"]);  // from the cache
 }
 
+TEST_F(Endpoints, LogprobsOfAPromptOfOneToken) {
+  Json request = {{"prompt", {{97}, {97, 98}}}, {"echo", true}, {"logprobs", 1}, {"max_tokens", 0}};
+  const Json body = post("/v1/completions", request);
+  ASSERT_EQ(body["choices"].size(), 2u) << body;
+  const Json& one = body["choices"][0];
+  EXPECT_EQ(one["text"], "a");
+  EXPECT_EQ(one["finish_reason"], "length");
+  EXPECT_EQ(one["logprobs"], Json({{"tokens", {"a"}},
+                                   {"token_logprobs", Json::array({nullptr})},
+                                   {"top_logprobs", Json::array({nullptr})},
+                                   {"text_offset", {0}}}));
+  EXPECT_EQ(body["choices"][1]["logprobs"]["tokens"], Json({"a", "b"}));
+  EXPECT_EQ(body["usage"]["prompt_tokens"], 3);
+  EXPECT_EQ(body["usage"]["completion_tokens"], 0);
+  request["prompt"] = "a";
+  EXPECT_EQ(post("/v1/completions", request)["choices"][0], one);
+}
+
 TEST_F(Endpoints, Chats) {
   Json request = {{"model", "tiny"},    {"messages", {{{"role", "user"}, {"content", "Hello?"}}}},
                   {"temperature", 0},   {"max_completion_tokens", 5},

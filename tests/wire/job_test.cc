@@ -83,7 +83,7 @@ TEST(CheckLength, SaysWhoseLimitItIs) {
       end = " (hint: lower 'max_tokens' or remove it)";
   EXPECT_EQ(check_length(**body, 0, 40, 40).error().message, begin + end);
   EXPECT_EQ(check_length(**body, 0, 40, 640).error().message,
-            begin + ", as the option 'context' sets it (its own is 640)" + end);
+            begin + ", as context sets it (its own is 640)" + end);
   EXPECT_TRUE(check_length(**body, 0, 60, 640).ok());
 }
 

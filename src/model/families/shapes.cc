@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "base/nearest.h"
+#include "base/option_names.h"
 #include "model/make_model.h"
 
 namespace pando::model {
@@ -103,8 +104,8 @@ Result<ModelConfig> named_shape(std::string_view name) {
   for (const NamedShape& shape : shapes())
     if (shape.name == name) return shape.config;
   return invalid_argument(
-      "shape is '{}', expected {} (hint: `pando make-model --help` lists all shapes)", name,
-      known_shapes(name));
+      "{} is '{}', expected {} (hint: `pando make-model --help` lists all shapes)",
+      OptionName{"shape"}, name, known_shapes(name));
 }
 
 }  // namespace pando::model
