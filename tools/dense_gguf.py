@@ -8,7 +8,7 @@ engines:
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
 cohere2, glm4, seed_oss, gemma2, gemma3_text, gemma4_text, exaone4, ernie4_5, hunyuan_v1_dense, qwen3_moe, mixtral,
 olmoe, granitemoe, granitemoeshared, glm4_moe, ernie4_5_moe, qwen2_moe, hunyuan_v1_moe, qwen2_5_vl_text, qwen3_vl_text,
-qwen3_vl_moe_text, gemma, cohere, glm, stablelm, dots1, arcee or nemotron. Weights become f32. There is no tokenizer,
+qwen3_vl_moe_text, gemma, cohere, glm, stablelm, dots1, arcee, nemotron or minimax_m2. Weights become f32. There is no tokenizer,
 and nothing that reads images.
 """
 import json
@@ -32,7 +32,7 @@ ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": 
                  "qwen2_5_vl_text": Arch.QWEN2VL, "qwen3_vl_text": Arch.QWEN3VL,
                  "qwen3_vl_moe_text": Arch.QWEN3VLMOE, "gemma": Arch.GEMMA, "cohere": Arch.COMMAND_R, "glm": Arch.CHATGLM,
                  "stablelm": Arch.STABLELM, "dots1": Arch.DOTS1, "arcee": Arch.ARCEE,
-                 "nemotron": Arch.NEMOTRON}
+                 "nemotron": Arch.NEMOTRON, "minimax_m2": Arch.MINIMAXM2}
 # The channels that turn together become neighbours.
 PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared", "arcee")
 

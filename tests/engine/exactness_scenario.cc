@@ -305,6 +305,7 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
                                   "tiny-gpt-oss",
                                   "tiny-glm4-moe",
                                   "tiny-dots1",
+                                  "tiny-minimax-m2",
                                   "tiny-ernie4.5-moe",
                                   "tiny-qwen2-moe",
                                   "tiny-hunyuan-moe",

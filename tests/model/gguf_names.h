@@ -51,6 +51,7 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"post_mlp_layernorm", "post_ffw_norm"},
       {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
       {"mlp.moe_statics.e_score_correction_bias", "exp_probs_b.bias"},
+      {"block_sparse_moe.e_score_correction_bias", "exp_probs_b.bias"},
       {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
       {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
       {"mlp.shared_experts.down_proj", "ffn_down_shexp"},

@@ -39,6 +39,7 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
                                                    {"codellama-13b", 13'016'028'160},
                                                    {"stablelm-2-1.6b", 1'644'515'328},
                                                    {"dots.llm1", 142'774'381'696},
+                                                   {"minimax-m2", 228'689'764'864},
                                                    {"gemma-2b", 2'506'172'416},
                                                    {"command-r", 34'980'831'232},
                                                    {"glm-4-9b-chat", 9'399'951'360},

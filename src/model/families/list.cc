@@ -12,6 +12,7 @@ constexpr const Family* kFamilies[] = {
     &kGemma2,     &kGemma3,        &kStableLm,   &kDots1,       &kSeedOss,
     &kGptOss,     &kQwen3_5,       &kQwen3_5Moe, &kQwen3Next,   &kLfm2,
     &kLfm2Moe,    &kGraniteHybrid, &kNemotron,   &kNemotronH,   &kArcee,
+    &kMiniMaxM2,
     &kDeepSeekV2, &kDeepSeekV3,    &kGlm4Moe,    &kGlm4MoeLite, &kExaone4,
     &kErnie4_5,   &kErnie4_5Moe,   &kHunYuan,    &kHunYuanMoe,  &kGemma4};
 

@@ -9,6 +9,7 @@ extern const Family kLlama;
 extern const Family kSmolLm3;
 extern const Family kMistral;
 extern const Family kMixtral;
+extern const Family kMiniMaxM2;
 extern const Family kMinistral3;
 extern const Family kQwen2;
 extern const Family kQwen2_5Vl;
