@@ -8,6 +8,7 @@ constexpr const Family* kFamilies[] = {
     &kQwen2,      &kQwen2_5Vl,     &kQwen2Moe,   &kQwen3,       &kQwen3Vl,
     &kQwen3Moe,   &kQwen3VlMoe,    &kPhi3,       &kPhiMoe,      &kOlmo2,
     &kOlmo3,      &kOlmoe,         &kGranite,    &kGraniteMoe,  &kGraniteMoeShared,
+    &kGlm4v,      &kGlm4vMoe,
     &kCohere,     &kCohere2,       &kGlm,        &kGlm4,        &kGemma,
     &kGemma2,     &kGemma3,        &kStableLm,   &kDots1,       &kSeedOss,
     &kGptOss,     &kQwen3_5,       &kQwen3_5Moe, &kQwen3Next,   &kLfm2,
