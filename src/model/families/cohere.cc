@@ -120,6 +120,7 @@ ModelConfig tiny_cohere() {
 std::vector<NamedShape> shapes() {
   ModelConfig tiny_plus = tiny_cohere();
   tiny_plus.qk_norm = QkNorm::kLayerPerHead;
+  tiny_plus.tied_embeddings = false;
   return {{"command-r", command_r()},
           {"command-r-plus", command_r_plus()},
           {"tiny-cohere", tiny_cohere()},
