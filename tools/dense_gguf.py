@@ -8,8 +8,8 @@ engines:
 DIRECTORY holds config.json and model.safetensors, with weights in f32 or bf16, of smollm3, ministral3, olmo3, granite,
 cohere2, glm4, seed_oss, gemma2, gemma3_text, gemma4_text, exaone4, ernie4_5, hunyuan_v1_dense, qwen3_moe, mixtral,
 olmoe, granitemoe, granitemoeshared, glm4_moe, ernie4_5_moe, qwen2_moe, hunyuan_v1_moe, qwen2_5_vl_text, qwen3_vl_text,
-qwen3_vl_moe_text, gemma, cohere, glm, stablelm, dots1, arcee, nemotron, gpt_neox, starcoder2 or phi. Weights become
-f32. There is no tokenizer, and nothing that reads images.
+qwen3_vl_moe_text, gemma, cohere, glm, stablelm, dots1, arcee, nemotron, gpt_neox, starcoder2, phi, minimax_m2,
+glm4v_text or glm4v_moe_text. Weights become f32. There is no tokenizer, and nothing that reads images.
 """
 import json
 import pathlib
@@ -32,13 +32,21 @@ ARCHITECTURES = {"smollm3": Arch.SMOLLM3, "ministral3": Arch.MISTRAL3, "olmo3": 
                  "qwen2_5_vl_text": Arch.QWEN2VL, "qwen3_vl_text": Arch.QWEN3VL,
                  "qwen3_vl_moe_text": Arch.QWEN3VLMOE, "gemma": Arch.GEMMA, "cohere": Arch.COMMAND_R, "glm": Arch.CHATGLM,
                  "stablelm": Arch.STABLELM, "dots1": Arch.DOTS1, "arcee": Arch.ARCEE,
-                 "nemotron": Arch.NEMOTRON, "gpt_neox": Arch.GPTNEOX, "starcoder2": Arch.STARCODER2, "phi": Arch.PHI2}
+                 "nemotron": Arch.NEMOTRON, "gpt_neox": Arch.GPTNEOX, "starcoder2": Arch.STARCODER2, "phi": Arch.PHI2,
+                 "minimax_m2": Arch.MINIMAXM2, "glm4v_text": Arch.GLM4, "glm4v_moe_text": Arch.GLM4_MOE}
 # The channels that turn together become neighbours.
 PAIRED = ("smollm3", "ministral3", "granite", "mixtral", "granitemoe", "granitemoeshared", "arcee")
 
 
 def head_dim_of(config):
     return config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+
+
+def halved(array, head_dim, n_turn):
+    """Rows of queries or keys of GLM-4.1V: of the first n_turn of a head, the two that the rotation turns together are
+    neighbours, and come to lie half of n_turn apart."""
+    heads = array.reshape(-1, head_dim, *array.shape[1:])
+    return np.concatenate([heads[:, :n_turn:2], heads[:, 1:n_turn:2], heads[:, n_turn:]], axis=1).reshape(array.shape)
 
 
 def tensors(config, path):
@@ -59,6 +67,9 @@ def tensors(config, path):
             array = array[:config["vocab_size"]]
         if family in PAIRED and (".q_proj." in name or ".k_proj." in name):
             array = paired(array, head_dim_of(config))
+        if family == "glm4v_text" and (".q_proj." in name or ".k_proj." in name):
+            share = rope_of(config).get("partial_rotary_factor", 1)
+            array = halved(array, head_dim_of(config), int(head_dim_of(config) * share))
         if family in ("gemma", "gemma2", "gemma3_text", "nemotron") and name.endswith("norm.weight"):
             array = (array + np.float32(1)).astype(np.float32)
         if ".query_key_value." in name:  # of each head, as all queries, all keys and all values

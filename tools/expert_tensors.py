@@ -14,6 +14,7 @@ NAMES = {"mlp.gate.weight": "ffn_gate_inp.weight", "block_sparse_moe.gate.weight
          "mlp.gate.e_score_correction_bias": "exp_probs_b.bias",
          "mlp.moe_statics.e_score_correction_bias": "exp_probs_b.bias", "feed_forward.gate.weight": "ffn_gate_inp.weight",
          "feed_forward.expert_bias": "exp_probs_b.bias",
+         "block_sparse_moe.e_score_correction_bias": "exp_probs_b.bias",
          "mlp.shared_expert_gate.weight": "ffn_gate_inp_shexp.weight",
          "mlp.shared_expert.gate_proj.weight": "ffn_gate_shexp.weight",
          "mlp.shared_expert.up_proj.weight": "ffn_up_shexp.weight",
@@ -81,6 +82,9 @@ def add_expert_keys(writer, config):
     writer.add_expert_used_count(n_used(config))
     if "moe_intermediate_size" in config:
         writer.add_expert_feed_forward_length(config["moe_intermediate_size"])
+    if config["model_type"] == "minimax_m2":
+        writer.add_expert_feed_forward_length(config["intermediate_size"])
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
     if "moe_topk" in config:
         writer.add_expert_feed_forward_length(config["intermediate_size"])
         writer.add_expert_shared_feed_forward_length(config["intermediate_size"])

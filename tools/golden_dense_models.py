@@ -130,6 +130,18 @@ DENSE = {
     "cohere-bias": (78, "Cohere", dict(SMALL, hidden_size=48, num_key_value_heads=1, logit_scale=0.3, attention_bias=True,
                                        tie_word_embeddings=False, rope_parameters=rope("linear", 700.0, factor=3.0)),
                     "bfloat16", (90, 37)),
+    # As the published models are saved: with a vision tower. The sections of a position cover the channels that rotate.
+    "glm4v-untied": (104, "Glm4v", dict(SMALL, hidden_size=48, tie_word_embeddings=False,
+                                        rope_parameters=rope("default", partial_rotary_factor=1.0,
+                                                             mrope_section=[2, 2, 2])), "float32", (90, 37)),
+    "glm4v-tied": (105, "Glm4v", dict(SMALL, hidden_size=64, num_key_value_heads=1, tie_word_embeddings=True,
+                                      rope_parameters=rope("default", 700.0, partial_rotary_factor=0.5,
+                                                           mrope_section=[2, 1, 1])), "bfloat16", (90, 37)),
+    # As Command R+.
+    "cohere-norms": (102, "Cohere", dict(SMALL, use_qk_norm=True, logit_scale=0.8333333333333334,
+                                         tie_word_embeddings=True), "float32", (90, 37)),
+    "cohere-key": (103, "Cohere", dict(SMALL, hidden_size=48, num_key_value_heads=1, logit_scale=0.3, use_qk_norm=True,
+                                       attention_bias=True, tie_word_embeddings=False), "bfloat16", (90, 37)),
     "glm-untied": (79, "Glm", dict(SMALL, head_dim=16, tie_word_embeddings=False), "float32", (90, 37)),
     "glm-tied": (80, "Glm", dict(SMALL, head_dim=24, attention_bias=False, num_key_value_heads=1, tie_word_embeddings=True,
                                  rope_parameters=rope("default", 500.0, partial_rotary_factor=0.25)),

@@ -38,6 +38,8 @@ VISION = dict(depth=1, hidden_size=16, num_heads=2, intermediate_size=16, patch_
               num_position_embeddings=4)
 QWEN2_5_VISION = dict(depth=1, hidden_size=16, num_heads=2, intermediate_size=16, patch_size=2, temporal_patch_size=1,
                       spatial_merge_size=1, out_hidden_size=32, window_size=4, fullatt_block_indexes=[0])
+GLM4_VISION = dict(depth=1, hidden_size=16, num_heads=2, intermediate_size=16, patch_size=4, image_size=16,
+                   temporal_patch_size=1, spatial_merge_size=1, out_hidden_size=32)
 QWEN3_VISION = dict(VISION, deepstack_visual_indexes=[0])
 
 

@@ -17,7 +17,7 @@ from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 from golden_dense_models import DENSE
 from golden_expert_models import MIXTURES
 from golden_hybrid_models import HYBRIDS
-from golden_sizes import GEMMA4_VISION, PIXTRAL, QWEN2_5_VISION, QWEN3_VISION, SIGLIP, VISION
+from golden_sizes import GEMMA4_VISION, GLM4_VISION, PIXTRAL, QWEN2_5_VISION, QWEN3_VISION, SIGLIP, VISION
 from golden_wrapped_models import PARTS, WRAPPED
 
 MODELS = {**DENSE, **HYBRIDS, **MIXTURES, **WRAPPED}
@@ -31,7 +31,9 @@ WITH_VISION = {"qwen3_5-vision": VISION, "qwen3_5_moe-vision": VISION, "ministra
                "gemma3-vision": SIGLIP, "gemma4-vision": GEMMA4_VISION,
                "qwen2_5_vl-tied": QWEN2_5_VISION, "qwen2_5_vl-untied": QWEN2_5_VISION,
                "qwen3_vl-tied": QWEN3_VISION, "qwen3_vl-untied": QWEN3_VISION,
-               "qwen3_vl_moe-tied": QWEN3_VISION, "qwen3_vl_moe-untied": QWEN3_VISION}
+               "qwen3_vl_moe-tied": QWEN3_VISION, "qwen3_vl_moe-untied": QWEN3_VISION,
+               "glm4v-tied": GLM4_VISION, "glm4v-untied": GLM4_VISION,
+               "glm4v_moe-tied": GLM4_VISION, "glm4v_moe-untied": GLM4_VISION}
 # Experts in the form that the published models of gpt-oss have.
 MXFP4 = {"gpt_oss-mxfp4"}
 # Fixtures whose config.json has the form that files had before per_layer_config.
@@ -62,7 +64,7 @@ def randomise(model, generator):
             parameter.data = 0.1 * noise
         elif name.endswith("A_log"):
             parameter.data = -2.0 + 0.7 * noise
-        elif parameter.dim() == 1:
+        elif parameter.dim() == 1 or name.endswith((".q_norm.weight", ".k_norm.weight")):
             parameter.data = (0.0 if id(parameter) in zero_centred else 1.0) + 0.3 * noise
         else:
             parameter.data = 1.5 * noise / parameter.shape[-1] ** 0.5

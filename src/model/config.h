@@ -30,8 +30,9 @@ constexpr int64_t kMaxUsedExperts = int64_t{1} << 8;  // of a row
 enum class Norm { kRms, kLayer };
 
 // RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
-// kPerHeadTurned: of each head, after the rotation.
-enum class QkNorm { kNone, kPerHead, kPerHeadTurned, kFullWidth };
+// kPerHeadTurned: of each head, after the rotation. kLayerPerHead: LayerNorm of each head, before
+// the rotation, with weights for each head.
+enum class QkNorm { kNone, kPerHead, kPerHeadTurned, kFullWidth, kLayerPerHead };
 
 // The part of a layer in which a row meets the rows before it. kNone: the layer is its feed-forward
 // alone.
@@ -267,7 +268,9 @@ struct ModelConfig {
   Status validate_states(std::string_view source) const;
   Status validate_experts(std::string_view source) const;
   int qk_norm_dim(int one, int full) const {
-    return qk_norm == QkNorm::kNone ? 0 : qk_norm == QkNorm::kFullWidth ? full : one;
+    if (qk_norm == QkNorm::kNone) return 0;
+    const bool for_all = qk_norm == QkNorm::kFullWidth || qk_norm == QkNorm::kLayerPerHead;
+    return for_all ? full : one;
   }
 };
 

@@ -36,7 +36,7 @@ struct LayerWeights {
   // [d_model] norm before the mixer. A bias of this norm, or of that before the feed-forward,
   // stands behind it: [2 d_model].
   std::vector<float> attention_norm;
-  // [head_dim], or over all heads [q_dim] and [kv_dim]; of latents [query_rank] and [rank]
+  // [head_dim], or for all heads [q_dim] and [kv_dim]; of latents [query_rank] and [rank]
   std::vector<float> q_norm, k_norm;
   // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
   // many rows. Without values where these are the keys, and without both where the layer reads the

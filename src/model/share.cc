@@ -106,6 +106,8 @@ std::vector<Piece> pieces_of(const ModelConfig& config, int layer, const LayerPa
     pieces.add_projection();
   } else if (is(&W::sinks)) {
     pieces.add(config.n_heads);
+  } else if (config.qk_norm == QkNorm::kLayerPerHead && (is(&W::q_norm) || is(&W::k_norm))) {
+    pieces.add(n_rows);
   } else if (is(&W::gate_up) || is(&W::gate_up_bias) || is(&ExpertWeights::gate_up) ||
              is(&ExpertWeights::gate_up_bias)) {
     for (int i = 0; i < config.n_inner(); ++i) pieces.add(n_rows / config.n_inner());

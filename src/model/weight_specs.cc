@@ -18,7 +18,7 @@ int64_t WeightSpec::n_elements() const {
 }
 
 std::vector<int64_t> WeightSpec::checkpoint_shape() const {
-  std::vector<int64_t> stored = shape;
+  std::vector<int64_t> stored = stored_shape.empty() ? shape : stored_shape;
   if (transposed) std::swap(stored.back(), stored[stored.size() - 2]);
   return stored;
 }

@@ -35,9 +35,10 @@ struct WeightSpec {
   // Outer to inner, in a checkpoint: [n], [out, in], or [channels, 1, taps] of a convolution, which
   // is kept as [taps, channels]. Of experts: their number before these.
   std::vector<int64_t> shape;
-  std::string gguf_name = {};            // in a GGUF file
-  LayerPart part = {};                   // none for the embedding, the last norm and lm_head
-  std::vector<int64_t> gguf_shape = {};  // where it differs by more than sizes of 1
+  std::string gguf_name = {};              // in a GGUF file
+  LayerPart part = {};                     // none for the embedding, the last norm and lm_head
+  std::vector<int64_t> gguf_shape = {};    // where it differs by more than sizes of 1
+  std::vector<int64_t> stored_shape = {};  // in a checkpoint, where it has other sizes
   // Where a GGUF file that has no tensor `gguf_name` divides the rows.
   std::vector<TensorPart> gguf_parts = {};
   // Where a checkpoint that has no tensor `name` has its rows, one tensor above the other.

@@ -49,10 +49,10 @@ CaseModel random_model(Rng& rng, bool all) {
                                   "tiny-glm4",  "tiny-cohere2", "tiny-ministral3", "tiny-gemma2",
                                   "tiny-gemma3"};
   constexpr std::array kOthers = {
-      "tiny-granite3",   "tiny-seed-oss",   "tiny-exaone4",  "tiny-ernie4.5", "tiny-hunyuan",
-      "tiny-gemma4",     "tiny-qwen2.5-vl", "tiny-qwen3-vl", "tiny-gemma",    "tiny-cohere",
-      "tiny-glm",        "tiny-stablelm",   "tiny-arcee",    "tiny-nemotron", "tiny-gpt-neox",
-      "tiny-starcoder2", "tiny-phi"};
+      "tiny-granite3",       "tiny-seed-oss",   "tiny-exaone4",    "tiny-ernie4.5", "tiny-hunyuan",
+      "tiny-gemma4",         "tiny-qwen2.5-vl", "tiny-qwen3-vl",   "tiny-gemma",    "tiny-cohere",
+      "tiny-command-r-plus", "tiny-glm",        "tiny-stablelm",   "tiny-glm4v",    "tiny-arcee",
+      "tiny-nemotron",       "tiny-gpt-neox",   "tiny-starcoder2", "tiny-phi"};
   const size_t drawn =
       uniform(rng, 0, static_cast<int>(kShapes.size() + (all ? kOthers.size() : 0)) - 1);
   model.shape = drawn < kShapes.size() ? kShapes[drawn] : kOthers[drawn - kShapes.size()];
@@ -305,7 +305,9 @@ Scenario draw_mixture(uint64_t seed, std::optional<KvType> kv_type, bool recurre
                                   "tiny-granite-moe-shared",
                                   "tiny-gpt-oss",
                                   "tiny-glm4-moe",
+                                  "tiny-glm4v-moe",
                                   "tiny-dots1",
+                                  "tiny-minimax-m2",
                                   "tiny-ernie4.5-moe",
                                   "tiny-qwen2-moe",
                                   "tiny-hunyuan-moe",

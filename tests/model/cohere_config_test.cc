@@ -38,7 +38,6 @@ TEST(DenseConfig, ReadsCohere) {
   EXPECT_EQ(config.logit_scale, 0.8333333333333334f);
   EXPECT_EQ(config.rotations[0].theta, 8e6);
   EXPECT_TRUE(config.qkv_bias && config.o_bias);
-  expect_error(cohere({{"use_qk_norm", true}}), {"'use_qk_norm' is true", "expected false"});
   expect_error(cohere({{"sliding_window", 4096}}), {"sliding_window"});
 }
 

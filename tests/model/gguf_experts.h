@@ -68,10 +68,11 @@ inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
   const bool is_gemma = is_family(c, "gemma4_text");
   if (is_family(c, "qwen3_moe") || is_family(c, "qwen3_vl_moe_text") || is_family(c, "gpt_oss") ||
       is_family(c, "lfm2_moe") || is_family(c, "ernie4_5_moe") || is_family(c, "qwen2_moe") ||
-      is_family(c, "hunyuan_v1_moe") || has_delta_net(c) || is_gemma)
+      is_family(c, "hunyuan_v1_moe") || is_family(c, "minimax_m2") || has_delta_net(c) || is_gemma)
     out->uint32(arch + ".expert_feed_forward_length", e.d_ff);
   if (e.shared_d_ff > 0 && !is_gemma)
     out->uint32(arch + ".expert_shared_feed_forward_length", e.shared_d_ff);
+  if (is_family(c, "minimax_m2")) out->uint32(arch + ".expert_gating_func", 2);
   if (is_family(c, "ernie4_5_moe")) {
     std::vector<uint32_t> mixtures;
     for (int i = 0; i < c.n_layers(); ++i)

@@ -77,7 +77,7 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
       add_experts(c, checkpoint, spec, options, &out);
       continue;
     }
-    const model::TensorView view = checkpoint.tensor(spec.name, spec.shape).value();
+    const model::TensorView view = checkpoint.tensor(spec.name, spec.checkpoint_shape()).value();
     const std::vector<float> wide = hybrid_values(c, spec, widened(view));
     const bool stored = spec.shape.size() == 2 && options.matrices == view.dtype;
     std::string bytes = hybrid_order(
@@ -114,6 +114,8 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     // GPT-NeoX: checkpoints have query, key and value of each head together.
     if (has_part(spec.name, "query_key_value"))
       bytes = turned(bytes, c.n_heads, 3, bytes.size() / (size_t{3} * c.n_heads));
+    if (rotated && is_family(c, "glm4v_text"))
+      bytes = halved_rows(bytes, spec.shape[0], c.head_dim, c.rotations[0].rotary_dim(c.head_dim));
     if (const auto parts = divided(c, spec); !parts.empty()) {
       const std::string name = gguf_tensor_name(c, spec.name);
       const std::string root = name.substr(0, name.find('.', std::strlen("blk.")) + 1);
@@ -147,7 +149,8 @@ inline std::string random_gguf(
     const DType own = given.value_or(type);
     std::vector<float> floats(blocks ? 0 : n);
     model::random_weights(seed, spec, 0, floats);
-    out.tensor(name, spec.shape, ggml_type(blocks ? own : DType::kF32),
+    out.tensor(name, spec.shape.size() == 1 ? hybrid_shape(c, spec) : spec.shape,
+               ggml_type(blocks ? own : DType::kF32),
                blocks ? reference::random_blocks(own, n, seed++) : f32_bytes(floats));
   };
   for (const model::WeightSpec& spec : model::weight_specs(c)) {

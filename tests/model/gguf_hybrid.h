@@ -103,7 +103,8 @@ inline std::vector<float> hybrid_values(const model::ModelConfig& c, const model
   return values;
 }
 
-// The shape that a file has: no size of 1 in convolutions, one more for Mamba2's vectors.
+// The shape that a file has: no size of 1 in convolutions, one more for Mamba2's vectors and for
+// norms with weights for each head.
 inline std::vector<int64_t> hybrid_shape(const model::ModelConfig& c,
                                          const model::WeightSpec& spec) {
   std::vector<int64_t> shape = spec.shape;
@@ -114,6 +115,8 @@ inline std::vector<int64_t> hybrid_shape(const model::ModelConfig& c,
   const int64_t groups = c.recurrent.n_key_heads;
   if (has_part(spec.name, "mamba.norm") || has_part(spec.name, "mixer.norm"))
     return {groups, shape[0] / groups};
+  if (is_family(c, "cohere") && (has_part(spec.name, "q_norm") || has_part(spec.name, "k_norm")))
+    return {shape[0] / c.head_dim, c.head_dim};
   return shape;
 }
 

@@ -93,7 +93,8 @@ inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
       c.rotations.size() > 1)
     out->float32(arch + ".rope.freq_base_swa", static_cast<float>(c.rotations[1].theta));
   if (is_family(c, "qwen2_5_vl_text") || is_family(c, "qwen3_vl_text") ||
-      is_family(c, "qwen3_vl_moe_text"))
+      is_family(c, "qwen3_vl_moe_text") || is_family(c, "glm4v_text") ||
+      is_family(c, "glm4v_moe_text"))
     out->numbers(arch + ".rope.dimension_sections", GgufType::kInt32,
                  std::vector<int32_t>{4, 2, 2, 0});
   if (is_family(c, "qwen3_vl_text") || is_family(c, "qwen3_vl_moe_text"))
@@ -170,8 +171,8 @@ inline GgufWriter gguf_metadata(const model::ModelConfig& c, uint32_t version = 
       width > 0 && !is_family(c, "gemma4_text") && !is_family(c, "nemotron_h"))
     out.uint32(arch + ".feed_forward_length", width);
   add_expert_keys(c, &out);
-  if (c.has_latent() || is_family(c, "glm4_moe") || is_family(c, "dots1") ||
-      is_family(c, "nemotron_h"))
+  if (c.has_latent() || is_family(c, "glm4_moe") || is_family(c, "glm4v_moe_text") ||
+      is_family(c, "dots1") || is_family(c, "nemotron_h"))
     add_routed_keys(c, &out);
   if (n_mtp_blocks > 0) out.uint32(arch + ".nextn_predict_layers", n_mtp_blocks);
   if (c.has_latent()) {

@@ -12,11 +12,11 @@ namespace pando::testing {
 
 inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string name) {
   // Norms after attention, or so called.
-  const bool post_norm = is_family(c, "olmo2") || is_family(c, "olmo3") ||
-                         is_family(c, "seed_oss") || is_family(c, "gemma2") ||
-                         is_family(c, "gemma3_text") || is_family(c, "gemma4_text") ||
-                         is_family(c, "exaone4") || is_family(c, "gpt_oss") ||
-                         is_family(c, "glm4_moe") || has_delta_net(c);
+  const bool post_norm =
+      is_family(c, "olmo2") || is_family(c, "olmo3") || is_family(c, "seed_oss") ||
+      is_family(c, "gemma2") || is_family(c, "gemma3_text") || is_family(c, "gemma4_text") ||
+      is_family(c, "exaone4") || is_family(c, "gpt_oss") || is_family(c, "glm4_moe") ||
+      is_family(c, "glm4v_moe_text") || has_delta_net(c);
   const bool one_norm = is_family(c, "nemotron_h") && !has_part(name, "mixer.");
   const std::pair<const char*, const char*> parts[] = {
       {one_norm ? ".norm.weight" : "input_layernorm", one_norm ? ".attn_norm.weight" : "attn_norm"},
@@ -60,6 +60,7 @@ inline std::string gguf_tensor_name(const model::ModelConfig& c, std::string nam
       {"post_mlp_layernorm", "post_ffw_norm"},
       {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
       {"mlp.moe_statics.e_score_correction_bias", "exp_probs_b.bias"},
+      {"block_sparse_moe.e_score_correction_bias", "exp_probs_b.bias"},
       {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
       {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
       {"mlp.shared_experts.down_proj", "ffn_down_shexp"},

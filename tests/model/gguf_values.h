@@ -119,4 +119,18 @@ inline std::string paired_rows(const std::string& bytes, int64_t n_rows, int hea
   return out;
 }
 
+// The same of GLM-4.1V, whose checkpoints hold the first n_turn rows of a head in pairs, and whose
+// files do not.
+inline std::string halved_rows(const std::string& bytes, int64_t n_rows, int head_dim, int n_turn) {
+  const size_t row = bytes.size() / static_cast<size_t>(n_rows);
+  std::string out;
+  for (int64_t head = 0; head < n_rows; head += head_dim) {
+    const auto add = [&](int i) { out += bytes.substr(static_cast<size_t>(head + i) * row, row); };
+    for (const int first : {0, 1})
+      for (int i = first; i < n_turn; i += 2) add(i);
+    for (int i = n_turn; i < head_dim; ++i) add(i);
+  }
+  return out;
+}
+
 }  // namespace pando::testing

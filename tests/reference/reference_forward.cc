@@ -19,6 +19,12 @@ Floats plus_bias(Floats x, const Floats& bias) {
   return x;
 }
 
+// LayerNorm of each head; w: [n_heads, head_dim].
+void norm_each_head(Floats& x, const Floats& w, int head_dim, float eps) {
+  for (size_t at = 0; at < x.size(); at += head_dim)
+    layer_norm(&x[at], &w[at % w.size()], head_dim, eps, &x[at]);
+}
+
 }  // namespace
 
 // Turns the queries or keys of a layer.
@@ -33,7 +39,10 @@ void Model::turn(Floats& x, int index, int n) const {
 void Model::norm_and_turn(Floats& x, const Floats& norm, int index, int n) const {
   const bool turns_first = config_.qk_norm == model::QkNorm::kPerHeadTurned;
   if (turns_first) turn(x, index, n);
-  x = rms_norm_rows(x, norm, config_.rms_eps);
+  if (config_.qk_norm == model::QkNorm::kLayerPerHead)
+    norm_each_head(x, norm, config_.heads(index).head_dim, config_.rms_eps);
+  else
+    x = rms_norm_rows(x, norm, config_.rms_eps);
   if (!turns_first) turn(x, index, n);
 }
 

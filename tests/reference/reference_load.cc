@@ -374,7 +374,8 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
   layer.choice_bias = load.vector_if(
       e.choice_bias,
       name.any({"mlp.gate.e_score_correction_bias", "mlp.moe_statics.e_score_correction_bias",
-                "feed_forward.expert_bias", "mixer.gate.e_score_correction_bias"}),
+                "feed_forward.expert_bias", "mixer.gate.e_score_correction_bias",
+                "block_sparse_moe.e_score_correction_bias"}),
       e.n_experts);
   if (name.has("router.scale")) {  // Gemma 4
     layer.router_norm = load.vector(name("router.scale"), {d});

@@ -102,11 +102,13 @@ void HeadRows::complete(int layer, const model::LayerWeights& weights, uint32_t 
   const float growth = config_.rotations[config_.layers[layer].rotation].query_factor(pos);
   for (int head = 0; head < n_heads + n_kv_heads; ++head) {
     float* x = head < n_heads ? qkv + head * head_dim : keys + (head - n_heads) * head_dim;
-    const auto norm = [&] {
-      const std::vector<float>& weight = head < n_heads ? weights.q_norm : weights.k_norm;
-      kernels_.rms_norm(x, weight.data(), config_.rms_eps, head_dim, x);
-    };
+    const std::vector<float>& weight = head < n_heads ? weights.q_norm : weights.k_norm;
+    const auto norm = [&] { kernels_.rms_norm(x, weight.data(), config_.rms_eps, head_dim, x); };
     if (config_.qk_norm == model::QkNorm::kPerHead) norm();
+    if (config_.qk_norm == model::QkNorm::kLayerPerHead) {
+      const int own = head < n_heads ? head : head - n_heads;
+      kernels_.layer_norm(x, weight.data() + int64_t{own} * head_dim, config_.rms_eps, head_dim, x);
+    }
     ropes_.turn(kernels_, layer, pos, x);
     if (config_.qk_norm == model::QkNorm::kPerHeadTurned) norm();
     if (growth != 1.0f && head < n_heads) kernels_.scale(x, growth, head_dim, x);

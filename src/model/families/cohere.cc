@@ -48,6 +48,7 @@ std::vector<WeightSpec> cohere_layer(const ModelConfig& config, int layer) {
   LayerSpecs specs(config, layer, RowPairs::kAll);
   specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
   specs.queries_keys_values();
+  specs.query_key_norms();
   specs.output();
   specs.gate_and_up();
   specs.down();
@@ -57,17 +58,23 @@ std::vector<WeightSpec> cohere_layer(const ModelConfig& config, int layer) {
 namespace {
 
 constexpr double kTheta = 5e5;
+constexpr const char* kQkNorm = "use_qk_norm";
 
 void read(Fields& fields, ModelConfig& config) {
   read_cohere(fields, kTheta, config);
   refuse_window(fields, config);
-  constexpr const char* kQkNorm = "use_qk_norm";
-  if (fields.boolean(kQkNorm, false)) fields.refuse(kQkNorm, "false", ErrorCode::kUnsupported);
+  if (fields.boolean(kQkNorm, false)) config.qk_norm = QkNorm::kLayerPerHead;
+}
+
+void write(const ModelConfig& config, nlohmann::ordered_json& object) {
+  write_cohere(config, object);
+  if (config.qk_norm != QkNorm::kNone) object[kQkNorm] = true;
 }
 
 void translate(GgufTranslator& gguf) {
   translate_cohere(gguf);
   gguf.no_window();
+  gguf.config()[kQkNorm] = gguf.has_tensor(".attn_q_norm.weight");
 }
 
 ModelConfig command_r() {
@@ -86,6 +93,23 @@ ModelConfig command_r() {
   return config;
 }
 
+ModelConfig command_r_plus() {
+  ModelConfig config = shape_of(kCohere, {.vocab = 256000,
+                                          .d_model = 12288,
+                                          .n_layers = 64,
+                                          .n_heads = 96,
+                                          .n_kv_heads = 8,
+                                          .d_ff = 33792});
+  config.rotations[0].theta = 7.5e7;
+  config.max_positions = 131072;
+  config.tied_embeddings = true;
+  config.bos_id = 5;
+  config.eos_ids = {255001};
+  config.logit_scale = 0.8333333f;
+  config.qk_norm = QkNorm::kLayerPerHead;
+  return config;
+}
+
 ModelConfig tiny_cohere() {
   ModelConfig config =
       tiny_shape(kCohere, {.n_layers = 2, .head_dim = 16, .d_ff = 152, .tied = true});
@@ -94,7 +118,13 @@ ModelConfig tiny_cohere() {
 }
 
 std::vector<NamedShape> shapes() {
-  return {{"command-r", command_r()}, {"tiny-cohere", tiny_cohere()}};
+  ModelConfig tiny_plus = tiny_cohere();
+  tiny_plus.qk_norm = QkNorm::kLayerPerHead;
+  tiny_plus.tied_embeddings = false;
+  return {{"command-r", command_r()},
+          {"command-r-plus", command_r_plus()},
+          {"tiny-cohere", tiny_cohere()},
+          {"tiny-command-r-plus", tiny_plus}};
 }
 
 }  // namespace
@@ -105,7 +135,7 @@ const Family kCohere = {.name = "cohere",
                         .offers = kCohereOffers,
                         .fix = fix_cohere,
                         .read = read,
-                        .write = write_cohere,
+                        .write = write,
                         .translate = translate,
                         .layer_weights = cohere_layer,
                         .shapes = shapes};

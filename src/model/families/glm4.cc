@@ -1,7 +1,8 @@
 // GLM-4: norms before and after attention and feed-forward; half of a head's channels rotate, and
 // those that turn together are neighbours; biases of queries, keys and values.
+#include "model/families/glm4.h"
+
 #include "model/families/decoder_fields.h"
-#include "model/families/layer_specs.h"
 #include "model/families/list.h"
 #include "model/families/shapes.h"
 #include "model/families/windows.h"
@@ -24,12 +25,14 @@ void read(Fields& fields, ModelConfig& config) {
   config.o_bias = false;
 }
 
-void write(const ModelConfig& config, nlohmann::ordered_json& object) {
+}  // namespace
+
+void write_glm4(const ModelConfig& config, nlohmann::ordered_json& object) {
   object["attention_bias"] = config.qkv_bias;
   object["partial_rotary_factor"] = config.rotations[0].rotary_share;  // absent: a half
 }
 
-void translate(GgufTranslator& gguf) {
+void translate_glm4(GgufTranslator& gguf) {
   gguf.decoder();
   gguf.no_window();
   gguf.attention_bias();
@@ -37,8 +40,8 @@ void translate(GgufTranslator& gguf) {
     gguf.config()["partial_rotary_factor"] = 1.0;
 }
 
-std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
-  LayerSpecs specs(config, layer, RowPairs::kAll);
+std::vector<WeightSpec> glm4_layer(const ModelConfig& config, int layer, RowPairs pairs) {
+  LayerSpecs specs(config, layer, pairs);
   specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
   specs.queries_keys_values();
   specs.output();
@@ -48,6 +51,12 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
   specs.down();
   specs.norm("post_mlp_layernorm", "post_ffw_norm", &LayerWeights::feed_forward_sum_norm);
   return specs.take();
+}
+
+namespace {
+
+std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
+  return glm4_layer(config, layer, RowPairs::kAll);
 }
 
 ModelConfig glm4_9b() {
@@ -80,8 +89,8 @@ const Family kGlm4 = {.name = "glm4",
                       .architecture = "Glm4ForCausalLM",
                       .gguf_architecture = "glm4",
                       .read = read,
-                      .write = write,
-                      .translate = translate,
+                      .write = write_glm4,
+                      .translate = translate_glm4,
                       .layer_weights = layer_weights,
                       .shapes = shapes};
 

@@ -1,5 +1,7 @@
 // GLM-4.5 and GLM-4.6: a part of a head's channels rotates; behind the first layers mixtures of
 // experts, which are chosen by sigmoids.
+#include "model/families/glm4_moe.h"
+
 #include "model/families/decoder_fields.h"
 #include "model/families/experts.h"
 #include "model/families/layer_specs.h"
@@ -7,40 +9,32 @@
 #include "model/families/routed_experts.h"
 #include "model/families/shapes.h"
 #include "model/families/windows.h"
-#include "model/gguf_translator.h"
 
 namespace pando::model {
 namespace {
 
-constexpr double kShare = 0.5;
 constexpr const char *kDense = "first_k_dense_replace", *kNorms = "use_qk_norm";
-constexpr const char* kAbsent = R"({
-  "first_k_dense_replace": 1, "n_routed_experts": 128, "n_shared_experts": 1,
-  "num_experts_per_tok": 8, "moe_intermediate_size": 1408, "routed_scaling_factor": 1.0,
-  "n_group": 1, "topk_group": 1
-})";
 
-void read(Fields& fields, ModelConfig& config) {
-  read_decoder(
-      fields,
-      {.rms_eps = 1e-5, .attention_bias = true, .rope = {.partial = true, .rotary_share = kShare}},
-      config);
+}  // namespace
+
+void read_glm4_moe(Fields& fields, RopeFields rope, ModelConfig& config) {
+  rope.partial = true;
+  rope.rotary_share = kGlm4MoeShare;
+  read_decoder(fields, {.rms_eps = 1e-5, .attention_bias = true, .rope = rope}, config);
   refuse_window(fields, config);
   config.o_bias = false;
-  if (fields.boolean(kNorms, false)) config.qk_norm = QkNorm::kPerHead;
   read_routed_experts(fields, static_cast<int>(fields.integer(kDense, 0, kMaxLayers)), config);
   read_sigmoid_choice(fields, config);
 }
 
-void write(const ModelConfig& config, nlohmann::ordered_json& object) {
+void write_glm4_moe(const ModelConfig& config, nlohmann::ordered_json& object) {
   object["attention_bias"] = config.qkv_bias;
   object["partial_rotary_factor"] = config.rotations[0].rotary_share;  // absent: a half
-  object[kNorms] = config.qk_norm == QkNorm::kPerHead;
   object[kDense] = n_dense_layers(config);
   write_routed_experts(config, object);
 }
 
-void translate(GgufTranslator& gguf) {
+void translate_glm4_moe(GgufTranslator& gguf) {
   gguf.decoder();
   gguf.no_window();
   gguf.attention_bias();
@@ -48,11 +42,10 @@ void translate(GgufTranslator& gguf) {
   translate_routed_experts(gguf);
   require_sigmoids(gguf);
   nlohmann::json& config = gguf.config();
-  config[kNorms] = gguf.has_tensor(".attn_q_norm.weight");
   if (!config.contains("partial_rotary_factor")) config["partial_rotary_factor"] = 1.0;
 }
 
-std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
+std::vector<WeightSpec> glm4_moe_layer(const ModelConfig& config, int layer) {
   LayerSpecs specs(config, layer);
   specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
   specs.queries_keys_values();
@@ -63,18 +56,7 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
   return specs.take();
 }
 
-ModelConfig glm4_5_air() {
-  ModelConfig config = shape_of(kGlm4Moe, {.vocab = 151552,
-                                           .d_model = 4096,
-                                           .n_layers = 46,
-                                           .n_heads = 96,
-                                           .n_kv_heads = 8,
-                                           .d_ff = 10944});
-  config.rotations[0].theta = 1e6;
-  config.rotations[0].rotary_share = kShare;
-  config.max_positions = 131072;
-  config.qkv_bias = true;
-  config.eos_ids = {151329, 151336, 151338};
+void set_glm4_moe_experts(ModelConfig& config) {
   config.experts = {.n_experts = 128,
                     .n_used = 8,
                     .d_ff = 1408,
@@ -84,16 +66,9 @@ ModelConfig glm4_5_air() {
                     .choice_bias = true,
                     .n_group_best = 2};
   set_mixtures(1, config);
-  return config;
 }
 
-// As the larger models, which have norms of queries and keys too.
-ModelConfig tiny_glm4_moe() {
-  ModelConfig config =
-      tiny_shape(kGlm4Moe, {.n_layers = 2, .head_dim = 24, .d_ff = 136, .tied = false});
-  config.rotations[0].rotary_share = kShare;
-  config.qkv_bias = true;
-  config.qk_norm = QkNorm::kPerHead;
+void set_tiny_glm4_moe_experts(ModelConfig& config) {
   config.experts = {.n_experts = 8,
                     .n_used = 3,
                     .d_ff = 24,
@@ -106,6 +81,49 @@ ModelConfig tiny_glm4_moe() {
                     .n_groups_used = 2,
                     .n_group_best = 2};
   set_mixtures(1, config);
+}
+
+namespace {
+
+void read(Fields& fields, ModelConfig& config) {
+  read_glm4_moe(fields, {}, config);
+  if (fields.boolean(kNorms, false)) config.qk_norm = QkNorm::kPerHead;
+}
+
+void write(const ModelConfig& config, nlohmann::ordered_json& object) {
+  write_glm4_moe(config, object);
+  object[kNorms] = config.qk_norm == QkNorm::kPerHead;
+}
+
+void translate(GgufTranslator& gguf) {
+  translate_glm4_moe(gguf);
+  gguf.config()[kNorms] = gguf.has_tensor(".attn_q_norm.weight");
+}
+
+ModelConfig glm4_5_air() {
+  ModelConfig config = shape_of(kGlm4Moe, {.vocab = 151552,
+                                           .d_model = 4096,
+                                           .n_layers = 46,
+                                           .n_heads = 96,
+                                           .n_kv_heads = 8,
+                                           .d_ff = 10944});
+  config.rotations[0].theta = 1e6;
+  config.rotations[0].rotary_share = kGlm4MoeShare;
+  config.max_positions = 131072;
+  config.qkv_bias = true;
+  config.eos_ids = {151329, 151336, 151338};
+  set_glm4_moe_experts(config);
+  return config;
+}
+
+// As the larger models, which have norms of queries and keys too.
+ModelConfig tiny_glm4_moe() {
+  ModelConfig config =
+      tiny_shape(kGlm4Moe, {.n_layers = 2, .head_dim = 24, .d_ff = 136, .tied = false});
+  config.rotations[0].rotary_share = kGlm4MoeShare;
+  config.qkv_bias = true;
+  config.qk_norm = QkNorm::kPerHead;
+  set_tiny_glm4_moe_experts(config);
   return config;
 }
 
@@ -119,11 +137,11 @@ const Family kGlm4Moe = {.name = "glm4_moe",
                          .architecture = "Glm4MoeForCausalLM",
                          .gguf_architecture = "glm4moe",
                          .offers = kRoutedFields,
-                         .absent = kAbsent,
+                         .absent = kGlm4MoeAbsent,
                          .read = read,
                          .write = write,
                          .translate = translate,
-                         .layer_weights = layer_weights,
+                         .layer_weights = glm4_moe_layer,
                          .passed_over = multi_token_layer,
                          .shapes = shapes};
 

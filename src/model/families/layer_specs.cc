@@ -19,8 +19,9 @@ void LayerSpecs::pair_rows(WeightSpec& spec) const {
   const RopeConfig& rope = config_.rotations[config_.layers[layer_].rotation];
   const int n = rope.rotary_dim(heads_.head_dim);
   if (pairs_ == RowPairs::kGguf) spec.gguf_rows = RowOrder::pairs(heads_.head_dim);
-  if (pairs_ == RowPairs::kAll && n > 0)
-    spec.rows = spec.gguf_rows = RowOrder::pairs(heads_.head_dim, n);
+  const bool in_checkpoint = pairs_ == RowPairs::kCheckpoint || pairs_ == RowPairs::kAll;
+  if (in_checkpoint && n > 0) spec.rows = RowOrder::pairs(heads_.head_dim, n);
+  if (pairs_ == RowPairs::kAll) spec.gguf_rows = spec.rows;
 }
 
 void LayerSpecs::norm(const char* name, const char* gguf_name,
@@ -63,11 +64,15 @@ void LayerSpecs::queries_keys_values(const char* module) {
 
 void LayerSpecs::query_key_norms(const char* q_name, const char* k_name) {
   if (config_.qk_norm == QkNorm::kNone) return;
-  add(fmt::format("{}.weight", q_name).c_str(), "attn_q_norm.weight", {config_.q_norm_dim(heads_)},
-      &LayerWeights::q_norm);
-  if (!has_keys()) return;
-  add(fmt::format("{}.weight", k_name).c_str(), "attn_k_norm.weight", {config_.k_norm_dim(heads_)},
-      &LayerWeights::k_norm);
+  const auto add_one = [&](const char* name, const char* gguf_name, int n, LayerPart part) {
+    WeightSpec& spec = add(fmt::format("{}.weight", name).c_str(), gguf_name, {n}, part);
+    if (config_.qk_norm != QkNorm::kLayerPerHead) return;
+    spec.stored_shape = spec.gguf_shape = {n / heads_.head_dim, heads_.head_dim};
+    pair_rows(spec);
+  };
+  add_one(q_name, "attn_q_norm.weight", config_.q_norm_dim(heads_), &LayerWeights::q_norm);
+  if (has_keys())
+    add_one(k_name, "attn_k_norm.weight", config_.k_norm_dim(heads_), &LayerWeights::k_norm);
 }
 
 void LayerSpecs::output(const char* name) {

@@ -10,8 +10,9 @@
 namespace pando::model {
 
 // Which files hold the two rows of a head that the rotary embedding turns together side by side.
-// kGguf: GGUF files, in every layer. kAll: checkpoints too, in layers that rotate.
-enum class RowPairs { kNone, kGguf, kAll };
+// kGguf: GGUF files, in every layer. kCheckpoint: checkpoints, in layers that rotate. kAll: both,
+// in layers that rotate.
+enum class RowPairs { kNone, kGguf, kCheckpoint, kAll };
 
 // What checkpoints call the matrices of experts. `gate_up` and `down` are tensors of all experts.
 // Most published files have tensors of each expert instead, "<module>.<expert>.<gate>.weight";
