@@ -194,8 +194,8 @@ std::string Model::prompt_warning() const {
   const std::span<const Token> ends = tokenizer->end_tokens();
   if (std::find(ends.begin(), ends.end(), last) == ends.end()) return {};
   return fmt::format(
-      "the tokenizer puts the end token '{}' ({}) behind each prompt, so the answer may be empty "
-      "or about something else",
+      "the tokenizer adds the end token '{}' ({}) to the end of each prompt, so the answer may be "
+      "empty or about something else",
       tokenizer->token_bytes(last, /*skip_special=*/false), last);
 }
 

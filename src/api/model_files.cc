@@ -210,7 +210,7 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
   if (fs::is_regular_file(model, failure))
     return not_found(
         "{}: is a GGUF file, which has no generation_config.json (hint: set temperature and other "
-        "options of sampling instead)",
+        "sampling options instead)",
         model.string());
   const fs::path path = model / "generation_config.json";
   const Result<MappedFile> file = MappedFile::open(path);

@@ -52,15 +52,15 @@ std::optional<uint64_t> bytes_of(std::string_view text) {
   return static_cast<uint64_t>(number);
 }
 
-// Of --context: a number that is not negative. Many give it a text or its file.
+// Of --context: a number that is not negative. Some users give it a text or a file.
 CLI::Validator context_len() {
   return CLI::Validator(
       [](std::string& text) {
         double value = 0;
         if (!CLI::detail::lexical_cast(text, value))
           return fmt::format(
-              "{}, expected a number of tokens (hint: --context is the longest sequence; a text "
-              "that questions are about is the 'context' of input lines)",
+              "{}, expected a number of tokens (hint: --context limits the length of a sequence; "
+              "put the text that questions are about into the 'context' of input lines)",
               text);
         return value >= 0 ? std::string() : fmt::format("{}, expected 0 or more", text);
       },

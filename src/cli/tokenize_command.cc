@@ -70,12 +70,12 @@ int detokenize(const Options& o) {
 void add_options_of_tokenizer(CLI::App& app, ModelArguments& arguments) {
   add_tokenizer_options(app, arguments);
   app.get_option("--model")->description(
-      "Model whose tokenizer to use, as in `pando run`; nothing else of it is read, so Pando need "
-      "not know the model (default: Pando's demo model)");
+      "Model with the tokenizer, as in `pando run`; only its tokenizer is read, so Pando need not "
+      "know the model (default: Pando's demo model)");
   app.get_option("--tokenizer")
       ->description(
-          "Tokenizer instead of that of a model: directory, file (GGUF, tokenizer.json, "
-          "tekken.json, tokenizer.model) or hub id. Then --model is not read");
+          "Directory, file (GGUF, tokenizer.json, tekken.json, tokenizer.model) or hub id of the "
+          "tokenizer, instead of --model");
 }
 
 }  // namespace

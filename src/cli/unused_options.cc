@@ -77,8 +77,8 @@ std::vector<Unused> unused_of(const BatchLine& line, const RunOptions& options, 
       {line.is_greedy, "answers at temperature 0, because each token is the likeliest one",
        kOfChance},
       {draws && line.is_greedy && options.batch.defaults.sampling.n > 1,
-       "answers at temperature 0 but to repeat each of them, because each token is the likeliest "
-       "one (hint: --temperature)",
+       "answers at temperature 0 except to repeat them, because each token is the likeliest one "
+       "(hint: --temperature)",
        kOfNumber},
   };
 }

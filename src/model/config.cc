@@ -55,7 +55,7 @@ std::string known_types(std::string_view found) {
   std::vector<std::string_view> names;
   for (const Family* family : families()) names.push_back(family->name);
   const std::vector<std::string_view> wrappers = types_with_text_part();
-  std::string expected = fmt::format("{}; or a model of which the text part is read: {}",
+  std::string expected = fmt::format("{}; or a model whose text part is read: {}",
                                      fmt::join(names, ", "), fmt::join(wrappers, ", "));
   names.insert(names.end(), wrappers.begin(), wrappers.end());
   for (const std::string_view name : names)

@@ -64,9 +64,7 @@ Result<std::vector<std::string>> read_regular(const JsonPlace& place, size_t n) 
   if (Status array = place.expect_array(); !array.ok()) return array.error();
   if (place.json().size() < n) {
     return place.wrong(
-        fmt::format("at least {} tokens (default_vocab_size without "
-                    "default_num_special_tokens)",
-                    n));
+        fmt::format("at least {} tokens (default_vocab_size minus default_num_special_tokens)", n));
   }
   std::vector<std::string> tokens;
   for (size_t i = 0; i < n; ++i) {

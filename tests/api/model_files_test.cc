@@ -99,7 +99,7 @@ TEST_F(FindModel, AGgufFileHasNoGenerationConfig) {
   EXPECT_EQ(config.error().message,
             file.string() +
                 ": is a GGUF file, which has no generation_config.json (hint: set temperature and "
-                "other options of sampling instead)");
+                "other sampling options instead)");
 }
 
 TEST_F(FindModel, AFolderOfTheHubCacheIsItsSnapshot) {

@@ -169,9 +169,10 @@ TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {
       pando(run + "--max-tokens 99999999999"), kUsage,
       "run: --max-tokens: 99999999999, expected at least 1, or 0 where the prompt is scored "
       "(at most 2147483647) (hint: `pando run --help`)");
-  expect_says(pando("run --model m --dry-run --input good.jsonl --context x"), kUsage,
-              "run: --context: x, expected a number of tokens (hint: --context is the longest "
-              "sequence; a text that questions are about is the 'context' of input lines)");
+  expect_says(
+      pando("run --model m --dry-run --input good.jsonl --context x"), kUsage,
+      "run: --context: x, expected a number of tokens (hint: --context limits the length of "
+      "a sequence; put the text that questions are about into the 'context' of input lines)");
   expect_says(pando("run --model m --input good.jsonl --context -1"), kUsage,
               "run: --context: -1, expected 0 or more (hint: `pando run --help`)");
   expect_says(pando(run + "--max-tokens 010"), kUsage,

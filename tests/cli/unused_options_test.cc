@@ -57,8 +57,8 @@ TEST_F(UnusedOptionsTest, OptionsThatDependOnOthers) {
             "token is the likeliest one\n");
   EXPECT_EQ(told(run("--input good.jsonl --top-p 0.5 --temperature 1")), "");
   EXPECT_EQ(told(run("--input good.jsonl --n 2")),
-            "pando: line 1: --n has no effect on answers at temperature 0 but to repeat each of "
-            "them, because each token is the likeliest one (hint: --temperature)\n");
+            "pando: line 1: --n has no effect on answers at temperature 0 except to repeat them, "
+            "because each token is the likeliest one (hint: --temperature)\n");
   EXPECT_EQ(told(run("--input good.jsonl --n 2 --temperature 1")), "");
   EXPECT_EQ(told(run("--input good.jsonl --n 1")), "");
   EXPECT_EQ(told(pando("inspect m --input good.jsonl --n 2")), "");

@@ -77,7 +77,7 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
       infinite.error().message.starts_with("x: 'model_type' is \"jamba\", expected llama, "))
       << infinite.error().message;
   expect_error({{"model_type", "jamba"}}, code,
-               {"; or a model of which the text part is read: ", ", lfm2_vl, ", ", gemma3, "});
+               {"; or a model whose text part is read: ", ", lfm2_vl, ", ", gemma3, "});
   for (const auto& [found, meant] : {std::pair{"lfm2-vl", "lfm2_vl"}, {"Qwen3-MoE", "qwen3_moe"}})
     expect_error({{"model_type", found}}, code, {std::string(" (hint: '") + meant + "'?)"});
   const Result<ModelConfig> other = ModelConfig::parse(R"({"model_type": "mistral4"})", "x");

@@ -34,7 +34,7 @@ void fix(ModelConfig& config) {
 // Of a rotation that goes by two names.
 void refuse_other(Fields& fields, const char* name, double value, const char* other, double used) {
   if (fields.has(name) && fields.has(other) && value != used)
-    fields.refuse(name, fmt::format("{}, as '{}'", used, other));
+    fields.refuse(name, fmt::format("{}, as '{}' says", used, other));
 }
 
 void read(Fields& fields, ModelConfig& config) {

@@ -32,8 +32,8 @@ bool rotates(Fields& fields) {
   if (fields.contains(kTheta)) return fields.has(kTheta);
   if (parameters == nullptr && !fields.has("rope_scaling"))
     fields.refuse(kRope,
-                  "an object with 'rope_theta' (hint: null as its 'rope_theta' says that layers "
-                  "with attention do not rotate queries and keys)");
+                  "an object with 'rope_theta' (hint: set its 'rope_theta' to null if layers with "
+                  "attention do not rotate queries and keys)");
   return true;
 }
 
