@@ -43,8 +43,8 @@ struct ModelInfo {
                             // "bf16_dot"
   size_t weight_bytes;      // in memory
   std::vector<std::string> warnings;  // what is odd about the files without being wrong
-  std::vector<std::string> notes;     // what of the files is not loaded, because text does not need
-                                      // it: pictures, sound, tokens ahead
+  std::vector<std::string> notes;     // parts of the files that are not loaded, because text does
+                                      // not need them: for images, sounds, multi-token prediction
 };
 
 // Immutable; any thread may use it at any time.
@@ -62,8 +62,8 @@ class Model {
   // Tokens of a prompt; `add_bos`: with the beginning-of-sequence token where the model wants one.
   // Errors: kInvalidArgument for text that is not UTF-8, kUnsupported without a tokenizer.
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos = true) const;
-  // A warning where encode() ends each text with a token that ends answers too, so that a model has
-  // nothing to continue; empty otherwise.
+  // A warning if encode() adds a token that ends answers to the end of each text: then a model has
+  // nothing to continue. Otherwise empty.
   std::string prompt_warning() const;
   // Text of tokens; bytes that are not UTF-8 become U+FFFD. Special tokens are left out.
   Result<std::string> decode(std::span<const Token> tokens) const;

@@ -14,9 +14,9 @@ namespace pando {
 
 // The directory or GGUF file that `name` means: a path, or a hub id "org/name" whose files the
 // hub's own tools have put in `hub_cache` before (models--org--name/snapshots/<what refs/main
-// says>). "org/name/file.gguf" is one file of it; a directory that has no config.json and one GGUF
-// file means that file, and a folder of a hub cache its snapshot: that of refs/main, else the only
-// one. Nothing is fetched. kNotFound says where was looked.
+// says>). "org/name/file.gguf" is one file of it. A directory that has no config.json and one GGUF
+// file means that file. A folder models--org--name means the snapshot of refs/main, or else its
+// only snapshot. Nothing is fetched. The message of kNotFound lists the places that were searched.
 Result<std::filesystem::path> find_model(const std::string& name,
                                          const std::filesystem::path& hub_cache);
 
@@ -27,8 +27,8 @@ Result<std::filesystem::path> find_tokenizer(const std::string& name,
 
 // A hash that tells the files of one model from those of another: of all names and sizes, of the
 // small files whole, of the large ones (more than 64 MiB) 256 pieces of 4 KiB, evenly spread.
-// `path` as find_model or find_tokenizer gives it; with a file of a tokenizer goes what is read
-// beside it. Errors: kIo, kNotFound.
+// `path` as find_model or find_tokenizer gives it. The hash of a tokenizer's file includes the
+// files that are read beside it. Errors: kIo, kNotFound.
 Result<uint64_t> model_fingerprint(const std::filesystem::path& path);
 
 // What a generation_config.json says about sampling. Nothing reads it unasked.

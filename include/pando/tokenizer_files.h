@@ -31,7 +31,7 @@ class TokenizerFiles {
   // As the functions of Model (model.h) with these names.
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos = true) const;
   std::string decode(std::span<const Token> tokens) const;  // the text of tokens
-  std::string piece(Token token) const;                     // the text of one inside a longer text
+  std::string piece(Token token) const;                     // its text inside a longer text
 
  private:
   explicit TokenizerFiles(std::unique_ptr<const Tokenizer> tokenizer);
