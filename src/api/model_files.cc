@@ -77,7 +77,8 @@ Result<fs::path> with_files(const fs::path& directory) {
                           directory.string(), names);
 }
 
-// A folder of the hub cache, whose models are further down.
+// Whether a directory without GGUF files is a folder of the hub cache, whose models are further
+// down.
 bool is_repository(const fs::path& directory) {
   std::error_code failure;
   return fs::is_directory(directory / "snapshots", failure) &&
@@ -165,7 +166,8 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
   std::error_code failure;
   const fs::file_status status = fs::status(name, failure);
   if (fs::is_directory(status)) {
-    if (!is_repository(name)) return with_files(name);
+    Result<fs::path> own = with_files(name);
+    if (!own || *own != fs::path(name) || !is_repository(name)) return own;
     const Result<fs::path> snapshot = snapshot_of_folder(name);
     return snapshot ? with_files(*snapshot) : snapshot;
   }

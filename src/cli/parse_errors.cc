@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <set>
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/nearest.h"
@@ -371,7 +373,11 @@ std::string misread(CLI::App& app) {
                              command->get_name(), option->get_name(), value);
   const CLI::Option* config = app.get_config_ptr();
   if (config == nullptr || config->count() == 0) return {};
-  return wrong_line(app, config->results().back(), /*was_taken=*/true);
+  // A pipe cannot be read twice: to open one again may wait forever.
+  const std::string path = config->results().back();
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(path, failure)) return {};
+  return wrong_line(app, path, /*was_taken=*/true);
 }
 
 std::string explain(CLI::App& app, const CLI::ParseError& error,

@@ -16,8 +16,9 @@ constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr std::string_view kPrefix = "model.";
 constexpr std::string_view kWeight = "weight";
-// Tables of embeddings, behind the prefix. The second is of Nemotron-H.
-constexpr std::string_view kEmbeddings[] = {"embed_tokens.weight", "embeddings.weight"};
+// Tables of embeddings, behind the prefix. The second is of Nemotron-H, the third of GPT-NeoX.
+constexpr std::string_view kEmbeddings[] = {"embed_tokens.weight", "embeddings.weight",
+                                            "embed_in.weight"};
 // Prefixes of tensor names in files, each with the usual prefix. "backbone." is of Nemotron-H,
 // "gpt_neox." and "embed_out." are of GPT-NeoX; the others are of models that read more than text.
 constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {

@@ -97,7 +97,7 @@ Result<Weights> Weights::open(const std::filesystem::path& directory) {
   // As embedding models are saved.
   const bool has_no_head =
       checkpoint->is_bare() && !config->tied_embeddings && !checkpoint->contains("lm_head.weight");
-  if (has_no_head) config->tied_embeddings = true;
+  if (has_no_head) config->tied_embeddings = true, config->head_bias = false;
   Result<std::vector<std::string>> passed_over = passed_over_parts(*config, *checkpoint);
   if (!passed_over) return passed_over.error();
 

@@ -126,6 +126,9 @@ TEST_F(FindModel, AFolderOfTheHubCacheIsItsSnapshot) {
   make("model/config.json");
   fs::create_directories(cache() / "model/snapshots");  // of a training run
   EXPECT_EQ(find(cache() / "model").value(), cache() / "model");
+  make("quantised/model.gguf");
+  make("quantised/snapshots/step-100/config.json");
+  EXPECT_EQ(find(cache() / "quantised").value(), cache() / "quantised/model.gguf");
 }
 
 TEST_F(FindModel, TheOnlyGgufFileIsMeant) {

@@ -371,6 +371,13 @@ TEST_F(MessagesTest, AnOptionGivenTwiceInAFileIsNamedWithItsLine) {
               "--config is given twice, expected once");
 }
 
+TEST_F(MessagesTest, AFileOfOptionsMayBeAPipe) {
+  const Finished finished =
+      pando("run --config options --model m --input good.jsonl --dry-run",
+            "mkfifo options && (printf '[run]\\nmax-tokens = 1\\n' > options &) && timeout 60 ");
+  EXPECT_EQ(finished.code, kOk) << finished;
+}
+
 TEST_F(MessagesTest, AClosedPipeEndsItQuietly) {
   folder().write("pipe.sh",
                  "'" PANDO_BINARY

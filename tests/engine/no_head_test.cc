@@ -19,7 +19,8 @@ void write_without_head(const std::filesystem::path& directory, const char* arch
   std::memcpy(&length, bytes.data(), sizeof length);
   nlohmann::json header = nlohmann::json::parse(bytes.substr(8, length)), bare;
   for (const auto& [name, entry] : header.items())
-    if (name != "lm_head.weight") bare[name.starts_with("model.") ? name.substr(6) : name] = entry;
+    if (!name.starts_with("lm_head."))
+      bare[name.starts_with("model.") ? name.substr(6) : name] = entry;
   folder.write("model.safetensors",
                safetensors_bytes(bare.dump(), std::string_view(bytes).substr(8 + length)));
   std::ifstream config_file(directory / "config.json");
@@ -58,10 +59,16 @@ TEST(NoHead, GivesEmbeddingsAndNoAnswers) {
   expect_embeddings_alone("tiny-llama", 1, "LlamaModel");
 }
 
-// Its table of embeddings has another name.
+// Their tables of embeddings have other names.
 TEST(NoHead, GivesEmbeddingsOfNemotronH) {
   expect_embeddings_alone("tiny-nemotron-h", 3, "NemotronHModel");
 }
+TEST(NoHead, GivesEmbeddingsOfGptNeoX) {
+  expect_embeddings_alone("tiny-gpt-neox", 1, "GPTNeoXModel");
+}
+
+// Its head has a bias.
+TEST(NoHead, GivesEmbeddingsOfPhi) { expect_embeddings_alone("tiny-phi", 1, "PhiModel"); }
 
 }  // namespace
 }  // namespace pando

@@ -21,7 +21,7 @@ constexpr double kShare = 0.25;
 constexpr const char *kEps = "layer_norm_eps", *kParallel = "use_parallel_residual",
                      *kBias = "attention_bias", *kShareName = "rotary_pct",
                      *kThetaName = "rotary_emb_base", *kGelu = "gelu";
-constexpr std::array<std::string_view, 1> kOffers = {"use_parallel_residual"};
+constexpr std::array<std::string_view, 1> kOffers = {kParallel};
 
 void fix(ModelConfig& config) {
   config.norm = Norm::kLayer;
@@ -67,8 +67,8 @@ void read(Fields& fields, ModelConfig& config) {
 
 void write(const ModelConfig& config, nlohmann::ordered_json& object) {
   object[kEps] = object["rms_norm_eps"];
-  object["rotary_pct"] = config.rotations[0].rotary_share;
-  object["rotary_emb_base"] = config.rotations[0].theta;
+  object[kShareName] = config.rotations[0].rotary_share;
+  object[kThetaName] = config.rotations[0].theta;
   for (const char* name : {"rms_norm_eps", "partial_rotary_factor", "rope_theta"})
     object.erase(name);
   object[kParallel] = config.parallel;
