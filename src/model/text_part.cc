@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char *kTextConfig = "text_config", *kType = "model_type";
+constexpr const char *kTextConfig = "text_config", *kType = "model_type",
+                     *kTied = "tie_word_embeddings";
 
 // A model with parts beside its text part. The text part may be of almost any family, and reads a
 // text in the same way as the family's own model.
@@ -95,6 +96,10 @@ constexpr struct {
                   "max_position_embeddings": 32768})"},
 };
 
+// Types with families of their own in which `true` in the text part ties the head although the
+// whole says `false`.
+constexpr std::string_view kTextTies[] = {"qwen2_5_vl", "glm4v", "glm4v_moe"};
+
 // Types whose models read texts as models of another type do.
 constexpr std::pair<std::string_view, std::string_view> kSame[] = {
     {"qwen2_vl", "qwen2_5_vl"}, {"qwen2_vl_text", "qwen2_5_vl_text"}};
@@ -130,7 +135,7 @@ Result<json> part_of(const json& file, const char* name, std::string_view source
 
 // Copies fields of the whole to its part. Fields of tokens and types that the part has stay.
 void take_from_whole(const json& file, json& object) {
-  for (const char* name : {"tie_word_embeddings", "quantization_config"})
+  for (const char* name : {kTied, "quantization_config"})
     if (file.contains(name)) object[name] = file[name];
   for (const char* name : {"bos_token_id", "eos_token_id", "dtype", "torch_dtype"})
     if (!object.contains(name) && file.contains(name)) object[name] = file[name];
@@ -165,7 +170,6 @@ Result<json> wrapped_part(const json& file, const Wrapper& wrapper, std::string_
   Result<json> part = part_of(file, wrapper.part, source);
   if (!part) return part;
   json object = std::move(part).value();
-  constexpr const char* kTied = "tie_word_embeddings";
   if (!object.contains(kType)) object[kType] = wrapper.text;
   const std::string type = object[kType].is_string() ? object[kType].get<std::string>() : "";
   const Family* family = find_family(type);
@@ -254,7 +258,10 @@ Result<json> text_part(const json& whole, std::string_view source) {
                        one_of_these(parts));
   }
   object["architectures"] = {(*wrapped)->architecture};
+  const bool text_ties = is_true(object, kTied) &&
+                         std::ranges::find(kTextTies, (*wrapped)->wrapper) != std::end(kTextTies);
   take_from_whole(file, object);
+  if (text_ties) object[kTied] = true;
   return object;
 }
 

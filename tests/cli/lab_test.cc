@@ -10,7 +10,7 @@ namespace pando::testing {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kOk = 0, kFailed = 1, kUsage = 2;  // src/cli/commands.h
+constexpr int kOk = 0, kFailed = 1, kUsage = 2;  // src/cli/exit_code.h
 
 class LabTest : public ProcessTest {
  protected:

@@ -12,7 +12,7 @@
 namespace pando::testing {
 namespace {
 
-constexpr int kOk = 0, kUsage = 2;  // src/cli/commands.h
+constexpr int kOk = 0, kUsage = 2;  // src/cli/exit_code.h
 
 class MessagesTest : public ProcessTest {
  protected:

@@ -7,7 +7,7 @@
 namespace pando::testing {
 namespace {
 
-constexpr int kOk = 0, kUsage = 2;  // src/cli/commands.h
+constexpr int kOk = 0, kUsage = 2;  // src/cli/exit_code.h
 
 std::string dashed(const RequestOption& option) {
   std::string name = option.name;

@@ -11,7 +11,7 @@ namespace pando::testing {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;  // src/cli/commands.h
+constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;  // src/cli/exit_code.h
 
 class OutputsTest : public ProcessTest {
  protected:

@@ -4,7 +4,7 @@
 namespace pando::testing {
 namespace {
 
-constexpr int kOk = 0, kUsage = 2;  // src/cli/commands.h
+constexpr int kOk = 0, kUsage = 2;  // src/cli/exit_code.h
 
 class PromptTextTest : public ProcessTest {
  protected:

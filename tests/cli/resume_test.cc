@@ -16,7 +16,7 @@
 namespace pando::testing {
 namespace {
 
-constexpr int kOk = 0, kFailed = 1, kUsage = 2;  // src/cli/commands.h
+constexpr int kOk = 0, kFailed = 1, kUsage = 2;  // src/cli/exit_code.h
 
 class ResumeTest : public ProcessTest {
  protected:

@@ -93,6 +93,14 @@ TEST(Glm4vConfig, HasTheDefaultsOfTheLibrary) {
   EXPECT_FALSE(read(whole("glm4v_moe", "Glm4vMoeForConditionalGeneration", text)).qkv_bias);
 }
 
+// `true` in the text part ties the head although the whole says `false`, as in the library.
+TEST(Glm4vConfig, TheTextPartMayTieTheHead) {
+  for (const bool tied : {false, true}) {
+    EXPECT_EQ(read(dense({{"tie_word_embeddings", tied}})).tied_embeddings, tied);
+    EXPECT_EQ(read(mixture({{"tie_word_embeddings", tied}})).tied_embeddings, tied);
+  }
+}
+
 TEST(Glm4vConfig, RefusesWhatTheLibraryComputesInAnotherWay) {
   expect_error(dense({{"attention_bias", false}}), {"attention_bias", "expected true"});
   expect_error(dense({{"head_dim", 64}}), {"'head_dim' is 64", "hidden_size"});

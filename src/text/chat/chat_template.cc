@@ -201,8 +201,9 @@ Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
     return from_text(named->text, named->source, std::move(*tokens));
   }
   if (found->empty()) {
-    const bool tekken =
-        path.filename() == "tekken.json" || std::filesystem::exists(path / "tekken.json", failure);
+    const bool tekken = path.filename() == "tekken.json" ||
+                        (std::filesystem::exists(path / "tekken.json", failure) &&
+                         !std::filesystem::exists(path / "tokenizer.json", failure));
     return unsupported(
         "'{}' has no chat template{} (hint: ask without chat, or set {} to a template file)",
         path.string(), tekken ? ", because Mistral's tekken.json contains none" : "",
