@@ -13,7 +13,7 @@
 #include "model/share.h"
 #include "model/weight_specs.h"
 
-namespace pando::model {
+namespace pando::model::gpt_neox_test {
 namespace {
 
 using config_json::expect_error;
@@ -185,4 +185,4 @@ TEST_F(GptNeoXGguf, MustSayWhetherItIsParallel) {
 }
 
 }  // namespace
-}  // namespace pando::model
+}  // namespace pando::model::gpt_neox_test

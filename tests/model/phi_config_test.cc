@@ -9,7 +9,7 @@
 #include "model/gguf_model.h"
 #include "model/weight_specs.h"
 
-namespace pando::model {
+namespace pando::model::phi_test {
 namespace {
 
 using config_json::expect_error;
@@ -91,4 +91,4 @@ TEST_F(PhiGguf, SaysHowManyChannelsRotate) {
 }
 
 }  // namespace
-}  // namespace pando::model
+}  // namespace pando::model::phi_test

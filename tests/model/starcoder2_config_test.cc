@@ -9,7 +9,7 @@
 #include "model/gguf_model.h"
 #include "model/weight_specs.h"
 
-namespace pando::model {
+namespace pando::model::starcoder2_test {
 namespace {
 
 using config_json::expect_error;
@@ -97,4 +97,4 @@ TEST_F(StarCoder2Gguf, SaysWindowAndBiases) {
 }
 
 }  // namespace
-}  // namespace pando::model
+}  // namespace pando::model::starcoder2_test

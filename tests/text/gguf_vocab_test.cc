@@ -26,7 +26,7 @@ void expect_refused(const GgufWriter& writer, ErrorCode code, std::string_view p
   EXPECT_NE(loaded.error().message.find(part), std::string::npos) << loaded.error().message;
 }
 
-struct Vocabulary {
+struct FileVocabulary {
   std::vector<std::string> tokens;
   std::vector<int32_t> types;
   std::vector<float> scores;
@@ -46,8 +46,8 @@ struct Vocabulary {
 };
 
 // Bytes 0 to 255, "ab" 256, "Ġa" 257, <|im_end|> 258, <more> 259.
-Vocabulary byte_level_vocabulary() {
-  Vocabulary vocabulary;
+FileVocabulary byte_level_vocabulary() {
+  FileVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
     vocabulary.add(byte_level_character(static_cast<unsigned char>(byte)), 1);
   }
@@ -135,8 +135,8 @@ TEST(GgufVocab, BeginToken) {
   EXPECT_EQ(tokens("llama-bpe", false), (std::vector<Token>{'b'}));
 }
 
-Vocabulary scored_vocabulary() {
-  Vocabulary vocabulary;
+FileVocabulary scored_vocabulary() {
+  FileVocabulary vocabulary;
   vocabulary.add("<unk>", 2);
   vocabulary.add("<s>", 3);
   vocabulary.add("</s>", 3);
@@ -151,7 +151,7 @@ Vocabulary scored_vocabulary() {
 }
 
 TEST(GgufVocab, Scores) {
-  const Vocabulary vocabulary = scored_vocabulary();
+  const FileVocabulary vocabulary = scored_vocabulary();
   GgufWriter writer = vocabulary.writer("llama");
   writer.numbers("tokenizer.ggml.scores", GgufType::kFloat32, vocabulary.scores)
       .uint32("tokenizer.ggml.bos_token_id", 1)
@@ -174,7 +174,7 @@ TEST(GgufVocab, Scores) {
 
 // Begin, end and unknown token, scores and types.
 TEST(GgufVocab, MissingKeysOfScoredPieces) {
-  Vocabulary vocabulary = scored_vocabulary();
+  FileVocabulary vocabulary = scored_vocabulary();
   vocabulary.types[2] = 1;  // by its text it is a control token all the same
   GgufWriter writer = vocabulary.writer("llama");
   const auto tokenizer = load_or_fail(writer);
@@ -208,7 +208,7 @@ TEST(GgufVocab, Phi3ChatAsItsTokenizerJson) {
   const std::vector<std::string> tags = {"<|user|>", "<|end|>", "<|assistant|>", "<|system|>"};
   Json document = llama_json(more, Json::array({{"h", "i"}, {"\u2581", "hi"}}));
   document["added_tokens"][2]["rstrip"] = true;  // </s>
-  Vocabulary vocabulary;
+  FileVocabulary vocabulary;
   for (const char* text : {"<unk>", "<s>", "</s>"}) vocabulary.add(text, 3);
   vocabulary.types[0] = 2;
   for (int byte = 0; byte < 256; ++byte) vocabulary.add(fmt::format("<0x{:02X}>", byte), 6);
@@ -252,7 +252,7 @@ TEST(GgufVocab, Phi3ChatAsItsTokenizerJson) {
 }
 
 TEST(GgufVocab, WordPiece) {
-  Vocabulary vocabulary;
+  FileVocabulary vocabulary;
   vocabulary.add("[UNK]", 3);
   vocabulary.add("\u2581play", 1);
   vocabulary.add("ing", 1);
@@ -269,7 +269,7 @@ TEST(GgufVocab, WordPiece) {
 }
 
 TEST(GgufVocab, WhatIsNotOfferedIsNamed) {
-  const Vocabulary vocabulary = byte_level_vocabulary();
+  const FileVocabulary vocabulary = byte_level_vocabulary();
   expect_refused(vocabulary.writer("rwkv"), ErrorCode::kUnsupported, "'rwkv'; supported: gpt2");
   GgufWriter writer = vocabulary.writer("gpt2");
   expect_refused(writer.string("tokenizer.ggml.pre", "unheard-of"), ErrorCode::kUnsupported,
@@ -278,8 +278,8 @@ TEST(GgufVocab, WhatIsNotOfferedIsNamed) {
 }
 
 TEST(GgufVocab, EmptyTokensStandForNothing) {
-  Vocabulary merged = byte_level_vocabulary();
-  Vocabulary scored = scored_vocabulary();
+  FileVocabulary merged = byte_level_vocabulary();
+  FileVocabulary scored = scored_vocabulary();
   for (int i = 0; i < 2; ++i) {
     merged.add("", 1);
     scored.add("", 1, -3);
@@ -294,7 +294,7 @@ TEST(GgufVocab, EmptyTokensStandForNothing) {
 }
 
 TEST(GgufVocab, BadFiles) {
-  Vocabulary vocabulary = byte_level_vocabulary();
+  FileVocabulary vocabulary = byte_level_vocabulary();
   expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "merges' is missing");
   GgufWriter merges = vocabulary.writer("gpt2");
   expect_refused(merges.strings("tokenizer.ggml.merges", {"a b", "a"}), ErrorCode::kBadFile,
@@ -317,7 +317,7 @@ TEST(GgufVocab, BadFiles) {
   vocabulary = byte_level_vocabulary();
   vocabulary.add("\xFF", 1);
   expect_refused(vocabulary.writer("gpt2"), ErrorCode::kBadFile, "token 260 is not UTF-8");
-  Vocabulary scored = scored_vocabulary();
+  FileVocabulary scored = scored_vocabulary();
   scored.add("xa", 1, -3);
   GgufWriter open = scored.writer("llama");
   open.numbers("tokenizer.ggml.scores", GgufType::kFloat32, scored.scores);
@@ -327,7 +327,7 @@ TEST(GgufVocab, BadFiles) {
 // Every part of every piece is a piece: the merges would be their number to the power 1.5.
 TEST(GgufVocab, ClosedVocabulary) {
   const auto pieces = [](int n) {
-    Vocabulary vocabulary;
+    FileVocabulary vocabulary;
     vocabulary.add("<unk>", 2);
     for (int i = 0; i <= n; ++i) {
       for (int j = i == 0 ? 1 : 0; j <= n; ++j) {
@@ -340,7 +340,7 @@ TEST(GgufVocab, ClosedVocabulary) {
   };
   EXPECT_NE(load_or_fail(pieces(12)), nullptr);
   expect_refused(pieces(100), ErrorCode::kUnsupported, "can be built in more than 228736 ways");
-  Vocabulary vocabulary = scored_vocabulary();
+  FileVocabulary vocabulary = scored_vocabulary();
   vocabulary.add(std::string(257, 'a'), 1, -9);
   GgufWriter writer = vocabulary.writer("llama");
   writer.numbers("tokenizer.ggml.scores", GgufType::kFloat32, vocabulary.scores);
