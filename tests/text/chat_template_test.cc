@@ -371,10 +371,7 @@ TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
                                     directory.path().string()));
   EXPECT_EQ(load().error().code, ErrorCode::kUnsupported);
   directory.write("tekken.json", "{}");
-  EXPECT_NE(rendered().find("has no chat template, because Mistral's tekken.json contains none "
-                            "(hint: ask without chat, or set"),
-            std::string::npos)
-      << rendered();
+  EXPECT_EQ(rendered().find("Mistral"), std::string::npos) << rendered();  // tokenizer.json counts
   std::filesystem::remove(directory.path() / "tekken.json");
   directory.write_json("chat_template.json", {{"chat_template", "of json{{ eos_token }}"}});
   EXPECT_EQ(rendered(), "of json<|endoftext|>");

@@ -1,4 +1,7 @@
 // tekken.json. The expected tokens are those of mistral_common's Tekkenizer.
+#include <fmt/format.h>
+
+#include "text/chat/chat_template.h"
 #include "text_testing.h"
 
 namespace pando::testing {
@@ -53,6 +56,19 @@ TEST(Tekken, MergesByRankWithinWords) {
   EXPECT_EQ(tokenizer->token_bytes(280, true), "abc");
   EXPECT_EQ(tokenizer->token_bytes(22 + 0xFF, true), "\xFF");
   EXPECT_FALSE(tokenizer->strips_leading_space());
+}
+
+TEST(Tekken, HasNoChatTemplate) {
+  const TempDirectory directory;
+  directory.write_json("tekken.json", tekken_json());
+  const auto tokenizer = load_tokenizer(directory.path());
+  ASSERT_NE(tokenizer, nullptr);
+  const auto chat = ChatTemplate::load(directory.path(), *tokenizer, "");
+  ASSERT_FALSE(chat.ok());
+  EXPECT_EQ(chat.error().message,
+            fmt::format("'{}' has no chat template, because Mistral's tekken.json contains none "
+                        "(hint: ask without chat, or set chat_template to a template file)",
+                        directory.path().string()));
 }
 
 // Mistral's library takes them for text; all formats here find what is written out.
