@@ -181,6 +181,11 @@ std::string unknown_item(const CLI::App& command, const CLI::ConfigItem& item,
   std::vector<std::string> names;
   for (const CLI::Option* known : command.get_options({}))
     names.insert(names.end(), known->get_lnames().begin(), known->get_lnames().end());
+  if (command.get_parent() == nullptr)
+    for (const CLI::App* section : command.get_subcommands({}))
+      if (section->get_option_no_throw("--" + item.name) != nullptr)
+        return fmt::format("'{}' is in no section, expected it below one such as [{}]", item.name,
+                           section->get_name());
   return fmt::format("unknown option '{}'{}", item.name, hint(item.name, names));
 }
 
@@ -228,9 +233,55 @@ std::string wrong_item(CLI::App& section, const std::string& line, GivenOptions&
   return {};
 }
 
+// What CLI11 would read in another way than it is written, or lose, in the text of a value.
+// `goes_on`: the text is a further line of a list, which cannot have a comment.
+std::string wrong_text(std::string_view text, bool is_list, bool goes_on) {
+  char quote = 0;
+  bool may_open = true, has_ended = false, is_empty = true;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      const bool escapes = c == '\\' && i + 1 < text.size() && text[i + 1] == quote;
+      if (c == '#' || escapes)
+        return fmt::format(
+            "found {} inside a string, which a file of options cannot hold (hint: give the option "
+            "on the command line)",
+            escapes ? text.substr(i, 2) : "'#'");
+      if (c == quote) quote = 0, may_open = !is_list;
+      continue;
+    }
+    if (c == '#' && goes_on)
+      return "found a comment inside a list, expected it on the list's first line or before it";
+    if (c == '#') break;
+    if (std::isspace(static_cast<unsigned char>(c)) != 0) continue;
+    if (has_ended)
+      return fmt::format("found '{}' behind a list, expected the end of the line", text.substr(i));
+    is_empty = false;
+    if (may_open && (c == '"' || c == '\'' || c == '`')) {
+      quote = c;
+    } else if (is_list && (c == '[' || c == ',')) {
+      may_open = true;
+    } else {
+      has_ended = is_list && c == ']';
+      may_open = false;
+    }
+  }
+  if (quote != 0)
+    return fmt::format("a string begins with {0} and does not end, expected {0} behind it", quote);
+  return is_empty ? "there is no value behind '=', expected one" : "";
+}
+
+// The same of a whole line.
+std::string wrong_text(const std::string& line) {
+  const size_t equals = line.find('=');
+  if (equals == std::string::npos) return {};
+  const std::string value = CLI::detail::trim_copy(line.substr(equals + 1));
+  return wrong_text(value, value.starts_with('['), /*goes_on=*/false);
+}
+
 // Reads the rest of a list that begins in `line` and goes on, as CLI11 does; how many lines that
-// is.
-int read_list(std::istream& file, std::string& line) {
+// is. `wrong`: wrong_text of these.
+int read_list(std::istream& file, std::string& line, std::string& wrong) {
   const size_t equals = line.find('=');
   if (equals == std::string::npos) return 0;
   const std::string value =
@@ -239,8 +290,11 @@ int read_list(std::istream& file, std::string& line) {
   line = line.substr(0, equals + 1) + value;
   int n_more = 0;
   if (value.size() > 1)
-    for (std::string more; line.back() != ']' && std::getline(file, more); ++n_more)
+    for (std::string more; line.back() != ']' && std::getline(file, more); ++n_more) {
       line += CLI::detail::trim(more);
+      if (wrong.empty() && !more.empty())
+        wrong = wrong_text(more, /*is_list=*/true, /*goes_on=*/true);
+    }
   return n_more;
 }
 
@@ -261,8 +315,13 @@ std::string wrong_line(CLI::App& app, const std::string& path, bool was_taken) {
       given.begin_section();
       command = find_command(app, name);
       if (command == nullptr && !was_taken) wrong = unknown_command(app, name);
+      if (!line.ends_with(']') && line.find(']') != std::string::npos)
+        wrong = fmt::format("found '{}' behind a section, expected the end of the line",
+                            CLI::detail::trim_copy(line.substr(line.find(']') + 1)));
     } else if (command != nullptr) {
-      n_more = read_list(file, line);
+      wrong = wrong_text(line);
+      if (wrong.empty()) n_more = read_list(file, line, wrong);
+      if (!wrong.empty()) return fmt::format("'{}', line {}: {}", path, number, wrong);
       wrong = line.ends_with("=[") && !was_taken
                   ? "a list starts without a value, expected its first value on the same line"
                   : wrong_item(*command, line, given, was_taken);

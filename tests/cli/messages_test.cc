@@ -344,6 +344,41 @@ TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
        "detokenize, bench, make-model, completion (hint: 'run'?)");
 }
 
+// What the parser would cut, lose or take as something else.
+TEST_F(MessagesTest, FilesOfOptionsHoldNoTextThatWouldBeLost) {
+  const auto said = [&](const std::string& text, const std::string& message) {
+    folder().write("options.toml", "[run]\n" + text + "\n");
+    expect_says(pando("run --config options.toml --model m --input good.jsonl --dry-run"), kUsage,
+                "'options.toml', line " + message);
+  };
+  const std::string cannot_hold =
+      " inside a string, which a file of options cannot hold (hint: give the option on the command "
+      "line)";
+  said("instruction = \"Say hi # now\"", "2: found '#'" + cannot_hold);
+  said("instruction = 'Say hi # now'", "2: found '#'" + cannot_hold);
+  said("choice = [\"Job #1\", \"Job #2\"]", "2: found '#'" + cannot_hold);
+  said("choice = [\"one\",\n\"#2\"]", "2: found '#'" + cannot_hold);
+  said("instruction = \"Say \\\"hi\\\" now\"", "2: found \\\"" + cannot_hold);
+  for (const char* list : {"stop = [\"a\",\n# and\n\"b\"]", "stop = [\"a\",\n\"b\", # and\n\"c\"]",
+                           "stop = [\"a\",\n\"b\"] # and"})
+    said(list,
+         "2: found a comment inside a list, expected it on the list's first line or before it");
+  said("choice = [\"a\", \"b\"] // both",
+       "2: found '// both' behind a list, expected the end of the line");
+  said("instruction = \"unclosed",
+       "2: a string begins with \" and does not end, expected \" behind it");
+  said("logprobs =", "2: there is no value behind '=', expected one");
+  said("[serve] # here", "2: found '# here' behind a section, expected the end of the line");
+  folder().write("options.toml", "max-tokens = 5\n");
+  expect_says(pando("run --config options.toml --model m --input good.jsonl"), kUsage,
+              "'options.toml', line 1: 'max-tokens' is in no section, expected it below one such "
+              "as [run]");
+  folder().write("options.toml",
+                 "[run]\nchoice = [\"it's\", # one\n  'b']\n"
+                 "instruction = \"You're here\" # said\n");
+  EXPECT_EQ(pando("run --config options.toml --model m --input good.jsonl --dry-run").code, kOk);
+}
+
 TEST_F(MessagesTest, AnOptionGivenTwiceInAFileIsNamedWithItsLine) {
   const auto asked = [&](const std::string& text) {
     folder().write("twice.toml", text);

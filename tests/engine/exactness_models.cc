@@ -109,6 +109,15 @@ Result<model::Weights> load_blocks(const CaseModel& model, DType type,
                                    const std::filesystem::path& directory,
                                    const model::Share& share) {
   model::ModelConfig config = config_of(model);
+  if (is_family(config, "gpt_neox") || is_family(config, "glm4v_text")) {
+    // Their files cannot say that heads are shorter than rows of whole blocks make them. A model
+    // with as many keys and values stands in.
+    CaseModel other = model;
+    other.shape = "tiny-phi";
+    const int n_kv_heads = config.n_kv_heads;
+    config = config_of(other);
+    config.n_kv_heads = n_kv_heads;
+  }
   const bool shares_d_ff = config.experts.shared_d_ff == config.d_ff;  // Gemma 4
   const bool has_whole_experts = config.experts.shared_d_ff % std::max(config.experts.d_ff, 1) == 0;
   config.d_model = config.d_ff = 256;
