@@ -241,12 +241,18 @@ std::string wrong_text(std::string_view text, bool is_list, bool goes_on) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (quote != 0) {
-      const bool escapes = c == '\\' && i + 1 < text.size() && text[i + 1] == quote;
-      if (c == '#' || escapes)
-        return fmt::format(
-            "found {} inside a string, which a file of options cannot hold (hint: give the option "
-            "on the command line)",
-            escapes ? text.substr(i, 2) : "'#'");
+      if (c == '#')
+        return "found '#' inside a string, which a file of options cannot hold (hint: give the "
+               "option on the command line)";
+      if (c == '\\' && i + 1 < text.size() && text[i + 1] == quote) {
+        if (quote != '"')
+          return fmt::format(
+              "found \\{} inside a string, which a file of options cannot hold (hint: put the text "
+              "in double quotes)",
+              quote);
+        ++i;  // a quote of the text
+        continue;
+      }
       if (c == quote) quote = 0, may_open = !is_list;
       continue;
     }

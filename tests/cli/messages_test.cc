@@ -356,9 +356,13 @@ TEST_F(MessagesTest, FilesOfOptionsHoldNoTextThatWouldBeLost) {
       "line)";
   said("instruction = \"Say hi # now\"", "2: found '#'" + cannot_hold);
   said("instruction = 'Say hi # now'", "2: found '#'" + cannot_hold);
+  said("instruction = 'It\\'s'",
+       "2: found \\' inside a string, which a file of options cannot hold (hint: put the text in "
+       "double quotes)");
   said("choice = [\"Job #1\", \"Job #2\"]", "2: found '#'" + cannot_hold);
   said("choice = [\"one\",\n\"#2\"]", "2: found '#'" + cannot_hold);
-  said("instruction = \"Say \\\"hi\\\" now\"", "2: found \\\"" + cannot_hold);
+  said("instruction = \"Say hi\\\"",
+       "2: a string begins with \" and does not end, expected \" behind it");
   for (const char* list : {"stop = [\"a\",\n# and\n\"b\"]", "stop = [\"a\",\n\"b\", # and\n\"c\"]",
                            "stop = [\"a\",\n\"b\"] # and"})
     said(list,
@@ -377,6 +381,11 @@ TEST_F(MessagesTest, FilesOfOptionsHoldNoTextThatWouldBeLost) {
                  "[run]\nchoice = [\"it's\", # one\n  'b']\n"
                  "instruction = \"You're here\" # said\n");
   EXPECT_EQ(pando("run --config options.toml --model m --input good.jsonl --dry-run").code, kOk);
+  folder().write("options.toml", "[run]\ninstruction = \"Say \\\"hi\\\" now\"\n");
+  folder().write("question.jsonl", "{\"context\": \"A.\", \"question\": \"B?\"}\n");
+  const Finished shown =
+      pando("run --config options.toml --model m --input question.jsonl --dry-run");
+  EXPECT_NE(shown.out.find("Say \"hi\" now"), std::string::npos) << shown;
 }
 
 TEST_F(MessagesTest, AnOptionGivenTwiceInAFileIsNamedWithItsLine) {
