@@ -60,6 +60,7 @@ AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const ChannelTokens* ch
                              const Request& request, std::span<const Token> prompt)
     : decoder_(tokenizer, /*first_in_text=*/false, request.sampling.skip_special_tokens),
       is_strict_(request.sampling.form.has_value()) {
+  decoder_.follow(prompt);
   if (channels == nullptr || !divides_answer(request)) return;
   channels_ = *channels;
   // The answer goes on in the prompt's last message.

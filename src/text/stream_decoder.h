@@ -1,31 +1,46 @@
 // Tokens to text, also one token at a time.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
+#include "text/decoder_run.h"
 #include "text/tokenizer.h"
 
 namespace pando {
 
 // The text of a token sequence as it grows. Never emits part of a UTF-8 character: bytes wait until
-// the character is whole; bytes that can no longer become one are emitted as U+FFFD.
+// the character is whole; bytes that can no longer become one are emitted as U+FFFD. Text that a
+// later token may change waits too.
 class StreamDecoder {
  public:
   // `first_in_text`: the sequence begins a text, so a leading space put there by the tokenizer
   // goes. `skip_special`: special tokens give no text.
   StreamDecoder(const Tokenizer& tokenizer, bool first_in_text, bool skip_special = true);
 
-  // The text that became complete with this token; may be empty.
+  // The sequence goes on behind these tokens, whose text was shown. Called before push().
+  void follow(std::span<const Token> before);
+
+  // The text that became certain with this token; may be empty.
   std::string push(Token token);
-  // What was still incomplete, as one U+FFFD.
-  std::string finish();
+  // What waits, an incomplete character as U+FFFD. `ends`: the text ends here.
+  std::string finish(bool ends = true);
 
  private:
+  // The last tokens before a sequence that are looked at: many more than the steps of a decoder
+  // look back.
+  static constexpr size_t kMostBefore = 64;
+
+  std::string decoded(Token token);
+  std::string without_shown(std::string text);
+
   const Tokenizer* tokenizer_;
   bool strip_space_;
   bool skip_special_;
-  std::string pending_;  // at most three bytes: a character not yet whole
+  std::string pending_;            // at most three bytes: a character not yet whole
+  std::optional<DecoderRun> run_;  // instead, where tokens change the text of others
+  std::string shown_;              // of the text before the sequence, the part that waits in run_
 };
 
 // The text of a whole sequence from its first token on.

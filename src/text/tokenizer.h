@@ -15,6 +15,8 @@
 
 namespace pando {
 
+struct Decoding;
+
 // Immutable once loaded; any thread may call any method at any time.
 class Tokenizer {
  public:
@@ -40,6 +42,10 @@ class Tokenizer {
   // True where a leading space is put before the first word and must be taken off again when a
   // whole text is decoded (SentencePiece).
   virtual bool strips_leading_space() const = 0;
+
+  // Null where a text is the bytes of its tokens side by side. Else token_bytes() are those of a
+  // token that others leave as it is.
+  virtual const Decoding* decoding() const { return nullptr; }
 
   // What is odd about the files without being wrong: a line each, for people.
   virtual std::span<const std::string> warnings() const { return {}; }

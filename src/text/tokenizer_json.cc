@@ -1,11 +1,15 @@
 #include "text/tokenizer_json.h"
 
+#include <algorithm>
+
 #include "text/bpe.h"
 #include "text/byte_level.h"
+#include "text/decoder_json.h"
 #include "text/normalizer_json.h"
 #include "text/pre_tokenizer_json.h"
 #include "text/tokenizer_steps.h"
 #include "text/unigram_json.h"
+#include "text/utf8.h"
 
 namespace pando {
 namespace {
@@ -48,39 +52,42 @@ Result<Bpe::Options> read_options(const JsonPlace& model, const Vocab& vocab, bo
   return options;
 }
 
-// The bytes that one token stands for; nothing where they are more than `most`.
-std::optional<std::string> shown_bytes(const std::string& text, const Decoder& decoder,
-                                       size_t most) {
-  if (decoder.spaced) return ' ' + text;
-  if (decoder.byte_level) return from_byte_level(text).value_or(text);
-  if (decoder.byte_fallback) {
-    if (const auto byte = byte_of_token_text(text)) return std::string(1, *byte);
-  }
-  std::optional<std::string> shown = text;
-  for (const normal::Replace& step : decoder.replaced) {
-    if (shown) shown = replace_all_within(most, *shown, step.from, step.to);
-  }
-  return shown;
+// By id: what the decoder reads of a token; empty where the vocabulary has none.
+std::vector<std::string> all_pieces(const Vocab& vocab, const std::vector<AddedToken>& added,
+                                    bool byte_level) {
+  std::vector<std::string> pieces(vocab.size());
+  for (Token id = 0; id < vocab.size(); ++id)
+    pieces[id] =
+        byte_level ? from_byte_level(vocab.text(id)).value_or(vocab.text(id)) : vocab.text(id);
+  // Added tokens are not in the alphabet of bytes.
+  for (const AddedToken& token : added)
+    if (byte_level) pieces[token.id] = token.content;
+  return pieces;
 }
 
-Result<std::vector<std::string>> all_token_bytes(const JsonPlace& root, const Vocab& vocab,
-                                                 const std::vector<AddedToken>& added,
-                                                 const Decoder& decoder) {
-  std::vector<std::string> bytes(vocab.size());
-  for (Token id = 0; id < vocab.size(); ++id) {
-    if (!vocab.has(id)) continue;
-    const size_t most = most_text(vocab.text(id).size());
-    auto shown = shown_bytes(vocab.text(id), decoder, most);
-    if (!shown) {
+// By id: what a token gives in the middle of a text.
+Result<std::vector<std::string>> all_token_bytes(const JsonPlace& root, const Decoder& decoder,
+                                                 std::vector<std::string> pieces) {
+  const bool has_bytes = std::any_of(decoder.steps.begin(), decoder.steps.end(), [](const auto& s) {
+    return std::holds_alternative<decoding::ByteFallback>(s);
+  });
+  DecoderRun run(decoder.steps, /*first_in_text=*/false);
+  for (size_t id = 0; id < pieces.size(); ++id) {
+    std::string& piece = pieces[id];
+    const auto byte = has_bytes ? byte_of_piece(piece) : std::nullopt;
+    if (piece.empty() || find_invalid_utf8(piece)) continue;
+    const size_t most = most_text(piece.size());
+    if (byte)
+      piece = std::string(1, *byte);
+    else if (decoder.spaced)
+      piece.insert(0, " ");
+    else
+      piece = run.push(piece) + run.finish(/*ends=*/false);
+    if (piece.size() > most)
       return unsupported("'{}': field 'decoder' makes more than {} bytes out of token {}",
                          root.file(), most, id);
-    }
-    bytes[id] = std::move(*shown);
   }
-  if (!decoder.byte_level) return bytes;
-  // Added tokens are not in the alphabet of bytes.
-  for (const AddedToken& token : added) bytes[token.id] = token.content;
-  return bytes;
+  return pieces;
 }
 
 Result<std::vector<AddedToken>> read_added(const JsonPlace& place) {
@@ -124,10 +131,14 @@ Status finish_tokens(const JsonPlace& root, const TokenizerConfig& config, const
   Result<SpecialTokens> special = find_special_tokens(config, *vocab, own);
   if (!special.ok()) return special.error();
   parts->special = std::move(*special);
-  auto bytes = all_token_bytes(root, *vocab, parts->added, decoder);
+  std::vector<std::string> pieces = all_pieces(*vocab, parts->added, decoder.byte_level);
+  auto bytes = all_token_bytes(root, decoder, pieces);
   if (!bytes.ok()) return bytes.error();
   parts->token_bytes = std::move(*bytes);
   parts->strips_leading_space = decoder.strips_leading_space;
+  if (!decoder.by_token)
+    parts->decoding = std::make_unique<const Decoding>(
+        Decoding{decoder.steps, std::move(pieces), decoder.changed});
   return {};
 }
 

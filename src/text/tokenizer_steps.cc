@@ -100,55 +100,6 @@ Result<pre::Metaspace> read_metaspace(const JsonPlace& place) {
 
 namespace {
 
-// Whether a step is Strip as llm-jp's files write it. "^" matches at the start of each line, and
-// "(?<!\n)" excludes all lines but the first.
-bool strips_first_space(const JsonPlace& replace) {
-  const JsonPlace regex = replace.at("pattern").at("Regex");
-  const JsonPlace content = replace.at("content");
-  return !regex.absent() && regex.json() == "(?<!\\n)^ " && !content.absent() &&
-         content.json() == "";
-}
-
-Status read_decoder_step(const JsonPlace& step, Decoder* decoder) {
-  const std::string_view type = step.type_name();
-  if (type == "Replace" && decoder->fused && strips_first_space(step)) {
-    decoder->strips_leading_space = true;
-    return {};
-  }
-  const bool of_token = type == "ByteFallback" || type == "Replace" || type == "Metaspace";
-  if (of_token && decoder->fused) {
-    return step.not_offered(fmt::format("no {} after Fuse or ByteLevel", type));
-  }
-  if (type == "ByteLevel") {
-    const bool first = !decoder->byte_fallback && !decoder->fused && decoder->replaced.empty();
-    if (!first) return step.not_offered("ByteLevel as the first step");
-    decoder->byte_level = decoder->fused = true;  // it joins the tokens
-  } else if (type == "ByteFallback") {
-    decoder->byte_fallback = true;
-  } else if (type == "Replace") {
-    Result<normal::Replace> replace = read_replace(step);
-    if (!replace.ok()) return replace.error();
-    decoder->replaced.push_back(std::move(*replace));
-  } else if (type == "Metaspace") {
-    const auto metaspace = read_metaspace(step);
-    if (!metaspace.ok()) return metaspace.error();
-    decoder->replaced.push_back({metaspace->mark, " "});
-    decoder->strips_leading_space = metaspace->prepend != pre::Metaspace::Prepend::kNever;
-  } else if (type == "Strip") {
-    const Json& fields = step.json();
-    const bool one_space = fields.value("content", Json()) == " " &&
-                           fields.value("start", Json()) == 1 && fields.value("stop", Json()) == 0;
-    if (!one_space) return step.not_offered("one space stripped from the start");
-    if (!decoder->fused) return step.not_offered("Strip after Fuse or ByteLevel");
-    decoder->strips_leading_space = true;
-  } else if (type == "Fuse") {
-    decoder->fused = true;
-  } else {
-    return step.not_offered("ByteLevel, ByteFallback, Replace, Metaspace, Strip, Fuse");
-  }
-  return {};
-}
-
 Status append_token(const JsonPlace& name, const Vocab& vocab, std::vector<Token>* tokens) {
   const Result<std::string> text = name.text();
   if (!text.ok()) return text.error();
@@ -184,18 +135,6 @@ Status read_classifier(const JsonPlace& place, const Vocab& vocab, PostProcessor
 }
 
 }  // namespace
-
-Result<Decoder> read_decoder(const JsonPlace& place) {
-  Decoder decoder;
-  // As in the library `tokenizers`.
-  if (place.absent()) decoder.spaced = decoder.strips_leading_space = true;
-  const auto list = steps_of(place, "decoders");
-  if (!list.ok()) return list.error();
-  for (const JsonPlace& step : *list) {
-    if (Status done = read_decoder_step(step, &decoder); !done.ok()) return done.error();
-  }
-  return decoder;
-}
 
 Result<PostProcessor> read_post_processor(const JsonPlace& place, const Vocab& vocab) {
   PostProcessor around;

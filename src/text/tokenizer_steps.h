@@ -7,17 +7,6 @@
 
 namespace pando {
 
-// How tokens become text.
-struct Decoder {
-  bool spaced = false;  // no steps: a space between two tokens
-  bool byte_level = false;
-  bool byte_fallback = false;
-  bool fused = false;                     // what follows is about the whole text
-  std::vector<normal::Replace> replaced;  // in each token, in order
-  bool strips_leading_space = false;
-};
-Result<Decoder> read_decoder(const JsonPlace& place);
-
 // The tokens that are put around a text.
 struct PostProcessor {
   std::vector<Token> before;

@@ -58,6 +58,18 @@ void append_utf8(char32_t point, std::string* out) {
   }
 }
 
+void take_characters(std::string* bytes, std::string* text) {
+  std::string_view rest = *bytes;
+  while (!rest.empty()) {
+    const Utf8Step step = next_utf8(rest);
+    if (step.kind == Utf8Kind::kTruncated) break;
+    *text +=
+        step.kind == Utf8Kind::kCharacter ? rest.substr(0, step.length) : kReplacementCharacter;
+    rest.remove_prefix(step.length);
+  }
+  bytes->erase(0, bytes->size() - rest.size());
+}
+
 std::string_view last_character(std::string_view text) {
   size_t begin = text.size() - 1;
   while (begin > 0 && (text[begin] & 0xC0) == 0x80) --begin;

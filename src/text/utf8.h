@@ -24,6 +24,12 @@ Utf8Step next_utf8(std::string_view text);
 
 void append_utf8(char32_t point, std::string* out);
 
+inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
+
+// Moves what is settled from the front of `*bytes` to `*text`: whole characters as they are, each
+// maximal subpart of an ill-formed sequence as one U+FFFD.
+void take_characters(std::string* bytes, std::string* text);
+
 // The length in bytes of the character whose first byte is `lead`, in text known to be UTF-8.
 inline int utf8_length(char lead) {
   const auto byte = static_cast<unsigned char>(lead);

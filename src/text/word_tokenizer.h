@@ -3,6 +3,7 @@
 #pragma once
 
 #include "text/added_tokens.h"
+#include "text/decoder_run.h"
 #include "text/normalizer.h"
 #include "text/pre_tokenizer.h"
 #include "text/special_tokens.h"
@@ -21,6 +22,7 @@ struct TokenizerParts {
   SpecialTokens special = {};
   std::vector<std::string> warnings = {};  // about the file, for people
   bool strips_leading_space = false;
+  std::unique_ptr<const Decoding> decoding = nullptr;  // see Tokenizer
 };
 
 class WordTokenizer final : public Tokenizer {
@@ -34,6 +36,7 @@ class WordTokenizer final : public Tokenizer {
   std::optional<Token> bos() const override { return parts_.special.bos; }
   std::span<const Token> end_tokens() const override { return parts_.special.ends; }
   bool strips_leading_space() const override { return parts_.strips_leading_space; }
+  const Decoding* decoding() const override { return parts_.decoding.get(); }
   std::span<const std::string> warnings() const override { return parts_.warnings; }
 
  private:

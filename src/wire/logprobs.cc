@@ -53,7 +53,8 @@ size_t n_characters(const std::string& text) {
 AnswerDecoder answer_decoder(const Model& model, const Request& request) {
   const Tokenizer& tokenizer = *model.parts().tokenizer;
   const std::optional<ChannelTokens> channels = find_channel_tokens(tokenizer);
-  const bool needs_prompt = channels && request.tokens.empty() && !request.messages.empty();
+  const bool needs_prompt = request.tokens.empty() && ((channels && !request.messages.empty()) ||
+                                                       tokenizer.decoding() != nullptr);
   const Result<std::vector<Token>> prompt =
       needs_prompt ? encode_prompt(model, request) : Result<std::vector<Token>>(request.tokens);
   return {tokenizer, channels ? &*channels : nullptr, request,

@@ -160,6 +160,10 @@ TEST(TokenizerFiles, ManySteps) {
   bad["pre_tokenizer"] = mark;
   bad["decoder"] = {{"type", "Sequence"}, {"decoders", times(40, replace)}};
   bad["model"]["unk_token"] = "a";
+  expect_json_refused(bad, ErrorCode::kUnsupported,
+                      {"'decoder' may make more than 4096 bytes out of one"});
+  bad["decoder"] = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}};
+  bad["decoder"]["content"] = std::string(273, 'b');
   expect_json_refused(bad, ErrorCode::kUnsupported, {"'decoder' makes more than 272 bytes"});
   bad["pre_tokenizer"]["replacement"] = "__";
   expect_json_refused(bad, ErrorCode::kBadFile, {"replacement", "one character"});
@@ -203,8 +207,8 @@ TEST(TokenizerFiles, WhatIsNotOfferedIsNamed) {
   expect_json_refused(other, ErrorCode::kUnsupported, {"normalizer", "ByteLevel", "NFC"});
   other = good, other["pre_tokenizer"] = {{"type", "UnicodeScripts"}};
   expect_json_refused(other, ErrorCode::kUnsupported, {"pre_tokenizer", "UnicodeScripts"});
-  other = good, other["decoder"] = {{"type", "WordPiece"}};
-  expect_json_refused(other, ErrorCode::kUnsupported, {"decoder", "WordPiece"});
+  other = good, other["decoder"] = {{"type", "Reverse"}};
+  expect_json_refused(other, ErrorCode::kUnsupported, {"decoder", "Reverse", "WordPiece"});
   other = good, other["post_processor"] = {{"type", "PairProcessing"}};
   expect_json_refused(other, ErrorCode::kUnsupported, {"post_processor", "PairProcessing"});
   other = good, other["model"]["end_of_word_suffix"] = "</w>";
@@ -225,12 +229,13 @@ TEST(TokenizerFiles, WhatIsNotOfferedIsNamed) {
   expect_refused(directory, ErrorCode::kUnsupported, {"tokenizer_class", "T5Tokenizer"});
 }
 
-// ByteLevel and Fuse join the tokens to one text. A step on each token is refused behind them.
+// ByteLevel and Fuse join the tokens to one text. An expression behind them is refused, as any
+// later token may change what it matches.
 TEST(TokenizerFiles, DecodersThatJoinTheTokens) {
   const Json levels = {{"type", "ByteLevel"}}, fuse = {{"type", "Fuse"}};
   const Json replace = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "b"}};
+  const Json matches = {{"type", "Replace"}, {"pattern", {{"Regex", "a+"}}}, {"content", "b"}};
   const Json bytes = {{"type", "ByteFallback"}};
-  const Json marks = {{"type", "Metaspace"}, {"replacement", kSpaceMark}};
   const Json strip = {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}};
   Json document = byte_level_json({}, Json::array());
   document["decoder"] = {{"type", "Sequence"}, {"decoders", Json::array({levels, strip})}};
@@ -238,10 +243,10 @@ TEST(TokenizerFiles, DecodersThatJoinTheTokens) {
   const struct {
     Json first, second;
     std::vector<std::string> parts;
-  } cases[] = {{levels, replace, {"Replace", "no Replace after Fuse or ByteLevel"}},
-               {levels, marks, {"Metaspace", "no Metaspace after Fuse or ByteLevel"}},
-               {fuse, bytes, {"ByteFallback", "no ByteFallback after Fuse or ByteLevel"}},
-               {strip, fuse, {"decoders[0]", "Strip after Fuse or ByteLevel"}},
+  } cases[] = {{levels, matches, {"decoders[1].pattern", "a pattern that is a text"}},
+               {fuse, matches, {"decoders[1].pattern", "a pattern that is a text"}},
+               {bytes, matches, {"decoders[1].pattern", "a pattern that is a text"}},
+               {fuse, levels, {"ByteLevel as the first step"}},
                {replace, levels, {"ByteLevel as the first step"}},
                {bytes, levels, {"ByteLevel as the first step"}},
                {levels, levels, {"ByteLevel as the first step"}}};

@@ -1,10 +1,13 @@
 #include "text/grammar/form_cache.h"
 
 #include <algorithm>
+#include <bitset>
 #include <span>
 #include <utility>
 
 #include "base/errors.h"
+#include "base/json.h"
+#include "text/decoder_run.h"
 #include "text/grammar/grammar.h"
 
 namespace pando::grammar {
@@ -16,6 +19,23 @@ size_t bytes_of(const TextForm& form, const Grammar& grammar,
   for (const std::string& warning : warnings) n += sizeof(warning) + warning.size();
   for (const std::string& choice : form.choices) n += sizeof(choice) + choice.size();
   return n;
+}
+
+// Masks keep a form by the bytes of tokens, so the decoder must leave these as they are.
+Status check_decoding(const Grammar& grammar, const Decoding* decoding) {
+  if (decoding == nullptr) return {};
+  std::bitset<256> bytes;
+  for (uint32_t state = 0; state < grammar.n_states(); ++state)
+    for (const Grammar::Step& step : grammar.steps(state))
+      for (int byte = step.first; byte <= step.last; ++byte) bytes.set(static_cast<size_t>(byte));
+  for (const std::string& changed : decoding->changed)
+    if (std::ranges::all_of(changed, [&](char c) { return bytes[static_cast<uint8_t>(c)]; }))
+      return unsupported(
+          "the tokenizer's decoder may change {} in an answer, so an answer cannot have a form "
+          "that "
+          "may contain it",
+          changed.empty() ? "any text" : "the text " + json_text(changed));
+  return {};
 }
 
 Result<GrammarPtr> compile(const TextForm& form, std::vector<std::string>* warnings) {
@@ -47,7 +67,8 @@ Status check_form(FormCache* forms, const TextForm& form) {
 
 const MaskStorePtr& FormCache::store() {
   std::call_once(made_store_, [&] {
-    store_ = std::make_shared<MaskStore>(std::make_shared<const Vocabulary>(tokenizer_));
+    store_ =
+        std::make_shared<MaskStore>(std::make_shared<const Vocabulary>(tokenizer_, most_tokens_));
   });
   return store_;
 }
@@ -87,6 +108,9 @@ Result<std::shared_ptr<const MaskTable>> FormCache::get(const TextForm& form) {
   std::vector<std::string> warnings;
   ++n_compiled_;
   Result<GrammarPtr> grammar = compile(form, &warnings);
+  if (grammar)
+    if (Status kept = check_decoding(**grammar, tokenizer_.decoding()); !kept)
+      grammar = kept.error();
   if (!grammar) {
     const std::scoped_lock lock(mutex_);
     refusal_ = {form, grammar.error()};

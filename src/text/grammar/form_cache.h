@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -24,9 +25,10 @@ Status check_form(FormCache* forms, const TextForm& form);
 // all that somebody holds. Any thread.
 class FormCache {
  public:
-  // The tokenizer outlives it.
-  explicit FormCache(const Tokenizer& tokenizer, size_t most_bytes = kMostFormBytes)
-      : tokenizer_(tokenizer), most_bytes_(most_bytes) {}
+  // The tokenizer outlives it. `most_tokens`: those that the model has, from 0 on.
+  explicit FormCache(const Tokenizer& tokenizer, size_t most_bytes = kMostFormBytes,
+                     size_t most_tokens = SIZE_MAX)
+      : tokenizer_(tokenizer), most_bytes_(most_bytes), most_tokens_(most_tokens) {}
 
   // Compiles a form that is not there. Errors name what is malformed (kInvalidArgument) or not
   // supported (kUnsupported). The last refusal is kept.
@@ -58,6 +60,7 @@ class FormCache {
 
   const Tokenizer& tokenizer_;
   const size_t most_bytes_;
+  const size_t most_tokens_;
   std::once_flag made_store_;
   MaskStorePtr store_;
   std::mutex mutex_;

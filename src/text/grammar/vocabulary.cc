@@ -6,8 +6,9 @@ namespace pando::grammar {
 
 namespace {
 
-std::vector<std::string> bytes_of(const Tokenizer& tokenizer) {
-  std::vector<std::string> bytes(static_cast<size_t>(tokenizer.vocab_size()));
+std::vector<std::string> bytes_of(const Tokenizer& tokenizer, size_t most_tokens) {
+  std::vector<std::string> bytes(
+      std::min(static_cast<size_t>(tokenizer.vocab_size()), most_tokens));
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = tokenizer.token_bytes(static_cast<Token>(i), true);
   return bytes;
@@ -25,8 +26,8 @@ ByteTrie trie_of(std::vector<std::string>& bytes, std::span<const Token> end_tok
 
 }  // namespace
 
-Vocabulary::Vocabulary(const Tokenizer& tokenizer)
-    : Vocabulary(bytes_of(tokenizer),
+Vocabulary::Vocabulary(const Tokenizer& tokenizer, size_t most_tokens)
+    : Vocabulary(bytes_of(tokenizer, most_tokens),
                  {tokenizer.end_tokens().begin(), tokenizer.end_tokens().end()}) {}
 
 Vocabulary::Vocabulary(std::vector<std::string> bytes, std::vector<Token> end_tokens)

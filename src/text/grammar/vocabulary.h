@@ -1,6 +1,7 @@
 // The tokens of a tokenizer as bytes, for masks.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,7 +16,8 @@ namespace pando::grammar {
 // Immutable; any thread.
 class Vocabulary {
  public:
-  explicit Vocabulary(const Tokenizer& tokenizer);
+  // `most_tokens`: the tokenizer's others are left out.
+  explicit Vocabulary(const Tokenizer& tokenizer, size_t most_tokens = SIZE_MAX);
   // Of other texts, in the order of their ids.
   Vocabulary(std::vector<std::string> bytes, std::vector<Token> end_tokens);
   Vocabulary(const Vocabulary&) = delete;  // the trie's entries point into it
