@@ -43,8 +43,9 @@ struct ModelInfo {
                             // "bf16_dot"
   size_t weight_bytes;      // in memory
   std::vector<std::string> warnings;  // what is odd about the files without being wrong
-  std::vector<std::string> notes;     // parts of the files that are not loaded, because text does
-                                      // not need them: for images, sounds, multi-token prediction
+  // Parts of the files that are not loaded, because text does not need them: for images, sounds,
+  // multi-token prediction. Tokens of the tokenizer that the model lacks.
+  std::vector<std::string> notes;
 };
 
 // Immutable; any thread may use it at any time.

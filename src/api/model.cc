@@ -25,6 +25,10 @@ namespace pando {
 
 namespace {
 
+// A tokenizer may have this share of a model's vocabulary as tokens that the model lacks: Gemma 3
+// has one. With more of them it is that of another model.
+constexpr int kMoreTokens = 16;
+
 Result<model::Weights> load_weights(const std::filesystem::path& directory,
                                     const ModelOptions& options, int threads) {
   const WeightType type = options.weights;
@@ -86,11 +90,11 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   Result<std::unique_ptr<Tokenizer>> loaded = Tokenizer::load(own ? directory : options.tokenizer);
   if (loaded) {
     tokenizer = std::move(*loaded);
-    if (tokenizer->vocab_size() > weights->config.vocab)
+    const int vocab = weights->config.vocab;
+    if (const int most = vocab + vocab / kMoreTokens; tokenizer->vocab_size() > most)
       return bad_file(
-          "{}: the tokenizer has {} tokens, expected at most the model's vocabulary of {}",
-          (own ? directory : options.tokenizer).string(), tokenizer->vocab_size(),
-          weights->config.vocab);
+          "{}: the tokenizer has {} tokens, expected at most {} for the model's vocabulary of {}",
+          (own ? directory : options.tokenizer).string(), tokenizer->vocab_size(), most, vocab);
   } else if (!own || loaded.error().code != ErrorCode::kNotFound) {
     return loaded.error();
   }
@@ -103,7 +107,9 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
                                         OptionName{"tokenizer"});
   if (!chat && !options.chat_template.empty()) return chat.error();
   std::unique_ptr<grammar::FormCache> forms;
-  if (tokenizer != nullptr) forms = std::make_unique<grammar::FormCache>(*tokenizer);
+  if (tokenizer != nullptr)
+    forms = std::make_unique<grammar::FormCache>(*tokenizer, grammar::kMostFormBytes,
+                                                 static_cast<size_t>(weights->config.vocab));
   auto parts = std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer),
                                              std::move(chat), model::read_embedding_form(directory),
                                              model::read_rerank_form(directory), std::move(forms),
@@ -154,6 +160,10 @@ ModelInfo Model::info() const {
     notes.push_back(
         fmt::format("{}: these parts are not loaded, because text does not need them: {}",
                     parts_->weights.checkpoint.path().string(), fmt::join(parts, ", ")));
+  if (has_tokenizer() && parts_->tokenizer->vocab_size() > config.vocab)
+    notes.push_back(fmt::format(
+        "the tokenizer has {} tokens and the model {}; prompts with one of the others are refused",
+        parts_->tokenizer->vocab_size(), config.vocab));
   if (const auto& quantization = config.quantization;
       quantization && (quantization->has_activations || quantization->has_keys_and_values))
     warnings.push_back(

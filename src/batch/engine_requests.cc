@@ -15,7 +15,9 @@ Result<std::vector<Request>> engine_requests(const Model& model, const EngineOpt
   Result<std::vector<Request>> requests = job.requests_of(model, question);
   if (!requests) return requests;
   const ModelInfo info = model.info();
-  const ModelLimits limits{.vocab = info.vocab, .max_positions = info.max_positions};
+  const ModelLimits limits{.vocab = info.vocab,
+                           .max_positions = info.max_positions,
+                           .tokenizer = model.parts().tokenizer.get()};
   for (Request& request : *requests) {
     Result<std::vector<Token>> tokens = encode_prompt(model, request);
     if (!tokens) return tokens.error();

@@ -61,7 +61,11 @@ Limits EngineLoop::limits() const {
   if (parts_.tokenizer != nullptr)
     ends.insert(ends.end(), parts_.tokenizer->end_tokens().begin(),
                 parts_.tokenizer->end_tokens().end());
-  return {.model = {.vocab = parts_.executor->facts().vocab, .max_positions = parts_.max_positions},
+  const int vocab = parts_.executor->facts().vocab;
+  std::erase_if(ends, [&](Token end) { return end < 0 || end >= vocab; });
+  return {.model = {.vocab = vocab,
+                    .max_positions = parts_.max_positions,
+                    .tokenizer = parts_.tokenizer},
           .kv_capacity = kv_capacity(),
           .longest_path = parts_.executor->facts().longest_path,
           .token_bytes = parts_.executor->facts().page_bytes / parts_.executor->facts().page_len,

@@ -16,6 +16,7 @@
 #include "pando/limits.h"
 #include "pando/request_options.h"
 #include "schedule/policy.h"
+#include "text/stream_decoder.h"
 
 namespace pando {
 namespace {
@@ -68,6 +69,21 @@ Status check_outputs(const Request& request) {
   if (sampling.top_logprobs > 0 && !sampling.logprobs && !from)
     return wrong("top_logprobs", "is {}, which needs logprobs or log-probabilities of the prompt",
                  sampling.top_logprobs);
+  return {};
+}
+
+// A tokenizer may have tokens that the model has no row for.
+Status check_tokens(const Request& request, const ModelLimits& model) {
+  for (const auto& [name, tokens] :
+       {std::pair{"prompt", &request.tokens}, {"alternatives", &request.alternatives}})
+    for (const Token token : *tokens) {
+      if (token >= 0 && token < model.vocab) continue;
+      const std::string text =
+          model.tokenizer == nullptr ? std::string() : decode_piece(*model.tokenizer, token);
+      return blame(name,
+                   invalid_argument("token {}{} is outside the model's vocabulary of {}", token,
+                                    text.empty() ? text : " ('" + text + "')", model.vocab));
+    }
   return {};
 }
 
@@ -175,16 +191,10 @@ std::string context_limit(int context, int max_positions) {
 
 Status check_request(const Request& request, const ModelLimits& model,
                      const EngineOptions& options) {
-  const int vocab = model.vocab;
   const SamplingOptions& sampling = request.sampling;
   if (request.tokens.empty())
     return blame("prompt", invalid_argument("the prompt is empty, expected at least one token"));
-  for (const auto& [name, tokens] :
-       {std::pair{"prompt", &request.tokens}, {"alternatives", &request.alternatives}})
-    for (const Token token : *tokens)
-      if (token < 0 || token >= vocab)
-        return blame(name, invalid_argument("token {} is outside the model's vocabulary of {}",
-                                            token, vocab));
+  if (Status status = check_tokens(request, model); !status) return status;
   if (request.isolation_key == kPublicOwner)
     return wrong("isolation_key", "is 2^64 - 1, expected less");
   const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);
@@ -204,10 +214,10 @@ Status check_request(const Request& request, const ModelLimits& model,
     return wrong("deadline_class", "is '{}', expected {}", request.deadline_class,
                  class_names(options.deadline_classes));
   for (const auto& [token, bias] : sampling.logit_bias)
-    if (token < 0 || token >= vocab || !std::isfinite(bias))
+    if (token < 0 || token >= model.vocab || !std::isfinite(bias))
       return wrong("logit_bias",
                    "has {} for token {}, expected numbers for tokens below the vocabulary size {}",
-                   bias, token, vocab);
+                   bias, token, model.vocab);
   for (const std::string& stop : sampling.stop)
     if (stop.empty())
       return blame("stop",

@@ -8,6 +8,8 @@
 
 namespace pando {
 
+class Tokenizer;
+
 inline constexpr int kMostChoices = 4096;  // SamplingOptions::n
 
 DType kv_dtype(KvType type);
@@ -19,7 +21,8 @@ Status fill_in(EngineOptions& options, int max_positions);
 // What requests are checked against, of a model.
 struct ModelLimits {
   int vocab = 0;
-  int max_positions = 0;  // longest sequence, in tokens
+  int max_positions = 0;                 // longest sequence, in tokens
+  const Tokenizer* tokenizer = nullptr;  // may be null; for messages
 };
 
 // kInvalidArgument or kTooLong for a request of tokens that can never be answered.

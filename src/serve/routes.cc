@@ -1,5 +1,6 @@
 #include "serve/routes.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -144,7 +145,9 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   if (!fields.status()) return fields.status().error();
   if (!fields.has("tokens")) return wire::missing_field("tokens");
   const Model& model = service.engine.model();
-  const int n_vocab = model.info().vocab;
+  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  const int n_vocab =
+      std::max(model.info().vocab, tokenizer == nullptr ? 0 : tokenizer->vocab_size());
   for (const Token token : tokens)
     if (token >= n_vocab)
       return invalid_field("tokens", "has {}, expected 0 to {}", token, n_vocab - 1);

@@ -31,6 +31,7 @@ struct GgufFileOptions {
   bool declares_mtp = true;                   // the file says that it has that block
   bool old_latents = false;                   // add_latent_keys
   bool fuses_experts = false;                 // gate and up of experts are one tensor
+  std::vector<std::string> tokens = {};  // of a byte-level tokenizer, the last one user-defined
 };
 
 // The matrices of all experts of a layer: of the type that the options say, or, where rows are no
@@ -71,6 +72,14 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
                     options.old_latents);
   for (const std::string& name : options.mtp_tensors)
     out.tensor(name, {4}, 0, std::string(16, '\0'));
+  if (!options.tokens.empty()) {
+    std::vector<int32_t> types(options.tokens.size(), 1);
+    types.back() = 4;
+    out.string("tokenizer.ggml.model", "gpt2")
+        .strings("tokenizer.ggml.tokens", options.tokens)
+        .numbers("tokenizer.ggml.token_type", GgufType::kInt32, types)
+        .strings("tokenizer.ggml.merges", {});
+  }
   int n_matrices = 0;
   for (const model::WeightSpec& spec : model::weight_specs(c)) {
     if (is_of_experts(spec)) {
