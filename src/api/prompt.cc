@@ -44,6 +44,20 @@ Result<std::vector<Token>> encode_prompt(const Model& model, const Request& requ
   return tokens;
 }
 
+Status check_conversation(const Model& model, const Request& request) {
+  const Result<std::string> text = model.render_chat(request.messages, request.chat);
+  if (text || text.error().code != ErrorCode::kInvalidArgument)
+    return text ? Status() : text.error();
+  for (const std::string_view tools : {kTrialTools, std::string_view()})
+    for (const std::string_view documents : {kTrialDocuments, std::string_view()}) {
+      ChatOptions options = request.chat;
+      if (options.tools.empty()) options.tools = tools;
+      if (options.documents.empty()) options.documents = documents;
+      if (model.render_chat(request.messages, options)) return {};
+    }
+  return text.error();
+}
+
 Result<std::string> prompt_text(const Model& model, const Request& request) {
   const bool is_whole = request.truncate_prompt_tokens == 0;
   if (is_whole && !request.messages.empty())

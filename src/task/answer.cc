@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/prompt.h"
 #include "base/errors.h"
 #include "task/choices.h"
 #include "task/fill_in.h"
@@ -31,9 +32,7 @@ std::string template_warning(const AnswerOptions& options) {
 
 Status check_chat(const Model& model, const AnswerOptions& options) {
   if (!options.chat) return {};
-  const Request probe = question_request(options, "", "");
-  const Result<std::string> text = model.render_chat(probe.messages, probe.chat);
-  return text ? Status() : text.error();
+  return check_conversation(model, question_request(options, "", ""));
 }
 
 std::string render_prompt(const AnswerOptions& options, const std::string& context,

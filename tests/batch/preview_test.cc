@@ -174,13 +174,18 @@ TEST(Preview, OfTheOtherTasks) {
 TEST(Preview, WhatIsRefusedSaysWhy) {
   const Seen seen = previewed(
       "{\"tokens\": [300000]}\n{\"prompt\": \"" + std::string(kTinyContext, 'x') +
-      "\"}\n{\"custom_id\": \"c\", \"url\": \"/v1/completions\", \"body\": {\"prompt\": 5}}\n");
-  ASSERT_EQ(seen.prompts.size(), 3u);
-  EXPECT_EQ(seen.summary.refused, 3u);
+      "\"}\n{\"custom_id\": \"c\", \"url\": \"/v1/completions\", \"body\": {\"prompt\": 5}}\n"
+      R"({"messages": [{"role": "user", "content": "Q"}, {"role": "assistant", )"
+      R"("tool_calls": [{"function": {"name": "f", "arguments": "{"}}]}]})");
+  ASSERT_EQ(seen.prompts.size(), 4u);
+  EXPECT_EQ(seen.summary.refused, 4u);
   EXPECT_NE(seen.prompts[0].refused.find("outside the model's vocabulary"), std::string::npos);
   EXPECT_NE(seen.prompts[1].refused.find("maximum context length is"), std::string::npos);
   EXPECT_FALSE(seen.prompts[2].refused.empty());
   EXPECT_EQ(seen.prompts[2].id, "c");
+  EXPECT_TRUE(seen.prompts[3].refused.starts_with(
+      "field 'messages[1].tool_calls[0].function.arguments' is not valid: "))
+      << seen.prompts[3].refused;
 }
 
 TEST(Preview, NeedsNoWeights) {

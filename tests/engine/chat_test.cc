@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/tiny_engine.h"
+#include "pando/answer.h"
 
 namespace pando::testing {
 namespace {
@@ -64,6 +65,22 @@ TEST(Chat, WhatATemplateRefusesIsTheCallersFault) {
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
   EXPECT_NE(refused.error().message.find("Users alone are answered."), std::string::npos)
       << refused.error().message;
+}
+
+// Lines may bring what a template needs.
+TEST(Chat, ATemplateIsTriedWithToolsAndDocuments) {
+  const auto checked = [](const char* source) {
+    const auto model = with_config([&](auto& config) { config["chat_template"] = source; });
+    const Status status = check_chat(*model, {.instruction = "I", .chat = true});
+    return status ? "" : status.error().message;
+  };
+  const std::string users = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  EXPECT_EQ(checked((users + "{% for t in tools %}{{ t|tojson }}{% endfor %}").c_str()), "");
+  EXPECT_EQ(checked((users + "{{ documents[0].title + tools[0].type }}").c_str()), "");
+  EXPECT_EQ(checked("{% for t in tools %}{{ t }}{% endfor %}{{ messages[-1].content }}"),
+            "chat template, line 1: 'NoneType' object is not iterable");
+  EXPECT_EQ(checked((users + "{{ raise_exception('never') }}").c_str()),
+            "chat template, line 1: never");
 }
 
 TEST(Chat, NoBeginningOfSequenceIsAdded) {

@@ -40,6 +40,11 @@ TEST_F(Endpoints, FieldsThatChangeNothing) {
   post("/v1/chat/completions", body);
   body["messages"][2]["tool_calls"] = {"x"};
   error("/v1/chat/completions", body);
+  body["messages"][2]["tool_calls"] = {{{"function", {{"name", "f"}, {"arguments", ""}}}}};
+  post("/v1/chat/completions", body);
+  body["messages"][2]["tool_calls"][0]["function"]["arguments"] = "[1]";
+  EXPECT_EQ(error("/v1/chat/completions", body)["param"],
+            "messages[2].tool_calls[0].function.arguments");
   for (const auto& [name, value] : {std::pair<const char*, Json>{"tools", {{{"type", "function"}}}},
                                     {"tool_choice", "required"},
                                     {"verbosity", "low"},

@@ -221,6 +221,84 @@ TEST(ChatTemplate, TextsStayTexts) {
       "text4");
 }
 
+// The form of a content that the template shows the most of, tried with all that it may need.
+TEST(ChatTemplate, ContentsAreGivenInTheFormThatLosesNothing) {
+  const std::string tool_names = "{% for t in tools %}{{ t.function.name }}{% endfor %}";
+  const struct {
+    std::string source, of_text, of_parts;
+  } cases[] = {
+      {"{{ messages[0].content[-3:] }}{{ messages[0].content[10:] }}{{ messages[0].content[-100:2] "
+       "}}",
+       "llohe", " cdab"},
+      {"{{ messages[0].content[:4] }}", "hell", "ab c"},
+      {"{{ messages[0].content[0] }}", "h", "a"},
+      {"{{ messages[0].content|replace('l', 'L') }}", "heLLo", "ab cd"},
+      {"{{ '<' + messages[0].content[0].text + '>' }}", "<hello>", "refused"},  // loses a part
+      {"{% for p in messages[0].content %}{\"text\": \"{{ p.text }}\"}{% endfor %}",
+       "{\"text\": \"hello\"}", "{\"text\": \"ab\"}{\"text\": \" cd\"}"},
+      {"{% for p in messages[0].content %}{{ p['text']|tojson }}{% endfor %}", "\"hello\"",
+       "\"ab\"\" cd\""},
+      {"{% if messages[0].content is not string %}{{ raise_exception('no lists') }}{% endif %}"
+       "{{ messages[0].content }}",
+       "hello", "ab cd"},
+      {"{% for m in messages %}{% if loop.index > 0 %}{{ m.content|upper }}{% endif %}{% endfor %}",
+       "HELLO", "AB CD"},
+      {tool_names + "{{ messages[0].content[-3:] }}", "fllo", "f cd"},
+      {tool_names + "{% for p in messages[0].content %}[{{ p.text }}]{% endfor %}", "f[hello]",
+       "f[ab][ cd]"},
+  };
+  for (const auto& [source, of_text, of_parts] : cases) {
+    SCOPED_TRACE(source);
+    const ChatTemplate chat = made(source);
+    const ChatOptions options{
+        .tools = source.starts_with(tool_names) ? R"([{"function": {"name": "f"}}])" : ""};
+    EXPECT_EQ(*chat.render(std::vector<ChatMessage>{{"user", "hello"}}, options), of_text);
+    const std::vector<ChatMessage> parts = {
+        {"user", "",
+         R"({"content": [{"type": "text", "text": "ab"}, {"type": "text", "text": " cd"}]})"}};
+    const Result<std::string> text = chat.render(parts, options);
+    EXPECT_EQ(text ? *text : "refused", of_parts);
+  }
+}
+
+TEST(ChatTemplate, ContentsAreTriedBehindOtherMessages) {
+  const ChatTemplate chat = made(
+      "{% if messages[0].role != 'system' %}{{ raise_exception('no system') }}{% endif %}"
+      "{% for m in messages %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endfor %}");
+  EXPECT_EQ(*chat.render(std::vector<ChatMessage>{{"system", "a"}, {"user", "b"}}, {}), "[a][b]");
+  const ChatTemplate last = made("{% for p in messages[2].content %}[{{ p.text }}]{% endfor %}");
+  EXPECT_EQ(
+      *last.render(std::vector<ChatMessage>{{"user", ""}, {"assistant", "a"}, {"user", "b"}}, {}),
+      "[b]");
+}
+
+TEST(ChatTemplate, NoUserIsLost) {
+  const ChatTemplate last = made("{{ messages[-1].content }}");
+  const auto refused = [](const ChatTemplate& chat, const std::vector<ChatMessage>& messages) {
+    const Result<std::string> text = chat.render(messages, {});
+    return text ? "rendered: " + *text : text.error().message;
+  };
+  EXPECT_EQ(refused(last, {{"user", "first"}, {"assistant", "a"}, {"user", "last"}}),
+            "the chat template leaves out message 0 (role 'user') of this conversation "
+            "(hint: set chat_template to a template file)");
+  EXPECT_EQ(refused(last, {{"user", " "}, {"assistant", "a"}, {"user", "last"}}), "rendered: last");
+  // A text that another message has too.
+  EXPECT_EQ(refused(last, {{"user", "last"}, {"assistant", "a"}, {"user", "the last one"}}),
+            "the chat template leaves out message 0 (role 'user') of this conversation "
+            "(hint: set chat_template to a template file)");
+  EXPECT_EQ(refused(made("{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"),
+                    {{"system", "hello"}, {"user", "hello world"}}),
+            "the chat template leaves out message 0 (role 'system') of this conversation "
+            "(hint: put its text into the user's message)");
+  // In another order, and in other words.
+  EXPECT_EQ(refused(made("{% for m in messages|reverse %}{{ m.content|upper }}{% endfor %}"),
+                    {{"system", "a"}, {"user", "b"}, {"user", "b"}}),
+            "rendered: BBA");
+  EXPECT_EQ(refused(made("{% for m in messages %}{{ m.content|length }}{% endfor %}"),
+                    {{"system", "ab"}, {"user", "c"}}),
+            "rendered: 21");
+}
+
 TEST(ChatTemplate, NoMessageIsLostWhereUsersAre) {
   const ChatTemplate loses =
       made("{% for m in messages if m.role == 'assistant' %}A: {{ m.content }}\n{% endfor %}A:");
@@ -286,6 +364,54 @@ TEST(ChatTemplate, LargeNumbersKeepTheirDigits) {
                           "arguments": "{\"n\": 18446744073709551616}"}}]})"}},
                           {}),
             "{\"n\": 18446744073709551616}");
+}
+
+// A call in the history, with these arguments as JSON; a text of JSON is written in quotes.
+std::vector<ChatMessage> with_call(const std::string& arguments) {
+  return {{"user", "?"},
+          {"assistant", "",
+           R"({"content": null, "tool_calls": [{"type": "function", "function": {"name": "f")" +
+               arguments + "}}]}"}};
+}
+
+TEST(ChatTemplate, ArgumentsOfCalls) {
+  const std::string
+      begin = "{% for m in messages %}{% for c in m.tool_calls or [] %}",
+      end = "{% endfor %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}";
+  const struct {
+    const char* source;
+    std::string empty, written, object;
+  } cases[] = {
+      {"{% for k, v in c.function.arguments|items %}{{ k }}={{ v }}{% endfor %}", "", "b=1a=2",
+       "b=1a=2"},
+      {"{{ c.function.arguments|tojson }}", "{}", R"({"b": 1, "a": 2})", R"({"b": 1, "a": 2})"},
+      {"{{ c.function.arguments if c.function.arguments is string else c.function.arguments|tojson "
+       "}}",
+       "{}", R"({"b": 1, "a": 2})", R"({"b": 1, "a": 2})"},
+      {"{{ c.function.arguments }}", "{}", R"({"b":1, "a":2})", R"({"b":1,"a":2})"},
+      {"{{ '<' + c.function.arguments + '>' }}", "<{}>", R"(<{"b":1, "a":2}>)",
+       R"(<{"b":1,"a":2}>)"},
+  };
+  for (const auto& [source, empty, written, object] : cases) {
+    SCOPED_TRACE(source);
+    const ChatTemplate chat = made(begin + source + end);
+    for (const char* nothing :
+         {"", R"(, "arguments": "")", R"(, "arguments": " \n")", R"(, "arguments": null)",
+          R"(, "arguments": {})", R"(, "arguments": "{}")"})
+      EXPECT_EQ(*chat.render(with_call(nothing), {}), "?" + empty) << nothing;
+    EXPECT_EQ(*chat.render(with_call(R"(, "arguments": "{\"b\":1, \"a\":2}")"), {}), "?" + written);
+    EXPECT_EQ(*chat.render(with_call(R"(, "arguments": {"b": 1, "a": 2})"), {}), "?" + object);
+    for (const char* wrong : {R"("{")", R"("[1]")", R"("\"Beijing\"")", R"("5")", R"("null")",
+                              R"("{} x")", R"("{\"a\": 1, \"a\": 2}")", "5", "[1]", "true"}) {
+      const auto refused = chat.render(with_call(std::string(R"(, "arguments": )") + wrong), {});
+      ASSERT_FALSE(refused.ok()) << wrong << *refused;
+      EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+      EXPECT_EQ(refused.error().field, "messages[1].tool_calls[0].function.arguments") << wrong;
+      EXPECT_TRUE(refused.error().message.starts_with(
+          "field 'messages[1].tool_calls[0].function.arguments' is "))
+          << refused.error().message;
+    }
+  }
 }
 
 TEST(ChatTemplate, ManyKeysTakeLinearTime) {

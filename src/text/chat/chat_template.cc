@@ -9,10 +9,12 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/option_names.h"
+#include "text/chat/chat_asked.h"
 #include "text/chat/chat_files.h"
 #include "text/chat/jinja_json.h"
 #include "text/chat/jinja_text.h"
 #include "text/chat/media.h"
+#include "text/chat/tool_calls.h"
 #include "text/json_file.h"
 #include "text/utf8.h"
 
@@ -51,16 +53,6 @@ std::string thinking_field(const ChatOptions& options) {
                                                        : "thinking";
 }
 
-// The library's == allocates where an exception ends the process.
-bool is_text(const Ordered& value, std::string_view text) {
-  return value.is_string() && value.get_ref<const std::string&>() == text;
-}
-
-bool is_text_part(const Ordered& part) {
-  return part.is_object() && part.contains("type") && is_text(part["type"], "text") &&
-         part.contains("text") && part["text"].is_string();
-}
-
 // A template would write a mark for an image, and the model would see nothing behind it.
 Status check_parts(const Ordered& message, size_t index) {
   if (!message.is_object() || !message.contains("content")) return {};
@@ -71,33 +63,10 @@ Status check_parts(const Ordered& message, size_t index) {
   return {};
 }
 
-Ordered as_parts(std::string text) {
-  Ordered part = {{"type", "text"}, {"text", std::move(text)}};
-  Ordered parts = Ordered::array();
-  parts.push_back(std::move(part));
-  return parts;
-}
-
 std::string joined_parts(const Ordered& parts) {
   std::string text;
   for (const Ordered& part : parts) text += part["text"].get_ref<const std::string&>();
   return text;
-}
-
-// Clients send the arguments of a call as a text of JSON; templates write objects.
-void read_arguments(Ordered& message) {
-  const auto calls = message.find("tool_calls");
-  if (calls == message.end() || !calls->is_array()) return;
-  for (Ordered& call : *calls) {
-    if (!call.is_object()) continue;
-    Ordered& function = call.contains("function") ? call["function"] : call;
-    if (!function.is_object() || !function.contains("arguments")) continue;
-    Ordered& arguments = function["arguments"];
-    if (!arguments.is_string()) continue;
-    Result<Ordered> parsed =
-        parse_ordered_json(arguments.get_ref<const std::string&>(), LargeNumbers::kKept);
-    if (parsed && parsed->is_object()) arguments = std::move(*parsed);
-  }
 }
 
 // Behind all others, of which none has that name; in no time that grows with them.
@@ -105,26 +74,13 @@ void add_member(Ordered& object, const std::string& name, Ordered value) {
   object.get_ref<Ordered::object_t&>().emplace_back(name, std::move(value));
 }
 
-std::string text_of_content(const Ordered& message) {
-  if (!message.contains("content")) return {};
-  const Ordered& content = message["content"];
-  if (content.is_string()) return content.get<std::string>();
-  const bool texts =
-      content.is_array() && std::all_of(content.begin(), content.end(), is_text_part);
-  return texts ? joined_parts(content) : std::string();
-}
-
 // Behind the text that an answer goes on with. The space tells whether the template strips texts.
 constexpr std::string_view kGoesOn = "pando-goes-on-here ";
 
 // Puts the mark behind the message's text; returns that text, or nothing where there is none.
 std::optional<std::string> mark_end(Ordered& message) {
-  Ordered* text = message.contains("content") ? &message["content"] : nullptr;
-  if (text != nullptr && text->is_array()) {
-    const auto last = std::find_if(text->rbegin(), text->rend(), is_text_part);
-    text = last == text->rend() ? nullptr : &(*last)["text"];
-  }
-  if (text == nullptr || !text->is_string()) return std::nullopt;
+  Ordered* text = last_text(message);
+  if (text == nullptr) return std::nullopt;
   std::string found = text->get<std::string>();
   *text = found + std::string(kGoesOn);
   return found;
@@ -145,25 +101,7 @@ Result<std::string> cut_at_mark(std::string prompt, const std::string& final_tex
   return strips ? std::string(jinja::strip_space(prompt, jinja::Side::kRight)) : prompt;
 }
 
-// A template may write a text in other cases. The mark has small letters.
-bool contains_in_any_case(std::string_view text, std::string_view mark) {
-  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
-  return std::search(text.begin(), text.end(), mark.begin(), mark.end(), same) != text.end();
-}
-
-std::string without_space(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (static_cast<unsigned char>(c) > ' ') out += c;
-  return out;
-}
-
 }  // namespace
-
-struct ChatTemplate::Asked {
-  Ordered messages = Ordered::array();
-  Ordered tools, documents, kwargs;
-};
 
 Result<ChatTemplate> ChatTemplate::from_text(std::string_view text, std::string_view source,
                                              NamedTokens tokens) {
@@ -241,8 +179,7 @@ Ordered ChatTemplate::prepared(const Named& named, const ChatMessage& message,
       std::all_of(out["content"].begin(), out["content"].end(), is_text_part))
     out["content"] = joined_parts(out["content"]);
   if (out.contains("content") && out["content"].is_string() && named.needs_parts)
-    out["content"] = as_parts(out["content"].get<std::string>());
-  if (named.takes_arguments) read_arguments(out);
+    out["content"] = text_in_parts(out["content"].get<std::string>());
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
     if (!out.contains(name)) continue;
     const Ordered reasoning = out[name];
@@ -264,33 +201,6 @@ bool ChatTemplate::reads_clock() const {
 std::string ChatTemplate::day() const {
   if (!reads_clock()) return {};
   return fmt::format("{:04}-{:02}-{:02}", loaded_.year, loaded_.month, loaded_.day);
-}
-
-// A template takes parts where it writes the text of one, and no more of it; and objects as
-// arguments where it writes what is in one. It needs parts where it writes nothing of a text that
-// is no part.
-void ChatTemplate::find_out_what_it_takes(Named& named) const {
-  const std::string mark = "pando-asks-for-parts";
-  if (!named.compiled) return;
-  Asked asked;
-  asked.messages = {{{"role", "user"}, {"content", as_parts(mark)}}};
-  const Result<std::string> text = render_by(named, asked, {});
-  named.takes_parts = text && text->find(mark) != std::string::npos &&
-                      text->find("'" + mark + "'") == std::string::npos &&
-                      text->find("\"" + mark + "\"") == std::string::npos;
-  asked.messages = {{{"role", "user"}, {"content", mark}}};
-  const Result<std::string> plain = render_by(named, asked, {});
-  const bool drops_text = plain && !contains_in_any_case(*plain, mark);
-  named.needs_parts = drops_text && text && contains_in_any_case(*text, mark);
-  named.drops_users = drops_text && !named.needs_parts;
-  named.takes_parts = named.takes_parts || named.needs_parts;
-  asked.messages = Ordered::parse(
-      R"([{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [{
-      "id": "call12345", "type": "function", "function": {"name": "f", "arguments":
-      {"pando-key": "pando-value"}}}]}])");
-  const Result<std::string> call = render_by(named, asked, {});
-  named.takes_arguments = call && call->find("pando-key") != std::string::npos &&
-                          call->find("pando-value") != std::string::npos;
 }
 
 Result<const ChatTemplate::Named*> ChatTemplate::chosen(const ChatOptions& options) const {
@@ -351,34 +261,6 @@ Status ChatTemplate::check_thinking(const Named& named, const ChatOptions& optio
                               field, hint));
 }
 
-// No instruction must be lost in silence, nor any message where the template showed none of a user.
-// Where a text is not found in the prompt, another text in its place must at least change the
-// prompt.
-Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
-                                const std::string& text) const {
-  for (size_t i = 0; i < asked.messages.size(); ++i) {
-    const Ordered& role = asked.messages[i]["role"];
-    const bool instructs = is_text(role, "system") || is_text(role, "developer");
-    if (!instructs && (!named.drops_users || !role.is_string())) continue;
-    const std::string content = text_of_content(asked.messages[i]);
-    const std::string_view trimmed = jinja::strip_space(content, jinja::Side::kBoth);
-    if (trimmed.empty() || text.find(trimmed) != std::string::npos) continue;
-    if (without_space(text).find(without_space(content)) != std::string::npos) continue;
-    Asked other = asked;
-    const std::string longer = content + " (and another text)";
-    other.messages[i]["content"] = named.needs_parts ? as_parts(longer) : Ordered(longer);
-    const Result<std::string> changed = render_by(named, other, options);
-    if (changed && *changed == text)
-      return invalid_argument(
-          "the chat template leaves out message {} (role '{}') of this conversation "
-          "(hint: {})",
-          i, role.get<std::string>(),
-          named.drops_users ? fmt::format("set {} to a template file", kTemplateOption)
-                            : "put its text into the user's message");
-  }
-  return {};
-}
-
 Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
                                          const ChatOptions& options) const {
   if (messages.empty()) return invalid_argument("the conversation has no messages");
@@ -394,6 +276,8 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
       return invalid_argument("a message is not valid UTF-8");
     asked.messages.push_back(
         prepared(**named, message, fields->is_null() ? Ordered::object() : std::move(*fields)));
+    Status settled = settle_arguments(asked.messages.back(), (*named)->takes_arguments);
+    if (!settled) return in_part(place_in("messages", asked.messages.size() - 1), settled.error());
   }
   const std::tuple<const std::string&, const char*, bool, Ordered&> kOptions[] = {
       {options.tools, "tools", true, asked.tools},

@@ -19,6 +19,13 @@ namespace pando {
 // Variables of a template that are texts, by their names: "bos_token", "eos_token", ...
 using NamedTokens = std::vector<std::pair<std::string, std::string>>;
 
+// What a template is tried with that may need tools or documents.
+inline constexpr std::string_view kTrialTools =
+    R"([{"type": "function", "function": {"name": "f", "description": "d", "parameters": {
+    "type": "object", "properties": {"p": {"type": "string", "description": "d"}},
+    "required": ["p"]}}}])";
+inline constexpr std::string_view kTrialDocuments = R"([{"title": "t", "text": "t"}])";
+
 // Immutable; any thread may use it.
 class ChatTemplate {
  public:
@@ -31,9 +38,9 @@ class ChatTemplate {
   static Result<ChatTemplate> from_text(std::string_view text, std::string_view source,
                                         NamedTokens tokens);
 
-  // kInvalidArgument for what the template itself refuses, in its words; for a system message that
-  // it would leave out, and any message where it leaves out users; for thinking where it has no
-  // switch.
+  // kInvalidArgument for what the template itself refuses, in its words; for the message of a
+  // system or a user that it would leave out, and any message where it leaves out all users; for
+  // thinking where it has no switch.
   Result<std::string> render(std::span<const ChatMessage> messages,
                              const ChatOptions& options) const;
   // Whether it may write the date.
@@ -53,7 +60,7 @@ class ChatTemplate {
     bool knows_developer = false;  // the role; where not it is that of the system
     bool takes_parts = false;
     bool needs_parts = false;  // contents that are texts are given as lists of one part
-    bool drops_users = false;  // the trial found a user's text in neither form
+    bool drops_users = false;  // the trials found a user's text in neither form
     bool takes_arguments = false;
   };
   struct Asked;  // a conversation as the template's variables
@@ -61,9 +68,14 @@ class ChatTemplate {
   Result<const Named*> chosen(const ChatOptions& options) const;
   Result<std::string> render_by(const Named& named, const Asked& asked,
                                 const ChatOptions& options) const;
+  static std::vector<Asked> trials(const Named& named);
+  void find_out_what_it_takes(Named& named) const;
+  void find_out_content(Named& named) const;
+  void find_out_arguments(Named& named) const;
   Status check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
                     const std::string& text) const;
-  void find_out_what_it_takes(Named& named) const;
+  void drop_shown(const Named& named, const Asked& asked, const ChatOptions& options,
+                  std::vector<size_t>& indices) const;
   static Status check_thinking(const Named& named, const ChatOptions& options);
   nlohmann::ordered_json prepared(const Named& named, const ChatMessage& message,
                                   nlohmann::ordered_json fields) const;

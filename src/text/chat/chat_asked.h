@@ -1,0 +1,37 @@
+// Shared by the sources of ChatTemplate: a conversation as a template's variables.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "text/chat/chat_template.h"
+
+namespace pando {
+
+struct ChatTemplate::Asked {
+  nlohmann::ordered_json messages = nlohmann::ordered_json::array();
+  nlohmann::ordered_json tools, documents, kwargs;
+};
+
+// The library's == allocates where an exception ends the process.
+inline bool is_text(const nlohmann::ordered_json& value, std::string_view text) {
+  return value.is_string() && value.get_ref<const std::string&>() == text;
+}
+
+inline bool is_text_part(const nlohmann::ordered_json& part) {
+  return part.is_object() && part.contains("type") && is_text(part["type"], "text") &&
+         part.contains("text") && part["text"].is_string();
+}
+
+inline nlohmann::ordered_json text_in_parts(std::string text) {
+  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  parts.push_back({{"type", "text"}, {"text", std::move(text)}});
+  return parts;
+}
+
+// The text of a message: its content, or the last text of its parts; null where it has none.
+nlohmann::ordered_json* last_text(nlohmann::ordered_json& message);
+
+}  // namespace pando

@@ -1,0 +1,199 @@
+// What a template takes and what it leaves out, found out by trial renderings.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/errors.h"
+#include "base/option_names.h"
+#include "text/chat/chat_asked.h"
+#include "text/chat/chat_template.h"
+#include "text/chat/jinja_text.h"
+
+namespace pando {
+namespace {
+
+using OrderedTrial = nlohmann::ordered_json;
+
+// A template may write a text in other cases. The mark has small letters.
+bool contains_in_any_case(std::string_view text, std::string_view mark) {
+  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  return std::search(text.begin(), text.end(), mark.begin(), mark.end(), same) != text.end();
+}
+
+// Two texts of one length that have no character in common at any place.
+constexpr std::string_view kMark = "pando-asks-for-parts", kOtherMark = "qboep.btlt.gps.qbsut";
+constexpr std::string_view kPartKey = "pandokeyofpart";
+
+OrderedTrial content_of(std::string_view text, bool in_parts) {
+  OrderedTrial content = text_in_parts(std::string(text));
+  if (!in_parts) return std::string(text);
+  content[0][kPartKey] = true;
+  return content;
+}
+
+// How much of a user's text a template shows.
+enum class Shown { kFails, kNothing, kSome, kWhole };
+
+// Of two renderings, for kMark and kOtherMark. One that writes out a part as Python or JSON would
+// does not read it.
+Shown shown_in(const Result<std::string>& text, const Result<std::string>& other) {
+  if (!text && !other) return Shown::kFails;
+  if (!text || !other) return Shown::kWhole;  // the template refuses the marks
+  if (contains_in_any_case(*text, kPartKey)) return Shown::kNothing;
+  if (contains_in_any_case(*text, kMark) && contains_in_any_case(*other, kOtherMark))
+    return Shown::kWhole;
+  return *text == *other ? Shown::kNothing : Shown::kSome;
+}
+
+// Conversations in which a user's text may be shown; it is put into the last message.
+std::vector<OrderedTrial> trial_conversations() {
+  return {OrderedTrial::parse(R"([{"role": "user"}])"),
+          OrderedTrial::parse(R"([{"role": "system", "content": "!"}, {"role": "user"}])"),
+          OrderedTrial::parse(R"([{"role": "user", "content": "?"},
+                                  {"role": "assistant", "content": "!"}, {"role": "user"}])")};
+}
+
+std::vector<std::string_view> texts_of(const OrderedTrial& message) {
+  std::vector<std::string_view> texts;
+  const auto add = [&](const OrderedTrial& text) {
+    texts.push_back(jinja::strip_space(text.get_ref<const std::string&>(), jinja::Side::kBoth));
+  };
+  const auto content = message.find("content");
+  if (content != message.end() && content->is_string()) add(*content);
+  if (content != message.end() && content->is_array())
+    for (const OrderedTrial& part : *content)
+      if (is_text_part(part)) add(part["text"]);
+  std::erase(texts, std::string_view());
+  return texts;
+}
+
+}  // namespace
+
+OrderedTrial* last_text(OrderedTrial& message) {
+  const auto content = message.find("content");
+  if (content == message.end()) return nullptr;
+  if (content->is_string()) return &*content;
+  if (!content->is_array()) return nullptr;
+  const auto part = std::find_if(content->rbegin(), content->rend(), is_text_part);
+  return part == content->rend() ? nullptr : &(*part)["text"];
+}
+
+std::vector<ChatTemplate::Asked> ChatTemplate::trials(const Named& named) {
+  std::vector<Asked> all(1);
+  for (const auto& [name, list, text] :
+       {std::tuple("tools", &Asked::tools, kTrialTools),
+        std::tuple("documents", &Asked::documents, kTrialDocuments)}) {
+    if (!named.compiled->reads(name)) continue;
+    for (size_t i = 0, n = all.size(); i < n; ++i) {
+      all.push_back(all[i]);
+      all.back().*list = OrderedTrial::parse(text);
+    }
+  }
+  return all;
+}
+
+// A text stays a text, and a list of parts a list, unless the template shows it in the other form
+// alone.
+void ChatTemplate::find_out_content(Named& named) const {
+  bool renders = false;
+  for (Asked asked : trials(named))
+    for (const OrderedTrial& conversation : trial_conversations()) {
+      asked.messages = conversation;
+      const auto shown = [&](bool in_parts) {
+        const auto rendered = [&](std::string_view mark) {
+          asked.messages.back()["content"] = content_of(mark, in_parts);
+          return render_by(named, asked, {});
+        };
+        const Result<std::string> text = rendered(kMark);
+        return shown_in(text, rendered(kOtherMark));
+      };
+      const Shown text = shown(/*in_parts=*/false), parts = shown(/*in_parts=*/true);
+      renders = renders || text != Shown::kFails;
+      if (text <= Shown::kNothing && parts <= Shown::kNothing) continue;
+      named.needs_parts = text <= Shown::kNothing;
+      named.takes_parts = named.needs_parts || parts == Shown::kWhole ||
+                          (parts == Shown::kSome && text != Shown::kWhole);
+      return;
+    }
+  named.drops_users = renders;
+}
+
+// A template that writes arguments as Python would reads them as a text.
+void ChatTemplate::find_out_arguments(Named& named) const {
+  const OrderedTrial object = {{"pando-key", "pando-value"}};
+  const auto shows = [](const Result<std::string>& text) {
+    return text && text->find("pando-key") != text->npos && text->find("pando-value") != text->npos;
+  };
+  for (Asked asked : trials(named)) {
+    const auto rendered = [&](const OrderedTrial& arguments) {
+      asked.messages = OrderedTrial::parse(R"([{"role": "user", "content": "?"},
+          {"role": "assistant", "content": "", "tool_calls": [{"id": "call12345",
+           "type": "function", "function": {"name": "f"}}]}])");
+      asked.messages[1]["tool_calls"][0]["function"]["arguments"] = arguments;
+      return render_by(named, asked, {});
+    };
+    const Result<std::string> of_object = rendered(object), of_text = rendered(object.dump());
+    if (!shows(of_object) && !shows(of_text)) continue;
+    const bool as_python = of_object && of_object->find("'pando-key'") != of_object->npos;
+    named.takes_arguments = shows(of_object) && !(as_python && shows(of_text));
+    return;
+  }
+}
+
+void ChatTemplate::find_out_what_it_takes(Named& named) const {
+  if (!named.compiled) return;
+  find_out_content(named);
+  find_out_arguments(named);
+}
+
+// No instruction and no question must be lost in silence, nor any message where the template showed
+// none of a user.
+Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
+                                const std::string& text) const {
+  std::vector<size_t> checked;
+  size_t at = 0;  // messages are found one behind the other
+  for (size_t i = 0; i < asked.messages.size(); ++i) {
+    const OrderedTrial& role = asked.messages[i]["role"];
+    const bool is_asked =
+        is_text(role, "system") || is_text(role, "developer") || is_text(role, "user");
+    const std::vector<std::string_view> texts = texts_of(asked.messages[i]);
+    if (texts.empty() || !(is_asked || (named.drops_users && role.is_string()))) continue;
+    checked.push_back(i);
+    for (const std::string_view one : texts) {
+      at = at == text.npos ? at : text.find(one, at);
+      at = at == text.npos ? at : at + one.size();
+    }
+  }
+  if (at == text.npos) drop_shown(named, asked, options, checked);
+  for (const size_t i : checked) {
+    if (at != text.npos) break;
+    const bool is_user = is_text(asked.messages[i]["role"], "user");
+    Asked other = asked;
+    std::string& longer = last_text(other.messages[i])->get_ref<std::string&>();
+    longer += " (and another text)";
+    if (is_user) longer.insert(0, "Another text: ");  // an instruction must not lose its end
+    const Result<std::string> changed = render_by(named, other, options);
+    if (!changed || *changed != text) continue;
+    return invalid_argument(
+        "the chat template leaves out message {} (role '{}') of this conversation (hint: {})", i,
+        asked.messages[i]["role"].get<std::string>(),
+        named.drops_users || is_user
+            ? fmt::format("set {} to a template file", OptionName{"chat_template"})
+            : "put its text into the user's message");
+  }
+  return {};
+}
+
+// Of messages by their indices, removes those whose text a template shows. All are tried at once.
+void ChatTemplate::drop_shown(const Named& named, const Asked& asked, const ChatOptions& options,
+                              std::vector<size_t>& indices) const {
+  const auto mark = [](size_t i) { return fmt::format("pando-shows-{}-", i); };
+  Asked other = asked;
+  for (const size_t i : indices)
+    last_text(other.messages[i])->get_ref<std::string&>() += " " + mark(i);
+  const Result<std::string> marked = render_by(named, other, options);
+  if (!marked) return;
+  std::erase_if(indices, [&](size_t i) { return contains_in_any_case(*marked, mark(i)); });
+}
+
+}  // namespace pando
