@@ -155,20 +155,28 @@ def joined(message):
     return "".join(part["text"] for part in content) if isinstance(content, list) else content
 
 
-def read_arguments(message):
-    """Arguments that are a text of JSON become the object."""
+def settle_arguments(message, as_objects):
+    """As settle_arguments() of src/text/chat/tool_calls.cc."""
     for call in message.get("tool_calls") or []:
         arguments = call["function"]["arguments"]
-        if isinstance(arguments, str) and isinstance(json.loads(arguments), dict):
-            call["function"]["arguments"] = json.loads(arguments)
+        parsed = json.loads(arguments) if isinstance(arguments, str) else arguments
+        if not isinstance(parsed, dict):
+            raise ValueError("no object")
+        if as_objects:
+            call["function"]["arguments"] = parsed
+        elif not isinstance(arguments, str):
+            call["function"]["arguments"] = json.dumps(parsed, ensure_ascii=False)
 
 
-def rendering(template, conversation, takes_parts, takes_arguments=False):
-    """The text, or None where the template refuses the conversation."""
+def rendering(template, conversation, takes_parts, takes_arguments=None):
+    """The text, or None where the template or Pando refuses the conversation."""
     messages = copy.deepcopy(conversation["messages"])
     for message in messages:
-        if takes_arguments:
-            read_arguments(message)
+        try:
+            if takes_arguments is not None:
+                settle_arguments(message, takes_arguments)
+        except ValueError:
+            return None
         if message["role"] == "developer" and "developer" not in template:
             message["role"] = "system"
     if not takes_parts:
@@ -187,36 +195,99 @@ def rendering(template, conversation, takes_parts, takes_arguments=False):
         return None
 
 
+# What follows is done as in src/text/chat/chat_trials.cc.
+
+TRIAL_TOOLS = [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {
+    "type": "object", "properties": {"p": {"type": "string", "description": "d"}}, "required": ["p"]}}}]
+TRIALS = [[], [{"role": "system", "content": "!"}], [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]]
+MARKS = ["pando-asks-for-parts", "qboep.btlt.gps.qbsut"]
+FAILS, NOTHING, SOME, WHOLE = range(4)
+
+
+def trial(messages, extras):
+    return {"messages": messages, "generation_prompt": True, "thinking": False, **extras}
+
+
+def trial_extras(template):
+    yield from [{}]
+    names = {"tools": TRIAL_TOOLS, "documents": [{"title": "t", "text": "t"}]}
+    read = [name for name in names if name in reads(template)]
+    yield from ({name: names[name]} for name in read)
+    if len(read) == 2:
+        yield names
+
+
+def shown(template, before, extras, in_parts):
+    def content(mark):
+        return [{"type": "text", "text": mark, "pandokeyofpart": True}] if in_parts else mark
+    texts = [rendering(template, trial([*before, {"role": "user", "content": content(mark)}], extras), True) for mark in MARKS]
+    if None in texts:
+        return FAILS if texts == [None, None] else WHOLE
+    if "pandokeyofpart" in texts[0].lower():
+        return NOTHING
+    if all(mark in text.lower() for mark, text in zip(MARKS, texts)):
+        return WHOLE
+    return NOTHING if texts[0] == texts[1] else SOME
+
+
 def takes_parts(template):
-    """As ChatTemplate::find_out_what_it_takes."""
-    mark = "pando-asks-for-parts"
-    text = rendering(template, {"messages": [{"role": "user", "content": [{"type": "text", "text": mark}]}],
-                                "generation_prompt": True, "thinking": False}, True)
-    return text is not None and mark in text and f"'{mark}'" not in text and f'"{mark}"' not in text
+    for extras in trial_extras(template):
+        for before in TRIALS:
+            text, parts = (shown(template, before, extras, in_parts) for in_parts in (False, True))
+            if max(text, parts) > NOTHING:
+                assert text > NOTHING, "needs parts"  # which rendering() does not make of texts
+                return parts == WHOLE or (parts == SOME and text != WHOLE)
+    raise AssertionError("shows no user")
 
 
 def takes_arguments(template):
-    text = rendering(template, {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [
-        {"id": "call12345", "type": "function", "function": {"name": "f", "arguments": {"pando-key": "pando-value"}}}]}],
-        "generation_prompt": True, "thinking": False}, True)
-    return text is not None and "pando-key" in text and "pando-value" in text
+    def rendered(arguments):
+        call = {"id": "call12345", "type": "function", "function": {"name": "f", "arguments": arguments}}
+        return rendering(template, trial([{"role": "user", "content": "?"}, {
+            "role": "assistant", "content": "", "tool_calls": [call]}], extras), True)
+
+    def shows(text):
+        return text is not None and "pando-key" in text and "pando-value" in text
+    for extras in trial_extras(template):
+        of_object, of_text = rendered({"pando-key": "pando-value"}), rendered('{"pando-key":"pando-value"}')
+        only_object = of_object is not None and of_text is None
+        if only_object or shows(of_object) or shows(of_text):
+            return only_object or (shows(of_object) and not ("'pando-key'" in of_object and shows(of_text)))
+    return False
+
+
+def places_of(conversation):
+    """The texts of systems and users: of messages, and of the parts of their contents."""
+    for message in conversation["messages"]:
+        if message["role"] in ("system", "developer", "user"):
+            content = message.get("content")
+            for place, key in [(message, "content")] if isinstance(content, str) else [(part, "text") for part in content or []]:
+                if place[key].strip():
+                    yield place, key
 
 
 def leaves_out(template, conversation, text, *takes):
-    """As ChatTemplate::check_lost, of the templates that show the text of a user."""
-    def squeezed(s):
-        return "".join(c for c in s if c > " ")
-    for i, message in enumerate(conversation["messages"]):
-        content = joined(message)
-        if message["role"] not in ("system", "developer") or not content or not content.strip():
-            continue
-        if content.strip() in text or squeezed(content) in squeezed(text):
-            continue
+    found = 0
+    for place, key in places_of(conversation):
+        one = place[key].strip()
+        found = text.find(one, found) if found >= 0 else found
+        found += len(one) if found >= 0 else 0
+    for i in range(len(list(places_of(conversation))) if found < 0 else 0):
         other = copy.deepcopy(conversation)
-        other["messages"][i]["content"] = content + " (and another text)"
-        if rendering(template, other, *takes) == text:
+        place, key = list(places_of(other))[i]
+        place[key] += " pando-shows"
+        changed = rendering(template, other, *takes)
+        if changed is not None and changed == text:
             return True
     return False
+
+
+def with_joined_parts(conversation):
+    conversation = copy.deepcopy(conversation)
+    for message in conversation["messages"]:
+        if isinstance(message.get("content"), list):
+            message["content"] = [{"type": "text", "text": joined(message)}]
+    return conversation
 
 
 def reads(template):
@@ -238,6 +309,9 @@ def golden(path, conversations):
         for name in unread:
             conversation.pop(name, None)
         text = rendering(template, conversation, *takes)
+        if text is not None and leaves_out(template, conversation, text, *takes):
+            conversation = with_joined_parts(conversation)
+            text = rendering(template, conversation, *takes)
         refused = text is None or leaves_out(template, conversation, text, *takes)
         hashes.append("" if refused else f"{xxhash.xxh3_64_intdigest(text.encode()):016x}")
     print(f"{path.stem}: {sum(map(bool, hashes))} of {len(hashes)} rendered, takes parts, arguments: {takes}, switch {switch}")

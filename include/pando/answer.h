@@ -46,7 +46,7 @@ Status check_template(const AnswerOptions& options);
 // there is none. Such text stays as it is.
 std::string template_warning(const AnswerOptions& options);
 
-// Whether the model's chat template can ask as these options say; without `chat` it need not. A
+// Refuses options that the model's chat template cannot ask with; without `chat` it need not. A
 // question may add tools or documents.
 // Errors: as Model::render_chat.
 Status check_chat(const Model& model, const AnswerOptions& options);

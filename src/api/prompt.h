@@ -13,8 +13,8 @@ namespace pando {
 // Those it brings, or those of its text or conversation, cut where it asks for that. Any thread.
 // Errors: as Model::encode and Model::render_chat.
 Result<std::vector<Token>> encode_prompt(const Model& model, const Request& request);
-// Whether the model's chat template can render a conversation of this form: if it needs tools or
-// documents, with those. Errors: as Model::render_chat.
+// Refuses a conversation that the model's chat template can render neither as it is nor with tools
+// or documents. Errors: as Model::render_chat.
 Status check_conversation(const Model& model, const Request& request);
 // The prompt as text: rendered where it is a conversation, decoded where it is tokens or was cut.
 // Errors: the same.

@@ -14,13 +14,13 @@ constexpr size_t kMostGrowth = 4096;
 constexpr std::string_view kOfferedDecoders =
     "ByteLevel, ByteFallback, Replace, Metaspace, Strip, Fuse, WordPiece, BPEDecoder, CTC";
 
-// What the library calls cleaning up, in its order.
+// The library's "cleanup", in its order.
 constexpr std::pair<const char*, const char*> kCleaned[] = {
     {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
     {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
     {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
 
-// Whether a step is Strip as llm-jp's files write it. "^" matches at the start of each line, and
+// True for Strip as llm-jp's files write it. "^" matches at the start of each line, and
 // "(?<!\n)" excludes all lines but the first.
 bool strips_first_space(const JsonPlace& replace) {
   const JsonPlace regex = replace.at("pattern").at("Regex");

@@ -248,7 +248,7 @@ class WordPieceStep final : public WholeStep {
     if (!is_first && text_.starts_with(prefix_))
       text_.erase(0, prefix_.size());
     else if (!is_first)
-      text_.insert(0, " ");
+      text_ = ' ' + text_;
     pass(text_, ends);
   }
 

@@ -51,7 +51,7 @@ using DecoderStep = std::variant<decoding::ByteFallback, decoding::Fuse, decodin
                                  decoding::ReplaceMatches, decoding::Strip, decoding::Metaspace,
                                  decoding::WordPiece, decoding::WordEnds, decoding::Ctc>;
 
-// What a text is decoded by. Immutable; any thread.
+// A decoder and what it reads. Immutable; any thread.
 struct Decoding {
   std::vector<DecoderStep> steps;
   std::vector<std::string> pieces;  // by id: what the steps read of a token
@@ -73,10 +73,10 @@ class DecoderRun {
   DecoderRun(DecoderRun&& other) noexcept;
   DecoderRun& operator=(DecoderRun&& other) noexcept;
 
-  // What no later piece can change: whole characters.
+  // Returns the text that no later piece can change: whole characters.
   std::string push(std::string_view piece);
-  // The rest, where the text ends. Else where it goes on, but what follows changes nothing of it;
-  // then another piece may be pushed.
+  // Returns the rest. `ends`: the text ends here. Else it goes on, but later pieces leave the rest
+  // as it is; another piece may be pushed.
   std::string finish(bool ends);
 
   class Step;

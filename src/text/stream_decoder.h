@@ -24,7 +24,7 @@ class StreamDecoder {
 
   // The text that became certain with this token; may be empty.
   std::string push(Token token);
-  // What waits, an incomplete character as U+FFFD. `ends`: the text ends here.
+  // The text that waits, an incomplete character as U+FFFD. `ends`: the text ends here.
   std::string finish(bool ends = true);
 
  private:

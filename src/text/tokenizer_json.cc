@@ -80,7 +80,7 @@ Result<std::vector<std::string>> all_token_bytes(const JsonPlace& root, const De
     if (byte)
       piece = std::string(1, *byte);
     else if (decoder.spaced)
-      piece.insert(0, " ");
+      piece = ' ' + piece;
     else
       piece = run.push(piece) + run.finish(/*ends=*/false);
     if (piece.size() > most)

@@ -45,8 +45,8 @@ TEST(DecoderAgreement, WholeTexts) {
   }
 }
 
-// What is shown of the tokens up to any place, and what a stream that goes on there shows, is the
-// text, unless the later tokens change what was shown.
+// The text up to any place and the text of a stream that goes on there make the whole text, unless
+// later tokens change what was shown.
 TEST(DecoderAgreement, StreamsThatGoOn) {
   const Json golden = read_decoders();
   int n_compared = 0;

@@ -63,12 +63,6 @@ Status check_parts(const Ordered& message, size_t index) {
   return {};
 }
 
-std::string joined_parts(const Ordered& parts) {
-  std::string text;
-  for (const Ordered& part : parts) text += part["text"].get_ref<const std::string&>();
-  return text;
-}
-
 // Behind all others, of which none has that name; in no time that grows with them.
 void add_member(Ordered& object, const std::string& name, Ordered value) {
   object.get_ref<Ordered::object_t&>().emplace_back(name, std::move(value));
@@ -177,7 +171,7 @@ Ordered ChatTemplate::prepared(const Named& named, const ChatMessage& message,
   if (is_text(out["role"], "developer") && !named.knows_developer) out["role"] = "system";
   if (out.contains("content") && out["content"].is_array() && !named.takes_parts &&
       std::all_of(out["content"].begin(), out["content"].end(), is_text_part))
-    out["content"] = joined_parts(out["content"]);
+    out["content"] = joined_text(out["content"]);
   if (out.contains("content") && out["content"].is_string() && named.needs_parts)
     out["content"] = text_in_parts(out["content"].get<std::string>());
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
@@ -308,7 +302,13 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
   }
   Result<std::string> text = render_by(**named, asked, options);
   if (!text) return text;
-  if (Status status = check_lost(**named, asked, options, *text); !status) return status.error();
+  Status kept = check_lost(**named, asked, options, *text);
+  if (!kept && join_parts(asked)) {
+    text = render_by(**named, asked, options);
+    if (!text) return text;
+    kept = check_lost(**named, asked, options, *text);
+  }
+  if (!kept) return kept.error();
   return final_text ? cut_at_mark(std::move(*text), *final_text) : text;
 }
 

@@ -19,7 +19,7 @@ namespace pando {
 // Variables of a template that are texts, by their names: "bos_token", "eos_token", ...
 using NamedTokens = std::vector<std::pair<std::string, std::string>>;
 
-// What a template is tried with that may need tools or documents.
+// For trials of a template that may need tools or documents.
 inline constexpr std::string_view kTrialTools =
     R"([{"type": "function", "function": {"name": "f", "description": "d", "parameters": {
     "type": "object", "properties": {"p": {"type": "string", "description": "d"}},
@@ -64,6 +64,7 @@ class ChatTemplate {
     bool takes_arguments = false;
   };
   struct Asked;  // a conversation as the template's variables
+  struct Place;  // of a text in it
 
   Result<const Named*> chosen(const ChatOptions& options) const;
   Result<std::string> render_by(const Named& named, const Asked& asked,
@@ -74,8 +75,10 @@ class ChatTemplate {
   void find_out_arguments(Named& named) const;
   Status check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
                     const std::string& text) const;
+  static std::vector<Place> asked_texts(const Named& named, const Asked& asked);
+  static bool join_parts(Asked& asked);
   void drop_shown(const Named& named, const Asked& asked, const ChatOptions& options,
-                  std::vector<size_t>& indices) const;
+                  std::vector<Place>& places) const;
   static Status check_thinking(const Named& named, const ChatOptions& options);
   nlohmann::ordered_json prepared(const Named& named, const ChatMessage& message,
                                   nlohmann::ordered_json fields) const;

@@ -1,4 +1,4 @@
-// What a template takes and what it leaves out, found out by trial renderings.
+// Trial renderings find out what a template takes and what it leaves out.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -34,7 +34,7 @@ OrderedTrial content_of(std::string_view text, bool in_parts) {
 // How much of a user's text a template shows.
 enum class Shown { kFails, kNothing, kSome, kWhole };
 
-// Of two renderings, for kMark and kOtherMark. One that writes out a part as Python or JSON would
+// Compares the renderings for kMark and kOtherMark. A template that writes a part as Python or JSON
 // does not read it.
 Shown shown_in(const Result<std::string>& text, const Result<std::string>& other) {
   if (!text && !other) return Shown::kFails;
@@ -51,20 +51,6 @@ std::vector<OrderedTrial> trial_conversations() {
           OrderedTrial::parse(R"([{"role": "system", "content": "!"}, {"role": "user"}])"),
           OrderedTrial::parse(R"([{"role": "user", "content": "?"},
                                   {"role": "assistant", "content": "!"}, {"role": "user"}])")};
-}
-
-std::vector<std::string_view> texts_of(const OrderedTrial& message) {
-  std::vector<std::string_view> texts;
-  const auto add = [&](const OrderedTrial& text) {
-    texts.push_back(jinja::strip_space(text.get_ref<const std::string&>(), jinja::Side::kBoth));
-  };
-  const auto content = message.find("content");
-  if (content != message.end() && content->is_string()) add(*content);
-  if (content != message.end() && content->is_array())
-    for (const OrderedTrial& part : *content)
-      if (is_text_part(part)) add(part["text"]);
-  std::erase(texts, std::string_view());
-  return texts;
 }
 
 }  // namespace
@@ -133,9 +119,10 @@ void ChatTemplate::find_out_arguments(Named& named) const {
       return render_by(named, asked, {});
     };
     const Result<std::string> of_object = rendered(object), of_text = rendered(object.dump());
-    if (!shows(of_object) && !shows(of_text)) continue;
+    const bool only_object = of_object && !of_text;
+    if (!only_object && !shows(of_object) && !shows(of_text)) continue;
     const bool as_python = of_object && of_object->find("'pando-key'") != of_object->npos;
-    named.takes_arguments = shows(of_object) && !(as_python && shows(of_text));
+    named.takes_arguments = only_object || (shows(of_object) && !(as_python && shows(of_text)));
     return;
   }
 }
@@ -146,37 +133,52 @@ void ChatTemplate::find_out_what_it_takes(Named& named) const {
   find_out_arguments(named);
 }
 
-// No instruction and no question must be lost in silence, nor any message where the template showed
-// none of a user.
-Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
-                                const std::string& text) const {
-  std::vector<size_t> checked;
-  size_t at = 0;  // messages are found one behind the other
+// The texts of messages that must not be lost: no instruction, no question, and nothing at all
+// where the template showed none of a user.
+std::vector<ChatTemplate::Place> ChatTemplate::asked_texts(const Named& named, const Asked& asked) {
+  std::vector<Place> places;
   for (size_t i = 0; i < asked.messages.size(); ++i) {
-    const OrderedTrial& role = asked.messages[i]["role"];
+    const OrderedTrial& message = asked.messages[i];
+    const OrderedTrial& role = message["role"];
     const bool is_asked =
         is_text(role, "system") || is_text(role, "developer") || is_text(role, "user");
-    const std::vector<std::string_view> texts = texts_of(asked.messages[i]);
-    if (texts.empty() || !(is_asked || (named.drops_users && role.is_string()))) continue;
-    checked.push_back(i);
-    for (const std::string_view one : texts) {
-      at = at == text.npos ? at : text.find(one, at);
-      at = at == text.npos ? at : at + one.size();
-    }
+    if (!message.contains("content") || !(is_asked || (named.drops_users && role.is_string())))
+      continue;
+    const OrderedTrial& content = message["content"];
+    if (content.is_string()) places.push_back({i, std::nullopt});
+    for (size_t part = 0; content.is_array() && part < content.size(); ++part)
+      if (is_text_part(content[part])) places.push_back({i, part});
   }
-  if (at == text.npos) drop_shown(named, asked, options, checked);
-  for (const size_t i : checked) {
-    if (at != text.npos) break;
-    const bool is_user = is_text(asked.messages[i]["role"], "user");
+  std::erase_if(places, [&](const Place& place) { return asked.stripped(place).empty(); });
+  return places;
+}
+
+Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
+                                const std::string& text) const {
+  std::vector<Place> places = asked_texts(named, asked);
+  const bool all_found = [&, at = size_t{0}]() mutable {  // one behind the other
+    return std::all_of(places.begin(), places.end(), [&](const Place& place) {
+      const std::string_view one = asked.stripped(place);
+      at = text.find(one, at);
+      if (at == text.npos) return false;
+      at += one.size();
+      return true;
+    });
+  }();
+  if (all_found) return {};
+  drop_shown(named, asked, options, places);
+  for (const Place& place : places) {
+    const OrderedTrial& role = asked.messages[place.message]["role"];
+    const bool is_user = is_text(role, "user");
     Asked other = asked;
-    std::string& longer = last_text(other.messages[i])->get_ref<std::string&>();
-    longer += " (and another text)";
-    if (is_user) longer.insert(0, "Another text: ");  // an instruction must not lose its end
+    std::string& longer = other.text(place);
+    // An instruction must not lose its end. A template may show any part of what a user says.
+    longer = (is_user ? "Another text: " : "") + longer + " (and another text)";
     const Result<std::string> changed = render_by(named, other, options);
     if (!changed || *changed != text) continue;
     return invalid_argument(
-        "the chat template leaves out message {} (role '{}') of this conversation (hint: {})", i,
-        asked.messages[i]["role"].get<std::string>(),
+        "the chat template leaves out message {} (role '{}') of this conversation (hint: {})",
+        place.message, role.get<std::string>(),
         named.drops_users || is_user
             ? fmt::format("set {} to a template file", OptionName{"chat_template"})
             : "put its text into the user's message");
@@ -184,16 +186,33 @@ Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const Ch
   return {};
 }
 
-// Of messages by their indices, removes those whose text a template shows. All are tried at once.
+// A template may show only one part of a content. Makes one part of all; false where there is no
+// such content.
+bool ChatTemplate::join_parts(Asked& asked) {
+  bool joins = false;
+  for (OrderedTrial& message : asked.messages) {
+    const auto content = message.find("content");
+    if (content == message.end() || !content->is_array() || content->size() < 2 ||
+        !std::all_of(content->begin(), content->end(), is_text_part))
+      continue;
+    *content = text_in_parts(joined_text(*content));
+    joins = true;
+  }
+  return joins;
+}
+
+// Removes the places of texts that the template shows. All are tried at once.
 void ChatTemplate::drop_shown(const Named& named, const Asked& asked, const ChatOptions& options,
-                              std::vector<size_t>& indices) const {
-  const auto mark = [](size_t i) { return fmt::format("pando-shows-{}-", i); };
+                              std::vector<Place>& places) const {
+  const auto mark = [](const Place& place) {
+    return fmt::format("pando-shows-{}-{}-", place.message, place.part.value_or(0));
+  };
   Asked other = asked;
-  for (const size_t i : indices)
-    last_text(other.messages[i])->get_ref<std::string&>() += " " + mark(i);
+  for (const Place& place : places) other.text(place).append(" ").append(mark(place));
   const Result<std::string> marked = render_by(named, other, options);
   if (!marked) return;
-  std::erase_if(indices, [&](size_t i) { return contains_in_any_case(*marked, mark(i)); });
+  std::erase_if(places,
+                [&](const Place& place) { return contains_in_any_case(*marked, mark(place)); });
 }
 
 }  // namespace pando

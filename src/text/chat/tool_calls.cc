@@ -4,6 +4,8 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "text/chat/jinja_call.h"
+#include "text/chat/jinja_json.h"
 #include "text/chat/jinja_text.h"
 
 namespace pando {
@@ -36,7 +38,7 @@ Status settle(OrderedCall& arguments, bool as_objects) {
   if (as_objects)
     arguments = std::move(object);
   else if (!arguments.is_string() || is_blank(arguments))
-    arguments = json_text(object);
+    arguments = jinja::to_json(jinja::value_of(object), {}, nullptr);  // as templates write JSON
   return {};
 }
 
@@ -51,7 +53,13 @@ Status settle_arguments(OrderedCall& message, bool as_objects) {
     const bool is_function = call.contains("function");
     OrderedCall& function = is_function ? call["function"] : call;
     if (!function.is_object() || !(is_function || function.contains("arguments"))) continue;
-    if (Status status = settle(function["arguments"], as_objects); !status)
+    Status status;
+    try {
+      status = settle(function["arguments"], as_objects);
+    } catch (const jinja::JinjaError& error) {
+      status = invalid_argument("{}", error.message);
+    }
+    if (!status)
       return in_part(place_in("tool_calls", i) + (is_function ? ".function" : ""), status.error());
   }
   return {};
