@@ -211,21 +211,6 @@ Result<CharDfa> CharDfa::of(const Regex& regex, bool is_search, size_t* n_steps)
   return dfa;
 }
 
-Result<CharDfa> CharDfa::of_length(size_t least, size_t most) {
-  const bool has_end = most != SIZE_MAX;
-  const size_t last = has_end ? most : least;
-  if (last >= kMostPatternStates) return too_many_states();
-  std::vector<uint32_t> next;
-  std::vector<bool> accepts;
-  for (size_t n = 0; n <= last; ++n) {
-    next.push_back(n < last  ? static_cast<uint32_t>(n + 1)
-                   : has_end ? kDead
-                             : static_cast<uint32_t>(n));
-    accepts.push_back(n >= least);
-  }
-  return of_table({CharSet::all()}, std::move(next), std::move(accepts));
-}
-
 CharDfa CharDfa::of_table(std::vector<CharSet> classes, std::vector<uint32_t> next,
                           std::vector<bool> accepts) {
   CharDfa out;
