@@ -28,6 +28,8 @@ class CharDfa {
 
   Result<CharDfa> both(const CharDfa& other, size_t* n_steps = nullptr) const;  // intersection
   CharDfa complement() const;
+  // The same texts by the fewest states.
+  CharDfa minimal() const;
 
   bool is_empty() const { return accepts_.empty(); }  // accepts no text
   bool matches(std::string_view text) const;          // UTF-8

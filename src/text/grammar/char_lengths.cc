@@ -32,6 +32,18 @@ std::vector<uint32_t> shortest_rests(const CharDfa& dfa) {
 
 }  // namespace
 
+std::optional<CountedSet> counted_set_of(const Regex& pattern) {
+  using Kind = Regex::Kind;
+  const std::vector<Regex>& parts = pattern.parts;
+  if (pattern.kind != Kind::kSequence || parts.size() != 3 || parts[0].kind != Kind::kTextStart ||
+      parts[2].kind != Kind::kTextEnd)
+    return std::nullopt;
+  const Regex& middle = parts[1];
+  if (middle.kind != Kind::kRepeat || middle.parts[0].kind != Kind::kSet) return std::nullopt;
+  return CountedSet{middle.parts[0].set,
+                    {middle.least, middle.most == Regex::kNoEnd ? Lengths::kNoEnd : middle.most}};
+}
+
 Result<CharLengths> CharLengths::of(const CharDfa& dfa, Lengths bounds, size_t* n_steps) {
   CharLengths out;
   out.bounds_ = bounds;

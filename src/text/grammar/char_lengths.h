@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "pando/result.h"
@@ -19,6 +20,14 @@ struct Lengths {
   bool are_any() const { return least == 0 && most == kNoEnd; }
   bool contain(size_t n) const { return n >= least && n <= most; }
 };
+
+// The texts of a number of characters of one set.
+struct CountedSet {
+  CharSet set;
+  Lengths lengths;
+};
+// Of a pattern such as "^[a-z]{1,9}$".
+std::optional<CountedSet> counted_set_of(const Regex& pattern);
 
 // Says from which states of a CharDfa a text can still end within its bounds. So the automaton
 // needs no states that count. Immutable; any thread.

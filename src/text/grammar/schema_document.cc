@@ -364,9 +364,19 @@ const CharDfa* SchemaDocument::matches_of(const std::string& pattern, Node schem
   return &patterns_.emplace(pattern, std::move(*dfa)).first->second;
 }
 
+const CountedSet* SchemaDocument::counted_set_of(const std::string& pattern) {
+  const auto [at, is_new] = counted_sets_.try_emplace(pattern);
+  if (is_new) {
+    work(1 + pattern.size() / 64);
+    if (const auto regex = parse_regex(pattern)) at->second = grammar::counted_set_of(*regex);
+  }
+  return at->second ? &*at->second : nullptr;
+}
+
 const CharDfa* SchemaDocument::format_of(const std::string& name, Node schema) {
   if (const auto known = formats_.find(name); known != formats_.end()) return &known->second;
   auto dfa = automaton_of(*parse_regex(*pattern_of_format(name)));
+  if (dfa) dfa = dfa->minimal();
   if (!dfa) {
     exceed(schema, "the format '{}' is {}", name, dfa.error().message);
     return nullptr;

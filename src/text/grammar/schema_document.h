@@ -46,6 +46,8 @@ class SchemaDocument {
   // The texts that a pattern matches somewhere; null where it is refused, for which `schema` is to
   // blame.
   const CharDfa* matches_of(const std::string& pattern, Node schema);
+  // Of a pattern such as "^[a-z]{1,9}$"; else null.
+  const CountedSet* counted_set_of(const std::string& pattern);
   // The texts of a known format, or null: it is refused.
   const CharDfa* format_of(const std::string& name, Node schema);
   // Values of "format", in schemas that were checked, that are annotations.
@@ -114,7 +116,8 @@ class SchemaDocument {
   std::deque<Json> made_nodes_;
   size_t n_written_values_ = 0, n_made_values_ = 0;  // in trees; 0: not counted yet
   std::map<std::string, CharDfa> patterns_, formats_;
-  std::vector<const Json*> unknown_formats_;  // the first few
+  std::map<std::string, std::optional<CountedSet>> counted_sets_;  // of patterns
+  std::vector<const Json*> unknown_formats_;                       // the first few
   std::optional<Failure> failure_;
   size_t work_left_ = 0;
 };

@@ -88,7 +88,7 @@ SchemaFacts::SchemaFacts(const Parts& all_parts, SchemaDocument* document) : par
 }
 
 Lengths SchemaFacts::lengths() const {
-  Lengths all{min_length, max_length};
+  Lengths all{std::max(min_length, of_patterns.least), std::min(max_length, of_patterns.most)};
   for (const std::string& format : formats)
     all.most = std::min(all.most, longest_of_format(format));
   return all;
@@ -169,7 +169,13 @@ void SchemaFacts::read(Node schema, SchemaDocument* document) {
     }
     if (name == "minLength") min_length = std::max(min_length, count_of(value));
     if (name == "maxLength") max_length = std::min(max_length, count_of(value));
-    if (name == "pattern") patterns.push_back(value.get<std::string>());
+    if (name == "pattern") {
+      patterns.push_back(value.get<std::string>());
+      if (const CountedSet* counted = document->counted_set_of(patterns.back())) {
+        of_patterns.least = std::max(of_patterns.least, counted->lengths.least);
+        of_patterns.most = std::min(of_patterns.most, counted->lengths.most);
+      }
+    }
     if (name == kNotPattern) not_patterns.push_back(value.get<std::string>());
     if (name == "format" && is_known_format(value.get_ref<const std::string&>()))
       formats.push_back(value.get<std::string>());
@@ -279,7 +285,10 @@ const CharDfa* strings_of(const SchemaFacts& facts, SchemaDocument* document) {
   if (facts.strings_) return &*facts.strings_;
   Intersection all(facts, "strings", document);
   for (const std::string& pattern : facts.patterns)
-    all.add(document->matches_of(pattern, all.schema()));
+    if (const CountedSet* counted = document->counted_set_of(pattern))
+      all.add(repeat(of_set(counted->set), 0));
+    else
+      all.add(document->matches_of(pattern, all.schema()));
   for (const std::string& pattern : facts.not_patterns)
     if (const CharDfa* matches = document->matches_of(pattern, all.schema()))
       all.add(matches->complement());

@@ -42,7 +42,8 @@ struct SchemaFacts {
   // strings
   size_t min_length = 0, max_length = SIZE_MAX;
   std::vector<std::string> patterns, not_patterns, formats;
-  Lengths lengths() const;  // by the formats too
+  Lengths of_patterns;      // bounds of length that these have
+  Lengths lengths() const;  // all bounds together
   // arrays
   size_t min_items = 0, max_items = SIZE_MAX;
   bool has_unique_items = false;
