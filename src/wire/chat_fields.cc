@@ -1,6 +1,7 @@
 #include "wire/chat_fields.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/errors.h"
 #include "base/json.h"
@@ -21,6 +22,19 @@ constexpr const char* kEmptyFields[] = {"refusal", "annotations", "audio", "func
 constexpr const char* kTextFields[] = {"name",      "tool_call_id", "reasoning_content",
                                        "reasoning", "tool_plan",    "recipient"};
 constexpr std::string_view kPartFields[] = {"type", "text"};
+// They say how other servers cache, and change no answer.
+constexpr std::string_view kCachingFields[] = {"prompt_cache_breakpoint", "cache_control"};
+
+bool is_of_caching(std::string_view name) {
+  return std::ranges::find(kCachingFields, name) != std::end(kCachingFields);
+}
+
+// As Fields::only, but for caching.
+void only_besides_caching(Fields& fields, std::span<const std::string_view> own) {
+  std::vector<std::string_view> known(own.begin(), own.end());
+  known.insert(known.end(), std::begin(kCachingFields), std::end(kCachingFields));
+  fields.only(known);
+}
 
 // A content in parts, of which only texts are offered.
 Status check_parts(const nlohmann::json& parts, size_t index) {
@@ -39,7 +53,7 @@ Status check_parts(const nlohmann::json& parts, size_t index) {
       fields.fail(blame("type", invalid_argument("a part of message {} is of type '{}', expected "
                                                  "'text'",
                                                  index, type)));
-    fields.only(kPartFields);
+    only_besides_caching(fields, kPartFields);
     fields.text("text", text);
     if (fields.status() && !fields.has("text"))
       fields.fail(blame("text", invalid_argument("a part of message {} has no 'text'", index)));
@@ -63,7 +77,7 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
     return invalid_argument("message {} is {}, expected an object", index, found_text(json));
   if (Status status = refuse_media(json, fmt::format("message {}", index)); !status) return status;
   Fields fields(json);
-  fields.only(kMessageFields);
+  only_besides_caching(fields, kMessageFields);
   fields.text("role", message.role);
   for (const char* name : kEmptyFields)
     if (fields.has(name) && fields[name] != nlohmann::json::array())
@@ -96,7 +110,8 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
     if (Status status = check_calls(fields["tool_calls"], index); !status) return status;
   bool plain = !has_parts;
   for (const auto& [name, value] : json.items())
-    plain = plain && (name == "role" || name == "content" || name == "type" || value.is_null());
+    plain = plain && (name == "role" || name == "content" || name == "type" || value.is_null() ||
+                      is_of_caching(name));
   // Without a text and without a call it is an empty text.
   const bool calls = fields.has("tool_calls") && !fields["tool_calls"].empty();
   if (plain && !calls) return fields.status();
@@ -105,9 +120,48 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
   Ordered& others = *parsed;
   if (!has_parts) others.erase("content");  // which may be cut yet
   others.erase("type");
+  for (const std::string_view name : kCachingFields) {
+    others.erase(std::string(name));
+    if (has_parts)
+      for (Ordered& part : others["content"]) part.erase(std::string(name));
+  }
   if (!fields.has("content") && calls) others["content"] = nullptr;
   message.fields = json_text(others);
   return fields.status();
+}
+
+bool is_function_name(std::string_view name) {
+  return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  });
+}
+
+// A function that the model may call, as OpenAI's API has it.
+Status check_tool(const nlohmann::json& tool, const std::string& place) {
+  const auto wrong = [&](const char* part, const nlohmann::json* found, const char* expected) {
+    return invalid_field(place + part, "is {}, expected {}",
+                         found == nullptr ? "absent" : found_text(*found), expected);
+  };
+  const Fields fields(tool);
+  const nlohmann::json *type = fields.find("type"), *function = fields.find("function");
+  if (type == nullptr)
+    return wrong(".type", type,
+                 "\"function\" (hint: {\"type\": \"function\", \"function\": {\"name\": ...}})");
+  if (!is_text(*type, "function")) return wrong(".type", type, "\"function\"");
+  if (function == nullptr || !function->is_object())
+    return wrong(".function", function, "an object with a 'name'");
+  const Fields inside(*function);
+  const nlohmann::json *name = inside.find("name"), *text = inside.find("description"),
+                       *parameters = inside.find("parameters");
+  if (name == nullptr || !name->is_string() ||
+      !is_function_name(name->get_ref<const std::string&>()))
+    return wrong(".function.name", name, "1 to 64 ASCII letters, digits, '_' and '-'");
+  if (text != nullptr && !text->is_string())
+    return wrong(".function.description", text, "a string");
+  if (parameters != nullptr && !parameters->is_object())
+    return wrong(".function.parameters", parameters, "an object");
+  return {};
 }
 
 // A role and a text, of which there is no order to keep.
@@ -169,6 +223,10 @@ void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& o
                                  invalid_argument("field '{}' has {} in it, expected only objects",
                                                   name, found_text(list[i]))));
   }
+  if (fields.has("tools"))
+    for (size_t i = 0; i < fields["tools"].size(); ++i)
+      if (Status status = check_tool(fields["tools"][i], place_in("tools", i)); !status)
+        return fields.fail(std::move(status));
   // An answer goes on with the last message instead of beginning one.
   fields.flag("continue_final_message", out.continue_final_message);
   if (out.continue_final_message) out.add_generation_prompt = false;
@@ -176,7 +234,7 @@ void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& o
   std::string choice = "auto";
   if (fields.has("tool_choice")) {
     const nlohmann::json& value = fields["tool_choice"];
-    if (value != "auto" && value != "none")
+    if (!is_text(value, "auto") && !is_text(value, "none"))
       return fields.fail("tool_choice", value,
                          "\"auto\" or \"none\", because tool calls cannot be enforced");
     choice = value;

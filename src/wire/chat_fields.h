@@ -30,6 +30,11 @@ class WrittenOrder {
   mutable std::optional<nlohmann::ordered_json> all_;  // the text, once it has been asked for
 };
 
+// Whether a value is a text. The library's == allocates where an exception ends the process.
+inline bool is_text(const nlohmann::json& value, std::string_view text) {
+  return value.is_string() && value.get_ref<const std::string&>() == text;
+}
+
 // [{"role", "content"}, ...] with what else templates read of a message. A content is a text or a
 // list of {"type": "text", "text"}; the assistant's may be missing.
 Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages,

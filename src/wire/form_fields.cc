@@ -18,6 +18,7 @@ constexpr std::string_view kFields[] = {
     "guided_choice",   "guided_grammar",     "json_schema", "grammar"};
 
 bool is_schema(const Json& value) { return value.is_object() || value.is_boolean(); }
+bool is_true(const Json& value) { return value.is_boolean() && value.get<bool>(); }
 
 // A field as it was written, so that a schema keeps the order of its properties.
 Ordered written_value(const WrittenOrder& order, const char* name, const Json& value) {
@@ -53,27 +54,72 @@ class FormReader {
   }
 
   void read_response_format() {
-    constexpr const char* kName = "response_format";
-    if (!fields_.has(kName)) return;
-    const Json& format = fields_[kName];
-    const Json type = format.is_object() ? format.value("type", Json()) : Json();
-    if (type == "text") {  // also where a run has a form
-      asks_for_text_ = true;
-      return;
-    }
-    if (type == "json_object") return take(kName, {.kind = Kind::kJsonObject});
-    if (type != "json_schema")
-      return fields_.fail(kName, format,
+    if (!fields_.has(kResponseFormat)) return;
+    const Json& format = fields_[kResponseFormat];
+    const auto found = format.is_object() ? format.find("type") : format.end();
+    const auto is_type = [&](const char* type) {
+      return found != format.end() && is_text(*found, type);
+    };
+    if (!is_type("text") && !is_type("json_object") && !is_type("json_schema"))
+      return fields_.fail(kResponseFormat, format,
                           "an object whose 'type' is \"text\", \"json_object\" or "
                           "\"json_schema\"");
-    const Ordered written = written_value(order_, kName, format);
-    const auto schema = written.find("json_schema");
-    if (schema == written.end() || !schema->is_object() || !schema->contains("schema") ||
-        !is_schema((*schema)["schema"]))
-      return fields_.fail(
-          kName, format,
-          "a JSON Schema in {\"type\": \"json_schema\", \"json_schema\": {\"schema\": ...}}");
-    take(kName, {.kind = Kind::kJsonSchema, .text = json_text((*schema)["schema"])});
+    Fields inner(format);
+    std::optional<TextForm> form;
+    if (is_type("text")) {  // also where a run has a form
+      inner.only(std::initializer_list<std::string_view>{"type"});
+      asks_for_text_ = true;
+    } else {
+      form = is_type("json_object") ? object_form(inner) : schema_form(inner);
+    }
+    fields_.fail(kResponseFormat, inner);
+    if (form && fields_.status()) take(kResponseFormat, std::move(*form));
+  }
+
+  // Any object, or as in llama-server one that keeps a schema.
+  std::optional<TextForm> object_form(Fields& format) {
+    format.only(std::initializer_list<std::string_view>{"type", "schema"});
+    if (!format.has("schema") || is_true(format["schema"]))
+      return TextForm{.kind = Kind::kJsonObject};
+    if (!is_schema(format["schema"])) format.fail("schema", format["schema"], "a JSON schema");
+    Ordered schema = written_format()["schema"];
+    if (schema.is_object() && !schema.contains("type")) schema["type"] = "object";
+    return TextForm{.kind = Kind::kJsonSchema, .text = json_text(schema)};
+  }
+
+  // The schema stands in "json_schema", or as in llama-server beside the type.
+  std::optional<TextForm> schema_form(Fields& format) {
+    format.only(std::initializer_list<std::string_view>{"type", "json_schema", "schema"});
+    Ordered holder = written_format();
+    if (format.has("json_schema")) {
+      if (format.has("schema"))
+        format.fail(blame(
+            "schema", invalid_argument("field 'schema' cannot be combined with 'json_schema'")));
+      if (format["json_schema"].is_object()) check_named(format);
+      holder = Ordered(holder["json_schema"]);
+    }
+    if (!format.status()) return std::nullopt;
+    if (holder.is_object() && holder.contains("schema") && is_schema(holder["schema"]))
+      return TextForm{.kind = Kind::kJsonSchema, .text = json_text(holder["schema"])};
+    fields_.fail(
+        kResponseFormat, fields_[kResponseFormat],
+        "a JSON Schema in {\"type\": \"json_schema\", \"json_schema\": {\"schema\": ...}}");
+    return std::nullopt;
+  }
+
+  static void check_named(Fields& format) {
+    Fields named(format["json_schema"]);
+    named.only(std::initializer_list<std::string_view>{"name", "description", "schema", "strict"});
+    std::string ignored;
+    bool is_strict = true;  // as every schema is
+    named.text("name", ignored);
+    named.text("description", ignored);
+    named.flag("strict", is_strict);
+    format.fail("json_schema", named);
+  }
+
+  Ordered written_format() const {
+    return written_value(order_, kResponseFormat, fields_[kResponseFormat]);
   }
 
   void read_structured_outputs() {
@@ -143,6 +189,8 @@ class FormReader {
     form.kind = form.text.find("::=") != std::string::npos ? Kind::kGbnf : Kind::kLark;
     take(name, std::move(form));
   }
+
+  static constexpr const char* kResponseFormat = "response_format";
 
   Fields& fields_;
   const WrittenOrder& order_;

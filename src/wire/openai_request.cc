@@ -19,16 +19,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The library's == allocates where an exception ends the process.
-bool is_empty_text(const Json& value) {
-  return value.is_string() && value.get_ref<const std::string&>().empty();
-}
-
-// Of both bodies, besides the options. "user", "metadata", "store", "service_tier",
-// "prompt_cache_key", "safety_identifier" and "priority" change no answer.
+// Of both bodies, besides the options. "user", "metadata", "store", "service_tier", those of
+// caching, "safety_identifier" and "priority" change no answer.
 constexpr std::string_view kCommonFields[] = {
     "model", "logprobs", "stream", "stream_options", "user", "metadata", "store", "service_tier",
-    "prompt_cache_key", "safety_identifier",
+    "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "safety_identifier",
     // beyond OpenAI's own
     "add_special_tokens", "truncate_prompt_tokens", "sharing", "cache", "cache_prompt", "priority"};
 constexpr std::string_view kCompletionFields[] = {"prompt", "echo", "best_of", "suffix"};
@@ -49,8 +44,8 @@ constexpr std::string_view kEmbeddingFields[] = {"model",
 constexpr std::string_view kChatFields[] = {
     "messages", "max_completion_tokens", "top_logprobs", "chat_template_kwargs", "tools",
     "tool_choice", "documents", "add_generation_prompt", "continue_final_message",
-    // which may ask for nothing
-    "functions", "parallel_tool_calls", "verbosity", "modalities"};
+    // which may ask for nothing; "prediction" only saves time
+    "functions", "parallel_tool_calls", "verbosity", "modalities", "prediction"};
 
 // By which other servers are asked for answers of a form.
 constexpr std::string_view kStructuredFields[] = {"guided_decoding_backend",
@@ -180,7 +175,7 @@ class Parser {
     fields_.integer("best_of", best_of);
     if (best_of != sampling_.n)
       fields_.fail("best_of", json_["best_of"], "the value of 'n' (hint: remove it)");
-    if (fields_.has("suffix") && !is_empty_text(json_["suffix"]))
+    if (fields_.has("suffix") && !is_text(json_["suffix"], ""))
       fields_.fail(invalid_field("suffix", "is not supported (hint: remove it)"));
     prompt_logprobs_ = echo && sampling_.logprobs;
     if (prompt_logprobs_ && body_.stream)
@@ -241,8 +236,13 @@ class Parser {
   void read_embeddings() {
     std::vector<std::string_view> known(std::begin(kEmbeddingFields), std::end(kEmbeddingFields));
     for (const std::string_view name : server_fields()) known.push_back(name);
-    constexpr OtherName kOtherNames[] = {
-        {"text", "input"}, {"texts", "input"}, {"documents", "input"}, {"prompt", "input"}};
+    constexpr OtherName kOtherNames[] = {{"text", "input"},
+                                         {"texts", "input"},
+                                         {"documents", "input"},
+                                         {"prompt", "input"},
+                                         {"truncation_side", "truncate"},
+                                         {"truncation_direction", "truncate"},
+                                         {"truncation", "truncate"}};
     refuse_other_names(fields_, kOtherNames);
     only_without_answers(fields_, known);
     read_serving();

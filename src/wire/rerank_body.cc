@@ -34,6 +34,7 @@ struct RankingAsked {
   std::vector<OrderedJson> returned;  // documents as they are returned; none: they are not
   int top = 0;                        // 0: all
   int most_tokens = 0;                // of a document; 0: all
+  int most_query_tokens = 0;          // 0: all
   bool truncates = false;             // documents whose prompt is too long are cut
   bool truncates_at_end = true;
   bool as_logit = false;  // ln(p / (1 - p)) of each relevance p
@@ -47,6 +48,9 @@ class RerankBody : public PairsBody {
   }
 
   Status add_all(const BodyContext& context) {
+    if (asked_.most_query_tokens > 0)
+      asked_.query = cut_text(context.model, asked_.query,
+                              static_cast<size_t>(asked_.most_query_tokens), /*at_end=*/true);
     for (std::string& text : asked_.texts) {
       if (asked_.most_tokens > 0)
         text = cut_text(context.model, text, static_cast<size_t>(asked_.most_tokens),
@@ -191,8 +195,14 @@ Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const Bod
 Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
                                                   const BodyContext& context, RankingForm form) {
   Fields fields(json);
-  constexpr OtherName kOtherNames[] = {
-      {"top_k", "top_n"}, {"limit", "top_n"}, {"return_text", "return_documents"}};
+  constexpr OtherName kOtherNames[] = {{"top_k", "top_n"},
+                                       {"limit", "top_n"},
+                                       {"return_text", "return_documents"},
+                                       {"max_chunks_per_doc", "max_tokens_per_doc"},
+                                       {"truncate_prompt_tokens", "max_tokens_per_doc"},
+                                       {"truncation_side", "truncate"},
+                                       {"truncation_direction", "truncate"},
+                                       {"truncation", "truncate"}};
   refuse_other_names(fields, kNamesOfPairs);
   refuse_other_names(fields, kOtherNames);
   RankingAsked asked{.form = form};
@@ -201,14 +211,17 @@ Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
   fields.integer("top_n", asked.top);
   fields.flag("return_documents", returns);
   fields.integer("max_tokens_per_doc", asked.most_tokens);
+  fields.integer("max_tokens_per_query", asked.most_query_tokens);
   fields.text_list("rank_fields", rank_fields);
-  refuse_other_fields(fields, std::initializer_list<std::string_view>{
-                                  "query", "documents", "instruction", "top_n", "return_documents",
-                                  "max_tokens_per_doc", "rank_fields", "truncate"});
+  refuse_other_fields(fields,
+                      std::initializer_list<std::string_view>{
+                          "query", "documents", "instruction", "top_n", "return_documents",
+                          "max_tokens_per_doc", "max_tokens_per_query", "rank_fields", "truncate"});
   if (rank_fields != std::vector<std::string>{"text"})
     fields.fail("rank_fields", json["rank_fields"], "[\"text\"] (hint: remove it)");
-  for (const auto& [name, n] :
-       {std::pair{"top_n", asked.top}, {"max_tokens_per_doc", asked.most_tokens}})
+  for (const auto& [name, n] : {std::pair{"top_n", asked.top},
+                                {"max_tokens_per_doc", asked.most_tokens},
+                                {"max_tokens_per_query", asked.most_query_tokens}})
     if (fields.has(name) && n < 1) fields.fail(name, n, "1 or more");
   return read_ranking(json, context, fields, std::move(asked), returns);
 }
@@ -221,7 +234,11 @@ Result<std::unique_ptr<Body>> read_texts_body(const nlohmann::json& json,
                                        {"q", "query"},
                                        {"top_k", "top_n"},
                                        {"limit", "top_n"},
-                                       {"return_documents", "return_text"}};
+                                       {"return_documents", "return_text"},
+                                       {"truncate_prompt_tokens", "truncate"},
+                                       {"max_tokens_per_doc", "truncate"},
+                                       {"truncation_side", "truncation_direction"},
+                                       {"truncation", "truncate"}};
   refuse_other_names(fields, kOtherNames);
   RankingAsked asked{.form = RankingForm::kList, .list_name = "texts"};
   bool returns = false;

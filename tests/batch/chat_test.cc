@@ -83,22 +83,22 @@ TEST(ChatLine, ToolsAndFieldsOfMessages) {
   const Request request = asked(
       R"({"messages": [{"role": "user", "content": "Q"}, {"tool_calls": [{"z": 1, "a": {"y": 2,
           "b": 3}}], "role": "assistant", "content": null}, {"role": "tool", "content": "A",
-          "tool_call_id": "1"}], "tools": [{"type": "function", "b": 1, "a": 2}],
+          "tool_call_id": "1"}], "tools": [{"type": "function", "function": {"name": "f", "b": 1}, "a": 2}],
           "documents": [{"title": "T", "a": 1}], "chat_template_kwargs": {"z": [1], "a": null}})");
   EXPECT_EQ(request.messages[0].fields, "");
   EXPECT_EQ(request.messages[1].fields,
             R"({"tool_calls":[{"z":1,"a":{"y":2,"b":3}}],"role":"assistant","content":null})");
   EXPECT_EQ(request.messages[2].fields, R"({"role":"tool","tool_call_id":"1"})");
   EXPECT_EQ(request.messages[2].content, "A");
-  EXPECT_EQ(request.chat.tools, R"([{"type":"function","b":1,"a":2}])");
+  EXPECT_EQ(request.chat.tools, R"([{"type":"function","function":{"name":"f","b":1},"a":2}])");
   EXPECT_EQ(request.chat.documents, R"([{"title":"T","a":1}])");
   EXPECT_EQ(request.chat.template_kwargs, R"({"z":[1],"a":null})");
   const Request body = asked(
       R"({"custom_id": "c", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user",
-          "content": "Q"}], "tools": [{"type": "function", "b": 1, "a": 2}]}})");
-  EXPECT_EQ(body.chat.tools, R"([{"type":"function","b":1,"a":2}])");
-  EXPECT_EQ(asked(R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{}],
-                      "tool_choice": "none"})")
+          "content": "Q"}], "tools": [{"type": "function", "function": {"name": "f", "b": 1}, "a": 2}]}})");
+  EXPECT_EQ(body.chat.tools, R"([{"type":"function","function":{"name":"f","b":1},"a":2}])");
+  EXPECT_EQ(asked(R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{"type": "function",
+                      "function": {"name": "f"}}], "tool_choice": "none"})")
                 .chat.tools,
             "");
 }
@@ -149,6 +149,10 @@ TEST(ChatLine, ShapesThatAreRefused) {
   const std::string user = R"("messages": [{"role": "user", "content": "Q"}], )";
   EXPECT_EQ(refused("{" + user + R"("tools": [1]})"),
             "field 'tools' has 1 in it, expected only objects");
+  EXPECT_EQ(refused("{" + user + R"("tools": [{"type": "web_search"}], "tool_choice": "none"})"),
+            "field 'tools[0].type' is \"web_search\", expected \"function\"");
+  EXPECT_EQ(refused("{" + user + R"("response_format": {"type": "json_object"}})"),
+            "unknown field 'response_format' (hint: 'schema'?)");
   EXPECT_EQ(refused("{" + user + R"("documents": {}})"),
             "field 'documents' is {}, expected a list");
   EXPECT_EQ(refused(R"({"prompt": "P", "tools": []})"),

@@ -166,8 +166,15 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": []})"),
             "field 'messages' is [], expected a non-empty list");
   EXPECT_EQ(error_of("/v1/chat/completions",
-                     R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{}]})"),
+                     R"({"messages": [{"role": "user", "content": "Q"}], )"
+                     R"("tools": [{"type": "function", "function": {"name": "f"}}]})"),
             "'tools' is given, but the chat template never reads it (hint: remove it)");
+  EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "Q"}], )"
+                                             R"("tools": [{"type": "web_search"}]})"),
+            "field 'tools[0].type' is \"web_search\", expected \"function\"");
+  EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "response_format": )"
+                                        R"({"type": "json_object", "value": {"type": "object"}}})"),
+            "unknown field 'response_format.value', expected type, schema");
   EXPECT_EQ(
       error_of("/v1/chat/completions",
                R"({"messages": [{"role": "user", "content": "Q"}], "tool_choice": "required"})"),

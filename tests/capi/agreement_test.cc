@@ -102,6 +102,20 @@ TEST(CAgreement, OnlyTextsAreRead) {
                "message 0 has an image ('image_url'), but Pando reads only text");
 }
 
+TEST(CAgreement, ToolsAndFormsAreReadWhole) {
+  pando_engine engine{open_tiny(few_open())};
+  const std::string begin = R"({"messages": [{"role": "user", "content": "Q"}], )";
+  for (const auto& [field, said] : {std::pair{R"("tools": [{"name": "f", "input_schema": {}}])",
+                                              "field 'tools[0].type' is absent, expected"},
+                                    {R"("response_format": {"type": "json_object"})",
+                                     "unknown field 'response_format' (hint: 'schema'?)"}}) {
+    const std::string line = begin + field + "}";
+    pando_stream* stream = nullptr;
+    EXPECT_EQ(pando_ask_line(&engine, line.data(), line.size(), &stream), PANDO_INVALID_ARGUMENT);
+    EXPECT_TRUE(std::string_view(pando_last_error()).starts_with(said)) << pando_last_error();
+  }
+}
+
 TEST(CAgreement, ChoicesAreThoseOfTheLibrary) {
   expect_choices_alike(AnswerOptions::default_prompt_template(/*has_instruction=*/false),
                        {"yes", "no", "perhaps"});

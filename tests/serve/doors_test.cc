@@ -281,6 +281,12 @@ TEST_F(Endpoints, DocumentsAreCutWhereThatIsAsked) {
     return post("/v1/rerank", body)["results"][0]["relevance_score"];
   };
   EXPECT_EQ(score("abcdef", {{"max_tokens_per_doc", 3}}), score("abc", Json::object()));
+  EXPECT_EQ(score("abc", {{"query", "qrstuv"}, {"max_tokens_per_query", 2}}),
+            score("abc", {{"query", "qr"}}));
+  EXPECT_NE(score("abc", {{"query", "qrstuv"}}), score("abc", {{"query", "qr"}}));
+  EXPECT_EQ(error("/v1/rerank",
+                  {{"query", "q"}, {"documents", {"a"}}, {"max_tokens_per_query", 0}})["param"],
+            "max_tokens_per_query");
   const std::string whole(900, 'y');
   error("/v1/rerank", {{"query", "q"}, {"documents", {whole}}});
   const Json all = post("/rerank", {{"query", "q"}, {"texts", {whole}}, {"truncate", true}});
@@ -338,6 +344,7 @@ TEST_F(Endpoints, AnswersOfAForm) {
             {{"type", "json_schema"}, {"json_schema", {{"name", "n"}, {"schema", schema}}}}},
         {"guided_json", schema},
         {"guided_json", schema.dump()},
+        {"response_format", {{"type", "json_schema"}, {"schema", schema}}},
         {"json_schema", schema},
         {"structured_outputs", {{"json", schema}}}}) {
     const std::string found = text(name, value);
@@ -354,6 +361,12 @@ TEST_F(Endpoints, AnswersOfAForm) {
   }
   const std::string object = text("response_format", {{"type", "json_object"}});
   EXPECT_TRUE(object.starts_with("{")) << object;
+  const Json only_a = {{"properties", {{"a", {{"const", 1}}}}},
+                       {"required", {"a"}},
+                       {"additionalProperties", false}};
+  EXPECT_EQ(text("response_format", {{"type", "json_object"}, {"schema", only_a}}), R"({"a":1})");
+  EXPECT_TRUE(text("response_format", {{"type", "json_object"}, {"schema", Json::object()}})
+                  .starts_with("{"));
   Json body = completion("P");
   body["response_format"] = {{"type", "text"}};
   post("/v1/completions", body);
@@ -387,6 +400,24 @@ TEST_F(Endpoints, FormsThatAreRefused) {
       message({{"structured_outputs", {{"whitespace_pattern", " "}}}}).find("whitespace_pattern"),
       std::string::npos);
   EXPECT_NE(message({{"guided_json", {{"type", "sting"}}}}).find("sting"), std::string::npos);
+  // Whatever stands in a form is read, or refused by its name.
+  const Json schema = {{"type", "object"}};
+  for (const auto& [format, said] :
+       {std::pair<Json, const char*>{{{"type", "json_object"}, {"shcema", schema}},
+                                     "unknown field 'response_format.shcema' (hint: 'schema'?)"},
+        {{{"type", "json_object"}, {"schema", "x"}},
+         "field 'response_format.schema' is \"x\", expected a JSON schema"},
+        {{{"type", "json_object"}, {"json_schema", {{"schema", schema}}}},
+         "unknown field 'response_format.json_schema'"},
+        {{{"type", "text"}, {"schema", schema}}, "unknown field 'response_format.schema'"},
+        {{{"type", "json_schema"}, {"json_schema", {{"schema", schema}, {"stric", true}}}},
+         "unknown field 'response_format.json_schema.stric' (hint: 'strict'?)"},
+        {{{"type", "json_schema"}, {"json_schema", {{"schema", schema}, {"strict", 1}}}},
+         "field 'response_format.json_schema.strict' is 1, expected true or false"},
+        {{{"type", "json_schema"}, {"json_schema", {{"schema", schema}}}, {"schema", schema}},
+         "field 'response_format.schema' cannot be combined with 'json_schema'"}})
+    EXPECT_TRUE(message({{"response_format", format}}).starts_with(said))
+        << message({{"response_format", format}});
   EXPECT_EQ(
       error("/v1/chat/completions", {{"messages", kTalk}, {"tool_choice", "required"}})["param"],
       "tool_choice");

@@ -14,6 +14,9 @@ TEST_F(Endpoints, FieldsThatChangeNothing) {
   const Json answer = post("/v1/chat/completions", body)["choices"];
   body.update({{"user", "u"},
                {"prompt_cache_key", "k"},
+               {"prompt_cache_retention", "24h"},
+               {"prompt_cache_options", {{"mode", "explicit"}, {"ttl", "30m"}}},
+               {"prediction", {{"type", "content"}, {"content", "Q"}}},
                {"max_completion_tokens", 4},
                {"safety_identifier", "s"},
                {"metadata", {{"a", "b"}}},
@@ -26,6 +29,15 @@ TEST_F(Endpoints, FieldsThatChangeNothing) {
                {"verbosity", "medium"},
                {"modalities", {"text"}}});
   EXPECT_EQ(post("/v1/chat/completions", body)["choices"], answer);
+  Json marked = body;
+  marked["messages"][1]["content"] = {{{"type", "text"}, {"text", "Q"}}};
+  const Json in_parts = post("/v1/chat/completions", marked)["choices"];
+  marked["messages"][1]["content"][0]["prompt_cache_breakpoint"] = {{"mode", "explicit"}};
+  EXPECT_EQ(post("/v1/chat/completions", marked)["choices"], in_parts);
+  Json text = completion("P");
+  text["prompt_cache_retention"] = "in_memory";
+  EXPECT_EQ(post("/v1/completions", text)["choices"],
+            post("/v1/completions", completion("P"))["choices"]);
   Json streamed = body;
   streamed["stream_options"] = {{"include_obfuscation", false}};
   stream("/v1/chat/completions", streamed);
@@ -53,7 +65,7 @@ TEST_F(Endpoints, FieldsThatChangeNothing) {
                                     {"parallel_tool_calls", 1}})
     EXPECT_NE(error("/v1/chat/completions", {{"messages", talk}, {name, value}})["message"]
                   .get<std::string>()
-                  .find("'" + std::string(name) + "'"),
+                  .find("'" + std::string(name)),
               std::string::npos);
 }
 
@@ -138,7 +150,27 @@ TEST_F(Endpoints, OtherNamesOfAFieldHaveAHint) {
         {"/tokenize", {{"content", "t"}}, "content", "prompt"},
         {"/tokenize", {{"prompt", "t"}, {"with_pieces", true}}, "with_pieces", "return_token_strs"},
         {"/detokenize", {{"ids", {5}}}, "ids", "tokens"},
-        {"/v1/embeddings", {{"texts", {"t"}}}, "texts", "input"}}) {
+        {"/v1/embeddings", {{"texts", {"t"}}}, "texts", "input"},
+        {"/v1/embeddings",
+         {{"input", "t"}, {"truncation_side", "left"}},
+         "truncation_side",
+         "truncate"},
+        {"/v1/rerank",
+         {{"query", "q"}, {"documents", {"d"}}, {"truncate_prompt_tokens", 5}},
+         "truncate_prompt_tokens",
+         "max_tokens_per_doc"},
+        {"/v2/rerank",
+         {{"query", "q"}, {"documents", {"d"}}, {"truncation_side", "left"}},
+         "truncation_side",
+         "truncate"},
+        {"/rerank",
+         {{"query", "q"}, {"texts", {"d"}}, {"truncate_prompt_tokens", 5}},
+         "truncate_prompt_tokens",
+         "truncate"},
+        {"/rerank",
+         {{"query", "q"}, {"texts", {"d"}}, {"truncation_side", "left"}},
+         "truncation_side",
+         "truncation_direction"}}) {
     const Json found = error(path, body);
     EXPECT_EQ(found["message"],
               std::string("unknown field '") + name + "' (hint: '" + field + "'?)");

@@ -206,6 +206,73 @@ TEST(GrammarBounds, ProofsThatTakeTooMuch) {
   expect_too_much(R"({"oneOf": [)" + listed(100, branch) + "]}", "too complex");
 }
 
+// A text of `n` characters that has the format; at least 12.
+std::string text_of_format(std::string_view format, size_t n) {
+  const auto filled = [&](std::string begin, char with, std::string_view end) {
+    begin.append(n - begin.size() - end.size(), with);
+    return begin.append(end);
+  };
+  if (format == "email") return filled("", 'a', "@b.c");
+  if (format == "hostname") {
+    std::string name = n % 2 == 0 ? "aa" : "a";
+    while (name.size() < n) name += ".a";
+    return name;
+  }
+  if (format == "uri") return filled("a:", 'x', "");
+  if (format == "uri-reference") return filled("", 'x', "");
+  if (format == "json-pointer") return filled("/", 'x', "");
+  if (format == "relative-json-pointer") return filled("0/", 'x', "");
+  if (format == "duration") return filled("P", '1', "D");
+  if (format == "time") return filled("12:00:00.", '1', "Z");
+  return filled("2024-02-29T12:00:00.", '1', "Z");  // date-time
+}
+
+TEST(GrammarBounds, FormatsOfUsualLengths) {
+  for (const char* format : {"email", "hostname", "uri", "uri-reference", "json-pointer",
+                             "relative-json-pointer", "duration", "time", "date-time"})
+    for (const auto& [least, most] : {std::pair<size_t, size_t>{30, 253},
+                                      {32, 63},
+                                      {100, 254},
+                                      {64, 255},
+                                      {33, 2083},
+                                      {40, 65'536}}) {
+      const std::string bounds =
+          fmt::format(R"("type": "string", "format": "{}", "minLength": {}, "maxLength": {})",
+                      format, least, most);
+      const bool is_hostname = format == std::string_view("hostname");
+      const size_t longest = is_hostname ? std::min<size_t>(most, 253) : most;
+      const auto text = [&](size_t n) { return '"' + text_of_format(format, n) + '"'; };
+      expect_served("{" + bounds + "}", 25'000, {text(least), text(least + 1), text(longest)},
+                    {text(least - 1), text(longest + 1)});
+    }
+}
+
+TEST(GrammarBounds, ManyStringsOfAFormat) {
+  const auto property = [](const std::string& i) {
+    const int n = std::stoi(i);
+    constexpr const char* kFormats[] = {"email", "hostname", "uri", "uri-reference", "ipv6"};
+    return fmt::format(R"("p{}": {{"type": "array", "items": {{"type": "string", "format": "{}",
+                           "maxLength": {}}}}})",
+                       i, kFormats[n % 5], 253 + n / 5 % 4);
+  };
+  expect_served(R"({"type": "object", "additionalProperties": false, "properties": {)" +
+                    listed(200, property) + "}}",
+                200'000, {R"({"p0":["a@b.c","d@e.f"],"p1":["a.b"],"p199":["::1"]})"},
+                {R"({"p0":["a@b.c","a.b"]})"});
+  // Beside patterns with counts.
+  const auto beside = [](const char* format, const char* pattern) {
+    return fmt::format(R"({{"type": "string", "format": "{}", "pattern": "{}"}})", format, pattern);
+  };
+  const std::string long_name = text_of_format("email", 255);
+  expect_served(beside("email", "^.{8,254}$"), 50'000, {R"("abcd@b.c")"},
+                {R"("abc@b.c")", '"' + long_name + '"'});
+  expect_served(beside("email", "^[^@]{1,64}@[^@]{1,255}$"), 200'000, {R"("a@b.c")"},
+                {'"' + long_name + '"'});
+  expect_served(beside("hostname", "^[a-z0-9.-]{1,253}$"), 50'000, {R"("a-1.b")"}, {R"("A.b")"});
+  expect_served(beside("uri", "^https?://"), 50'000, {R"("https://a.b/c")"}, {R"("ftp://a.b/c")"});
+  expect_served(beside("uri", "^.{12,2083}$"), 50'000, {R"("https://a.b/c")"}, {R"("https://a")"});
+}
+
 TEST(GrammarBounds, LongBoundsOfLength) {
   const auto property = [](const std::string& i) {
     return "\"p" + i + R"(": {"type": "string", "maxLength": )" +

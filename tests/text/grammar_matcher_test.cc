@@ -152,6 +152,13 @@ TEST(GrammarMatcher, LengthsInCharacters) {
     walk_at_random(compiled(grammar::from_json_schema(R"({"type": "string", "maxLength": )" +
                                                       std::to_string(length) + "}")),
                    static_cast<unsigned>(length), 12);
+  for (const char* narrow :
+       {R"("minLength": 5, "maxLength": 40)", R"("minLength": 4, "pattern": "^(aaa|aaaaa)*$")",
+        R"("minLength": 3, "maxLength": 7, "pattern": "^(ab|\u00e9\"c)*$")",
+        R"("minLength": 4, "maxLength": 30, "format": "hostname")"})
+    walk_at_random(
+        compiled(grammar::from_json_schema(R"({"type": "string", )" + std::string(narrow) + "}")),
+        7, 14);
   walk_at_random(compiled(grammar::from_regex("(.|\n){3,9}x")), 1, 8);
   walk_at_random(compiled(grammar::from_regex("[^a]{2,6}")), 2, 6);
   walk_at_random(compiled(grammar::from_regex("[^\\x00-\\x1f]{2,6}é?")), 3, 6);

@@ -109,6 +109,34 @@ TEST(GrammarOversights, ValuesThatOtherKeywordsExcludeAreWarnedOf) {
     EXPECT_EQ(warnings_of(none), Told()) << none;
 }
 
+TEST(GrammarOversights, UnknownFormatsAreAnnotations) {
+  for (const char* format : {"path", "uuid4", "binary", "password", "byte", "iri", "regex"}) {
+    const std::string schema =
+        R"({"type": "object", "properties": {"a": {"type": "string", "format": ")" +
+        std::string(format) + R"(", "maxLength": 3}}, "required": ["a"]})";
+    expect_reads(compiled(grammar::from_json_schema(schema)), {R"({"a":"x y"})"},
+                 {R"({"a":"x yz"})", R"({"a":1})"});
+    const Told told = warnings_of(schema);
+    ASSERT_EQ(told.size(), 1u) << format;
+    EXPECT_TRUE(told[0].starts_with("'#/properties/a/format' is '" + std::string(format) +
+                                    "', a format that is not enforced"))
+        << told[0];
+  }
+  const std::string not_enforced = ", a format that is not enforced";
+  EXPECT_EQ(warnings_of(R"({"type": "string", "format": "datetime"})"),
+            Told{"'#/format' is 'datetime'" + not_enforced + " (hint: 'date-time'?)"});
+  EXPECT_EQ(warnings_of(R"({"type": "integer", "format": "int8"})"),
+            Told{"'#/format' is 'int8'" + not_enforced});
+  // Wherever it stands.
+  EXPECT_EQ(warnings_of(R"({"type": "object", "propertyNames": {"format": "path"}})"),
+            Told{"'#/propertyNames/format' is 'path'" + not_enforced});
+  EXPECT_EQ(warnings_of(R"({"enum": ["a"], "format": "path"})"),
+            Told{"'#/format' is 'path'" + not_enforced});
+  EXPECT_EQ(
+      warnings_of(R"({"type": ["string", "null"], "not": {"type": "null", "format": "path"}})"),
+      Told{"'#/not/format' is 'path'" + not_enforced});
+}
+
 TEST(GrammarOversights, TheFirstEightAreTold) {
   std::string schema = R"({"type": "object", "properties": {)";
   for (char name = 'a'; name < 'k'; ++name)

@@ -72,6 +72,34 @@ TEST(GrammarSchema, Strings) {
                 {'"' + std::string(599, 'a') + '"', '"' + std::string(1401, 'a') + '"'});
 }
 
+// Some texts cannot end where a bound is: no other character than the end may lead there.
+TEST(GrammarSchema, LengthsBesidePatterns) {
+  expect_schema(R"({"type": "string", "pattern": "^(ab)*$", "minLength": 3, "maxLength": 5})",
+                {R"("abab")"}, {R"("")", R"("ab")", R"("aba")", R"("ababa")", R"("ababab")"});
+  expect_schema(R"({"type": "string", "pattern": "^(aaa|aaaaa)$", "minLength": 4})", {R"("aaaaa")"},
+                {R"("aaa")", R"("aaaa")"});
+  expect_schema(R"({"type": "string", "pattern": "^[\"é]*$", "minLength": 2, "maxLength": 3})",
+                {R"("éé")", R"("\"é\"")"}, {R"("é")", R"("éééé")", R"("\"")"});
+  expect_schema(
+      R"({"type": "object", "propertyNames": {"pattern": "^a*b?$", "minLength": 2, "maxLength": 3},
+          "required": ["aa"]})",
+      {R"({"aa":1})", R"({"aa":1,"aab":2})"}, {R"({"aa":1,"a":2})", R"({"aa":1,"aaab":2})", "{}"});
+  expect_schema(R"({"enum": ["a@b.c", "aaaa@b.c"], "format": "email", "maxLength": 6})",
+                {R"("a@b.c")"}, {R"("aaaa@b.c")"});
+  expect_schema(R"({"oneOf": [{"format": "email", "maxLength": 9}, {"minLength": 10}],
+                    "type": "string"})",
+                {R"("a@b.c")", R"("aaaaaaaaaa")"}, {R"("aaaaaaaaa")"});
+  expect_grammar_refused(
+      from_json_schema(
+          R"({"type": "string", "pattern": "^(ab)*$", "minLength": 3, "maxLength": 3})"),
+      ErrorCode::kInvalidArgument,
+      "'#/pattern' is \"^(ab)*$\", but '#/minLength' is 3 and '#/maxLength' is 3");
+  expect_grammar_refused(from_json_schema(R"({"type": "string", "format": "hostname",
+                                              "minLength": 254})"),
+                         ErrorCode::kInvalidArgument,
+                         "'#/format' is \"hostname\", but '#/minLength' is 254");
+}
+
 TEST(GrammarSchema, Arrays) {
   expect_schema(
       R"({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": false, "minItems": 1})",
@@ -138,6 +166,46 @@ TEST(GrammarSchema, ReferencesAndRecursion) {
                          "other.json");
 }
 
+// RFC 6901, in the fragment of a URI.
+TEST(GrammarSchema, Pointers) {
+  const auto schema = [](const std::string& reference) {
+    return R"({"$ref": ")" + reference +
+           R"(", "x": [{"const": 0}, {"const": 1}], "y": {"01": {"const": 2},
+               "a/b": {"const": 3}, "a~b": {"const": 4}, "~1": {"const": 5}, "a%b": {"const": 6},
+               "": {"const": 7}, "-": {"const": 8}, "é": {"const": 9}, "properties": {"const": 10}},
+               "$defs": {"properties": {"const": 11}}})";
+  };
+  for (const auto& [reference, value] :
+       std::vector<std::pair<std::string, std::string>>{{"#/x/0", "0"},
+                                                        {"#/x/1", "1"},
+                                                        {"#/y/01", "2"},
+                                                        {"#/y/a~1b", "3"},
+                                                        {"#/y/a~0b", "4"},
+                                                        {"#/y/a%7E0b", "4"},
+                                                        {"#/y/~01", "5"},
+                                                        {"#/y/a%25b", "6"},
+                                                        {"#/y/", "7"},
+                                                        {"#/y/-", "8"},
+                                                        {"#/y/%c3%A9", "9"},
+                                                        {"#/y/é", "9"},
+                                                        {"#/y/properties", "10"},
+                                                        {"#/$defs/properties", "11"}})
+    expect_schema(schema(reference), {value}, {"12"});
+  for (const char* nowhere :
+       {"#/x/01", "#/x/00", "#/x/-", "#/x/2", "#/x/+1", "#/x/-1", "#/x/1e0", "#/x/",
+        "#/x/99999999999999999999", "#/y/a/b", "#/y/0", "#/x/0/const/0"})
+    expect_grammar_refused(from_json_schema(schema(nowhere)), ErrorCode::kInvalidArgument,
+                           "is not in the document");
+  for (const char* malformed : {"#/y/a~b", "#/y/~", "#/y/a~2b", "#/y/a%b", "#/y/%+1", "#/y/%4"})
+    expect_grammar_refused(from_json_schema(schema(malformed)), ErrorCode::kInvalidArgument,
+                           "is not a JSON pointer");
+  expect_grammar_refused(from_json_schema(schema("#/$defs")), ErrorCode::kInvalidArgument,
+                         "leads to an object of schemas, expected one schema");
+  for (const char* no_schema : {"#/x", "#/x/0/const"})
+    expect_grammar_refused(from_json_schema(schema(no_schema)), ErrorCode::kInvalidArgument,
+                           "expected a schema");
+}
+
 TEST(GrammarSchema, Combinations) {
   expect_schema(R"({"enum": ["a", 1, null, {"b": [true]}]})",
                 {"\"a\"", "1", "null", R"({"b":[true]})"}, {"\"b\"", "2"});
@@ -187,17 +255,26 @@ TEST(GrammarSchema, RefusesByName) {
            {R"({"contains": {}, "maxContains": 2})", "'maxContains'"},
            {R"({"$schema": "http://json-schema.org/draft-04/schema#", "contains": {}})",
             "'contains'"},
-           {R"({"type": "string", "format": "colour"})",
-            "the format 'colour' is not supported, expected date, date-time, double, duration, "},
-           {R"({"type": "string", "format": "datetime"})",
-            "the format 'datetime' is not supported (hint: 'date-time'?)"},
            {R"~({"type": "string", "pattern": "(?!a)"})~", "lookahead"},
            {R"({"type": "object", "minProperties": 3})", "'minProperties'"},
            {R"({"$schema": "https://example.com/my-schema"})", "'$schema'"},
            {R"({"$dynamicRef": "#a"})", "'$dynamicRef'"},
            {R"({"multipleOf": 0.123456789})", "'multipleOf'"},
-           {R"({"type": "string", "maxLength": 2147483647})", "'maxLength'"},
-           {R"({"type": "array", "maxItems": 100000})", "'maxItems'"}})
+           {R"({"type": "string", "maxLength": 2147483647})",
+            "a 'minLength' or 'maxLength' above 2097152 is not supported"},
+           {R"({"type": "string", "maxLength": 1e30})", "'maxLength' above 2097152"},
+           {R"({"type": "string", "minLength": 1000000000000000000000000000000})",
+            "'maxLength' above 2097152"},
+           {R"({"type": "string", "format": "uri", "maxLength": 1e16})",
+            "'maxLength' above 2097152"},
+           {R"({"type": "string", "not": {"maxLength": 1e30}})", "'maxLength' above 2097152"},
+           {R"({"type": "object", "propertyNames": {"maxLength": 1e30}})",
+            "'maxLength' above 2097152"},
+           {R"({"type": "array", "maxItems": 100000})", "'maxItems' above 20000"},
+           {R"({"type": "array", "minItems": 1e30})", "'maxItems' above 20000"},
+           {R"({"contains": {}, "minContains": 1e30})", "'minContains' above 1000"},
+           {R"({"type": "object", "properties": {"a": {}}, "maxProperties": 1e30})",
+            "a 'minProperties' or 'maxProperties' above 19999 beside 1 listed properties"}})
     expect_grammar_refused(from_json_schema(schema), ErrorCode::kUnsupported, name);
   for (const auto& [schema, name] : std::vector<std::pair<std::string, std::string>>{
            {R"({"type": "strin"})",
@@ -206,6 +283,15 @@ TEST(GrammarSchema, RefusesByName) {
            {R"({"type": "float"})", "array or object (hint: 'number'?)"},
            {R"({"type": ["String", "null"]})", "array or object (hint: 'string'?)"},
            {R"({"minLength": -1})", "'minLength' is -1, expected a whole number from 0"},
+           {R"({"minLength": -1000000000000000000000000000000})", "expected a whole number from 0"},
+           {R"({"maxItems": 2.5})", "'maxItems' is 2.5, expected a whole number from 0"},
+           {R"({"maxProperties": "3"})", "expected a whole number from 0"},
+           {R"({"multipleOf": -2})", "'multipleOf' is -2, expected a number above 0"},
+           {R"({"type": "string", "minLength": 1e30, "maxLength": 3})",
+            "'#/minLength' is 1e+30, but '#/maxLength' is 3"},
+           {R"({"type": "object", "properties": {"a": {}}, "additionalProperties": false,
+                "minProperties": 1e30})",
+            "no text fits"},
            {R"({"required": true})", "'required'"},
            {R"({"properties": {"a": 5}})", "'#/properties/a': found 5, expected a schema"},
            {R"({"anyOf": []})", "'anyOf'"},

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/json.h"
 
@@ -47,6 +50,74 @@ TEST(ChatFields, ThinkingInTemplateArguments) {
   const ChatOptions only = options_of(R"({"chat_template_kwargs":{"thinking":true}})");
   EXPECT_FALSE(only.thinking);
   EXPECT_EQ(only.template_kwargs, R"({"thinking":true})");
+}
+
+// As OpenAI's API has them: {"type": "function", "function": {"name", ...}}.
+TEST(ChatFields, ToolsAreFunctions) {
+  const auto status_of = [](const std::string& tool) {
+    const nlohmann::json body =
+        *parse_json(R"({"tools":[{"type":"function","function":{"name":"ok"}},)" + tool + "]}");
+    Fields fields(body);
+    ChatOptions options;
+    read_chat_options(fields, WrittenOrder(), options);
+    return fields.status();
+  };
+  for (const std::string function :
+       {R"({"name":"a-B_9"})", R"({"name":"f","parameters":{},"strict":true,"description":"d"})",
+        R"({"name":"f","parameters":null,"description":null})"})
+    EXPECT_TRUE(status_of(R"({"type":"function","function":)" + function + "}").ok()) << function;
+  const std::string name = "expected 1 to 64 ASCII letters, digits, '_' and '-'";
+  for (const auto& [tool, place, expected] : std::vector<std::array<std::string, 3>>{
+           {R"({"type":"web_search"})", "type", R"(is "web_search", expected "function")"},
+           {R"({"type":"custom","custom":{"name":"f"}})", "type", R"(is "custom", expected)"},
+           {R"({"name":"f","input_schema":{}})", "type",
+            R"(is absent, expected "function" (hint: )"},
+           {R"({"function":{"name":"f"}})", "type", "is absent"},
+           {R"({"type":5,"function":{"name":"f"}})", "type", "is 5"},
+           {R"({"type":"function"})", "function", "is absent, expected an object with a 'name'"},
+           {R"({"type":"function","name":"f","parameters":{}})", "function", "is absent"},
+           {R"({"type":"function","function":"f"})", "function", R"(is "f", expected an object)"},
+           {R"({"type":"function","function":{}})", "function.name", "is absent, " + name},
+           {R"({"type":"function","function":{"name":""}})", "function.name", name},
+           {R"({"type":"function","function":{"name":"a b"}})", "function.name", name},
+           {R"({"type":"function","function":{"name":"é"}})", "function.name", name},
+           {R"({"type":"function","function":{"name":")" + std::string(65, 'a') + R"("}})",
+            "function.name", name},
+           {R"({"type":"function","function":{"name":"f","parameters":[]}})", "function.parameters",
+            "is [], expected an object"},
+           {R"({"type":"function","function":{"name":"f","description":5}})",
+            "function.description", "is 5, expected a string"}}) {
+    const Status status = status_of(tool);
+    ASSERT_FALSE(status.ok()) << tool;
+    EXPECT_EQ(status.error().field, "tools[1]." + place) << tool;
+    EXPECT_TRUE(status.error().message.starts_with("field 'tools[1]." + place + "' " +
+                                                   (expected == name ? "" : expected)))
+        << status.error().message;
+    EXPECT_NE(status.error().message.find(expected), std::string::npos) << status.error().message;
+  }
+}
+
+// How other servers cache is no part of what the template reads.
+TEST(ChatFields, CachingIsIgnored) {
+  const auto fields_of = [](const std::string& message) {
+    const std::string text = R"({"messages":[)" + message + "]}";
+    const auto messages = parse_messages((*parse_json(text))["messages"], WrittenOrder(text));
+    EXPECT_TRUE(messages.ok()) << messages.error().message;
+    return messages.ok() ? std::pair((*messages)[0].content, (*messages)[0].fields)
+                         : std::pair<std::string, std::string>();
+  };
+  const std::string marks =
+      R"(,"prompt_cache_breakpoint":{"mode":"explicit"},"cache_control":{"type":"ephemeral"})";
+  const auto parts = [](const std::string& more) {
+    return R"({"role":"user","content":[{"type":"text","text":"a")" + more +
+           R"(},{"type":"text","text":"b"}])" + more + "}";
+  };
+  EXPECT_EQ(fields_of(parts(marks)), fields_of(parts("")));
+  EXPECT_EQ(fields_of(parts("")).first, "ab");
+  const auto plain = [](const std::string& more) {
+    return R"({"role":"user","content":"a")" + more + "}";
+  };
+  EXPECT_EQ(fields_of(plain(marks)), fields_of(plain("")));
 }
 
 // In every form that clients send them in.

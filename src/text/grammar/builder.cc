@@ -225,4 +225,13 @@ void Builder::automaton(State from, const CharDfa& dfa, Encoding encoding, State
   }
 }
 
+void Builder::string(Rule rule, const CharDfa& dfa, std::optional<CharLengths> lengths) {
+  if (lengths && !lengths->has_text()) return;
+  const State inside = text(start(rule), "\""), end = state();
+  bytes(end, '"', '"', this->end(rule));
+  if (lengths)
+    counted_.emplace(rule, Counted{static_cast<State>(edges_.size()), *std::move(lengths)});
+  automaton(inside, dfa, Encoding::kJsonString, end);
+}
+
 }  // namespace pando::grammar

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "text/grammar/char_dfa.h"
+#include "text/grammar/char_lengths.h"
 #include "text/grammar/char_set.h"
 #include "text/grammar/grammar.h"
 #include "text/grammar/limits.h"
@@ -45,6 +47,9 @@ class Builder {
   // A pattern without "^" and "$".
   State regex(State from, const Regex& regex, Encoding encoding);
   void automaton(State from, const CharDfa& dfa, Encoding encoding, State to);
+  // Fills a new rule with the strings of JSON, in their quotes, whose text is one of `dfa`; with
+  // `lengths`, which are of `dfa`, only those within the bounds.
+  void string(Rule rule, const CharDfa& dfa, std::optional<CharLengths> lengths = std::nullopt);
 
   // The rule of any string of JSON, where it has one (json_rules.h): its masks serve all grammars.
   std::optional<Rule> string_rule;
@@ -72,8 +77,15 @@ class Builder {
   };
   State repeat(State from, const Regex& regex, Encoding encoding);
 
+  // Of a rule whose characters are counted.
+  struct Counted {
+    State first;  // of the states of `lengths`
+    CharLengths lengths;
+  };
+
   std::vector<std::vector<Edge>> edges_;  // of each state
   std::vector<Ends> rules_;
+  std::map<Rule, Counted> counted_;
 };
 
 }  // namespace pando::grammar

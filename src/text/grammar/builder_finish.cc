@@ -109,7 +109,19 @@ class RuleDeterminiser {
     }
     if (rule == builder_.string_rule)
       out_->set_string_states(base_, static_cast<uint32_t>(sets_.size()));
+    const auto counted = builder_.counted_.find(rule);
+    if (counted != builder_.counted_.end()) count(counted->second);
     return true;
+  }
+
+  // Between two characters the rule is in exactly one of the states of its lengths.
+  void count(const Builder::Counted& counted) {
+    std::vector<uint32_t> in_lengths(sets_.size(), Grammar::kNone);
+    for (size_t i = 0; i < sets_.size(); ++i)
+      for (const uint32_t state : *sets_[i])
+        if (const uint32_t place = state - counted.first; place < counted.lengths.n_states())
+          in_lengths[i] = place;
+    out_->count(counted.lengths, std::move(in_lengths));
   }
 
   // States behind which the rule is over: a call of the rule itself before them is a loop.
@@ -242,7 +254,10 @@ Result<GrammarPtr> Builder::finish() const {
         "the form is too large: its automaton has more than {} states (hint: smaller counts, "
         "simpler patterns)",
         kMostStates);
-  return packer.finish();
+  if (GrammarPtr grammar = packer.finish()) return grammar;
+  return unsupported(
+      "the form is too large: its strings may have too many lengths (hint: smaller bounds of "
+      "lengths)");
 }
 
 }  // namespace pando::grammar

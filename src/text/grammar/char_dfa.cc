@@ -211,21 +211,6 @@ Result<CharDfa> CharDfa::of(const Regex& regex, bool is_search, size_t* n_steps)
   return dfa;
 }
 
-Result<CharDfa> CharDfa::of_length(size_t least, size_t most) {
-  const bool has_end = most != SIZE_MAX;
-  const size_t last = has_end ? most : least;
-  if (last >= kMostPatternStates) return too_many_states();
-  std::vector<uint32_t> next;
-  std::vector<bool> accepts;
-  for (size_t n = 0; n <= last; ++n) {
-    next.push_back(n < last  ? static_cast<uint32_t>(n + 1)
-                   : has_end ? kDead
-                             : static_cast<uint32_t>(n));
-    accepts.push_back(n >= least);
-  }
-  return of_table({CharSet::all()}, std::move(next), std::move(accepts));
-}
-
 CharDfa CharDfa::of_table(std::vector<CharSet> classes, std::vector<uint32_t> next,
                           std::vector<bool> accepts) {
   CharDfa out;
@@ -287,6 +272,36 @@ CharDfa CharDfa::complement() const {
   next.insert(next.end(), classes_.size(), rest);
   accepts.push_back(true);
   return of_table(classes_, std::move(next), std::move(accepts));
+}
+
+// States are parted by whether they accept, and then, again and again, by the parts that their
+// characters lead to (Moore, 1956).
+CharDfa CharDfa::minimal() const {
+  const size_t n_classes = classes_.size();
+  std::vector<uint32_t> part(accepts_.begin(), accepts_.end());
+  for (size_t n_parts = 0, n_found = 1; n_found != n_parts;) {
+    n_parts = n_found;
+    std::unordered_map<std::vector<uint32_t>, uint32_t, SetHash> ids;
+    std::vector<uint32_t> finer;
+    for (size_t i = 0; i < n_states(); ++i) {
+      std::vector<uint32_t> to{part[i]};
+      for (size_t c = 0; c < n_classes; ++c)
+        to.push_back(next(i, c) == kDead ? kDead : part[next(i, c)]);
+      finer.push_back(
+          ids.try_emplace(std::move(to), static_cast<uint32_t>(ids.size())).first->second);
+    }
+    part = std::move(finer);
+    n_found = ids.size();
+  }
+  const size_t n = part.empty() ? 0 : *std::ranges::max_element(part) + 1;
+  std::vector<uint32_t> table(n * n_classes, kDead);
+  std::vector<bool> accepts(n);
+  for (size_t i = 0; i < n_states(); ++i) {
+    accepts[part[i]] = accepts_[i];
+    for (size_t c = 0; c < n_classes; ++c)
+      if (next(i, c) != kDead) table[part[i] * n_classes + c] = part[next(i, c)];
+  }
+  return of_table(classes_, std::move(table), std::move(accepts));
 }
 
 bool CharDfa::matches(std::string_view text) const {

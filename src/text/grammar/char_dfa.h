@@ -22,14 +22,14 @@ class CharDfa {
   // "$" are the ends of the text. Errors go on from "the pattern is": "too complex: ...".
   // `n_steps`: what making it takes is added, an error included.
   static Result<CharDfa> of(const Regex& regex, bool is_search = false, size_t* n_steps = nullptr);
-  // Texts of `least` to `most` characters.
-  static Result<CharDfa> of_length(size_t least, size_t most);
   // By its parts: classes part all characters; next[state * n_classes + class].
   static CharDfa of_table(std::vector<CharSet> classes, std::vector<uint32_t> next,
                           std::vector<bool> accepts);
 
   Result<CharDfa> both(const CharDfa& other, size_t* n_steps = nullptr) const;  // intersection
   CharDfa complement() const;
+  // The same texts by the fewest states.
+  CharDfa minimal() const;
 
   bool is_empty() const { return accepts_.empty(); }  // accepts no text
   bool matches(std::string_view text) const;          // UTF-8

@@ -103,6 +103,8 @@ std::optional<std::string_view> pattern_of_format(std::string_view name) {
   return found->second;
 }
 
+size_t longest_of_format(std::string_view name) { return name == "hostname" ? 253 : SIZE_MAX; }
+
 std::span<const std::string_view> format_names() {
   static constexpr std::array<std::string_view, 19> kNames{"date",
                                                            "date-time",
@@ -124,6 +126,10 @@ std::span<const std::string_view> format_names() {
                                                            "uri-reference",
                                                            "uuid"};
   return kNames;
+}
+
+bool is_known_format(std::string_view name) {
+  return std::ranges::binary_search(format_names(), name);
 }
 
 std::optional<NumberFormat> bounds_of_format(std::string_view name) {

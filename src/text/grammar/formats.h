@@ -1,6 +1,7 @@
 // The formats of JSON Schema whose texts are kept.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,8 +13,12 @@ namespace pando::grammar {
 // The pattern of a format, which is for the whole text: "date", "email", ... Nothing: not offered.
 std::optional<std::string_view> pattern_of_format(std::string_view name);
 
+// The most characters of a text of the format, where its pattern does not say it.
+size_t longest_of_format(std::string_view name);
+
 // The names of all formats, of texts and of numbers, sorted.
 std::span<const std::string_view> format_names();
+bool is_known_format(std::string_view name);
 
 // Of numbers: "int32", ...; a bound may be empty. Nothing: not offered.
 struct NumberFormat {

@@ -10,11 +10,15 @@
 #include <vector>
 
 #include "pando/result.h"
+#include "text/grammar/counted_rule.h"
 
 namespace pando::grammar {
 
 // A pushdown automaton: each rule is a deterministic automaton over bytes, whose states may also
 // call rules. From every state some bytes lead to the end of its rule. Immutable; any thread.
+//
+// A CountedRule also counts the characters of its text. Each of its states stands for one state
+// for each count. The ids of these are n_states() and above, and only bytes lead on from them.
 class Grammar {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -36,32 +40,48 @@ class Grammar {
   uint32_t start_rule() const { return 0; }
   uint32_t start_of(uint32_t rule) const { return starts_[rule]; }
 
+  // Of a state below n_states().
   std::span<const Step> steps(uint32_t state) const {
     return {steps_.data() + states_[state].first_step,
             states_[state + 1].first_step - states_[state].first_step};
   }
   std::span<const Call> calls(uint32_t state) const {
+    state = uncounted(state);
     return {calls_.data() + states_[state].first_call,
             states_[state + 1].first_call - states_[state].first_call};
   }
   // States that it is also in, without a byte.
   std::span<const uint32_t> jumps(uint32_t state) const {
+    state = uncounted(state);
     return {jumps_.data() + states_[state].first_jump,
             states_[state + 1].first_jump - states_[state].first_jump};
   }
-  bool ends(uint32_t state) const { return states_[state].ends; }  // its rule may end here
-  bool has_steps(uint32_t state) const { return states_[state].has_steps; }
+  // The state of a counted rule that a state is without its count; any other state itself.
+  uint32_t uncounted(uint32_t state) const {
+    return state < n_states() ? state : place_of(state).state;
+  }
+  bool ends(uint32_t state) const { return of(state).ends; }  // its rule may end here
+  bool has_steps(uint32_t state) const { return of(state).has_steps; }
   // Only bytes lead on from it: no call, no jump, and of plain ones no end.
-  bool is_local(uint32_t state) const { return states_[state].is_local; }
-  bool is_plain(uint32_t state) const { return states_[state].is_local && !states_[state].ends; }
+  bool is_local(uint32_t state) const { return of(state).is_local; }
+  bool is_plain(uint32_t state) const {
+    const State& at = of(state);
+    return at.is_local && !at.ends;
+  }
   // It does nothing but end its rule.
-  bool only_ends(uint32_t state) const { return states_[state].only_ends; }
+  bool only_ends(uint32_t state) const { return of(state).only_ends; }
   // The kinds of bytes (byte_kind) that all lead from the state to itself; kNotAscii where all
   // whole characters do.
-  uint8_t loops(uint32_t state) const { return states_[state].loops; }
+  uint8_t loops(uint32_t state) const {
+    return state < n_states() || counts_no_more(state) ? of(state).loops : 0;
+  }
   // So many characters may follow, whatever they are but quotes, backslashes and control
   // characters: kManyCharacters is without end.
-  uint8_t n_free_characters(uint32_t state) const { return states_[state].n_free_characters; }
+  uint8_t n_free_characters(uint32_t state) const {
+    return state < n_states() ? states_[state].n_free_characters : n_free_counted(state);
+  }
+  // A state from which the grammar reads any text of at most `n_bytes` as from this one.
+  uint32_t alike(uint32_t state, size_t n_bytes) const;
   // Which state of the rule of any string of JSON it is, or kNone. That rule is the same in all
   // grammars.
   uint32_t place_in_string(uint32_t state) const {
@@ -72,13 +92,7 @@ class Grammar {
 
   // Where a byte leads to, or kNone.
   uint32_t next(uint32_t state, uint8_t byte) const {
-    const State& of = states_[state];
-    if (of.row != kNone) return rows_[of.row][byte];
-    for (const Step& step : steps(state)) {
-      if (byte < step.first) return kNone;
-      if (byte <= step.last) return step.target;
-    }
-    return kNone;
+    return state < n_states() ? next_uncounted(state, byte) : next_counted(state, byte);
   }
 
  private:
@@ -95,12 +109,34 @@ class Grammar {
     bool is_local = false;
     bool only_ends = false;
   };
+  // A state of a counted rule.
+  struct Place {
+    const CountedRule* rule;
+    uint32_t state;
+    uint32_t count;
+  };
+  Place place_of(uint32_t id) const;
+  const State& of(uint32_t state) const { return states_[uncounted(state)]; }
+  bool counts_no_more(uint32_t id) const;
+  uint8_t n_free_counted(uint32_t id) const;
+  uint32_t next_counted(uint32_t id, uint8_t byte) const;
+  uint32_t next_uncounted(uint32_t state, uint8_t byte) const {
+    const State& of = states_[state];
+    if (of.row != kNone) return rows_[of.row][byte];
+    for (const Step& step : steps(state)) {
+      if (byte < step.first) return kNone;
+      if (byte <= step.last) return step.target;
+    }
+    return kNone;
+  }
+
   std::vector<uint32_t> starts_;  // [n_rules]
   std::vector<State> states_;     // [n_states + 1]; the last only ends the spans of the one before
   std::vector<Step> steps_;       // ascending for each state
   std::vector<Call> calls_;
   std::vector<uint32_t> jumps_;
   std::vector<std::array<uint32_t, 256>> rows_;
+  std::vector<CountedRule> counted_;  // by their ids
   uint32_t first_string_state_ = 0;
   uint32_t n_string_states_ = 0;
 };

@@ -33,7 +33,8 @@ std::bitset<256> bytes_behind_calls(const Grammar& grammar) {
     for (const Grammar::Step& step : grammar.steps(state))
       for (int byte = step.first; byte <= step.last; ++byte) bytes.set(static_cast<size_t>(byte));
     for (const uint32_t jump : grammar.jumps(state)) add(jump);
-    for (const Grammar::Call& call : grammar.calls(state)) add(grammar.start_of(call.rule));
+    for (const Grammar::Call& call : grammar.calls(state))
+      add(grammar.uncounted(grammar.start_of(call.rule)));
   }
   return bytes;
 }
@@ -173,6 +174,7 @@ void MaskTable::add_tokens(Chart& chart, const Chart::Frontier& at,
 }
 
 std::shared_ptr<const StateMask> MaskTable::of_state(uint32_t state) const {
+  state = grammar_->alike(state, size_t{vocabulary().trie().max_depth()} + 1);
   const uint32_t in_string = grammar_->place_in_string(state);
   const bool is_of_all = in_string != Grammar::kNone;
   const MaskStore::Key key =

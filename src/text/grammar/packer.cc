@@ -100,8 +100,53 @@ void GrammarPacker::set_string_states(uint32_t first, uint32_t n) {
   grammar_->n_string_states_ = n;
 }
 
+void GrammarPacker::count(const CharLengths& lengths, std::vector<uint32_t> in_lengths) {
+  Grammar& out = *grammar_;
+  const auto rule = static_cast<uint32_t>(out.starts_.size() - 1);
+  const auto [least, most] = lengths.bounds();
+  CountedRule counted{.first_state = out.starts_[rule],
+                      .n_states = static_cast<uint32_t>(in_lengths.size()),
+                      .last_count = static_cast<uint32_t>(most == Lengths::kNoEnd ? least : most),
+                      .lengths = lengths};
+  for (const uint32_t state : in_lengths) counted.is_between.push_back(state != Grammar::kNone);
+  out.counted_.push_back(std::move(counted));
+  counted_.push_back({rule, std::move(in_lengths)});
+}
+
+// The states of the lengths that lie behind a state of the rule whose states begin at `first`.
+void GrammarPacker::add_targets(const std::vector<uint32_t>& in_lengths, uint32_t first,
+                                uint32_t state, std::vector<uint32_t>* targets) const {
+  if (in_lengths[state] != Grammar::kNone) return targets->push_back(in_lengths[state]);
+  for (const Grammar::Step& step : grammar_->steps(first + state))
+    add_targets(in_lengths, first, step.target - first, targets);
+}
+
+bool GrammarPacker::finish_counted() {
+  Grammar& out = *grammar_;
+  uint64_t next_id = out.n_states();
+  for (size_t i = 0; i < counted_.size(); ++i) {
+    CountedRule& rule = out.counted_[i];
+    rule.first_id = static_cast<uint32_t>(next_id);
+    next_id += uint64_t{rule.n_states} * (uint64_t{rule.last_count} + 1);
+    if (next_id >= Grammar::kNone) return false;
+    out.starts_[counted_[i].rule] = rule.first_id;
+    for (uint32_t state = 0; state < rule.n_states; ++state) {
+      rule.first_target.push_back(static_cast<uint32_t>(rule.targets.size()));
+      std::vector<uint32_t> targets;
+      add_targets(counted_[i].in_lengths, rule.first_state, state, &targets);
+      std::sort(targets.begin(), targets.end());
+      targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+      rule.targets.insert(rule.targets.end(), targets.begin(), targets.end());
+    }
+    rule.first_target.push_back(static_cast<uint32_t>(rule.targets.size()));
+  }
+  return true;
+}
+
 size_t Grammar::n_bytes() const {
-  return states_.size() * sizeof(State) + steps_.size() * sizeof(Step) +
+  size_t n_counted = 0;
+  for (const CountedRule& rule : counted_) n_counted += rule.n_bytes();
+  return n_counted + states_.size() * sizeof(State) + steps_.size() * sizeof(Step) +
          calls_.size() * sizeof(Call) + jumps_.size() * sizeof(uint32_t) +
          rows_.size() * sizeof(rows_[0]) + starts_.size() * sizeof(uint32_t);
 }
@@ -130,6 +175,7 @@ GrammarPtr GrammarPacker::finish() {
                          .first_jump = static_cast<uint32_t>(out.jumps_.size())});
   for (uint32_t state = 0; state + 1 < out.states_.size(); ++state) set_row(state);
   set_free_characters();
+  if (!finish_counted()) return nullptr;
   return std::move(grammar_);
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "text/grammar/grammar.h"
 
@@ -19,6 +20,10 @@ class GrammarPacker {
                  std::span<const uint32_t> jumps, bool ends);
   // So many states from `first` on are those of the rule of any string.
   void set_string_states(uint32_t first, uint32_t n);
+  // The characters of the rule that was begun last are counted. [its states]: which state of
+  // `lengths` each is, or kNone inside a character and outside of the quotes.
+  void count(const CharLengths& lengths, std::vector<uint32_t> in_lengths);
+  // Null: there are too many counts.
   GrammarPtr finish();
 
  private:
@@ -27,8 +32,16 @@ class GrammarPacker {
   bool leads_over_characters(uint32_t from, uint32_t to) const;
   uint32_t behind_any_character(uint32_t state) const;
   void set_free_characters();
+  bool finish_counted();
+  void add_targets(const std::vector<uint32_t>& in_lengths, uint32_t first, uint32_t state,
+                   std::vector<uint32_t>* targets) const;
 
   std::shared_ptr<Grammar> grammar_;
+  struct Counted {
+    uint32_t rule;
+    std::vector<uint32_t> in_lengths;
+  };
+  std::vector<Counted> counted_;  // of those of the grammar
 };
 
 }  // namespace pando::grammar

@@ -40,11 +40,8 @@ class SchemaCompiler {
 
   // schema_strings.cc
   void add_strings(const SchemaFacts& facts, State from, State to);
-  void add_narrow_strings(const SchemaFacts& facts, State from, State to);
-  void add_lengths(size_t least, size_t most, State from, State to);
-  State characters(State from, size_t n);
-  Rule block();       // of kBlock characters
-  Rule part_block();  // of fewer
+  // Fills a new rule with the strings of `texts` within the bounds, which `schema` has.
+  void fill_strings(Rule rule, const CharDfa& texts, Lengths bounds, Node schema);
 
   // schema_arrays.cc
   void add_arrays(const SchemaFacts& facts, State from, State to);
@@ -62,10 +59,17 @@ class SchemaCompiler {
   };
   void add_objects(const SchemaFacts& facts, State from, State to);
   std::vector<std::string> names_of(const SchemaFacts& facts) const;
-  // The names that "propertyNames" allows; nothing: all.
-  std::optional<CharDfa> allowed_names(const SchemaFacts& facts);
+  struct AllowedNames {
+    CharDfa texts;
+    Lengths lengths;
+    bool have(std::string_view name) const {
+      return lengths.contain(characters_of(name).size()) && texts.matches(name);
+    }
+  };
+  // By "propertyNames"; nothing: all names.
+  std::optional<AllowedNames> allowed_names(const SchemaFacts& facts);
   std::vector<FreeNames> free_names(const SchemaFacts& facts, const std::vector<std::string>& names,
-                                    const std::optional<CharDfa>& allowed);
+                                    const std::optional<AllowedNames>& allowed);
   friend class ObjectRule;
   friend class ArrayRule;
 
@@ -79,7 +83,7 @@ class SchemaCompiler {
   std::vector<Parts> lists_;        // schemas of rules; at most kMostValuePlaces
   SchemaOversights oversights_;
   std::map<std::string, Rule> string_rules_;  // by what they ask for
-  std::optional<Rule> integer_, number_, block_, part_block_;
+  std::optional<Rule> integer_, number_;
 };
 
 }  // namespace pando::grammar

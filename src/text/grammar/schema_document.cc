@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 
 #include "base/json.h"
-#include "base/nearest.h"
 #include "text/grammar/formats.h"
 #include "text/grammar/limits.h"
 #include "text/grammar/schema_guess.h"
@@ -111,29 +111,54 @@ bool find_path(const Json* value, const Json& tree, std::string* path) {
   return false;
 }
 
-// "%25" and "~1" of the pointer in a reference.
-std::string unescaped(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size()) {
-      const std::string hex(text.substr(i + 1, 2));
-      char* end = nullptr;
-      const long byte = std::strtol(hex.c_str(), &end, 16);
-      if (end == hex.c_str() + 2) {
-        out += static_cast<char>(byte);
-        i += 2;
-        continue;
-      }
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char small = static_cast<char>(c | 0x20);
+  return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+}
+
+// The names in the JSON pointer (RFC 6901) of a reference, which begins with "#/". Nothing: it is
+// malformed.
+std::optional<std::vector<std::string>> names_of_pointer(std::string_view reference) {
+  std::string pointer;
+  for (size_t i = 1; i < reference.size(); ++i) {
+    if (reference[i] != '%') {
+      pointer += reference[i];
+      continue;
     }
-    out += text[i];
+    const int high = i + 2 < reference.size() ? hex_digit(reference[i + 1]) : -1;
+    const int low = high >= 0 ? hex_digit(reference[i + 2]) : -1;
+    if (low < 0) return std::nullopt;
+    pointer += static_cast<char>(high * 16 + low);
+    i += 2;
   }
-  return out;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < pointer.size(); ++i) {
+    if (pointer[i] == '/') {
+      names.emplace_back();
+    } else if (pointer[i] != '~') {
+      names.back() += pointer[i];
+    } else {
+      const char code = ++i < pointer.size() ? pointer[i] : '\0';
+      if (code != '0' && code != '1') return std::nullopt;
+      names.back() += code == '0' ? '~' : '/';
+    }
+  }
+  return names;
+}
+
+// An element of a list, by its index in a JSON pointer. Null: there is none.
+Node element_at(const Json& list, const std::string& name) {
+  const bool is_index = !name.empty() && name.size() < 9 && (name == "0" || name[0] != '0') &&
+                        name.find_first_not_of("0123456789") == name.npos;
+  const size_t index = is_index ? std::stoul(name) : list.size();
+  return index < list.size() ? &list[index] : nullptr;
 }
 
 bool is_count(const Json& value) {
-  if (!value.is_number()) return false;
-  const auto count = value.get<double>();
-  return count >= 0 && count == static_cast<double>(static_cast<uint64_t>(std::min(count, 1e18)));
+  if (const std::string digits = kept_digits(value); !digits.empty()) return digits[0] != '-';
+  return value.is_number() && value.get<double>() >= 0 &&
+         std::floor(value.get<double>()) == value.get<double>();
 }
 
 // What the value of a keyword is expected to be; empty where it is that.
@@ -259,25 +284,37 @@ Node SchemaDocument::target_of(Node schema, const Json& reference) {
     fault(schema, "'$ref' '{}' is not in the document", to);
     return nullptr;
   }
-  Node at = &root_;
-  const std::string pointer = unescaped(to.substr(1));
-  for (size_t begin = 1; at != nullptr && begin <= pointer.size();) {
-    const size_t end = std::min(pointer.find('/', begin), pointer.size());
-    std::string name = pointer.substr(begin, end - begin);
-    for (size_t i = 0; (i = name.find('~', i)) != name.npos; ++i)
-      name.replace(i, 2, 1, name.compare(i, 2, "~1") == 0 ? '/' : '~');
-    if (at->is_array()) {
-      const bool is_index =
-          !name.empty() && name.size() < 9 && name.find_first_not_of("0123456789") == name.npos;
-      const size_t index = is_index ? std::stoul(name) : at->size();
-      at = index < at->size() ? &(*at)[index] : nullptr;
-    } else {
-      at = find(at, name);
-    }
-    begin = end + 1;
+  return target_at(schema, to);
+}
+
+// `to`: "#/" and so on.
+Node SchemaDocument::target_at(Node schema, std::string_view to) {
+  const auto names = names_of_pointer(to);
+  if (!names) {
+    fault(schema,
+          "'$ref' '{}' is not a JSON pointer (hint: in one, '~' is written ~0, '/' ~1 and '%' %25)",
+          to);
+    return nullptr;
   }
-  if (at == nullptr) fault(schema, "'$ref' '{}' is not in the document", to);
-  return at;
+  Node at = &root_;
+  // What the dialect says of the place. Below an unknown keyword, anything may be a schema.
+  enum class Place { kSchema, kNamedSchemas, kUnknown } place = Place::kSchema;
+  for (const std::string& name : *names) {
+    if (place == Place::kNamedSchemas)
+      place = Place::kSchema;
+    else if (place == Place::kSchema && !at->is_array())
+      place = is_one(name, kObjects)                            ? Place::kNamedSchemas
+              : is_one(name, kSchemas) || name == "prefixItems" ? Place::kSchema
+                                                                : Place::kUnknown;
+    at = at->is_array() ? element_at(*at, name) : find(at, name);
+    if (at == nullptr) {
+      fault(schema, "'$ref' '{}' is not in the document", to);
+      return nullptr;
+    }
+  }
+  if (place != Place::kNamedSchemas) return at;
+  fault(schema, "'$ref' '{}' leads to an object of schemas, expected one schema", to);
+  return nullptr;
 }
 
 void SchemaDocument::check(Node schema) {
@@ -291,6 +328,10 @@ void SchemaDocument::check(Node schema) {
     if (name == "contains" && is_draft_4_) return refuse(schema, "'contains' in draft 4");
     if (const std::string_view expected = expected_of(name, value); !expected.empty())
       return fault(schema, "'{}' is {}, expected {}", name, shown(value), expected);
+    constexpr size_t kMostUnknown = 64;
+    if (name == "format" && !is_known_format(value.get_ref<const std::string&>()) &&
+        unknown_formats_.size() < kMostUnknown)
+      unknown_formats_.push_back(&value);
   }
   if (!has_failed()) checked_.insert(schema);  // a refusal may be forgiven, and is met again
 }
@@ -323,26 +364,24 @@ const CharDfa* SchemaDocument::matches_of(const std::string& pattern, Node schem
   return &patterns_.emplace(pattern, std::move(*dfa)).first->second;
 }
 
+const CountedSet* SchemaDocument::counted_set_of(const std::string& pattern) {
+  const auto [at, is_new] = counted_sets_.try_emplace(pattern);
+  if (is_new) {
+    work(1 + pattern.size() / 64);
+    if (const auto regex = parse_regex(pattern)) at->second = grammar::counted_set_of(*regex);
+  }
+  return at->second ? &*at->second : nullptr;
+}
+
 const CharDfa* SchemaDocument::format_of(const std::string& name, Node schema) {
   if (const auto known = formats_.find(name); known != formats_.end()) return &known->second;
-  const auto pattern = pattern_of_format(name);
-  if (!pattern) {
-    refuse_format(name, schema);
-    return nullptr;
-  }
-  auto dfa = automaton_of(*parse_regex(*pattern));
-  if (dfa && name == "hostname") dfa = both(*dfa, *CharDfa::of_length(0, 253));
+  auto dfa = automaton_of(*parse_regex(*pattern_of_format(name)));
+  if (dfa) dfa = dfa->minimal();
   if (!dfa) {
     exceed(schema, "the format '{}' is {}", name, dfa.error().message);
     return nullptr;
   }
   return &formats_.emplace(name, std::move(*dfa)).first->second;
-}
-
-void SchemaDocument::refuse_format(const std::string& name, Node schema) {
-  const std::string hint = nearest_hint(name, format_names());
-  exceed(schema, "the format '{}' is not supported{}", name,
-         hint.empty() ? fmt::format(", expected {}", one_of_these(format_names())) : hint);
 }
 
 Result<CharDfa> SchemaDocument::automaton_of(const Regex& regex, bool is_search) {
@@ -357,6 +396,20 @@ Result<CharDfa> SchemaDocument::both(const CharDfa& a, const CharDfa& b) {
   auto dfa = a.both(b, &n_steps);
   work(n_steps / kAutomatonSteps);
   return dfa;
+}
+
+std::optional<CharLengths> SchemaDocument::lengths_of(const CharDfa& dfa, Lengths bounds,
+                                                      Node schema) {
+  if ((bounds.most == Lengths::kNoEnd ? bounds.least : bounds.most) > kMostLength) {
+    refuse(schema, "a 'minLength' or 'maxLength' above {}", kMostLength);
+    return std::nullopt;
+  }
+  size_t n_steps = 0;
+  auto lengths = CharLengths::of(dfa, bounds, &n_steps);
+  work(n_steps / kAutomatonSteps);
+  if (lengths) return std::move(*lengths);
+  exceed(schema, "the lengths of strings are {}", lengths.error().message);
+  return std::nullopt;
 }
 
 void SchemaDocument::work(size_t n) {

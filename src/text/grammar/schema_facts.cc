@@ -69,12 +69,13 @@ unsigned types_of(Node schema, const Json& value, SchemaDocument* document) {
   return types;
 }
 
-size_t count_of(const Json& value) {
-  const double count = value.get<double>();
-  return count >= 1e15 ? SIZE_MAX : static_cast<size_t>(count);
-}
-
 }  // namespace
+
+size_t count_of(const Json& value) {
+  constexpr size_t kHighest = 1'000'000'000'000'000;
+  if (!value.is_number()) return kHighest;  // it has more than 64 bits
+  return static_cast<size_t>(std::min(value.get<double>(), static_cast<double>(kHighest)));
+}
 
 SchemaFacts::SchemaFacts(const Parts& all_parts, SchemaDocument* document) : parts(all_parts) {
   for (const Node part : parts) read(part, document);
@@ -84,6 +85,13 @@ SchemaFacts::SchemaFacts(const Parts& all_parts, SchemaDocument* document) : par
     for (const Json* value : *values) of_values |= type_of(*value);
     types &= of_values;
   }
+}
+
+Lengths SchemaFacts::lengths() const {
+  Lengths all{std::max(min_length, of_patterns.least), std::min(max_length, of_patterns.most)};
+  for (const std::string& format : formats)
+    all.most = std::min(all.most, longest_of_format(format));
+  return all;
 }
 
 bool SchemaFacts::is_not_value(const Json& value) const {
@@ -161,9 +169,16 @@ void SchemaFacts::read(Node schema, SchemaDocument* document) {
     }
     if (name == "minLength") min_length = std::max(min_length, count_of(value));
     if (name == "maxLength") max_length = std::min(max_length, count_of(value));
-    if (name == "pattern") patterns.push_back(value.get<std::string>());
+    if (name == "pattern") {
+      patterns.push_back(value.get<std::string>());
+      if (const CountedSet* counted = document->counted_set_of(patterns.back())) {
+        of_patterns.least = std::max(of_patterns.least, counted->lengths.least);
+        of_patterns.most = std::min(of_patterns.most, counted->lengths.most);
+      }
+    }
     if (name == kNotPattern) not_patterns.push_back(value.get<std::string>());
-    if (name == "format") formats.push_back(value.get<std::string>());
+    if (name == "format" && is_known_format(value.get_ref<const std::string&>()))
+      formats.push_back(value.get<std::string>());
     if (name == "minItems") min_items = std::max(min_items, count_of(value));
     if (name == "maxItems") max_items = std::min(max_items, count_of(value));
     if (name == kSomeItem) contained.push_back({&value, 1});
@@ -270,7 +285,10 @@ const CharDfa* strings_of(const SchemaFacts& facts, SchemaDocument* document) {
   if (facts.strings_) return &*facts.strings_;
   Intersection all(facts, "strings", document);
   for (const std::string& pattern : facts.patterns)
-    all.add(document->matches_of(pattern, all.schema()));
+    if (const CountedSet* counted = document->counted_set_of(pattern))
+      all.add(repeat(of_set(counted->set), 0));
+    else
+      all.add(document->matches_of(pattern, all.schema()));
   for (const std::string& pattern : facts.not_patterns)
     if (const CharDfa* matches = document->matches_of(pattern, all.schema()))
       all.add(matches->complement());
@@ -280,10 +298,6 @@ const CharDfa* strings_of(const SchemaFacts& facts, SchemaDocument* document) {
   for (const Json* value : facts.not_values)
     if (value->is_string()) texts.push_back(of_text(value->get_ref<const std::string&>()));
   if (!texts.empty()) all.add_others_than(one_of(std::move(texts)));
-  if (facts.min_length > facts.max_length)
-    all.add(CharDfa());
-  else if (facts.has_length())
-    all.add(CharDfa::of_length(facts.min_length, facts.max_length));
   facts.strings_ = all.all();
   return facts.strings_ ? &*facts.strings_ : nullptr;
 }
@@ -305,7 +319,6 @@ const CharDfa* numbers_of(const SchemaFacts& facts, SchemaDocument* document) {
                            : texts_to(bound.at, bound.is_exclusive));
   for (const std::string& format : facts.formats) {
     const auto bounds = bounds_of_format(format);
-    if (!bounds && !pattern_of_format(format)) document->refuse_format(format, all.schema());
     if (!bounds || bounds->least.empty()) continue;
     all.add(texts_from(*decimal_of(Json::parse(bounds->least)), false));
     all.add(texts_to(*decimal_of(Json::parse(bounds->most)), false));

@@ -42,6 +42,8 @@ struct SchemaFacts {
   // strings
   size_t min_length = 0, max_length = SIZE_MAX;
   std::vector<std::string> patterns, not_patterns, formats;
+  Lengths of_patterns;      // bounds of length that these have
+  Lengths lengths() const;  // all bounds together
   // arrays
   size_t min_items = 0, max_items = SIZE_MAX;
   bool has_unique_items = false;
@@ -78,11 +80,14 @@ struct SchemaFacts {
   mutable std::unordered_set<std::string> value_texts_;
 };
 
-// Sets of texts and numbers of a case. Null after a refusal, which is kept in the document.
+// Sets of texts and numbers of a case; of texts all lengths. Null after a refusal, which is kept in
+// the document.
 const CharDfa* strings_of(const SchemaFacts& facts, SchemaDocument* document);
 const CharDfa* numbers_of(const SchemaFacts& facts, SchemaDocument* document);
 
 unsigned type_of(const Json& value);
+// The value of a keyword such as "maxLength"; at most 10^15.
+size_t count_of(const Json& value);
 // Equal values have the same one, also 1 and 1.0, and objects in another order.
 std::string canonical_text(const Json& value);
 

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <array>
 
+#include "text/grammar/formats.h"
 #include "text/grammar/limits.h"
 #include "text/grammar/schema_cases.h"
+#include "text/grammar/schema_facts.h"
 
 namespace pando::grammar {
 
@@ -130,14 +132,16 @@ Parts SchemaCases::negated_keyword(Node schema, const std::string& name, const J
     }
     Json bound = value;
     if (opposite->by != 0) {
-      const double count = value.get<double>();
-      if (count + opposite->by < 0) return {};
-      bound = static_cast<uint64_t>(count + opposite->by);
+      const auto count = static_cast<int64_t>(count_of(value)) + opposite->by;
+      if (count < 0) return {};
+      bound = count;
     }
     return {make(name, Json{{"type", opposite->type}, {opposite->opposite, bound}})};
   }
-  const bool is_nothing = (name == "additionalProperties" && value == Json(true)) ||
-                          (name == "uniqueItems" && value == Json(false));
+  const bool is_nothing =
+      (name == "additionalProperties" && value == Json(true)) ||
+      (name == "uniqueItems" && value == Json(false)) ||
+      (name == "format" && !is_known_format(value.get_ref<const std::string&>()));
   if (!is_nothing && std::find(kNotNegated.begin(), kNotNegated.end(), name) != kNotNegated.end())
     document_.refuse(schema, "a '{}' inside 'not', or in a 'oneOf' whose branches overlap,", name);
   return {};

@@ -122,7 +122,8 @@ std::vector<std::string> SchemaCompiler::names_of(const SchemaFacts& facts) cons
   return names;
 }
 
-std::optional<CharDfa> SchemaCompiler::allowed_names(const SchemaFacts& facts) {
+std::optional<SchemaCompiler::AllowedNames> SchemaCompiler::allowed_names(
+    const SchemaFacts& facts) {
   Parts schemas;
   for (const Node part : facts.parts)
     if (const Node names = SchemaDocument::find(part, "propertyNames")) schemas.push_back(names);
@@ -132,19 +133,20 @@ std::optional<CharDfa> SchemaCompiler::allowed_names(const SchemaFacts& facts) {
     document_.refuse(facts.parts[0], "a 'propertyNames' with anyOf, oneOf or a similar keyword");
     return std::nullopt;
   }
-  if (cases.empty()) return CharDfa();
+  if (cases.empty()) return AllowedNames();
   const SchemaFacts of_names(cases[0], &document_);
-  if ((of_names.types & kString) == 0) return CharDfa();
+  if ((of_names.types & kString) == 0) return AllowedNames();
   if (!of_names.values && !of_names.has_string_facts() && of_names.not_values.empty())
     return std::nullopt;
   const CharDfa* allowed = strings_of(of_names, &document_);
   if (allowed == nullptr) return std::nullopt;
-  if (!of_names.values) return *allowed;
+  const AllowedNames names{*allowed, of_names.lengths()};
+  if (!of_names.values) return names;
   std::vector<Regex> texts;
   for (const Json* value : *of_names.values)
     if (value->is_string()) {
       const auto& text = value->get_ref<const std::string&>();
-      if (allowed->matches(text)) texts.push_back(of_text(text));
+      if (names.have(text)) texts.push_back(of_text(text));
     }
   auto of_texts = document_.automaton_of(one_of(std::move(texts)));
   if (!of_texts) {
@@ -152,12 +154,12 @@ std::optional<CharDfa> SchemaCompiler::allowed_names(const SchemaFacts& facts) {
                      of_texts.error().message);
     return std::nullopt;
   }
-  return std::move(*of_texts);
+  return AllowedNames{std::move(*of_texts), {}};
 }
 
 std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
     const SchemaFacts& facts, const std::vector<std::string>& names,
-    const std::optional<CharDfa>& allowed) {
+    const std::optional<AllowedNames>& allowed) {
   struct Pattern {
     const CharDfa* matches;
     std::string text;
@@ -202,9 +204,7 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
       key = string_rule(&builder_);
     } else {
       key = builder_.add_rule();
-      const State inside = builder_.text(builder_.start(key), "\""), end = builder_.state();
-      builder_.automaton(inside, *keys, Encoding::kJsonString, end);
-      builder_.bytes(end, '"', '"', builder_.end(key));
+      fill_strings(key, *keys, allowed ? allowed->lengths : Lengths(), facts.parts[0]);
     }
     free.push_back({key, std::move(schemas)});
   };
@@ -228,7 +228,8 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
     }
   };
   if (patterns.empty() && is_never(schemas_where({}))) return {};
-  std::optional<CharDfa> keys = allowed;
+  std::optional<CharDfa> keys;
+  if (allowed) keys = allowed->texts;
   if (!names.empty()) {
     std::vector<Regex> texts;
     for (const std::string& name : names) texts.push_back(of_text(name));
@@ -253,7 +254,7 @@ void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to)
     Parts schemas = property_of(facts.parts, name, &document_);
     const bool is_required = facts.is_required.contains(name);
     if (document_.has_failed()) return;
-    const bool is_allowed = !allowed || allowed->matches(name);
+    const bool is_allowed = !allowed || allowed->have(name);
     keep_place({schemas, name, is_required, is_allowed});
     if (!is_allowed || is_never(schemas)) {
       if (is_required) return;  // no object is valid
@@ -271,11 +272,16 @@ void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to)
         facts.parts[0],
         "a 'minProperties' of {} where property names are allowed that the schema does not list",
         least);
+  const size_t n = properties.size();
+  if (free.empty() && least > n) return;  // no object is valid
   ObjectRule rule(this, std::move(properties), std::move(free));
-  if (!rule.add(least, facts.max_properties, from, to))
-    document_.exceed(facts.parts[0],
-                     "too many properties to count them up to 'minProperties' or "
-                     "'maxProperties'");
+  if (rule.add(least, facts.max_properties, from, to)) return;
+  if (n >= kMostPlaces)
+    document_.refuse(facts.parts[0], "more than {} properties", kMostPlaces - 1);
+  else
+    document_.refuse(facts.parts[0],
+                     "a 'minProperties' or 'maxProperties' above {} beside {} listed properties",
+                     kMostPlaces / (n + 1) - 1, n);
 }
 
 }  // namespace pando::grammar

@@ -62,8 +62,11 @@ bool is_trivial(std::string_view name, const Json& value) {
 
 // The types that a keyword applies to; kAnyType also if it constrains nothing.
 unsigned types_about(std::string_view name, const Json& value) {
-  if (name == "format")
-    return bounds_of_format(value.get_ref<const std::string&>()) ? kNumberTypes : unsigned{kString};
+  if (name == "format") {
+    const auto& format = value.get_ref<const std::string&>();
+    if (!is_known_format(format)) return kAnyType;
+    return bounds_of_format(format) ? kNumberTypes : unsigned{kString};
+  }
   const auto* found =
       std::ranges::find(kTypesOfKeywords, name, &std::pair<std::string_view, unsigned>::first);
   return found == kTypesOfKeywords.end() || is_trivial(name, value) ? unsigned{kAnyType}
@@ -200,6 +203,14 @@ std::string SchemaOversights::required_text(const Required& required) {
   return {};
 }
 
+std::string SchemaOversights::format_text(const Json* format) {
+  const auto& name = format->get_ref<const std::string&>();
+  const std::string hint = nearest_hint(name, format_names());
+  if (const auto place = document_.pointer_of(format))
+    return fmt::format("'{}' is '{}', a format that is not enforced{}", *place, name, hint);
+  return fmt::format("the format '{}' is not enforced{}", name, hint);
+}
+
 std::vector<std::string> SchemaOversights::warnings() {
   constexpr size_t kMost = 8;
   std::vector<std::string> all;
@@ -209,6 +220,8 @@ std::vector<std::string> SchemaOversights::warnings() {
     if (std::ranges::find(all, text) == all.end()) all.push_back(std::move(text));
   };
   const auto is_full = [&] { return all.size() == kMost || document_.has_failed(); };
+  for (const Json* format : document_.unknown_formats())
+    if (!is_full()) add(format_text(format));
   std::unordered_set<const void*> known;
   for (const Keyword& one : untyped_)
     if (!is_full() && known.insert(one.part).second) add(untyped_text(one));

@@ -23,6 +23,7 @@ class SchemaOversights {
   void look_at_value(const Json* value, bool fits);
 
   // At most eight, each for another place, about
+  // - a format that is not enforced;
   // - a keyword that applies to one type, such as "properties", in a schema without "type";
   // - a keyword that does not apply to the type of its place, and so has no effect;
   // - a required name that is not among the properties;
@@ -46,6 +47,7 @@ class SchemaOversights {
   std::string untyped_text(const Keyword& keyword);
   std::string idle_text(const Keyword& keyword);
   std::string required_text(const Required& required);
+  std::string format_text(const Json* format);
 
   SchemaDocument& document_;
   size_t steps_left_ = 200'000;  // keywords, names and values

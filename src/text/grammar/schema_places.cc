@@ -26,8 +26,9 @@ bool SchemaPlaces::has_effect(Node part, std::string_view name, const Json& valu
   }
   if (name.starts_with("exclusiveM")) return value != Json(false);
   if (name == "format" && types != kAnyType) {
-    const bool is_of_numbers = bounds_of_format(value.get_ref<const std::string&>()).has_value();
-    return is_of_numbers == ((types & (kInteger | kFraction)) != 0);
+    const auto& format = value.get_ref<const std::string&>();
+    if (!is_known_format(format)) return false;
+    return bounds_of_format(format).has_value() == ((types & (kInteger | kFraction)) != 0);
   }
   return name != kNotValues ||
          std::ranges::any_of(value, [&](const Json& one) { return (type_of(one) & types) != 0; });
@@ -49,8 +50,8 @@ Told SchemaPlaces::counts(const Parts& parts, std::string_view least, std::strin
   Node low = nullptr, high = nullptr;
   for (const Node part : parts) {
     const Node from = SchemaDocument::find(part, least), to = SchemaDocument::find(part, most);
-    if (from != nullptr && (low == nullptr || from->get<double>() > low->get<double>())) low = from;
-    if (to != nullptr && (high == nullptr || to->get<double>() < high->get<double>())) high = to;
+    if (from != nullptr && (low == nullptr || count_of(*from) > count_of(*low))) low = from;
+    if (to != nullptr && (high == nullptr || count_of(*to) < count_of(*high))) high = to;
   }
   std::vector<std::string> all;
   for (const Node one : {low, high})

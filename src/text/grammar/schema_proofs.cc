@@ -33,7 +33,9 @@ bool are_strings_empty(const SchemaFacts& facts, SchemaDocument* document) {
   if (facts.min_length > facts.max_length) return true;
   if (!facts.has_patterns()) return false;
   const CharDfa* strings = strings_of(facts, document);
-  return strings != nullptr && strings->is_empty();
+  if (strings == nullptr) return false;
+  const auto lengths = document->lengths_of(*strings, facts.lengths(), facts.parts[0]);
+  return lengths && !lengths->has_text();
 }
 
 }  // namespace
@@ -105,7 +107,7 @@ bool meets(const Json& value, const SchemaFacts& facts, SchemaCases* cases,
     const auto& text = value.get_ref<const std::string&>();
     if (strings == nullptr) return false;
     document->work(strings->n_steps_of(text) / 512);
-    return strings->matches(text);
+    return facts.lengths().contain(characters_of(text).size()) && strings->matches(text);
   }
   if (type & (kInteger | kFraction) && facts.has_number_facts()) {
     const auto number = decimal_of(value);

@@ -1,0 +1,37 @@
+// A rule of strings whose characters are counted while they are read.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "text/grammar/char_lengths.h"
+
+namespace pando::grammar {
+
+// Its states are some of a Grammar's. The grammar has an id for each of them with each count.
+struct CountedRule {
+  uint32_t first_id = 0;  // of [last_count + 1, n_states]
+  uint32_t first_state = 0;
+  uint32_t n_states = 0;
+  uint32_t last_count = 0;  // stands for larger counts too
+  CharLengths lengths = {};
+  // States of `lengths` to which the character that is being read may lead; of a state between two
+  // characters its own.
+  std::vector<uint32_t> targets = {};
+  std::vector<uint32_t> first_target = {};  // [n_states + 1]
+  std::vector<bool> is_between = {};        // [n_states] two characters
+
+  // Whether the string can still end within its bounds. `n_read`: with the character that is being
+  // read.
+  bool allows(uint32_t state, uint32_t n_read) const {
+    for (uint32_t i = first_target[state]; i < first_target[state + 1]; ++i)
+      if (lengths.allows(targets[i], n_read)) return true;
+    return false;
+  }
+  size_t n_bytes() const {
+    return sizeof(*this) + lengths.n_bytes() + is_between.size() / 8 +
+           (targets.size() + first_target.size()) * sizeof(uint32_t);
+  }
+};
+
+}  // namespace pando::grammar

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""docs/openapi.yaml keeps to OpenAPI 3.0, and its requests have the fields that the server reads, no more and no fewer.
+Needs PyYAML, jsonschema and the schema of OpenAPI, as Debian has them (scripts/packages.txt).
+
+usage: openapi_test.py SOURCE_DIR
+"""
+import json
+import pathlib
+import re
+import sys
+
+OPENAPI = pathlib.Path("/usr/share/openapi-specification/schemas/v3.0/schema.json")
+SKIPPED = 77
+try:
+    import jsonschema
+    import yaml
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(SKIPPED)
+if not OPENAPI.exists():
+    print(f"skipped: no {OPENAPI}")
+    sys.exit(SKIPPED)
+
+WIRE = "src/wire/"
+
+
+class UniqueKeys(yaml.SafeLoader):
+    """A key that is there twice is an error."""
+
+    def construct_mapping(self, node, deep=False):
+        mapping = super().construct_mapping(node, deep)
+        if len(mapping) != len(node.value):
+            raise yaml.YAMLError(f"a key is there twice{node.start_mark}")
+        return mapping
+
+
+def faults(error, place=""):
+    """The innermost faults: of a choice, those of each branch."""
+    if not error.context:
+        yield f"/{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
+    for one in error.context:
+        yield from faults(one)
+
+
+def references(value):
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from references(one)
+
+
+def check_form(document):
+    validator = jsonschema.Draft4Validator(json.loads(OPENAPI.read_text()))
+    found = [fault for error in validator.iter_errors(document) for fault in faults(error)]
+    for reference in set(references(document)):
+        at = document
+        for name in reference.removeprefix("#/").split("/"):
+            at = at.get(name, {})
+        if not at:
+            found.append(f"$ref {reference} leads nowhere")
+    return found
+
+
+class Reader:
+    """The tables of names in the server's source."""
+
+    def __init__(self, source):
+        self.source = source
+
+    def names(self, path, pattern):
+        """The strings in the group of a pattern, which is in the file once."""
+        found = re.findall(pattern, (self.source / path).read_text(), re.S)
+        assert len(found) == 1, f"{path} has {len(found)} times {pattern}"
+        return set(re.findall(r'"(\w+)"', re.sub(r"//[^\n]*", "", found[0])))
+
+    def table(self, path, name):
+        return self.names(path, rf"\b{name}\[\] = \{{(.*?)\}};")
+
+    def listed(self, path, first):
+        """An initializer_list that begins with the name `first`."""
+        return self.names(path, rf'initializer_list<std::string_view>\{{\s*("{first}".*?)\}}')
+
+    def options(self, place):
+        rows = re.findall(r'\.name = "(\w+)".*?\.places = ([^,]*),', (self.source / "src/engine/request_options.cc").read_text(),
+                          re.S)
+        return {name for name, places in rows if "kAsked" in places or place in places}
+
+    def requests(self):
+        openai, questions = WIRE + "openai_request.cc", WIRE + "question_fields.cc"
+        rerank, score = WIRE + "rerank_body.cc", WIRE + "score_body.cc"
+        serving = self.table(WIRE + "serving_fields.cc", "kNames")
+        answers = (self.table(openai, "kCommonFields") | self.table(WIRE + "form_fields.cc", "kFields")
+                   | self.options("kInBody") | serving)
+        # They go with fields that a body of questions has not, or have another place in it.
+        in_lines_alone = {"id", "metadata", "question", "prompt", "messages", "tokens", "answers",
+                          "add_generation_prompt", "continue_final_message"}
+        return {
+            "CompletionRequest": answers | self.table(openai, "kCompletionFields"),
+            "ChatRequest": answers | self.table(openai, "kChatFields"),
+            "EmbeddingRequest": self.table(openai, "kEmbeddingFields") | serving,
+            "AnswersRequest": (self.table(questions, "kAskedFields") | self.table(questions, "kAskingFields")
+                               | self.options("kInLine") | serving | {"stream", "stream_options", "chat"}) - in_lines_alone,
+            "RerankRequest": self.names(rerank, r'\{\s*("query", "documents".*?)\}') | serving,
+            "TextsRequest": self.names(rerank, r'\{\s*("query", "texts".*?)\}') | serving,
+            "PairsRequest": self.listed(score, "text_1") | serving,
+            "ContinuationsRequest": self.listed(score, "prompt") | serving,
+            "TokenizeRequest": self.names("src/serve/routes.cc", r'\{\s*("model", "prompt".*?)\}'),
+        }
+
+
+def check_fields(document, source):
+    schemas = document["components"]["schemas"]
+    for name, read in Reader(source).requests().items():
+        told = set(schemas[name]["properties"])
+        if told != read:
+            yield f"{name}: only the file has {sorted(told - read)}, only the server reads {sorted(read - told)}"
+    message = Reader(source).table(WIRE + "chat_fields.cc", "kMessageFields")
+    caching = Reader(source).table(WIRE + "chat_fields.cc", "kCachingFields")
+    for form in schemas["Messages"]["items"]["anyOf"]:
+        told = set(form["properties"])
+        if told != message | caching:
+            yield f"Messages: the fields {sorted(told ^ (message | caching))} are only in one of them"
+
+
+def main():
+    source = pathlib.Path(sys.argv[1])
+    document = yaml.load((source / "docs/openapi.yaml").read_text(), Loader=UniqueKeys)
+    found = check_form(document)
+    found = found or list(check_fields(document, source))
+    print("\n".join(found) or "docs/openapi.yaml is as OpenAPI and the server have it")
+    return 1 if found else 0
+
+
+sys.exit(main())
