@@ -157,13 +157,12 @@ struct AnswerFile::State {
     const auto is_there = [&](const JournalRecord& record) {
       return record.end <= *size && (!record.in_member || record.in_member->n_behind == 0);
     };
-    const bool had_records = !from.records.empty();
+    // No record of bytes that are there would prove whose they are.
+    if (!from.records.empty() && from.records[0].end > *size && *size > 0) return do_not_fit(0);
     while (!from.records.empty() && !is_there(from.records.back())) {
       from.records.pop_back();
       from.lines.pop_back();
     }
-    // No record is left that would prove whose bytes these are.
-    if (had_records && from.records.empty() && *size > 0) return do_not_fit(0);
     finished = from.finished;
     if (finished && finished->n_bytes != *size)
       return bad_file(

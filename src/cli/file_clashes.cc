@@ -1,5 +1,6 @@
 #include "cli/file_clashes.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -21,6 +22,16 @@ std::vector<std::string> values_of(const CLI::App& command, const char* name) {
   return option == nullptr ? std::vector<std::string>() : option->results();
 }
 
+// By its name: answers or messages may stand beside a model, too.
+bool may_be_of_model(const std::filesystem::path& path) {
+  const std::string extension = path.extension(), name = path.filename();
+  if (extension != ".json" && extension != ".txt") return true;
+  constexpr const char* kParts[] = {"config",  "token",    "vocab", "merges", "encoder",
+                                    "modules", "template", "index", "tekken"};
+  return std::ranges::any_of(
+      kParts, [&](const char* part) { return name.find(part) != std::string::npos; });
+}
+
 // Of the model or tokenizer that the command was given, or of the demo model.
 void add_model(const CLI::App& command, const char* name, std::vector<NamedFile>& files) {
   if (command.get_option_no_throw(name) == nullptr) return;
@@ -35,7 +46,9 @@ void add_model(const CLI::App& command, const char* name, std::vector<NamedFile>
   const Result<std::vector<std::filesystem::path>> read = files_of_model(*path);
   if (!read) return;
   for (const std::filesystem::path& file : *read)
-    files.push_back({file.string(), is_model ? "a file of the model" : "a file of the tokenizer"});
+    if (may_be_of_model(file))
+      files.push_back(
+          {file.string(), is_model ? "a file of the model" : "a file of the tokenizer"});
 }
 
 std::vector<NamedFile> files_read(const CLI::App& command) {

@@ -230,7 +230,8 @@ std::string unknown_command(const CLI::App& app, const std::string& name) {
 std::string unknown_name(const CLI::App& section, const std::string& name) {
   std::vector<std::string> names;
   for (const CLI::Option* known : section.get_options({}))
-    names.insert(names.end(), known->get_lnames().begin(), known->get_lnames().end());
+    if (known->get_configurable())
+      names.insert(names.end(), known->get_lnames().begin(), known->get_lnames().end());
   if (section.get_parent() == nullptr)
     for (const CLI::App* command : section.get_subcommands({}))
       if (command->get_option_no_throw("--" + name) != nullptr)
@@ -246,6 +247,8 @@ bool takes_number(const CLI::Option& option) {
 std::string wrong_values(CLI::Option& option, const std::string& name,
                          const std::vector<std::string>& values) {
   if (std::string text = wrong_number(option, "--" + name, values[0]); !text.empty()) return text;
+  const bool takes_words = option.get_allow_extra_args();
+  option.allow_extra_args(false);  // or the parser would take brackets off a text
   try {
     option.clear();
     for (const std::string& value : values)
@@ -255,6 +258,7 @@ std::string wrong_values(CLI::Option& option, const std::string& name,
   } catch (const CLI::ParseError& error) {
     return error.what();
   }
+  option.allow_extra_args(takes_words);
   return {};
 }
 

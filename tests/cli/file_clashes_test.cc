@@ -49,7 +49,12 @@ TEST_F(FileClashes, AnOutputIsNoFileThatIsRead) {
           "the chat template");
   refuses(run + "--config options.toml --report options.toml", "options.toml",
           "the file of options");
-  refuses(run + "--output m/config.json", "m/config.json", "a file of the model");
+  for (const char* name : {"m/config.json", "m/model.safetensors"})
+    refuses(run + "--output x.jsonl --report " + name, name, "a file of the model");
+  folder().write("m/answers.txt", "old");
+  EXPECT_EQ(pando(run + "--max-tokens 1 --output m/answers.txt").code, kOk);
+  for (const char* name : {"m/answers.txt", "m/answers.txt.journal"})
+    std::filesystem::remove(at(name));
   std::filesystem::copy_file(at("good.jsonl"), at("x.jsonl.journal"));
   refuses("run --model m --input x.jsonl.journal --output x.jsonl --overwrite", "x.jsonl.journal",
           "the input");
