@@ -98,10 +98,11 @@ def tables():
 
 
 def journals():
-    header = '{"pando_journal":1,"created":5,"settings":{"model":"m","n":"1"}}\n'
-    record = '{"line":%d,"question":0,"answers":1,"end":%d,"input":"00ff00ff00ff00ff"}\n'
+    end = ',"hash":"00ff00ff00ff00ff"}\n'
+    header = '{"pando_journal":2,"created":5,"settings":{"model":"m","n":"1"}' + end
+    record = '{"line":%d,"question":0,"answers":1,"end":%d,"input":"00ff00ff00ff00ff"' + end
     write("journal", "two", header + record % (1, 10) + record % (3, 25))
-    write("journal", "finished", header + '{"finished":true}\n')
+    write("journal", "finished", header + '{"finished":true' + end)
     write("journal", "backwards", header + record % (1, 10) + record % (2, 5))
 
 

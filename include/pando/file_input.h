@@ -53,8 +53,9 @@ class FileInput : public std::streambuf {
   std::string failure_;
 };
 
-// All of a file of text, or of standard input ("-"), unpacked as FileInput does. Errors: those of
-// `open`; kIo where reading fails; kBadFile for what is not UTF-8, or has a byte of 0.
+// All of a file of text, or of standard input ("-"), unpacked as FileInput does, without a
+// byte-order mark. Errors: those of `open`; kIo where reading fails; kBadFile for what is not
+// UTF-8, or has a byte of 0.
 Result<std::string> read_text(const std::string& path);
 
 }  // namespace pando

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/byte_order_mark.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/gguf_split.h"
@@ -96,7 +97,9 @@ Result<fs::path> find_snapshot(const fs::path& repository, const std::string& na
   std::ifstream file;
   if (fs::is_regular_file(ref, failure)) file.open(ref);
   std::string revision;
-  if (!(file >> revision) || !is_id_part(revision))
+  file >> revision;
+  if (revision.starts_with(kByteOrderMark)) revision.erase(0, kByteOrderMark.size());
+  if (!is_id_part(revision))
     return bad_file("{}: does not name a snapshot of '{}'", ref.string(), name);
   const fs::path snapshot = repository / "snapshots" / revision;
   if (!fs::is_directory(snapshot, failure))
@@ -251,7 +254,7 @@ Result<GenerationConfig> read_generation_config(const fs::path& model) {
   return config;
 }
 
-Result<uint64_t> model_fingerprint(const fs::path& path) {
+Result<std::vector<fs::path>> files_of_model(const fs::path& path) {
   std::error_code failure;
   std::vector<fs::path> files;
   if (fs::is_directory(path, failure)) {
@@ -267,8 +270,15 @@ Result<uint64_t> model_fingerprint(const fs::path& path) {
     files = gguf_parts(path);
   }
   std::ranges::sort(files);
+  return files;
+}
+
+Result<uint64_t> model_fingerprint(const fs::path& path) {
+  const Result<std::vector<fs::path>> files = files_of_model(path);
+  if (!files) return files.error();
+  std::error_code failure;
   uint64_t hash = 0;
-  for (const fs::path& file : files) {
+  for (const fs::path& file : *files) {
     const std::string name = file.filename().string();
     hash = XXH3_64bits_withSeed(name.data(), name.size(), hash);
     if (fs::is_regular_file(file, failure) && fs::file_size(file, failure) == 0) continue;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_order_mark.h"
 #include "base/errors.h"
 
 namespace pando {
@@ -215,6 +216,8 @@ class JsonBuilder {
 
 template <class Json>
 Result<Json> parse(std::string_view text, LargeNumbers large) {
+  if (const auto plain = without_mark(text); !plain)
+    return bad_file("not JSON: {}", plain.error().message);
   // The library takes a NUL byte for the end of the text.
   if (const size_t at = text.find('\0'); at != text.npos)
     return bad_file("not JSON: byte {} is NUL", at + 1);

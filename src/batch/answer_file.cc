@@ -1,5 +1,7 @@
 #include "pando/answer_file.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -46,12 +48,25 @@ std::string differences(const AnswerFile::Settings& then, const AnswerFile::Sett
   return text;
 }
 
+// Of bytes that follow each other.
+class RunningHash {
+ public:
+  RunningHash() : state_(XXH3_createState(), XXH3_freeState) { XXH3_64bits_reset(state_.get()); }
+  void add(std::string_view bytes) { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
+  uint64_t value() const { return XXH3_64bits_digest(state_.get()); }
+
+ private:
+  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state_;
+};
+
 }  // namespace
 
 struct AnswerFile::State {
   fs::path path, journal_path;
   FileWriter answers, journal;
-  std::string header;
+  std::string header;                  // the object of the journal's first line
+  JournalHash journal_hash;            // up to its last line
+  RunningHash answers_hash;            // of the answers' file up to `end`
   std::vector<JournalRecord> earlier;  // by line and question
   std::optional<Journal::End> finished;
   uint64_t end = 0;                    // of the answers' file
@@ -72,17 +87,18 @@ struct AnswerFile::State {
     return answers.lock();
   }
 
-  // What the journal says, or nothing where there is none.
-  Result<std::optional<Journal>> open() {
+  // What the journal says, or nothing where there is none. `text` takes what it refers to.
+  Result<std::optional<Journal>> open(std::string& text) {
     std::error_code ignored;
     if (Status status = take(); !status) return status.error();
     if (!fs::exists(journal_path, ignored)) return std::optional<Journal>();
     if (Status status = journal.open(journal_path); !status) return status.error();
     const Result<uint64_t> size = journal.size();
     if (!size) return size.error();
-    const Result<std::string> text = journal.read(0, *size);
-    if (!text) return text.error();
-    Result<Journal> parsed = parse_journal(*text, journal_path.string());
+    Result<std::string> all = journal.read(0, *size);
+    if (!all) return all.error();
+    text = std::move(*all);
+    Result<Journal> parsed = parse_journal(text, journal_path.string());
     if (!parsed) return parsed.error();
     return std::optional<Journal>(std::move(*parsed));
   }
@@ -105,40 +121,56 @@ struct AnswerFile::State {
 
   // First the journal, so that it never says more than there is.
   Status start() {
-    if (Status status = write_anew(header); !status) return status;
+    if (Status status = write_anew(journal_hash.line(header, answers_hash.value())); !status)
+      return status;
     if (Status status = answers.truncate(0); !status) return status;
     return journal.open(journal_path);
+  }
+
+  Error do_not_fit(uint64_t begin) const {
+    return bad_file(
+        "'{}' and its journal '{}' do not fit together from byte {} on, expected both as the run "
+        "left them (hint: to start over, delete both)",
+        path.string(), journal_path.string(), begin);
+  }
+
+  // That the answers and the journal are as the run wrote them. Reads the answers up to `end`.
+  Status check(const Journal& from) {
+    for (size_t i = 0; i < from.lines.size(); ++i) {
+      const uint64_t begin = end;
+      if (i > 0) end = from.finished ? from.finished->n_bytes : from.records[i - 1].end;
+      constexpr uint64_t kPiece = uint64_t{1} << 20;
+      for (uint64_t at = begin; at < end; at += kPiece) {
+        const Result<std::string> bytes = answers.read(at, std::min(at + kPiece, end));
+        if (!bytes) return bytes.error();
+        answers_hash.add(*bytes);
+      }
+      if (!journal_hash.fits(from.lines[i], answers_hash.value())) return do_not_fit(begin);
+    }
+    return {};
   }
 
   Status go_on(Journal from) {
     const Result<uint64_t> size = answers.size();
     if (!size) return size.error();
     // What a crash of the machine may have left out.
-    bool cut = false;
     const auto is_there = [&](const JournalRecord& record) {
       return record.end <= *size && (!record.in_member || record.in_member->n_behind == 0);
     };
+    // No record of bytes that are there would prove whose they are.
+    if (!from.records.empty() && from.records[0].end > *size && *size > 0) return do_not_fit(0);
     while (!from.records.empty() && !is_there(from.records.back())) {
       from.records.pop_back();
-      cut = true;
+      from.lines.pop_back();
     }
-    end = from.records.empty() ? 0 : from.records.back().end;
     finished = from.finished;
-    if (finished) {
-      if (finished->n_bytes == *size) return {};
+    if (finished && finished->n_bytes != *size)
       return bad_file(
           "'{}' has {} bytes, expected {} as written by the finished run (hint: '{}' belongs to "
           "it; to start over, delete both)",
           path.string(), *size, finished->n_bytes, journal_path.string());
-    }
-    if (cut) {
-      std::string text = header;
-      for (const JournalRecord& record : from.records) text += journal_line(record);
-      if (Status status = write_anew(text); !status) return status;
-      if (Status status = journal.open(journal_path); !status) return status;
-    } else if (Status status = journal.truncate(from.n_bytes); !status) {
-      return status;
-    }
+    if (Status status = check(from); !status || finished) return status;
+    if (Status status = journal.truncate(from.lines.back().end); !status) return status;
     if (Status status = answers.truncate(end); !status) return status;
     earlier = std::move(from.records);
     std::sort(earlier.begin(), earlier.end(), before);
@@ -183,7 +215,8 @@ Result<std::unique_ptr<AnswerFile>> AnswerFile::resume(const fs::path& path,
                                                        const Settings& settings) {
   auto file = std::unique_ptr<AnswerFile>(new AnswerFile(std::make_unique<State>(path)));
   State& state = *file->state_;
-  Result<std::optional<Journal>> found = state.open();
+  std::string text;
+  Result<std::optional<Journal>> found = state.open(text);
   if (!found) return found.error();
   if (!*found) {
     const Result<uint64_t> size = state.answers.size();
@@ -196,10 +229,11 @@ Result<std::unique_ptr<AnswerFile>> AnswerFile::resume(const fs::path& path,
     return file;
   }
   // As a journal would give them back.
-  const Result<Journal> now = parse_journal(journal_header(0, settings), "settings");
+  const std::string header = JournalHash().line(journal_header(0, settings), 0);
+  const Result<Journal> now = parse_journal(header, "settings");
   if (!now) return now.error();
-  if (const std::string text = differences((*found)->settings, now->settings); !text.empty())
-    return invalid_argument("'{}' comes from a run with other settings: {}", path.string(), text);
+  if (const std::string other = differences((*found)->settings, now->settings); !other.empty())
+    return invalid_argument("'{}' comes from a run with other settings: {}", path.string(), other);
   file->created_ = (*found)->created;
   state.header = journal_header(file->created_, settings);
   if (Status status = state.go_on(std::move(**found)); !status) return status.error();
@@ -241,15 +275,18 @@ Status AnswerFile::flush() {
   std::string lines = std::exchange(s.lines, {});
   if (pending.empty()) return {};
   if (s.gzip) lines = gzip_member(lines);
+  if (s.gzip) s.answers_hash.add(lines);
   std::string records;
   for (size_t i = 0; i < pending.size(); ++i) {
     JournalRecord& record = pending[i];
     if (s.gzip) {
       record.in_member = {record.begin, record.end, pending.size() - 1 - i};
       record.end = lines.size();
+    } else {
+      s.answers_hash.add(std::string_view(lines).substr(record.begin, record.end - record.begin));
     }
     record.end += s.end;
-    records += journal_line(record);
+    records += s.journal_hash.line(journal_line(record), s.answers_hash.value());
   }
   if (Status status = s.answers.write(lines); !status) return status;
   if (fault_on(Fault::kKilledInJournal)) {
@@ -265,7 +302,10 @@ Status AnswerFile::flush() {
 Status AnswerFile::finish(uint64_t n_left_out, const std::string& summary) {
   if (Status status = flush(); !status) return status;
   if (Status status = state_->answers.sync(); !status) return status;
-  return state_->write_anew(state_->header + journal_end({state_->end, n_left_out, summary}));
+  JournalHash hash;
+  const std::string first = hash.line(state_->header, RunningHash().value());
+  return state_->write_anew(first + hash.line(journal_end({state_->end, n_left_out, summary}),
+                                              state_->answers_hash.value()));
 }
 
 const AnswerRecord* AnswerFile::find(uint64_t line, uint64_t question) const {

@@ -28,6 +28,8 @@ Status FileInput::open(const std::string& path, const char* what) {
   struct stat status {};
   if (file_ < 0 || ::fstat(file_, &status) != 0)
     return not_found("cannot read {} '{}': {}", what, path, std::strerror(errno));
+  if (S_ISDIR(status.st_mode) && file_ == STDIN_FILENO)
+    return io_error("standard input is closed or a directory, expected a file or a pipe");
   if (S_ISDIR(status.st_mode))
     return io_error("{} '{}' is a directory, expected a file", what, path);
   is_regular_ = S_ISREG(status.st_mode) && file_ != STDIN_FILENO;

@@ -132,6 +132,14 @@ bool is_asking_column(std::string_view name) {
 
 Result<std::vector<std::string>> split_row(std::string_view row, char separator) {
   std::vector<std::string> cells;
+  const auto lone_return = [&] {
+    return invalid_argument(
+        "cell {} has a carriage return outside quotes, expected a newline at the end of each row "
+        "(hint: if rows end with carriage returns, convert them: tr '\\r' '\\n')",
+        cells.size());
+  };
+  if (const size_t at = row.find('\0'); at != std::string_view::npos)
+    return invalid_argument("byte {} of the row is 0, expected text in UTF-8", at + 1);
   for (size_t at = 0;; ++at) {  // behind a separator
     std::string& cell = cells.emplace_back();
     if (at < row.size() && row[at] == '"') {
@@ -141,6 +149,7 @@ Result<std::vector<std::string>> split_row(std::string_view row, char separator)
         if (row[at] == '"' && (++at == row.size() || row[at] != '"')) break;
         cell += row[at];
       }
+      if (at < row.size() && row[at] == '\r') return lone_return();
       if (at < row.size() && row[at] != separator)
         return invalid_argument("cell {} continues after its closing quote, expected '{}'",
                                 cells.size(), separator);
@@ -150,6 +159,7 @@ Result<std::vector<std::string>> split_row(std::string_view row, char separator)
           return invalid_argument(
               "cell {} has a quote inside, expected the cell in quotes and the inner quote doubled",
               cells.size());
+        if (row[at] == '\r') return lone_return();
         cell += row[at];
       }
     }

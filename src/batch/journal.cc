@@ -1,6 +1,7 @@
 #include "batch/journal.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -12,7 +13,7 @@
 namespace pando {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
 
@@ -28,7 +29,10 @@ Status read_header(const nlohmann::json& json, const std::string& name, Journal&
     return bad_file("'{}' begins with {}, expected a journal header", name, found_text(json));
   const int64_t version = fields.integer("pando_journal", 1, INT32_MAX);
   if (fields.status().ok() && version != kVersion)
-    return unsupported("'{}' has version {}, expected {}", name, version, kVersion);
+    return unsupported(
+        "'{}' has version {}, expected {}: another version of Pando wrote it (hint: --overwrite "
+        "starts over)",
+        name, version, kVersion);
   journal.created = fields.integer("created", 0, INT64_MAX);
   const nlohmann::json* settings = fields.find("settings");
   if (settings == nullptr || !settings->is_object())
@@ -72,13 +76,42 @@ Status read_record(const nlohmann::json& json, const std::string& name, Journal&
   return fields.status();
 }
 
+constexpr std::string_view kHash = ",\"hash\":\"", kHashEnd = "\"}";
+constexpr size_t kHashDigits = 16;
+
+// The line without its end. A line of no hash has no text.
+JournalLine split_hash(std::string_view line) {
+  const size_t n_behind = kHash.size() + kHashDigits + kHashEnd.size();
+  if (line.size() < n_behind || !line.ends_with(kHashEnd)) return {};
+  const std::string_view text = line.substr(0, line.size() - n_behind);
+  line.remove_prefix(text.size());
+  if (!line.starts_with(kHash)) return {};
+  return {text, from_hex(std::string(line.substr(kHash.size(), kHashDigits)))};
+}
+
+uint64_t hash_of_line(std::string_view text, uint64_t before, uint64_t answers) {
+  const uint64_t seed = XXH3_64bits_withSeed(&before, sizeof before, answers);
+  return XXH3_64bits_withSeed(text.data(), text.size(), seed);
+}
+
 }  // namespace
+
+std::string JournalHash::line(std::string object, uint64_t answers) {
+  object.pop_back();
+  hash_ = hash_of_line(object, hash_, answers);
+  return fmt::format("{}{}{}{}\n", object, kHash, hex(hash_), kHashEnd);
+}
+
+bool JournalHash::fits(const JournalLine& line, uint64_t answers) {
+  hash_ = hash_of_line(line.text, hash_, answers);
+  return hash_ == line.hash;
+}
 
 std::string journal_header(int64_t created, const AnswerFile::Settings& settings) {
   nlohmann::ordered_json header = {{"pando_journal", kVersion}, {"created", created}};
   header["settings"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : settings) header["settings"][name] = value;
-  return header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string journal_line(const JournalRecord& record) {
@@ -88,29 +121,35 @@ std::string journal_line(const JournalRecord& record) {
                         record.in_member->begin, record.in_member->end, record.in_member->n_behind)
           : "";
   return fmt::format(
-      "{{\"line\":{},\"question\":{},\"answers\":{},\"end\":{}{},\"input\":\"{}\"{}{}}}\n",
+      "{{\"line\":{},\"question\":{},\"answers\":{},\"end\":{}{},\"input\":\"{}\"{}{}}}",
       record.line, record.question, record.n_answers, record.end, place, hex(record.input_hash),
       record.skipped ? ",\"skipped\":true" : "",
       record.logits_hash != 0 ? ",\"logits\":\"" + hex(record.logits_hash) + "\"" : "");
 }
 
 std::string journal_end(const Journal::End& end) {
-  return fmt::format("{{\"finished\":{},\"left_out\":{}{}}}\n", end.n_bytes, end.n_left_out,
+  return fmt::format("{{\"finished\":{},\"left_out\":{}{}}}", end.n_bytes, end.n_left_out,
                      end.summary.empty() ? "" : ",\"summary\":" + end.summary);
 }
 
 Result<Journal> parse_journal(std::string_view text, const std::string& name) {
   Journal journal;
-  for (size_t end; (end = text.find('\n', journal.n_bytes)) != std::string_view::npos;
-       journal.n_bytes = end + 1) {
-    const std::string_view line = text.substr(journal.n_bytes, end - journal.n_bytes);
+  size_t begin = 0;
+  for (size_t end; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
+    const std::string_view line = text.substr(begin, end - begin);
     const Result<nlohmann::json> json = parse_json_object(line, name);
     if (!json) return json.error();
-    const Status status = journal.n_bytes == 0 ? read_header(*json, name, journal)
-                                               : read_record(*json, name, journal);
+    const Status status = journal.lines.empty() ? read_header(*json, name, journal)
+                                                : read_record(*json, name, journal);
     if (!status) return status.error();
+    journal.lines.push_back(split_hash(line));
+    journal.lines.back().end = end + 1;
+    if (journal.finished && journal.lines.size() > 2)
+      return bad_file("'{}' has other lines beside its last one, expected only a header", name);
+    if (journal.lines.back().text.empty())
+      return bad_file("'{}', line {}: has no hash at its end", name, journal.lines.size());
   }
-  if (journal.n_bytes == 0) return bad_file("'{}' has no complete line, expected a journal", name);
+  if (journal.lines.empty()) return bad_file("'{}' has no complete line, expected a journal", name);
   return journal;
 }
 

@@ -1,4 +1,5 @@
-// The lines of a journal: a header, a record for each answered question, a last line.
+// The lines of a journal: a header, a record for each answered question, a last line. Each ends
+// with a hash of the journal up to there and of the answers that it speaks of.
 #pragma once
 
 #include <optional>
@@ -20,6 +21,13 @@ struct JournalRecord : AnswerRecord {
   std::optional<Place> in_member;
 };
 
+// The object of a line without its hash, which it ends with.
+struct JournalLine {
+  std::string_view text;
+  uint64_t hash = 0;
+  uint64_t end = 0;  // of the line, in the journal
+};
+
 struct Journal {
   int64_t created = 0;
   AnswerFile::Settings settings;
@@ -30,15 +38,28 @@ struct Journal {
     std::string summary;      // JSON, or nothing
   };
   std::optional<End> finished;
-  uint64_t n_bytes = 0;  // of whole lines: a torn last one is left out
+  // The header's first, then those of `records` or `finished`. A torn last line is left out.
+  std::vector<JournalLine> lines;
 };
 
-// With their ends of lines.
+// Objects of lines.
 std::string journal_header(int64_t created, const AnswerFile::Settings& settings);
 std::string journal_line(const JournalRecord& record);
 std::string journal_end(const Journal::End& end);
 
-// kBadFile for what no journal can be, torn or not.
+// Goes from line to line of a journal.
+class JournalHash {
+ public:
+  // The next line, with its hash and its end. `answers`: the hash of all answers up to there.
+  std::string line(std::string object, uint64_t answers);
+  // Whether the next line is as it was written beside these answers.
+  bool fits(const JournalLine& line, uint64_t answers);
+
+ private:
+  uint64_t hash_ = 0;  // of the last line
+};
+
+// Of a text that stays where it is. kBadFile for what no journal can be, torn or not.
 Result<Journal> parse_journal(std::string_view text, const std::string& name);
 
 }  // namespace pando

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "base/counted.h"
 #include "base/errors.h"
@@ -58,45 +60,51 @@ std::vector<std::string> properties_of(const std::optional<TextForm>& form) {
   return names;
 }
 
-// Every field that an answer may have.
-bool is_answer_field(std::string_view name) {
-  constexpr std::string_view kFields[] = {"id",
-                                          "question_id",
-                                          "part",
-                                          "parts",
-                                          "choice",
-                                          "question",
-                                          "text",
-                                          "answers",
-                                          "exact_match",
-                                          "token_f1",
-                                          "rouge_l",
-                                          "accuracy",
-                                          "accuracy_norm",
-                                          "finish_reason",
-                                          "prompt_tokens",
-                                          "completion_tokens",
-                                          "choice_logprobs",
-                                          "logprobs",
-                                          "top_logprobs",
-                                          "prompt_logprobs",
-                                          "prompt_top_logprobs",
-                                          "logits_hash",
-                                          "prompt",
-                                          "metadata",
-                                          "cut",
-                                          "warning",
-                                          "error",
-                                          "more"};
-  return std::ranges::find(kFields, name) != std::end(kFields);
+// Every field that an answer may have, and the name of none.
+constexpr const char* kAnswerFields[] = {"id",
+                                         "question_id",
+                                         "part",
+                                         "parts",
+                                         "choice",
+                                         "question",
+                                         "text",
+                                         "answers",
+                                         "exact_match",
+                                         "token_f1",
+                                         "rouge_l",
+                                         "accuracy",
+                                         "accuracy_norm",
+                                         "finish_reason",
+                                         "prompt_tokens",
+                                         "completion_tokens",
+                                         "choice_logprobs",
+                                         "logprobs",
+                                         "top_logprobs",
+                                         "prompt_logprobs",
+                                         "prompt_top_logprobs",
+                                         "logits_hash",
+                                         "prompt",
+                                         "metadata",
+                                         "cut",
+                                         "warning",
+                                         "error",
+                                         "more",
+                                         ""};
+
+// The name, with `prefix` before it as often as it takes to differ from the names in `taken`, which
+// gets it.
+std::string distinct(std::string name, const char* prefix, std::set<std::string>& taken) {
+  while (!taken.insert(name).second) name = prefix + name;
+  return name;
 }
 
 }  // namespace
 
 OutputTable::OutputTable(const BatchOptions& options)
     : separator_(options.output == OutputFormat::kCsv ? ',' : '\t') {
+  std::set<std::string> taken(std::begin(kAnswerFields), std::end(kAnswerFields));
   for (std::string& name : properties_of(options.defaults.sampling.form)) {
-    std::string column = is_answer_field(name) ? "answer." + name : name;
+    std::string column = distinct(name, "answer.", taken);
     properties_.emplace_back(std::move(name), std::move(column));
   }
   columns_ = all_columns(options, !options.defaults.choices.empty());
@@ -168,11 +176,9 @@ std::string OutputTable::header() const {
     names += written_cell(name, separator_) + separator_;
   };
   for (const std::string& name : columns_) add(name);
-  const bool is_taken_more = std::ranges::count(input_columns_, "more") > 0;
-  for (const std::string& name : input_columns_)
-    add(std::ranges::count(columns_, name) > 0 || (is_taken_more && name == "more")
-            ? "metadata." + name
-            : name);
+  std::set<std::string> taken(columns_.begin(), columns_.end());
+  taken.insert("more");
+  for (const std::string& name : input_columns_) add(distinct(name, "metadata.", taken));
   if (input_columns_.empty()) add("metadata");
   return names + "more\n";
 }

@@ -1,6 +1,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "base/byte_order_mark.h"
 #include "base/errors.h"
 #include "batch/input_kind.h"
 #include "pando/file_input.h"
@@ -24,6 +25,7 @@ Result<std::string> read_text(const std::string& path) {
     return bad_file("{} is binary data, not text: byte {} is 0, expected text in UTF-8", name, at);
   if (const auto at = find_invalid_utf8(text))
     return bad_file("{} is not UTF-8 at byte {}, expected text in UTF-8", name, *at);
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/byte_order_mark.h"
 #include "batch/input_kind.h"
 #include "batch/input_table.h"
 #include "pando/file_input.h"
@@ -54,7 +55,7 @@ bool RecordScanner::get_line(std::string& line) {
 bool RecordScanner::read_line(std::string& line) {
   if (!failure_.empty() || !get_line(line)) return false;
   if (++line_ == 1) {
-    if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+    if (line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
     if (const std::optional<InputKind> kind = packed_kind(line)) {
       const bool takes_json = format_ == InputFormat::kJsonLines;
       failure_ = "it is " + kind->expecting(takes_json ? "JSON lines" : "a table");
@@ -62,6 +63,13 @@ bool RecordScanner::read_line(std::string& line) {
     }
   }
   if (line.ends_with('\r')) line.pop_back();
+  if (format_ == InputFormat::kJsonLines && line.find("}\r{") != std::string::npos) {
+    failure_ = fmt::format(
+        "line {} has objects between carriage returns, expected newlines (hint: convert them: tr "
+        "'\\r' '\\n')",
+        line_);
+    return false;
+  }
   return true;
 }
 
@@ -78,13 +86,12 @@ std::optional<InputRecord> RecordScanner::next() {
 
 // Whether the first character is a bracket, which is taken then.
 bool RecordScanner::begins_array() {
-  constexpr std::string_view kMark = "\xef\xbb\xbf";
   std::string seen;
   int c;
   do {
     c = get();
     if (c != kEof) seen += static_cast<char>(c);
-  } while (is_white(c) || (c != kEof && kMark.starts_with(seen)));
+  } while (is_white(c) || (c != kEof && kByteOrderMark.starts_with(seen)));
   if (c == '[') return true;
   put_back(seen);
   return false;

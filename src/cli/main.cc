@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -14,7 +15,9 @@
 #include "base/option_names.h"
 #include "base/write_file.h"
 #include "cli/commands.h"
+#include "cli/file_clashes.h"
 #include "cli/laboratory.h"
+#include "cli/options_file.h"
 #include "cli/output_files.h"
 #include "cli/parse_errors.h"
 #include "cli/ranks.h"
@@ -41,6 +44,7 @@ int print_rest(int code) {
 
 int main(int argc, char** argv) {
   using namespace pando::cli;
+  fill_standard_descriptors();
   const pando::OptionStyleScope style(pando::OptionStyle::kCommandLine);
   open_laboratory();
   CLI::App app("Pando: large language models over shared context, exactly.", "pando");
@@ -50,8 +54,7 @@ int main(int argc, char** argv) {
   app.set_config(
       "--config", "",
       "File with options: a section such as [run] for each command, with lines name = value");
-
-  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.config_formatter(std::make_shared<OptionsFile>(app));
 
   std::vector<std::pair<CLI::App*, Command>> commands;
   const auto add = [&](const char* name, const char* help, Command (*add_options)(CLI::App&)) {
@@ -90,7 +93,8 @@ int main(int argc, char** argv) {
     for (const auto& [command, run] : commands) {
       if (!command->parsed()) continue;
       const std::optional<int> of_rank = run_as_rank(*command);
-      code = of_rank ? *of_rank : run();
+      const pando::Status clashes = of_rank ? pando::Status() : check_clashes(*command);
+      code = of_rank ? *of_rank : clashes ? run() : refuse(clashes.error());
     }
     leave_ranks();
   } catch (const std::exception& error) {

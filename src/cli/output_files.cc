@@ -1,5 +1,6 @@
 #include "cli/output_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -101,6 +102,12 @@ void end_as_by_sigpipe() {
   std::signal(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);
   std::_Exit(128 + SIGPIPE);  // where it is blocked
+}
+
+void fill_standard_descriptors() {
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(file, F_GETFD) < 0)
+      static_cast<void>(::open("/", O_PATH));  // the lowest free number
 }
 
 bool same_file(const std::string& a, const std::string& b) {

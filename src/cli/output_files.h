@@ -52,6 +52,10 @@ bool reader_is_gone();
 // Quietly, as other programs that write to it.
 [[noreturn]] void end_as_by_sigpipe();
 
+// Puts what can be neither read nor written in place of standard descriptors that are closed, so
+// that no file gets their number. To be called before anything is opened.
+void fill_standard_descriptors();
+
 // Also of files that are not there yet.
 bool same_file(const std::string& a, const std::string& b);
 

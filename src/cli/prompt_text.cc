@@ -12,6 +12,8 @@
 namespace pando::cli {
 namespace {
 
+constexpr const char* kUnescaped = "unescaped";  // name of the validator
+
 std::optional<char> meaning_of(char behind_backslash) {
   switch (behind_backslash) {
     case 'n':
@@ -64,7 +66,21 @@ CLI::Validator unescaped() {
         text = plain;
         return std::string();
       },
-      "", "");
+      "", kUnescaped);
+}
+
+bool is_unescaped(CLI::Option& option) {
+  try {
+    return option.get_validator(kUnescaped) != nullptr;
+  } catch (const CLI::OptionNotFound&) {
+    return false;
+  }
+}
+
+std::string with_escapes(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) escaped += c == '\\' ? std::string("\\\\") : std::string(1, c);
+  return escaped;
 }
 
 CLI::Validator some_text() {

@@ -19,6 +19,9 @@ constexpr const char* kEscapesHelp =
 // Puts line end, tab, carriage return and backslash for \n, \t, \r and \\. Another backslash is an
 // error that names what stands behind it: \frac must not stay while \times becomes a tab.
 CLI::Validator unescaped();
+bool is_unescaped(CLI::Option& option);
+// The text as such an option takes it: each backslash doubled.
+std::string with_escapes(const std::string& text);
 // Refuses an empty text.
 CLI::Validator some_text();
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/failures.h"
 #include "cli/exit_code.h"
@@ -33,19 +34,39 @@ const char* has_one_engine(const CLI::App& command) {
                                                 : nullptr;
 }
 
-// Several processes of mpirun would each do the whole work, and write to the same files.
+// Variables by which a launcher tells each process how many there are and which one it is. A batch
+// script of Slurm is one process with SLURM_NTASKS and SLURM_PROCID=0: srun counts by its step.
+constexpr std::pair<const char*, const char*> kLaunchers[] = {
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},  // Open MPI
+    {"PMI_SIZE", "PMI_RANK"},                          // MPICH, Intel MPI
+    {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},    // MVAPICH
+    {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+// Without a number beside it; any but the first process shows that there are several.
+constexpr const char* kRanks[] = {"SLURM_PROCID", "PMIX_RANK"};
+
+// Several processes of a launcher would each do the whole work, and write to the same files.
 std::optional<int> refuse_copies(const CLI::App& command) {
-  const CLI::Option* parallel = command.get_option_no_throw("--parallel");
-  const char *const n = std::getenv("OMPI_COMM_WORLD_SIZE"), *const rank = std::getenv(
-                                                                 "OMPI_COMM_WORLD_RANK");
-  if (parallel == nullptr || n == nullptr || rank == nullptr || std::string_view(n) == "1")
-    return std::nullopt;
-  if (std::string_view(rank) != "0") return kUsage;
-  report_error(
-      fmt::format("{} processes were started without --parallel: each would do all of the "
-                  "work (hint: --parallel replicas={})",
-                  n, n));
-  return kUsage;
+  if (command.get_option_no_throw("--parallel") == nullptr) return std::nullopt;
+  const auto report = [](std::string_view found, std::string_view n) {
+    report_error(
+        fmt::format("{} processes were started without --parallel: each would do all of the work "
+                    "(hint: --parallel replicas={})",
+                    found, n));
+  };
+  for (const auto& [size, number] : kLaunchers) {
+    const char *const n = std::getenv(size), *const rank = std::getenv(number);
+    if (n == nullptr || rank == nullptr) continue;
+    if (std::string_view(n) == "1") return std::nullopt;
+    if (std::string_view(rank) == "0") report(n, n);
+    return kUsage;
+  }
+  for (const char* number : kRanks) {
+    const char* const rank = std::getenv(number);
+    if (rank == nullptr || std::string_view(rank) == "0") continue;
+    if (std::string_view(rank) == "1") report("several", "N");
+    return kUsage;
+  }
+  return std::nullopt;
 }
 
 }  // namespace

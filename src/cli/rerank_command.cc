@@ -138,13 +138,6 @@ int rerank_batch(RerankCommandOptions& o) {
                     top, kDepth, kDepth));
     return kUsage;
   }
-  for (const std::string& other : {o.run.input, o.run.output, o.run.report, o.qrels})
-    if (same_file(o.trec_run, other)) {
-      report_error(fmt::format(
-          "'{}' is also used for another option, expected a separate file for --trec-run",
-          o.trec_run));
-      return kUsage;
-    }
   if (!o.trec_run.empty()) {
     Status status = may_hold_run(o.trec_run);
     if (status) status = check_writable(o.trec_run);

@@ -51,9 +51,6 @@ class BatchRun {
     if ((!o_.compare.empty() || o_.verify > 0) && !input.is_regular())
       return usage(fmt::format("{} reads the input twice, expected a file for --input, not a pipe",
                                o_.compare.empty() ? "verifying" : "--compare"));
-    if (same_file(o_.input, o_.output) || same_file(o_.input, o_.report))
-      return usage(
-          fmt::format("'{}' is the input, expected a different file to write to", o_.input));
     const bool exact =
         is_exact(o_.model.engine.sharing) && (o_.compare.empty() || is_exact(o_.compare));
     if (!o_.compare.empty()) comparison_.emplace(o_.batch.task, exact);
@@ -73,9 +70,6 @@ class BatchRun {
         return report_error(status.error().message);
       if (Status status = report.open(o_.report); !status)
         return report_error(status.error().message);
-      if (same_file(o_.output, o_.report))
-        return usage(
-            fmt::format("'{}' is the output, expected a different file for the report", o_.report));
     }
     if (Status status = take_generation_config(o_); !status)
       return report_error(status.error().message);

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/byte_order_mark.h"
 #include "cli/exit_code.h"
 #include "pando/file_input.h"
 #include "pando/limits.h"
@@ -28,6 +29,12 @@ Status read_keys(const std::string& path, std::vector<std::string>& lines) {
     return Error{ErrorCode::kNotFound,
                  fmt::format("--api-key-file: cannot read {}: {}", path, std::strerror(errno))};
   for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
+  if (lines.empty()) return {};
+  const Result<std::string_view> plain = without_mark(lines[0]);
+  if (!plain)
+    return Error{plain.error().code,
+                 fmt::format("--api-key-file: {} is {}", path, plain.error().message)};
+  lines[0] = std::string(*plain);
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/byte_order_mark.h"
 #include "base/errors.h"
 
 namespace pando {
@@ -24,7 +25,11 @@ Result<Qrels> read_qrels(std::istream& file) {
   Qrels qrels;
   std::string text;
   for (size_t number = 1; std::getline(file, text); ++number) {
-    if (number == 1 && text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+    if (number == 1) {
+      const Result<std::string_view> plain = without_mark(text);
+      if (!plain) return plain.error();
+      text = std::string(*plain);
+    }
     std::istringstream line(text);
     std::string query, iteration, document, more;
     int grade = 0;

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "base/byte_order_mark.h"
 #include "base/lfs_pointer.h"
 #include "base/python_json.h"
 
@@ -31,7 +32,9 @@ Result<std::string> read_text_file(const std::filesystem::path& path) {
   while (file.read(block, sizeof block) || file.gcount() > 0) text.append(block, file.gcount());
   if (!file.eof()) return io_error("'{}' cannot be read", path.string());
   if (Status status = refuse_lfs_pointer(path, text); !status) return status.error();
-  return text;
+  const Result<std::string_view> plain = without_mark(text);
+  if (!plain) return bad_file("'{}' is {}", path.string(), plain.error().message);
+  return std::string(*plain);
 }
 
 bool is_there(const std::filesystem::path& path) {

@@ -13,8 +13,8 @@ namespace pando {
 
 using Json = nlohmann::json;
 
-// kNotFound where there is none, kBadFile for a directory, a pipe, a device or a Git LFS pointer,
-// kIo where it cannot be read.
+// The file without a byte-order mark. kNotFound where there is none, kBadFile for a directory, a
+// pipe, a device, a Git LFS pointer or text in UTF-16, kIo where it cannot be read.
 Result<std::string> read_text_file(const std::filesystem::path& path);
 // True also for what cannot be read: reading it says why.
 bool is_there(const std::filesystem::path& path);

@@ -8,6 +8,9 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "model/test_files.h"
 
@@ -126,6 +129,52 @@ TEST_F(AnswerFileTest, AnswersThatTheDiskLostAreAskedForAgain) {
   EXPECT_EQ(resumed()->n_earlier(), 4u);
 }
 
+// What else has the same lines at other places, or other bytes at the same ones.
+TEST_F(AnswerFileTest, AnswersThatWereChangedAreRefused) {
+  write_three();
+  const std::string answers = contents(path_), journal = contents(journal_);
+  const std::string said = " do not fit together from byte ";
+  for (const std::string& other :
+       {"x\n" + answers, "b\n" + answers, std::string("b\nA\nc\nd\n"), std::string("b\na\nd\nc\n"),
+        std::string("another file, that is longer\n"), std::string("b"), std::string("x\na\n")}) {
+    std::ofstream(path_) << other;
+    EXPECT_NE(refused().find(said), std::string::npos) << other;
+    EXPECT_EQ(contents(path_), other);
+    EXPECT_EQ(contents(journal_), journal);
+  }
+  std::ofstream(path_) << answers;
+  EXPECT_TRUE(resumed()->finish(0, "").ok());
+  std::ofstream(path_) << "b\na\nc\nD\n";
+  EXPECT_NE(refused().find(said + "0"), std::string::npos);
+  std::ofstream(path_) << answers;
+  EXPECT_TRUE(resumed()->was_finished());
+}
+
+TEST_F(AnswerFileTest, AJournalThatWasChangedIsRefused) {
+  write_three();
+  const std::string answers = contents(path_), journal = contents(journal_);
+  std::vector<std::string> lines;
+  std::istringstream in(journal);
+  for (std::string line; std::getline(in, line);) lines.push_back(line + "\n");
+  ASSERT_EQ(lines.size(), 4u);
+  std::string other_line = lines[1], other_settings = lines[0];
+  other_line.replace(other_line.find("\"line\":2"), 8, "\"line\":3");
+  other_settings.replace(other_settings.find("\"created\":") + 10, 1, "9");
+  for (const std::string& other :
+       {lines[0] + lines[2] + lines[3], lines[0] + lines[1] + lines[3],
+        lines[0] + lines[2] + lines[1] + lines[3], lines[0] + other_line + lines[2] + lines[3],
+        other_settings + lines[1] + lines[2] + lines[3], lines[0] + lines[1] + lines[1]}) {
+    std::ofstream(journal_) << other;
+    EXPECT_NE(refused(), "taken") << other;
+    EXPECT_EQ(contents(path_), answers);
+  }
+  std::ofstream(journal_) << lines[0].substr(0, lines[0].find(",\"hash\"")) << "}\n";
+  EXPECT_NE(refused().find(", line 1: has no hash at its end"), std::string::npos);
+  std::ofstream(journal_) << "{\"pando_journal\":1,\"created\":1,\"settings\":{}}\n";
+  EXPECT_NE(refused().find("has version 1, expected 2: another version of Pando wrote it"),
+            std::string::npos);
+}
+
 TEST_F(AnswerFileTest, OtherSettingsAreNamed) {
   write_three();
   EXPECT_EQ(
@@ -195,9 +244,10 @@ TEST_F(AnswerFileTest, ForeignFilesAreRefusedAndKept) {
   std::ofstream(path_) << "somebody's answers\n";
   EXPECT_NE(refused().find("cannot be resumed: its journal '"), std::string::npos);
   for (const char* journal :
-       {"", "not json\n", "{}\n", "{\"pando_journal\": 2, \"created\": 1}\n",
-        "{\"pando_journal\":1,\"created\":1}\n", "[1]\n",
-        "{\"pando_journal\":1,\"created\":1,\"settings\":{}}\n{\"line\":0}\n"}) {
+       {"", "not json\n", "{}\n", "{\"pando_journal\": 1, \"created\": 1}\n",
+        "{\"pando_journal\":2,\"created\":1}\n", "[1]\n",
+        "{\"pando_journal\":2,\"created\":1,\"settings\":{},\"hash\":\"0123456789abcdef\"}\n"
+        "{\"line\":0}\n"}) {
     std::ofstream(journal_) << journal;
     EXPECT_NE(refused().find("answers.jsonl.journal"), std::string::npos) << journal;
   }

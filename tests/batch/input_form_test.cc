@@ -21,6 +21,21 @@ std::string zstd_frame(const std::string& text) {
   return frame;
 }
 
+// A frame whose header asks for a window, as zstd writes it to a pipe.
+std::string zstd_window_frame(const std::string& text, int window_log) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  std::string frame(ZSTD_compressBound(text.size()) + 64, '\0');
+  ZSTD_inBuffer in{text.data(), text.size(), 0};
+  ZSTD_outBuffer out{frame.data(), frame.size(), 0};
+  ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);  // so that it does not know the size
+  ZSTD_compressStream2(context, &out, &in, ZSTD_e_end);
+  ZSTD_freeCCtx(context);
+  frame.resize(out.pos);
+  frame[5] = static_cast<char>((window_log - 10) << 3);  // RFC 8878, 3.1.1.1.2
+  return frame;
+}
+
 // The texts of its records, and why there are no more.
 std::vector<std::string> records(const std::string& input) {
   std::istringstream in(input);
@@ -93,11 +108,14 @@ class PackedInput : public ::testing::Test {
     std::ofstream(path, std::ios::binary) << bytes;
     FileInput file;
     EXPECT_TRUE(file.open(path.string()).ok());
-    const bool is_packed = bytes.starts_with("\x1f\x8b") || bytes.starts_with("\x28\xb5");
+    const bool is_packed = bytes.starts_with("\x1f\x8b") || bytes.starts_with("\x28\xb5") ||
+                           bytes.starts_with(kSkippableFrame);
     EXPECT_EQ(file.n_bytes(), is_packed ? 0 : bytes.size());
     std::istream in(&file);
     return ask(in);
   }
+  // Magic, length, and as many bytes.
+  static constexpr std::string_view kSkippableFrame{"\x5e\x2a\x4d\x18\x03\0\0\0abc", 11};
   TemporaryFolder folder_;
 };
 
@@ -116,6 +134,40 @@ TEST_F(PackedInput, IsReadAsItWas) {
             plain.out);
   EXPECT_EQ(ask_file(zstd_frame(input.substr(0, half)) + zstd_frame(input.substr(half))).out,
             plain.out);
+}
+
+TEST_F(PackedInput, MayHaveAnyForm) {
+  const std::string line = "{\"prompt\": \"One\"}\n";
+  const std::string once = ask_file(line).out, twice = ask_file(line + line).out;
+  for (const int window_log : {17, 28, 31})
+    EXPECT_EQ(ask_file(zstd_window_frame(line, window_log)).out, once) << window_log;
+  const std::string skippable(kSkippableFrame), zstd = zstd_frame(line), gzip = gzip_member(line);
+  EXPECT_EQ(ask_file(skippable + zstd).out, once);
+  EXPECT_EQ(ask_file(zstd + skippable + zstd_frame("") + zstd + skippable).out, twice);
+  EXPECT_EQ(ask_file(zstd_frame("")).error, "");
+  EXPECT_EQ(ask_file(gzip + gzip_member("") + gzip).out, twice);
+  for (const size_t n_zeros : {1, 512, 200000}) {  // the last block of a tape
+    const Asked asked = ask_file(gzip + std::string(n_zeros, '\0'));
+    EXPECT_EQ(asked.error, "") << n_zeros;
+    EXPECT_EQ(asked.out, once) << n_zeros;
+  }
+}
+
+TEST_F(PackedInput, OfAFormThatIsNotReadIsNamed) {
+  const std::string line = "{\"prompt\": \"One\"}\n";
+  EXPECT_EQ(
+      ask_file(zstd_window_frame(line, 32)).error,
+      "cannot read the input: the zstd data has a window of more than 2 GiB, the largest that "
+      "is read (hint: compress it again with --long=31 or less)");
+  const std::string with_dictionary("\x28\xb5\x2f\xfd\x01\x00\x07\x01\x00\x00", 10);
+  EXPECT_EQ(ask_file(with_dictionary).error,
+            "cannot read the input: the zstd data was compressed with a dictionary, expected data "
+            "without one");
+  std::string wrong = zstd_window_frame(line, 28);
+  wrong.back() ^= 1;  // of the checksum
+  EXPECT_NE(ask_file(wrong).error.find("the zstd data is corrupt: "), std::string::npos);
+  EXPECT_NE(ask_file(gzip_member(line) + "more").error.find("the gzip data is corrupt: "),
+            std::string::npos);
 }
 
 TEST_F(PackedInput, WhatIsBrokenIsSaid) {

@@ -39,6 +39,22 @@ TEST(InputTable, Cells) {
                                   "and the inner quote doubled"}));
 }
 
+// Rows that end so are one row for every reader of newlines.
+TEST(InputTable, CarriageReturnsOutsideQuotesAreNamed) {
+  const std::string expected =
+      " has a carriage return outside quotes, expected a newline at the end of each row (hint: if "
+      "rows end with carriage returns, convert them: tr '\\r' '\\n')";
+  EXPECT_EQ(cells("id,prompt\ra,Who?\r"), (Cells{"refused: cell 2" + expected}));
+  EXPECT_EQ(cells("\"id\",\"prompt\"\r\"a\""), (Cells{"refused: cell 2" + expected}));
+  EXPECT_EQ(cells("a\tb\r", '\t'), (Cells{"refused: cell 2" + expected}));
+  EXPECT_EQ(cells("a,\"b\rc\""), (Cells{"a", "b\rc"}));
+}
+
+TEST(InputTable, BytesOfZeroAreNamed) {
+  EXPECT_EQ(cells(std::string_view("a,b\0c", 5)),
+            (Cells{"refused: byte 4 of the row is 0, expected text in UTF-8"}));
+}
+
 TEST(InputTable, NamesOfColumns) {
   const auto refused = [](std::string_view row) {
     const Result<InputTable> table = InputTable::open(row, ',');
@@ -216,6 +232,14 @@ TEST(RecordScanner, OtherKindsOfInputAreTold) {
   for (const std::string& binary : {std::string("\xfa\xfb"), std::string("\1\0\2\n\0\n", 6)})
     EXPECT_TRUE(not_lines(binary).starts_with("it is binary data, not text, expected JSON lines"))
         << not_lines(binary);
+}
+
+TEST(RecordScanner, ObjectsBetweenCarriageReturnsAreTold) {
+  EXPECT_EQ(
+      not_lines("{\"prompt\": \"a\"}\r{\"prompt\": \"b\"}\r"),
+      "line 1 has objects between carriage returns, expected newlines (hint: convert them: tr "
+      "'\\r' '\\n')");
+  EXPECT_EQ(not_lines("{\"prompt\": \"}\\r{\"}\r\n"), "");
 }
 
 // Compact JSON has quotes behind commas, as cells have.

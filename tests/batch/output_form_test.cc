@@ -59,6 +59,21 @@ TEST(OutputForm, PropertiesOfASchemaAreColumns) {
       << table;
 }
 
+TEST(OutputForm, NoTwoColumnsHaveOneName) {
+  BatchOptions options = batch_options(OutputFormat::kCsv);
+  options.defaults.sampling.form =
+      TextForm{.kind = TextForm::Kind::kJsonSchema,
+               .text = R"({"properties": {"id": {}, "answer.id": {}, "": {}, "city": {}, "more": {},
+                                 "metadata.city": {}}})"};
+  OutputTable table(options);
+  table.take_input_columns({"city", "metadata.city", "text", "metadata.text", "more"});
+  EXPECT_EQ(table.header(),
+            "id,question_id,text,answer.id,answer.answer.id,answer.,city,answer.more,metadata.city,"
+            "finish_reason,prompt_tokens,completion_tokens,metadata.metadata.city,"
+            "metadata.metadata.metadata.city,metadata.text,metadata.metadata.text,metadata.more,"
+            "more\n");
+}
+
 TEST(OutputForm, TheEndingDecides) {
   const auto form = [](const char* path) {
     const Result<OutputForm> found = output_form(path);

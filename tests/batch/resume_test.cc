@@ -103,7 +103,7 @@ TEST(Resume, CutFormsOfEarlierRunsCount) {
 }
 
 // As somebody may have edited it. It is read all the same: the form counts as not cut.
-TEST(Resume, AFinishReasonOfAnotherTypeIsNoException) {
+TEST(Resume, AnAnswerThatWasEditedIsRefused) {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "edited.jsonl";
   BatchOptions options = batch_options();
@@ -119,11 +119,14 @@ TEST(Resume, AFinishReasonOfAnotherTypeIsNoException) {
   std::string lines{std::istreambuf_iterator<char>(file), {}};
   const std::string reason = "\"length\"";
   ASSERT_NE(lines.find(reason), std::string::npos);
-  lines.replace(lines.find(reason), reason.size(), "       5");
+  const std::string edited =
+      std::string(lines).replace(lines.find(reason), reason.size(), "       5");
+  std::ofstream(path, std::ios::binary) << edited;
+  EXPECT_EQ(AnswerFile::resume(path, {}).error().code, ErrorCode::kBadFile);
   std::ofstream(path, std::ios::binary) << lines;
   stop = false;
   options.on_answer = {};
-  EXPECT_EQ(run(**AnswerFile::resume(path, {}), options, input).forms_cut, 29u);
+  EXPECT_EQ(run(**AnswerFile::resume(path, {}), options, input).forms_cut, 30u);
 }
 
 // Stops again and again after so many answers.

@@ -177,9 +177,6 @@ TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {
               "run: --context: -1, expected 0 or more (hint: `pando run --help`)");
   expect_says(pando(run + "--max-tokens 010"), kUsage,
               "run: --max-tokens is '010', expected a whole number without a leading 0");
-  folder().write("octal.toml", "[make-model]\nout = \"x\"\nseed = 007\n");
-  expect_says(pando("make-model --config octal.toml"), kUsage,
-              "make-model: --seed is '007', expected a whole number without a leading 0");
   EXPECT_EQ(pando(run + "--dry-run --max-tokens 10 --temperature 0.5 --seed 0").code, kOk);
   expect_says(pando("make-model --out x --vocab 1.5"), kUsage,
               "make-model: --vocab is '1.5', expected a whole number");
@@ -312,114 +309,6 @@ TEST_F(MessagesTest, QuietSaysNothingOfTheDemoModel) {
   const std::string run = "run --input good.jsonl --threads 1 --kv-memory 64MiB --max-tokens 1 ";
   EXPECT_TRUE(pando(run).says("pando: no --model given, using the demo model\n"));
   EXPECT_EQ(pando(run + "--quiet").err, "");
-}
-
-TEST_F(MessagesTest, FilesOfOptionsAreNamedWithTheLine) {
-  const auto said = [&](const std::string& text, const std::string& message) {
-    folder().write("options.toml", text);
-    expect_says(pando("run --config options.toml --model m --input good.jsonl"), kUsage,
-                "'options.toml', line " + message);
-  };
-  said("# options\n\n[run]\nno-such-option = 1\n", "4: unknown option 'no-such-option'");
-  said("[run]\nmax-tokns = 5\n", "2: unknown option 'max-tokns' (hint: 'max-tokens'?)");
-  said("[run]\nmax_tokens = 5\n", "2: unknown option 'max_tokens' (hint: 'max-tokens'?)");
-  said("run:\n  max-tokens: 5\n",
-       "1: found 'run:', expected a section such as [run], or name = value");
-  expect_says(pando("run --config none.toml --model m --input good.jsonl"), kUsage,
-              "--config: cannot read 'none.toml', expected a file with options");
-  said("[run]\nmax-tokens = 1.5\n", "2: --max-tokens is '1.5', expected a whole number");
-  said("[run]\nmax-tokens = [1, 2]\n", "2: --max-tokens has 2 values, expected one");
-  said("[run]\nthreads = 1\ntop-p = 2\n", "3: --top-p: 2, expected 0 to 1");
-  said("[run]\nmax-tokens = \"many\"\n",
-       "2: --max-tokens: many, expected at least 1, or 0 where the prompt is scored");
-  // A list over several lines is one item.
-  said("[run]\nstop = [\"a\", # both\n  \"b\"]\ntop-p = 2\n", "4: --top-p: 2, expected 0 to 1");
-  said("[run]\nstop = [\n  \"a\"\n]\n",
-       "2: a list starts without a value, expected its first value on the same line");
-  said("[run]\nlogprobs = maybe\n", "2: --logprobs is 'maybe', expected true or false");
-  said("[score]\nwindow = 5\n[rum]\nmodel = \"m\"\n",
-       "3: unknown command 'rum', expected one of run, verify, serve, embed, rerank, score, "
-       "inspect, "
-       "tokenize, "
-       "detokenize, bench, make-model, completion (hint: 'run'?)");
-}
-
-// What the parser would cut, lose or take as something else.
-TEST_F(MessagesTest, FilesOfOptionsHoldNoTextThatWouldBeLost) {
-  const auto said = [&](const std::string& text, const std::string& message) {
-    folder().write("options.toml", "[run]\n" + text + "\n");
-    expect_says(pando("run --config options.toml --model m --input good.jsonl --dry-run"), kUsage,
-                "'options.toml', line " + message);
-  };
-  const std::string cannot_hold =
-      " inside a string, which a file of options cannot hold (hint: give the option on the command "
-      "line)";
-  said("instruction = \"Say hi # now\"", "2: found '#'" + cannot_hold);
-  said("instruction = 'Say hi # now'", "2: found '#'" + cannot_hold);
-  said("instruction = 'It\\'s'",
-       "2: found \\' inside a string, which a file of options cannot hold (hint: put the text in "
-       "double quotes)");
-  said("choice = [\"Job #1\", \"Job #2\"]", "2: found '#'" + cannot_hold);
-  said("choice = [\"one\",\n\"#2\"]", "2: found '#'" + cannot_hold);
-  said("instruction = \"Say hi\\\"",
-       "2: a string begins with \" and does not end, expected \" behind it");
-  for (const char* list : {"stop = [\"a\",\n# and\n\"b\"]", "stop = [\"a\",\n\"b\", # and\n\"c\"]",
-                           "stop = [\"a\",\n\"b\"] # and"})
-    said(list,
-         "2: found a comment inside a list, expected it on the list's first line or before it");
-  said("choice = [\"a\", \"b\"] // both",
-       "2: found '// both' behind a list, expected the end of the line");
-  said("instruction = \"unclosed",
-       "2: a string begins with \" and does not end, expected \" behind it");
-  said("logprobs =", "2: there is no value behind '=', expected one");
-  said("[serve] # here", "2: found '# here' behind a section, expected the end of the line");
-  folder().write("options.toml", "max-tokens = 5\n");
-  expect_says(pando("run --config options.toml --model m --input good.jsonl"), kUsage,
-              "'options.toml', line 1: 'max-tokens' is in no section, expected it below one such "
-              "as [run]");
-  folder().write("options.toml",
-                 "[run]\nchoice = [\"it's\", # one\n  'b']\n"
-                 "instruction = \"You're here\" # said\n");
-  EXPECT_EQ(pando("run --config options.toml --model m --input good.jsonl --dry-run").code, kOk);
-  folder().write("options.toml", "[run]\ninstruction = \"Say \\\"hi\\\" now\"\n");
-  folder().write("question.jsonl", "{\"context\": \"A.\", \"question\": \"B?\"}\n");
-  const Finished shown =
-      pando("run --config options.toml --model m --input question.jsonl --dry-run");
-  EXPECT_NE(shown.out.find("Say \"hi\" now"), std::string::npos) << shown;
-}
-
-TEST_F(MessagesTest, AnOptionGivenTwiceInAFileIsNamedWithItsLine) {
-  const auto asked = [&](const std::string& text) {
-    folder().write("twice.toml", text);
-    return pando("run --config twice.toml --model m --threads 1 --kv-memory 64MiB --quiet");
-  };
-  const std::string begin = "[run]\ninput = \"good.jsonl\"\n";
-  const auto said = [&](const std::string& text, const std::string& message) {
-    expect_says(asked(begin + text), kUsage, "'twice.toml', line " + message);
-  };
-  said("max-tokens = 1\nmax-tokens = 2\n", "4: 'max-tokens' is given twice, expected once");
-  said("max-tokens = 1\nn = 1\nmax-tokens = 2\n", "5: 'max-tokens' is given twice, expected once");
-  said("max-tokens = 1\n[serve]\nport = 0\n[run]\nmax-tokens = 2\n",
-       "7: 'max-tokens' is given twice, expected once");
-  said("run.max-tokens = 1\n",
-       "3: found 'run.max-tokens', expected an option of run (hint: 'max-tokens'?)");
-  said("max-tokens = 1\n[serve]\nport = 0\nport = 1\n", "6: 'port' is given twice, expected once");
-  said("logprobs = true\nn = 1\nlogprobs = false\n", "5: 'logprobs' is given twice, expected once");
-  said("stop = \"A\"\nn = 1\nstop = \"B\"\n",
-       "5: 'stop' is given twice, expected once, or on lines that follow each other (hint: one "
-       "list, such as stop = [\"A\", \"B\"])");
-  expect_says(asked("run.max-tokens = 1\n" + begin + "max-tokens = 2\n"), kUsage,
-              "'twice.toml', line 4: 'max-tokens' is given twice, expected once");
-  EXPECT_EQ(asked(begin + "max-tokens = 1\nstop = \"A\"\nstop = \"B\"\n").code, kOk);
-  expect_says(pando("run --config twice.toml --config twice.toml --model m"), kUsage,
-              "--config is given twice, expected once");
-}
-
-TEST_F(MessagesTest, AFileOfOptionsMayBeAPipe) {
-  const Finished finished =
-      pando("run --config options --model m --input good.jsonl --dry-run",
-            "mkfifo options && (printf '[run]\\nmax-tokens = 1\\n' > options &) && timeout 60 ");
-  EXPECT_EQ(finished.code, kOk) << finished;
 }
 
 TEST_F(MessagesTest, AClosedPipeEndsItQuietly) {

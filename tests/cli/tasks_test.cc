@@ -208,8 +208,8 @@ TEST_F(TasksTest, RerankNamesWhatIsWrong) {
         "--instruction has no effect: the template has no {instruction}");
   error("--template '{query}'", 2, "--template: the template has no {document} in it");
   error("--trec-run run2.txt", 2, "expected a file for --output");
-  error("--output r1.jsonl --trec-run r1.jsonl", 2, "'r1.jsonl' is also used for another option");
-  error("--output r1.jsonl --trec-run one.jsonl", 2, "'one.jsonl' is also used for another option");
+  error("--output r1.jsonl --trec-run r1.jsonl", 2, "'r1.jsonl' is the output, expected");
+  error("--output r1.jsonl --trec-run one.jsonl", 2, "'one.jsonl' is the input, expected");
   error("--output r1.jsonl --qrels others.txt --top 9", 2,
         "--top is 9, expected 0 (all) or at least 10 with --qrels, because nDCG@10 needs that many "
         "documents");

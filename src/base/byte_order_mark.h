@@ -1,0 +1,16 @@
+// The mark that some editors put at the beginning of a text file.
+#pragma once
+
+#include <string_view>
+
+#include "pando/result.h"
+
+namespace pando {
+
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // U+FEFF in UTF-8
+
+// The text without such a mark. kBadFile for the mark of another encoding: "text in UTF-16,
+// expected UTF-8".
+Result<std::string_view> without_mark(std::string_view text);
+
+}  // namespace pando
