@@ -13,6 +13,9 @@ namespace pando {
 // Those it brings, or those of its text or conversation, cut where it asks for that. Any thread.
 // Errors: as Model::encode and Model::render_chat.
 Result<std::vector<Token>> encode_prompt(const Model& model, const Request& request);
+// Gives a request its tokens, and what is found with them: cut_tokens and pooled_from. Errors: the
+// same.
+Status take_tokens(const Model& model, Request& request);
 // The prompt as text: rendered where it is a conversation, decoded where it is tokens or was cut.
 // Errors: the same.
 Result<std::string> prompt_text(const Model& model, const Request& request);
