@@ -89,10 +89,10 @@ Result<Prompts> read_prompts(const fs::path& directory) {
   prompts.fields = std::move(*object);
   Fields fields(prompts.fields, prompts.source);
   const std::string name = fields.string("default_prompt_name", "");
-  const json* texts = fields.find("prompts");
-  if (texts != nullptr && !texts->is_object()) fields.refuse("prompts", "an object");
+  json texts = json::object();
+  fields.object("prompts", texts);
   if (!fields.status()) return fields.status().error();
-  for (const auto& [key, text] : (texts == nullptr ? json::object() : *texts).items()) {
+  for (const auto& [key, text] : texts.items()) {
     if (!text.is_string() && !text.is_null())
       return bad_file("{}: 'prompts.{}' is {}, expected a string", prompts.source, key,
                       found_text(text));

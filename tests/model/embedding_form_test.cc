@@ -16,10 +16,10 @@ class EmbeddingFormTest : public ::testing::Test {
  protected:
   void write_modules(std::initializer_list<const char*> kinds) const {
     nlohmann::json modules = nlohmann::json::array();
-    for (const char* kind : kinds)
+    for (const std::string kind : kinds)
       modules.push_back({{"idx", modules.size()},
-                         {"path", std::string(kind) == "Transformer" ? "" : "1_Pooling"},
-                         {"type", std::string("sentence_transformers.models.") + kind}});
+                         {"path", kind == "Transformer" ? "" : kind == "Pooling" ? "1_Pooling" : kind},
+                         {"type", "sentence_transformers.models." + kind}});
     folder_.write("modules.json", modules.dump());
   }
   void write_pooling(const nlohmann::json& config) const {

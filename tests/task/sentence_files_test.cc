@@ -71,6 +71,26 @@ class SentenceFiles : public ::testing::Test {
   const fs::path at_ = folder_.path() / "m";
 };
 
+// tools/sentence_golden.py: the library's own vectors, with other files beside the model.
+TEST_F(SentenceFiles, VectorsAreTheLibrarys) {
+  const json golden = json::parse(
+      std::ifstream(fs::path(PANDO_SOURCE_DIR) / "tests/task/data/sentence-transformers.json"));
+  ASSERT_EQ(golden.size(), 14u);
+  for (const json& one : golden) {
+    fs::remove_all(at_);
+    copy("qwen3-embedding");
+    for (const auto& [name, fields] : one["files"].items()) change(name.c_str(), fields);
+    EmbedOptions options;
+    if (one["prompt"].is_string()) options.input_type = one["prompt"];
+    const auto vectors = embed(*open(), {one["text"].get<std::string>()}, options);
+    ASSERT_TRUE(vectors.ok()) << one << vectors.error().message;
+    const auto expected = one["vector"].get<std::vector<float>>();
+    ASSERT_EQ((*vectors)[0].size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR((*vectors)[0][i], expected[i], 1e-5) << one["files"] << ", " << i;
+  }
+}
+
 // The prompt's tokens are those that it has by itself, without the end token.
 TEST_F(SentenceFiles, APromptIsLeftOutOfTheMean) {
   copy("qwen3-embedding");
