@@ -42,9 +42,9 @@ struct EmbedOptions {
 };
 
 // The options, and what they leave open as the model's files have it: modules.json and what it
-// names, sentence_bert_config.json, or the key pooling_type of a GGUF file. Errors: kUnsupported where these ask for what is
-// not offered, and kInvalidArgument for options that the model cannot follow, as an input type
-// without a prompt.
+// names, sentence_bert_config.json, or the key pooling_type of a GGUF file. Errors: kUnsupported
+// where these ask for what is not offered, and kInvalidArgument for options that the model cannot
+// follow, as an input type without a prompt.
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options);
 
 // The prompt for a type of texts, from `prompts`; null where there is none. Also by the names that

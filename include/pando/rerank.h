@@ -22,8 +22,8 @@ struct RerankOptions {
   // The answers, behind the prompt as they are. Absent: what the model's files say, or "yes" and
   // "no".
   std::optional<std::string> yes, no;
-  // Of the model's files; filled in by rerank_options_for. A prompt of more tokens is cut in front of
-  // what the template has behind its last field. 0: none is cut.
+  // Of the model's files; filled in by rerank_options_for. A prompt of more tokens is cut in front
+  // of what the template has behind its last field. 0: none is cut.
   int max_tokens = 0;
 
   // "Given a web search query, retrieve relevant passages that answer the query"

@@ -82,8 +82,7 @@ Result<fs::path> with_files(const fs::path& directory) {
 // down.
 bool is_repository(const fs::path& directory) {
   std::error_code failure;
-  return fs::is_directory(directory / "snapshots", failure) &&
-         !is_there(directory / "config.json");
+  return fs::is_directory(directory / "snapshots", failure) && !is_there(directory / "config.json");
 }
 
 Result<fs::path> find_snapshot(const fs::path& repository, const std::string& name) {

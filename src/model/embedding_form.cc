@@ -19,18 +19,21 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::string_view kFlag = "pooling_mode_";
-constexpr std::string_view kPoolingFields[] = {
-    "embedding_dimension",          "word_embedding_dimension",
-    "pooling_mode",                 "include_prompt",
-    "pooling_mode_cls_token",       "pooling_mode_max_tokens",
-    "pooling_mode_mean_tokens",     "pooling_mode_mean_sqrt_len_tokens",
-    "pooling_mode_lasttoken",       "pooling_mode_weightedmean_tokens"};
+constexpr std::string_view kPoolingFields[] = {"embedding_dimension",
+                                               "word_embedding_dimension",
+                                               "pooling_mode",
+                                               "include_prompt",
+                                               "pooling_mode_cls_token",
+                                               "pooling_mode_max_tokens",
+                                               "pooling_mode_mean_tokens",
+                                               "pooling_mode_mean_sqrt_len_tokens",
+                                               "pooling_mode_lasttoken",
+                                               "pooling_mode_weightedmean_tokens"};
 constexpr std::string_view kNormalizeFields[] = {"module_input_name", "module_output_name"};
 // What stands before the last two does not change a vector.
-constexpr std::string_view kTextFields[] = {"max_seq_length",     "do_lower_case",
-                                            "transformer_task",   "modality_config",
-                                            "module_output_name", "unpad_inputs",
-                                            "model_args",         "model_kwargs"};
+constexpr std::string_view kTextFields[] = {
+    "max_seq_length",     "do_lower_case", "transformer_task", "modality_config",
+    "module_output_name", "unpad_inputs",  "model_args",       "model_kwargs"};
 constexpr std::string_view kModelArguments[] = {"torch_dtype", "dtype", "attn_implementation",
                                                 "device_map", "trust_remote_code"};
 
@@ -133,9 +136,8 @@ Status check_text_settings(const TextSettings& settings) {
       fields.refuse(name, "an object");
     fields.fail(own.status());
   }
-  for (const auto& [name, expected] :
-       {std::pair{"transformer_task", "feature-extraction"},
-        {"module_output_name", "token_embeddings"}})
+  for (const auto& [name, expected] : {std::pair{"transformer_task", "feature-extraction"},
+                                       {"module_output_name", "token_embeddings"}})
     if (fields.string(name, expected) != expected)
       fields.refuse(name, fmt::format("\"{}\"", expected), ErrorCode::kUnsupported);
   const json text = {{"method", "forward"}, {"method_output_name", "last_hidden_state"}};

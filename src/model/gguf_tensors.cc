@@ -43,8 +43,9 @@ Status check(const GgufFile& gguf) {
   const GgufTensor* last = nullptr;
   uint64_t place = 0;  // of the next tensor
   const auto check_last = [&] {
-    return last == nullptr ? Status()
-                           : check_end(gguf.file_of(*last), *last, last->offset - last->place + place);
+    return last == nullptr
+               ? Status()
+               : check_end(gguf.file_of(*last), *last, last->offset - last->place + place);
   };
   for (const GgufTensor& tensor : gguf.tensors()) {
     if (last != nullptr && last->file != tensor.file) {

@@ -62,8 +62,8 @@ Result<std::vector<Module>> read_modules(const fs::path& directory) {
 
 Result<TextSettings> read_text_settings(const fs::path& directory) {
   TextSettings settings;
-  for (const char* model : {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta",
-                            "xlnet"}) {
+  for (const char* model :
+       {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"}) {
     const fs::path path = directory / fmt::format("sentence_{}_config.json", model);
     Result<json> object = read_object_file(path);
     if (!object) return object.error();

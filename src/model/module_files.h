@@ -16,9 +16,10 @@ Result<nlohmann::json> read_object_file(const std::filesystem::path& path);
 
 // What is done with a text or with a row of the model.
 struct Module {
-  std::string kind;   // "Pooling": the last part of its type; empty for one that is not the library's
-  std::string found;  // for messages: "a module of type '...'"
-  std::string path;   // of its folder in the model's directory; empty: that directory
+  std::string
+      kind;  // "Pooling": the last part of its type; empty for one that is not the library's
+  std::string found;             // for messages: "a module of type '...'"
+  std::string path;              // of its folder in the model's directory; empty: that directory
   std::filesystem::path folder;  // with its configuration
 };
 // In order; none where there is no modules.json.

@@ -104,10 +104,10 @@ Status check_places(const std::string& source, const Tensors& tensors, uint64_t 
       return bad_file("{}: tensors '{}' and '{}' overlap, expected separate bytes", source,
                       order[i - 1]->first, name);
     if (entry.offset > end)
-      return bad_file("{}: tensor '{}' begins at byte {} of the data, expected {}, {}", source,
-                      name, entry.offset - data_begin, end - data_begin,
-                      i == 0 ? "the first byte"
-                             : fmt::format("behind tensor '{}'", order[i - 1]->first));
+      return bad_file(
+          "{}: tensor '{}' begins at byte {} of the data, expected {}, {}", source, name,
+          entry.offset - data_begin, end - data_begin,
+          i == 0 ? "the first byte" : fmt::format("behind tensor '{}'", order[i - 1]->first));
     end = entry.offset + entry.n_bytes;
   }
   if (end != file_size)

@@ -30,7 +30,6 @@ Status check_dimension(int stated, const Model& model) {
                   stated, d_model);
 }
 
-
 }  // namespace
 
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options) {

@@ -71,7 +71,8 @@ std::string_view rerank_end(const RerankOptions& options) {
   const std::string_view text = options.prompt_template;
   size_t end = 0;
   for (const std::string_view field : kRerankTemplateFields)
-    if (const size_t at = text.rfind(field); at != text.npos) end = std::max(end, at + field.size());
+    if (const size_t at = text.rfind(field); at != text.npos)
+      end = std::max(end, at + field.size());
   return text.substr(end);
 }
 

@@ -33,8 +33,7 @@ Result<std::unique_ptr<Tokenizer>> load_json_file(const std::filesystem::path& p
   if (!document.ok()) return document.error();
   const JsonPlace root(*document, path.string());
   const JsonPlace direction = root.at("truncation").at("direction");
-  if (!direction.absent() && !config.limit.at_end)
-    config.limit.at_end = direction.json() != "Left";
+  if (!direction.absent() && !config.limit.at_end) config.limit.at_end = direction.json() != "Left";
   return WordTokenizer::make(is_tekken(root) ? read_tekken(root, config)
                                              : read_tokenizer_json(root, config));
 }

@@ -48,12 +48,8 @@ OrderedJson embeddings_body(const AnswerForm& form, const Envelope& envelope,
   }
   OrderedJson usage = {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}};
   if (n_cut > 0) usage["cut_tokens"] = n_cut;
-  return {{"id", "embd-" + envelope.id},
-          {"object", "list"},
-          {"created", envelope.created},
-          {"data", std::move(data)},
-          {"model", envelope.model},
-          {"usage", std::move(usage)}};
+  return {{"id", "embd-" + envelope.id}, {"object", "list"},        {"created", envelope.created},
+          {"data", std::move(data)},     {"model", envelope.model}, {"usage", std::move(usage)}};
 }
 
 }  // namespace pando::wire

@@ -92,8 +92,9 @@ TEST_F(CutPrompts, BeginWithWhatIsNotPooled) {
   const int n_query = static_cast<int>(model_->encode("Query:", false)->size());
   EXPECT_EQ(pooled_from({.prompt = "Query: one"}), 0);
   EXPECT_EQ(pooled_from({.prompt = "Query: one", .unpooled = "Query:"}), 2 + n_query + 1);
-  EXPECT_EQ(pooled_from({.prompt = "Query: one", .add_special_tokens = false, .unpooled = "Query:"}),
-            n_query);
+  EXPECT_EQ(
+      pooled_from({.prompt = "Query: one", .add_special_tokens = false, .unpooled = "Query:"}),
+      n_query);
   EXPECT_EQ(pooled_from({.tokens = {5, 6}, .unpooled = "Query:"}), 0);
   Request other{.prompt = "one", .unpooled = "Query:"};
   EXPECT_EQ(take_tokens(*model_, other).error().code, ErrorCode::kInvalidArgument);

@@ -18,7 +18,9 @@ class EmbeddingFormTest : public ::testing::Test {
     nlohmann::json modules = nlohmann::json::array();
     for (const std::string kind : kinds)
       modules.push_back({{"idx", modules.size()},
-                         {"path", kind == "Transformer" ? "" : kind == "Pooling" ? "1_Pooling" : kind},
+                         {"path", kind == "Transformer" ? ""
+                                  : kind == "Pooling"   ? "1_Pooling"
+                                                        : kind},
                          {"type", "sentence_transformers.models." + kind}});
     folder_.write("modules.json", modules.dump());
   }
@@ -84,7 +86,8 @@ TEST_F(EmbeddingFormTest, RefusesByNameWhatIsNotOffered) {
   expect_refused({"modules.json", "sentence_transformers.models.Normalize", "place 2"});
   write_modules({"Transformer"});
   expect_refused({"modules.json", "no module of type Pooling"});
-  folder_.write("modules.json", R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+  folder_.write("modules.json",
+                R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
                                     {"path": "1_Pooling", "type": "own.Pooling"}])");
   expect_refused({"modules.json", "'own.Pooling'"});
   folder_.write("modules.json",
@@ -101,14 +104,18 @@ TEST_F(EmbeddingFormTest, RefusesByNameWhatIsNotOffered) {
            {"sentence_roberta_config.json", R"({"do_lower_case": true})", {"'do_lower_case'"}},
            {"sentence_bert_config.json", R"({"query_length": 32})", {"'query_length' is 32"}},
            {"sentence_bert_config.json", R"({"tokenizer_args": {"a": 1}})", {"'tokenizer_args'"}},
-           {"sentence_bert_config.json", R"({"model_args": {"rope": 1}})", {"model_args", "'rope'"}},
+           {"sentence_bert_config.json",
+            R"({"model_args": {"rope": 1}})",
+            {"model_args", "'rope'"}},
            {"sentence_bert_config.json",
             R"({"transformer_task": "fill-mask"})",
             {"'transformer_task' is \"fill-mask\""}},
            {"sentence_bert_config.json",
             R"({"modality_config": {"message": {"method": "forward"}}})",
             {"'modality_config'"}},
-           {"config_sentence_transformers.json", R"({"truncate_dim": 64})", {"'truncate_dim' is 64"}},
+           {"config_sentence_transformers.json",
+            R"({"truncate_dim": 64})",
+            {"'truncate_dim' is 64"}},
            {"config_sentence_transformers.json",
             R"({"model_type": "SparseEncoder"})",
             {"'model_type' is \"SparseEncoder\""}}}) {
@@ -146,7 +153,8 @@ TEST_F(EmbeddingFormTest, RefusesOtherPoolings) {
 }
 
 TEST_F(EmbeddingFormTest, RefusesAScaleOfOtherValues) {
-  folder_.write("modules.json", R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+  folder_.write("modules.json",
+                R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
       {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
       {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}])");
   write_pooling({{"pooling_mode", "mean"}});
@@ -167,8 +175,8 @@ TEST_F(EmbeddingFormTest, ReadsWhatIsPooledAndWhereTextsAreCut) {
                 R"({"prompts": {"query": "Query: ", "document": "", "other": null},
                     "similarity_fn_name": "dot", "__version__": {"pytorch": "2"}})");
   EXPECT_FALSE(form().include_prompt);
-  EXPECT_EQ(form().prompts,
-            (std::map<std::string, std::string>{{"query", "Query: "}, {"document", ""}, {"other", ""}}));
+  EXPECT_EQ(form().prompts, (std::map<std::string, std::string>{
+                                {"query", "Query: "}, {"document", ""}, {"other", ""}}));
   EXPECT_TRUE(form().has_modules);
   EXPECT_EQ(form().max_tokens, 0);
   folder_.write("sentence_bert_config.json",
@@ -188,12 +196,13 @@ TEST_F(EmbeddingFormTest, ReadsWhatIsPooledAndWhereTextsAreCut) {
 
 // Without them, vectors would be others.
 TEST_F(EmbeddingFormTest, NamesBrokenLinks) {
-  for (const char* name : {"modules.json", "config_sentence_transformers.json",
-                           "sentence_bert_config.json", "1_Pooling", "1_Pooling/config.json",
-                           "2_Normalize/config.json"}) {
+  for (const char* name :
+       {"modules.json", "config_sentence_transformers.json", "sentence_bert_config.json",
+        "1_Pooling", "1_Pooling/config.json", "2_Normalize/config.json"}) {
     const TemporaryFolder folder;
     const std::filesystem::path& at = folder.path();
-    folder.write("modules.json", R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+    folder.write("modules.json",
+                 R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
         {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
         {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}])");
     std::filesystem::create_directories(at / "1_Pooling");

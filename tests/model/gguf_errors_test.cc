@@ -54,9 +54,8 @@ TEST_F(GgufErrors, NameTensorAndType) {
 // As llama.cpp has it, tensors lie one behind the other. Zeros behind the last one are padding.
 TEST_F(GgufErrors, NameBytesOfNoTensor) {
   const std::string data(32, '\1');
-  const Error gap = error([&](GgufWriter& out) {
-    out.tensor("x", {8}, 0, data + data).tensor("y", {8}, 0, data);
-  });
+  const Error gap = error(
+      [&](GgufWriter& out) { out.tensor("x", {8}, 0, data + data).tensor("y", {8}, 0, data); });
   EXPECT_TRUE(holds(gap, {"'y' is at offset 64, expected 32, behind tensor 'x'"})) << gap.message;
   make("tiny-llama", DType::kF32);
   const std::filesystem::path path = convert({});

@@ -21,7 +21,8 @@ using Tokens = std::vector<Token>;
 class SentenceFiles : public ::testing::Test {
  protected:
   void copy(const char* name) {
-    fs::copy(fs::path(PANDO_SOURCE_DIR) / "tests/task/data" / name, at_, fs::copy_options::recursive);
+    fs::copy(fs::path(PANDO_SOURCE_DIR) / "tests/task/data" / name, at_,
+             fs::copy_options::recursive);
   }
   void change(const char* name, const json& fields) {
     const fs::path path = at_ / name;
@@ -192,9 +193,10 @@ TEST_F(SentenceFiles, TextsAreCutAsTheFilesSay) {
   change("sentence_bert_config.json", {{"max_seq_length", 12}, {"do_lower_case", false}});
   expect(12, true);
   // tokenizer.json's own cut is not the library's, but for its direction.
-  change("tokenizer.json", {{"truncation",
-                             {{"direction", "Left"}, {"max_length", 5}, {"strategy", "LongestFirst"},
-                              {"stride", 0}}}});
+  change(
+      "tokenizer.json",
+      {{"truncation",
+        {{"direction", "Left"}, {"max_length", 5}, {"strategy", "LongestFirst"}, {"stride", 0}}}});
   expect(12, false);
   change("tokenizer_config.json", {{"truncation_side", "right"}, {"model_max_length", 9}});
   expect(12, true);
