@@ -49,10 +49,11 @@ enum class InputFormat { kJsonLines, kCsv, kTsv };
 enum class BatchTask {
   kAnswer,  // as above
   // {"id", "text" or "tokens", "instruction"?, "metadata"?}; also a table
-  //   -> {"id", "embedding": [...], "prompt_tokens", "metadata"?}
+  //   -> {"id", "embedding": [...], "prompt_tokens", "cut_tokens"?, "metadata"?}
   kEmbed,
   // {"id", "query", "documents": ["..." or {"id"?, "text"}], "instruction"?, "metadata"?}
-  //   -> {"id", "results": [{"index", "id"?, "score"}, ...], "prompt_tokens", "metadata"?},
+  //   -> {"id", "results": [{"index", "id"?, "score"}, ...], "prompt_tokens", "cut_tokens"?,
+  //   "metadata"?},
   //   the highest score first
   kRerank,
   // {"id", "prompt", "continuations": [...], "target"?, "metadata"?}, or a line of the samples of

@@ -23,8 +23,13 @@ struct EmbedOptions {
   // Which prompt of the model's files stands before each text that has no instruction: "query",
   // "document" or another of their names. Empty: `prompt`.
   std::string input_type = {};
-  // Those of the model's files by name; filled in by embed_options_for.
-  std::map<std::string, std::string> prompts = {};
+  // Of the model's files; filled in by embed_options_for.
+  std::map<std::string, std::string> prompts = {};  // by name
+  bool include_prompt = true;  // vectors are of the prompt's tokens too, or only of those behind it
+  // Longer texts are cut, at their end or beginning. What the tokenizer puts around them stays, and
+  // counts, as the prompt does. 0: none is cut. Tokens that are given are not.
+  int max_tokens = 0;
+  bool cut_at_end = true;
   // Models are trained with an instruction for queries and with none for documents.
   std::string instruction;
   // {instruction} and {text} are replaced; what stands before {text} is computed once. A template
@@ -37,9 +42,9 @@ struct EmbedOptions {
 };
 
 // The options, and what they leave open as the model's files have it: modules.json and what it
-// names, or the key pooling_type of a GGUF file. Errors: kUnsupported where these ask for what is
-// not offered, and kInvalidArgument for options that the model cannot follow, as an input type
-// without a prompt.
+// names, sentence_bert_config.json, or the key pooling_type of a GGUF file. Errors: kUnsupported
+// where these ask for what is not offered, and kInvalidArgument for options that the model cannot
+// follow, as an input type without a prompt.
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options);
 
 // The prompt for a type of texts, from `prompts`; null where there is none. Also by the names that

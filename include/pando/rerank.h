@@ -22,6 +22,9 @@ struct RerankOptions {
   // The answers, behind the prompt as they are. Absent: what the model's files say, or "yes" and
   // "no".
   std::optional<std::string> yes, no;
+  // Of the model's files; filled in by rerank_options_for. A prompt of more tokens is cut in front
+  // of what the template has behind its last field. 0: none is cut.
+  int max_tokens = 0;
 
   // "Given a web search query, retrieve relevant passages that answer the query"
   static std::string default_instruction();
@@ -36,6 +39,13 @@ Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions optio
 // The prompt of one pair. A template without {query} or {document} asks the same of all.
 std::string rerank_prompt(const RerankOptions& options, std::string_view query,
                           std::string_view document);
+
+// What the template has behind its last field.
+std::string_view rerank_end(const RerankOptions& options);
+// Cuts the prompts of requests that score answers behind them to max_tokens, as
+// sentence-transformers does: in front of `end`, which ends them. Errors: as Model::encode.
+Status fit_pair(const Model& model, int max_tokens, std::string_view end,
+                std::vector<Request>& requests);
 
 // The requests of one pair, joined: how likely `yes` is behind its prompt, and `no`. Errors: as
 // check_rerank_options and continuation_requests; kInvalidArgument where both have the same tokens.

@@ -44,11 +44,8 @@ class Engine::Impl {
   }
 
   Result<RequestId> submit(Request request, Listener listener) {
-    if (request.tokens.empty()) {
-      Result<std::vector<Token>> tokens = encode_prompt(*model_, request);
-      if (!tokens) return tokens.error();
-      request.tokens = std::move(*tokens);
-    }
+    if (request.tokens.empty())
+      if (Status status = take_tokens(*model_, request); !status) return status.error();
     // Checked here too, so that the caller's fault comes back at once.
     if (Status status = check(request); !status) return status.error();
     std::shared_ptr<const grammar::MaskTable>

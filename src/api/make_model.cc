@@ -1,6 +1,7 @@
 #include "model/make_model.h"
 
 #include "base/errors.h"
+#include "base/is_there.h"
 #include "base/option_names.h"
 #include "engine/options.h"
 #include "kernel/weight_types.h"
@@ -30,7 +31,7 @@ Status remove_tokenizer(const std::filesystem::path& directory) {
 Status copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
   for (const char* name : kTokenizerFiles) {
     std::error_code error;
-    if (!std::filesystem::exists(from / name, error)) continue;
+    if (!is_there(from / name)) continue;
     std::filesystem::copy_file(from / name, to / name,
                                std::filesystem::copy_options::overwrite_existing, error);
     if (error)

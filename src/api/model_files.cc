@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/gguf_split.h"
+#include "base/is_there.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/mix.h"
@@ -60,8 +61,8 @@ std::vector<std::string> id_parts(const std::string& name) {
 
 // A directory itself, or the only GGUF file in one without config.json.
 Result<fs::path> with_files(const fs::path& directory) {
+  if (is_there(directory / "config.json")) return directory;
   std::error_code failure;
-  if (fs::exists(directory / "config.json", failure)) return directory;
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, failure)) {
     const std::optional<GgufPart> part = gguf_part(entry.path());
@@ -82,8 +83,7 @@ Result<fs::path> with_files(const fs::path& directory) {
 // down.
 bool is_repository(const fs::path& directory) {
   std::error_code failure;
-  return fs::is_directory(directory / "snapshots", failure) &&
-         !fs::exists(directory / "config.json", failure);
+  return fs::is_directory(directory / "snapshots", failure) && !is_there(directory / "config.json");
 }
 
 Result<fs::path> find_snapshot(const fs::path& repository, const std::string& name) {
@@ -206,7 +206,7 @@ Result<fs::path> find_tokenizer(const std::string& name, const fs::path& hub_cac
   const fs::path path = name;
   // Half a tokenizer, that of find_vocab_merges(): its directory has the other half.
   const bool half = path.filename() == "vocab.json" || path.filename() == "encoder.json";
-  if (!half && is_tokenizer_file(path) && fs::exists(path, failure)) return path;
+  if (!half && is_tokenizer_file(path) && is_there(path)) return path;
   return find_model(name, hub_cache);
 }
 

@@ -61,12 +61,13 @@ template <MaybeConst<Request> T>
 auto members(T& value) {
   auto& [id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning,
          truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from, alternatives,
-         pooling, isolation_key, n_public, cached, ttft_slo, tpot_slo, deadline_class,
-         tokens_beside, tokens_behind, sent, logits_hash] = value;
+         pooling, unpooled, pooled_from, cut_tokens, isolation_key, n_public, cached, ttft_slo,
+         tpot_slo, deadline_class, tokens_beside, tokens_behind, sent, logits_hash] = value;
   return std::tie(id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning,
                   truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from,
-                  alternatives, pooling, isolation_key, n_public, cached, ttft_slo, tpot_slo,
-                  deadline_class, tokens_beside, tokens_behind, logits_hash);
+                  alternatives, pooling, unpooled, pooled_from, cut_tokens, isolation_key, n_public,
+                  cached, ttft_slo, tpot_slo, deadline_class, tokens_beside, tokens_behind,
+                  logits_hash);
 }
 
 template <MaybeConst<TokenLogprob> T>
@@ -78,9 +79,9 @@ auto members(T& value) {
 template <MaybeConst<Completion> T>
 auto members(T& value) {
   auto& [choice, text, reasoning, tokens, logprobs, prompt_logprobs, alternatives, finish_reason,
-         embedding, prompt_tokens, shared_tokens, logits_hash, choice_logprobs] = value;
+         embedding, prompt_tokens, cut_tokens, shared_tokens, logits_hash, choice_logprobs] = value;
   return std::tie(choice, text, reasoning, tokens, logprobs, prompt_logprobs, alternatives,
-                  finish_reason, embedding, prompt_tokens, shared_tokens, logits_hash,
+                  finish_reason, embedding, prompt_tokens, cut_tokens, shared_tokens, logits_hash,
                   choice_logprobs);
 }
 

@@ -170,7 +170,7 @@ void GgufParser::tensor() {
   tensor.name = string("the name of a tensor");
   if (ok()) shape(&tensor);
   tensor.type = number<uint32_t>("the description of a tensor");
-  tensor.offset = number<uint64_t>("the description of a tensor");
+  tensor.place = number<uint64_t>("the description of a tensor");
   if (!ok()) return;
   if (!gguf_.tensor_index_.emplace(tensor.name, gguf_.tensors_.size()).second) {
     return fail(bad_file("tensor '{}' appears twice", tensor.name));
@@ -207,17 +207,18 @@ void GgufParser::place_tensors() {
   if (!gguf_.tensors_.empty() && padding >= left()) return fail_cut_short("the tensors");
   for (GgufTensor& tensor : gguf_.tensors_) {
     const uint64_t begin = at_ + padding;
-    if (tensor.offset % alignment != 0) {
+    if (tensor.place % alignment != 0) {
       return fail(bad_file("tensor '{}' is at offset {}, expected a multiple of {}", tensor.name,
-                           tensor.offset, alignment));
+                           tensor.place, alignment));
     }
-    if (tensor.offset >= size - begin) {
+    if (tensor.place >= size - begin) {
       return fail(
           bad_file("tensor '{}' is at offset {}, expected an offset below {}, the bytes of data in "
                    "the file: the file is cut short (hint: download it again)",
-                   tensor.name, tensor.offset, size - begin));
+                   tensor.name, tensor.place, size - begin));
     }
-    tensor.offset += begin;
+    tensor.alignment = alignment;
+    tensor.offset = begin + tensor.place;
     tensor.available = size - tensor.offset;
   }
 }

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/errors.h"
+#include "base/is_there.h"
 #include "base/lfs_pointer.h"
 
 namespace pando {
@@ -26,7 +27,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   // O_NONBLOCK: opening a pipe without a writer must not wait for one.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return not_found("{}: no such file", path.string());
+    if (errno == ENOENT || errno == ENOTDIR) return why_not_found(path);
     return io_error("{}: cannot be opened: {}", path.string(), system_message(errno));
   }
   struct stat status {};

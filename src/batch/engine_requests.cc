@@ -19,9 +19,7 @@ Result<std::vector<Request>> engine_requests(const Model& model, const EngineOpt
                            .max_positions = info.max_positions,
                            .tokenizer = model.parts().tokenizer.get()};
   for (Request& request : *requests) {
-    Result<std::vector<Token>> tokens = encode_prompt(model, request);
-    if (!tokens) return tokens.error();
-    request.tokens = std::move(*tokens);
+    if (Status status = take_tokens(model, request); !status) return status.error();
     if (Status status = check_request(request, limits, options); !status) return status.error();
     if (const std::optional<TextForm>& form = request.sampling.form)
       if (Status status = grammar::check_form(model.parts().forms.get(), *form); !status)

@@ -13,6 +13,7 @@
 #include "base/errors.h"
 #include "batch/engine_requests.h"
 #include "batch/line_parser.h"
+#include "batch/too_long.h"
 #include "text/stream_decoder.h"
 #include "text/tokenizer.h"
 
@@ -38,6 +39,9 @@ class Previewer {
       const Result<std::vector<Request>> requests =
           engine_requests(model_, engine_, line, question);
       if (requests) {
+        const Request& first = requests->front();
+        if (first.cut_tokens > 0)
+          preview.cut = cut_message(static_cast<int>(first.tokens.size()), first.cut_tokens);
         give_all(std::move(preview), question, *requests);
       } else {
         preview.refused = requests.error().message;

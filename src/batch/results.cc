@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "batch/too_long.h"
 
 namespace pando {
 namespace {
@@ -207,6 +208,13 @@ void Results::note(OpenRecord& record, const wire::Question& question,
     summary_.plain_empty += plain && ends_at_once(completion);
     summary_.prompt_tokens += static_cast<uint64_t>(completion.prompt_tokens);
     record.of->line->count(completion, summary_);
+    const bool is_cut_by_files =
+        question.request.pooling != Pooling::kNone || question.most_tokens > 0;
+    if (completion.cut_tokens > 0 && is_cut_by_files) {
+      ++summary_.cut;
+      problem(record.of->number,
+              ": " + cut_message(completion.prompt_tokens, completion.cut_tokens));
+    }
     ++record.journal.n_answers;
     summary_.forms_cut += question.request.sampling.form.has_value() &&
                           completion.finish_reason != FinishReason::kStop;

@@ -166,6 +166,10 @@ void fit_prompt(const Fitter& fitter, wire::Question& question) {
 
 }  // namespace
 
+std::string cut_message(int n_prompt, int n_cut) {
+  return fmt::format("the text of {} tokens was cut to {}", n_prompt + n_cut, n_prompt);
+}
+
 void fit(const Model& model, int context, TooLong policy, wire::Job& job) {
   if (policy == TooLong::kError || policy == TooLong::kSkip) return;
   const Fitter fitter(model, context);

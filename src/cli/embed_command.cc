@@ -46,7 +46,7 @@ Command add_embed(CLI::App& app) {
              "Input lines: {\"id\": \"t1\", \"text\": \"...\", \"instruction\"?: \"...\", "
              "\"input_type\"?: \"...\"};\n"
              "tables: a column named text.\n"
-             "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\"}.");
+             "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\", \"cut_tokens\"?}.");
   return [options, pooling, &app] {
     options->given = given_to(app);
     options->batch.embed.pooling = *pooling == "mean"   ? Pooling::kMean

@@ -202,7 +202,7 @@ Command add_rerank(CLI::App& app) {
       "Input lines: {\"id\": \"q1\", \"query\": \"...\", \"documents\": [\"...\", {\"id\": \"d7\", "
       "\"text\": \"...\"}]}\n"
       "Output lines: {\"id\", \"results\": [{\"index\", \"id\"?, \"score\", \"mass\"}, ...], "
-      "\"prompt_tokens\"}; mass is\n"
+      "\"prompt_tokens\", \"cut_tokens\"?}; mass is\n"
       "p(yes) + p(no): if it is small, the model would answer something else, and the score means "
       "little.");
   return [options, instruction] {

@@ -114,17 +114,21 @@ class BatchRun {
       if (!embed) return embed.error();
       o_.batch.embed = std::move(*embed);
       const EmbedOptions& e = o_.batch.embed;
+      const bool may_cut = e.max_tokens > 0 && e.max_tokens < model.info().max_positions;
       const bool files_decide = (asked.pooling == Pooling::kNone && e.pooling == Pooling::kMean) ||
                                 (!asked.normalise && !e.normalise.value_or(true)) ||
-                                (!asked.prompt && !e.prompt.value_or("").empty());
+                                (!asked.prompt && !e.prompt.value_or("").empty()) ||
+                                !e.include_prompt || may_cut;
       if (files_decide && !o_.quiet)
         print_stderr(
-            "pando: settings from the model's files: {}, {}{}\n",
+            "pando: settings from the model's files: {}{}, {}{}{}\n",
             e.pooling == Pooling::kMean ? "the mean over a text's tokens" : "a text's last token",
+            e.include_prompt ? "" : " without its prompt",
             e.normalise.value_or(true) ? "scaled to length 1" : "not scaled",
             e.prompt.value_or("").empty()
                 ? ""
-                : fmt::format("; {} before each text", found_text(nlohmann::json(*e.prompt))));
+                : fmt::format("; {} before each text", found_text(nlohmann::json(*e.prompt))),
+            may_cut ? fmt::format("; longer texts are cut to {} tokens", e.max_tokens) : "");
     }
     return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();
   }

@@ -137,7 +137,9 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
                .max_tokens = static_cast<uint32_t>(longest(request) - n_prompt),
                .next_output = first_output(request),
                .ends = limits_.ends,
-               .completion = {.choice = choice, .prompt_tokens = static_cast<int>(n_prompt)},
+               .completion = {.choice = choice,
+                              .prompt_tokens = static_cast<int>(n_prompt),
+                              .cut_tokens = request.cut_tokens},
                .stops = StopMatcher(request.sampling.stop)}));
   Sequence& sequence = *open.back();
   residency_.enter(sequence, shares_tokens_ ? request.isolation_key : sequence.order, prompt,

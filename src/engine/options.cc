@@ -66,6 +66,12 @@ Status check_outputs(const Request& request) {
         "the request asks for an embedding with n {} and {} log-probabilities of the prompt, "
         "expected n 1 and no log-probabilities",
         sampling.n, from ? "with" : "without");
+  if (request.pooling != Pooling::kNone &&
+      (request.pooled_from < 0 || request.pooled_from >= n_prompt))
+    return blame("prompt", invalid_argument("the text has no token behind its prompt of {}, "
+                                            "expected at least one, because the model's files "
+                                            "leave the prompt out ('include_prompt' is false)",
+                                            counted(request.pooled_from, "tokens")));
   if (sampling.top_logprobs > 0 && !sampling.logprobs && !from)
     return wrong("top_logprobs", "is {}, which needs logprobs or log-probabilities of the prompt",
                  sampling.top_logprobs);

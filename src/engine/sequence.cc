@@ -26,7 +26,7 @@ std::span<const Token> computed_prompt(const Request& request) {
 
 uint32_t first_output(const Request& request) {
   const auto n_prompt = static_cast<uint32_t>(request.tokens.size());
-  if (request.pooling == Pooling::kMean) return 0;
+  if (request.pooling == Pooling::kMean) return static_cast<uint32_t>(request.pooled_from);
   return static_cast<uint32_t>(request.prompt_logprobs_from.value_or(n_prompt)) - 1;
 }
 
@@ -187,7 +187,8 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
 
 Sequence::Taken Sequence::finish_embedding() {
   if (request->request.pooling == Pooling::kMean) {
-    const float scale = 1.0F / static_cast<float>(prompt().size());
+    const auto first = static_cast<size_t>(request->request.pooled_from);
+    const float scale = 1.0F / static_cast<float>(prompt().size() - first);
     for (float& value : completion.embedding) value *= scale;
   }
   return finish(FinishReason::kStop);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/is_there.h"
 #include "base/json.h"
 #include "kernel/weight_types.h"
 
@@ -60,11 +61,6 @@ std::pair<std::string_view, std::string_view> split_blocks(std::string_view name
   return {};
 }
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 // What a directory holds instead of weights that are read.
 Error no_weights(const fs::path& directory) {
   const std::string expected = fmt::format("expected {} or {}", kSingleName, kIndexName);
@@ -107,7 +103,7 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory,
     return io_error("{}: cannot be read: {}", directory.string(), failure.message());
   if (!fs::is_directory(status)) return not_found("{}: no such directory", directory.string());
   checkpoint.index_path_ = directory / kSingleName;
-  if (fs::exists(checkpoint.index_path_, failure)) {
+  if (is_there(checkpoint.index_path_)) {
     Result<Safetensors> file = Safetensors::open(checkpoint.index_path_);
     if (!file) return std::move(file).error();
     for (const auto& [name, entry] : file->tensors())
@@ -117,10 +113,8 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory,
     checkpoint.join_quantized();
     return checkpoint;
   }
-  if (failure)
-    return io_error("{}: cannot be read: {}", checkpoint.index_path_.string(), failure.message());
   checkpoint.index_path_ = directory / kIndexName;
-  if (!fs::exists(checkpoint.index_path_, failure)) return no_weights(directory);
+  if (!is_there(checkpoint.index_path_)) return no_weights(directory);
   if (Status status = checkpoint.open_shards(directory); !status) return status.error();
   checkpoint.use_common_names();
   checkpoint.join_quantized();

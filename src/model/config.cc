@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/fields.h"
+#include "base/is_there.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/python_json.h"
@@ -142,8 +143,7 @@ void refuse_both_ways(Fields& fields) {
 // An adapter changes what its base model computes.
 Status refuse_adapter(const std::filesystem::path& directory) {
   constexpr const char* kName = "adapter_config.json";
-  std::error_code ignored;
-  if (!std::filesystem::exists(directory / kName, ignored)) return {};
+  if (!is_there(directory / kName)) return {};
   return unsupported(
       "{}: is an adapter, expected a complete model (hint: merge it into its base model with "
       "peft's merge_and_unload, and save the result)",
@@ -168,9 +168,7 @@ Result<ModelConfig> ModelConfig::load(const std::filesystem::path& directory) {
   if (Status status = refuse_adapter(directory); !status) return status.error();
   const std::filesystem::path path = directory / "config.json";
   std::error_code failure;
-  const bool is_missing =
-      std::filesystem::status(path, failure).type() == std::filesystem::file_type::not_found;
-  if (is_missing && std::filesystem::is_directory(directory, failure))
+  if (!is_there(path) && std::filesystem::is_directory(directory, failure))
     return not_found(
         "{}: holds no model, expected a config.json with safetensors beside it, or a GGUF file",
         directory.string());

@@ -1,13 +1,16 @@
 #include "model/embedding_form.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/gguf.h"
+#include "base/is_there.h"
 #include "base/json.h"
 #include "model/checkpoint.h"
 #include "model/module_files.h"
+#include "model/unoffered.h"
 
 namespace pando::model {
 namespace {
@@ -15,66 +18,164 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Files of today say pooling_mode; older ones have a flag for each mode.
-Status read_pooling(const fs::path& path, EmbeddingForm& form, bool& includes_prompt) {
+constexpr std::string_view kFlag = "pooling_mode_";
+constexpr std::string_view kPoolingFields[] = {"embedding_dimension",
+                                               "word_embedding_dimension",
+                                               "pooling_mode",
+                                               "include_prompt",
+                                               "pooling_mode_cls_token",
+                                               "pooling_mode_max_tokens",
+                                               "pooling_mode_mean_tokens",
+                                               "pooling_mode_mean_sqrt_len_tokens",
+                                               "pooling_mode_lasttoken",
+                                               "pooling_mode_weightedmean_tokens"};
+constexpr std::string_view kNormalizeFields[] = {"module_input_name", "module_output_name"};
+// What stands before the last two does not change a vector.
+constexpr std::string_view kTextFields[] = {
+    "max_seq_length",     "do_lower_case", "transformer_task", "modality_config",
+    "module_output_name", "unpad_inputs",  "model_args",       "model_kwargs"};
+constexpr std::string_view kModelArguments[] = {"torch_dtype", "dtype", "attn_implementation",
+                                                "device_map", "trust_remote_code"};
+
+// The names of all modes that a file asks for. Files of today say pooling_mode, a name or a list;
+// older ones have a flag for each mode, which the library ignores beside the new field.
+std::string pooling_modes(Fields& fields, const json& object) {
+  std::vector<std::string> modes;
+  const json* named = fields.find("pooling_mode");
+  bool has_flags = false;
+  if (named != nullptr) {
+    for (const json& mode : named->is_array() ? *named : json::array({*named}))
+      if (mode.is_string())
+        modes.push_back(mode.get<std::string>());
+      else
+        fields.refuse("pooling_mode", "a name, or a list of names");
+  } else {
+    for (const auto& [name, value] : object.items()) {
+      if (!name.starts_with(kFlag)) continue;
+      has_flags = true;
+      if (fields.boolean(name, false)) modes.push_back(name.substr(kFlag.size()));
+    }
+  }
+  if (named == nullptr && !has_flags) return "mean";  // as the library has it
+  return fmt::format("{}", fmt::join(modes, "+"));
+}
+
+Status read_pooling(const fs::path& path, EmbeddingForm& form) {
+  if (!is_there(path)) return why_not_found(path);
   const Result<json> object = read_object_file(path);
   if (!object) return object.error();
   Fields fields(*object, path.string());
-  constexpr std::string_view kFlag = "pooling_mode_";
-  std::vector<std::string> modes;
-  if (const json* mode = fields.find("pooling_mode"); mode != nullptr && mode->is_string())
-    modes.push_back(mode->get<std::string>());
-  for (const auto& [name, value] : object->items())
-    if (name.starts_with(kFlag) && value == true) modes.push_back(name.substr(kFlag.size()));
-  const std::string mode = modes.size() == 1 ? modes[0] : fmt::format("{}", fmt::join(modes, "+"));
-  if (mode == "mean" || mode == "mean_tokens")
+  refuse_unknown(fields, *object, kPoolingFields);
+  const std::string modes = pooling_modes(fields, *object);
+  for (const char* name : {"word_embedding_dimension", "embedding_dimension"})
+    form.dimension = static_cast<int>(fields.integer(name, 1, INT32_MAX, form.dimension));
+  form.include_prompt = fields.boolean("include_prompt", true);
+  if (!fields.status()) return fields.status();
+  if (modes == "mean" || modes == "mean_tokens")
     form.pooling = Pooling::kMean;
-  else if (mode == "lasttoken")
+  else if (modes == "lasttoken")
     form.pooling = Pooling::kLast;
   else
     return unsupported("{}: the pooling is '{}', expected 'mean_tokens' or 'lasttoken'",
-                       path.string(), mode);
-  includes_prompt = fields.boolean("include_prompt", true);
+                       path.string(), modes);
+  return {};
+}
+
+// Scales the vector. Files may name other values to be scaled.
+Status check_normalize(const fs::path& path) {
+  const Result<json> object = read_object_file(path);
+  if (!object) return object.error();
+  Fields fields(*object, path.string());
+  refuse_unknown(fields, *object, kNormalizeFields);
+  for (const std::string_view name : kNormalizeFields)
+    if (fields.string(name, "sentence_embedding") != "sentence_embedding")
+      fields.refuse(name, "\"sentence_embedding\"", ErrorCode::kUnsupported);
+  return fields.status();
+}
+
+Status read_all_modules(const std::vector<Module>& modules, const std::string& path,
+                        EmbeddingForm& form) {
+  constexpr std::string_view kKinds[] = {"Transformer", "Pooling", "Normalize"};
+  for (const Module& module : modules)
+    if (module.kind == "LogitScore")
+      return unsupported(
+          "{}: has {}: the model is a reranker, which gives no vectors (hint: pando rerank)", path,
+          module.found);
+  for (size_t i = 0; i < std::max<size_t>(modules.size(), 2); ++i) {
+    const std::string_view expected = kKinds[std::min<size_t>(i, 2)];
+    if (i == modules.size())
+      return unsupported("{}: has no module of type {} behind the first", path, expected);
+    const Module& module = modules[i];
+    if (module.kind != expected)
+      return unsupported("{}: has {} in place {}, expected one of type {}", path, module.found,
+                         i + 1, expected);
+    if (i == 0 && !module.path.empty())
+      return unsupported("{}: 'path' of {} is '{}', expected an empty one: the same directory",
+                         path, module.found, module.path);
+    Status status;
+    if (i == 1) status = read_pooling(module.folder / "config.json", form);
+    if (i > 1) status = check_normalize(module.folder / "config.json");
+    if (!status) return status;
+  }
+  form.normalise = modules.size() > 2;
+  return {};
+}
+
+// Refuses settings by which texts would become other tokens or rows.
+Status check_text_settings(const TextSettings& settings) {
+  const json& object = settings.fields;
+  Fields fields(object, settings.source);
+  refuse_unknown(fields, object, kTextFields);
+  for (const char* name : {"model_args", "model_kwargs"}) {
+    const json* arguments = fields.find(name);
+    if (arguments == nullptr) continue;
+    Fields own(*arguments, fmt::format("{}: {}", settings.source, name));
+    if (arguments->is_object())
+      refuse_unknown(own, *arguments, kModelArguments);
+    else
+      fields.refuse(name, "an object");
+    fields.fail(own.status());
+  }
+  for (const auto& [name, expected] : {std::pair{"transformer_task", "feature-extraction"},
+                                       {"module_output_name", "token_embeddings"}})
+    if (fields.string(name, expected) != expected)
+      fields.refuse(name, fmt::format("\"{}\"", expected), ErrorCode::kUnsupported);
+  const json text = {{"method", "forward"}, {"method_output_name", "last_hidden_state"}};
+  const json* modalities = fields.find("modality_config");
+  if (modalities != nullptr && (!modalities->is_object() || modalities->contains("message") ||
+                                modalities->value("text", json()) != text))
+    fields.refuse("modality_config", fmt::format("{{\"text\": {}}}", text.dump()),
+                  ErrorCode::kUnsupported);
+  return fields.status();
+}
+
+Status check_vector_settings(const Prompts& prompts) {
+  Fields fields(prompts.fields, prompts.source);
+  if (fields.string("model_type", "SentenceTransformer") != "SentenceTransformer")
+    fields.refuse("model_type", "\"SentenceTransformer\"", ErrorCode::kUnsupported);
+  if (fields.has("truncate_dim"))
+    fields.refuse("truncate_dim", "null (hint: --dimensions cuts vectors)",
+                  ErrorCode::kUnsupported);
   return fields.status();
 }
 
 Result<EmbeddingForm> read_directory(const fs::path& directory) {
+  EmbeddingForm form;
   const Result<std::vector<Module>> modules = read_modules(directory);
   if (!modules) return modules.error();
-  if (modules->empty()) return EmbeddingForm{};
+  form.has_modules = !modules->empty();
   const std::string path = (directory / "modules.json").string();
-  EmbeddingForm form{.normalise = false};
-  bool includes_prompt = true;
-  for (const Module& module : *modules) {
-    if (module.kind == "Normalize") {
-      form.normalise = true;
-    } else if (module.kind == "Pooling") {
-      Status status = read_pooling(module.folder / "config.json", form, includes_prompt);
-      if (!status) return status.error();
-    } else if (module.kind == "LogitScore") {
-      return unsupported(
-          "{}: has {}: the model is a reranker, which gives no vectors (hint: pando rerank)", path,
-          module.found);
-    } else if (module.kind != "Transformer") {
-      return unsupported("{}: has {}, expected one of type Transformer, Pooling or Normalize", path,
-                         module.found);
-    }
-  }
+  if (form.has_modules)
+    if (Status status = read_all_modules(*modules, path, form); !status) return status.error();
   Result<Prompts> prompts = read_prompts(directory);
   if (!prompts) return prompts.error();
+  const Result<TextSettings> settings = read_text_settings(directory);
+  if (!settings) return settings.error();
+  for (const Status& status : {check_vector_settings(*prompts), check_text_settings(*settings)})
+    if (!status) return status.error();
   form.prompt = std::move(prompts->by_default);
-  if (includes_prompt) form.prompts = std::move(prompts->by_name);  // else it would be in the mean
-  if (!form.prompt.empty() && !includes_prompt)
-    return unsupported(
-        "{}: 'include_prompt' of its pooling is false, expected true, because a prompt is named",
-        path);
-  const fs::path texts = directory / "sentence_bert_config.json";
-  const Result<json> text_object = read_object_file(texts);
-  if (!text_object) return text_object.error();
-  Fields text_fields(*text_object, texts.string());
-  if (text_fields.boolean("do_lower_case", false))
-    text_fields.refuse("do_lower_case", "false", ErrorCode::kUnsupported);
-  if (Status status = text_fields.status(); !status) return status.error();
+  form.prompts = std::move(prompts->by_name);
+  form.max_tokens = settings->max_tokens;
   return form;
 }
 

@@ -26,11 +26,39 @@ std::optional<uint64_t> bytes_of(const GgufTensor& tensor, const kernel::WeightT
 constexpr std::string_view kRopeNames[] = {"rope_freqs.weight", "rope_factors_long.weight",
                                            "rope_factors_short.weight"};
 
+// What is behind the last tensor of a file, `end` bytes from its begin, is padding.
+Status check_end(const MappedFile& file, const GgufTensor& last, uint64_t end) {
+  if (end >= file.size()) return {};
+  const std::byte* behind = file.data() + end;
+  const std::byte* found = std::find_if(behind, file.data() + file.size(),
+                                        [](std::byte byte) { return byte != std::byte(); });
+  if (found == file.data() + file.size()) return {};
+  return bad_file(
+      "{}: has {} bytes behind its last tensor '{}' that are not all 0, expected none or zeros",
+      file.path().string(), file.size() - end, last.name);
+}
+
+// Tensors lie one behind the other in the order of the file, each from the next aligned byte.
 Status check(const GgufFile& gguf) {
-  std::vector<std::pair<const GgufTensor*, uint64_t>> order;  // with their bytes
+  const GgufTensor* last = nullptr;
+  uint64_t place = 0;  // of the next tensor
+  const auto check_last = [&] {
+    return last == nullptr
+               ? Status()
+               : check_end(gguf.file_of(*last), *last, last->offset - last->place + place);
+  };
   for (const GgufTensor& tensor : gguf.tensors()) {
+    if (last != nullptr && last->file != tensor.file) {
+      if (Status status = check_last(); !status) return status;
+      last = nullptr;
+      place = 0;
+    }
     const std::string where =
         fmt::format("{}: tensor '{}'", gguf.file_of(tensor).path().string(), tensor.name);
+    if (tensor.place != place)
+      return bad_file("{} is at offset {}, expected {}, {}", where, tensor.place, place,
+                      last == nullptr ? "the begin of the data"
+                                      : fmt::format("behind tensor '{}'", last->name));
     const kernel::WeightTypeInfo* type = kernel::find_gguf_type(tensor.type);
     if (type == nullptr)
       return unsupported("{} is {}, expected {}", where, kernel::gguf_type_name(tensor.type),
@@ -45,17 +73,10 @@ Status check(const GgufFile& gguf) {
           "download it again)",
           where, shape_text(tensor.shape), bytes ? std::to_string(*bytes) : "2^64",
           kernel::gguf_type_name(tensor.type), tensor.available);
-    order.emplace_back(&tensor, *bytes);
+    last = &tensor;
+    place += (*bytes + tensor.alignment - 1) / tensor.alignment * tensor.alignment;
   }
-  std::ranges::sort(
-      order, {}, [](const auto& item) { return std::pair(item.first->file, item.first->offset); });
-  for (size_t i = 1; i < order.size(); ++i) {
-    const GgufTensor &one = *order[i - 1].first, &next = *order[i].first;
-    if (one.file == next.file && one.offset + order[i - 1].second > next.offset)
-      return bad_file("{}: tensors '{}' and '{}' overlap, expected separate bytes",
-                      gguf.file_of(one).path().string(), one.name, next.name);
-  }
-  return {};
+  return check_last();
 }
 
 }  // namespace

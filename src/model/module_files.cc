@@ -21,7 +21,7 @@ Result<json> read_json_file(const fs::path& path) {
 
 Result<Module> read_module(const json& object, const fs::path& path) {
   const bool has_type = object.is_object() && object.contains("type") && object["type"].is_string();
-  if (!has_type) return Module{"", "the module " + found_text(object), {}};
+  if (!has_type) return Module{"", "the module " + found_text(object), "", {}};
   const std::string type = object["type"].get<std::string>();
   Fields fields(object, path.string());
   const std::string folder = fields.string("path", "");
@@ -29,8 +29,9 @@ Result<Module> read_module(const json& object, const fs::path& path) {
   if (fs::path(folder).filename() != folder || folder == "..")
     return bad_file("{}: 'path' is '{}', expected the name of a folder in the same directory",
                     path.string(), folder);
-  return Module{type.substr(type.rfind('.') + 1), fmt::format("a module of type '{}'", type),
-                path.parent_path() / folder};
+  const bool is_known = type.starts_with("sentence_transformers.");
+  return Module{is_known ? type.substr(type.rfind('.') + 1) : "",
+                fmt::format("a module of type '{}'", type), folder, path.parent_path() / folder};
 }
 
 }  // namespace
@@ -49,7 +50,9 @@ Result<std::vector<Module>> read_modules(const fs::path& directory) {
   std::vector<Module> modules;
   if (!list && list.error().code == ErrorCode::kNotFound) return modules;
   if (!list) return list.error();
-  for (const json& object : list->is_array() ? *list : json::array({*list})) {
+  if (!list->is_array() || list->empty())
+    return bad_file("{}: holds {}, expected a list of modules", path.string(), found_text(*list));
+  for (const json& object : *list) {
     Result<Module> module = read_module(object, path);
     if (!module) return module.error();
     modules.push_back(std::move(*module));
@@ -57,22 +60,48 @@ Result<std::vector<Module>> read_modules(const fs::path& directory) {
   return modules;
 }
 
+Result<TextSettings> read_text_settings(const fs::path& directory) {
+  TextSettings settings;
+  for (const char* model :
+       {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"}) {
+    const fs::path path = directory / fmt::format("sentence_{}_config.json", model);
+    Result<json> object = read_object_file(path);
+    if (!object) return object.error();
+    if (object->empty()) continue;  // as the library does
+    settings.source = path.string();
+    settings.fields = std::move(*object);
+    break;
+  }
+  Fields fields(settings.fields, settings.source);
+  settings.max_tokens = static_cast<int>(fields.integer("max_seq_length", 1, INT32_MAX, 0));
+  if (fields.boolean("do_lower_case", false))
+    fields.refuse("do_lower_case", "false", ErrorCode::kUnsupported);
+  if (!fields.status()) return fields.status().error();
+  return settings;
+}
+
 Result<Prompts> read_prompts(const fs::path& directory) {
   const fs::path path = directory / "config_sentence_transformers.json";
-  const Result<json> object = read_object_file(path);
+  Result<json> object = read_object_file(path);
   if (!object) return object.error();
-  Fields fields(*object, path.string());
   Prompts prompts;
+  prompts.source = path.string();
+  prompts.fields = std::move(*object);
+  Fields fields(prompts.fields, prompts.source);
   const std::string name = fields.string("default_prompt_name", "");
-  const json* texts = fields.find("prompts");
-  if (texts != nullptr && texts->is_object())
-    for (const auto& [key, text] : texts->items())
-      if (text.is_string()) prompts.by_name.emplace(key, text.get<std::string>());
+  json texts = json::object();
+  fields.object("prompts", texts);
   if (!fields.status()) return fields.status().error();
+  for (const auto& [key, text] : texts.items()) {
+    if (!text.is_string() && !text.is_null())
+      return bad_file("{}: 'prompts.{}' is {}, expected a string", prompts.source, key,
+                      found_text(text));
+    prompts.by_name.emplace(key, text.is_null() ? "" : text.get<std::string>());
+  }
   if (name.empty()) return prompts;
   if (!prompts.by_name.contains(name))
     return bad_file("{}: 'default_prompt_name' is '{}', expected the name of a text in 'prompts'",
-                    path.string(), name);
+                    prompts.source, name);
   prompts.by_default = prompts.by_name[name];
   return prompts;
 }

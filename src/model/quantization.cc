@@ -12,12 +12,14 @@
 
 #include "base/errors.h"
 #include "base/fields.h"
+#include "base/is_there.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/python_json.h"
 #include "kernel/weight_types.h"
 #include "model/config.h"
 #include "model/quantization_file.h"
+#include "model/unoffered.h"
 
 namespace pando::model {
 namespace {
@@ -77,18 +79,6 @@ constexpr std::string_view kPackedFields[] = {
     "minmax_lr", "nsamples", "seqlen", "low_gpu_mem_usage", "quant_block_list",
     "to_quant_block_names", "supported_types", "static_attention_granularity",
     "static_kv_granularity"};
-
-// A field that asks for nothing may be there, whatever its name.
-bool asks_for_nothing(const json& value) {
-  return value.is_null() || value == false || value == "" ||
-         ((value.is_array() || value.is_object()) && value.empty());
-}
-
-void refuse_unknown(Fields& fields, const json& object, Names known) {
-  for (const auto& [name, value] : object.items())
-    if (!asks_for_nothing(value) && std::ranges::find(known, name) == known.end())
-      fields.refuse(name, "null, because this field is unknown", ErrorCode::kUnsupported);
-}
 
 // A field that is absent or one of `values`, in letters of any case.
 std::string one_of_values(Fields& fields, const char* name, std::string_view absent, Names values) {
@@ -332,9 +322,7 @@ Status add_quantization(const std::filesystem::path& directory, json& config) {
   const auto text = config.find("text_config");  // of a model with a vision tower
   if (text != config.end() && text->is_object() && Fields(*text).has(kName)) return {};
   const std::filesystem::path path = directory / kModelOptFile;
-  std::error_code failure;
-  if (std::filesystem::status(path, failure).type() == std::filesystem::file_type::not_found)
-    return {};
+  if (!is_there(path)) return {};
   const Result<MappedFile> file = MappedFile::open(path);
   if (!file) return file.error();
   const Result<json> whole = parse_python_object(

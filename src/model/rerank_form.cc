@@ -7,6 +7,7 @@
 #include "model/checkpoint.h"
 #include "model/config.h"
 #include "model/module_files.h"
+#include "model/unoffered.h"
 
 namespace pando::model {
 
@@ -17,10 +18,22 @@ Result<RerankForm> read_rerank_form(const std::filesystem::path& path) {
   if (!modules) return modules.error();
   const auto score = std::ranges::find(*modules, "LogitScore", &Module::kind);
   if (score == modules->end()) return form;
+  for (const Module& module : *modules)
+    if (module.kind != "LogitScore" && module.kind != "Transformer")
+      return unsupported("{}: has {}, expected one of type Transformer or LogitScore",
+                         (path / "modules.json").string(), module.found);
+  const Result<TextSettings> texts = read_text_settings(path);
+  if (!texts) return texts.error();
+  form.max_tokens = texts->max_tokens;
+  form.has_modules = true;
   const std::filesystem::path file = score->folder / "config.json";
   const Result<nlohmann::json> object = read_object_file(file);
   if (!object) return object.error();
   Fields fields(*object, file.string());
+  constexpr std::string_view kFields[] = {"true_token_id", "false_token_id", "module_input_name"};
+  refuse_unknown(fields, *object, kFields);
+  if (fields.string("module_input_name", "causal_logits") != "causal_logits")
+    fields.refuse("module_input_name", "\"causal_logits\"", ErrorCode::kUnsupported);
   if (fields.find("false_token_id") == nullptr)
     fields.refuse("false_token_id", "a token: a score of the token for yes alone is not supported",
                   ErrorCode::kUnsupported);

@@ -88,17 +88,43 @@ Result<TensorEntry> read_entry(const std::string& source, const std::string& nam
   return entry;
 }
 
-Status check_overlap(const std::string& source, const Tensors& tensors) {
-  std::vector<std::pair<const TensorEntry*, const std::string*>> order;
-  for (const auto& [name, entry] : tensors)
-    if (entry.n_bytes > 0) order.emplace_back(&entry, &name);
-  std::sort(order.begin(), order.end(),
-            [](const auto& a, const auto& b) { return a.first->offset < b.first->offset; });
-  for (size_t i = 1; i < order.size(); ++i) {
-    if (order[i - 1].first->offset + order[i - 1].first->n_bytes > order[i].first->offset)
+// Tensors lie one behind the other, from the first byte of the data to the last.
+Status check_places(const std::string& source, const Tensors& tensors, uint64_t data_begin,
+                    uint64_t file_size) {
+  using Place = std::pair<const std::string, TensorEntry>;
+  std::vector<const Place*> order;
+  for (const Place& place : tensors) order.push_back(&place);
+  std::ranges::sort(order, {}, [](const Place* place) {
+    return std::pair(place->second.offset, place->second.n_bytes);
+  });
+  uint64_t end = data_begin;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto& [name, entry] = *order[i];
+    if (entry.offset < end)
       return bad_file("{}: tensors '{}' and '{}' overlap, expected separate bytes", source,
-                      *order[i - 1].second, *order[i].second);
+                      order[i - 1]->first, name);
+    if (entry.offset > end)
+      return bad_file(
+          "{}: tensor '{}' begins at byte {} of the data, expected {}, {}", source, name,
+          entry.offset - data_begin, end - data_begin,
+          i == 0 ? "the first byte" : fmt::format("behind tensor '{}'", order[i - 1]->first));
+    end = entry.offset + entry.n_bytes;
   }
+  if (end != file_size)
+    return bad_file("{}: has {} bytes of data, expected {}, the end of its last tensor", source,
+                    file_size - data_begin, end - data_begin);
+  return {};
+}
+
+// Notes of whoever wrote the file: names and texts.
+Status check_notes(const std::string& source, const json& notes) {
+  if (notes.is_null()) return {};
+  if (!notes.is_object())
+    return bad_file("{}: '__metadata__' is {}, expected an object", source, found_text(notes));
+  for (const auto& [name, value] : notes.items())
+    if (!value.is_string())
+      return bad_file("{}: '__metadata__.{}' is {}, expected a string", source, name,
+                      found_text(value));
   return {};
 }
 
@@ -130,18 +156,24 @@ Result<Safetensors> Safetensors::open(const std::filesystem::path& path) {
         "short (hint: download it again)",
         source, header_len, most);
   const char* text = reinterpret_cast<const char*>(file->data()) + sizeof header_len;
+  if (header_len == 0 || *text != '{')
+    return bad_file("{}: its header does not begin with '{{', expected a safetensors file", source);
   const Result<json> header =
       parse_json_object({text, static_cast<size_t>(header_len)}, source + ": header");
   if (!header) return header.error();
   Tensors tensors;
   for (const auto& [name, value] : header->items()) {
-    if (name == "__metadata__") continue;
+    if (name == "__metadata__") {
+      if (Status status = check_notes(source, value); !status) return status.error();
+      continue;
+    }
     Result<TensorEntry> entry =
         read_entry(source, name, value, sizeof header_len + header_len, file->size());
     if (!entry) return std::move(entry).error();
     tensors.emplace(name, std::move(entry).value());
   }
-  if (Status status = check_overlap(source, tensors); !status) return status.error();
+  const Status places = check_places(source, tensors, sizeof header_len + header_len, file->size());
+  if (!places) return places.error();
   return Safetensors(std::move(file).value(), std::move(tensors));
 }
 

@@ -104,4 +104,14 @@ void refuse_unoffered(GgufFields& fields, int64_t head_dim,
                   ErrorCode::kUnsupported);
 }
 
+void refuse_unknown(Fields& fields, const json& object, std::span<const std::string_view> known) {
+  const auto asks_for_nothing = [](const json& value) {
+    return value.is_null() || value == false || value == "" ||
+           (value.is_structured() && value.empty());
+  };
+  for (const auto& [name, value] : object.items())
+    if (!asks_for_nothing(value) && std::ranges::find(known, name) == known.end())
+      fields.refuse(name, "null, because this field is unknown", ErrorCode::kUnsupported);
+}
+
 }  // namespace pando::model

@@ -204,13 +204,16 @@ class Preparation {
 
   Status tokenise(wire::Body& body, size_t index) {
     Request& request = body.requests[index];
-    Result<std::vector<Token>> tokens = encode_prompt(service_.engine.model(), request);
-    if (!tokens) {
-      Error error = tokens.error();
+    const bool is_ranked = request.cut_tokens > 0;
+    if (const Status status = take_tokens(service_.engine.model(), request); !status) {
+      Error error = status.error();
       if (error.field.empty() && error.code == ErrorCode::kInvalidArgument) error.field = "prompt";
       return wire::of_request(body, index, std::move(error));
     }
-    request.tokens = std::move(*tokens);
+    if (is_ranked || (request.cut_tokens > 0 && request.pooling != Pooling::kNone))
+      body.log_note = fmt::format(
+          "a text of {} tokens was cut to {}; usage.cut_tokens of each answer says what was cut",
+          request.tokens.size() + static_cast<size_t>(request.cut_tokens), request.tokens.size());
     if (!request.messages.empty() && !request.separate_reasoning) request.separate_reasoning = true;
     request.messages = {};  // read, and the engine would have a copy
     n_prompt_ += request.tokens.size();

@@ -103,6 +103,7 @@ Completion likeliest_choice(const std::vector<std::string>& choices,
   answer.logprobs = scored[best].prompt_logprobs;
   for (const TokenLogprob& token : answer.logprobs) answer.tokens.push_back(token.token);
   answer.prompt_tokens = scored[best].prompt_tokens - static_cast<int>(answer.tokens.size());
+  answer.cut_tokens = scored[best].cut_tokens;
   answer.shared_tokens = std::min(n_shared, answer.prompt_tokens);
   return answer;
 }

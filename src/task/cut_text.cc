@@ -1,8 +1,11 @@
 #include "task/cut_text.h"
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include "api/model_parts.h"
 
 namespace pando {
 namespace {
@@ -29,6 +32,13 @@ std::string cut_text(const Model& model, const std::string& text, size_t n, bool
   else
     while (cut.starts_with(kNoCharacter)) cut.remove_prefix(kNoCharacter.size());
   return std::string(cut);
+}
+
+int most_tokens(const Model& model, int stated, bool has_modules) {
+  if (stated > 0 || !has_modules || !model.has_tokenizer()) return stated;
+  const int64_t own = model.info().max_positions;
+  return static_cast<int>(
+      std::min(model.parts().tokenizer->limit().most_tokens.value_or(own), own));
 }
 
 }  // namespace pando

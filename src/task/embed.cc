@@ -6,6 +6,7 @@
 
 #include "api/model_parts.h"
 #include "base/errors.h"
+#include "task/cut_text.h"
 #include "task/fill_in.h"
 
 namespace pando {
@@ -22,6 +23,13 @@ bool has(const std::string& prompt_template, const char* field) {
   return prompt_template.find(field) != std::string::npos;
 }
 
+Status check_dimension(int stated, const Model& model) {
+  const int d_model = model.parts().weights.config.d_model;
+  if (stated == 0 || stated == d_model) return {};
+  return bad_file("the configuration of the model's pooling has the dimension {}, expected {}",
+                  stated, d_model);
+}
+
 }  // namespace
 
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options) {
@@ -29,14 +37,19 @@ Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options)
     return status.error();
   const bool is_open = options.pooling == Pooling::kNone || !options.normalise || !options.prompt ||
                        !options.input_type.empty();
-  if (!is_open) return options;
   const Result<model::EmbeddingForm>& form = model.parts().embedding;
+  if (!form && !is_open) return options;
   if (!form) return form.error();
+  if (Status status = check_dimension(form->dimension, model); !status) return status.error();
   if (options.pooling == Pooling::kNone)
     options.pooling = form->pooling == Pooling::kNone ? Pooling::kLast : form->pooling;
   if (!options.normalise) options.normalise = form->normalise;
   if (!options.prompt) options.prompt = form->prompt;
   options.prompts = form->prompts;
+  options.include_prompt = form->include_prompt;
+  options.max_tokens = most_tokens(model, form->max_tokens, form->has_modules);
+  if (model.has_tokenizer())
+    options.cut_at_end = model.parts().tokenizer->limit().at_end.value_or(true);
   if (!options.input_type.empty())
     if (Status status = take_prompt_for(options.input_type, options); !status)
       return status.error();
@@ -77,9 +90,16 @@ Request embed_request(const EmbedOptions& options, std::string_view text) {
   request.pooling = options.pooling == Pooling::kNone ? Pooling::kLast : options.pooling;
   const bool as_it_is =
       options.instruction.empty() && has(options.prompt_template, "{instruction}");
-  request.prompt = as_it_is ? options.prompt.value_or("").append(text)
-                            : fill_in(options.prompt_template,
-                                      {{"{instruction}", options.instruction}, {"{text}", text}});
+  const std::string_view form = options.prompt_template;
+  const auto filled = [&](std::string_view part) {
+    return fill_in(part, {{"{instruction}", options.instruction}, {"{text}", text}});
+  };
+  std::string before =
+      as_it_is ? options.prompt.value_or("") : filled(form.substr(0, form.find("{text}")));
+  request.prompt = as_it_is ? before + std::string(text) : filled(form);
+  if (!options.include_prompt) request.unpooled = std::move(before);
+  request.truncate_prompt_tokens = options.max_tokens;
+  request.truncate_at_end = options.cut_at_end;
   return request;
 }
 

@@ -8,6 +8,7 @@
 #include "api/model_parts.h"
 #include "base/errors.h"
 #include "pando/score.h"
+#include "task/cut_text.h"
 #include "task/fill_in.h"
 
 namespace pando {
@@ -51,6 +52,7 @@ Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions optio
     return status.error();
   if (Status status = settle(options.no, is_open ? form->no : std::nullopt, "no"); !status)
     return status.error();
+  if (form) options.max_tokens = most_tokens(model, form->max_tokens, form->has_modules);
   if (!options.instruction)
     options.instruction =
         form->instruction.empty() ? RerankOptions::default_instruction() : form->instruction;
@@ -63,6 +65,33 @@ std::string rerank_prompt(const RerankOptions& options, std::string_view query,
       options.instruction.value_or(RerankOptions::default_instruction());
   return fill_in(options.prompt_template,
                  {{"{instruction}", instruction}, {"{query}", query}, {"{document}", document}});
+}
+
+std::string_view rerank_end(const RerankOptions& options) {
+  const std::string_view text = options.prompt_template;
+  size_t end = 0;
+  for (const std::string_view field : kRerankTemplateFields)
+    if (const size_t at = text.rfind(field); at != text.npos)
+      end = std::max(end, at + field.size());
+  return text.substr(end);
+}
+
+Status fit_pair(const Model& model, int max_tokens, std::string_view end,
+                std::vector<Request>& requests) {
+  if (max_tokens == 0) return {};
+  const Result<size_t> n_end = n_tokens(model, std::string(end));
+  if (!n_end) return n_end.error();
+  for (Request& request : requests) {
+    int& n_prompt = *request.prompt_logprobs_from;
+    const int n_behind = std::min(static_cast<int>(*n_end), n_prompt - 1);
+    const int n_cut = std::min(n_prompt - max_tokens, n_prompt - n_behind - 1);
+    if (n_cut <= 0) continue;
+    const auto last = request.tokens.begin() + (n_prompt - n_behind);
+    request.tokens.erase(last - n_cut, last);
+    n_prompt -= n_cut;
+    request.cut_tokens = n_cut;
+  }
+  return {};
 }
 
 Status check_rerank_options(const RerankOptions& options) {
@@ -81,12 +110,14 @@ Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOpt
   if (Status status = check_rerank_options(options); !status) return status.error();
   auto requests = continuation_requests(model, rerank_prompt(options, query, document),
                                         std::vector{yes_of(options), no_of(options)});
-  if (requests && (*requests)[0].tokens == (*requests)[1].tokens)
+  if (!requests) return requests;
+  if ((*requests)[0].tokens == (*requests)[1].tokens)
     return invalid_argument(
         "yes is '{}' and no is '{}', which have the same tokens, expected different tokens",
         yes_of(options), no_of(options));
-  if (requests) *requests = joined(std::move(*requests));
-  return requests;
+  if (Status status = fit_pair(model, options.max_tokens, rerank_end(options), *requests); !status)
+    return status.error();
+  return joined(std::move(*requests));
 }
 
 double share_of_yes(double yes, double no) { return 1 / (1 + std::exp(no - yes)); }

@@ -17,9 +17,7 @@ Result<std::string> read_text_file(const std::filesystem::path& path) {
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
   if (!is_there(path)) return not_found("'{}' does not exist", path.string());
-  if (!std::filesystem::exists(status)) {  // a link that leads nowhere, or in a circle
-    return io_error("'{}' cannot be read: {}", path.string(), failure.message());
-  }
+  if (!std::filesystem::exists(status)) return why_not_found(path);
   if (std::filesystem::is_directory(status)) {
     return bad_file("'{}' is a directory, expected a file", path.string());
   }
@@ -35,12 +33,6 @@ Result<std::string> read_text_file(const std::filesystem::path& path) {
   const Result<std::string_view> plain = without_mark(text);
   if (!plain) return bad_file("'{}' is {}", path.string(), plain.error().message);
   return std::string(*plain);
-}
-
-bool is_there(const std::filesystem::path& path) {
-  std::error_code failure;
-  return std::filesystem::symlink_status(path, failure).type() !=
-         std::filesystem::file_type::not_found;
 }
 
 Result<Json> read_json_file(const std::filesystem::path& path) {

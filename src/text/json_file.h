@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/errors.h"
+#include "base/is_there.h"
 
 namespace pando {
 
@@ -16,8 +17,6 @@ using Json = nlohmann::json;
 // The file without a byte-order mark. kNotFound where there is none, kBadFile for a directory, a
 // pipe, a device, a Git LFS pointer or text in UTF-16, kIo where it cannot be read.
 Result<std::string> read_text_file(const std::filesystem::path& path);
-// True also for what cannot be read: reading it says why.
-bool is_there(const std::filesystem::path& path);
 Result<Json> read_json_file(const std::filesystem::path& path);
 
 // A place in a JSON document that knows its name. Borrows the document.

@@ -95,6 +95,20 @@ Status read_added_tokens(const JsonPlace& place, TokenizerConfig* config) {
   return {};
 }
 
+// Files write 10^30 for no limit.
+Status read_limit(const JsonPlace& root, TextLimit* limit) {
+  const JsonPlace most = root.at("model_max_length"), side = root.at("truncation_side");
+  if (!most.absent()) {
+    if (!most.json().is_number()) return most.wrong("a number");
+    const double n = most.json().get<double>();
+    if (n >= 1 && n <= INT32_MAX) limit->most_tokens = static_cast<int64_t>(n);
+  }
+  if (side.absent()) return {};
+  if (side.json() != "left" && side.json() != "right") return side.wrong("\"left\" or \"right\"");
+  limit->at_end = side.json() == "right";
+  return {};
+}
+
 Status read_config_file(const std::filesystem::path& path, TokenizerConfig* config) {
   const Result<Json> document = read_json_file(path);
   if (!document.ok()) return document.error();
@@ -120,7 +134,7 @@ Status read_config_file(const std::filesystem::path& path, TokenizerConfig* conf
   const auto space = root.at("add_prefix_space").boolean(false);
   if (!space.ok()) return space.error();
   config->add_prefix_space = *space;
-  return {};
+  return read_limit(root, &config->limit);
 }
 
 // Appends eos_token_id, an id or a list of ids.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "text/added_tokens.h"
+#include "text/tokenizer.h"
 #include "text/vocab.h"
 
 namespace pando {
@@ -23,6 +24,7 @@ struct TokenizerConfig {
   bool add_eos = false;
   bool add_prefix_space = false;
   std::vector<Token> end_ids;  // eos_token_id of generation_config.json, then of config.json
+  TextLimit limit;
 };
 Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& directory);
 

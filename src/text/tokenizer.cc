@@ -28,38 +28,39 @@ Result<std::unique_ptr<Tokenizer>> load_model_file(const std::filesystem::path& 
 
 // The content says which of the two forms a file has.
 Result<std::unique_ptr<Tokenizer>> load_json_file(const std::filesystem::path& path,
-                                                  const TokenizerConfig& config) {
+                                                  TokenizerConfig& config) {
   const Result<Json> document = read_json_file(path);
   if (!document.ok()) return document.error();
   const JsonPlace root(*document, path.string());
+  const JsonPlace direction = root.at("truncation").at("direction");
+  if (!direction.absent() && !config.limit.at_end) config.limit.at_end = direction.json() != "Left";
   return WordTokenizer::make(is_tekken(root) ? read_tekken(root, config)
                                              : read_tokenizer_json(root, config));
 }
 
-Result<std::unique_ptr<Tokenizer>> load_directory(const std::filesystem::path& directory) {
-  const Result<TokenizerConfig> config = read_tokenizer_config(directory);
-  if (!config.ok()) return config.error();
+Result<std::unique_ptr<Tokenizer>> load_directory(const std::filesystem::path& directory,
+                                                  TokenizerConfig& config) {
   const std::filesystem::path json = directory / "tokenizer.json";
-  if (is_there(json)) return load_json_file(json, *config);
+  if (is_there(json)) return load_json_file(json, config);
   if (const auto files = find_vocab_merges(directory)) {
-    return WordTokenizer::make(read_vocab_merges(*files, *config));
+    return WordTokenizer::make(read_vocab_merges(*files, config));
   }
   const std::filesystem::path tekken = directory / "tekken.json";
-  if (is_there(tekken)) return load_json_file(tekken, *config);
+  if (is_there(tekken)) return load_json_file(tekken, config);
   const std::filesystem::path model = directory / "tokenizer.model";
-  if (is_there(model)) return load_model_file(model, *config);
+  if (is_there(model)) return load_model_file(model, config);
   return not_found(
       "'{}' holds no tokenizer, expected tokenizer.json, vocab.json with merges.txt, tekken.json, "
       "or tokenizer.model",
       directory.string());
 }
 
-// A file of a tokenizer by itself; tokenizer_config.json is looked for beside it.
-Result<std::unique_ptr<Tokenizer>> load_file(const std::filesystem::path& path) {
-  const Result<TokenizerConfig> config = read_tokenizer_config(path.parent_path());
-  if (!config.ok()) return config.error();
-  return path.extension() == ".json" ? load_json_file(path, *config)
-                                     : load_model_file(path, *config);
+// A directory, or a file of a tokenizer by itself; tokenizer_config.json is looked for beside it.
+Result<std::unique_ptr<Tokenizer>> load_files(const std::filesystem::path& path,
+                                              TokenizerConfig& config) {
+  std::error_code failure;
+  if (std::filesystem::is_directory(path, failure)) return load_directory(path, config);
+  return path.extension() == ".json" ? load_json_file(path, config) : load_model_file(path, config);
 }
 
 }  // namespace
@@ -73,12 +74,19 @@ bool is_tokenizer_file(const std::filesystem::path& path) {
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const std::filesystem::path& path) {
   std::error_code failure;
-  if (std::filesystem::is_directory(path, failure)) return load_directory(path);
+  const bool is_directory = std::filesystem::is_directory(path, failure);
   if (!is_there(path)) {
     return not_found("'{}' does not exist, expected the directory of a model or a GGUF file",
                      path.string());
   }
-  if (is_tokenizer_file(path)) return load_file(path);
+  if (is_directory || is_tokenizer_file(path)) {
+    Result<TokenizerConfig> config =
+        read_tokenizer_config(is_directory ? path : path.parent_path());
+    if (!config.ok()) return config.error();
+    Result<std::unique_ptr<Tokenizer>> tokenizer = load_files(path, *config);
+    if (tokenizer.ok()) (*tokenizer)->limit_ = config->limit;
+    return tokenizer;
+  }
   const Result<GgufFile> gguf = GgufFile::open(path);
   if (!gguf.ok()) return gguf.error();
   return WordTokenizer::make(read_gguf_vocab(*gguf));

@@ -17,6 +17,14 @@ namespace pando {
 
 struct Decoding;
 
+// How long texts may get by the model's files. Nothing is cut because of it here.
+struct TextLimit {
+  std::optional<int64_t> most_tokens;  // model_max_length of tokenizer_config.json
+  // Whether a longer text loses its end: truncation_side of tokenizer_config.json, or else the
+  // direction that `truncation` of tokenizer.json has.
+  std::optional<bool> at_end;
+};
+
 // Immutable once loaded; any thread may call any method at any time.
 class Tokenizer {
  public:
@@ -49,6 +57,11 @@ class Tokenizer {
 
   // What is odd about the files without being wrong: a line each, for people.
   virtual std::span<const std::string> warnings() const { return {}; }
+
+  const TextLimit& limit() const { return limit_; }
+
+ private:
+  TextLimit limit_;
 };
 
 // Whether the name is that of a tokenizer's file outside a directory of a model: .json, .model or

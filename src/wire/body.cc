@@ -75,18 +75,20 @@ std::string Body::on_event(size_t request, Event event) {
   return events;
 }
 
-uint64_t Body::n_prompt_tokens(size_t n_alike) const {
+uint64_t Body::n_of(int Completion::*count, size_t n_alike) const {
   uint64_t n_tokens = 0;
   size_t n_asked = 0;
   for (const std::vector<Completion>& completion : completions_.all())
     for (size_t i = 0; i <= completion[0].alternatives.size(); ++i)
-      if (n_asked++ % n_alike == 0) n_tokens += static_cast<uint64_t>(completion[0].prompt_tokens);
+      if (n_asked++ % n_alike == 0) n_tokens += static_cast<uint64_t>(completion[0].*count);
   return n_tokens;
 }
 
 void Body::add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const {
-  const uint64_t n_tokens = n_prompt_tokens(n_alike);
+  const uint64_t n_tokens = n_of(&Completion::prompt_tokens, n_alike);
   answer["usage"] = {{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}};
+  if (const uint64_t n_cut = n_of(&Completion::cut_tokens, n_alike); n_cut > 0)
+    answer["usage"]["cut_tokens"] = n_cut;
   if (serving.sharing) answer["sharing"] = SharingCounts(completions_.all()).json();
 }
 

@@ -87,7 +87,7 @@ class Body : public Job {
   // "usage" of prompts alone, and "sharing" where it is wanted; of `n_alike` in a row of what was
   // asked the prompt counts once.
   void add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const;
-  uint64_t n_prompt_tokens(size_t n_alike) const;
+  uint64_t n_of(int Completion::*count, size_t n_alike) const;  // prompt_tokens, or cut_tokens
 
   // Adds the field "warnings" to an answer if there are any. A warning is about a request that is
   // odd but not wrong.

@@ -24,6 +24,7 @@ class EmbedLine : public Line {
       embedding.add(printed(value));
     output["embedding"] = embedding.take();
     output["prompt_tokens"] = answer.prompt_tokens;
+    if (answer.cut_tokens > 0) output["cut_tokens"] = answer.cut_tokens;
     if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
     return json_text(output) + "\n";
   }
@@ -69,7 +70,11 @@ Result<std::unique_ptr<Line>> read_embed_line(const nlohmann::json& json,
   if (text.empty() && tokens.empty())
     return invalid_argument("the text is empty, expected at least one token");
   question.request = embed_request(embed, text);
-  question.request.tokens = std::move(tokens);
+  if (!tokens.empty()) {  // these are taken as they are
+    question.request.tokens = std::move(tokens);
+    question.request.unpooled = {};
+    question.request.truncate_prompt_tokens = 0;
+  }
   question.request.sampling.max_tokens = 1;  // needs no more room than the prompt
   question.request.id = line->id;
   question.request.logits_hash = line->options.logits_hash;

@@ -37,20 +37,19 @@ OrderedJson vector_json(const AnswerForm& form, const Completion& completion) {
 OrderedJson embeddings_body(const AnswerForm& form, const Envelope& envelope,
                             std::span<const std::vector<Completion>> completions) {
   OrderedJson data = OrderedJson::array();
-  uint64_t n_prompt = 0;
+  uint64_t n_prompt = 0, n_cut = 0;
   for (size_t i = 0; i < completions.size(); ++i) {
     n_prompt += static_cast<uint64_t>(completions[i][0].prompt_tokens);
+    n_cut += static_cast<uint64_t>(completions[i][0].cut_tokens);
     data.push_back({{"object", "embedding"},
                     {"index", i},
                     {"embedding", vector_json(form, completions[i][0])}});
     if (!envelope.warning.empty()) data.back()["wrong"] = envelope.warning;
   }
-  return {{"id", "embd-" + envelope.id},
-          {"object", "list"},
-          {"created", envelope.created},
-          {"data", std::move(data)},
-          {"model", envelope.model},
-          {"usage", {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}}}};
+  OrderedJson usage = {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}};
+  if (n_cut > 0) usage["cut_tokens"] = n_cut;
+  return {{"id", "embd-" + envelope.id}, {"object", "list"},        {"created", envelope.created},
+          {"data", std::move(data)},     {"model", envelope.model}, {"usage", std::move(usage)}};
 }
 
 }  // namespace pando::wire

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "pando/rerank.h"
 #include "pando/score.h"
 #include "task/choices.h"
 
@@ -42,6 +43,8 @@ Result<std::vector<Request>> scoring_requests(const Model& model, const Question
         "the answers '{}' and '{}' have the same tokens, expected two answers with different "
         "tokens",
         question.choices[0], question.choices[1]);
+  if (Status status = fit_pair(model, question.most_tokens, question.kept_end, requests); !status)
+    return status.error();
   requests = joined(std::move(requests));
   for (Request& request : requests) {
     request.id = question.request.id;

@@ -106,8 +106,11 @@ class Parser {
       request.sampling = sampling_;
       request.logits_hash = rules_.logits_hash;
       request.add_special_tokens = add_special_;
-      request.truncate_prompt_tokens = truncate_;
-      request.truncate_at_end = truncates_at_end_;
+      const int most = request.truncate_prompt_tokens;  // that the model's files say; 0: nothing
+      if (truncate_ > 0) {
+        request.truncate_prompt_tokens = most > 0 ? std::min(most, truncate_) : truncate_;
+        request.truncate_at_end = truncates_at_end_;
+      }
       if (prompt_logprobs_) request.prompt_logprobs_from = 1;
     }
     return std::move(body_);
@@ -273,7 +276,11 @@ class Parser {
     for (Request& request : body_.requests) {
       Request asked = embed_request(embed, request.prompt);
       request.pooling = asked.pooling;
-      if (request.tokens.empty()) request.prompt = std::move(asked.prompt);
+      if (!request.tokens.empty()) continue;  // these are taken as they are
+      request.prompt = std::move(asked.prompt);
+      request.unpooled = std::move(asked.unpooled);
+      request.truncate_prompt_tokens = asked.truncate_prompt_tokens;
+      request.truncate_at_end = asked.truncate_at_end;
     }
   }
 

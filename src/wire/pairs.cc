@@ -13,6 +13,8 @@ Question pair_question(const RerankOptions& options, std::string_view query,
   question.choices = {options.yes.value_or("yes"), options.no.value_or("no")};
   question.as_given = true;
   question.choices_differ = true;
+  question.most_tokens = options.max_tokens;
+  question.kept_end = rerank_end(options);
   return question;
 }
 

@@ -94,7 +94,9 @@ class RerankBody : public PairsBody {
       body["results"] = std::move(results);
       body["meta"] = {{"api_version", {{"version", "2"}}},
                       {"billed_units", {{"search_units", 0}}},
-                      {"tokens", {{"input_tokens", n_prompt_tokens(2)}}}};
+                      {"tokens", {{"input_tokens", n_of(&Completion::prompt_tokens, 2)}}}};
+      if (const uint64_t n_cut = n_of(&Completion::cut_tokens, 2); n_cut > 0)
+        body["meta"]["tokens"]["cut_tokens"] = n_cut;
       return body;
     }
     body["model"] = envelope_.model;

@@ -47,12 +47,13 @@ class RerankLine : public Line {
   std::string written(const Answered& answered, const LineWriting& with) const override {
     if (answered.error != nullptr) return {};
     std::vector<double> scores, masses;
-    int64_t n_tokens = 0;
+    int64_t n_tokens = 0, n_cut = 0;
     for (const std::vector<Completion>& answer : answered.answers) {
       const std::vector<double>& logprobs = answer[0].choice_logprobs;
       scores.push_back(share_of_yes(logprobs[0], logprobs[1]));
       masses.push_back(mass_of_answers(logprobs[0], logprobs[1]));
       n_tokens += answer[0].prompt_tokens;
+      n_cut += answer[0].cut_tokens;
     }
     std::vector<size_t> order = ranking(scores);
     if (with.options.top > 0)
@@ -70,6 +71,7 @@ class RerankLine : public Line {
     }
     output["results"] = results.take();
     output["prompt_tokens"] = n_tokens;
+    if (n_cut > 0) output["cut_tokens"] = n_cut;
     if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
     return json_text(output) + "\n";
   }

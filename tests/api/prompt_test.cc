@@ -66,5 +66,39 @@ TEST_F(CutPrompts, WhatStandsAroundATextStays) {
             Tokens(bare.end() - 2, bare.end()));
 }
 
+// Of tokens that are there already, those that were cut stay counted.
+TEST_F(CutPrompts, AreCounted) {
+  Request request;
+  request.prompt = "one two three four five six";
+  const Tokens whole = encoded(request);
+  ASSERT_TRUE(take_tokens(*model_, request).ok());
+  EXPECT_EQ(request.tokens, whole);
+  EXPECT_EQ(request.cut_tokens, 0);
+  request.tokens.clear();
+  request.truncate_prompt_tokens = static_cast<int>(whole.size()) - 3;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(take_tokens(*model_, request).ok());
+    EXPECT_EQ(request.tokens.size(), whole.size() - 3);
+    EXPECT_EQ(request.cut_tokens, 3);
+  }
+}
+
+// Of two tokens behind a text sentence-transformers leaves one out, the last.
+TEST_F(CutPrompts, BeginWithWhatIsNotPooled) {
+  const auto pooled_from = [&](Request request) {
+    EXPECT_TRUE(take_tokens(*model_, request).ok());
+    return request.pooled_from;
+  };
+  const int n_query = static_cast<int>(model_->encode("Query:", false)->size());
+  EXPECT_EQ(pooled_from({.prompt = "Query: one"}), 0);
+  EXPECT_EQ(pooled_from({.prompt = "Query: one", .unpooled = "Query:"}), 2 + n_query + 1);
+  EXPECT_EQ(
+      pooled_from({.prompt = "Query: one", .add_special_tokens = false, .unpooled = "Query:"}),
+      n_query);
+  EXPECT_EQ(pooled_from({.tokens = {5, 6}, .unpooled = "Query:"}), 0);
+  Request other{.prompt = "one", .unpooled = "Query:"};
+  EXPECT_EQ(take_tokens(*model_, other).error().code, ErrorCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace pando

@@ -49,6 +49,9 @@ TEST(RequestBytes, ARequestComesBack) {
       .prompt_logprobs_from = 1,
       .alternatives = {5, 6},
       .pooling = Pooling::kMean,
+      .unpooled = "q: ",
+      .pooled_from = 2,
+      .cut_tokens = 9,
       .isolation_key = 8,
       .n_public = 2,
       .cached = false,
@@ -65,6 +68,9 @@ TEST(RequestBytes, ARequestComesBack) {
   ASSERT_EQ(read.messages.size(), 2u);
   EXPECT_EQ(read.messages[0].fields, "{}");
   EXPECT_EQ(read.messages[1].role, "assistant");
+  EXPECT_EQ(read.unpooled, "q: ");
+  EXPECT_EQ(read.pooled_from, 2);
+  EXPECT_EQ(read.cut_tokens, 9);
   EXPECT_EQ(read.tokens, request.tokens);
   EXPECT_EQ(read.chat.now->second, 59);
   EXPECT_EQ(read.add_special_tokens, false);

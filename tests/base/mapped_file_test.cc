@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "base/is_there.h"
+
 namespace pando {
 namespace {
 
@@ -62,6 +64,28 @@ TEST_F(MappedFileTest, RefusesPointersOfGitLfs) {
   EXPECT_TRUE(MappedFile::open(write("see " + pointer)).ok());
 }
 
+// A model may lack some files. One that is there and cannot be read is not one that it lacks.
+TEST_F(MappedFileTest, ABrokenLinkIsNoMissingFile) {
+  EXPECT_FALSE(is_there(folder_ / "absent"));
+  EXPECT_FALSE(is_there(folder_ / "no-folder" / "absent"));
+  EXPECT_FALSE(is_there("absent-in-this-folder"));
+  fs::create_symlink("nowhere", folder_ / "link");
+  fs::create_symlink("circle", folder_ / "circle");
+  fs::create_symlink("nowhere", folder_ / "folder");
+  write("a file");
+  fs::create_directory(folder_ / "directory");
+  for (const char* there : {"link", "circle", "folder", "folder/f", "file", "file/f", "directory"})
+    EXPECT_TRUE(is_there(folder_ / there)) << there;
+  for (const auto& [name, broken] : {std::pair{"link", "link"}, {"folder/f", "folder"}}) {
+    const Result<MappedFile> file = MappedFile::open(folder_ / name);
+    ASSERT_FALSE(file.ok());
+    EXPECT_EQ(file.error().code, ErrorCode::kIo);
+    EXPECT_EQ(file.error().message,
+              (folder_ / broken).string() + ": is a broken link to 'nowhere'");
+  }
+  EXPECT_EQ(MappedFile::open(folder_ / "circle").error().code, ErrorCode::kIo);
+}
+
 TEST_F(MappedFileTest, NamesWhatIsWrong) {
   const auto error = [](const fs::path& path) {
     const Result<MappedFile> file = MappedFile::open(path);
@@ -69,7 +93,9 @@ TEST_F(MappedFileTest, NamesWhatIsWrong) {
     return file.ok() ? Error{} : file.error();
   };
   EXPECT_EQ(error(folder_ / "absent").code, ErrorCode::kNotFound);
-  EXPECT_EQ(error(write("x") / "below-a-file").code, ErrorCode::kNotFound);
+  EXPECT_EQ(error(write("x") / "below-a-file").code, ErrorCode::kBadFile);
+  EXPECT_EQ(error(write("x") / "below-a-file").message,
+            (folder_ / "file").string() + ": is not a directory");
   EXPECT_EQ(error(folder_).code, ErrorCode::kBadFile);
   EXPECT_NE(error(folder_).message.find("is a directory"), std::string::npos);
   EXPECT_EQ(error(write("")).code, ErrorCode::kBadFile);

@@ -319,6 +319,42 @@ TEST_F(TasksTest, TheModelsFilesSayHowItIsAsked) {
   EXPECT_TRUE(vectors.says("the model is a reranker, which gives no vectors")) << vectors;
 }
 
+// What is cut stands on the line, in a warning, in the summary and in the report.
+TEST_F(TasksTest, TextsThatTheModelsFilesCutAreCounted) {
+  namespace fs = std::filesystem;
+  for (const char* name : {"embedding", "reranker"}) {
+    fs::copy(fs::path(PANDO_SOURCE_DIR) / "tests/task/data" / fmt::format("qwen3-{}", name),
+             at(name), fs::copy_options::recursive);
+    std::ofstream(at(name) / "sentence_bert_config.json")
+        << (name == std::string("embedding") ? R"({"max_seq_length": 12})"
+                                             : R"({"max_seq_length": 180})");
+  }
+  const std::string longer(60, 'q');
+  write("long.jsonl", fmt::format("{{\"id\": \"a\", \"text\": \"{}\"}}\n"
+                                  "{{\"id\": \"b\", \"text\": \"x\"}}\n",
+                                  longer));
+  const std::string with = " --threads 1 --kv-memory 64MiB --ordered --report report.json";
+  const Finished vectors = pando("embed --model embedding --input long.jsonl" + with);
+  ASSERT_EQ(vectors.code, 0) << vectors;
+  const Json first = Json::parse(vectors.out.substr(0, vectors.out.find('\n')));
+  EXPECT_EQ(first["prompt_tokens"], 12);
+  const int n_cut = first["cut_tokens"];
+  EXPECT_GT(n_cut, 10);
+  EXPECT_TRUE(vectors.says(fmt::format("line 1: the text of {} tokens was cut to 12", n_cut + 12)))
+      << vectors;
+  EXPECT_TRUE(vectors.says("longer texts are cut to 12 tokens")) << vectors;
+  EXPECT_TRUE(vectors.says("lines shortened to fit: 1")) << vectors;
+  EXPECT_EQ(vectors.out.find("cut_tokens", vectors.out.find('\n')), std::string::npos);
+  EXPECT_NE(contents(at("report.json")).find("\"lines_cut\":1"), std::string::npos);
+  const Finished dry = pando("embed --model embedding --input long.jsonl --dry-run 2");
+  EXPECT_NE(dry.out.find("was cut to 12"), std::string::npos) << dry;
+  write("pairs.jsonl", fmt::format(R"({{"query": "q", "documents": ["{}", "b"]}})", longer));
+  const Finished ranked = pando("rerank --model reranker --input pairs.jsonl" + with);
+  ASSERT_EQ(ranked.code, 0) << ranked;
+  EXPECT_GT(Json::parse(ranked.out)["cut_tokens"], 0);
+  EXPECT_TRUE(ranked.says("was cut to 180")) << ranked;
+}
+
 TEST_F(TasksTest, ScoreOfContinuations) {
   write("scores.jsonl",
         "{\"prompt\": \"The sky is\", \"continuations\": [\" blue\", \" x\"], \"target\": 0}\n");

@@ -183,6 +183,22 @@ TEST_F(CheckpointTest, NamesWhatIsMissing) {
   EXPECT_EQ(open_error().code, ErrorCode::kBadFile);
 }
 
+// Other weights are not taken in their place.
+TEST_F(CheckpointTest, NamesBrokenLinks) {
+  folder_.write("one.safetensors", one_tensor("a"));
+  write_index(R"({"a":"one.safetensors"})");
+  ASSERT_TRUE(Checkpoint::open(folder_.path()).ok());
+  for (const char* name : {"model.safetensors.index.json", "model.safetensors"}) {
+    std::filesystem::remove(folder_.path() / name);
+    std::filesystem::create_symlink("nowhere", folder_.path() / name);
+    EXPECT_EQ(open_error().code, ErrorCode::kIo);
+    EXPECT_TRUE(holds(open_error(), {name, "is a broken link to 'nowhere'"}))
+        << open_error().message;
+    std::filesystem::remove(folder_.path() / name);
+    write_index(R"({"a":"one.safetensors"})");
+  }
+}
+
 TEST_F(CheckpointTest, RefusesBadIndexes) {
   folder_.write("one.safetensors", one_tensor("a"));
   for (const char* map : {"3", "[]", R"({"a":3})", R"({"a":""})", R"({"a":"../one.safetensors"})",

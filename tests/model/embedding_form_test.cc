@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "base/gguf_writer.h"
 #include "model/rerank_form.h"
 #include "model/test_files.h"
@@ -14,10 +16,12 @@ class EmbeddingFormTest : public ::testing::Test {
  protected:
   void write_modules(std::initializer_list<const char*> kinds) const {
     nlohmann::json modules = nlohmann::json::array();
-    for (const char* kind : kinds)
+    for (const std::string kind : kinds)
       modules.push_back({{"idx", modules.size()},
-                         {"path", std::string(kind) == "Transformer" ? "" : "1_Pooling"},
-                         {"type", std::string("sentence_transformers.models.") + kind}});
+                         {"path", kind == "Transformer" ? ""
+                                  : kind == "Pooling"   ? "1_Pooling"
+                                                        : kind},
+                         {"type", "sentence_transformers.models." + kind}});
     folder_.write("modules.json", modules.dump());
   }
   void write_pooling(const nlohmann::json& config) const {
@@ -75,24 +79,151 @@ TEST_F(EmbeddingFormTest, ReadsTheDefaultPrompt) {
 }
 
 TEST_F(EmbeddingFormTest, RefusesByNameWhatIsNotOffered) {
-  write_modules({"Transformer", "Pooling", "Dense"});
   write_pooling({{"pooling_mode_mean_tokens", true}});
-  expect_refused({"modules.json", "sentence_transformers.models.Dense"});
+  write_modules({"Transformer", "Pooling", "Dense"});
+  expect_refused({"modules.json", "sentence_transformers.models.Dense", "Normalize"});
+  write_modules({"Transformer", "Normalize", "Pooling"});
+  expect_refused({"modules.json", "sentence_transformers.models.Normalize", "place 2"});
+  write_modules({"Transformer"});
+  expect_refused({"modules.json", "no module of type Pooling"});
+  folder_.write("modules.json",
+                R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+                                    {"path": "1_Pooling", "type": "own.Pooling"}])");
+  expect_refused({"modules.json", "'own.Pooling'"});
+  folder_.write("modules.json",
+                R"([{"path": "0", "type": "sentence_transformers.models.Transformer"}])");
+  expect_refused({"modules.json", "'path'", "'0'"});
+  for (const char* none : {"[]", "{}", "3"}) {
+    folder_.write("modules.json", none);
+    expect_refused({"modules.json", "a list of modules"}, ErrorCode::kBadFile);
+  }
   write_modules({"Transformer", "Pooling"});
+  for (const auto& [file, wrong, words] : std::initializer_list<
+           std::tuple<const char*, const char*, std::initializer_list<std::string_view>>>{
+           {"sentence_bert_config.json", R"({"do_lower_case": true})", {"'do_lower_case' is true"}},
+           {"sentence_roberta_config.json", R"({"do_lower_case": true})", {"'do_lower_case'"}},
+           {"sentence_bert_config.json", R"({"query_length": 32})", {"'query_length' is 32"}},
+           {"sentence_bert_config.json", R"({"tokenizer_args": {"a": 1}})", {"'tokenizer_args'"}},
+           {"sentence_bert_config.json",
+            R"({"model_args": {"rope": 1}})",
+            {"model_args", "'rope'"}},
+           {"sentence_bert_config.json",
+            R"({"transformer_task": "fill-mask"})",
+            {"'transformer_task' is \"fill-mask\""}},
+           {"sentence_bert_config.json",
+            R"({"modality_config": {"message": {"method": "forward"}}})",
+            {"'modality_config'"}},
+           {"config_sentence_transformers.json",
+            R"({"truncate_dim": 64})",
+            {"'truncate_dim' is 64"}},
+           {"config_sentence_transformers.json",
+            R"({"model_type": "SparseEncoder"})",
+            {"'model_type' is \"SparseEncoder\""}}}) {
+    folder_.write(file, wrong);
+    expect_refused({file});
+    expect_refused(words);
+    folder_.write(file, "{}");
+  }
+  EXPECT_EQ(form().pooling, Pooling::kMean);
+}
+
+TEST_F(EmbeddingFormTest, RefusesOtherPoolings) {
+  write_modules({"Transformer", "Pooling"});
+  expect_refused({"1_Pooling", "no such file"}, ErrorCode::kNotFound);
   write_pooling({{"pooling_mode_cls_token", true}});
   expect_refused({"1_Pooling", "'cls_token'"});
   write_pooling({{"pooling_mode_mean_tokens", true}, {"pooling_mode_max_tokens", true}});
   expect_refused({"max_tokens+mean_tokens"});
+  write_pooling({{"pooling_mode", {"mean", "max"}}});
+  expect_refused({"mean+max"});
   write_pooling({{"pooling_mode_mean_tokens", false}});
   expect_refused({"the pooling is ''"});
+  write_pooling({{"pooling_mode_mean_tokens", 1}});
+  expect_refused({"'pooling_mode_mean_tokens' is 1"}, ErrorCode::kBadFile);
+  write_pooling({{"pooling_mode", 3}});
+  expect_refused({"'pooling_mode' is 3"}, ErrorCode::kBadFile);
+  write_pooling({{"pooling_mode", "mean"}, {"scale", 2}});
+  expect_refused({"'scale' is 2"});
+  // What the library does: the mean without a word, and flags do not count beside a name.
+  write_pooling({{"word_embedding_dimension", 64}});
+  EXPECT_EQ(form().pooling, Pooling::kMean);
+  EXPECT_EQ(form().dimension, 64);
+  write_pooling({{"pooling_mode", {"lasttoken"}}, {"pooling_mode_max_tokens", true}});
+  EXPECT_EQ(form().pooling, Pooling::kLast);
+}
+
+TEST_F(EmbeddingFormTest, RefusesAScaleOfOtherValues) {
+  folder_.write("modules.json",
+                R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+      {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+      {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}])");
+  write_pooling({{"pooling_mode", "mean"}});
+  EXPECT_TRUE(form().normalise);
+  std::filesystem::create_directories(folder_.path() / "2_Normalize");
+  folder_.write("2_Normalize/config.json", R"({"module_input_name": "sentence_embedding"})");
+  EXPECT_TRUE(form().normalise);
+  folder_.write("2_Normalize/config.json", R"({"module_input_name": "token_embeddings"})");
+  expect_refused({"2_Normalize", "'module_input_name'", "token_embeddings"});
+}
+
+TEST_F(EmbeddingFormTest, ReadsWhatIsPooledAndWhereTextsAreCut) {
+  EXPECT_EQ(form().max_tokens, 0);
+  EXPECT_FALSE(form().has_modules);
+  write_modules({"Transformer", "Pooling"});
   write_pooling({{"pooling_mode_mean_tokens", true}, {"include_prompt", false}});
-  EXPECT_EQ(form().pooling, Pooling::kMean);  // there is no prompt
   folder_.write("config_sentence_transformers.json",
-                R"({"prompts": {"q": "query: "}, "default_prompt_name": "q"})");
-  expect_refused({"include_prompt"});
-  folder_.write("config_sentence_transformers.json", "{}");
-  folder_.write("sentence_bert_config.json", R"({"do_lower_case": true})");
-  expect_refused({"sentence_bert_config.json", "do_lower_case"});
+                R"({"prompts": {"query": "Query: ", "document": "", "other": null},
+                    "similarity_fn_name": "dot", "__version__": {"pytorch": "2"}})");
+  EXPECT_FALSE(form().include_prompt);
+  EXPECT_EQ(form().prompts, (std::map<std::string, std::string>{
+                                {"query", "Query: "}, {"document", ""}, {"other", ""}}));
+  EXPECT_TRUE(form().has_modules);
+  EXPECT_EQ(form().max_tokens, 0);
+  folder_.write("sentence_bert_config.json",
+                R"({"max_seq_length": 512, "do_lower_case": false, "query_length": null,
+                    "transformer_task": "feature-extraction", "module_output_name": "token_embeddings",
+                    "modality_config": {"text": {"method": "forward",
+                                                 "method_output_name": "last_hidden_state"}},
+                    "model_args": {"attn_implementation": "sdpa"}})");
+  EXPECT_EQ(form().max_tokens, 512);
+  folder_.write("sentence_bert_config.json", R"({"max_seq_length": 0})");
+  expect_refused({"sentence_bert_config.json", "'max_seq_length' is 0"}, ErrorCode::kBadFile);
+  folder_.write("config_sentence_transformers.json", R"({"prompts": {"query": 3}})");
+  expect_refused({"'prompts.query' is 3"}, ErrorCode::kBadFile);
+  folder_.write("config_sentence_transformers.json", R"({"prompts": ["query"]})");
+  expect_refused({"'prompts'"}, ErrorCode::kBadFile);
+}
+
+// Without them, vectors would be others.
+TEST_F(EmbeddingFormTest, NamesBrokenLinks) {
+  for (const char* name :
+       {"modules.json", "config_sentence_transformers.json", "sentence_bert_config.json",
+        "1_Pooling", "1_Pooling/config.json", "2_Normalize/config.json"}) {
+    const TemporaryFolder folder;
+    const std::filesystem::path& at = folder.path();
+    folder.write("modules.json",
+                 R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+        {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+        {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}])");
+    std::filesystem::create_directories(at / "1_Pooling");
+    std::filesystem::create_directories(at / "2_Normalize");
+    folder.write("1_Pooling/config.json", R"({"pooling_mode": "mean"})");
+    ASSERT_TRUE(read_embedding_form(at).ok());
+    std::filesystem::remove_all(at / name);
+    std::filesystem::create_symlink("nowhere", at / name);
+    const Result<EmbeddingForm> form = read_embedding_form(at);
+    ASSERT_FALSE(form.ok()) << name;
+    EXPECT_EQ(form.error().code, ErrorCode::kIo);
+    EXPECT_NE(form.error().message.find((at / name).string() + ": is a broken link"),
+              std::string::npos)
+        << form.error().message;
+    std::filesystem::remove(at / name);
+    std::filesystem::create_directories(at / name);
+    const Result<EmbeddingForm> folder_instead = read_embedding_form(at);
+    if (std::string_view(name) == "1_Pooling") continue;  // then its configuration is missing
+    ASSERT_FALSE(folder_instead.ok()) << name;
+    EXPECT_NE(folder_instead.error().message.find("is a directory"), std::string::npos);
+  }
 }
 
 // As Qwen3-Reranker is published: the answers are tokens, and the instruction is the prompt.
@@ -117,6 +248,11 @@ TEST_F(EmbeddingFormTest, ReadsHowARerankerIsAsked) {
                 R"({"prompts": {"query": "Find it"}, "default_prompt_name": "query"})");
   EXPECT_EQ(read().instruction, "Find it");
   expect_refused({"LogitScore", "the model is a reranker", "pando rerank"});
+  folder_.write("sentence_bert_config.json", R"({"max_seq_length": 100})");
+  EXPECT_EQ(read().max_tokens, 100);
+  folder_.write("sentence_bert_config.json", R"({"do_lower_case": true})");
+  EXPECT_FALSE(read_rerank_form(folder_.path()).ok());
+  folder_.write("sentence_bert_config.json", "{}");
   for (const char* wrong : {R"({"true_token_id": 1})", R"({"false_token_id": 1})",
                             R"({"true_token_id": -1, "false_token_id": 1})"}) {
     folder_.write("1_LogitScore/config.json", wrong);

@@ -48,7 +48,33 @@ TEST_F(GgufErrors, NameTensorAndType) {
   e = error([&](GgufWriter& out) {  // the first needs more than its writer gave it
     out.tensor("x", {16}, 0, std::string(32, '\0')).tensor("y", {32}, 0, std::string(128, '\0'));
   });
-  EXPECT_TRUE(holds(e, {"'x'", "'y'", "overlap"})) << e.message;
+  EXPECT_TRUE(holds(e, {"'y' is at offset 32, expected 64, behind tensor 'x'"})) << e.message;
+}
+
+// As llama.cpp has it, tensors lie one behind the other. Zeros behind the last one are padding.
+TEST_F(GgufErrors, NameBytesOfNoTensor) {
+  const std::string data(32, '\1');
+  const Error gap = error(
+      [&](GgufWriter& out) { out.tensor("x", {8}, 0, data + data).tensor("y", {8}, 0, data); });
+  EXPECT_TRUE(holds(gap, {"'y' is at offset 64, expected 32, behind tensor 'x'"})) << gap.message;
+  make("tiny-llama", DType::kF32);
+  const std::filesystem::path path = convert({});
+  const auto loads = [&](const std::string& behind) {
+    const std::filesystem::path longer = folder_.path() / "longer.gguf";
+    std::filesystem::copy_file(path, longer, std::filesystem::copy_options::overwrite_existing);
+    std::ofstream(longer, std::ios::binary | std::ios::app) << behind;
+    return Checkpoint::open(longer);
+  };
+  ASSERT_EQ(std::filesystem::file_size(path) % 32, 0u);
+  EXPECT_TRUE(loads("").ok());
+  EXPECT_TRUE(loads(std::string(5000, '\0')).ok());
+  for (const std::string& behind : {std::string(64, '\2'), std::string(500, '\0') + '\2'}) {
+    const Result<Checkpoint> longer = loads(behind);
+    ASSERT_FALSE(longer.ok());
+    EXPECT_EQ(longer.error().code, ErrorCode::kBadFile);
+    EXPECT_TRUE(holds(longer.error(), {"longer.gguf", "bytes behind its last tensor"}))
+        << longer.error().message;
+  }
 }
 
 TEST_F(GgufErrors, NameKeyAndValue) {

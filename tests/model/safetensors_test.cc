@@ -65,8 +65,11 @@ TEST_F(SafetensorsTest, RefusesHeadersThatDoNotFitTheFile) {
 }
 
 TEST_F(SafetensorsTest, RefusesHeadersThatAreNotWhatTheyShouldBe) {
-  expect_bad("not json", "not JSON");
-  expect_bad("[]", "expected an object");
+  expect_bad("{not json", "not JSON");
+  for (const char* other : {"[]", " {}", "\n{}", "\xef\xbb\xbf{}"})
+    expect_bad(other, "does not begin with '{'");
+  expect_bad(R"({"__metadata__":{"format":5}})", "'__metadata__.format' is 5");
+  expect_bad(R"({"__metadata__":"pt"})", "'__metadata__' is \"pt\"");
   expect_bad(R"({"a":3})", "tensor 'a' is 3");
   expect_bad(R"({"a":{"shape":[4],"data_offsets":[0,4]}})", "dtype is ''", ErrorCode::kUnsupported);
   expect_bad(R"({"a":{"dtype":7,"shape":[4],"data_offsets":[0,4]}})", "'dtype' is 7");
@@ -108,6 +111,26 @@ TEST_F(SafetensorsTest, RefusesTensorsThatAreNotWhereTheyShouldBe) {
   expect_bad(R"({"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},
                  "b":{"dtype":"U8","shape":[2],"data_offsets":[3,5]}})",
              "overlap");
+}
+
+// Its bytes are those of its tensors, none more: else it is not the file that was written.
+TEST_F(SafetensorsTest, RefusesBytesOfNoTensor) {
+  expect_bad(R"({"a":{"dtype":"U8","shape":[12],"data_offsets":[4,16]}})",
+             "tensor 'a' begins at byte 4 of the data, expected 0, the first byte");
+  expect_bad(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},
+                 "b":{"dtype":"U8","shape":[8],"data_offsets":[8,16]}})",
+             "tensor 'b' begins at byte 8 of the data, expected 4, behind tensor 'a'");
+  expect_bad(R"({"a":{"dtype":"U8","shape":[12],"data_offsets":[0,12]}})",
+             "has 16 bytes of data, expected 12, the end of its last tensor");
+  expect_bad("{}", "has 16 bytes of data, expected 0");
+  expect_bad(R"({"a":{"dtype":"U8","shape":[16],"data_offsets":[0,16]},
+                 "z":{"dtype":"U8","shape":[0],"data_offsets":[8,8]}})",
+             "'a' and 'z' overlap");
+  // White space behind the header pads it.
+  EXPECT_TRUE(open(safetensors_bytes("{\"a\":{\"dtype\":\"U8\",\"shape\":[4],"
+                                     "\"data_offsets\":[0,4]}}  \n\t ",
+                                     "abcd"))
+                  .ok());
 }
 
 TEST_F(SafetensorsTest, WritesWhatItReads) {

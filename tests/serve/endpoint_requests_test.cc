@@ -1,6 +1,8 @@
 // Every endpoint, over a connection: fields they take and refuse.
+#include <filesystem>
 #include <fstream>
 
+#include "pando/embed.h"
 #include "serve/endpoints.h"
 
 namespace pando::testing {
@@ -470,6 +472,52 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
   EXPECT_EQ(wrong_method.status, 405);
   EXPECT_EQ(wrong_method.allow, "POST");
   error("/v1/other", Json::object(), 404);  // and the connection is closed: its body is not read
+}
+
+// A model in the form of sentence-transformers says where texts are cut and what is pooled.
+TEST(Embeddings, FollowTheModelsFiles) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const fs::path at = folder.path() / "m";
+  fs::copy(fs::path(PANDO_SOURCE_DIR) / "tests/task/data/qwen3-embedding", at,
+           fs::copy_options::recursive);
+  folder.write("m/1_Pooling/config.json", R"({"pooling_mode": "mean", "include_prompt": false})");
+  folder.write("m/config_sentence_transformers.json",
+               R"({"prompts": {"query": "Query: ", "document": ""}})");
+  folder.write("m/sentence_bert_config.json", R"({"max_seq_length": 16})");
+  const auto model = Model::load(at);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  RunningServer server(tiny_server_options(), Engine::open(*model, tiny_options()).value());
+  Client client(server.port());
+  const auto asked = [&](const Json& body) {
+    const Answer answer = client.post("/v1/embeddings", body);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return answer.json();
+  };
+  const Json plain = asked({{"input", "What is it?"}}),
+             query = asked({{"input", "What is it?"}, {"input_type", "query"}}),
+             document = asked({{"input", "What is it?"}, {"input_type", "document"}});
+  EXPECT_EQ(plain["data"], document["data"]);
+  EXPECT_NE(plain["data"], query["data"]);
+  EXPECT_GT(query["usage"]["prompt_tokens"], plain["usage"]["prompt_tokens"]);
+  EXPECT_FALSE(plain["usage"].contains("cut_tokens"));
+  EmbedOptions options;
+  options.input_type = "query";
+  const auto vectors = embed(server.engine(), {"What is it?"}, options);
+  ASSERT_TRUE(vectors.ok());
+  EXPECT_EQ(query["data"][0]["embedding"].get<std::vector<float>>(), (*vectors)[0]);
+
+  const std::string longer = "Gravity attracts bodies with F = G m1 m2 / r^2, and so on.";
+  const Json cut = asked({{"input", {longer, "x"}}});
+  const int n_whole = static_cast<int>((*model)->encode(longer)->size());
+  ASSERT_GT(n_whole, 16);
+  EXPECT_EQ(cut["usage"]["cut_tokens"], n_whole - 16);
+  const Json shorter = asked({{"input", longer}, {"truncate_prompt_tokens", 5}});
+  EXPECT_EQ(shorter["usage"]["prompt_tokens"], 5);
+  EXPECT_EQ(asked({{"input", longer}, {"truncate_prompt_tokens", 500}})["usage"]["prompt_tokens"],
+            16);
+  const Answer empty = client.post("/v1/embeddings", {{"input", ""}, {"input_type", "query"}});
+  EXPECT_EQ(empty.status, 200) << empty.body;  // of the end token
 }
 
 }  // namespace

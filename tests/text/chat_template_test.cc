@@ -551,6 +551,19 @@ TEST_F(ChatTemplateFiles, OneOfSeveral) {
   EXPECT_EQ(rendered("rag"), "rag");
 }
 
+// Another template would render conversations in another way.
+TEST_F(ChatTemplateFiles, ABrokenLinkIsNamed) {
+  set_config("own");
+  for (const char* name :
+       {"chat_template.jinja", "additional_chat_templates", "special_tokens_map.json"}) {
+    std::filesystem::create_symlink("nowhere", directory.path() / name);
+    EXPECT_EQ(load().error().code, ErrorCode::kIo);
+    EXPECT_NE(rendered().find(name), std::string::npos) << rendered();
+    std::filesystem::remove(directory.path() / name);
+    EXPECT_EQ(rendered(), "own");
+  }
+}
+
 TEST_F(ChatTemplateFiles, EachOfSeveralTakesWhatItTakes) {
   set_config(
       {{{"name", "tool_use"},

@@ -44,8 +44,8 @@ Status add_jinja_file(const fs::path& path, std::string name, std::vector<Templa
 }
 
 Status add_folder(const fs::path& folder, std::vector<TemplateText>& all) {
+  if (!is_there(folder)) return {};
   std::error_code error;
-  if (!fs::is_directory(folder, error)) return {};
   std::vector<fs::path> files;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     if (at->path().extension() == ".jinja") files.push_back(at->path());
