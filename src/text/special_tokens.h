@@ -25,6 +25,8 @@ struct TokenizerConfig {
   std::vector<Token> end_ids;  // eos_token_id of generation_config.json, then of config.json
 };
 Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& directory);
+// Appends eos_token_id of a JSON file, an id or a list of ids; nothing where there is no file.
+Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids);
 
 // One entry of added_tokens or added_tokens_decoder, without its id.
 Result<AddedToken> read_added_token(const JsonPlace& place);
