@@ -1,5 +1,7 @@
 """The package over the demo model."""
 
+import pathlib
+import shutil
 import subprocess
 import sys
 import threading
@@ -164,6 +166,22 @@ def test_messages_name_keywords(engine, message, call):
     with pytest.raises(pando.PandoError) as error:
         call(engine)
     assert message in str(error.value)
+
+
+def test_sampling_defaults_are_given_and_never_applied(tmp_path, model):
+    assert model.sampling_defaults() == {}
+    for file in pathlib.Path(pando.demo_model()).iterdir():
+        shutil.copy(file, tmp_path)
+    (tmp_path / "generation_config.json").write_text(
+        '{"do_sample": true, "temperature": 1.5, "top_k": 40, "stop_strings": ["!"]}'
+    )
+    with pando.Model(tmp_path) as own, pando.Engine(own, **SMALL) as engine:
+        defaults = own.sampling_defaults()
+        assert defaults == {"temperature": 1.5, "top_k": 40, "stop": ["!"]}
+        greedy = engine.complete("Some text", max_tokens=12, ignore_eos=True)[0]
+        assert np.array_equal(engine.complete("Some text", max_tokens=12, ignore_eos=True, temperature=0)[0].tokens, greedy.tokens)
+        drawn = engine.complete("Some text", seed=5, max_tokens=12, ignore_eos=True, **defaults)[0]
+        assert not np.array_equal(drawn.tokens, greedy.tokens)
 
 
 def test_a_chat_template(tmp_path):

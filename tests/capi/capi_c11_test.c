@@ -92,6 +92,8 @@ static void test_tokens(pando_engine* engine, const pando_model* model) {
   char text[256] = "";
   CHECK(pando_decode(model, tokens, n, text, sizeof text - 1, &size) == PANDO_OK);
   CHECK(size == strlen(kContext) && strcmp(text, kContext) == 0);
+  CHECK(pando_sampling_defaults(model, text, sizeof text, &size) == PANDO_OK);
+  CHECK(size == 2 && memcmp(text, "{}", 2) == 0);
 
   pando_stream* stream = NULL;
   CHECK(pando_prompt_tokens(engine, tokens, n,
