@@ -15,6 +15,7 @@ import model
 import tokenizer
 
 CONTEXT = 2048
+TEMPLATE = pathlib.Path(__file__).resolve().parents[2] / "models/demo/chat_template.jinja"
 
 
 def config(shape, n_layers, eos):
@@ -43,6 +44,7 @@ def main():
     n_layers = sum(name.endswith("input_layernorm.weight") for name in weights)
     fields = config(model.Shape(), n_layers, words.token_to_id(tokenizer.EOS))
     (args.out / "config.json").write_text(json.dumps(fields, indent=2) + "\n")
+    (args.out / "chat_template.jinja").write_text(TEMPLATE.read_text())
 
 
 if __name__ == "__main__":
