@@ -79,7 +79,7 @@ std::string documentation() {
 }
 
 // Reads the sampling defaults, and makes the line that says which hold.
-Result<std::string> take_defaults(ServeOptions& o) {
+Result<std::string> read_defaults(ServeOptions& o) {
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return path.error();
   Result<std::optional<GenerationConfig>> config = find_defaults(o.generation, *path);
@@ -135,7 +135,7 @@ int serve_model(ServeOptions o) {
   if (Status status = serve::Server::check(o.server); !status)
     return report_error(status.error().message);
   // An error may be one of the model, unless the user asked for them: loading it says more.
-  const Result<std::string> defaults = take_defaults(o);
+  const Result<std::string> defaults = read_defaults(o);
   if (!defaults && o.generation.required) return refuse(defaults.error());
   Result<std::shared_ptr<const Model>> model = load_model(o.model);
   if (!model) return refuse(model.error());
