@@ -66,7 +66,7 @@ TEST_F(GenerationConfigTest, GivesWhatIsThere) {
   EXPECT_EQ(sampling.stop_tokens, all.eos);
   // A file by itself, and what means nothing.
   EXPECT_EQ(
-      read_generation_config(folder_.path() / "generation_config.json").value().options.size(), 7u);
+      read_generation_config(folder_.path() / "generation_config.json").value().options.size(), 6u);
   EXPECT_EQ(options(R"({"temperature": 0, "top_k": 4.0, "min_p": null})"),
             (Options{{"temperature", 0}, {"top_k", 4}}));
   EXPECT_EQ(options(R"({"top_k": -1})"), (Options{{"top_k", 0}}));

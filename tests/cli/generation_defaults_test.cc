@@ -1,6 +1,7 @@
 // Sampling defaults of a model's files, and of --generation-config.
 #include <nlohmann/json.hpp>
 
+#include "cli/run_process.h"
 #include "cli/serve_process.h"
 #include "model/gguf_files.h"
 

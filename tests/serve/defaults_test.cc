@@ -114,8 +114,9 @@ TEST_F(Endpoints, TheRootSaysWhatRuns) {
     EXPECT_NE(text.body.find(part), std::string::npos) << part << " in " << text.body;
   EXPECT_EQ(text.body.find("Bearer"), std::string::npos);
   EXPECT_EQ(client_.ask("POST", "/", "{}").status, 405);
-  client_.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nAccept: application/json\r\n\r\n");
-  const Json json = client_.read().json();
+  Client other(server_->port());
+  other.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nAccept: application/json\r\n\r\n");
+  const Json json = other.read().json();
   EXPECT_EQ(json["models"], Json::array({"tiny"}));
   EXPECT_NE(std::ranges::find(json["paths"], Json("POST /v1/answers")), json["paths"].end());
   // The request to try is one that is answered.
@@ -124,7 +125,7 @@ TEST_F(Endpoints, TheRootSaysWhatRuns) {
   const size_t begin = example.find("-d '") + 4;
   Json body = Json::parse(example.substr(begin, example.size() - 1 - begin));
   body["max_tokens"] = 3;
-  EXPECT_EQ(client_.post("/v1/chat/completions", body).status, 200);
+  EXPECT_EQ(other.post("/v1/chat/completions", body).status, 200);
 }
 
 TEST(Root, NeedsAKeyWhereThereAreKeys) {
