@@ -45,6 +45,8 @@ def main():
     fields = config(model.Shape(), n_layers, words.token_to_id(tokenizer.EOS))
     (args.out / "config.json").write_text(json.dumps(fields, indent=2) + "\n")
     (args.out / "chat_template.jinja").write_text(TEMPLATE.read_text())
+    defaults = {name: fields[name] for name in ("eos_token_id", "pad_token_id")}
+    (args.out / "generation_config.json").write_text(json.dumps({"do_sample": False, **defaults}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
