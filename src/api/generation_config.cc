@@ -10,7 +10,6 @@
 #include "base/fields.h"
 #include "base/gguf.h"
 #include "base/json.h"
-#include "base/python_json.h"
 #include "text/json_file.h"
 
 namespace pando {
@@ -176,10 +175,10 @@ void read_eos(Fields& fields, GenerationConfig& config) {
 }
 
 Result<GenerationConfig> read_json(const fs::path& path) {
-  const Result<std::string> text = read_text_file(path);
-  if (!text) return text.error();
-  const Result<json> object = parse_python_object(*text, path.string());
+  const Result<json> object = read_json_file(path);
   if (!object) return object.error();
+  if (!object->is_object())
+    return bad_file("'{}' is {}, expected an object", path.string(), found_text(*object));
   Fields fields(*object, path.string());
   GenerationConfig config{.source = path.filename().string()};
   std::vector<std::string_view> known = {kDoSample, kEos, kStop};

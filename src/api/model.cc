@@ -82,9 +82,12 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
   Result<model::Weights> weights = load_weights(directory, options, threads);
   if (!weights) return weights.error();
   // Also where the tokenizer, which reads this file too, comes from elsewhere.
-  if (Status status = read_end_ids(directory / "generation_config.json", &weights->config.eos_ids);
-      !status)
-    return status.error();
+  std::error_code failure;
+  if (std::filesystem::is_directory(directory, failure))
+    if (Status status =
+            read_end_ids(directory / "generation_config.json", &weights->config.eos_ids);
+        !status)
+      return status.error();
 
   std::unique_ptr<Tokenizer> tokenizer;
   const bool own = options.tokenizer.empty();
