@@ -18,6 +18,8 @@ install(TARGETS pando_library pando_c EXPORT pando-targets)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY models/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/pando/models)
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.yaml" PATTERN "demo" EXCLUDE PATTERN "figures" EXCLUDE)
 
 # What the program says of itself: a manual page and completion.
 find_package(Python3 COMPONENTS Interpreter)

@@ -1,14 +1,10 @@
-// Where a model's files are, and the sampling defaults that may come with them.
+// Where a model's files are.
 #pragma once
 
 #include <filesystem>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "pando/request_options.h"
 #include "pando/result.h"
-#include "pando/token.h"
 
 namespace pando {
 
@@ -33,17 +29,5 @@ Result<std::vector<std::filesystem::path>> files_of_model(const std::filesystem:
 // small files whole, of the large ones (more than 64 MiB) 256 pieces of 4 KiB, evenly spread.
 // `path` as for files_of_model. Errors: kIo, kNotFound.
 Result<uint64_t> model_fingerprint(const std::filesystem::path& path);
-
-// What a generation_config.json says about sampling. Nothing reads it unasked.
-struct GenerationConfig {
-  bool samples = false;  // do_sample: where false, the likeliest token is meant
-  // Those of the options that it has, within their bounds.
-  std::vector<std::pair<const RequestOption*, double>> options;
-  std::vector<Token> eos;                // end an answer, besides the model's own
-  std::vector<std::string> not_offered;  // fields that would change answers and that Pando lacks
-};
-
-// Of the model directory at `model`; kNotFound where there is none, as in a GGUF file.
-Result<GenerationConfig> read_generation_config(const std::filesystem::path& model);
 
 }  // namespace pando

@@ -73,6 +73,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "pando_model_info": (c_char_p, [c_void_p]),
     "pando_encode": (c_int, [c_void_p, c_char_p, c_size_t, c_int, _TOKENS, c_size_t, _SIZE]),
     "pando_decode": (c_int, [c_void_p, _TOKENS, c_size_t, c_char_p, c_size_t, _SIZE]),
+    "pando_sampling_defaults": (c_int, [c_void_p, c_char_p, c_size_t, _SIZE]),
     "pando_engine_stats": (c_int, [c_void_p, c_char_p, c_size_t, _SIZE]),
     "pando_engine_open": (c_int, [c_void_p, c_char_p, _OUT]),
     "pando_engine_free": (None, [c_void_p]),

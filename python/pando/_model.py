@@ -5,7 +5,7 @@ import json
 import os
 import pathlib
 from dataclasses import dataclass
-from typing import Optional, Sequence, Union
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +105,13 @@ class Model:
             check(library.pando_decode(handle.pointer, as_c_tokens(array), array.size, *room))
             if size.value <= len(text):
                 return text.raw[: size.value].decode()
+
+    def sampling_defaults(self) -> dict[str, Any]:
+        """Options that the model's files recommend, to be given to calls; nothing applies them unasked."""
+        handle, size, text = self.handle(), ctypes.c_size_t(), ctypes.create_string_buffer(1 << 16)
+        check(library.pando_sampling_defaults(handle.pointer, text, len(text), ctypes.byref(size)))
+        options: dict[str, Any] = json.loads(text.raw[: size.value])
+        return options
 
     def close(self) -> None:
         """Engines of the model go on."""

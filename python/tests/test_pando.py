@@ -1,5 +1,7 @@
 """The package over the demo model."""
 
+import pathlib
+import shutil
 import subprocess
 import sys
 import threading
@@ -152,18 +154,30 @@ def test_errors_have_codes(engine, code, call):
     assert error.value.code == code and len(str(error.value)) > 10
 
 
-@pytest.mark.parametrize(
-    "message, call",
-    [
-        ("kv_memory is 1000 bytes, expected at least", lambda e: pando.Engine(e.model, kv_memory=1000)),
-        ("(hint: ask without chat, or set chat_template to a template file)",
-         lambda e: e.complete([{"role": "user", "content": "a"}])),
-    ],
-)
-def test_messages_name_keywords(engine, message, call):
-    with pytest.raises(pando.PandoError) as error:
-        call(engine)
-    assert message in str(error.value)
+def test_messages_name_keywords(engine, tmp_path):
+    with pytest.raises(pando.PandoError, match="kv_memory is 1000 bytes, expected at least"):
+        pando.Engine(engine.model, kv_memory=1000)
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        shutil.copy(pathlib.Path(pando.demo_model()) / name, tmp_path)
+    with pando.Engine(tmp_path, **SMALL) as mute, pytest.raises(pando.PandoError) as error:
+        mute.complete([{"role": "user", "content": "a"}])
+    assert "(hint: ask without chat, or set chat_template to a template file)" in str(error.value)
+
+
+def test_sampling_defaults_are_given_and_never_applied(tmp_path, model):
+    assert model.sampling_defaults() == {"temperature": 0}
+    for file in pathlib.Path(pando.demo_model()).iterdir():
+        shutil.copy(file, tmp_path)
+    (tmp_path / "generation_config.json").write_text(
+        '{"do_sample": true, "temperature": 1.5, "top_k": 40, "stop_strings": ["!"]}'
+    )
+    with pando.Model(tmp_path) as own, pando.Engine(own, **SMALL) as engine:
+        defaults = own.sampling_defaults()
+        assert defaults == {"temperature": 1.5, "top_k": 40, "stop": ["!"]}
+        greedy = engine.complete("Some text", max_tokens=12, ignore_eos=True)[0]
+        assert np.array_equal(engine.complete("Some text", max_tokens=12, ignore_eos=True, temperature=0)[0].tokens, greedy.tokens)
+        drawn = engine.complete("Some text", seed=5, max_tokens=12, ignore_eos=True, **defaults)[0]
+        assert not np.array_equal(drawn.tokens, greedy.tokens)
 
 
 def test_a_chat_template(tmp_path):

@@ -19,6 +19,7 @@
 #include "kernel/weight_types.h"
 #include "model/weight_bytes.h"
 #include "text/grammar/schema_guess.h"
+#include "text/special_tokens.h"
 #include "text/stream_decoder.h"
 
 namespace pando {
@@ -84,6 +85,13 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
                                                        const ModelOptions& options, int threads) {
   Result<model::Weights> weights = load_weights(directory, options, threads);
   if (!weights) return weights.error();
+  // Also where the tokenizer, which reads this file too, comes from elsewhere.
+  std::error_code failure;
+  if (std::filesystem::is_directory(directory, failure))
+    if (Status status =
+            read_end_ids(directory / "generation_config.json", &weights->config.eos_ids);
+        !status)
+      return status.error();
 
   std::unique_ptr<Tokenizer> tokenizer;
   const bool own = options.tokenizer.empty();

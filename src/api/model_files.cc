@@ -152,17 +152,6 @@ bool is_read(const fs::path& path) {
   return false;
 }
 
-void read_option(Fields& fields, const RequestOption& option, GenerationConfig& config) {
-  const nlohmann::json* value = fields.find(option.config_name);
-  if (value == nullptr) return;
-  const bool is_integer = std::holds_alternative<int SamplingOptions::*>(option.member);
-  if (value->is_number() && option.holds(value->get<double>()) && (!is_integer || is_whole(*value)))
-    config.options.emplace_back(&option, value->get<double>());
-  else
-    fields.refuse(option.config_name,
-                  fmt::format("{}{}", is_integer ? "an integer, " : "", option.expected));
-}
-
 }  // namespace
 
 Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) {
@@ -187,6 +176,7 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
   if (fs::exists(status)) return fs::path(name);
   if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
     return io_error("{}: cannot be read: {}", name, failure.message());
+  if (fs::is_symlink(name, failure)) return why_not_found(name);
   const std::vector<std::string> parts = id_parts(name);
   if (parts.empty() || hub_cache.empty())
     return not_found(
@@ -208,50 +198,6 @@ Result<fs::path> find_tokenizer(const std::string& name, const fs::path& hub_cac
   const bool half = path.filename() == "vocab.json" || path.filename() == "encoder.json";
   if (!half && is_tokenizer_file(path) && is_there(path)) return path;
   return find_model(name, hub_cache);
-}
-
-Result<GenerationConfig> read_generation_config(const fs::path& model) {
-  std::error_code failure;
-  if (fs::is_regular_file(model, failure))
-    return not_found(
-        "{}: is a GGUF file, which has no generation_config.json (hint: set temperature and other "
-        "sampling options instead)",
-        model.string());
-  const fs::path path = model / "generation_config.json";
-  const Result<MappedFile> file = MappedFile::open(path);
-  if (!file) return file.error();
-  const Result<nlohmann::json> object = parse_python_object(
-      {reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
-  if (!object) return object.error();
-  Fields fields(*object, path.string());
-  GenerationConfig config;
-  config.samples = fields.boolean("do_sample", false);
-  for (const RequestOption& option : request_options())
-    if (option.stands_in(kInConfig | kInSamplingConfig)) read_option(fields, option, config);
-  constexpr int64_t kMost = INT32_MAX;
-  if (const nlohmann::json* eos = fields.find("eos_token_id")) {
-    const nlohmann::json list = eos->is_array() ? *eos : nlohmann::json::array({*eos});
-    for (const nlohmann::json& id : list) {
-      if (!id.is_number_unsigned() || id.get<uint64_t>() > static_cast<uint64_t>(kMost)) {
-        fields.refuse("eos_token_id", "a token id, or an array of token ids");
-        break;
-      }
-      config.eos.push_back(id.get<Token>());
-    }
-  }
-  // Fields of the transformers library that change which token is drawn, and what means no change.
-  const std::pair<const char*, double> others[] = {
-      {"typical_p", 1.0},     {"epsilon_cutoff", 0.0},
-      {"eta_cutoff", 0.0},    {"no_repeat_ngram_size", 0.0},
-      {"min_length", 0.0},    {"num_beams", 1.0},
-      {"penalty_alpha", 0.0}, {"exponential_decay_length_penalty", 0.0}};
-  for (const auto& [name, neutral] : others) {
-    const nlohmann::json* value = fields.find(name);
-    if (value != nullptr && *value != neutral)
-      config.not_offered.push_back(fmt::format("{} {}", name, found_text(*value)));
-  }
-  if (Status status = fields.status(); !status) return status.error();
-  return config;
 }
 
 Result<std::vector<fs::path>> files_of_model(const fs::path& path) {

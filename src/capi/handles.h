@@ -11,6 +11,7 @@
 struct pando_model {
   std::shared_ptr<const pando::Model> model;
   std::string info;  // JSON
+  std::string path;  // that it was loaded from
 };
 
 struct pando_engine {

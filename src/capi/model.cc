@@ -9,6 +9,7 @@
 #include "capi/handles.h"
 #include "capi/options.h"
 #include "capi/status.h"
+#include "pando/generation_config.h"
 
 using namespace pando;
 using namespace pando::capi;
@@ -29,6 +30,17 @@ std::string info_json(const Model& model) {
                      {"weight_bytes", info.weight_bytes},
                      {"has_tokenizer", model.has_tokenizer()}}
       .dump();
+}
+
+std::string options_json(const GenerationConfig& config) {
+  OrderedJson json = OrderedJson::object();
+  for (const auto& [option, value] : config.options)
+    if (std::holds_alternative<int SamplingOptions::*>(option->member))
+      json[option->name] = static_cast<int>(value);
+    else
+      json[option->name] = value;
+  if (!config.stop.empty()) json["stop"] = config.stop;
+  return json.dump();
 }
 
 std::string stats_json(const EngineStats& s) {
@@ -80,7 +92,8 @@ pando_status pando_model_load(const char* path, const char* options, pando_model
     Result<std::shared_ptr<const Model>> loaded = Model::load(path, *read);
     if (!loaded) return fail(loaded.error());
     std::string info = info_json(**loaded);
-    *model = new pando_model{std::move(*loaded), std::move(info)};
+    *model = new pando_model{std::move(*loaded), std::move(info),
+                             std::filesystem::absolute(path).string()};
     return PANDO_OK;
   });
 }
@@ -111,6 +124,16 @@ pando_status pando_decode(const pando_model* model, const int32_t* tokens, size_
     const Result<std::string> decoded = model->model->decode(std::span(tokens, n_tokens));
     if (!decoded) return fail(decoded.error());
     return give<char>(*decoded, text, capacity, size);
+  });
+}
+
+pando_status pando_sampling_defaults(const pando_model* model, char* text, size_t capacity,
+                                     size_t* size) {
+  return guarded([&] {
+    if (model == nullptr) return fail(null_argument("model"));
+    const Result<GenerationConfig> config = read_generation_config(model->path);
+    if (!config && config.error().code != ErrorCode::kNotFound) return fail(config.error());
+    return give<char>(config ? options_json(*config) : "{}", text, capacity, size);
   });
 }
 

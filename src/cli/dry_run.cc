@@ -76,10 +76,11 @@ int print_prompts(RunOptions o) {
   if (Status status = settle(o); !status) return report_error(status.error().message), kUsage;
   FileInput input;
   if (Status status = input.open(o.input); !status) return report_error(status.error().message);
-  if (Status status = take_generation_config(o); !status)
-    return report_error(status.error().message);
+  const Status defaults = take_generation_config(o);
+  if (!defaults && o.generation.required) return refuse(defaults.error());
   const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model, o.quiet);
   if (!model) return refuse(model.error());
+  if (!defaults) return refuse(defaults.error());
   const Result<int> context = context_of(**model, o.model);
   if (!context) return refuse(context.error());
   if (Status status = check_run(o, **model, input); !status) return refuse(status.error());

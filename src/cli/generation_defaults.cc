@@ -5,40 +5,84 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
+#include "base/json.h"
 #include "cli/answer_options.h"
-#include "pando/model_files.h"
 
 namespace pando::cli {
 
-Result<std::string> apply_generation_config(const std::filesystem::path& model,
-                                            const IsGiven& given, SamplingOptions& sampling) {
-  const Result<GenerationConfig> config = read_generation_config(model);
-  if (!config) return config.error();
-  std::vector<std::string> taken, left;
+void add_generation_options(CLI::App& app, DefaultsArguments& o, const std::string& group) {
+  app.add_option_function<std::string>(
+         "--generation-config",
+         [&o](const std::string& value) {
+           o.required = value != "false";  // as in a file of options, like "true"
+           o.ignored = o.ignored || !o.required;
+           if (o.required && value != "true") o.file = value;
+         },
+         "Take sampling defaults from this file instead of the model's own. Without FILE the model "
+         "must bring some: in generation_config.json, or as keys general.sampling.* of GGUF")
+      ->expected(0, 1)
+      ->type_name("[FILE]")
+      ->group(group);
+  app.add_flag("--no-generation-config", o.ignored, "Take no sampling defaults from files")
+      ->group(group);
+}
+
+Result<std::optional<GenerationConfig>> find_defaults(const DefaultsArguments& o,
+                                                      const std::filesystem::path& model) {
+  if (o.ignored && o.required)
+    return invalid_argument(
+        "--generation-config is given with --no-generation-config, expected one of them");
+  if (o.ignored) return std::optional<GenerationConfig>();
+  Result<GenerationConfig> config =
+      read_generation_config(o.file.empty() ? model : std::filesystem::path(o.file));
+  if (config) {
+    if (o.file.empty()) config->eos.clear();
+    const bool says_nothing = config->options.empty() && config->stop.empty() &&
+                              config->eos.empty() && config->not_offered.empty();
+    if (says_nothing && !o.required) return std::optional<GenerationConfig>();
+    return std::optional(std::move(*config));
+  }
+  if (!o.required && config.error().code == ErrorCode::kNotFound)
+    return std::optional<GenerationConfig>();
+  Error error = config.error();
+  if (!o.required) error.message += " (hint: --no-generation-config)";
+  return error;
+}
+
+std::string take_defaults(const GenerationConfig& config, const IsGiven& given,
+                          const std::string& otherwise, SamplingOptions& sampling) {
+  std::vector<std::string> taken, replaced;
   const auto note = [&](bool was_given, std::string what) {
-    (was_given ? left : taken)
-        .push_back(std::move(what) + (was_given ? " (set by an option)" : ""));
+    (was_given ? replaced : taken).push_back(std::move(what));
     return !was_given;
   };
-  const auto take = [&](const RequestOption& option, double value) {
-    if (note(given("--" + dashed(option)), fmt::format("{} {}", option.name, value)))
-      set_option_number(option, value, sampling);
+  for (const auto& [option, value] : config.options) {
+    SamplingOptions set = sampling;
+    apply_option(*option, value, set);
+    const double number = option_number(*option, set).value_or(value);
+    if (note(given("--" + dashed(*option)), fmt::format("{} {}", option->name, number)))
+      sampling = std::move(set);
+  }
+  if (!config.stop.empty() &&
+      note(given("--stop"), fmt::format("stop {}", found_text(nlohmann::json(config.stop)))))
+    sampling.stop = config.stop;
+  if (!config.eos.empty() &&
+      note(sampling.ignore_eos, fmt::format("end tokens {}", fmt::join(config.eos, ", "))))
+    sampling.stop_tokens = config.eos;
+  std::string said = fmt::format("sampling defaults from {}: {}", one_line(config.source),
+                                 taken.empty() ? "none" : fmt::to_string(fmt::join(taken, ", ")));
+  const auto add = [&](const char* why, const std::vector<std::string>& all) {
+    if (!all.empty()) said += fmt::format("; {}: {}", why, fmt::join(all, ", "));
   };
-  const RequestOption* temperature = find_option("temperature", kInSamplingConfig);
-  const auto is_temperature = [&](const auto& option) { return option.first == temperature; };
-  if (!config->samples)
-    note(given("--temperature"), "always the likeliest token (do_sample is false)");
-  else if (std::ranges::none_of(config->options, is_temperature))
-    take(*temperature, 1);
-  for (const auto& [option, value] : config->options)
-    if (config->samples || option->stands_in(kInConfig)) take(*option, value);
-  if (!config->eos.empty() &&
-      note(sampling.ignore_eos, fmt::format("end tokens {}", fmt::join(config->eos, ", "))))
-    sampling.stop_tokens.insert(sampling.stop_tokens.end(), config->eos.begin(), config->eos.end());
-  for (const std::string& field : config->not_offered) left.push_back(field + " (not supported)");
-  return fmt::format("generation_config.json: used: {}{}{}",
-                     taken.empty() ? "nothing" : fmt::format("{}", fmt::join(taken, ", ")),
-                     left.empty() ? "" : "; not used: ", fmt::join(left, ", "));
+  const auto is_temperature = [](const auto& one) {
+    return one.first->member == OptionMember(&SamplingOptions::temperature);
+  };
+  if (std::ranges::none_of(config.options, is_temperature) && !given("--temperature"))
+    add("Pando's own", {otherwise});
+  add("set by options", replaced);
+  add("not taken", config.not_offered);
+  return said;
 }
 
 }  // namespace pando::cli

@@ -71,10 +71,11 @@ class BatchRun {
       if (Status status = report.open(o_.report); !status)
         return report_error(status.error().message);
     }
-    if (Status status = take_generation_config(o_); !status)
-      return report_error(status.error().message);
+    const Status defaults = take_generation_config(o_);
+    if (!defaults && o_.generation.required) return refuse(defaults.error());
     Result<std::shared_ptr<const Model>> model = load_model(o_.model, o_.quiet);
     if (!model) return refuse(model.error());
+    if (!defaults) return refuse(defaults.error());
     if (Status status = prepare_task(**model); !status) return usage(status.error().message);
     if (Status status = check_run(o_, **model, input); !status) return refuse(status.error());
     const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});

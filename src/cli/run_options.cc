@@ -55,9 +55,7 @@ void add_asking(CLI::App& app, RunOptions& o) {
   add_engine_options(app, o);
   add_chat_template_option(app, o.model);
   add_answer_options(app, o.batch.defaults, o.model.engine.seed);
-  app.add_flag("--generation-config", o.generation_config,
-               "Use the model's generation_config.json for what no option sets")
-      ->group("Sampling (input lines can override)");
+  add_generation_options(app, o.generation, "Sampling (input lines can override)");
 }
 
 // The techniques of the laboratory only where it is there.

@@ -28,7 +28,7 @@ struct RunOptions {
   uint64_t dry_run = 0;  // print so many prompts and ask nothing
   bool quiet = false;
   bool verbose = false;
-  bool generation_config = false;
+  DefaultsArguments generation;
   IsGiven given = [](const std::string&) { return false; };
   OutputForm form;  // of `output`
   BatchOptions batch;

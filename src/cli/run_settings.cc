@@ -78,15 +78,15 @@ std::string date_text(const ChatOptions& options, const Model& model) {
 }  // namespace
 
 Status take_generation_config(RunOptions& o) {
-  if (!o.generation_config) return {};
+  if (o.batch.task != BatchTask::kAnswer) return {};
   const Result<fs::path> path = model_path(o.model);
   if (!path) return path.error();
-  const Result<std::string> said =
-      apply_generation_config(*path, o.given, o.batch.defaults.sampling);
-  if (!said) return said.error();
-  // What of it is not used is a problem.
-  if (!o.quiet || said->find("; not used: ") != std::string::npos)
-    print_stderr("pando: {}\n", *said);
+  const Result<std::optional<GenerationConfig>> config = find_defaults(o.generation, *path);
+  if (!config) return config.error();
+  if (!*config) return {};
+  const std::string said =
+      take_defaults(**config, o.given, "temperature 0", o.batch.defaults.sampling);
+  if (!o.quiet || !(*config)->not_offered.empty()) print_stderr("pando: {}\n", said);
   return {};
 }
 

@@ -5,7 +5,8 @@
 
 namespace pando::cli {
 
-// --generation-config, where it is given; prints what it took.
+// The sampling defaults of a command that draws answers, from files; prints what it took. An error
+// may be one of the model, unless the user asked for them: loading the model says more of it.
 Status take_generation_config(RunOptions& options);
 
 // All that decides the answers: they can be continued only with the same settings.

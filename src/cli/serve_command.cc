@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/machine.h"
 #include "cli/cache_directory.h"
 #include "cli/commands.h"
@@ -66,20 +67,50 @@ Status learn_steps(const Model& model, EngineOptions& options) {
   return {};
 }
 
+// The folder of the documents: in the repository beside the build directory, or installed.
+std::string documentation() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : {"../docs", "../share/doc/pando/docs"})
+    if (fs::exists(program / place / "http-api.md", error))
+      return fs::canonical(program / place, error).string();
+  return "docs/ of Pando's sources";
+}
+
+// Reads the sampling defaults, and makes the line that says which hold.
+Result<std::string> read_defaults(ServeOptions& o) {
+  const Result<std::filesystem::path> path = model_path(o.model);
+  if (!path) return path.error();
+  Result<std::optional<GenerationConfig>> config = find_defaults(o.generation, *path);
+  if (!config) return config.error();
+  const std::string own = "temperature 1, 0 for /v1/answers";
+  if (!*config) return "sampling defaults are Pando's own: " + own;
+  SamplingOptions sampling;
+  std::string said = take_defaults(
+      **config, [](const std::string&) { return false; }, own, sampling);
+  o.server.defaults = std::move(**config);
+  return said;
+}
+
 // What the server is, once it listens.
-void print_start(const ServeOptions& o, const Model& model, const Engine& engine,
-                 const serve::Server& server) {
+void print_start(const ServeOptions& o, const Engine& engine, const serve::Server& server) {
+  const Model& model = engine.model();
+  const EngineOptions& options = engine.options();
   const auto chat = model.render_chat(std::vector<ChatMessage>{{"user", "?"}});
   if (!chat && chat.error().code == ErrorCode::kUnsupported)
     print_stderr("pando: chat requests are refused: {}\n", chat.error().message);
-  print_stderr("pando: a context of {} tokens; {} for the keys and values of {} tokens\n",
-               engine.options().context, size_text(engine.options().kv_memory),
-               engine.kv_capacity());
-  if (engine.longest() < static_cast<size_t>(engine.options().context))
+  print_stderr(
+      "pando: {} ({}), weights in {}, a context of {} tokens; {} for the keys and values of {} "
+      "tokens\n",
+      counted(static_cast<uint64_t>(options.threads), "threads"), options.isa,
+      model.info().weight_type, options.context, size_text(options.kv_memory),
+      engine.kv_capacity());
+  if (engine.longest() < static_cast<size_t>(options.context))
     print_stderr(
         "pando: a prompt and its answer can have at most {} tokens, fewer than the context of {}, "
         "for lack of memory (hint: a larger --kv-memory)\n",
-        engine.longest(), engine.options().context);
+        engine.longest(), options.context);
   if (o.server.api_keys.empty() && !server.is_local())
     print_stderr(
         "pando: there are no API keys, so anyone who can reach {} can send requests (hint: "
@@ -89,6 +120,7 @@ void print_start(const ServeOptions& o, const Model& model, const Engine& engine
     print_stderr("pando: --allow-host has no effect {}\n",
                  o.server.api_keys.empty() ? "unless the server listens on this machine alone"
                                            : "with --api-key-file");
+  print_stderr("pando: GET / lists the paths; documentation is in {}\n", documentation());
   // An address of IPv6 stands in brackets.
   const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
   print_stderr("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
@@ -102,8 +134,12 @@ int serve_model(ServeOptions o) {
   // Before the model, which may take minutes.
   if (Status status = serve::Server::check(o.server); !status)
     return report_error(status.error().message);
+  // An error may be one of the model, unless the user asked for them: loading it says more.
+  const Result<std::string> defaults = read_defaults(o);
+  if (!defaults && o.generation.required) return refuse(defaults.error());
   Result<std::shared_ptr<const Model>> model = load_model(o.model);
   if (!model) return refuse(model.error());
+  if (!defaults) return refuse(defaults.error());
   if (const std::string warning = (*model)->prompt_warning(); !warning.empty())
     print_stderr("pando: {} (hint: clients can send \"add_special_tokens\": false)\n", warning);
   EngineOptions options = engine_options(o.model);
@@ -124,7 +160,8 @@ int serve_model(ServeOptions o) {
   o.server.on_stop = [] { notify("STOPPING=1"); };
   auto server = serve::Server::open(**engine, o.server);
   if (!server) return report_error(server.error().message);
-  print_start(o, **model, **engine, **server);
+  print_stderr("pando: {}\n", *defaults);
+  print_start(o, **engine, **server);
   notify("READY=1");
   (*server)->run(/*stop_on_signals=*/true);
   return kOk;

@@ -220,6 +220,7 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
                  "Log lines on standard error: one per request, only errors, or none")
       ->check(one_of({"requests", "errors", "none"}))
       ->capture_default_str();
+  add_generation_options(app, o.generation, "Sampling (requests can override)");
   add_scheduling_options(app, o);
   add_access_options(app, o);
   add_limit_options(app, o);

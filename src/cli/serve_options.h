@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/generation_defaults.h"
 #include "cli/model_options.h"
 #include "serve/options.h"
 
@@ -13,6 +14,7 @@ namespace pando::cli {
 struct ServeOptions {
   ModelArguments model;
   serve::ServerOptions server;
+  DefaultsArguments generation;
   std::string api_key_file;
   std::string log = "requests";
   double step_budget_ms = 0;

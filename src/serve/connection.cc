@@ -182,6 +182,8 @@ class Session {
     logged_.path = request.path;
     if (const auto id = parser.get()["X-Request-Id"]; is_log_word({id.data(), id.size()}))
       logged_.id = std::string(id);
+    request.host = std::string(parser.get()[http::field::host]);
+    request.accept = std::string(parser.get()[http::field::accept]);
     request.content_type = std::string(parser.get()[http::field::content_type]);
     const auto [first, last] = parser.get().equal_range(http::field::content_encoding);
     for (auto coding = first; coding != last; ++coding)

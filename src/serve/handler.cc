@@ -129,6 +129,7 @@ class Preparation {
                                         .max_answers = service_.engine.options().max_open,
                                         .envelope = service_.envelope(request_.id),
                                         .bounds = bounds_,
+                                        .defaults = service_.options.defaults,
                                         .text = request_.body,
                                         .given_up = is_given_up_});
     if (is_given_up_()) return gone();

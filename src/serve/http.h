@@ -20,7 +20,8 @@ struct HttpRequest {
   std::chrono::steady_clock::time_point arrival;  // when all of it was there
   std::string id;                                 // of its answer
   std::string method;
-  std::string path;  // without the query
+  std::string path;          // without the query
+  std::string host, accept;  // headers
   std::string content_type, content_encoding;
   std::string body;
   std::unique_ptr<BodyMemory::Share> memory = {};  // the body's

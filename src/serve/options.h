@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "pando/generation_config.h"
+
 namespace pando::serve {
 
 // Of which requests a line is said.
@@ -25,8 +27,9 @@ struct ServerOptions {
   uint16_t port = 8000;  // 0: any that is free
   // As requests name the model; others are not found. Answers have the first.
   std::vector<std::string> model_names;
-  int io_threads = 2;    // for connections
-  int text_threads = 2;  // for reading bodies and tokenising; as many for long ones
+  GenerationConfig defaults;  // of sampling, for answers whose requests say nothing else
+  int io_threads = 2;         // for connections
+  int text_threads = 2;       // for reading bodies and tokenising; as many for long ones
   // One key in each line, "name:key" or "key"; empty: everybody may ask. Requests of different keys
   // share no prefixes.
   std::vector<std::string> api_keys;

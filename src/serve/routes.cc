@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "pando/version.h"
+#include "serve/overview.h"
 #include "text/stream_decoder.h"
 #include "wire/chat_fields.h"
 #include "wire/errors.h"
@@ -42,6 +43,10 @@ Result<HttpResponse> models(Service& service, const HttpRequest& request, const 
   const std::string name = unescaped(request.path.substr(kModels.size() + 1));
   if (!service.serves(name)) return wrong_request(404, "model_not_found", service.not_served(name));
   return json_response(model_object(service, name));
+}
+
+Result<HttpResponse> root(Service& service, const HttpRequest& request, const Json&) {
+  return overview(service, request);
 }
 
 Result<HttpResponse> health(Service&, const HttpRequest&, const Json&) {
@@ -170,6 +175,7 @@ constexpr Route kRoutes[] = {
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},
     {"/tokenizer_info", "GET", nullptr, tokenizer_info},
+    {"/", "GET", nullptr, root},
     {"/version", "GET", nullptr, version_of},
     {"/metrics", "GET", nullptr, metrics},
     {"/health", "GET", nullptr, health, /*open=*/true},
@@ -179,6 +185,8 @@ constexpr Route kRoutes[] = {
 };
 
 }  // namespace
+
+std::span<const Route> routes() { return kRoutes; }
 
 const Route* find_route(std::string_view path) {
   if (path.starts_with(kModels) && path.size() > kModels.size() + 1 && path[kModels.size()] == '/')

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ struct Route {
   bool open = false;  // needs no API key
 };
 
+// All of them, in the order in which they are listed.
+std::span<const Route> routes();
 // Null for a path that is not served.
 const Route* find_route(std::string_view path);
 // The one that may be meant by a path that is not served, which begins or ends in another way;

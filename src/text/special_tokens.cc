@@ -137,7 +137,18 @@ Status read_config_file(const std::filesystem::path& path, TokenizerConfig* conf
   return read_limit(root, &config->limit);
 }
 
-// Appends eos_token_id, an id or a list of ids.
+// Flags that are given later count, as in the tokenizers library. But a token is special if either
+// place says so, and one that is not special is matched before normalising if either place says so.
+void take_flags(const AddedToken& later, AddedToken& token) {
+  token.single_word = later.single_word;
+  token.lstrip = later.lstrip;
+  token.rstrip = later.rstrip;
+  if (!token.special) token.normalized = token.normalized && later.normalized;
+  token.special = token.special || later.special;
+}
+
+}  // namespace
+
 Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids) {
   if (!is_there(path)) return {};
   const Result<Json> document = read_json_file(path);
@@ -152,18 +163,6 @@ Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids) 
   }
   return {};
 }
-
-// Flags that are given later count, as in the tokenizers library. But a token is special if either
-// place says so, and one that is not special is matched before normalising if either place says so.
-void take_flags(const AddedToken& later, AddedToken& token) {
-  token.single_word = later.single_word;
-  token.lstrip = later.lstrip;
-  token.rstrip = later.rstrip;
-  if (!token.special) token.normalized = token.normalized && later.normalized;
-  token.special = token.special || later.special;
-}
-
-}  // namespace
 
 Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& directory) {
   TokenizerConfig config;

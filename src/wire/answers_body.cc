@@ -182,6 +182,7 @@ Result<std::unique_ptr<Body>> read_answers_body(const nlohmann::json& json,
                                                 const BodyContext& context) {
   auto body = std::make_unique<AnswersBody>(context);
   body->id = context.envelope.id;
+  context.defaults.apply_to(body->options.sampling);
   Fields fields(json);
   body->serving = read_serving_fields(fields);
   fields.flag("stream", body->stream);
@@ -215,11 +216,12 @@ Result<std::unique_ptr<Body>> read_answers_body(const nlohmann::json& json,
   for (const char* name : {"context", "questions"})
     if (!fields.has(name)) return missing_field(name);
   if (Status status = check_lists(json); !status) return status.error();
-  SamplingOptions sampling;
+  SamplingOptions sampling = body->options.sampling;
   read_sampling(fields, kInLine, sampling);
   if (!fields.status()) return fields.status().error();
   if (Status status = check_copies(json, fields, sampling); !status) return status.error();
   if (Status status = read_questions(source, *body); !status) return status.error();
+  yield_default_length(json, body->options.sampling);
   body->warn_of_template();
   if (fields.has("max_tokens")) body->length_field = "max_tokens";
   if (Status status = body->add_requests(context); !status) return status.error();

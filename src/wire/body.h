@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "pando/generation_config.h"
 #include "task/question_completions.h"
 #include "wire/envelope.h"
 #include "wire/job.h"
@@ -38,6 +39,7 @@ struct BodyContext {
   int max_answers;                        // that one body may ask for, besides one for each prompt
   Envelope envelope;                      // of its answer
   Bounds& bounds;                         // for what is tokenised
+  const GenerationConfig& defaults;       // of sampling, where it says nothing else
   std::string_view text;                  // that it was read from
   const std::function<bool()>& given_up;  // true: nobody waits for what is made
 };

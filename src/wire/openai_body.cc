@@ -11,6 +11,7 @@
 #include "wire/logprobs.h"
 #include "wire/openai_request.h"
 #include "wire/openai_response.h"
+#include "wire/sampling_fields.h"
 #include "wire/usage.h"
 
 namespace pando::wire {
@@ -183,9 +184,11 @@ Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const nlohmann::json&
   rules.sampling.temperature = 1;
   rules.sampling.max_tokens =
       endpoint == Endpoint::kCompletions ? kCompletionTokens : context.context;
+  context.defaults.apply_to(rules.sampling);
   if (Status status = check_lists(json); !status) return status.error();
   Result<OpenAiRequest> read = parse_openai_request(endpoint, json, rules);
   if (!read) return read.error();
+  for (Request& request : read->requests) yield_default_length(json, request.sampling);
   const char* top_field = endpoint == Endpoint::kChat ? "top_logprobs" : "logprobs";
   if (Status status = check_answers(read->requests, context, top_field); !status)
     return status.error();

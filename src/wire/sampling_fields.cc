@@ -33,6 +33,13 @@ void read_sampling(Fields& fields, OptionPlace place, SamplingOptions& sampling)
       std::visit([&](auto member) { read_option(fields, option.name, sampling.*member); },
                  option.member);
   if (sampling.top_k == -1) sampling.top_k = 0;  // off, as other servers write it
+  // By default these are end tokens of a generation_config.json.
+  if (sampling.ignore_eos && !fields.has("stop_token_ids")) sampling.stop_tokens.clear();
+}
+
+void yield_default_length(const nlohmann::json& request, SamplingOptions& sampling) {
+  if (Fields(request).has("min_tokens")) return;
+  sampling.min_tokens = std::min(sampling.min_tokens, std::max(sampling.max_tokens, 0));
 }
 
 StreamOptions read_stream_options(Fields& fields, bool stream) {

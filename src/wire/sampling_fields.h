@@ -12,6 +12,9 @@ namespace pando::wire {
 // The options that may stand in such a place: a line or a body.
 void read_sampling(Fields& fields, OptionPlace place, SamplingOptions& sampling);
 
+// Lowers a min_tokens that the request does not name to its max_tokens.
+void yield_default_length(const nlohmann::json& request, SamplingOptions& sampling);
+
 // "stream_options", which only a stream may have.
 struct StreamOptions {
   bool include_usage = false;           // it ends with its usage

@@ -1,9 +1,7 @@
-// Names of models, and generation_config.json.
+// Names of models.
 #include "pando/model_files.h"
 
 #include <gtest/gtest.h>
-
-#include <map>
 
 #include "model/test_files.h"
 
@@ -91,17 +89,6 @@ TEST_F(FindModel, HubIdsAreSnapshotsOfMain) {
   }
 }
 
-TEST_F(FindModel, AGgufFileHasNoGenerationConfig) {
-  const fs::path file = folder_.write("a.gguf", "");
-  const auto config = read_generation_config(file);
-  ASSERT_FALSE(config.ok());
-  EXPECT_EQ(config.error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(config.error().message,
-            file.string() +
-                ": is a GGUF file, which has no generation_config.json (hint: set temperature and "
-                "other sampling options instead)");
-}
-
 TEST_F(FindModel, AFolderOfTheHubCacheIsItsSnapshot) {
   const fs::path repository = cache() / "models--org--name", snapshots = repository / "snapshots";
   fs::create_directories(snapshots);
@@ -142,45 +129,6 @@ TEST_F(FindModel, TheOnlyGgufFileIsMeant) {
   EXPECT_EQ(find("org/name/large.gguf").value(), snapshot / "large.gguf");
   EXPECT_EQ(find("org/name/none.gguf").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(find(snapshot).error().code, ErrorCode::kInvalidArgument);
-}
-
-TEST(GenerationConfig, GivesWhatIsThereAndNamesWhatIsNotOffered) {
-  const TemporaryFolder folder;
-  EXPECT_EQ(read_generation_config(folder.path()).error().code, ErrorCode::kNotFound);
-  folder.write("generation_config.json",
-               R"({"do_sample": true, "temperature": 0.6, "top_p": 0.95, "top_k": 20,
-                   "eos_token_id": [7, 9], "repetition_penalty": 1.05, "min_p": 0.1, "min_new_tokens": 3, "typical_p": 0.9, "num_beams": 1,
-                   "transformers_version": "4.51.0"})");
-  const Result<GenerationConfig> config = read_generation_config(folder.path());
-  ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_TRUE(config->samples);
-  EXPECT_EQ(config->eos, (std::vector<Token>{7, 9}));
-  std::map<std::string, double> options;
-  for (const auto& [option, value] : config->options) options[option->name] = value;
-  EXPECT_EQ(options, (std::map<std::string, double>{{"temperature", 0.6},
-                                                    {"top_p", 0.95},
-                                                    {"top_k", 20},
-                                                    {"min_p", 0.1},
-                                                    {"min_tokens", 3},
-                                                    {"repetition_penalty", 1.05}}));
-  EXPECT_EQ(config->not_offered, std::vector<std::string>{"typical_p 0.9"});
-  folder.write("generation_config.json", R"({"eos_token_id": 3})");
-  EXPECT_EQ(read_generation_config(folder.path()).value().eos, std::vector<Token>{3});
-  EXPECT_FALSE(read_generation_config(folder.path()).value().samples);
-  folder.write("generation_config.json", R"({"temperature": 0, "top_k": 4.0, "min_p": null})");
-  const Result<GenerationConfig> bounds = read_generation_config(folder.path());
-  ASSERT_TRUE(bounds.ok()) << bounds.error().message;
-  ASSERT_EQ(bounds->options.size(), 2u);
-  EXPECT_EQ(bounds->options[0].second, 0);
-  EXPECT_EQ(bounds->options[1].second, 4);
-  for (const char* bad : {R"({"temperature": -1})", R"({"top_p": 2})", R"({"top_k": 1.5})",
-                          R"({"min_p": 2})", R"({"min_new_tokens": -1})",
-                          R"({"eos_token_id": "x"})", R"({"eos_token_id": [-1]})", "[]", "{"}) {
-    folder.write("generation_config.json", bad);
-    const Result<GenerationConfig> refused = read_generation_config(folder.path());
-    ASSERT_FALSE(refused.ok()) << bad;
-    EXPECT_NE(refused.error().message.find("generation_config.json"), std::string::npos);
-  }
 }
 
 }  // namespace

@@ -79,6 +79,7 @@ TEST_F(DeployTest, ServesByTheSampleConfiguration) {
   std::filesystem::create_directory(at("etc"));
   folder().write("etc/keys", "alice:0123456789abcdef\n");
   folder().write("etc/rules.txt", "Be brief.");
+  folder().write("etc/generation_config.json", "{}");
   folder().write("etc/chat.jinja", "{{ messages[0].content }}");
   const std::string said = serve_and_end("m --config sample.toml --tokenizer m --context 0");
   EXPECT_NE(said.find("serving qwen3, default at http://127.0.0.1:"), std::string::npos) << said;

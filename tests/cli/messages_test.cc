@@ -306,7 +306,10 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
 }
 
 TEST_F(MessagesTest, QuietSaysNothingOfTheDemoModel) {
-  const std::string run = "run --input good.jsonl --threads 1 --kv-memory 64MiB --max-tokens 1 ";
+  folder().write("demo.jsonl",
+                 "{\"context\": \"Velina works as a tailor.\", \"question\": \"What is the "
+                 "profession of Velina?\"}\n");
+  const std::string run = "run --input demo.jsonl --threads 1 --kv-memory 64MiB --max-tokens 1 ";
   EXPECT_TRUE(pando(run).says("pando: no --model given, using the demo model\n"));
   EXPECT_EQ(pando(run + "--quiet").err, "");
 }

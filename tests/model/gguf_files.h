@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/gguf_writer.h"
@@ -27,11 +28,12 @@ struct GgufFileOptions {
   DType matrices = DType::kF32;  // f32, f16 and bf16 must be the checkpoint's; or q8_0, q4_0
   uint32_t version = 3;
   bool widens_alternate = false;  // every second matrix to f32, where they are the checkpoint's
-  std::vector<std::string> mtp_tensors = {};  // of one block of multi-token prediction
-  bool declares_mtp = true;                   // the file says that it has that block
-  bool old_latents = false;                   // add_latent_keys
-  bool fuses_experts = false;                 // gate and up of experts are one tensor
-  std::vector<std::string> tokens = {};  // of a byte-level tokenizer, the last one user-defined
+  std::vector<std::string> mtp_tensors = {};             // of one block of multi-token prediction
+  bool declares_mtp = true;                              // the file says that it has that block
+  bool old_latents = false;                              // add_latent_keys
+  bool fuses_experts = false;                            // gate and up of experts are one tensor
+  std::vector<std::pair<std::string, float>> more = {};  // metadata
+  std::vector<std::string> tokens = {};                  // of a byte-level tokenizer, the last one user-defined
 };
 
 // The matrices of all experts of a layer: of the type that the options say, or, where rows are no
@@ -70,6 +72,7 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
   GgufWriter out =
       gguf_metadata(c, options.version, options.declares_mtp && !options.mtp_tensors.empty(),
                     options.old_latents);
+  for (const auto& [key, value] : options.more) out.float32(key, value);
   for (const std::string& name : options.mtp_tensors)
     out.tensor(name, {4}, 0, std::string(16, '\0'));
   if (!options.tokens.empty()) {

@@ -312,7 +312,7 @@ TEST_F(Endpoints, PathsThatAreNearlyServed) {
     EXPECT_EQ(said["code"], "not_found");
     EXPECT_EQ(said["message"], "there is nothing at '" + path + "' (hint: '" + meant + "'?)");
   }
-  for (const std::string path : {"/", "/v1", "/v1/", "/docs", "/entirely/other"})
+  for (const std::string path : {"/v1", "/v1/", "/docs", "/entirely/other"})
     EXPECT_EQ(client_.get(path).json()["error"]["message"],
               "there is nothing at '" + path + "', expected a path such as /v1/chat/completions");
 }

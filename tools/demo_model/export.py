@@ -15,6 +15,7 @@ import model
 import tokenizer
 
 CONTEXT = 2048
+TEMPLATE = pathlib.Path(__file__).resolve().parents[2] / "models/demo/chat_template.jinja"
 
 
 def config(shape, n_layers, eos):
@@ -43,6 +44,9 @@ def main():
     n_layers = sum(name.endswith("input_layernorm.weight") for name in weights)
     fields = config(model.Shape(), n_layers, words.token_to_id(tokenizer.EOS))
     (args.out / "config.json").write_text(json.dumps(fields, indent=2) + "\n")
+    (args.out / "chat_template.jinja").write_text(TEMPLATE.read_text())
+    defaults = {name: fields[name] for name in ("eos_token_id", "pad_token_id")}
+    (args.out / "generation_config.json").write_text(json.dumps({"do_sample": False, **defaults}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
