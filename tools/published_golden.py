@@ -82,16 +82,15 @@ def logprobs_of(model, tokens):
 
 
 def greedy(model, tokens):
-    """The answer to a prompt: N_GREEDY tokens and their log-probabilities."""
+    """The answer to a prompt. [N_GREEDY]"""
     model.generation_config.eos_token_id = None
     prompt = torch.tensor([tokens])
     out = model.generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=texts.N_GREEDY, do_sample=False, output_logits=True,
                          return_dict_in_generate=True)
-    rows = torch.log_softmax(torch.cat(out.logits).double(), dim=-1)
-    best = rows.topk(2).values
+    best = torch.cat(out.logits).topk(2).values
     margin = (best[:, 0] - best[:, 1]).min().item()
     assert margin > LEAST_MARGIN, f"the two likeliest tokens differ by {margin}"
-    return {"tokens": out.sequences[0, len(tokens):].tolist(), "values": rounded(best[:, 0].tolist())}
+    return out.sequences[0, len(tokens):].tolist()
 
 
 def chats(name, tokenizer):
