@@ -16,7 +16,7 @@ from server import server
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DATA = SOURCE.parent / "shared" / "data"
-MODEL = SOURCE / "build" / "published" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+MODEL = SOURCE / "build" / "published" / "smollm2.gguf"
 PANDO = str(pathlib.Path(sys.argv[1]).resolve())
 N_QUESTIONS = "500"
 SETS = {
@@ -85,6 +85,6 @@ class Accuracy(unittest.TestCase):
 
 if __name__ == "__main__":
     if not MODEL.exists() or not DATA.exists():
-        print(f"skipped: no {MODEL.name if DATA.exists() else DATA} (hint: scripts/published --model-only brings the model)")
+        print(f"skipped: no {MODEL.name if DATA.exists() else DATA} (hint: scripts/published --fetch smollm2 brings the model)")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1])
