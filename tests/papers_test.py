@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What docs/papers.md and docs/planners.md name is there: paths, names in files, benchmarks, options of planners.
-And docs/papers.md has every section, equation, algorithm, table and figure of the papers.
+And docs/papers.md has every section, equation, algorithm, table and figure of the papers, and the benchmarks' sizes.
 
 usage: papers_test.py SOURCE_DIR
 """
 import pathlib
 import re
 import sys
+
+from papers_sizes import SIZES, sizes_of
 
 NAMES = r"((?:`[^`]+`(?:, )?)+)"
 
@@ -23,6 +25,9 @@ PAPERS = {
     "Medha": ("2.5 2.6 3.1 3.2 3.3 4.1 4.2 4.3 5 6.1 6.2 6.3 6.4 6.5 A.1 A.2 A.3 B.1 B.2 B.3 B.4",
               {"eq": 1, "algorithm": 3, "table": 1, "figure": 20}),
 }
+
+# Benchmarks with the paper's own sizes, or without any: formulas, whole data sets, the simulator.
+NO_OTHER_SIZES = {"ippd-table-3", "prepacking-table-1", "prepacking-figure-5", "radixmlp-table-5", "medha-ablations"}
 
 
 def numbers(text):
@@ -54,6 +59,37 @@ def not_listed(root):
             yield f"docs/papers.md: {paper} has no {kind} {number}"
 
 
+def cells_of(line):
+    return [cell.strip() for cell in line.strip("|").split(" |")]
+
+
+def wrong_sizes(root):
+    """A row that names a benchmark says in its last cell that sizes differ, and the table of sizes has the sources'."""
+    text = (root / "docs/papers.md").read_text()
+    rows, _, table = text.partition("\n## Sizes of the benchmarks\n")
+    sources = "".join(p.read_text() for p in (root / "src/lab/papers").glob("*.cc"))
+    known = set(SIZES) | NO_OTHER_SIZES
+    for name in re.findall(r'"((?:ippd|hydragen|prepacking|radixmlp|medha)-[\w-]+)",', sources):
+        if name not in known:
+            yield f"docs/papers.md: no sizes of {name}"
+    for line in re.findall(r"^\| .*\|$", rows, re.M):
+        cells = cells_of(line)
+        if SIZES.keys() & set(re.findall(r"`([\w-]+)`", cells[-2])) and "(#sizes-of-the-benchmarks)" not in cells[-1]:
+            yield f"docs/papers.md: '{cells[0]}' does not say in what size"
+    named = {tuple(cells[:2]): cells[3:] for cells in map(cells_of, re.findall(r"^\| `.*\|$", table, re.M))}
+    for benchmark in SIZES:
+        for size, usual, full in sizes_of(root / "src/lab", benchmark):
+            found = [size_in(cell) for cell in named.pop((f"`{benchmark}`", size), [])]
+            if found != [usual, [] if full == usual else full]:
+                yield f"docs/papers.md: {benchmark}, {size}: found {found}, expected {usual} and with --full {full}"
+    for benchmark, size in named:
+        yield f"docs/papers.md: {benchmark} has no size '{size}'"
+
+
+def size_in(cell):
+    return re.findall(r"`([^`]+)`", cell) or [n.replace(",", "") for n in re.findall(r"\ball\b|\d+(?:,\d{3})*", cell)]
+
+
 def problems_of(root, document):
     text = (root / "docs" / document).read_text()
     benchmarks = "".join(p.read_text() for top in ("bench", "lab") for p in sorted((root / "src" / top).rglob("*.cc")))
@@ -76,7 +112,7 @@ def problems_of(root, document):
         if (root / path).exists() and is_missing(name, path) and f'"{name}"' not in planners:
             yield f"no {name} in {path}"
     for option in re.findall(r"^\| `(\w+)(?:=\w)?`", text, re.M):
-        if f'"{option}"' not in planners:
+        if f'"{option}"' not in planners + benchmarks:
             yield f"no planner or option {option}"
 
 
@@ -85,6 +121,7 @@ def main() -> int:
     problems = [f"docs/{document}: {problem}" for document in ("papers.md", "planners.md")
                 for problem in problems_of(root, document)]
     problems += not_listed(root)
+    problems += wrong_sizes(root)
     print("\n".join(problems) or "all there")
     return 1 if problems else 0
 

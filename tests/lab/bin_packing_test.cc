@@ -60,5 +60,73 @@ TEST(FirstFitDecreasing, RandomLengths) {
   }
 }
 
+// The rule word for word: each length, longest first, into the first bin with room.
+Bins packed_plainly(const std::vector<uint32_t>& lengths, uint32_t capacity) {
+  std::vector<uint32_t> order(lengths.size()), room;
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater<>(), [&](uint32_t i) { return lengths[i]; });
+  Bins bins;
+  for (const uint32_t i : order) {
+    size_t bin = 0;
+    while (bin < bins.size() && room[bin] < lengths[i]) ++bin;
+    if (bin == bins.size()) bins.emplace_back(), room.push_back(capacity);
+    bins[bin].push_back(i);
+    room[bin] -= lengths[i];
+  }
+  return bins;
+}
+
+TEST(FirstFitDecreasing, EqualsTheRuleWordForWord) {
+  std::mt19937 rng(2);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<uint32_t> lengths(1 + rng() % 60);
+    for (uint32_t& length : lengths) length = 1 + rng() % (round % 3 == 0 ? 5 : 40);
+    const uint32_t capacity = std::ranges::max(lengths) + rng() % 10;
+    ASSERT_EQ(pack(lengths, capacity), packed_plainly(lengths, capacity)) << round;
+  }
+}
+
+// For every beginning of a list, and numbers of rows about what its bins have.
+TEST(GrowingBins, FitWhereTheirBinsDo) {
+  std::mt19937 rng(3);
+  int n_counted = 0;  // neither too many tokens nor so few that it needs no counting
+  for (int round = 0; round < 300; ++round) {
+    std::vector<uint32_t> lengths;
+    GrowingBins bins;
+    const uint32_t most = round % 3 == 0 ? 6 : 40;
+    for (size_t n = 1 + rng() % 40; lengths.size() < n;) {
+      lengths.push_back(1 + rng() % most);
+      bins.add(lengths.back());
+      const uint64_t longest = std::ranges::max(lengths);
+      const uint64_t n_rows =
+          longest * packed_plainly(lengths, static_cast<uint32_t>(longest)).size();
+      for (const uint64_t limit : {n_rows / 2, n_rows - 1, n_rows, n_rows + 1, 2 * n_rows}) {
+        const uint64_t before = bins.n_steps();
+        ASSERT_EQ(bins.fit(limit), n_rows <= limit) << round << " " << lengths.size();
+        n_counted += bins.n_steps() > before;
+      }
+    }
+  }
+  EXPECT_GT(n_counted, 3000);
+  EXPECT_TRUE(GrowingBins().fit(0));
+}
+
+// Twice as many prompts of the same kinds take twice the steps, not eight times as many.
+TEST(GrowingBins, StepsGrowWithTheLengthsInProportion) {
+  const auto n_steps = [](uint32_t n) {
+    std::mt19937 rng(4);
+    GrowingBins bins;
+    for (uint32_t i = 0; i < n; ++i) {
+      bins.add(1 + rng() % 64);
+      EXPECT_TRUE(bins.fit(uint64_t{n} * 36));  // rows for all, with no more than a ninth to spare
+    }
+    return bins.n_steps();
+  };
+  const uint64_t half = n_steps(10'000), all = n_steps(20'000);
+  EXPECT_GT(half, 10'000u);
+  EXPECT_LT(all, 5 * half / 2);
+  EXPECT_LT(all, 20'000u * 64 * 64);
+}
+
 }  // namespace
 }  // namespace pando::lab

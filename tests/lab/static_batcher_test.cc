@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
+#include "lab/techniques/bin_packing.h"
 #include "schedule/random_work.h"
 
 namespace pando::lab {
@@ -100,6 +104,51 @@ TEST(ScheduleWhole, BinsCostTheirPads) {
   std::vector<uint32_t> uneven(14, 1100);
   uneven[0] = 2048;
   EXPECT_EQ(n_started(uneven, 16384, StaticBatching::Order::kArrival), 8u);
+}
+
+// How many prompts start by the rule word for word, with a count of bins for each that is added.
+size_t started_plainly(const std::vector<uint32_t>& rows, uint32_t n_rows, size_t n_sequences) {
+  std::vector<uint32_t> lengths;
+  for (const uint32_t length : rows) {
+    if (lengths.size() == n_sequences) break;
+    lengths.push_back(length);
+    const uint32_t longest = std::ranges::max(lengths);
+    if (lengths.size() > 1 && first_fit_decreasing(lengths, longest).size() * longest > n_rows)
+      return lengths.size() - 1;
+  }
+  return lengths.size();
+}
+
+size_t started_in_bins(const std::vector<uint32_t>& rows, uint32_t n_rows, uint32_t n_sequences) {
+  WorkView view{.segment_rows = rows};
+  for (uint32_t i = 0; i < rows.size(); ++i) view.items.push_back(prefill({i}));
+  return schedule_whole(
+             view,
+             {.n_rows = n_rows, .n_sequences = n_sequences, .shape = StaticBatching::Shape::kBins})
+      .size();
+}
+
+TEST(ScheduleWhole, BinsCostAsByTheRuleWordForWord) {
+  std::mt19937 rng(1);
+  int n_cut = 0;
+  for (int round = 0; round < 500; ++round) {
+    std::vector<uint32_t> rows(1 + rng() % 50);
+    for (uint32_t& n : rows) n = 1 + rng() % (round % 2 == 0 ? 9 : 60);
+    const uint32_t n_rows = 1 + rng() % 1000, n_sequences = 1 + rng() % 50;
+    const size_t n = started_plainly(rows, n_rows, n_sequences);
+    n_cut += n < std::min<size_t>(rows.size(), n_sequences);
+    ASSERT_EQ(started_in_bins(rows, n_rows, n_sequences), n) << round;
+  }
+  EXPECT_GT(n_cut, 100);
+}
+
+// With a count of bins for each prompt, this would take hours.
+TEST(ScheduleWhole, ManyPromptsInBins) {
+  std::mt19937 rng(2);
+  std::vector<uint32_t> rows(30'000);
+  uint64_t sum = 0;
+  for (uint32_t& n : rows) sum += n = 1 + rng() % 64;
+  EXPECT_EQ(started_in_bins(rows, static_cast<uint32_t>(sum + sum / 100), 1 << 20), rows.size());
 }
 
 // What a batcher asks to see, with so many that run.

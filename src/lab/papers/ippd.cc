@@ -9,12 +9,6 @@
 namespace pando::lab {
 namespace {
 
-// Questions that contestants without sharing are asked at most: each costs them the same.
-size_t asked_alone(const Harness& harness, const QaShape& shape) {
-  if (harness.quick()) return 4;
-  return shape.n_prompt() > 5000 ? 1 : shape.n_prompt() > 1000 ? 4 : 16;
-}
-
 void run_ippd_table_5(Harness& harness) {
   const ModelSpec spec{.shape = "qwen3-0.6b", .n_layers = 1, .vocab = 32000};
   const auto model = harness.model(spec);
@@ -36,9 +30,8 @@ void run_ippd_table_5(Harness& harness) {
               .log_y = true};
   for (const PaperSet& set : kPaperSets) {
     if (harness.quick() && set.shape.n_prompt() > 1000) continue;
-    const int n_contexts =
-        harness.choose(1, set.shape.context < 700 ? 3 : 1, set.shape.n_prompt() > 5000 ? 1 : 3);
-    const size_t alone = asked_alone(harness, set.shape);
+    const int n_contexts = harness.choose(1, set.usual_contexts, set.full_contexts);
+    const size_t alone = harness.quick() ? 4 : set.asked_alone;
     const std::vector<Contestant> contestants = {
         {.name = "padded", .sharing = "padded:batch=8", .model = model, .at_most = alone},
         {.name = "packed", .sharing = "packed", .model = model, .at_most = alone},

@@ -2,8 +2,6 @@
 // published data and by the demo model.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "bench/tokens.h"
 #include "lab/data/demo.h"
 #include "lab/data/file_names.h"
@@ -62,8 +60,7 @@ void run_ippd_table_1(Harness& harness) {
 void run_ippd_table_2(Harness& harness) {
   const auto model = demo_model(harness);
   std::vector<QaDocument> documents = demo_documents();
-  if (!harness.full())
-    documents.resize(std::min<size_t>(documents.size(), harness.quick() ? 1 : 3));
+  documents.resize(harness.choose<size_t>(1, 3, documents.size()));
   std::vector<Contestant> contestants;
   for (const char* name : {"packed", "tree", "prefix_cached", "radix:threshold=1", "prepacked",
                            "prepacked:dense", "padded", "length_ordered", "hydragen", "stacked"})

@@ -119,7 +119,7 @@ void run_prepacking_figure_6(Harness& harness) {
   for (const char* name : names) table.columns.emplace_back(name);
   const auto sizes = harness.choose<std::vector<size_t>>({4, 16}, {8, 32}, {4, 16, 64});
   std::vector<LengthMix> mixes = length_mixes(harness, model->info().vocab, 1000);
-  if (!harness.full()) mixes.resize(harness.quick() ? 1 : 2);
+  mixes.resize(harness.choose<size_t>(1, 2, 4));
   for (const LengthMix& mix : mixes) {
     chart.series.clear();
     for (const char* name : names) chart.series.push_back({name, {}});

@@ -48,19 +48,24 @@ std::vector<Advance> schedule_whole(const WorkView& view, const StaticBatching& 
   uint32_t n_most = batching.n_sequences;
   if (batching.order == StaticBatching::Order::kBins) n_most = order_by_bins(waiting, n_most);
   uint32_t longest = 0;
-  std::vector<uint32_t> lengths;  // of those that start
+  uint64_t n_started = 0;
+  GrowingBins bins;
   for (const Advance& next : waiting) {
-    if (lengths.size() == view.n_starts) break;
+    if (n_started == view.n_starts) break;
     if (batching.is_static() && advances.size() == n_most) break;
-    lengths.push_back(next.n_again + next.n_rows);
-    longest = std::max(longest, lengths.back());
-    if (batching.shape == StaticBatching::Shape::kRagged)
-      n_taken += lengths.back();
-    else if (batching.shape == StaticBatching::Shape::kRectangle)
-      n_taken = lengths.size() * uint64_t{longest};
-    else
-      n_taken = first_fit_decreasing(lengths, longest).size() * uint64_t{longest};
-    if (!advances.empty() && n_taken > batching.n_rows) break;
+    const uint32_t length = next.n_again + next.n_rows;
+    ++n_started;
+    longest = std::max(longest, length);
+    bool fits = true;
+    if (batching.shape == StaticBatching::Shape::kBins) {
+      bins.add(length);
+      fits = bins.fit(batching.n_rows);
+    } else if (batching.shape == StaticBatching::Shape::kRectangle) {
+      fits = n_started * longest <= batching.n_rows;
+    } else {
+      fits = (n_taken += length) <= batching.n_rows;
+    }
+    if (!advances.empty() && !fits) break;
     advances.push_back(next);
   }
   return advances;
