@@ -25,7 +25,7 @@ int take_all(z_stream& stream, std::string& out, const Step& step) {
     stream.next_out = bytes_of(out) + n;
     stream.avail_out = kPiece;
     status = step(&stream);
-    out.resize(out.size() - stream.avail_out);
+    out.erase(out.size() - stream.avail_out);
   }
   return status;
 }
