@@ -11,6 +11,16 @@
 
 namespace pando::testing {
 
+// How many cases of a kind the tests run unless PANDO_EXACTNESS_CASES says otherwise: so many of
+// each set, and there is one set for each of some types of weights. Each deliberate fault is found
+// within a fifth of all (fault_test.cc).
+struct CaseCount {
+  int of_set, n_sets;
+  constexpr int within() const { return of_set * n_sets / 5; }
+};
+constexpr CaseCount kAnyCases{40, 18}, kRecurrentCases{40, 4}, kWindowedCases{40, 4},
+    kRankCases{24, 6}, kLatentCases{20, 6}, kMixtureCases{60, 11}, kFormCases{36, 5};
+
 struct CaseResult {
   bool equal = true;
   std::string what;              // the first difference and the scenario, for people

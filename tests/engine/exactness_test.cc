@@ -12,21 +12,24 @@
 namespace pando::testing {
 namespace {
 
-// PANDO_EXACTNESS_CASES sets the number of cases for each type of weights. The slow tests run
-// 2,600.
-int n_cases() {
+// PANDO_EXACTNESS_CASES sets the number of cases for each type of weights, of costly kinds
+// `usual_share` of it. The slow tests run 2,600.
+int n_cases(CaseCount usual, int usual_share = 1) {
   const char* text = std::getenv("PANDO_EXACTNESS_CASES");
-  const int n = text != nullptr ? std::atoi(text) : 400;
-  return n > 0 ? n : throw std::invalid_argument("PANDO_EXACTNESS_CASES is not a number above 0");
+  if (text == nullptr) return usual.of_set;
+  const int n = std::atoi(text);
+  if (n <= 0) throw std::invalid_argument("PANDO_EXACTNESS_CASES is not a number above 0");
+  return std::max(1, n / usual_share);
 }
 
 constexpr int kLongCases = 3;
 
 void run_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   ExactnessCases cases(weights, kv_type);
+  const int n = n_cases(kAnyCases);
   int n_rows = 0, n_tiles = 0, n_real_tiles = 0, n_spans = 0, n_cancelled = 0;
   EngineStats sum;
-  for (int i = 0; i < n_cases(); ++i) {
+  for (int i = 0; i < n; ++i) {
     const CaseResult result = cases.run(1000 * static_cast<uint64_t>(weights) * 1000 + i);
     ASSERT_TRUE(result.equal) << result.what;
     n_rows += result.n_rows;
@@ -44,10 +47,9 @@ void run_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
     EXPECT_TRUE(result.real_sizes && result.crosses_3_spans);
     n_rows += result.n_rows;
   }
-  const int least_share = n_cases() < 100 ? 10 : 5;  // few cases vary more
-  EXPECT_GE(least_share * n_real_tiles, n_cases())
-      << "too few cases of real sizes cross three tiles";
-  if (n_cases() >= 400) {  // every way of sharing and losing must have happened
+  const int least_share = n < 100 ? 10 : 5;  // few cases vary more
+  EXPECT_GE(least_share * n_real_tiles, n) << "too few cases of real sizes cross three tiles";
+  if (n >= 400) {  // every way of sharing and losing must have happened
     EXPECT_GT(n_cancelled, 0);
     EXPECT_GT(sum.preemptions, 0u);
     EXPECT_GT(sum.evicted_pages, 0u);
@@ -57,8 +59,8 @@ void run_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
       "%d cases, %d logits rows equal; %d cases cross 3 tiles, %d of them of real size; %d cross 3 "
       "spans, %d of them of "
       "real size\n",
-      n_cases() + kLongCases, n_rows, n_tiles + kLongCases, n_real_tiles + kLongCases,
-      n_spans + kLongCases, kLongCases);
+      n + kLongCases, n_rows, n_tiles + kLongCases, n_real_tiles + kLongCases, n_spans + kLongCases,
+      kLongCases);
   printf("%d cancellations, %lu preemptions, %lu pages evicted, %lu rows recomputed\n", n_cancelled,
          sum.preemptions, sum.evicted_pages, sum.recomputed_rows);
 }
@@ -66,9 +68,10 @@ void run_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
 // Models with recurrent layers: wherever paths part, whatever place is there, gone or made anew.
 void run_recurrent_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   ExactnessCases cases(weights, kv_type);
+  const int n = n_cases(kRecurrentCases);
   int n_rows = 0, n_cancelled = 0;
   EngineStats sum;
-  for (int i = 0; i < n_cases(); ++i) {
+  for (int i = 0; i < n; ++i) {
     const CaseResult result =
         cases.run_recurrent(40'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
     ASSERT_TRUE(result.equal) << result.what;
@@ -79,7 +82,7 @@ void run_recurrent_cases(CaseWeights weights, std::optional<KvType> kv_type = {}
     sum.evicted_places += result.stats.evicted_places;
     sum.recomputed_rows += result.stats.recomputed_rows;
   }
-  if (n_cases() >= 100) {
+  if (n >= 100) {
     EXPECT_GT(n_cancelled, 0);
     EXPECT_GT(sum.preemptions, 0u);
     EXPECT_GT(sum.evicted_pages, 0u);
@@ -89,16 +92,17 @@ void run_recurrent_cases(CaseWeights weights, std::optional<KvType> kv_type = {}
   printf(
       "%d cases, %d logits rows equal; %d cancellations, %lu preemptions, %lu pages and %lu places "
       "evicted, %lu rows recomputed\n",
-      n_cases(), n_rows, n_cancelled, sum.preemptions, sum.evicted_pages, sum.evicted_places,
+      n, n_rows, n_cancelled, sum.preemptions, sum.evicted_pages, sum.evicted_places,
       sum.recomputed_rows);
 }
 
 // Models with windows that give memory back: wherever paths part, whatever is left of a window.
 void run_windowed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   ExactnessCases cases(weights, kv_type);
+  const int n = n_cases(kWindowedCases);
   int n_rows = 0, n_cancelled = 0;
   EngineStats sum;
-  for (int i = 0; i < n_cases(); ++i) {
+  for (int i = 0; i < n; ++i) {
     const CaseResult result =
         cases.run_windowed(50'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
     ASSERT_TRUE(result.equal) << result.what;
@@ -108,7 +112,7 @@ void run_windowed_cases(CaseWeights weights, std::optional<KvType> kv_type = {})
     sum.evicted_pages += result.stats.evicted_pages;
     sum.recomputed_rows += result.stats.recomputed_rows;
   }
-  if (n_cases() >= 100) {
+  if (n >= 100) {
     EXPECT_GT(n_cancelled, 0);
     EXPECT_GT(sum.preemptions, 0u);
     EXPECT_GT(sum.evicted_pages, 0u);
@@ -117,14 +121,14 @@ void run_windowed_cases(CaseWeights weights, std::optional<KvType> kv_type = {})
   printf(
       "%d cases, %d logits rows equal; %d cancellations, %lu preemptions, %lu pages evicted, "
       "%lu rows recomputed\n",
-      n_cases(), n_rows, n_cancelled, sum.preemptions, sum.evicted_pages, sum.recomputed_rows);
+      n, n_rows, n_cancelled, sum.preemptions, sum.evicted_pages, sum.recomputed_rows);
 }
 
 // Wherever a policy and a budget cut the prompts, and whoever goes first.
 TEST(Exactness, PoliciesAndBudgets) {
   ExactnessCases cases(CaseWeights::kBF16);
   int n_cut_otherwise = 0;
-  for (int i = 0; i < std::max(8, n_cases() / 20); ++i) {
+  for (int i = 0; i < std::max(8, n_cases(kAnyCases) / 20); ++i) {
     std::set<uint64_t> hashes, n_steps;
     for (const char* policy : {"fcfs", "edf", "lrs", "lars"})
       for (const double step_budget : {0.0, 2.5e-4, 1e-3, 5e-3, 1.0}) {
@@ -149,19 +153,20 @@ TEST(ExactnessRecurrent, Int8KeysAndValues) {
 // Over ranks: stages of layers, divided outputs, and both.
 void run_ranked_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   ExactnessCases cases(weights, kv_type);
+  const int n = n_cases(kRankCases, 4);
   int n_rows = 0;
-  for (int i = 0; i < n_cases() / 4; ++i) {
+  for (int i = 0; i < n; ++i) {
     const CaseResult result =
         cases.run_ranks(60'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
     ASSERT_TRUE(result.equal) << result.what;
     n_rows += result.n_rows;
   }
-  printf("%d cases over ranks, %d logits rows equal\n", n_cases() / 4, n_rows);
+  printf("%d cases over ranks, %d logits rows equal\n", n, n_rows);
 }
 
 void run_cases_of_eight(CaseWeights weights) {
   ExactnessCases cases(weights);
-  const int n = std::max(4, n_cases() / 40);
+  const int n = std::max(4, n_cases(kRankCases, 4) / 10);
   for (int i = 0; i < n; ++i) {
     const CaseResult result =
         cases.run_eight(70'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
@@ -181,14 +186,15 @@ TEST(ExactnessRanks, Int8KeysAndValues) { run_ranked_cases(CaseWeights::kF16, Kv
 // Latents that all heads share: on one rank, and with queries divided over ranks.
 void run_latent_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   ExactnessCases cases(weights, kv_type);
+  const int n = n_cases(kLatentCases, 2);
   int n_rows = 0;
-  for (int i = 0; i < n_cases() / 2; ++i) {
+  for (int i = 0; i < n; ++i) {
     const CaseResult result =
         cases.run_latent(90'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
     ASSERT_TRUE(result.equal) << result.what;
     n_rows += result.n_rows;
   }
-  printf("%d cases over latents, %d logits rows equal\n", n_cases() / 2, n_rows);
+  printf("%d cases over latents, %d logits rows equal\n", n, n_rows);
 }
 
 TEST(ExactnessLatent, F32Weights) { run_latent_cases(CaseWeights::kF32); }
@@ -201,14 +207,15 @@ TEST(ExactnessLatent, Int8KeysAndValues) { run_latent_cases(CaseWeights::kF16, K
 // Models with mixtures of experts: whoever else chose an expert, on one rank and on several.
 void run_mixture_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   ExactnessCases cases(weights, kv_type);
+  const int n = n_cases(kMixtureCases, 2);
   int n_rows = 0;
-  for (int i = 0; i < n_cases() / 2; ++i) {
+  for (int i = 0; i < n; ++i) {
     const uint64_t seed = 80'000'000 + 1000 * static_cast<uint64_t>(weights) + i;
     const CaseResult result = i % 4 == 3 ? cases.run_mixture_ranks(seed) : cases.run_mixture(seed);
     ASSERT_TRUE(result.equal) << result.what;
     n_rows += result.n_rows;
   }
-  printf("%d cases, %d logits rows equal\n", n_cases() / 2, n_rows);
+  printf("%d cases, %d logits rows equal\n", n, n_rows);
 }
 
 TEST(ExactnessMixtures, F32Weights) { run_mixture_cases(CaseWeights::kF32); }
@@ -227,9 +234,10 @@ TEST(ExactnessMixtures, Int8KeysAndValues) { run_mixture_cases(CaseWeights::kF16
 // changes neither tokens nor logits, whether it goes through the model together or not.
 void run_formed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   ExactnessCases cases(weights, kv_type);
+  const int n = n_cases(kFormCases, 4);
   int n_rows = 0, n_formed = 0, n_fewer_steps = 0;
   EngineStats sum;
-  for (int i = 0; i < n_cases() / 4; ++i) {
+  for (int i = 0; i < n; ++i) {
     const uint64_t seed = 100'000'000 + 1000 * static_cast<uint64_t>(weights) + i;
     const CaseResult together = cases.run_forms(seed);
     ASSERT_TRUE(together.equal) << together.what;
@@ -244,14 +252,14 @@ void run_formed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
     sum.preemptions += together.stats.preemptions;
     sum.evicted_pages += together.stats.evicted_pages;
   }
-  if (n_cases() >= 400) {
+  if (n >= 100) {
     EXPECT_GT(n_formed, 0);
     EXPECT_GT(n_fewer_steps, 0);
     EXPECT_GT(sum.preemptions, 0u);
     EXPECT_GT(sum.evicted_pages, 0u);
   }
-  printf("%d cases with forms, %d answers of a form finished, %d logits rows equal\n",
-         n_cases() / 4, n_formed, n_rows);
+  printf("%d cases with forms, %d answers of a form finished, %d logits rows equal\n", n, n_formed,
+         n_rows);
 }
 
 TEST(ExactnessForms, F32Weights) { run_formed_cases(CaseWeights::kF32); }

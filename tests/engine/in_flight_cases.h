@@ -13,6 +13,8 @@
 
 namespace pando::testing {
 
+constexpr int kInFlightCases = 2000;
+
 struct InFlightCase {
   std::string what;  // how it differs from a run with one step at a time; empty: it does not
   size_t n_overlapping = 0;  // steps that were submitted while another was in flight

@@ -24,7 +24,7 @@ std::vector<uint32_t> rows_of_steps(TestLoop& loop) {
 TEST(InFlight, AnswersAreThoseOfOneStepAtATime) {
   size_t n_overlapping = 0, n_failed = 0;
   uint64_t n_preempted = 0, n_evicted = 0;
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed = 0; seed < kInFlightCases; ++seed) {
     const InFlightCase found = run_in_flight(seed);
     ASSERT_EQ(found.what, "") << "seed " << seed;
     n_overlapping += found.n_overlapping;

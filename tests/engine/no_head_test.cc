@@ -18,11 +18,17 @@ void write_without_head(const std::filesystem::path& directory, const char* arch
   uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
   nlohmann::json header = nlohmann::json::parse(bytes.substr(8, length)), bare;
-  for (const auto& [name, entry] : header.items())
-    if (!name.starts_with("lm_head."))
-      bare[name.starts_with("model.") ? name.substr(6) : name] = entry;
-  folder.write("model.safetensors",
-               safetensors_bytes(bare.dump(), std::string_view(bytes).substr(8 + length)));
+  std::string data;
+  for (auto& [name, entry] : header.items()) {
+    if (name.starts_with("lm_head.")) continue;
+    if (name != "__metadata__") {
+      const size_t begin = entry["data_offsets"][0], end = entry["data_offsets"][1];
+      entry["data_offsets"] = {data.size(), data.size() + end - begin};
+      data += bytes.substr(8 + length + begin, end - begin);
+    }
+    bare[name.starts_with("model.") ? name.substr(6) : name] = entry;
+  }
+  folder.write("model.safetensors", safetensors_bytes(bare.dump(), data));
   std::ifstream config_file(directory / "config.json");
   nlohmann::json config = nlohmann::json::parse(config_file);
   config["architectures"] = {architecture};
