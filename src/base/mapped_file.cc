@@ -27,7 +27,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   // O_NONBLOCK: opening a pipe without a writer must not wait for one.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return why_not_found(path);
+    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return why_not_found(path);
     return io_error("{}: cannot be opened: {}", path.string(), system_message(errno));
   }
   struct stat status {};

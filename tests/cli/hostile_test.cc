@@ -67,7 +67,7 @@ TEST_F(HostileTest, WhatIsNoFile) {
       std::filesystem::create_symlink(target, path);
     };
     link_to(name);
-    expect_refused(name, "Too many levels of symbolic links");
+    expect_refused(name, "is a broken link to");
     for (const std::filesystem::path& target : {at("pipe"), std::filesystem::path("/dev/zero")}) {
       link_to(target);
       expect_refused(name, "regular file");

@@ -69,7 +69,9 @@ TEST_F(ModelSource, FilesThatCannotBeOpenedSayWhy) {
   EXPECT_TRUE(run_model("--model loop").says("Too many levels of symbolic links"));
   std::filesystem::create_directory(at("l"));
   std::filesystem::create_symlink("config.json", at("l/config.json"));
-  EXPECT_TRUE(run_model("--model l").says("Too many levels of symbolic links"));
+  EXPECT_TRUE(run_model("--model l").says("l/config.json: is a broken link to 'config.json'"));
+  std::filesystem::create_symlink("nowhere", at("broken"));
+  EXPECT_TRUE(run_model("--model broken").says("broken: is a broken link to 'nowhere'"));
 }
 
 TEST_F(ModelSource, EveryTypeOfWeightsAnswers) {

@@ -345,7 +345,8 @@ TEST_F(TasksTest, TextsThatTheModelsFilesCutAreCounted) {
   EXPECT_TRUE(vectors.says("longer texts are cut to 12 tokens")) << vectors;
   EXPECT_TRUE(vectors.says("lines shortened to fit: 1")) << vectors;
   EXPECT_EQ(vectors.out.find("cut_tokens", vectors.out.find('\n')), std::string::npos);
-  EXPECT_NE(contents(at("report.json")).find("\"lines_cut\":1"), std::string::npos);
+  EXPECT_NE(contents(at("report.json")).find("\"lines_cut\": 1"), std::string::npos)
+      << contents(at("report.json"));
   const Finished dry = pando("embed --model embedding --input long.jsonl --dry-run 2");
   EXPECT_NE(dry.out.find("was cut to 12"), std::string::npos) << dry;
   write("pairs.jsonl", fmt::format(R"({{"query": "q", "documents": ["{}", "b"]}})", longer));

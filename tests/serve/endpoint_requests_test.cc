@@ -59,12 +59,14 @@ TEST_F(Endpoints, FieldsThatChangeNothing) {
   body["messages"][2]["tool_calls"][0]["function"]["arguments"] = "[1]";
   EXPECT_EQ(error("/v1/chat/completions", body)["param"],
             "messages[2].tool_calls[0].function.arguments");
-  for (const auto& [name, value] : {std::pair<const char*, Json>{"tools", {{{"type", "function"}}}},
-                                    {"tool_choice", "required"},
-                                    {"verbosity", "low"},
-                                    {"modalities", {"text", "audio"}},
-                                    {"reasoning_effort", "low"},
-                                    {"parallel_tool_calls", 1}})
+  for (const auto& [name, value] :
+       {std::pair<const char*, Json>{"tools",
+                                     {{{"type", "function"}, {"function", {{"name", "f"}}}}}},
+        {"tool_choice", "required"},
+        {"verbosity", "low"},
+        {"modalities", {"text", "audio"}},
+        {"reasoning_effort", "low"},
+        {"parallel_tool_calls", 1}})
     EXPECT_NE(error("/v1/chat/completions", {{"messages", talk}, {name, value}})["message"]
                   .get<std::string>()
                   .find("'" + std::string(name)),

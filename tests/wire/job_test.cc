@@ -51,6 +51,7 @@ TEST(ReadBody, IsGivenUp) {
                        .max_answers = 8,
                        .envelope = {},
                        .bounds = bounds,
+                       .defaults = {},
                        .given_up = given_up});
   };
   for (const auto& [make, body, n_asked] :
@@ -73,6 +74,7 @@ TEST(CheckLength, SaysWhoseLimitItIs) {
                                        .max_answers = 8,
                                        .envelope = {},
                                        .bounds = bounds,
+                                       .defaults = {},
                                        .given_up = given_up});
   ASSERT_TRUE(body.ok()) << body.error().message;
   (*body)->requests[0].tokens.assign(10, 65);

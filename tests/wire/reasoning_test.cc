@@ -31,6 +31,7 @@ std::unique_ptr<wire::Body> chat_body(nlohmann::json fields) {
                                             .max_answers = 8,
                                             .envelope = {},
                                             .bounds = bounds,
+                                            .defaults = {},
                                             .given_up = given_up});
   EXPECT_TRUE(body.ok()) << body.error().message;
   return std::move(*body);
