@@ -120,7 +120,7 @@ uint32_t contexts_of_stack(std::span<const ContextSize> contexts, uint32_t instr
                            const BatchLimits& limits, const RowCosts& costs) {
   // So many times as long as a multiply-add of a matrix takes one of attention, which reads keys in
   // small pieces and has a softmax: 2.5 times (Intel, AVX-512), but that depends on the machine.
-  constexpr std::array kTimes = {1.5, 2.5, 5.0};
+  static constexpr std::array kTimes = {1.5, 2.5, 5.0};
   struct Choice {
     uint32_t n_contexts;
     std::array<double, kTimes.size()> time;
