@@ -120,6 +120,9 @@ macro(pando_all_floors)
   else()
     pando_floor(cli bench serve mpi CLI11::CLI11)
   endif()
+  target_link_libraries(pando_cli PUBLIC pando_batch)  # which is below the public API
+  # By itself in the archive, so that a program that has the stub does not link it.
+  set_source_files_properties(src/cli/laboratory.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
 
 # The server, with what only it links; no part of the library.

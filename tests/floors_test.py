@@ -34,10 +34,23 @@ FLOORS = {
 # The laboratory may include all but what is above it, and nothing but one file knows of it.
 FLOORS["lab"] = FLOORS.keys() - {"capi", "cli"}
 KNOWS_LAB = "src/cli/laboratory.cc"
+# Tests that a build without the laboratory leaves out.
+TESTS_OF_LAB = ("tests/lab/", "tests/cli/lab_test.cc", "tests/engine/open_laboratory.cc")
 # Of engine/ this one knows how a step is computed; the others know exec/executor.h alone.
 KNOWS_COMPUTING = {"technique.h"}
 LONGEST = 600
 MEDIAN = 200
+
+
+def needing_lab(root):
+    """What keeps a build with -DPANDO_LAB=OFF from linking."""
+    for path in sorted((root / "tests").rglob("*")):
+        name = str(path.relative_to(root))
+        if path.suffix in (".h", ".cc") and not name.startswith(TESTS_OF_LAB) and '#include "lab/' in path.read_text():
+            yield f"{name}: includes lab/, expected in {', '.join(TESTS_OF_LAB)} alone"
+    links = [line.split() for line in re.findall(r"pando_floor\(cli ([^)]*)\)", (root / "cmake/floors.cmake").read_text())]
+    if len(links) != 2 or links[0] != ["lab", *links[1]]:
+        yield f"cmake/floors.cmake: cli links {links}, expected the same with and without lab"
 
 
 def main() -> int:
@@ -63,6 +76,7 @@ def main() -> int:
         if folder == "engine" and name.name not in KNOWS_COMPUTING:
             problems += [f"{name}: includes {line[10:-1]}, expected exec/executor.h of all that computes"
                          for line in lines if re.match(r'#include "(model|kernel|exec)/', line) and "exec/executor.h" not in line]
+    problems += needing_lab(root)
     problems += [f"{p.relative_to(root)}: {n} lines, at most {LONGEST}" for p, n in lengths.items() if n > LONGEST]
     median = statistics.median(lengths.values())
     if median >= MEDIAN:
