@@ -12,7 +12,6 @@
 #include "lab/techniques/masked_pass.h"
 #include "lab/techniques/prompt_groups.h"
 #include "lab/techniques/stack.h"
-#include "lab/techniques/stack_batch.h"
 #include "plan/planner.h"
 
 namespace pando::lab {
@@ -85,38 +84,6 @@ TEST(PromptGroups, NothingShared) {
   EXPECT_EQ(groups.instruction_len, 0u);
 }
 
-// By A.2.2, of a pass of answers with l contexts in a stack: dim(K, V) = |p| + l (|c| + sum of |x|)
-// for l M queries. A context's part of its bytes is 4 dim(K, V) / l, of its operations, at 0.8
-// bytes for a query and key, 0.8 M dim(K, V). The larger of the two is the time.
-TEST(ContextsOfStack, CostTheLeast) {
-  struct Set {
-    uint32_t instruction, context, question, n_questions;  // tokens; questions of each context
-  };
-  const auto contexts = [](const Set& set) {
-    PromptGroups groups{.instruction_len = set.instruction};
-    std::vector<Tokens> prompts;
-    for (int i = 0; i < 3; ++i) {
-      groups.groups.push_back({.context_len = set.context, .prompts = {}});
-      for (uint32_t question = 0; question < set.n_questions; ++question) {
-        groups.groups.back().prompts.push_back(static_cast<uint32_t>(prompts.size()));
-        prompts.emplace_back(set.instruction + set.context + set.question);
-      }
-    }
-    return contexts_of_stack(groups,
-                             std::vector<std::span<const Token>>(prompts.begin(), prompts.end()));
-  };
-  // l = 4: bytes 4 x 270 = 1080, operations 0.8 x 1080 = 864; 5: 880 and 880; 6: 747 and 896.
-  EXPECT_EQ(contexts({1000, 10, 10, 1}), 5u);
-  // l = 1: 4080 and 0.8 x 5 x 1020 = 4080; 2: 2080 and 4160.
-  EXPECT_EQ(contexts({1000, 10, 2, 5}), 1u);
-  // Two questions. l = 2: 2400 and 1920; 3: 1733 and 2080; 4: 1400 and 2240.
-  EXPECT_EQ(contexts({1000, 80, 10, 2}), 3u);
-  // l = 1: 800 and 320; 2: 600 and 480; 3: 533 and 640.
-  EXPECT_EQ(contexts({100, 80, 10, 2}), 2u);
-  // Without an instruction a stack saves nothing: 400 for l = 1 to 5.
-  EXPECT_EQ(contexts({0, 90, 10, 1}), 1u);
-}
-
 // A token sees what it would see if its question were asked alone: equations 6 to 10, and 13.
 TEST(StackCells, SeesItsOwnPastOnly) {
   StackCells cells;
@@ -162,7 +129,8 @@ constexpr kernel::KvShape kShape{
 
 Technique stacked(const char* sharing, size_t n_pages) {
   Technique technique = technique_named(sharing, kTile);
-  technique.hooks.store->open(kShape, kShape.page_bytes() * n_pages);
+  technique.hooks.store->open({.shape = kShape, .n_heads = 1, .n_threads = 1, .row_products = 1e4},
+                              kShape.page_bytes() * n_pages);
   return technique;
 }
 

@@ -29,12 +29,20 @@ using LayerAttention = std::function<void(const LayerPass&)>;
 // as far as this rank reads them. qkv: [n_rows, row_len] f32, of all rows.
 using SpreadRows = std::function<void(float* qkv, size_t row_len)>;
 
+// The model whose keys and values a technique keeps.
+struct StoredModel {
+  kernel::KvShape shape;
+  int n_heads;          // of queries
+  int n_threads;        // that compute
+  double row_products;  // of a row with the weights of all layers: multiply-adds of f32 in its time
+};
+
 // Keys and values that a technique keeps itself. The engine's pages are numbers only then.
 class KvStore {
  public:
   virtual ~KvStore() = default;
   // Called once, before the first step. n_bytes: room for keys and values.
-  virtual void open(const kernel::KvShape& shape, size_t n_bytes) = 0;
+  virtual void open(const StoredModel& model, size_t n_bytes) = 0;
   virtual size_t n_bytes() const = 0;  // in use
 };
 

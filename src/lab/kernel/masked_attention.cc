@@ -121,10 +121,16 @@ class MaskedItem {
     constexpr float kUnseen = -std::numeric_limits<float>::infinity();
     const uint32_t tile_len = shape_.tile_len;
     const uint32_t n_tiles = (stack.n_cells + tile_len - 1) / tile_len;
+    const uint64_t* const masks = masked_.masks.data() + stack.first_mask + first / tile_len;
+    const auto bits_of = [&](uint32_t row) {
+      return masks[uint64_t{row - stack.row_begin} * n_tiles];
+    };
     uint64_t seen = 0;
+    for (uint32_t row = row_begin; row < row_end; ++row) seen |= bits_of(row);
+    if (seen == 0) return false;
+    seen = 0;
     for (uint32_t row = row_begin; row < row_end; ++row) {
-      uint64_t bits = masked_.masks[stack.first_mask + uint64_t{row - stack.row_begin} * n_tiles +
-                                    first / tile_len];
+      uint64_t bits = bits_of(row);
       const uint32_t* const cells = masked_.cell_positions.data() + stack.first_cell + first;
       for (int j = 0; j < n_cells && args_.window > 0; ++j)
         if (cells[j] + args_.window <= args_.positions[row]) bits &= ~(uint64_t{1} << j);

@@ -19,6 +19,7 @@
 #include "lab/techniques/prompt_groups.h"
 #include "lab/techniques/relayout.h"
 #include "lab/techniques/stack_batch.h"
+#include "lab/techniques/stack_choice.h"
 #include "lab/techniques/stack_pass.h"
 #include "lab/techniques/static_batcher.h"
 #include "lab/techniques/techniques.h"
@@ -41,11 +42,18 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
   std::string_view name() const override { return "stacked"; }
   bool shares_tokens() const override { return false; }
 
-  void open(const kernel::KvShape& shape, size_t n_bytes) override {
+  void open(const exec::StoredModel& model, size_t n_bytes) override {
+    const kernel::KvShape& shape = model.shape;
     page_len_ = static_cast<uint32_t>(shape.page_len);
     const size_t n_pages = n_bytes / shape.page_bytes();
     store_.emplace(n_pages);
     memory_.emplace(shape, n_pages);
+    limits_ = {options_.n_stacks, options_.n_rows, n_pages, page_len_};
+    costs_ = {.cells = model.row_products / (2.0 * model.n_heads * shape.head_dim * shape.n_layers),
+              .tile = tile_len_,
+              .group = model.n_heads / shape.n_kv_heads,
+              .n_kv_heads = shape.n_kv_heads,
+              .n_threads = model.n_threads};
   }
   size_t n_bytes() const override { return store_->n_used() * memory_->views()[0].page_bytes; }
 
@@ -120,35 +128,40 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
     const std::vector<std::span<const Token>> prompts = tokens_of(waiting);
     PromptGroups groups = group_prompts(prompts);
     instruction_.take(prompts, groups, UINT32_MAX);
-    n_chosen_ = options_.n_contexts > 0 ? options_.n_contexts : contexts_of_stack(groups, prompts);
+    const std::vector<PromptPart> parts = parts_of(groups, waiting);
+    std::vector<ContextSize> contexts(groups.groups.size());
+    for (const PromptPart& part : parts) contexts[part.context].add(part.size);
+    n_chosen_ = options_.n_contexts > 0
+                    ? options_.n_contexts
+                    : contexts_of_stack(contexts, groups.instruction_len, limits_, costs_);
+    StackBatch batch(groups.instruction_len, n_chosen_);
     size_t n_taken = 0;
-    for (size_t n_groups = 1; n_groups <= groups.groups.size(); ++n_groups) {
-      // As far as prompts of these groups go without one of another.
-      size_t end = prompts.size();
-      for (size_t i = n_groups; i < groups.groups.size(); ++i)
-        end = std::min<size_t>(end, groups.groups[i].prompts[0]);
-      const BatchSize size = batch_size(groups, n_groups, n_chosen_, waiting.first(end), page_len_);
-      const bool many_rows = options_.n_stacks == 0 && size.n_rows > options_.n_rows;
-      if (n_groups > 1 && (many_rows || !has_room(size))) break;
-      n_taken = end;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      batch.add(parts[i].context, parts[i].size);
+      // As far as prompts of these contexts go without one of another.
+      if (i + 1 < parts.size() && !parts[i + 1].is_first) continue;
+      if (n_taken > 0 && !limits_.hold(batch)) break;
+      n_taken = i + 1;
     }
     return n_taken;
   }
 
   // Whether `plan` has the pages for a batch of these: alone they may group otherwise than with all
   // that wait. The instruction that is kept is of no use where a row of it is wanted.
-  bool fits(std::span<const WaitingPrompt> batch) const {
-    const std::vector<std::span<const Token>> prompts = tokens_of(batch);
+  bool fits(std::span<const WaitingPrompt> waiting) const {
+    const std::vector<std::span<const Token>> prompts = tokens_of(waiting);
     PromptGroups groups = group_prompts(prompts);
     const auto has_room_now = [&] {
-      return has_room(batch_size(groups, groups.groups.size(), n_chosen_, batch, page_len_));
+      StackBatch batch(groups.instruction_len, n_chosen_);
+      for (const PromptPart& part : parts_of(groups, waiting)) batch.add(part.context, part.size);
+      return has_room(batch);
     };
     return has_room_now() && (!instruction_.take(prompts, groups, UINT32_MAX) || has_room_now());
   }
 
-  bool has_room(const BatchSize& size) const {
-    return size.n_pages <= store_->n_pages() &&
-           (options_.n_stacks == 0 || size.n_stacks <= options_.n_stacks);
+  bool has_room(const StackBatch& batch) const {
+    return batch.n_pages(page_len_) <= store_->n_pages() &&
+           (options_.n_stacks == 0 || batch.stacks().size() <= options_.n_stacks);
   }
 
   // --- headers -----------------------------------------------------------------------------------
@@ -291,6 +304,8 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
 
   StackedOptions options_;
   uint32_t tile_len_, page_len_ = 0;
+  BatchLimits limits_;
+  RowCosts costs_;
   uint64_t key_ = 0;       // of isolation, of the batch
   uint32_t n_chosen_ = 1;  // contexts of a stack, in the batch that was chosen last
   std::optional<PagePool> store_;
