@@ -106,9 +106,11 @@ class Passes {
                              .n_kv_heads = shape.n_kv_heads,
                              .head_dim = shape.head_dim,
                              .page_len = kPage};
-    technique_.hooks.store->open(
-        {.shape = kv, .n_heads = shape.n_heads, .row_products = shape.row_products()},
-        kv.page_bytes() * kPages);
+    technique_.hooks.store->open({.shape = kv,
+                                  .n_heads = shape.n_heads,
+                                  .n_threads = 2,
+                                  .row_products = shape.row_products()},
+                                 kv.page_bytes() * kPages);
   }
 
   Works answer(std::span<const Tokens> prompts, uint32_t n_tokens) {
@@ -214,16 +216,15 @@ TEST(StackChoice, IsNearTheBestNumberOfContexts) {
     for (size_t shape = 0; shape < std::size(kShapes); ++shape)
       for (size_t a = 0; a < std::size(kAnswers); ++a) {
         const Work chosen = Passes("stacked", kShapes[shape]).answer(prompts, kAnswers[a])[a];
-        for (const double times : {1.5, 2.5, 5.0}) {
+        for (const double times : {1.5, 2.0, 3.0}) {
           std::vector<double> costs;
           for (const Works& works : by_number) costs.push_back(cost(works[a], shape, times));
           const std::string what =
               fmt::format("{}, answers of {}, {}", set.name, kAnswers[a], kShapes[shape].name);
-          EXPECT_LT(cost(chosen, shape, times) / std::ranges::min(costs), times == 2.5 ? 1.05 : 1.1)
-              << what;
+          EXPECT_LT(cost(chosen, shape, times) / std::ranges::min(costs), 1.05) << what;
         }
         // The documents tell numbers apart: one in each stack has too many pads.
-        EXPECT_GT(cost(by_number[0][a], shape, 2.5) / cost(chosen, shape, 2.5), 1.05)
+        EXPECT_GT(cost(by_number[0][a], shape, 2) / cost(chosen, shape, 2), 1.05)
             << set.name << ", " << kShapes[shape].name;
       }
   }

@@ -129,7 +129,7 @@ constexpr kernel::KvShape kShape{
 
 Technique stacked(const char* sharing, size_t n_pages) {
   Technique technique = technique_named(sharing, kTile);
-  technique.hooks.store->open({.shape = kShape, .n_heads = 1, .row_products = 1e4},
+  technique.hooks.store->open({.shape = kShape, .n_heads = 1, .n_threads = 1, .row_products = 1e4},
                               kShape.page_bytes() * n_pages);
   return technique;
 }

@@ -73,6 +73,7 @@ CpuExecutor::CpuExecutor(const model::Weights& weights, ThreadPool& pool, const 
   PANDO_CHECK(sizes.pages.size() == 1);  // techniques know no other pages
   options.hooks.store->open({.shape = sizes.pages[0],
                              .n_heads = weights.config.n_heads,
+                             .n_threads = pool.n_threads(),
                              .row_products = row_products(weights)},
                             options.kv.memory);
 }

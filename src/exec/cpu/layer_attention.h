@@ -33,6 +33,7 @@ using SpreadRows = std::function<void(float* qkv, size_t row_len)>;
 struct StoredModel {
   kernel::KvShape shape;
   int n_heads;          // of queries
+  int n_threads;        // that compute
   double row_products;  // of a row with the weights of all layers: multiply-adds of f32 in its time
 };
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "kernel/row_chunks.h"
+
 namespace pando::lab {
 namespace {
 
@@ -25,6 +27,8 @@ class BatchWork {
     StackBatch batch(instruction_len, n_contexts);
     for (uint32_t i = 0; i < contexts.size(); ++i) batch.add(i, contexts[i]);
     widest_ = batch.widest();
+    header_chunk_ = costs.chunk(batch.stacks().size() * widest_.cells);
+    answer_chunk_ = costs.chunk(batch.stacks().size() * widest_.questions);
     for (const ContextSize& stack : batch.stacks()) {
       const auto own = contexts.first(std::min<size_t>(n_contexts, contexts.size()));
       contexts = contexts.subspan(own.size());
@@ -41,9 +45,9 @@ class BatchWork {
   void add_header(std::span<const ContextSize> contexts, uint64_t n_pads) {
     uint64_t begin = 0, end = n_pads;  // of the context of a chunk's first row
     size_t next = 0;
-    for (uint64_t row = 0; row < widest_.cells; row += costs_.chunk) {
+    for (uint64_t row = 0; row < widest_.cells; row += header_chunk_) {
       while (row >= end) begin = end, end += contexts[next++].cells;
-      const uint64_t row_end = std::min<uint64_t>(row + costs_.chunk, widest_.cells);
+      const uint64_t row_end = std::min(row + header_chunk_, widest_.cells);
       add(row_end - row, row_end - begin, 1);
     }
   }
@@ -52,7 +56,7 @@ class BatchWork {
   void add_answers(std::span<const ContextSize> contexts, uint64_t n_pads) {
     const uint64_t n_passes = std::max<uint64_t>(widest_.answer, 1) - 1;
     const uint64_t n_rows = widest_.questions;
-    const uint64_t n_chunks = (n_rows + costs_.chunk - 1) / costs_.chunk;
+    const uint64_t n_chunks = (n_rows + answer_chunk_ - 1) / answer_chunk_;
     size_t first = 0;    // context of a chunk's first row
     uint64_t begin = 0;  // and its first row
     for (uint64_t i = 0; i < n_chunks; ++i) {
@@ -80,6 +84,7 @@ class BatchWork {
   uint32_t instruction_len_;
   const RowCosts& costs_;
   ContextSize widest_;
+  uint64_t header_chunk_, answer_chunk_;
   Work work_;
 };
 
@@ -111,6 +116,14 @@ Work work_of(std::span<const ContextSize> contexts, uint32_t n_contexts, uint32_
 
 }  // namespace
 
+uint64_t RowCosts::chunk(uint64_t n_rows) const {
+  const auto n_shares =
+      static_cast<uint64_t>(n_threads == 1 ? 1 : kernel::kItemsPerThread * n_threads);
+  return std::clamp<uint64_t>(n_rows * static_cast<uint64_t>(n_kv_heads) / n_shares,
+                              std::max(1, kernel::kFewestQueriesEach / group),
+                              kernel::most_chunk_rows(group));
+}
+
 bool BatchLimits::hold(const StackBatch& batch) const {
   const bool few = n_stacks > 0 ? batch.stacks().size() <= n_stacks : batch.n_rows() <= n_rows;
   return few && batch.n_pages(page_len) <= n_pages;
@@ -119,8 +132,8 @@ bool BatchLimits::hold(const StackBatch& batch) const {
 uint32_t contexts_of_stack(std::span<const ContextSize> contexts, uint32_t instruction_len,
                            const BatchLimits& limits, const RowCosts& costs) {
   // So many times as long as a multiply-add of a matrix takes one of attention, which reads keys in
-  // small pieces and has a softmax: 2.5 times (Intel, AVX-512), but that depends on the machine.
-  static constexpr std::array kTimes = {1.5, 2.5, 5.0};
+  // small pieces and has a softmax: twice (Intel, AVX-512), but that depends on the machine.
+  static constexpr std::array kTimes = {1.5, 2.0, 3.0};
   struct Choice {
     uint32_t n_contexts;
     std::array<double, kTimes.size()> time;

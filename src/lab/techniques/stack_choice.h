@@ -23,8 +23,13 @@ struct BatchLimits {
 struct RowCosts {
   // The cells that a row meets with as many multiply-adds as it takes beside attention.
   double cells = 0;
-  uint32_t chunk = 1;  // rows of a stack that meet cells together
-  uint32_t tile = 1;   // cells that are met together, or left out if no row of the chunk sees them
+  uint32_t tile = 1;  // cells that are met together, or left out if no row of a chunk sees them
+  int group = 1;      // query heads of a KV head
+  int n_kv_heads = 1;
+  int n_threads = 1;
+
+  // Rows of a chunk, which meet cells together, in a pass of n_rows rows: as kernel::row_chunks.
+  uint64_t chunk(uint64_t n_rows) const;
 };
 
 uint32_t contexts_of_stack(std::span<const ContextSize> contexts, uint32_t instruction_len,

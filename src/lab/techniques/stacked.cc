@@ -15,7 +15,6 @@
 #include "base/check.h"
 #include "cache/page_pool.h"
 #include "exec/cpu/kv_memory.h"
-#include "kernel/row_chunks.h"
 #include "lab/techniques/kept_instruction.h"
 #include "lab/techniques/prompt_groups.h"
 #include "lab/techniques/relayout.h"
@@ -51,8 +50,10 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
     memory_.emplace(shape, n_pages);
     limits_ = {options_.n_stacks, options_.n_rows, n_pages, page_len_};
     costs_ = {.cells = model.row_products / (2.0 * model.n_heads * shape.head_dim * shape.n_layers),
-              .chunk = kernel::most_chunk_rows(model.n_heads / shape.n_kv_heads),
-              .tile = tile_len_};
+              .tile = tile_len_,
+              .group = model.n_heads / shape.n_kv_heads,
+              .n_kv_heads = shape.n_kv_heads,
+              .n_threads = model.n_threads};
   }
   size_t n_bytes() const override { return store_->n_used() * memory_->views()[0].page_bytes; }
 
