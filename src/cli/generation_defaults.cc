@@ -15,7 +15,7 @@ void add_generation_options(CLI::App& app, DefaultsArguments& o, const std::stri
   app.add_option_function<std::string>(
          "--generation-config",
          [&o](const std::string& value) {
-           o.required = value != "false";  // as in a file of options, like "true"
+           o.required = value != "false";  // an options file gives "true" or "false"
            o.ignored = o.ignored || !o.required;
            if (o.required && value != "true") o.file = value;
          },
