@@ -20,7 +20,7 @@ void add_generation_options(CLI::App& app, DefaultsArguments& o, const std::stri
            if (o.required && value != "true") o.file = value;
          },
          "Take sampling defaults from this file instead of the model's own. Without FILE the model "
-         "must bring some: in generation_config.json, or as keys general.sampling.* of GGUF")
+         "must have some: in generation_config.json, or as keys general.sampling.* of GGUF")
       ->expected(0, 1)
       ->type_name("[FILE]")
       ->group(group);
