@@ -43,9 +43,8 @@ if(PANDO_MPI)
   endif()
 endif()
 
-# pando_precompiled(NAME OPTION): headers that most sources include, precompiled for one level of optimisation. Where
-# each source is compiled by itself (PANDO_UNITY=OFF), nothing is precompiled, so that a missing #include shows;
-# nor under ccache, which does not know precompiled headers.
+# pando_precompiled(NAME OPTION): precompiles headers that most sources include, for one level of optimisation. With
+# PANDO_UNITY=OFF it precompiles nothing, so that a missing #include shows; nor with ccache, which does not support it.
 function(pando_precompiled target option)
   if(NOT PANDO_UNITY OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
     return()
@@ -58,14 +57,14 @@ function(pando_precompiled target option)
                             <string> <vector> <fmt/format.h> <nlohmann/json.hpp>)
 endfunction()
 
-# Sources that run once for a file, a model or a request. -O1 halves the time that they take to compile.
+# Code that runs once per file, model or request. -O1 halves its compile time.
 set(pando_plain_sources "/src/(model/families|comm|api|task|wire|capi|bench|serve|mpi|cli)/")
 set(pando_plain_option $<$<CONFIG:Release>:-O1>)
 pando_precompiled(pando_precompiled "")
 pando_precompiled(pando_precompiled_plain "${pando_plain_option}")
 
-# pando_compile(TARGET PLAIN SOURCES...): options and precompiled headers of a target of src/; PLAIN: whether its
-# sources are plain.
+# pando_compile(TARGET PLAIN SOURCES...): sets options and precompiled headers of a target of src/. PLAIN: its sources
+# are in pando_plain_sources.
 function(pando_compile target plain)
   set(precompiled pando_precompiled)
   if(plain)
@@ -94,7 +93,7 @@ function(pando_unity target)
     if(names_fault OR source MATCHES "src/(lab/kernel/.*|model/families/.*|serve/(asio|connection))\\.cc$")
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
-    if(source MATCHES "src/lab/kernel/")  # with options of their own for an instruction set
+    if(source MATCHES "src/lab/kernel/")  # they have options for an instruction set
       set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endforeach()
@@ -115,7 +114,7 @@ function(pando_floor name)
     set(plain ${sources})
     list(FILTER plain INCLUDE REGEX ${pando_plain_sources})
     list(REMOVE_ITEM sources ${plain} "")
-    if(plain AND sources)  # part of the floor
+    if(plain AND sources)  # only some sources are plain
       add_library(${target}_plain OBJECT ${plain})
       pando_compile(${target}_plain ON ${plain})
       list(APPEND targets ${target}_plain)
@@ -174,8 +173,8 @@ macro(pando_all_floors)
   else()
     pando_floor(cli bench serve mpi CLI11::CLI11 PkgConfig::tomlplusplus)
   endif()
-  target_link_libraries(pando_cli PUBLIC pando_batch)  # which is below the public API
-  # By itself in the archive, so that a program that has the stub does not link it.
+  target_link_libraries(pando_cli PUBLIC pando_batch)  # batch is below the public API
+  # An object of its own, so that a program with the stub does not link it.
   set_source_files_properties(src/cli/laboratory.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
 
@@ -193,7 +192,7 @@ macro(pando_server_floor)
     if(PANDO_SANITIZE MATCHES "thread")  # which does not know fences; there are locks besides
       target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_DISABLE_FENCED_BLOCK)
     endif()
-    # GCC 12 takes the memory of a coroutine for what operator new gave, where it inlines little.
+    # With little inlining, GCC 12 takes the memory of a coroutine for memory from operator new.
     target_compile_options(pando_serve PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)
     if(PANDO_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
       get_target_property(sources pando_serve SOURCES)  # clang 14: not with coroutines
@@ -255,6 +254,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/cpu/kernels_amx.cc
     PROPERTIES COMPILE_OPTIONS "${avx512_options};-mamx-tile;-mamx-int8")
   set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
-  # Only processors without AVX2 compute with it. -O3 takes five times as long to compile.
+  # Only processors without AVX2 run it. -O3 takes five times as long to compile.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/cpu/kernels_portable.cc PROPERTIES COMPILE_OPTIONS -O1)
 endif()

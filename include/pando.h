@@ -64,7 +64,7 @@ PANDO_API void pando_model_free(pando_model* model);
 // "weight_type", "weight_bytes", "has_tokenizer". Valid until the model is freed.
 PANDO_API const char* pando_model_info(const pando_model* model);
 
-// These four write at most `capacity` units (tokens, bytes) and set the number of all there are:
+// These four write at most `capacity` units (tokens, bytes) and set the total number of units:
 // where that is more than `capacity`, call again with room for it. Texts get no zero byte.
 //
 // Tokens of `size` bytes of text; `add_bos` (0 or 1): with the beginning-of-sequence token where
@@ -75,8 +75,8 @@ PANDO_API pando_status pando_encode(const pando_model* model, const char* text, 
 // Text of tokens [n_tokens]; special tokens are left out, bytes that are no UTF-8 become U+FFFD.
 PANDO_API pando_status pando_decode(const pando_model* model, const int32_t* tokens,
                                     size_t n_tokens, char* text, size_t capacity, size_t* size);
-// The sampling options that the model's files recommend: a JSON object, to be given as options;
-// "{}" where they recommend none. Questions that do not give them are drawn without them.
+// The sampling options that the model's files recommend, as a JSON object that can be passed as
+// options; "{}" if there are none. They have no effect unless they are passed.
 PANDO_API pando_status pando_sampling_defaults(const pando_model* model, char* text,
                                                size_t capacity, size_t* size);
 // Counters since the engine was opened, as a JSON object with the names of EngineStats

@@ -24,7 +24,7 @@ def parts():
 
 
 def unit_tests(build):
-    """name -> program, or the name itself where a script is the test."""
+    """name -> program, or the name itself if the test is a script."""
     listed = subprocess.run(["ctest", "--test-dir", build, "--label-regex", "unit", "--show-only=json-v1"],
                             capture_output=True, text=True, check=True).stdout
     tests = {}

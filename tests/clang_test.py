@@ -3,9 +3,8 @@
 
 usage: clang_test.py COMPILE_COMMANDS
 
-With PANDO_SLOW_TESTS in the environment: every source. Without it: those that were changed, themselves or in their
-header, within a day before the newest commit, or are not committed; with the sources that are compiled in one go with
-them.
+With PANDO_SLOW_TESTS in the environment it compiles every source. Without it, only sources that changed (or whose
+header changed) within a day before the newest commit, uncommitted ones, and sources that are compiled as one with these.
 """
 import concurrent.futures
 import json

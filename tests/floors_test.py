@@ -34,7 +34,7 @@ FLOORS = {
 # The laboratory may include all but what is above it, and nothing but one file knows of it.
 FLOORS["lab"] = FLOORS.keys() - {"capi", "cli"}
 KNOWS_LAB = "src/cli/laboratory.cc"
-# Tests that a build without the laboratory leaves out.
+# Tests that are left out of a build without the laboratory.
 TESTS_OF_LAB = ("tests/lab/", "tests/cli/lab_test.cc", "tests/engine/open_laboratory.cc")
 # Of engine/ this one knows how a step is computed; the others know exec/executor.h alone.
 KNOWS_COMPUTING = {"technique.h"}
@@ -43,7 +43,7 @@ MEDIAN = 200
 
 
 def needing_lab(root):
-    """What keeps a build with -DPANDO_LAB=OFF from linking."""
+    """Includes that keep a build with -DPANDO_LAB=OFF from linking."""
     for path in sorted((root / "tests").rglob("*")):
         name = str(path.relative_to(root))
         if path.suffix in (".h", ".cc") and not name.startswith(TESTS_OF_LAB) and '#include "lab/' in path.read_text():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/openapi.yaml keeps to OpenAPI 3.0, and its requests have the fields that the server reads, no more and no fewer.
-Needs PyYAML, jsonschema and the schema of OpenAPI, as Debian has them (scripts/packages.txt).
+"""docs/openapi.yaml follows OpenAPI 3.0, and its requests have exactly the fields that the server reads.
+Needs Debian's packages of PyYAML, jsonschema and the schema of OpenAPI (scripts/packages.txt).
 
 usage: openapi_test.py SOURCE_DIR
 """
@@ -25,7 +25,7 @@ WIRE = "src/wire/"
 
 
 class UniqueKeys(yaml.SafeLoader):
-    """A key that is there twice is an error."""
+    """A loader that refuses duplicate keys."""
 
     def construct_mapping(self, node, deep=False):
         mapping = super().construct_mapping(node, deep)
@@ -35,7 +35,7 @@ class UniqueKeys(yaml.SafeLoader):
 
 
 def faults(error, place=""):
-    """The innermost faults: of a choice, those of each branch."""
+    """The innermost errors; for a choice, those of each branch."""
     if not error.context:
         yield f"/{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
     for one in error.context:
@@ -71,7 +71,7 @@ class Reader:
         self.source = source
 
     def names(self, path, pattern):
-        """The strings in the group of a pattern, which is in the file once."""
+        """The strings in the group of a pattern, which matches the file once."""
         found = re.findall(pattern, (self.source / path).read_text(), re.S)
         assert len(found) == 1, f"{path} has {len(found)} times {pattern}"
         return set(re.findall(r'"(\w+)"', re.sub(r"//[^\n]*", "", found[0])))
@@ -94,7 +94,7 @@ class Reader:
         serving = self.table(WIRE + "serving_fields.cc", "kNames")
         answers = (self.table(openai, "kCommonFields") | self.table(WIRE + "form_fields.cc", "kFields")
                    | self.options("kInBody") | serving)
-        # They go with fields that a body of questions has not, or have another place in it.
+        # A body of questions lacks these, or has them at another place.
         in_lines_alone = {"id", "metadata", "question", "prompt", "messages", "tokens", "answers",
                           "add_generation_prompt", "continue_final_message"}
         return {

@@ -10,9 +10,9 @@ LONG_CONTEXT = {size: ("long_context_spec", before) for size, before in MODEL.it
     "rows of a chunk": ("chunk_sizes", r"return")}
 PAPER_SET = r'^ *\{"[^"]+", \{[\d., ]+\}, '
 
-# By benchmark and size: a pattern of what comes right before the size in the function that runs the benchmark, or in
-# another function that is named. The size is one value, or those of harness.choose(QUICK, USUAL, FULL). A pattern
-# with groups is of the lines of a table in any file: its groups are the usual size and that of --full.
+# By benchmark and size: a pattern of the text right before the size, in the function that runs the benchmark or in the
+# named function. The size is one value, or the values of harness.choose(QUICK, USUAL, FULL). A pattern with groups
+# matches lines of a table in any file; its groups are the usual size and that of --full.
 SIZES = {
     "ippd-table-1": {"contexts of SQuAD 2.0": ("squad_documents", r"expect_at_least\(path,")},
     "ippd-table-2": {"documents": r"documents\.resize\("},
@@ -78,13 +78,13 @@ def sizes_of(folder, benchmark):
 
 
 def function_in(texts, name):
-    """Its text, and that of its file."""
+    """The text of a function, and that of its file."""
     definition = rf"^\S[\w:<>&* ]*\b{name}\([^;{{}}]*\) \{{(?:\n.*?^\}}|[^\n]*\}}$)"
     return next((found[0], text) for text in texts for found in re.finditer(definition, text, re.M | re.S))
 
 
 def arguments(text):
-    """Of a call of choose that the text begins with; else the expression that it begins with."""
+    """The arguments of the call of choose that begins the text, or else the expression that begins it."""
     call = re.match(r"[\s{]*harness\.choose(?:<[\w:<>, ]+>)?\(", text)
     parts, depth = [""], 0
     for letter in text[call.end() if call else 0:]:
@@ -99,7 +99,7 @@ def arguments(text):
 
 
 def values(expression, text):
-    """The names in it, else the numbers; of pairs the first numbers; "all" where there are none."""
+    """The names in an expression, or else its numbers (of pairs, the first ones), or else "all"."""
     for name in dict.fromkeys(re.findall(r"[A-Za-z]\w+", re.sub(r'"[^"]*"', "", expression))):
         defined = re.search(rf"\b{name}(?:\[\])? = (\{{.*?\}});", text, re.S)
         expression += defined[1] if defined else ""

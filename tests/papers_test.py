@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What docs/papers.md and docs/planners.md name is there: paths, names in files, benchmarks, options of planners.
-And docs/papers.md has every section, equation, algorithm, table and figure of the papers, and the benchmarks' sizes.
+"""The paths, names in files, benchmarks and options of planners in docs/papers.md and docs/planners.md exist.
+docs/papers.md has every section, equation, algorithm, table and figure of the papers, and the benchmarks' sizes.
 
 usage: papers_test.py SOURCE_DIR
 """

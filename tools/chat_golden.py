@@ -156,7 +156,7 @@ def joined(message):
 
 
 def settle_arguments(message, as_objects):
-    """As settle_arguments() of src/text/chat/tool_calls.cc."""
+    """The same as settle_arguments() of src/text/chat/tool_calls.cc."""
     for call in message.get("tool_calls") or []:
         arguments = call["function"]["arguments"]
         parsed = json.loads(arguments) if isinstance(arguments, str) else arguments
@@ -169,7 +169,7 @@ def settle_arguments(message, as_objects):
 
 
 def rendering(template, conversation, takes_parts, takes_arguments=None):
-    """The text, or None where the template or Pando refuses the conversation."""
+    """The text, or None if the template or Pando refuses the conversation."""
     messages = copy.deepcopy(conversation["messages"])
     for message in messages:
         try:
@@ -195,7 +195,7 @@ def rendering(template, conversation, takes_parts, takes_arguments=None):
         return None
 
 
-# What follows is done as in src/text/chat/chat_trials.cc.
+# The code below does the same as src/text/chat/chat_trials.cc.
 
 TRIAL_TOOLS = [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {
     "type": "object", "properties": {"p": {"type": "string", "description": "d"}}, "required": ["p"]}}}]
@@ -235,7 +235,7 @@ def takes_parts(template):
         for before in TRIALS:
             text, parts = (shown(template, before, extras, in_parts) for in_parts in (False, True))
             if max(text, parts) > NOTHING:
-                assert text > NOTHING, "needs parts"  # which rendering() does not make of texts
+                assert text > NOTHING, "needs parts"  # rendering() does not make parts of texts
                 return parts == WHOLE or (parts == SOME and text != WHOLE)
     raise AssertionError("shows no user")
 
@@ -257,7 +257,7 @@ def takes_arguments(template):
 
 
 def places_of(conversation):
-    """The texts of systems and users: of messages, and of the parts of their contents."""
+    """The texts in messages of systems and users, and in the parts of their contents."""
     for message in conversation["messages"]:
         if message["role"] in ("system", "developer", "user"):
             content = message.get("content")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What llama.cpp makes of the published models that scripts/published brings: its perplexity, which is written into
-tests/published/data, and the distances from f32, which are printed as the table of docs/quality.md.
+"""Runs llama.cpp with the published models of scripts/published. Writes its perplexity to tests/published/data, and
+prints a table of distances from f32.
 
     pip install -r tools/requirements-golden.txt -r tools/requirements-tokenizers.txt -r tools/requirements-gguf.txt
     pip install accelerate llama-cpp-python==0.3.36
@@ -13,8 +13,8 @@ token but the first of the text (with a beginning-of-sequence token: every token
 `stride` tokens after the one before and scores these. Every window starts with the beginning-of-sequence token, if
 there is one.
 
-A distance is that between the log-probabilities of a token of the text, here and in the library transformers, computed
-in f32 from the dequantised tensors.
+A distance is the difference from the log-probability of a token that the library transformers computes in f32 from the
+dequantised tensors.
 """
 import argparse
 import json
@@ -45,7 +45,7 @@ class LlamaCpp:
         self.batch = c.llama_batch_init(BATCH, 0, 1)
 
     def logprobs(self, tokens, first):
-        """Of tokens[first:]. [len(tokens) - first]"""
+        """Log-probabilities of tokens[first:]. [len(tokens) - first]"""
         self.c.llama_memory_clear(self.c.llama_get_memory(self.context), True)
         return [value for start in range(0, len(tokens) - 1, BATCH) for value in self.of_batch(tokens, start, first)]
 

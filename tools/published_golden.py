@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Writes tests/published/data: what the libraries transformers and tokenizers make of the published models that
-scripts/published brings, computed in f32 from the dequantised tensors.
+"""Writes tests/published/data: results of the libraries transformers and tokenizers for the published models of
+scripts/published, computed in f32 from the dequantised tensors.
 
     pip install -r tools/requirements-golden.txt -r tools/requirements-tokenizers.txt -r tools/requirements-gguf.txt
     pip install accelerate jinja2
     tools/published_golden.py NAME...
 
-Log-probabilities are those of the beginning of WikiText-2's test text. The greedy answer is that to the first chat, or
-to a prompt without a template where the file has none. llama.cpp's perplexity, which tools/llama_cpp_scores.py writes,
-stays as it was.
+Log-probabilities are for the beginning of WikiText-2's test text. The greedy answer is to the first chat, or to a plain
+prompt if the file has no chat template. llama.cpp's perplexity, which tools/llama_cpp_scores.py writes, is kept.
 """
 import json
 import pathlib
@@ -32,8 +31,8 @@ TOOLS = [{"type": "function", "function": {
 
 
 class Rotation(torch.nn.Module):
-    """The library's rotation, but with angles in double precision. In f32 they are off by 1e-4 at position 1,500, which
-    moves log-probabilities by up to 6e-4."""
+    """The library's rotation, but with angles in double precision. In f32 the angles at position 1,500 are off by 1e-4,
+    which moves log-probabilities by up to 6e-4."""
     def __init__(self, config):
         super().__init__()
         self.types, self.head_dim = config.rope_parameters, getattr(config, "head_dim", None)
@@ -54,17 +53,17 @@ def load(name):
 
 
 def load_library(name):
-    """EmbeddingGemma, which sees both sides, is made causal."""
+    """Loads a model. Makes EmbeddingGemma, which is bidirectional, causal."""
     file, options = texts.file_of(name), {"dtype": torch.float32}
     if file.suffix == ".gguf":
         return transformers.AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, **options).eval()
     fields = json.loads((file / "config.json").read_text()) | {"use_bidirectional_attention": False}
-    config = transformers.Gemma3TextConfig(**fields)  # which would halve the window of a model that sees both sides
+    config = transformers.Gemma3TextConfig(**fields)  # it halves the window of a bidirectional model
     return transformers.Gemma3ForCausalLM.from_pretrained(file, config=config, **options).eval()
 
 
 def beginning_of(text, n_tokens, encode):
-    """(the number of characters of the longest beginning of that many tokens, its tokens)"""
+    """(number of characters, tokens) of the longest beginning with n_tokens tokens"""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -75,7 +74,7 @@ def beginning_of(text, n_tokens, encode):
 
 
 def logprobs_of(model, tokens):
-    """[len(tokens) - 1], of each token but the first"""
+    """[len(tokens) - 1] log-probabilities of all tokens but the first"""
     with torch.inference_mode():
         rows = torch.log_softmax(model(torch.tensor([tokens])).logits[0, :-1].double(), dim=-1)
     return rows[torch.arange(len(tokens) - 1), torch.tensor(tokens[1:])].tolist()

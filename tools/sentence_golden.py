@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/task/data/sentence-transformers.json: the vectors that the library sentence-transformers gives for the
-tiny embedding model of retrieval_golden.py, with other files beside it. Needs tools/requirements-golden.txt and
+"""Writes tests/task/data/sentence-transformers.json: the vectors of the library sentence-transformers for the tiny
+embedding model of retrieval_golden.py, with other files beside it. Needs tools/requirements-golden.txt and
 sentence-transformers 6.2.
 
     python3 tools/sentence_golden.py tests/task/data
@@ -27,7 +27,7 @@ def length(n):
     return {"sentence_bert_config.json": {"max_seq_length": n, "do_lower_case": False}}
 
 
-# The fields that files get beside their own, the text, and the name of its prompt.
+# Additional fields of files, the text, and the name of its prompt.
 CASES = [
     (MEAN, QUESTION, "query"), (BEHIND, QUESTION, "query"), (BEHIND, QUESTION, "document"), (BEHIND, QUESTION, None),
     (BY_DEFAULT, QUESTION, None), (BEHIND, "", "query"),

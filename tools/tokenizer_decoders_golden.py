@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the reference for tests/text/decoder_agreement_test.cc with the `tokenizers` library.
 
-decoders.json has the texts of some token sequences by many decoders: each step alone, and random
+decoders.json has the texts of token sequences with many decoders: each step alone, and random
 sequences of steps.
 
     pip install -r tools/requirements-tokenizers.txt
@@ -63,12 +63,12 @@ def all_decoders(draw):
         if draw.random() < 0.5:
             steps.insert(draw.randint(0, len(steps)), FUSE)
         if draw.random() < 0.3:
-            steps = [sequence(steps[:2]), *steps[2:]]  # one in the other
+            steps = [sequence(steps[:2]), *steps[2:]]  # nested
         yield sequence(steps)
 
 
 def draw_ids(draw):
-    """Bytes make whole characters: of others the two libraries differ."""
+    """Draws bytes only as whole characters, because Pando and the library differ for others."""
     ids = []
     for _ in range(draw.randint(0, 9)):
         if draw.random() < 0.3:
@@ -98,7 +98,7 @@ def main():
             ids = draw_ids(draw)
             try:
                 texts.append([ids, tokenizer.decode(ids, skip_special_tokens=False)])
-            except BaseException as error:  # its Strip fails where both ends meet
+            except BaseException as error:  # the library's Strip panics if both ends meet
                 if type(error).__name__ != "PanicException":
                     raise
         lines.append(json.dumps({"decoder": decoder, "texts": texts}, separators=(",", ":")))

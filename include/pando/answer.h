@@ -46,8 +46,8 @@ Status check_template(const AnswerOptions& options);
 // there is none. Such text stays as it is.
 std::string template_warning(const AnswerOptions& options);
 
-// Refuses options that the model's chat template cannot ask with; without `chat` it need not. A
-// question may add tools or documents.
+// Refuses options with which the model's chat template cannot render a question. Without `chat`
+// the template is not used. A question may add tools or documents.
 // Errors: as Model::render_chat.
 Status check_chat(const Model& model, const AnswerOptions& options);
 

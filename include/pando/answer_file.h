@@ -32,10 +32,10 @@ class AnswerFile : public AnswerSink {
   static Result<std::unique_ptr<AnswerFile>> create(const std::filesystem::path& path,
                                                     const Settings& settings,
                                                     bool overwrite = false);
-  // What is there, to go on with it, or an empty file where nothing is. kInvalidArgument names the
-  // settings that differ; kBadFile for a file without a journal, for a journal that is none, for a
-  // finished run whose answers are not all there, and for a file or journal that was changed since.
-  // Reads all of the file.
+  // Opens an existing file to continue it, or creates an empty one. Reads the whole file. Errors:
+  // kInvalidArgument names the settings that differ; kBadFile for a file without a journal, for a
+  // malformed journal, for a finished run whose answers are not all there, and for a file or
+  // journal that was changed after the run.
   static Result<std::unique_ptr<AnswerFile>> resume(const std::filesystem::path& path,
                                                     const Settings& settings);
   // The two: kUnavailable while another process has the file open; kIo.

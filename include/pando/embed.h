@@ -23,11 +23,11 @@ struct EmbedOptions {
   // Which prompt of the model's files stands before each text that has no instruction: "query",
   // "document" or another of their names. Empty: `prompt`.
   std::string input_type = {};
-  // Of the model's files; filled in by embed_options_for.
+  // embed_options_for sets the following from the model's files.
   std::map<std::string, std::string> prompts = {};  // by name
-  bool include_prompt = true;  // vectors are of the prompt's tokens too, or only of those behind it
-  // Longer texts are cut, at their end or beginning. What the tokenizer puts around them stays, and
-  // counts, as the prompt does. 0: none is cut. Tokens that are given are not.
+  bool include_prompt = true;                       // the mean includes the prompt's tokens
+  // Longer texts are cut at their end or beginning. The limit counts the prompt, and the tokens
+  // that the tokenizer puts around a text, which stay. 0: no limit. Token ids are never cut.
   int max_tokens = 0;
   bool cut_at_end = true;
   // Models are trained with an instruction for queries and with none for documents.
@@ -41,10 +41,10 @@ struct EmbedOptions {
   static std::string default_prompt_template();
 };
 
-// The options, and what they leave open as the model's files have it: modules.json and what it
-// names, sentence_bert_config.json, or the key pooling_type of a GGUF file. Errors: kUnsupported
-// where these ask for what is not offered, and kInvalidArgument for options that the model cannot
-// follow, as an input type without a prompt.
+// Fills in unset options from the model's files: modules.json and the files that it names,
+// sentence_bert_config.json, or the key pooling_type of a GGUF file. Errors: kUnsupported if these
+// ask for something that Pando lacks; kInvalidArgument for options that the model cannot follow,
+// such as an input type without a prompt.
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options);
 
 // The prompt for a type of texts, from `prompts`; null where there is none. Also by the names that

@@ -53,9 +53,9 @@ class FileInput : public std::streambuf {
   std::string failure_;
 };
 
-// All of a file of text, or of standard input ("-"), unpacked as FileInput does, without a
-// byte-order mark. Errors: those of `open`; kIo where reading fails; kBadFile for what is not
-// UTF-8, or has a byte of 0.
+// The whole text of a file, or of standard input ("-"), unpacked as by FileInput, without a
+// byte-order mark. Errors: those of `open`; kIo if reading fails; kBadFile for text that is not
+// UTF-8 or has a zero byte.
 Result<std::string> read_text(const std::string& path);
 
 }  // namespace pando

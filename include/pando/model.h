@@ -43,8 +43,8 @@ struct ModelInfo {
                             // "bf16_dot"
   size_t weight_bytes;      // in memory
   std::vector<std::string> warnings;  // what is odd about the files without being wrong
-  // Parts of the files that are not loaded, because text does not need them: for images, sounds,
-  // multi-token prediction. Tokens of the tokenizer that the model lacks.
+  // Parts of the files that are not loaded because text does not need them (for images, sounds,
+  // multi-token prediction), and tokens of the tokenizer that the model lacks.
   std::vector<std::string> notes;
 };
 

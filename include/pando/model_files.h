@@ -22,13 +22,13 @@ Result<std::filesystem::path> find_model(const std::string& name,
 Result<std::filesystem::path> find_tokenizer(const std::string& name,
                                              const std::filesystem::path& hub_cache);
 
-// The files that are read of a model or tokenizer, sorted. `path` as find_model or find_tokenizer
-// gives it. A tokenizer's file comes with the files that are read beside it. Error: kIo.
+// The files of a model or tokenizer that Pando reads, sorted. `path`: from find_model or
+// find_tokenizer. A tokenizer's file includes the files that are read beside it. Error: kIo.
 Result<std::vector<std::filesystem::path>> files_of_model(const std::filesystem::path& path);
 
 // A hash that tells the files of one model from those of another: of all names and sizes, of the
 // small files whole, of the large ones (more than 64 MiB) 256 pieces of 4 KiB, evenly spread.
-// `path` as for files_of_model. Errors: kIo, kNotFound.
+// `path`: as for files_of_model. Errors: kIo, kNotFound.
 Result<uint64_t> model_fingerprint(const std::filesystem::path& path);
 
 }  // namespace pando

@@ -95,11 +95,11 @@ struct Request {
   // Instead of an answer, the embedding of the prompt. Goes with n = 1 and without
   // prompt_logprobs_from; the rest of `sampling` is not used.
   Pooling pooling = Pooling::kNone;
-  // A text that `prompt` begins with and the embedding leaves out: the mean is over the tokens
-  // behind as many as this text has by itself, without those put behind it.
+  // The beginning of `prompt` that the mean leaves out. It leaves out as many tokens as this text
+  // has by itself, without the tokens that the tokenizer puts after a text.
   std::string unpooled;
-  int pooled_from = 0;  // how many these are: the first token of the mean; found from `unpooled`
-  int cut_tokens = 0;   // so many were cut from `tokens`; found where `prompt` is encoded
+  int pooled_from = 0;         // first token of the mean; computed from `unpooled`
+  int cut_tokens = 0;          // tokens cut from `prompt`; set when it is encoded
   uint64_t isolation_key = 0;  // requests share prefixes only within one key; below 2^64 - 1
   // So many first tokens, but the last of all, are shared with what other keys say is public.
   size_t n_public = 0;
@@ -145,7 +145,7 @@ struct Completion {
   FinishReason finish_reason = FinishReason::kLength;  // why it is over
   std::vector<float> embedding;                        // [d_model], where asked for
   int prompt_tokens = 0;                               // length of the prompt
-  int cut_tokens = 0;  // so many more it had before Request::truncate_prompt_tokens
+  int cut_tokens = 0;  // tokens cut by Request::truncate_prompt_tokens
   // Of these, when the request arrived: cached, or wanted by others too. No bit depends on it.
   int shared_tokens = 0;
   uint64_t logits_hash = 0;             // XXH3-64 over the raw f32 logits rows, chained by seed

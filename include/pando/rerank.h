@@ -22,8 +22,8 @@ struct RerankOptions {
   // The answers, behind the prompt as they are. Absent: what the model's files say, or "yes" and
   // "no".
   std::optional<std::string> yes, no;
-  // Of the model's files; filled in by rerank_options_for. A prompt of more tokens is cut in front
-  // of what the template has behind its last field. 0: none is cut.
+  // rerank_options_for sets it from the model's files. A longer prompt is cut before rerank_end(),
+  // in tokens. 0: no limit.
   int max_tokens = 0;
 
   // "Given a web search query, retrieve relevant passages that answer the query"
@@ -40,10 +40,10 @@ Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions optio
 std::string rerank_prompt(const RerankOptions& options, std::string_view query,
                           std::string_view document);
 
-// What the template has behind its last field.
+// The part of the template after its last field.
 std::string_view rerank_end(const RerankOptions& options);
-// Cuts the prompts of requests that score answers behind them to max_tokens, as
-// sentence-transformers does: in front of `end`, which ends them. Errors: as Model::encode.
+// Cuts the prompts of requests to max_tokens, before their ending `end`, as sentence-transformers
+// does. The requests score answers to their prompts. Errors: as Model::encode.
 Status fit_pair(const Model& model, int max_tokens, std::string_view end,
                 std::vector<Request>& requests);
 

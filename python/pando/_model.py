@@ -107,7 +107,7 @@ class Model:
                 return text.raw[: size.value].decode()
 
     def sampling_defaults(self) -> dict[str, Any]:
-        """Options that the model's files recommend, to be given to calls; nothing applies them unasked."""
+        """Options that the model's files recommend. They have no effect unless a call is given them."""
         handle, size, text = self.handle(), ctypes.c_size_t(), ctypes.create_string_buffer(1 << 16)
         check(library.pando_sampling_defaults(handle.pointer, text, len(text), ctypes.byref(size)))
         options: dict[str, Any] = json.loads(text.raw[: size.value])

@@ -20,21 +20,21 @@ using nlohmann::json;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// A field that may change answers, and that Pando lacks.
+// A field that may change answers, but that Pando lacks.
 struct NotOffered {
   std::string_view name;
-  double neutral = kNone;  // the number that changes nothing; kNone: each number does
+  double neutral = kNone;  // the number that changes nothing; kNone: there is none
 };
 
-// The fields of transformers' GenerationConfig are in this table, in the next one, or options of
+// Each field of transformers' GenerationConfig is in this table, in the next one, or an option of
 // requests. null, false, and an empty list, object or text change nothing.
 constexpr NotOffered kNotOffered[] = {
-    // length; the most is what the command or the request asks for
+    // length; the command or the request sets the maximum
     {"max_new_tokens"},
     {"max_length", 20},
     {"min_length", 0},
     {"max_time"},
-    // how tokens are found
+    // search
     {"num_beams", 1},
     {"num_beam_groups", 1},
     {"num_return_sequences", 1},
@@ -63,14 +63,14 @@ constexpr NotOffered kNotOffered[] = {
     {"watermarking_config"},
 };
 
-// They concern speed, memory, what is reported, or other kinds of models.
+// Fields for speed, memory, reports, or other kinds of models.
 constexpr std::string_view kWithoutEffect[] = {
     "transformers_version", "use_cache", "cache_implementation", "cache_config",
     "return_legacy_cache", "max_cache_len", "prefill_chunk_size", "low_memory", "compile_config",
     "disable_compile", "continuous_batching_config",
-    // of beams alone, which "num_beams" and "num_beam_groups" ask for
+    // only for beams, which "num_beams" and "num_beam_groups" ask for
     "early_stopping", "length_penalty", "diversity_penalty",
-    // of logits that are not numbers, or of sums that every draw makes 1
+    // for logits that are not numbers, or for sums that every draw makes 1
     "remove_invalid_values", "renormalize_logits",
     // drafts
     "use_mtp", "is_assistant", "num_assistant_tokens", "num_assistant_tokens_schedule",
@@ -80,24 +80,24 @@ constexpr std::string_view kWithoutEffect[] = {
     // reports
     "output_attentions", "output_hidden_states", "output_scores", "output_logits",
     "return_dict_in_generate",
-    // tokens that the tokenizer knows, or that begin the answers of an encoder's model
+    // tokens that the tokenizer defines, or that begin the answers of an encoder-decoder model
     "pad_token_id", "bos_token_id", "decoder_start_token_id"};
 
-// Fields that are read by themselves.
+// Fields with their own code.
 constexpr const char *kDoSample = "do_sample", *kEos = "eos_token_id", *kStop = "stop_strings";
 
-// Keys of GGUF that are options.
+// Keys of GGUF and the options that they set.
 constexpr std::pair<std::string_view, std::string_view> kGgufOptions[] = {
     {"temp", "temperature"},
     {"top_k", "top_k"},
     {"top_p", "top_p"},
     {"min_p", "min_p"},
     {"penalty_repeat", "repetition_penalty"}};
-// Tokens that the penalty counts: -1 all, as Pando does, and 0 none.
+// How many tokens the penalty counts: -1 all, as in Pando; 0 none.
 constexpr std::string_view kPenaltyWindow = "penalty_last_n";
 constexpr NotOffered kGgufNotOffered[] = {
     {"sequence"}, {kPenaltyWindow, -1}, {"xtc_probability", 0}, {"mirostat", 0}};
-// They say more of the last two.
+// Parameters of the last two.
 constexpr std::string_view kGgufWithoutEffect[] = {"xtc_threshold", "mirostat_tau", "mirostat_eta"};
 constexpr std::string_view kGgufPrefix = "general.sampling.";
 
@@ -107,7 +107,7 @@ bool is_neutral(const json& value, double neutral) {
   return value.is_null() || value == false || (value.is_structured() && value.empty());
 }
 
-// Adds what changes answers, or what is not known.
+// Adds a field that may change answers, or an unknown one.
 void note_not_offered(const std::string& name, const json& value,
                       std::span<const NotOffered> not_offered,
                       std::span<const std::string_view> without_effect, GenerationConfig& config) {
@@ -121,7 +121,7 @@ const RequestOption& option_named(std::string_view name) {
   return *std::ranges::find(request_options(), name, &RequestOption::name);
 }
 
-// A whole number where the option is one. -1 of top_k means 0, as in requests.
+// A whole number if the option is one. For top_k, -1 means 0, as in requests.
 std::optional<double> value_of(const RequestOption& option, const json& value) {
   const bool is_integer = std::holds_alternative<int SamplingOptions::*>(option.member);
   if (!value.is_number() || (is_integer && !is_whole(value))) return std::nullopt;
@@ -135,7 +135,7 @@ std::string expected_of(const RequestOption& option) {
   return fmt::format("{}{}", is_integer ? "an integer, " : "", option.expected);
 }
 
-// What generation means where a file names no temperature, or one that does not count.
+// Sets the temperature where the file names none, or one that do_sample makes void.
 void read_do_sample(Fields& fields, GenerationConfig& config) {
   if (!fields.has(kDoSample)) return;
   const RequestOption& temperature = option_named("temperature");
@@ -202,7 +202,7 @@ Result<GenerationConfig> read_json(const fs::path& path) {
   return config;
 }
 
-// A number of 32 bits has the value that its decimals say, as in a generation_config.json.
+// Rounds a 32-bit number to its shortest decimals, as in a generation_config.json.
 double decimal(double value) {
   const auto narrow = static_cast<float>(value);
   return narrow == value ? std::stod(fmt::format("{}", narrow)) : value;
@@ -213,7 +213,7 @@ json gguf_value(const GgufFile& file, std::string_view key) {
   if (const auto real = file.real(key); real && *real && std::isfinite(**real))
     return decimal(**real);
   if (const auto text = file.string(key); text && *text) return std::string(**text);
-  return json::array({"..."});  // no value that such a key has
+  return json::array({"..."});  // never neutral
 }
 
 Result<GenerationConfig> read_gguf(const fs::path& path) {

@@ -26,8 +26,8 @@ namespace pando {
 
 namespace {
 
-// A tokenizer may have this share of a model's vocabulary as tokens that the model lacks: Gemma 3
-// has one. With more of them it is that of another model.
+// A tokenizer may have tokens that the model lacks, at most 1 / kMoreTokens of the vocabulary:
+// Gemma 3 has one such token. A tokenizer with more belongs to another model.
 constexpr int kMoreTokens = 16;
 
 Result<model::Weights> load_weights(const std::filesystem::path& directory,
@@ -85,7 +85,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::pa
                                                        const ModelOptions& options, int threads) {
   Result<model::Weights> weights = load_weights(directory, options, threads);
   if (!weights) return weights.error();
-  // Also where the tokenizer, which reads this file too, comes from elsewhere.
+  // The tokenizer reads this file too, but may come from elsewhere.
   std::error_code failure;
   if (std::filesystem::is_directory(directory, failure))
     if (Status status =

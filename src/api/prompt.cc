@@ -21,7 +21,7 @@ Result<std::vector<Token>> encode_whole(const Model& model, const Request& reque
   return model.encode(request.prompt, adds_special);
 }
 
-// Cuts what is longer than the request asks for. How many tokens that takes.
+// Cuts tokens to the length that the request allows. Returns how many it cut.
 size_t cut(const Model& model, const Request& request, bool adds_special,
            std::vector<Token>& tokens) {
   const auto most = static_cast<size_t>(std::max(request.truncate_prompt_tokens, 0));
@@ -55,7 +55,7 @@ Result<Encoded> encoded(const Model& model, const Request& request) {
   return Encoded{std::move(*tokens), n_cut};
 }
 
-// As sentence-transformers counts them: a special token at the end is none of the text's.
+// As in sentence-transformers, a special token at the end does not count.
 Result<int> n_unpooled(const Model& model, const Request& request) {
   Request begin = {.prompt = request.unpooled,
                    .add_special_tokens = request.add_special_tokens,

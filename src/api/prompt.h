@@ -16,8 +16,7 @@ Result<std::vector<Token>> encode_prompt(const Model& model, const Request& requ
 // Refuses a conversation that the model's chat template can render neither as it is nor with tools
 // or documents. Errors: as Model::render_chat.
 Status check_conversation(const Model& model, const Request& request);
-// Gives a request its tokens, and what is found with them: cut_tokens and pooled_from. Errors: the
-// same.
+// Sets the request's tokens, cut_tokens and pooled_from. Errors: the same.
 Status take_tokens(const Model& model, Request& request);
 // The prompt as text: rendered where it is a conversation, decoded where it is tokens or was cut.
 // Errors: the same.

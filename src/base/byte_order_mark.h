@@ -9,8 +9,7 @@ namespace pando {
 
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // U+FEFF in UTF-8
 
-// The text without such a mark. kBadFile for the mark of another encoding: "text in UTF-16,
-// expected UTF-8".
+// The text without this mark. kBadFile for the mark of another encoding.
 Result<std::string_view> without_mark(std::string_view text);
 
 }  // namespace pando

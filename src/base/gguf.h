@@ -37,9 +37,9 @@ struct GgufTensor {
                                // their product fits an int64_t
   uint32_t type;               // of ggml, any number
   uint32_t file;               // which part of the model holds it, from 0
-  uint64_t place;              // bytes from the begin of that file's data, a multiple of
+  uint64_t place;              // bytes from the start of that file's data, a multiple of
   uint64_t alignment;          // the file's alignment, in bytes
-  uint64_t offset;             // bytes from the begin of the file
+  uint64_t offset;             // bytes from the start of the file
   uint64_t available;          // bytes from there to the end of the file: what the type and shape
                                // need must be compared with it
 };

@@ -1,5 +1,4 @@
-// Files that a model may have or lack. One that is there and cannot be read is never taken for one
-// that is absent.
+// Optional files of a model. A file that exists but cannot be read is never treated as absent.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +7,11 @@
 
 namespace pando {
 
-// Whether anything has this name: also a directory, a broken link, a file in a folder that is a
-// broken link or no directory, and a file that may not be read. Reading it says what is wrong.
+// True if anything has this name: also a directory, a broken link, a file below a broken link or
+// below a file, and a file without read permission. Reading it then gives the error.
 bool is_there(const std::filesystem::path& path);
 
-// Why the system does not find a file: kNotFound only where nothing has its name.
+// Why the system does not find a file: kNotFound only if nothing has its name.
 Error why_not_found(const std::filesystem::path& path);
 
 }  // namespace pando

@@ -15,7 +15,7 @@ namespace pando {
 // the process (SIGBUS); model files must not be changed in place.
 class MappedFile {
  public:
-  // kNotFound where nothing has the name, kBadFile for a directory, an empty file or a Git LFS
+  // kNotFound if nothing has the name, kBadFile for a directory, an empty file or a Git LFS
   // pointer, kIo otherwise.
   static Result<MappedFile> open(const std::filesystem::path& path);
 

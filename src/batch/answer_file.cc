@@ -48,7 +48,7 @@ std::string differences(const AnswerFile::Settings& then, const AnswerFile::Sett
   return text;
 }
 
-// Of bytes that follow each other.
+// Hash of consecutive bytes.
 class RunningHash {
  public:
   RunningHash() : state_(XXH3_createState(), XXH3_freeState) { XXH3_64bits_reset(state_.get()); }
@@ -65,8 +65,8 @@ struct AnswerFile::State {
   fs::path path, journal_path;
   FileWriter answers, journal;
   std::string header;                  // the object of the journal's first line
-  JournalHash journal_hash;            // up to its last line
-  RunningHash answers_hash;            // of the answers' file up to `end`
+  JournalHash journal_hash;            // of all its lines
+  RunningHash answers_hash;            // of the answer file up to `end`
   std::vector<JournalRecord> earlier;  // by line and question
   std::optional<Journal::End> finished;
   uint64_t end = 0;                    // of the answers' file
@@ -87,7 +87,7 @@ struct AnswerFile::State {
     return answers.lock();
   }
 
-  // What the journal says, or nothing where there is none. `text` takes what it refers to.
+  // The journal, or nothing if there is none. It refers to `text`.
   Result<std::optional<Journal>> open(std::string& text) {
     std::error_code ignored;
     if (Status status = take(); !status) return status.error();
@@ -134,7 +134,7 @@ struct AnswerFile::State {
         path.string(), journal_path.string(), begin);
   }
 
-  // That the answers and the journal are as the run wrote them. Reads the answers up to `end`.
+  // Checks that the run wrote these answers and this journal. Reads the answers up to `end`.
   Status check(const Journal& from) {
     for (size_t i = 0; i < from.lines.size(); ++i) {
       const uint64_t begin = end;
@@ -157,7 +157,7 @@ struct AnswerFile::State {
     const auto is_there = [&](const JournalRecord& record) {
       return record.end <= *size && (!record.in_member || record.in_member->n_behind == 0);
     };
-    // No record of bytes that are there would prove whose they are.
+    // Without a record of existing bytes, the file may be another run's.
     if (!from.records.empty() && from.records[0].end > *size && *size > 0) return do_not_fit(0);
     while (!from.records.empty() && !is_there(from.records.back())) {
       from.records.pop_back();

@@ -15,8 +15,7 @@ namespace pando {
 bool is_asking_column(std::string_view name);
 
 // The cells of one row, by RFC 4180 with any separator: a cell in quotes may hold separators, ends
-// of lines, and quotes, doubled. kInvalidArgument for quotes or carriage returns elsewhere, and for
-// a byte of 0.
+// of lines, and doubled quotes. Other quotes or carriage returns, and zero bytes: kInvalidArgument.
 Result<std::vector<std::string>> split_row(std::string_view row, char separator);
 
 // Whether a quoted cell goes on behind what was read of a row: quotes count where split_row takes

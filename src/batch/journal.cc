@@ -79,7 +79,7 @@ Status read_record(const nlohmann::json& json, const std::string& name, Journal&
 constexpr std::string_view kHash = ",\"hash\":\"", kHashEnd = "\"}";
 constexpr size_t kHashDigits = 16;
 
-// The line without its end. A line of no hash has no text.
+// Parts of a line without its newline. Without a hash the text is empty.
 JournalLine split_hash(std::string_view line) {
   const size_t n_behind = kHash.size() + kHashDigits + kHashEnd.size();
   if (line.size() < n_behind || !line.ends_with(kHashEnd)) return {};

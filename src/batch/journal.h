@@ -1,5 +1,5 @@
 // The lines of a journal: a header, a record for each answered question, a last line. Each ends
-// with a hash of the journal up to there and of the answers that it speaks of.
+// with a hash of the journal so far and of the answers that it covers.
 #pragma once
 
 #include <optional>
@@ -21,11 +21,11 @@ struct JournalRecord : AnswerRecord {
   std::optional<Place> in_member;
 };
 
-// The object of a line without its hash, which it ends with.
+// A line's object without the hash at its end.
 struct JournalLine {
   std::string_view text;
   uint64_t hash = 0;
-  uint64_t end = 0;  // of the line, in the journal
+  uint64_t end = 0;  // end of the line in the journal, in bytes
 };
 
 struct Journal {
@@ -38,28 +38,28 @@ struct Journal {
     std::string summary;      // JSON, or nothing
   };
   std::optional<End> finished;
-  // The header's first, then those of `records` or `finished`. A torn last line is left out.
+  // First the header, then the lines of `records` or `finished`. A torn last line is left out.
   std::vector<JournalLine> lines;
 };
 
-// Objects of lines.
+// The JSON objects of lines.
 std::string journal_header(int64_t created, const AnswerFile::Settings& settings);
 std::string journal_line(const JournalRecord& record);
 std::string journal_end(const Journal::End& end);
 
-// Goes from line to line of a journal.
+// The running hash of a journal, line by line.
 class JournalHash {
  public:
-  // The next line, with its hash and its end. `answers`: the hash of all answers up to there.
+  // Returns the next line with its hash and newline. `answers`: the hash of all answers so far.
   std::string line(std::string object, uint64_t answers);
-  // Whether the next line is as it was written beside these answers.
+  // True if the hash of the next line matches its text and these answers.
   bool fits(const JournalLine& line, uint64_t answers);
 
  private:
-  uint64_t hash_ = 0;  // of the last line
+  uint64_t hash_ = 0;  // hash of the last line
 };
 
-// Of a text that stays where it is. kBadFile for what no journal can be, torn or not.
+// `text` must outlive the result. kBadFile for a text that is not a journal, even a torn one.
 Result<Journal> parse_journal(std::string_view text, const std::string& name);
 
 }  // namespace pando

@@ -60,7 +60,7 @@ std::vector<std::string> properties_of(const std::optional<TextForm>& form) {
   return names;
 }
 
-// Every field that an answer may have, and the name of none.
+// Every field that an answer may have, and the empty name. Columns of properties get other names.
 constexpr const char* kAnswerFields[] = {"id",
                                          "question_id",
                                          "part",
@@ -91,8 +91,7 @@ constexpr const char* kAnswerFields[] = {"id",
                                          "more",
                                          ""};
 
-// The name, with `prefix` before it as often as it takes to differ from the names in `taken`, which
-// gets it.
+// Repeats `prefix` before the name until it differs from the names in `taken`, and adds it to them.
 std::string distinct(std::string name, const char* prefix, std::set<std::string>& taken) {
   while (!taken.insert(name).second) name = prefix + name;
   return name;

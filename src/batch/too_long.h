@@ -15,7 +15,7 @@ namespace pando {
 // to refuse.
 void fit(const Model& model, int context, TooLong policy, wire::Job& job);
 
-// What was done to a text that is longer than the model's files or the request let it be.
+// Message about a text that was cut to the limit of the model's files or of the request.
 std::string cut_message(int n_prompt, int n_cut);
 
 }  // namespace pando

@@ -14,11 +14,11 @@ namespace pando {
 namespace {
 
 constexpr std::string_view kGzip("\x1f\x8b", 2), kZstd("\x28\xb5\x2f\xfd", 4);
-constexpr std::string_view kSkippable("\x50\x2a\x4d\x18", 4);  // a zstd frame; 50 to 5F
-// The largest window of zstd's own --long=31. Memory for it is taken as the text fills it.
-constexpr int kLargestWindow = 31;  // ln2 of bytes
+constexpr std::string_view kSkippable("\x50\x2a\x4d\x18", 4);  // zstd frame, first byte 50 to 5F
+// As zstd's own --long=31. The memory grows with the text.
+constexpr int kLargestWindow = 31;  // log2 of bytes
 
-// Whether the bytes, perhaps cut short, begin a frame of zstd.
+// True if the bytes, which may be incomplete, begin a zstd frame.
 bool begins_zstd(std::string_view bytes) {
   std::string first(bytes.substr(0, kZstd.size()));
   if (kZstd.starts_with(first)) return true;

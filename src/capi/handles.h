@@ -11,7 +11,7 @@
 struct pando_model {
   std::shared_ptr<const pando::Model> model;
   std::string info;  // JSON
-  std::string path;  // that it was loaded from
+  std::string path;  // it was loaded from here
 };
 
 struct pando_engine {

@@ -24,7 +24,7 @@ std::vector<std::string> values_of(const CLI::App& command, const char* name) {
   return option == nullptr ? std::vector<std::string>() : option->results();
 }
 
-// By its name: answers or messages may stand beside a model, too.
+// Judges by the name, because answers or messages may lie beside a model.
 bool may_be_of_model(const std::filesystem::path& path) {
   const std::string extension = path.extension(), name = path.filename();
   if (extension != ".json" && extension != ".txt") return true;
@@ -34,7 +34,7 @@ bool may_be_of_model(const std::filesystem::path& path) {
       kParts, [&](const char* part) { return name.find(part) != std::string::npos; });
 }
 
-// Of the model or tokenizer that the command was given, or of the demo model.
+// Adds the files of the command's model or tokenizer, or of the demo model.
 void add_model(const CLI::App& command, const char* name, std::vector<NamedFile>& files) {
   if (command.get_option_no_throw(name) == nullptr) return;
   const std::vector<std::string> values = values_of(command, name);
@@ -44,7 +44,7 @@ void add_model(const CLI::App& command, const char* name, std::vector<NamedFile>
   if (!values.empty()) (is_model ? arguments.model : arguments.tokenizer) = values.back();
   const Result<std::filesystem::path> path =
       is_model ? model_path(arguments) : tokenizer_path(arguments);
-  if (!path) return;  // loading it says why
+  if (!path) return;  // loading it gives the error
   const Result<std::vector<std::filesystem::path>> read = files_of_model(*path);
   if (!read) return;
   for (const std::filesystem::path& file : *read)
@@ -77,7 +77,7 @@ std::vector<NamedFile> files_read(const CLI::App& command) {
   return files;
 }
 
-// Each with the files that are written beside it.
+// The output files, each with the files that are written beside it.
 std::vector<NamedFile> files_written(const CLI::App& command) {
   std::vector<NamedFile> files;
   const auto add = [&](const char* name, const char* what) {

@@ -1,4 +1,4 @@
-// Files that a command would write while it needs what they hold.
+// Files that a command would both read and write.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,8 +7,8 @@
 
 namespace pando::cli {
 
-// Refuses an output that is a file which the command reads, or its other output: by whatever name,
-// and as standard output or error. To be called when the command has its options.
+// Refuses an output that is also an input or another output of the command, under any name, and as
+// standard output or error. Call it when the options of the command are parsed.
 Status check_clashes(const CLI::App& command);
 
 }  // namespace pando::cli

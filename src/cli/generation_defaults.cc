@@ -15,12 +15,12 @@ void add_generation_options(CLI::App& app, DefaultsArguments& o, const std::stri
   app.add_option_function<std::string>(
          "--generation-config",
          [&o](const std::string& value) {
-           o.required = value != "false";  // as in a file of options, like "true"
+           o.required = value != "false";  // an options file gives "true" or "false"
            o.ignored = o.ignored || !o.required;
            if (o.required && value != "true") o.file = value;
          },
          "Take sampling defaults from this file instead of the model's own. Without FILE the model "
-         "must bring some: in generation_config.json, or as keys general.sampling.* of GGUF")
+         "must have some: in generation_config.json, or as keys general.sampling.* of GGUF")
       ->expected(0, 1)
       ->type_name("[FILE]")
       ->group(group);

@@ -1,4 +1,4 @@
-// Sampling defaults from a model's files, or from a file that the user names.
+// Sampling defaults from the model's files, or from a file that the user names.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,20 +15,20 @@ namespace pando::cli {
 using IsGiven = std::function<bool(const std::string& option)>;
 
 struct DefaultsArguments {
-  bool required = false;  // --generation-config: it is an error if there are none
-  std::string file;       // of this option; empty: the model's own
+  bool required = false;  // --generation-config: no defaults are an error
+  std::string file;       // its FILE; empty: the model's own
   bool ignored = false;   // --no-generation-config
 };
 
 void add_generation_options(CLI::App& app, DefaultsArguments& arguments, const std::string& group);
 
-// The defaults that hold for the model at `model`; nothing where it brings none. They have the end
-// tokens of --generation-config FILE alone: those of the model's files are the model's own.
+// The defaults for the model at `model`, or nothing if it has none. Their end tokens are those of
+// --generation-config FILE alone: the model itself has those of its own files.
 Result<std::optional<GenerationConfig>> find_defaults(const DefaultsArguments& arguments,
                                                       const std::filesystem::path& model);
 
-// Changes `sampling`, except options that are given. Returns one line that says what was taken and
-// what was not. `otherwise` is what holds without a temperature.
+// Changes `sampling`, except options that the user gave. Returns one line that says what was taken
+// and what was not. `otherwise`: words for the case that there is no temperature.
 std::string take_defaults(const GenerationConfig& config, const IsGiven& given,
                           const std::string& otherwise, SamplingOptions& sampling);
 

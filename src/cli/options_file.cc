@@ -30,13 +30,13 @@ std::string found(const toml::node& node) {
   return node.as_boolean()->get() ? "true" : "false";
 }
 
-// A number as the command line would give it: 5.0 is no whole number there either.
+// The number as on the command line, where 5.0 is not a whole number either.
 std::string number_text(double value) {
   const std::string text = fmt::format("{}", value);
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
-// One value for the option, as the command line would give it; nothing for one of another kind.
+// A value of the option as on the command line; nothing if its type does not fit.
 std::optional<std::string> value_of(CLI::Option& option, const toml::node& node) {
   if (const auto* flag = node.as_boolean(); flag && option.get_expected_min() == 0)
     return flag->get() ? "true" : "false";
@@ -50,7 +50,7 @@ std::optional<std::string> value_of(CLI::Option& option, const toml::node& node)
   return is_unescaped(option) ? with_escapes(text->get()) : text->get();
 }
 
-// Throws the error of a line.
+// Throws errors that name a line.
 class Lines {
  public:
   explicit Lines(std::string path) : path_(std::move(path)) {}
@@ -73,11 +73,11 @@ class Section {
 
   void take(const std::string& name, const toml::node& node) const {
     CLI::Option* option = command_.get_option_no_throw("--" + name);
-    if (option == nullptr) option = command_.get_option_no_throw(name);  // without a dash
+    if (option == nullptr) option = command_.get_option_no_throw(name);  // has no dashes
     if (option == nullptr || !option->get_configurable())
       lines_.refuse(node, unknown_name(command_, name));
     const std::vector<std::string> values = values_of(*option, name, node);
-    if (!option->empty()) return;  // by the command line
+    if (!option->empty()) return;  // the command line gave it
     if (option->get_expected_min() == 0 && !is_flag(*option) && node.is_boolean()) {
       if (values[0] == "true") option->add_result(option->get_flag_value(name, ""));
       return;

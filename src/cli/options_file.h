@@ -8,8 +8,8 @@
 
 namespace pando::cli {
 
-// Gives the options their values itself, so that an error names file and line. Throws
-// CLI::ConfigError. What the command line gave stays.
+// Sets the options itself, so that an error names file and line. Throws CLI::ConfigError. Options
+// of the command line keep their values.
 class OptionsFile : public CLI::Config {
  public:
   explicit OptionsFile(CLI::App& app) : app_(app) {}

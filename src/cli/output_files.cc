@@ -107,7 +107,7 @@ void end_as_by_sigpipe() {
 void fill_standard_descriptors() {
   for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(file, F_GETFD) < 0)
-      static_cast<void>(::open("/", O_PATH));  // the lowest free number
+      static_cast<void>(::open("/", O_PATH));  // takes the lowest free descriptor
 }
 
 bool same_file(const std::string& a, const std::string& b) {

@@ -52,8 +52,8 @@ bool reader_is_gone();
 // Quietly, as other programs that write to it.
 [[noreturn]] void end_as_by_sigpipe();
 
-// Puts what can be neither read nor written in place of standard descriptors that are closed, so
-// that no file gets their number. To be called before anything is opened.
+// Replaces closed standard descriptors by ones that can be neither read nor written, so that no
+// file gets their numbers. Call it before anything is opened.
 void fill_standard_descriptors();
 
 // Also of files that are not there yet.

@@ -248,7 +248,7 @@ std::string wrong_values(CLI::Option& option, const std::string& name,
                          const std::vector<std::string>& values) {
   if (std::string text = wrong_number(option, "--" + name, values[0]); !text.empty()) return text;
   const bool takes_words = option.get_allow_extra_args();
-  option.allow_extra_args(false);  // or the parser would take brackets off a text
+  option.allow_extra_args(false);  // otherwise the parser removes brackets from a text
   try {
     option.clear();
     for (const std::string& value : values)

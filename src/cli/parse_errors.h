@@ -7,18 +7,18 @@
 
 namespace pando::cli {
 
-// An unknown command or option with the nearest one; what is wrong with the file of --config; else
-// what the parser says. Changes the options of `app`.
+// The message: an unknown command or option with the nearest one, an error in the file of --config,
+// or else the parser's own message. Changes the options of `app`.
 std::string explain(CLI::App& app, const CLI::ParseError& error,
                     const std::vector<std::string>& arguments);
 
-// A number that the parser took and does not read as it is meant: "010" as 8. Empty: there is none.
-// To be called when `app` has parsed.
+// The message about a number that the parser reads in an unexpected way, such as "010" as 8; empty
+// if there is none. Call it when `app` has parsed.
 std::string misread(const CLI::App& app);
 
-// Null if there is none of this name.
+// Null if there is no command of this name.
 CLI::App* find_command(CLI::App& app, const std::string& name);
-// The message about a command, or an option in a section of a file, that there is not.
+// The message about an unknown command, or an unknown option in a section of a file.
 std::string unknown_command(const CLI::App& app, const std::string& name);
 std::string unknown_name(const CLI::App& section, const std::string& name);
 

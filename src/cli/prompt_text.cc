@@ -12,7 +12,7 @@
 namespace pando::cli {
 namespace {
 
-constexpr const char* kUnescaped = "unescaped";  // name of the validator
+constexpr const char* kUnescaped = "unescaped";  // the validator's name
 
 std::optional<char> meaning_of(char behind_backslash) {
   switch (behind_backslash) {

@@ -20,7 +20,7 @@ constexpr const char* kEscapesHelp =
 // error that names what stands behind it: \frac must not stay while \times becomes a tab.
 CLI::Validator unescaped();
 bool is_unescaped(CLI::Option& option);
-// The text as such an option takes it: each backslash doubled.
+// The text as the value of such an option: each backslash is doubled.
 std::string with_escapes(const std::string& text);
 // Refuses an empty text.
 CLI::Validator some_text();

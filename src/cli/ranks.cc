@@ -34,17 +34,18 @@ const char* has_one_engine(const CLI::App& command) {
                                                 : nullptr;
 }
 
-// Variables by which a launcher tells each process how many there are and which one it is. A batch
-// script of Slurm is one process with SLURM_NTASKS and SLURM_PROCID=0: srun counts by its step.
+// Variables in which a launcher gives each process the number of processes and its own rank. A
+// batch script of Slurm is one process with SLURM_NTASKS and SLURM_PROCID=0, so the number comes
+// from the step of srun.
 constexpr std::pair<const char*, const char*> kLaunchers[] = {
     {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},  // Open MPI
     {"PMI_SIZE", "PMI_RANK"},                          // MPICH, Intel MPI
     {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},    // MVAPICH
     {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
-// Without a number beside it; any but the first process shows that there are several.
+// Ranks without a number of processes. A rank above 0 shows that there are several.
 constexpr const char* kRanks[] = {"SLURM_PROCID", "PMIX_RANK"};
 
-// Several processes of a launcher would each do the whole work, and write to the same files.
+// Without this check, several processes would each do all of the work and write the same files.
 std::optional<int> refuse_copies(const CLI::App& command) {
   if (command.get_option_no_throw("--parallel") == nullptr) return std::nullopt;
   const auto report = [](std::string_view found, std::string_view n) {

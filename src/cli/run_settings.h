@@ -5,8 +5,8 @@
 
 namespace pando::cli {
 
-// The sampling defaults of a command that draws answers, from files; prints what it took. An error
-// may be one of the model, unless the user asked for them: loading the model says more of it.
+// Takes the sampling defaults from files and prints what it took. Unless the user asked for them,
+// it leaves an error to the loading of the model, whose message says more.
 Status take_generation_config(RunOptions& options);
 
 // All that decides the answers: they can be continued only with the same settings.

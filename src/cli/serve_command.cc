@@ -67,7 +67,7 @@ Status learn_steps(const Model& model, EngineOptions& options) {
   return {};
 }
 
-// The folder of the documents: in the repository beside the build directory, or installed.
+// The folder of the documents: beside the build directory in the repository, or installed.
 std::string documentation() {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -78,7 +78,7 @@ std::string documentation() {
   return "docs/ of Pando's sources";
 }
 
-// Reads the sampling defaults, and makes the line that says which hold.
+// Reads the sampling defaults. Returns the line that names them.
 Result<std::string> read_defaults(ServeOptions& o) {
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return path.error();
@@ -134,7 +134,7 @@ int serve_model(ServeOptions o) {
   // Before the model, which may take minutes.
   if (Status status = serve::Server::check(o.server); !status)
     return report_error(status.error().message);
-  // An error may be one of the model, unless the user asked for them: loading it says more.
+  // Unless the user asked for defaults, loading the model gives a better message.
   const Result<std::string> defaults = read_defaults(o);
   if (!defaults && o.generation.required) return refuse(defaults.error());
   Result<std::shared_ptr<const Model>> model = load_model(o.model);

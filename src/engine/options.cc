@@ -78,7 +78,7 @@ Status check_outputs(const Request& request) {
   return {};
 }
 
-// A tokenizer may have tokens that the model has no row for.
+// A tokenizer may have tokens that the model lacks.
 Status check_tokens(const Request& request, const ModelLimits& model) {
   for (const auto& [name, tokens] :
        {std::pair{"prompt", &request.tokens}, {"alternatives", &request.alternatives}})

@@ -30,15 +30,15 @@ constexpr std::string_view kPoolingFields[] = {"embedding_dimension",
                                                "pooling_mode_lasttoken",
                                                "pooling_mode_weightedmean_tokens"};
 constexpr std::string_view kNormalizeFields[] = {"module_input_name", "module_output_name"};
-// What stands before the last two does not change a vector.
+// The fields before the last two do not change a vector.
 constexpr std::string_view kTextFields[] = {
     "max_seq_length",     "do_lower_case", "transformer_task", "modality_config",
     "module_output_name", "unpad_inputs",  "model_args",       "model_kwargs"};
 constexpr std::string_view kModelArguments[] = {"torch_dtype", "dtype", "attn_implementation",
                                                 "device_map", "trust_remote_code"};
 
-// The names of all modes that a file asks for. Files of today say pooling_mode, a name or a list;
-// older ones have a flag for each mode, which the library ignores beside the new field.
+// The names of all modes that a file asks for. Either the field pooling_mode has a name or a list,
+// or there is a flag for each mode. The library ignores flags beside pooling_mode.
 std::string pooling_modes(Fields& fields, const json& object) {
   std::vector<std::string> modes;
   const json* named = fields.find("pooling_mode");
@@ -56,7 +56,7 @@ std::string pooling_modes(Fields& fields, const json& object) {
       if (fields.boolean(name, false)) modes.push_back(name.substr(kFlag.size()));
     }
   }
-  if (named == nullptr && !has_flags) return "mean";  // as the library has it
+  if (named == nullptr && !has_flags) return "mean";  // the library's default
   return fmt::format("{}", fmt::join(modes, "+"));
 }
 
@@ -81,7 +81,7 @@ Status read_pooling(const fs::path& path, EmbeddingForm& form) {
   return {};
 }
 
-// Scales the vector. Files may name other values to be scaled.
+// Allows only the scaling of the vector. Files may name other values to scale.
 Status check_normalize(const fs::path& path) {
   const Result<json> object = read_object_file(path);
   if (!object) return object.error();
@@ -121,7 +121,7 @@ Status read_all_modules(const std::vector<Module>& modules, const std::string& p
   return {};
 }
 
-// Refuses settings by which texts would become other tokens or rows.
+// Refuses settings that would change the tokens or rows of a text.
 Status check_text_settings(const TextSettings& settings) {
   const json& object = settings.fields;
   Fields fields(object, settings.source);

@@ -16,12 +16,13 @@ struct EmbeddingForm {
   bool normalise = true;                            // vectors are scaled to length 1
   std::string prompt;                               // put before each text; may be empty
   std::map<std::string, std::string> prompts = {};  // that files have by name: "query", "document"
-  bool include_prompt = true;                       // the mean is over the prompt's tokens too
-  // Texts with more tokens are cut, counting the prompt's and those that the tokenizer puts around.
-  // 0: not said; then, with has_modules, what the tokenizer's files and the model's length say.
+  bool include_prompt = true;                       // the mean includes the prompt's tokens
+  // Texts with more tokens are cut. The limit counts the prompt, and the tokens that the tokenizer
+  // puts around a text. 0: not given; with has_modules, the
+  // tokenizer's files and the model's length then limit texts.
   int max_tokens = 0;
   bool has_modules = false;  // there is a modules.json
-  int dimension = 0;         // of the rows that are pooled; 0: the files do not say
+  int dimension = 0;         // of the pooled rows; 0: not given
 };
 
 // Of a model's directory or GGUF file. kUnsupported, with file and field, for what is not offered:

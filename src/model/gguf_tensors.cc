@@ -26,7 +26,7 @@ std::optional<uint64_t> bytes_of(const GgufTensor& tensor, const kernel::WeightT
 constexpr std::string_view kRopeNames[] = {"rope_freqs.weight", "rope_factors_long.weight",
                                            "rope_factors_short.weight"};
 
-// What is behind the last tensor of a file, `end` bytes from its begin, is padding.
+// Checks that only padding follows the last tensor of a file, which ends at byte `end`.
 Status check_end(const MappedFile& file, const GgufTensor& last, uint64_t end) {
   if (end >= file.size()) return {};
   const std::byte* behind = file.data() + end;
@@ -38,10 +38,10 @@ Status check_end(const MappedFile& file, const GgufTensor& last, uint64_t end) {
       file.path().string(), file.size() - end, last.name);
 }
 
-// Tensors lie one behind the other in the order of the file, each from the next aligned byte.
+// Checks that tensors lie in the file's order, each at the next aligned byte.
 Status check(const GgufFile& gguf) {
   const GgufTensor* last = nullptr;
-  uint64_t place = 0;  // of the next tensor
+  uint64_t place = 0;  // where the next tensor begins
   const auto check_last = [&] {
     return last == nullptr
                ? Status()

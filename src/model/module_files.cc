@@ -67,7 +67,7 @@ Result<TextSettings> read_text_settings(const fs::path& directory) {
     const fs::path path = directory / fmt::format("sentence_{}_config.json", model);
     Result<json> object = read_object_file(path);
     if (!object) return object.error();
-    if (object->empty()) continue;  // as the library does
+    if (object->empty()) continue;  // as in the library
     settings.source = path.string();
     settings.fields = std::move(*object);
     break;

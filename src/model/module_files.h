@@ -16,27 +16,26 @@ Result<nlohmann::json> read_object_file(const std::filesystem::path& path);
 
 // What is done with a text or with a row of the model.
 struct Module {
-  std::string
-      kind;  // "Pooling": the last part of its type; empty for one that is not the library's
-  std::string found;             // for messages: "a module of type '...'"
-  std::string path;              // of its folder in the model's directory; empty: that directory
+  std::string kind;   // last part of its type, such as "Pooling"; empty if it is not the library's
+  std::string found;  // for messages: "a module of type '...'"
+  std::string path;   // its folder in the model's directory; empty: that directory
   std::filesystem::path folder;  // with its configuration
 };
 // In order; none where there is no modules.json.
 Result<std::vector<Module>> read_modules(const std::filesystem::path& directory);
 
-// How texts become tokens: sentence_bert_config.json, or an older name of it.
+// Settings of tokenisation, from sentence_bert_config.json or an older name of this file.
 struct TextSettings {
-  int max_tokens = 0;  // longer texts are cut; 0: not said
+  int max_tokens = 0;  // longer texts are cut; 0: not given
   std::string source;  // the file
   nlohmann::json fields = nlohmann::json::object();
 };
 // kUnsupported for do_lower_case.
 Result<TextSettings> read_text_settings(const std::filesystem::path& directory);
 
-// config_sentence_transformers.json.
+// Contents of config_sentence_transformers.json.
 struct Prompts {
-  std::map<std::string, std::string> by_name;  // texts to put before others: "query", "document"
+  std::map<std::string, std::string> by_name;  // prompts by name, such as "query" or "document"
   std::string by_default;                      // of `default_prompt_name`; empty without one
   std::string source;                          // the file
   nlohmann::json fields = nlohmann::json::object();

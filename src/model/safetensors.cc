@@ -88,7 +88,7 @@ Result<TensorEntry> read_entry(const std::string& source, const std::string& nam
   return entry;
 }
 
-// Tensors lie one behind the other, from the first byte of the data to the last.
+// Checks that tensors fill the data without gaps, from the first byte to the last.
 Status check_places(const std::string& source, const Tensors& tensors, uint64_t data_begin,
                     uint64_t file_size) {
   using Place = std::pair<const std::string, TensorEntry>;
@@ -116,7 +116,7 @@ Status check_places(const std::string& source, const Tensors& tensors, uint64_t 
   return {};
 }
 
-// Notes of whoever wrote the file: names and texts.
+// Checks that the notes of the file's writer are names and texts.
 Status check_notes(const std::string& source, const json& notes) {
   if (notes.is_null()) return {};
   if (!notes.is_object())

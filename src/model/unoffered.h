@@ -21,8 +21,8 @@ void refuse_unoffered(Fields& fields, int64_t head_dim, std::span<const std::str
 void refuse_unoffered(GgufFields& fields, int64_t head_dim,
                       std::span<const std::string_view> offers);
 
-// kUnsupported, by name, for a field that is not `known` and asks for something: its value is not
-// null, false or empty.
+// Adds the error kUnsupported for a field that is not `known` and has a value other than null,
+// false or empty.
 void refuse_unknown(Fields& fields, const nlohmann::json& object,
                     std::span<const std::string_view> known);
 

@@ -27,7 +27,7 @@ struct ServerOptions {
   uint16_t port = 8000;  // 0: any that is free
   // As requests name the model; others are not found. Answers have the first.
   std::vector<std::string> model_names;
-  GenerationConfig defaults;  // of sampling, for answers whose requests say nothing else
+  GenerationConfig defaults;  // sampling defaults, for options that a request does not set
   int io_threads = 2;         // for connections
   int text_threads = 2;       // for reading bodies and tokenising; as many for long ones
   // One key in each line, "name:key" or "key"; empty: everybody may ask. Requests of different keys

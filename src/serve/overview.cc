@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kDocumentation = "docs/http-api.md";
 
-// As the client named the server. Other characters could end the word of a command line.
+// The address that the client used. Other characters could end a word of a command line.
 std::string address_of(const Service& service, const HttpRequest& request) {
   const bool is_plain = std::ranges::all_of(request.host, [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string_view(".-_:[]").find(c) != std::string_view::npos;
@@ -24,7 +24,7 @@ std::string address_of(const Service& service, const HttpRequest& request) {
                      is_plain && !request.host.empty() ? request.host : "SERVER");
 }
 
-// A request that this model can answer. Its facts stand in it, so that small models answer it too.
+// A request that this model can answer. It contains the facts, so that small models answer it too.
 std::pair<std::string_view, nlohmann::ordered_json> example(const Model& model) {
   constexpr const char* kFact = "Velina works as a tailor.";
   constexpr const char* kQuestion = "What is the profession of Velina?";

@@ -1,4 +1,4 @@
-// GET /: what runs here, its paths, and one request to try.
+// GET /: the model, the paths, and one request to try.
 #pragma once
 
 #include "serve/http.h"
@@ -6,7 +6,7 @@
 
 namespace pando::serve {
 
-// As text, or as JSON where the request accepts that.
+// Text, or JSON if the request accepts it.
 HttpResponse overview(const Service& service, const HttpRequest& request);
 
 }  // namespace pando::serve

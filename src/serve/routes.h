@@ -22,7 +22,7 @@ struct Route {
   bool open = false;  // needs no API key
 };
 
-// All of them, in the order in which they are listed.
+// All routes, in the order of the overview.
 std::span<const Route> routes();
 // Null for a path that is not served.
 const Route* find_route(std::string_view path);

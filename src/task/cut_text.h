@@ -14,9 +14,8 @@ Result<size_t> n_tokens(const Model& model, const std::string& text);
 // that cannot be tokenised, as it is. Characters that would be cut in two are left out.
 std::string cut_text(const Model& model, const std::string& text, size_t n, bool at_end);
 
-// The most tokens of a text by the model's files, as sentence-transformers has it: `stated` by
-// them, or else, with `has_modules`, the lesser of model_max_length and the model's own length. 0:
-// any number.
+// The most tokens of a text, as in sentence-transformers: `stated` by the model's files, or else,
+// with `has_modules`, the smaller of model_max_length and the model's own length. 0: no limit.
 int most_tokens(const Model& model, int stated, bool has_modules);
 
 }  // namespace pando

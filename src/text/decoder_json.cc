@@ -8,19 +8,19 @@
 namespace pando {
 namespace {
 
-// Bytes that the steps may make of one: more would be a file that asks for unlimited memory.
+// Most bytes that the steps may make of one byte, so that a file cannot ask for unlimited memory.
 constexpr size_t kMostGrowth = 4096;
 
 constexpr std::string_view kOfferedDecoders =
     "ByteLevel, ByteFallback, Replace, Metaspace, Strip, Fuse, WordPiece, BPEDecoder, CTC";
 
-// The library's "cleanup", in its order.
+// The replacements of the library's "cleanup", in its order.
 constexpr std::pair<const char*, const char*> kCleaned[] = {
     {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
     {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
     {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
 
-// True for Strip as llm-jp's files write it. "^" matches at the start of each line, and
+// True for the form of Strip in llm-jp's files. "^" matches at the start of each line, and
 // "(?<!\n)" excludes all lines but the first.
 bool strips_first_space(const JsonPlace& replace) {
   const JsonPlace regex = replace.at("pattern").at("Regex");
@@ -190,14 +190,14 @@ class DecoderReader {
     return {};
   }
 
-  // A step that treats some texts of the list in another way than others.
+  // Adds a step that treats some texts of the list differently from others.
   void add_of_list(DecoderStep step) {
     out_.by_token = apart_ = false;
     out_.steps.push_back(std::move(step));
   }
 
   Decoder out_;
-  bool apart_ = true;   // each text is that of one token
+  bool apart_ = true;   // each text is from one token
   bool fused_ = false;  // there is one text
   size_t growth_ = 1;
 };
@@ -205,7 +205,7 @@ class DecoderReader {
 }  // namespace
 
 Result<Decoder> read_decoder(const JsonPlace& place) {
-  // As in the library `tokenizers`.
+  // The default of the library `tokenizers`.
   if (place.absent()) return Decoder{.spaced = true, .strips_leading_space = true};
   const auto list = steps_of(place, "decoders");
   if (!list.ok()) return list.error();

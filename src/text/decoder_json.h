@@ -10,10 +10,10 @@
 namespace pando {
 
 struct Decoder {
-  bool spaced = false;      // no steps: a space between two tokens
+  bool spaced = false;      // there are no steps; a space between two tokens
   bool byte_level = false;  // the texts of tokens are bytes, in the byte-level alphabet
   std::vector<DecoderStep> steps;
-  // No token changes the text of another, but for a space at the start of a text.
+  // No token changes the text of another, except for a space at the start of a text.
   bool by_token = true;
   bool strips_leading_space = false;  // only if by_token
   std::vector<std::string> changed;   // see Decoding

@@ -9,8 +9,8 @@
 
 namespace pando {
 
-// A text comes between begin() and end(), in parts of whole characters. A step passes on what no
-// later part can change.
+// A text arrives between begin() and end(), in parts of whole characters. A step passes on all that
+// no later part can change.
 class DecoderRun::Step {
  public:
   explicit Step(Step* next) : next_(next) {}
@@ -91,7 +91,7 @@ class BytesStep final : public RunStep {
     next_->end(true);
   }
 
-  std::optional<std::string> held_;  // of a text that may be a byte
+  std::optional<std::string> held_;  // the beginning of a text that may be a byte
   bool in_bytes_ = false;
   std::string bytes_;  // no whole character yet
 };
@@ -150,7 +150,7 @@ class ReplaceStep final : public RunStep {
 
  private:
   const decoding::Replace replace_;
-  std::string held_;  // what `from` may begin with
+  std::string held_;  // may be the beginning of `from`
 };
 
 // A step that reads a text as a whole.
@@ -181,7 +181,7 @@ class MatchesStep final : public WholeStep {
 
 class StripStep final : public RunStep {
  public:
-  // `goes_on`: the text has begun already.
+  // `goes_on`: the text has already begun.
   StripStep(const decoding::Strip& strip, RunStep* next, bool goes_on)
       : RunStep(next), strip_(strip), goes_on_(goes_on) {}
 
@@ -217,8 +217,8 @@ class StripStep final : public RunStep {
  private:
   const decoding::Strip strip_;
   const bool goes_on_;
-  size_t n_left_ = 0;  // that may still be taken off
-  size_t n_held_ = 0;  // characters that are taken off if the text ends
+  size_t n_left_ = 0;  // characters that may still be removed at the start
+  size_t n_held_ = 0;  // characters to remove if the text ends
 };
 
 class MetaspaceStep final : public RunStep {
@@ -278,7 +278,7 @@ class WordEndsStep final : public WholeStep {
   }
 
   const std::string suffix_;
-  bool is_held_ = false;  // the text before, which may be the last one
+  bool is_held_ = false;  // the previous text waits: it may be the last one
 };
 
 class CtcStep final : public WholeStep {
@@ -297,8 +297,7 @@ class CtcStep final : public WholeStep {
   std::optional<std::string> last_;
 };
 
-// Makes the step of each kind. Steps that treat the beginning of a text in another way learn
-// whether it has begun.
+// Makes steps. Those that treat the beginning of a text differently learn whether it has begun.
 struct Make {
   RunStep* next;
   bool goes_on;

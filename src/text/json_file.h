@@ -14,8 +14,8 @@ namespace pando {
 
 using Json = nlohmann::json;
 
-// The file without a byte-order mark. kNotFound where there is none, kBadFile for a directory, a
-// pipe, a device, a Git LFS pointer or text in UTF-16, kIo where it cannot be read.
+// The file without a byte-order mark. Errors: kNotFound if there is none; kBadFile for a directory,
+// a pipe, a device, a Git LFS pointer or text in UTF-16; kIo if it cannot be read.
 Result<std::string> read_text_file(const std::filesystem::path& path);
 Result<Json> read_json_file(const std::filesystem::path& path);
 

@@ -95,7 +95,7 @@ Status read_added_tokens(const JsonPlace& place, TokenizerConfig* config) {
   return {};
 }
 
-// Files write 10^30 for no limit.
+// In these files, 10^30 means no limit.
 Status read_limit(const JsonPlace& root, TextLimit* limit) {
   const JsonPlace most = root.at("model_max_length"), side = root.at("truncation_side");
   if (!most.absent()) {
@@ -137,8 +137,8 @@ Status read_config_file(const std::filesystem::path& path, TokenizerConfig* conf
   return read_limit(root, &config->limit);
 }
 
-// Flags that are given later count, as in the tokenizers library. But a token is special if either
-// place says so, and one that is not special is matched before normalising if either place says so.
+// Later flags win, as in the tokenizers library. But a token is special if either place says so,
+// and one that is not special is matched before normalising if either place says so.
 void take_flags(const AddedToken& later, AddedToken& token) {
   token.single_word = later.single_word;
   token.lstrip = later.lstrip;

@@ -27,7 +27,7 @@ struct TokenizerConfig {
   TextLimit limit;
 };
 Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& directory);
-// Appends eos_token_id of a JSON file, an id or a list of ids; nothing where there is no file.
+// Appends eos_token_id of a JSON file, an id or a list of ids. Without a file it appends nothing.
 Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids);
 
 // One entry of added_tokens or added_tokens_decoder, without its id.

@@ -19,16 +19,16 @@ class StreamDecoder {
   // goes. `skip_special`: special tokens give no text.
   StreamDecoder(const Tokenizer& tokenizer, bool first_in_text, bool skip_special = true);
 
-  // The sequence goes on behind these tokens, whose text was shown. Called before push().
+  // The sequence continues these tokens, whose text was shown. Call it before push().
   void follow(std::span<const Token> before);
 
-  // The text that became certain with this token; may be empty.
+  // The text that became final with this token; may be empty.
   std::string push(Token token);
-  // The text that waits, an incomplete character as U+FFFD. `ends`: the text ends here.
+  // The waiting text, with U+FFFD for an incomplete character. `ends`: the text ends here.
   std::string finish(bool ends = true);
 
  private:
-  // The last tokens before a sequence that are looked at: many more than the steps of a decoder
+  // Tokens before a sequence that it reads, counted from the end: many more than a decoder's steps
   // look back.
   static constexpr size_t kMostBefore = 64;
 
@@ -39,8 +39,8 @@ class StreamDecoder {
   bool strip_space_;
   bool skip_special_;
   std::string pending_;            // at most three bytes: a character not yet whole
-  std::optional<DecoderRun> run_;  // instead, where tokens change the text of others
-  std::string shown_;              // of the text before the sequence, the part that waits in run_
+  std::optional<DecoderRun> run_;  // used instead if tokens change the text of others
+  std::string shown_;              // the part of the earlier text that waits in run_
 };
 
 // The text of a whole sequence from its first token on.

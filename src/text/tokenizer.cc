@@ -55,7 +55,7 @@ Result<std::unique_ptr<Tokenizer>> load_directory(const std::filesystem::path& d
       directory.string());
 }
 
-// A directory, or a file of a tokenizer by itself; tokenizer_config.json is looked for beside it.
+// `path`: a directory, or a tokenizer's file, beside which tokenizer_config.json may lie.
 Result<std::unique_ptr<Tokenizer>> load_files(const std::filesystem::path& path,
                                               TokenizerConfig& config) {
   std::error_code failure;

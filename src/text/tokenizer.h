@@ -17,11 +17,11 @@ namespace pando {
 
 struct Decoding;
 
-// How long texts may get by the model's files. Nothing is cut because of it here.
+// Limit of texts in the model's files. The tokenizer itself cuts nothing.
 struct TextLimit {
   std::optional<int64_t> most_tokens;  // model_max_length of tokenizer_config.json
-  // Whether a longer text loses its end: truncation_side of tokenizer_config.json, or else the
-  // direction that `truncation` of tokenizer.json has.
+  // True if a longer text loses its end: by truncation_side of tokenizer_config.json, or else by
+  // the direction of `truncation` in tokenizer.json.
   std::optional<bool> at_end;
 };
 
@@ -51,8 +51,8 @@ class Tokenizer {
   // whole text is decoded (SentencePiece).
   virtual bool strips_leading_space() const = 0;
 
-  // Null where a text is the bytes of its tokens side by side. Else token_bytes() are those of a
-  // token that others leave as it is.
+  // Null if a text is the joined bytes of its tokens. Otherwise token_bytes() are the bytes of a
+  // token that no other token changes.
   virtual const Decoding* decoding() const { return nullptr; }
 
   // What is odd about the files without being wrong: a line each, for people.

@@ -52,20 +52,20 @@ Result<Bpe::Options> read_options(const JsonPlace& model, const Vocab& vocab, bo
   return options;
 }
 
-// By id: what the decoder reads of a token; empty where the vocabulary has none.
+// By id: the decoder's input for a token; empty if the vocabulary has none.
 std::vector<std::string> all_pieces(const Vocab& vocab, const std::vector<AddedToken>& added,
                                     bool byte_level) {
   std::vector<std::string> pieces(vocab.size());
   for (Token id = 0; id < vocab.size(); ++id)
     pieces[id] =
         byte_level ? from_byte_level(vocab.text(id)).value_or(vocab.text(id)) : vocab.text(id);
-  // Added tokens are not in the alphabet of bytes.
+  // Added tokens are not in the byte-level alphabet.
   for (const AddedToken& token : added)
     if (byte_level) pieces[token.id] = token.content;
   return pieces;
 }
 
-// By id: what a token gives in the middle of a text.
+// By id: the bytes of a token in the middle of a text.
 Result<std::vector<std::string>> all_token_bytes(const JsonPlace& root, const Decoder& decoder,
                                                  std::vector<std::string> pieces) {
   const bool has_bytes = std::any_of(decoder.steps.begin(), decoder.steps.end(), [](const auto& s) {

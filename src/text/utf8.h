@@ -26,8 +26,8 @@ void append_utf8(char32_t point, std::string* out);
 
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
 
-// Moves what is settled from the front of `*bytes` to `*text`: whole characters as they are, each
-// maximal subpart of an ill-formed sequence as one U+FFFD.
+// Moves whole characters from the front of `*bytes` to `*text`, and each maximal subpart of an
+// ill-formed sequence as one U+FFFD.
 void take_characters(std::string* bytes, std::string* text);
 
 // The length in bytes of the character whose first byte is `lead`, in text known to be UTF-8.

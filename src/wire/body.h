@@ -39,7 +39,7 @@ struct BodyContext {
   int max_answers;                        // that one body may ask for, besides one for each prompt
   Envelope envelope;                      // of its answer
   Bounds& bounds;                         // for what is tokenised
-  const GenerationConfig& defaults;       // of sampling, where it says nothing else
+  const GenerationConfig& defaults;       // sampling defaults, for options that it does not set
   std::string_view text;                  // that it was read from
   const std::function<bool()>& given_up;  // true: nobody waits for what is made
 };

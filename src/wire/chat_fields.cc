@@ -22,14 +22,14 @@ constexpr const char* kEmptyFields[] = {"refusal", "annotations", "audio", "func
 constexpr const char* kTextFields[] = {"name",      "tool_call_id", "reasoning_content",
                                        "reasoning", "tool_plan",    "recipient"};
 constexpr std::string_view kPartFields[] = {"type", "text"};
-// They say how other servers cache, and change no answer.
+// Settings of other servers' caches. They change no answer.
 constexpr std::string_view kCachingFields[] = {"prompt_cache_breakpoint", "cache_control"};
 
 bool is_of_caching(std::string_view name) {
   return std::ranges::find(kCachingFields, name) != std::end(kCachingFields);
 }
 
-// As Fields::only, but for caching.
+// As Fields::only, but it also allows the fields for caching.
 void only_besides_caching(Fields& fields, std::span<const std::string_view> own) {
   std::vector<std::string_view> known(own.begin(), own.end());
   known.insert(known.end(), std::begin(kCachingFields), std::end(kCachingFields));
@@ -137,7 +137,7 @@ bool is_function_name(std::string_view name) {
   });
 }
 
-// A function that the model may call, as OpenAI's API has it.
+// Checks a function that the model may call, in the form of OpenAI's API.
 Status check_tool(const nlohmann::json& tool, const std::string& place) {
   const auto wrong = [&](const char* part, const nlohmann::json* found, const char* expected) {
     return invalid_field(place + part, "is {}, expected {}",

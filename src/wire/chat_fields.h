@@ -30,7 +30,7 @@ class WrittenOrder {
   mutable std::optional<nlohmann::ordered_json> all_;  // the text, once it has been asked for
 };
 
-// Whether a value is a text. The library's == allocates where an exception ends the process.
+// True if the value is this text. The library's == allocates, and its exceptions end the process.
 inline bool is_text(const nlohmann::json& value, std::string_view text) {
   return value.is_string() && value.get_ref<const std::string&>() == text;
 }

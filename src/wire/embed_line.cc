@@ -70,7 +70,7 @@ Result<std::unique_ptr<Line>> read_embed_line(const nlohmann::json& json,
   if (text.empty() && tokens.empty())
     return invalid_argument("the text is empty, expected at least one token");
   question.request = embed_request(embed, text);
-  if (!tokens.empty()) {  // these are taken as they are
+  if (!tokens.empty()) {  // token ids get no prompt and are not cut
     question.request.tokens = std::move(tokens);
     question.request.unpooled = {};
     question.request.truncate_prompt_tokens = 0;

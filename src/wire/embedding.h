@@ -8,8 +8,8 @@
 namespace pando::wire {
 
 // {"object": "list", "data": [{"object": "embedding", "index", "embedding"}, ...], "model",
-// "usage"}; vectors of length 1, unless the model's files say otherwise. Where texts were cut,
-// usage.cut_tokens says by how much.
+// "usage"}; vectors of length 1, unless the model's files say otherwise. usage.cut_tokens: the
+// number of tokens cut, if any.
 nlohmann::ordered_json embeddings_body(const AnswerForm& form, const Envelope& envelope,
                                        std::span<const std::vector<Completion>> completions);
 

@@ -66,7 +66,7 @@ class FormReader {
                           "\"json_schema\"");
     Fields inner(format);
     std::optional<TextForm> form;
-    if (is_type("text")) {  // also where a run has a form
+    if (is_type("text")) {  // overrides a form of the run
       inner.only(std::initializer_list<std::string_view>{"type"});
       asks_for_text_ = true;
     } else {
@@ -76,7 +76,7 @@ class FormReader {
     if (form && fields_.status()) take(kResponseFormat, std::move(*form));
   }
 
-  // Any object, or as in llama-server one that keeps a schema.
+  // Any object, or, as in llama-server, one that fits a schema.
   std::optional<TextForm> object_form(Fields& format) {
     format.only(std::initializer_list<std::string_view>{"type", "schema"});
     if (!format.has("schema") || is_true(format["schema"]))
@@ -87,7 +87,7 @@ class FormReader {
     return TextForm{.kind = Kind::kJsonSchema, .text = json_text(schema)};
   }
 
-  // The schema stands in "json_schema", or as in llama-server beside the type.
+  // The schema is in "json_schema", or, as in llama-server, beside the type.
   std::optional<TextForm> schema_form(Fields& format) {
     format.only(std::initializer_list<std::string_view>{"type", "json_schema", "schema"});
     Ordered holder = written_format();
@@ -111,7 +111,7 @@ class FormReader {
     Fields named(format["json_schema"]);
     named.only(std::initializer_list<std::string_view>{"name", "description", "schema", "strict"});
     std::string ignored;
-    bool is_strict = true;  // as every schema is
+    bool is_strict = true;  // every schema is enforced
     named.text("name", ignored);
     named.text("description", ignored);
     named.flag("strict", is_strict);

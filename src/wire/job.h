@@ -25,8 +25,8 @@ struct Question {
   std::vector<std::string> prefixes;  // where given, each behind its own prompt
   bool of_pairs = false;              // choices and prompts were the pairs of 'arguments'
   bool choices_differ = false;        // choices of equal tokens are an error
-  int most_tokens = 0;   // of the prompt: a longer one is cut in front of its end; 0: none is cut
-  std::string kept_end;  // that end
+  int most_tokens = 0;                // a longer prompt is cut before kept_end; 0: no limit
+  std::string kept_end;               // end of the prompt that stays
   std::optional<std::vector<std::string>> answers;  // reference answers, where given
   nlohmann::ordered_json metadata;                  // passed through: the job's and its own
   std::string cut;  // what was done to make its own prompt fit; empty: nothing

@@ -19,8 +19,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of both bodies, besides the options. "user", "metadata", "store", "service_tier", those of
-// caching, "safety_identifier" and "priority" change no answer.
+// Fields of both bodies, besides the options. "user", "metadata", "store", "service_tier",
+// "safety_identifier", "priority" and the fields for caching change no answer.
 constexpr std::string_view kCommonFields[] = {
     "model", "logprobs", "stream", "stream_options", "user", "metadata", "store", "service_tier",
     "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "safety_identifier",
@@ -44,7 +44,7 @@ constexpr std::string_view kEmbeddingFields[] = {"model",
 constexpr std::string_view kChatFields[] = {
     "messages", "max_completion_tokens", "top_logprobs", "chat_template_kwargs", "tools",
     "tool_choice", "documents", "add_generation_prompt", "continue_final_message",
-    // which may ask for nothing; "prediction" only saves time
+    // values of these must ask for nothing, except "prediction", which only saves time
     "functions", "parallel_tool_calls", "verbosity", "modalities", "prediction"};
 
 // By which other servers are asked for answers of a form.
@@ -106,7 +106,7 @@ class Parser {
       request.sampling = sampling_;
       request.logits_hash = rules_.logits_hash;
       request.add_special_tokens = add_special_;
-      const int most = request.truncate_prompt_tokens;  // that the model's files say; 0: nothing
+      const int most = request.truncate_prompt_tokens;  // from the model's files; 0: no limit
       if (truncate_ > 0) {
         request.truncate_prompt_tokens = most > 0 ? std::min(most, truncate_) : truncate_;
         request.truncate_at_end = truncates_at_end_;
@@ -276,7 +276,7 @@ class Parser {
     for (Request& request : body_.requests) {
       Request asked = embed_request(embed, request.prompt);
       request.pooling = asked.pooling;
-      if (!request.tokens.empty()) continue;  // these are taken as they are
+      if (!request.tokens.empty()) continue;  // token ids get no prompt and are not cut
       request.prompt = std::move(asked.prompt);
       request.unpooled = std::move(asked.unpooled);
       request.truncate_prompt_tokens = asked.truncate_prompt_tokens;

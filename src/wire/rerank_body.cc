@@ -34,7 +34,7 @@ struct RankingAsked {
   std::vector<OrderedJson> returned;  // documents as they are returned; none: they are not
   int top = 0;                        // 0: all
   int most_tokens = 0;                // of a document; 0: all
-  int most_query_tokens = 0;          // 0: all
+  int most_query_tokens = 0;          // 0: no limit
   bool truncates = false;             // documents whose prompt is too long are cut
   bool truncates_at_end = true;
   bool as_logit = false;  // ln(p / (1 - p)) of each relevance p

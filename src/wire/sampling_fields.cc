@@ -33,7 +33,7 @@ void read_sampling(Fields& fields, OptionPlace place, SamplingOptions& sampling)
       std::visit([&](auto member) { read_option(fields, option.name, sampling.*member); },
                  option.member);
   if (sampling.top_k == -1) sampling.top_k = 0;  // off, as other servers write it
-  // By default these are end tokens of a generation_config.json.
+  // The default stop tokens are end tokens of a generation_config.json.
   if (sampling.ignore_eos && !fields.has("stop_token_ids")) sampling.stop_tokens.clear();
 }
 

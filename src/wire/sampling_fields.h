@@ -12,7 +12,7 @@ namespace pando::wire {
 // The options that may stand in such a place: a line or a body.
 void read_sampling(Fields& fields, OptionPlace place, SamplingOptions& sampling);
 
-// Lowers a min_tokens that the request does not name to its max_tokens.
+// Lowers a default min_tokens to the request's max_tokens.
 void yield_default_length(const nlohmann::json& request, SamplingOptions& sampling);
 
 // "stream_options", which only a stream may have.

@@ -23,7 +23,7 @@ class GenerationConfigTest : public ::testing::Test {
   Result<GenerationConfig> read(const GgufWriter& gguf) {
     return read_generation_config(folder_.write("model.gguf", gguf.bytes()));
   }
-  // Of one that is right.
+  // The config of a valid file.
   template <class Text>
   GenerationConfig config(const Text& text) {
     Result<GenerationConfig> config = read(text);
@@ -64,7 +64,7 @@ TEST_F(GenerationConfigTest, GivesWhatIsThere) {
   EXPECT_EQ(sampling.min_tokens, 3);
   EXPECT_EQ(sampling.stop, all.stop);
   EXPECT_EQ(sampling.stop_tokens, all.eos);
-  // A file by itself, and what means nothing.
+  // A file by itself, and values without a meaning.
   EXPECT_EQ(
       read_generation_config(folder_.path() / "generation_config.json").value().options.size(), 6u);
   EXPECT_EQ(options(R"({"temperature": 0, "top_k": 4.0, "min_p": null})"),
@@ -87,7 +87,7 @@ TEST_F(GenerationConfigTest, DoSampleDecidesOnTheTemperature) {
   EXPECT_EQ(options(R"({"eos_token_id": 3})"), Options());
 }
 
-// The fields of transformers 5.24, with values that change nothing, and those of earlier versions.
+// All fields of transformers 5.24 and of earlier versions, with values that change nothing.
 TEST_F(GenerationConfigTest, WhatChangesNoAnswerIsNotNamed) {
   const GenerationConfig neutral = config(R"({
       "max_length": 20, "min_length": 0, "early_stopping": false, "max_time": null,
@@ -146,7 +146,7 @@ TEST_F(GenerationConfigTest, WhatChangesAnswersAndIsNotTakenIsNamed) {
       {"exponential_decay_length_penalty", "[1, 1.1]"},
       {"guidance_scale", "1.5"},
       {"watermarking_config", "{\"bias\": 2}"},
-      // which no version of transformers has
+      // in no version of transformers
       {"presence_penalty", "0.5"},
       {"temprature", "0.2"}};
   for (const auto& [name, value] : fields) {
@@ -203,7 +203,7 @@ TEST_F(GenerationConfigTest, KeysOfGguf) {
       .number("general.sampling.mirostat", GgufType::kInt32, int32_t{0})
       .float32("general.sampling.mirostat_tau", 5)
       .float32("general.sampling.mirostat_eta", 0.1F);
-  // As decimals, not as the nearest numbers of 32 bits.
+  // As decimals, not as the nearest 32-bit numbers.
   EXPECT_EQ(options(full), (Options{{"temperature", 0.6},
                                     {"top_k", 20},
                                     {"top_p", 0.95},

@@ -1,4 +1,4 @@
-// Names of models.
+// Finding models by their names.
 #include "pando/model_files.h"
 
 #include <gtest/gtest.h>

@@ -66,7 +66,7 @@ TEST_F(CutPrompts, WhatStandsAroundATextStays) {
             Tokens(bare.end() - 2, bare.end()));
 }
 
-// Of tokens that are there already, those that were cut stay counted.
+// A request that has tokens keeps its count of cut tokens.
 TEST_F(CutPrompts, AreCounted) {
   Request request;
   request.prompt = "one two three four five six";
@@ -83,7 +83,7 @@ TEST_F(CutPrompts, AreCounted) {
   }
 }
 
-// Of two tokens behind a text sentence-transformers leaves one out, the last.
+// After a text come two special tokens. sentence-transformers leaves out the last.
 TEST_F(CutPrompts, BeginWithWhatIsNotPooled) {
   const auto pooled_from = [&](Request request) {
     EXPECT_TRUE(take_tokens(*model_, request).ok());

@@ -1,4 +1,4 @@
-// Marks at the beginning of text files.
+// Byte-order marks of text files.
 #include "base/byte_order_mark.h"
 
 #include <gtest/gtest.h>

@@ -64,7 +64,7 @@ TEST_F(MappedFileTest, RefusesPointersOfGitLfs) {
   EXPECT_TRUE(MappedFile::open(write("see " + pointer)).ok());
 }
 
-// A model may lack some files. One that is there and cannot be read is not one that it lacks.
+// Some files are optional. One that exists but cannot be read does not count as absent.
 TEST_F(MappedFileTest, ABrokenLinkIsNoMissingFile) {
   EXPECT_FALSE(is_there(folder_ / "absent"));
   EXPECT_FALSE(is_there(folder_ / "no-folder" / "absent"));

@@ -129,7 +129,7 @@ TEST_F(AnswerFileTest, AnswersThatTheDiskLostAreAskedForAgain) {
   EXPECT_EQ(resumed()->n_earlier(), 4u);
 }
 
-// What else has the same lines at other places, or other bytes at the same ones.
+// The same lines at other places, or other bytes at the same places.
 TEST_F(AnswerFileTest, AnswersThatWereChangedAreRefused) {
   write_three();
   const std::string answers = contents(path_), journal = contents(journal_);

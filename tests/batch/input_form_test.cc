@@ -21,14 +21,14 @@ std::string zstd_frame(const std::string& text) {
   return frame;
 }
 
-// A frame whose header asks for a window, as zstd writes it to a pipe.
+// A frame whose header gives the window, as zstd writes it to a pipe.
 std::string zstd_window_frame(const std::string& text, int window_log) {
   ZSTD_CCtx* const context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
   std::string frame(ZSTD_compressBound(text.size()) + 64, '\0');
   ZSTD_inBuffer in{text.data(), text.size(), 0};
   ZSTD_outBuffer out{frame.data(), frame.size(), 0};
-  ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);  // so that it does not know the size
+  ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);  // so that the frame lacks the size
   ZSTD_compressStream2(context, &out, &in, ZSTD_e_end);
   ZSTD_freeCCtx(context);
   frame.resize(out.pos);
@@ -114,7 +114,7 @@ class PackedInput : public ::testing::Test {
     std::istream in(&file);
     return ask(in);
   }
-  // Magic, length, and as many bytes.
+  // Magic number, length, and three bytes.
   static constexpr std::string_view kSkippableFrame{"\x5e\x2a\x4d\x18\x03\0\0\0abc", 11};
   TemporaryFolder folder_;
 };
@@ -164,7 +164,7 @@ TEST_F(PackedInput, OfAFormThatIsNotReadIsNamed) {
             "cannot read the input: the zstd data was compressed with a dictionary, expected data "
             "without one");
   std::string wrong = zstd_window_frame(line, 28);
-  wrong.back() ^= 1;  // of the checksum
+  wrong.back() ^= 1;  // in the checksum
   EXPECT_NE(ask_file(wrong).error.find("the zstd data is corrupt: "), std::string::npos);
   EXPECT_NE(ask_file(gzip_member(line) + "more").error.find("the gzip data is corrupt: "),
             std::string::npos);

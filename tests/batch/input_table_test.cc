@@ -39,7 +39,7 @@ TEST(InputTable, Cells) {
                                   "and the inner quote doubled"}));
 }
 
-// Rows that end so are one row for every reader of newlines.
+// Readers that split at newlines see such rows as one row.
 TEST(InputTable, CarriageReturnsOutsideQuotesAreNamed) {
   const std::string expected =
       " has a carriage return outside quotes, expected a newline at the end of each row (hint: if "

@@ -1,4 +1,4 @@
-// Files that a command would write and needs as they are; standard descriptors that are closed.
+// Files that a command would both read and write; closed standard descriptors.
 #include <filesystem>
 
 #include "cli/run_process.h"
@@ -21,7 +21,7 @@ class FileClashes : public RunProcess {
                    "{\"id\": \"s\", \"prompt\": \"P\", \"continuations\": [\"c\"]}\n");
   }
 
-  // A command that is refused for the file of this name, which stays as it was.
+  // The command is refused because of the file of this name, which stays unchanged.
   void refuses(const std::string& command, const std::string& file, const std::string& what,
                const std::string& before = "") {
     const std::string kept = contents(at(file));
@@ -134,7 +134,7 @@ TEST_F(FileClashes, AClosedDescriptorThatIsNeededIsAnError) {
   }
 }
 
-// Each of these would do all of the work.
+// Each copy would do all of the work.
 TEST_F(FileClashes, CopiesByALauncherAreRefused) {
   const auto started = [&](const std::string& environment, const std::string& more = "") {
     return pando("run --model m --threads 1 --max-tokens 1 --input good.jsonl " + more,
@@ -157,7 +157,7 @@ TEST_F(FileClashes, CopiesByALauncherAreRefused) {
     EXPECT_EQ(refused.code, kUsage) << second << refused;
     EXPECT_TRUE(refused.says("several processes were started without --parallel")) << refused;
   }
-  // One process, and a batch script that is one for the time being.
+  // One process; a batch script that has not yet started others.
   for (const std::string one : {"PMI_SIZE=1 PMI_RANK=0", "SLURM_NTASKS=2 SLURM_PROCID=0",
                                 "SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0", "PMIX_RANK=0"})
     EXPECT_EQ(started(one).code, kOk) << one;

@@ -1,4 +1,4 @@
-// Sampling defaults of a model's files, and of --generation-config.
+// Sampling defaults in a model's files and of --generation-config.
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -26,7 +26,7 @@ class GenerationDefaults : public ServeTest {
         "{\"prompt\": \"P\"}}\n");
     folder().write("own.json", R"({"temperature": 0.3, "top_p": 0.5, "stop_strings": ["zz"]})");
   }
-  // Model n has this file.
+  // Gives model n this file.
   static void bring(const std::string& text) { folder().write("n/generation_config.json", text); }
   Finished run_n(const std::string& arguments = "") {
     Finished ran = pando(
@@ -38,7 +38,7 @@ class GenerationDefaults : public ServeTest {
   }
 };
 
-// That the options are taken shows in the answers: they are those of the same options given.
+// The answers show that the defaults are taken: the same options on the command line give the same.
 TEST_F(GenerationDefaults, TheModelsOwnHoldWhereNoOptionOrLineSetsThem) {
   bring(kSamples);
   const Finished own = run_n();
@@ -55,7 +55,7 @@ TEST_F(GenerationDefaults, TheModelsOwnHoldWhereNoOptionOrLineSetsThem) {
   EXPECT_EQ(run_n("--generation-config").out, own.out);
   EXPECT_EQ(run_n("--quiet").err, "");
   EXPECT_FALSE(run_n("--no-generation-config").says("sampling defaults"));
-  // A line replaces them.
+  // A line overrides them.
   folder().write("line.jsonl", "{\"id\": \"a\", \"prompt\": \"A prompt.\", \"temperature\": 0}\n");
   const Finished line = pando(
       "run --model n --threads 1 --kv-memory 64MiB --max-tokens 8 --ignore-eos --quiet --input "
@@ -147,7 +147,7 @@ TEST_F(GenerationDefaults, TasksThatDrawNothingReadNone) {
 }
 
 TEST_F(GenerationDefaults, LengthsOfTheFileAreFollowed) {
-  std::string bytes;  // every one of them ends an answer
+  std::string bytes;  // each of these tokens ends an answer
   for (int byte = 0; byte < 256; ++byte) bytes += (byte > 0 ? ", " : "") + std::to_string(byte);
   folder().write("any.jsonl", R"({"prompt": "P", "stop_token_ids": [)" + bytes + "]}\n");
   const auto n_tokens = [&](const std::string& options) {
@@ -163,7 +163,7 @@ TEST_F(GenerationDefaults, LengthsOfTheFileAreFollowed) {
   EXPECT_EQ(n_tokens("--no-generation-config"), 1);
 }
 
-// Without a tokenizer too, whose files would name them; a line may ignore them.
+// Also without a tokenizer, whose files would name them. A line may ignore them.
 TEST_F(GenerationDefaults, EndTokensOfTheModelsFileEndAnswers) {
   std::filesystem::copy(at("m"), at("bare"));
   for (const char* name : {"tokenizer.json", "tokenizer_config.json"})

@@ -1,4 +1,4 @@
-// Options from a file (--config).
+// Options from a file, by --config.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -10,12 +10,12 @@ namespace {
 
 class OptionsFile : public RunProcess {
  protected:
-  // A dry run by a file of options.
+  // A dry run with this file of options.
   Finished by(const std::string& text) {
     folder().write("options.toml", text);
     return pando("run --config options.toml --model m --input question.jsonl --dry-run");
   }
-  // What a run by this section is refused with.
+  // The error message of a run with this section.
   std::string refused(const std::string& section) {
     const Finished finished = by(section);
     EXPECT_EQ(finished.code, kUsage) << section << finished;
@@ -25,7 +25,7 @@ class OptionsFile : public RunProcess {
     return finished.err.substr(std::min(kBegin.size(), finished.err.size()),
                                finished.err.size() - kBegin.size() - 1);
   }
-  // The instruction as it stands in the prompt.
+  // The instruction in the prompt.
   std::string instruction(const std::string& value) {
     const Finished finished = by("[run]\ninstruction = " + value + "\n");
     EXPECT_EQ(finished.code, kOk) << value << finished;

@@ -319,7 +319,7 @@ TEST_F(TasksTest, TheModelsFilesSayHowItIsAsked) {
   EXPECT_TRUE(vectors.says("the model is a reranker, which gives no vectors")) << vectors;
 }
 
-// What is cut stands on the line, in a warning, in the summary and in the report.
+// Cut tokens are reported on the line, in a warning, in the summary and in the report.
 TEST_F(TasksTest, TextsThatTheModelsFilesCutAreCounted) {
   namespace fs = std::filesystem;
   for (const char* name : {"embedding", "reranker"}) {

@@ -67,7 +67,7 @@ TEST(Chat, WhatATemplateRefusesIsTheCallersFault) {
       << refused.error().message;
 }
 
-// Lines may bring what a template needs.
+// Lines may have the tools or documents that a template needs.
 TEST(Chat, ATemplateIsTriedWithToolsAndDocuments) {
   const auto checked = [](const char* source) {
     const auto model = with_config([&](auto& config) { config["chat_template"] = source; });

@@ -11,9 +11,9 @@
 
 namespace pando::testing {
 
-// How many cases of a kind the tests run unless PANDO_EXACTNESS_CASES says otherwise: so many of
-// each set, and there is one set for each of some types of weights. Each deliberate fault is found
-// within a fifth of all (fault_test.cc).
+// The number of cases of a kind, unless PANDO_EXACTNESS_CASES sets another: of_set in each of
+// n_sets sets, which differ in the type of weights. Each deliberate fault is found within a fifth
+// of all cases (fault_test.cc).
 struct CaseCount {
   int of_set, n_sets;
   constexpr int within() const { return of_set * n_sets / 5; }

@@ -12,8 +12,8 @@
 namespace pando::testing {
 namespace {
 
-// PANDO_EXACTNESS_CASES sets the number of cases for each type of weights, of costly kinds
-// `usual_share` of it. The slow tests run 2,600.
+// PANDO_EXACTNESS_CASES sets the number of cases for each type of weights; costly kinds run the
+// part `usual_share` of it. The slow tests run 2,600.
 int n_cases(CaseCount usual, int usual_share = 1) {
   const char* text = std::getenv("PANDO_EXACTNESS_CASES");
   if (text == nullptr) return usual.of_set;
@@ -49,7 +49,7 @@ void run_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   }
   const int least_share = n < 100 ? 10 : 5;  // few cases vary more
   EXPECT_GE(least_share * n_real_tiles, n) << "too few cases of real sizes cross three tiles";
-  if (n >= 400) {  // every way of sharing and losing must have happened
+  if (n >= 400) {  // cancelling, preemption and eviction must have happened
     EXPECT_GT(n_cancelled, 0);
     EXPECT_GT(sum.preemptions, 0u);
     EXPECT_GT(sum.evicted_pages, 0u);

@@ -1,5 +1,5 @@
-// The exactness tests can fail: each deliberate fault is found within a fifth of the cases of its
-// kind that they run.
+// Shows that the exactness tests can fail: they find each deliberate fault within a fifth of the
+// cases of its kind that they run.
 #include "base/fault.h"
 
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@ std::string run_case(ExactnessCases& cases, uint64_t seed) {
   return (cases.*run)(seed).what;
 }
 
-// Cases that show a fault.
+// A kind of cases that shows a fault.
 struct Kind {
   RunCase run;
-  int within;  // how many of them may be needed
+  int within;  // most cases that it may take
 };
 constexpr Kind kAny{run_case<&ExactnessCases::run>, kAnyCases.within()},
     kRecurrent{run_case<&ExactnessCases::run_recurrent>, kRecurrentCases.within()},

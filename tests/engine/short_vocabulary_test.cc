@@ -1,4 +1,4 @@
-// Models whose tokenizer has tokens that the model has no row for, as Gemma 3 has one.
+// Models whose tokenizer has tokens that the model lacks. Gemma 3 has one such token.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ Json read_file(const std::filesystem::path& path) {
   return Json::parse(file);
 }
 
-// A tiny model, and behind the tokens of its vocabulary in the tokenizer's `more`.
+// A tiny model, whose tokenizer has the tokens `more` after those of the model's vocabulary.
 Result<std::shared_ptr<const Model>> load_with(const std::vector<std::string>& more,
                                                const std::string& end = "<|endoftext|>") {
   const TemporaryFolder folder;
@@ -112,7 +112,7 @@ TEST(ShortVocabulary, SamplingNamesOnlyTokensOfTheModel) {
             engine->complete(tiny_request("a"))->at(0).tokens);
 }
 
-// A form may allow the text of such a token, but only other tokens can be drawn.
+// A form may allow the text of such a token, but the token cannot be drawn.
 TEST(ShortVocabulary, FormsAreWrittenWithTokensOfTheModel) {
   const std::unique_ptr<Engine> engine = open_with({"abab", "ab", "aba"});
   Request request = tiny_request("a", 40);
@@ -128,7 +128,7 @@ TEST(ShortVocabulary, FormsAreWrittenWithTokensOfTheModel) {
   }
 }
 
-// The end token is none of the model: an answer ends where its form does.
+// The model lacks the end token, so an answer ends where its form does.
 TEST(ShortVocabulary, AnEndTokenThatTheModelLacks) {
   const std::unique_ptr<Engine> engine = open_with({"<end>"}, "<end>");
   Request request = tiny_request("a", 5);

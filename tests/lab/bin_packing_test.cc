@@ -60,7 +60,7 @@ TEST(FirstFitDecreasing, RandomLengths) {
   }
 }
 
-// The rule word for word: each length, longest first, into the first bin with room.
+// The rule, literally: each length, longest first, goes into the first bin with room.
 Bins packed_plainly(const std::vector<uint32_t>& lengths, uint32_t capacity) {
   std::vector<uint32_t> order(lengths.size()), room;
   std::iota(order.begin(), order.end(), 0);
@@ -86,10 +86,10 @@ TEST(FirstFitDecreasing, EqualsTheRuleWordForWord) {
   }
 }
 
-// For every beginning of a list, and numbers of rows about what its bins have.
+// Tries every beginning of a list, with numbers of rows near those of its bins.
 TEST(GrowingBins, FitWhereTheirBinsDo) {
   std::mt19937 rng(3);
-  int n_counted = 0;  // neither too many tokens nor so few that it needs no counting
+  int n_counted = 0;  // cases that the number of tokens does not decide
   for (int round = 0; round < 300; ++round) {
     std::vector<uint32_t> lengths;
     GrowingBins bins;
@@ -118,7 +118,7 @@ TEST(GrowingBins, StepsGrowWithTheLengthsInProportion) {
     GrowingBins bins;
     for (uint32_t i = 0; i < n; ++i) {
       bins.add(1 + rng() % 64);
-      EXPECT_TRUE(bins.fit(uint64_t{n} * 36));  // rows for all, with no more than a ninth to spare
+      EXPECT_TRUE(bins.fit(uint64_t{n} * 36));  // enough rows for all, at most a ninth more
     }
     return bins.n_steps();
   };

@@ -1,5 +1,5 @@
-// The number of contexts in a stack that `stacked` chooses, by the work of all passes: rows, and
-// the cells that attention meets, pads among both.
+// The number of contexts in a stack that `stacked` chooses, compared by the work of all passes:
+// rows and the cells that attention meets, both with pads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ namespace {
 
 using Tokens = std::vector<Token>;
 
-// Tokens of a document, its questions, and the tokens of all of them: the first documents of three
-// data sets, by the tokenizer of Qwen2.5.
+// Tokens of a document, number of its questions, and tokens of all questions: the first documents
+// of three data sets, with the tokenizer of Qwen2.5.
 struct Document {
   uint32_t context, n_questions, questions;
 };
@@ -88,11 +88,11 @@ std::vector<Tokens> prompts_of(const Documents& set) {
   return prompts;
 }
 
-// Of all passes, for answers of so many tokens.
+// Work of all passes, for answers of these lengths, in tokens.
 constexpr uint32_t kAnswers[] = {1, 8, 30};
 struct Work {
   double rows = 0;
-  double cells[std::size(kShapes)] = {};  // that rows meet, by shape: chunks depend on it
+  double cells[std::size(kShapes)] = {};  // cells met, by shape, because chunks depend on the shape
 };
 using Works = std::array<Work, std::size(kAnswers)>;
 
@@ -167,7 +167,7 @@ class Passes {
     cache_.commit();
   }
 
-  // As masked_attention does it with two threads.
+  // As in masked_attention with two threads.
   static Work work_of(const MaskedRows& masked) {
     const std::span<const kernel::MaskedStack> stacks = masked.stacks;
     Work work{.rows = static_cast<double>(masked.n_rows())};
@@ -178,7 +178,7 @@ class Passes {
     return work;
   }
 
-  // In tiles of which a row of the chunk sees any cell.
+  // Cells of the tiles in which a row of the chunk sees any cell.
   static uint32_t cells_seen(const MaskedRows& masked,
                              const kernel::RowChunk<kernel::MaskedStack>& chunk) {
     const kernel::MaskedStack& stack = *chunk.of;
@@ -200,7 +200,7 @@ class Passes {
   Works works_;
 };
 
-// In multiply-adds of matrices: those of attention take `times` as long.
+// In multiply-adds of matrices; one of attention takes `times` as long.
 double cost(const Work& work, size_t shape, double times) {
   return work.rows * kShapes[shape].row_products() +
          times * work.cells[shape] * kShapes[shape].cell_products();
@@ -223,7 +223,7 @@ TEST(StackChoice, IsNearTheBestNumberOfContexts) {
               fmt::format("{}, answers of {}, {}", set.name, kAnswers[a], kShapes[shape].name);
           EXPECT_LT(cost(chosen, shape, times) / std::ranges::min(costs), 1.05) << what;
         }
-        // The documents tell numbers apart: one in each stack has too many pads.
+        // These documents distinguish the numbers: stacks of one context have too many pads.
         EXPECT_GT(cost(by_number[0][a], shape, 2) / cost(chosen, shape, 2), 1.05)
             << set.name << ", " << kShapes[shape].name;
       }

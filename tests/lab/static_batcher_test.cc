@@ -106,7 +106,7 @@ TEST(ScheduleWhole, BinsCostTheirPads) {
   EXPECT_EQ(n_started(uneven, 16384, StaticBatching::Order::kArrival), 8u);
 }
 
-// How many prompts start by the rule word for word, with a count of bins for each that is added.
+// The number of prompts that start by the literal rule, which counts bins after each added prompt.
 size_t started_plainly(const std::vector<uint32_t>& rows, uint32_t n_rows, size_t n_sequences) {
   std::vector<uint32_t> lengths;
   for (const uint32_t length : rows) {
@@ -142,7 +142,7 @@ TEST(ScheduleWhole, BinsCostAsByTheRuleWordForWord) {
   EXPECT_GT(n_cut, 100);
 }
 
-// With a count of bins for each prompt, this would take hours.
+// Counting the bins after each prompt would take hours.
 TEST(ScheduleWhole, ManyPromptsInBins) {
   std::mt19937 rng(2);
   std::vector<uint32_t> rows(30'000);

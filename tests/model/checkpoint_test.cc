@@ -183,7 +183,7 @@ TEST_F(CheckpointTest, NamesWhatIsMissing) {
   EXPECT_EQ(open_error().code, ErrorCode::kBadFile);
 }
 
-// Other weights are not taken in their place.
+// No other weights are taken instead.
 TEST_F(CheckpointTest, NamesBrokenLinks) {
   folder_.write("one.safetensors", one_tensor("a"));
   write_index(R"({"a":"one.safetensors"})");

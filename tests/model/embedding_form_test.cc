@@ -144,7 +144,7 @@ TEST_F(EmbeddingFormTest, RefusesOtherPoolings) {
   expect_refused({"'pooling_mode' is 3"}, ErrorCode::kBadFile);
   write_pooling({{"pooling_mode", "mean"}, {"scale", 2}});
   expect_refused({"'scale' is 2"});
-  // What the library does: the mean without a word, and flags do not count beside a name.
+  // As in the library, the mean is the default, and flags are ignored beside a name.
   write_pooling({{"word_embedding_dimension", 64}});
   EXPECT_EQ(form().pooling, Pooling::kMean);
   EXPECT_EQ(form().dimension, 64);
@@ -194,7 +194,7 @@ TEST_F(EmbeddingFormTest, ReadsWhatIsPooledAndWhereTextsAreCut) {
   expect_refused({"'prompts'"}, ErrorCode::kBadFile);
 }
 
-// Without them, vectors would be others.
+// Without these files the vectors would differ.
 TEST_F(EmbeddingFormTest, NamesBrokenLinks) {
   for (const char* name :
        {"modules.json", "config_sentence_transformers.json", "sentence_bert_config.json",
@@ -220,7 +220,7 @@ TEST_F(EmbeddingFormTest, NamesBrokenLinks) {
     std::filesystem::remove(at / name);
     std::filesystem::create_directories(at / name);
     const Result<EmbeddingForm> folder_instead = read_embedding_form(at);
-    if (std::string_view(name) == "1_Pooling") continue;  // then its configuration is missing
+    if (std::string_view(name) == "1_Pooling") continue;  // its configuration is missing then
     ASSERT_FALSE(folder_instead.ok()) << name;
     EXPECT_NE(folder_instead.error().message.find("is a directory"), std::string::npos);
   }

@@ -51,7 +51,7 @@ TEST_F(GgufErrors, NameTensorAndType) {
   EXPECT_TRUE(holds(e, {"'y' is at offset 32, expected 64, behind tensor 'x'"})) << e.message;
 }
 
-// As llama.cpp has it, tensors lie one behind the other. Zeros behind the last one are padding.
+// As in llama.cpp, there are no gaps between tensors. Zeros after the last one are padding.
 TEST_F(GgufErrors, NameBytesOfNoTensor) {
   const std::string data(32, '\1');
   const Error gap = error(

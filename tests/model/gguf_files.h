@@ -33,7 +33,7 @@ struct GgufFileOptions {
   bool old_latents = false;                              // add_latent_keys
   bool fuses_experts = false;                            // gate and up of experts are one tensor
   std::vector<std::pair<std::string, float>> more = {};  // metadata
-  std::vector<std::string> tokens = {};  // of a byte-level tokenizer, the last one user-defined
+  std::vector<std::string> tokens = {};  // for a byte-level tokenizer; the last is user-defined
 };
 
 // The matrices of all experts of a layer: of the type that the options say, or, where rows are no

@@ -113,7 +113,7 @@ TEST_F(SafetensorsTest, RefusesTensorsThatAreNotWhereTheyShouldBe) {
              "overlap");
 }
 
-// Its bytes are those of its tensors, none more: else it is not the file that was written.
+// A file with bytes of no tensor is not the file that was written.
 TEST_F(SafetensorsTest, RefusesBytesOfNoTensor) {
   expect_bad(R"({"a":{"dtype":"U8","shape":[12],"data_offsets":[4,16]}})",
              "tensor 'a' begins at byte 4 of the data, expected 0, the first byte");
@@ -126,7 +126,7 @@ TEST_F(SafetensorsTest, RefusesBytesOfNoTensor) {
   expect_bad(R"({"a":{"dtype":"U8","shape":[16],"data_offsets":[0,16]},
                  "z":{"dtype":"U8","shape":[0],"data_offsets":[8,8]}})",
              "'a' and 'z' overlap");
-  // White space behind the header pads it.
+  // White space after the header is padding.
   EXPECT_TRUE(open(safetensors_bytes("{\"a\":{\"dtype\":\"U8\",\"shape\":[4],"
                                      "\"data_offsets\":[0,4]}}  \n\t ",
                                      "abcd"))

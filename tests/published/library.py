@@ -1,4 +1,4 @@
-"""The tokenizers of published models, as the library tokenizers has them."""
+"""Tokenizers of published models in the library tokenizers."""
 import json
 import sys
 
@@ -46,7 +46,7 @@ def tokenizer_of(name):
         return Tokenizer.from_str(json.dumps(byte_level(fields)))
     tokenizer = Tokenizer.from_file(str(texts.file_of("embeddinggemma-300m") / "tokenizer.json"))
     if fields:
-        spaces = str.maketrans("▁", " ")  # GGUF files have runs of spaces as they are
+        spaces = str.maketrans("▁", " ")  # GGUF files have runs of spaces literally
         for i, token in enumerate(fields["tokenizer.ggml.tokens"].contents()):
             assert tokenizer.id_to_token(i).translate(spaces) == token.translate(spaces), token
     return tokenizer

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A published model against the values that tools/published_golden.py stored; with PANDO_SLOW_TESTS also against the
+"""Compares a published model with the values that tools/published_golden.py stored; with PANDO_SLOW_TESTS also with the
 library tokenizers.
 
 usage: published_test.py PANDO NAME [TEST...]
@@ -33,7 +33,7 @@ SCHEMA = {"type": "object", "additionalProperties": False, "required": ["answer"
 
 
 def made_causal(directory, folder):
-    """Links to a checkpoint's files, beside a config.json that lets a token see only those before it."""
+    """Links to a checkpoint's files, with a config.json in which tokens see only earlier ones."""
     for file in directory.resolve().iterdir():
         (folder / file.name).symlink_to(file)
     config = json.loads((directory / "config.json").read_text()) | {"use_bidirectional_attention": False}
@@ -43,7 +43,7 @@ def made_causal(directory, folder):
 
 
 def run(command, *options, lines=(), before=(), status=0):
-    """(the answers of a command to these lines, what it said beside them)"""
+    """(a command's answers to these lines, its standard error)"""
     text = "".join(json.dumps(line) + "\n" for line in lines)
     done = subprocess.run([*before, PANDO, command, "--model", MODEL, "--kv-memory", "2GiB", *options],
                           input=text, capture_output=True, text=True, env=os.environ | MPI)
@@ -57,7 +57,7 @@ def ask(lines, *options, **more):
 
 
 def ask_file(folder, lines, *options, **more):
-    """As ask, from a file, which some options need."""
+    """As ask, but with the lines in a file, which some options need."""
     path = pathlib.Path(folder) / "input.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return run("run", "--input", path, "--ordered", *options, **more)

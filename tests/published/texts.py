@@ -1,4 +1,4 @@
-"""The texts that tests of published models read, and that tools/published_golden.py made their values of."""
+"""The texts for tests of published models, from which tools/published_golden.py computes the expected values."""
 import gzip
 import hashlib
 import json
@@ -12,9 +12,9 @@ SQUAD = SHARED / "squad-v2.0-dev-part1.json.gz"
 MODELS = SOURCE / "build" / "published"
 FIXTURES = pathlib.Path(__file__).resolve().parent / "data"
 N_LINES, N_RANDOM = 1000, 1000
-WINDOW, STRIDE = 1024, 960  # of a perplexity, in tokens
+WINDOW, STRIDE = 1024, 960  # for perplexities, in tokens
 N_GREEDY = 48
-# First and last of some characters that every version of Unicode in use knows alike; ASCII more often.
+# Ranges of characters that are the same in all versions of Unicode in use. Repeated ASCII ranges are drawn more often.
 CHARACTERS = 4 * [(0x61, 0x7A), (0x20, 0x20), (0x30, 0x39), (0x41, 0x5A)] + 2 * [(0x21, 0x2F), (0x0A, 0x0A)] + [
     (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E), (0x09, 0x0D), (0xA0, 0xFF), (0x100, 0x17F), (0x300, 0x304),
     (0x3B1, 0x3C9), (0x410, 0x44F), (0x5D0, 0x5EA), (0x621, 0x64A), (0x905, 0x939), (0xE01, 0xE2E), (0x2010, 0x2027),
@@ -56,7 +56,7 @@ def hash_of(ids):
 
 
 def paragraphs(n):
-    """The n shortest of SQuAD's part, in its order: [{"id", "context", "questions": [{"id", "text"}]}]"""
+    """The n shortest paragraphs of a part of SQuAD, in its order: [{"id", "context", "questions": [{"id", "text"}]}]"""
     with gzip.open(SQUAD, "rt", encoding="utf-8") as file:
         found = [paragraph for article in json.load(file)["data"] for paragraph in article["paragraphs"]
                  if len(paragraph["qas"]) >= 2]

@@ -1,4 +1,4 @@
-// Sampling defaults of a server, and what it says of itself.
+// A server's sampling defaults, and its overview (GET /).
 #include <algorithm>
 
 #include "serve/endpoints.h"
@@ -13,7 +13,7 @@ GenerationConfig defaults_of(const std::string& text) {
 
 class ServerDefaults : public ::testing::Test {
  protected:
-  // The answer without what differs from one request to the next.
+  // The answer without the fields that differ between requests.
   static Json answer(Client& client, const std::string& path, const Json& body) {
     const Answer answer = client.post(path, body);
     EXPECT_EQ(answer.status, 200) << answer.body;
@@ -23,7 +23,7 @@ class ServerDefaults : public ::testing::Test {
   }
 };
 
-// Seeds are given, because the id of a request is another each time.
+// Requests give a seed, because the default one comes from the request's id.
 TEST_F(ServerDefaults, HoldWhereARequestNamesNone) {
   serve::ServerOptions options = tiny_server_options();
   options.defaults = defaults_of(
@@ -46,7 +46,7 @@ TEST_F(ServerDefaults, HoldWhereARequestNamesNone) {
     explicit_body["repetition_penalty"] = 1.3;
     const Json drawn = answer(with, path, body);
     EXPECT_EQ(drawn, answer(without, path, explicit_body)) << path;
-    // What a request names stays.
+    // A request's own options stay.
     Json greedy = explicit_body;
     greedy["temperature"] = 0;
     greedy["top_k"] = 0;
@@ -119,7 +119,7 @@ TEST_F(Endpoints, TheRootSaysWhatRuns) {
   const Json json = other.read().json();
   EXPECT_EQ(json["models"], Json::array({"tiny"}));
   EXPECT_NE(std::ranges::find(json["paths"], Json("POST /v1/answers")), json["paths"].end());
-  // The request to try is one that is answered.
+  // The example request gets an answer.
   const std::string example = json["example"];
   EXPECT_TRUE(example.starts_with("curl http://127.0.0.1:8000/v1/chat/completions ")) << example;
   const size_t begin = example.find("-d '") + 4;

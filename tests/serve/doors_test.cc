@@ -400,7 +400,7 @@ TEST_F(Endpoints, FormsThatAreRefused) {
       message({{"structured_outputs", {{"whitespace_pattern", " "}}}}).find("whitespace_pattern"),
       std::string::npos);
   EXPECT_NE(message({{"guided_json", {{"type", "sting"}}}}).find("sting"), std::string::npos);
-  // Whatever stands in a form is read, or refused by its name.
+  // Every field of a form is read, or refused by its name.
   const Json schema = {{"type", "object"}};
   for (const auto& [format, said] :
        {std::pair<Json, const char*>{{{"type", "json_object"}, {"shcema", schema}},

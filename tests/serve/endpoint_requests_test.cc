@@ -476,7 +476,7 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
   error("/v1/other", Json::object(), 404);  // and the connection is closed: its body is not read
 }
 
-// A model in the form of sentence-transformers says where texts are cut and what is pooled.
+// The files of a sentence-transformers model say where texts are cut and which tokens are pooled.
 TEST(Embeddings, FollowTheModelsFiles) {
   namespace fs = std::filesystem;
   const TemporaryFolder folder;
@@ -519,7 +519,7 @@ TEST(Embeddings, FollowTheModelsFiles) {
   EXPECT_EQ(asked({{"input", longer}, {"truncate_prompt_tokens", 500}})["usage"]["prompt_tokens"],
             16);
   const Answer empty = client.post("/v1/embeddings", {{"input", ""}, {"input_type", "query"}});
-  EXPECT_EQ(empty.status, 200) << empty.body;  // of the end token
+  EXPECT_EQ(empty.status, 200) << empty.body;  // the vector of the end token
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What a model's files for sentence-transformers say of its texts: prompts that are left out of the
-// mean, and where texts are cut. The models are those of tools/retrieval_golden.py, whose tokenizer
-// ends the texts to embed with a special token.
+// A model's files for sentence-transformers: prompts that the mean leaves out, and texts that are
+// cut. The models are from tools/retrieval_golden.py; the tokenizer of the embedding model ends
+// texts with a special token.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -39,7 +39,7 @@ class SentenceFiles : public ::testing::Test {
     if (!engine) throw std::runtime_error(engine.error().message);
     return std::move(*engine);
   }
-  // Of tokens, from `first` on, one hidden state after the other.
+  // The mean of the hidden states of tokens from `first` on, added one by one.
   static std::vector<float> mean(Engine& engine, const Tokens& tokens, size_t first) {
     std::vector<float> sum;
     for (size_t n = first + 1; n <= tokens.size(); ++n) {
@@ -61,7 +61,7 @@ class SentenceFiles : public ::testing::Test {
     if (!vectors) throw std::runtime_error(vectors.error().message);
     return (*vectors)[0];
   }
-  // What is asked of the engine, with its tokens.
+  // The engine's answer to the request of a text.
   static Completion asked(Engine& engine, const std::string& text) {
     const Result<EmbedOptions> options = embed_options_for(engine.model(), {});
     if (!options) throw std::runtime_error(options.error().message);
@@ -72,7 +72,7 @@ class SentenceFiles : public ::testing::Test {
   const fs::path at_ = folder_.path() / "m";
 };
 
-// tools/sentence_golden.py: the library's own vectors, with other files beside the model.
+// The library's own vectors (tools/sentence_golden.py), with other files beside the model.
 TEST_F(SentenceFiles, VectorsAreTheLibrarys) {
   const json golden = json::parse(
       std::ifstream(fs::path(PANDO_SOURCE_DIR) / "tests/task/data/sentence-transformers.json"));
@@ -92,7 +92,7 @@ TEST_F(SentenceFiles, VectorsAreTheLibrarys) {
   }
 }
 
-// The prompt's tokens are those that it has by itself, without the end token.
+// The prompt counts the tokens that it has by itself, without the end token.
 TEST_F(SentenceFiles, APromptIsLeftOutOfTheMean) {
   copy("qwen3-embedding");
   const std::string prompt = "Query: ", text = "What is the capital of China?";
@@ -113,7 +113,7 @@ TEST_F(SentenceFiles, APromptIsLeftOutOfTheMean) {
   EXPECT_EQ(vector(*engine, text, {.pooling = Pooling::kLast, .prompt = prompt}),
             mean(*engine, whole, whole.size() - 1));
 
-  // What a template has before the text is its prompt.
+  // The part of a template before the text is the prompt.
   const std::string before = "Instruct: Find it\nQuery:";
   EXPECT_EQ(vector(*engine, text, {.instruction = "Find it"}),
             mean(*engine, *model.encode(before + text), model.encode(before)->size() - 1));
@@ -127,7 +127,7 @@ TEST_F(SentenceFiles, APromptIsLeftOutOfTheMean) {
   EXPECT_EQ(vector(*open(), text, {}), mean(*engine, whole, 0));
 }
 
-// In pieces, with others and from a cache: the same bits.
+// The bits are the same in pieces, with others and from a cache.
 TEST_F(SentenceFiles, TheMeanBehindAPromptIsThatOfTheTextAlone) {
   copy("qwen3-embedding");
   change("1_Pooling/config.json", {{"pooling_mode", "mean"}, {"include_prompt", false}});
@@ -155,7 +155,7 @@ TEST_F(SentenceFiles, ATextThatIsNothingButItsPromptIsRefused) {
   change("1_Pooling/config.json", {{"include_prompt", false}});
   change("sentence_bert_config.json", {{"max_seq_length", 8}});
   const auto vectors = embed(*open(), {"text"}, {.input_type = "query"});
-  ASSERT_TRUE(vectors.ok());  // of the end token, which is none of the prompt's
+  ASSERT_TRUE(vectors.ok());  // vectors of the end token, which is not in the prompt
   change("tokenizer.json", {{"post_processor", nullptr}});
   const auto none = embed(*open(), {"text"}, {.input_type = "query"});
   ASSERT_FALSE(none.ok());
@@ -192,7 +192,7 @@ TEST_F(SentenceFiles, TextsAreCutAsTheFilesSay) {
   expect(n, true);
   change("sentence_bert_config.json", {{"max_seq_length", 12}, {"do_lower_case", false}});
   expect(12, true);
-  // tokenizer.json's own cut is not the library's, but for its direction.
+  // Of the truncation in tokenizer.json, the library takes only the direction.
   change(
       "tokenizer.json",
       {{"truncation",
@@ -207,11 +207,11 @@ TEST_F(SentenceFiles, TextsAreCutAsTheFilesSay) {
   change("config.json", {{"max_position_embeddings", 16}});
   expect(16, true);
 
-  // Where nothing says that the model is the library's, a longer text is too long.
+  // Without modules.json, longer texts are refused.
   fs::remove(at_ / "modules.json");
   const auto plain = open();
   EXPECT_EQ(embed(*plain, {text}).error().code, ErrorCode::kTooLong);
-  // Generation is never cut by these files.
+  // These files never cut prompts of generation.
   Request request;
   request.prompt = text;
   request.pooling = Pooling::kLast;
@@ -239,7 +239,7 @@ TEST_F(SentenceFiles, OtherDimensionsAreRefused) {
       << vectors.error().message;
 }
 
-// As a cross encoder of the library does: what the template has behind the document stays.
+// As in a cross encoder of the library, the part of the template after the document stays.
 TEST_F(SentenceFiles, PromptsOfARerankerAreCutBeforeTheirEnd) {
   copy("qwen3-reranker");
   const std::string query = "explain gravity",

@@ -222,7 +222,7 @@ TEST(ChatTemplate, TextsStayTexts) {
       "text4");
 }
 
-// The form of a content that the template shows the most of, tried with all that it may need.
+// Trials, with tools and documents, find the form of a content that loses the least.
 TEST(ChatTemplate, ContentsAreGivenInTheFormThatLosesNothing) {
   const std::string tool_names = "{% for t in tools %}{{ t.function.name }}{% endfor %}";
   const struct {
@@ -283,7 +283,7 @@ TEST(ChatTemplate, NoUserIsLost) {
             "the chat template leaves out message 0 (role 'user') of this conversation "
             "(hint: set chat_template to a template file)");
   EXPECT_EQ(refused(last, {{"user", " "}, {"assistant", "a"}, {"user", "last"}}), "rendered: last");
-  // A text that another message has too.
+  // A text that is also part of another message.
   EXPECT_EQ(refused(last, {{"user", "last"}, {"assistant", "a"}, {"user", "the last one"}}),
             "the chat template leaves out message 0 (role 'user') of this conversation "
             "(hint: set chat_template to a template file)");
@@ -291,7 +291,7 @@ TEST(ChatTemplate, NoUserIsLost) {
                     {{"system", "hello"}, {"user", "hello world"}}),
             "the chat template leaves out message 0 (role 'system') of this conversation "
             "(hint: put its text into the user's message)");
-  // In another order, and in other words.
+  // In another order, and in another case.
   EXPECT_EQ(refused(made("{% for m in messages|reverse %}{{ m.content|upper }}{% endfor %}"),
                     {{"system", "a"}, {"user", "b"}, {"user", "b"}}),
             "rendered: BBA");
@@ -367,7 +367,7 @@ TEST(ChatTemplate, LargeNumbersKeepTheirDigits) {
             "{\"n\": 18446744073709551616}");
 }
 
-// A call in the history, with these arguments as JSON; a text of JSON is written in quotes.
+// A history with a call. `arguments`: the field in JSON, after a comma; or nothing.
 std::vector<ChatMessage> with_call(const std::string& arguments) {
   return {{"user", "?"},
           {"assistant", "",
@@ -551,7 +551,7 @@ TEST_F(ChatTemplateFiles, OneOfSeveral) {
   EXPECT_EQ(rendered("rag"), "rag");
 }
 
-// Another template would render conversations in another way.
+// Another template would render conversations differently.
 TEST_F(ChatTemplateFiles, ABrokenLinkIsNamed) {
   set_config("own");
   for (const char* name :

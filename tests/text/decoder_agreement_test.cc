@@ -1,5 +1,5 @@
-// Agreement with the Python library `tokenizers` on the decoders of tokenizer.json. The reference
-// is written by tools/tokenizer_decoders_golden.py.
+// Agreement with the Python library `tokenizers` on the decoders of tokenizer.json.
+// tools/tokenizer_decoders_golden.py writes the reference.
 #include "text/bpe.h"
 #include "text/grammar/form_cache.h"
 #include "text/stream_decoder.h"
@@ -13,7 +13,7 @@ Json read_decoders() {
   return Json::parse(file);
 }
 
-// A tokenizer of the pieces, all bytes first.
+// A tokenizer of all bytes and the pieces, in this order.
 std::unique_ptr<Tokenizer> with_decoder(const Json& pieces, const Json& decoder) {
   Json vocab;
   for (int byte = 0; byte < 256; ++byte)
@@ -45,8 +45,8 @@ TEST(DecoderAgreement, WholeTexts) {
   }
 }
 
-// The text up to any place and the text of a stream that goes on there make the whole text, unless
-// later tokens change what was shown.
+// The text up to any place and the text of a stream from there join to the whole text, unless later
+// tokens change the text that was shown.
 TEST(DecoderAgreement, StreamsThatGoOn) {
   const Json golden = read_decoders();
   int n_compared = 0;
@@ -95,7 +95,7 @@ TEST(DecoderRun, HoldsBackWhatALaterTokenMayChange) {
   EXPECT_EQ(decode_piece(*tokenizer, b), " b");
 }
 
-// An answer goes on with the text of its prompt, which is shown already.
+// An answer continues the text of its prompt, which was already shown.
 TEST(DecoderRun, GoesOnBehindAPrompt) {
   const auto tokenizer = with_decoder({"\u2581a", "\u2581b", "c"}, kReplaceBehindFuse);
   ASSERT_NE(tokenizer, nullptr);
@@ -110,7 +110,7 @@ TEST(DecoderRun, GoesOnBehindAPrompt) {
   EXPECT_EQ(answer(std::vector<Token>(1000, '\n'), {257}), "b");
 }
 
-// A form is kept over the bytes of tokens. Its texts must not hold what the decoder changes.
+// Forms are enforced by the bytes of tokens, so the decoder must not change their texts.
 TEST(DecoderRun, AFormThatDecodingMayChangeIsRefused) {
   const auto tokenizer = with_decoder({"\u2581a", "\u2581b", "c"}, kReplaceBehindFuse);
   ASSERT_NE(tokenizer, nullptr);

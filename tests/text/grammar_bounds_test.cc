@@ -206,7 +206,7 @@ TEST(GrammarBounds, ProofsThatTakeTooMuch) {
   expect_too_much(R"({"oneOf": [)" + listed(100, branch) + "]}", "too complex");
 }
 
-// A text of `n` characters that has the format; at least 12.
+// A text of `n` characters, at least 12, in the format.
 std::string text_of_format(std::string_view format, size_t n) {
   const auto filled = [&](std::string begin, char with, std::string_view end) {
     begin.append(n - begin.size() - end.size(), with);
@@ -259,7 +259,7 @@ TEST(GrammarBounds, ManyStringsOfAFormat) {
                     listed(200, property) + "}}",
                 200'000, {R"({"p0":["a@b.c","d@e.f"],"p1":["a.b"],"p199":["::1"]})"},
                 {R"({"p0":["a@b.c","a.b"]})"});
-  // Beside patterns with counts.
+  // With patterns that have counts.
   const auto beside = [](const char* format, const char* pattern) {
     return fmt::format(R"({{"type": "string", "format": "{}", "pattern": "{}"}})", format, pattern);
   };

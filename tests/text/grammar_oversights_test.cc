@@ -127,7 +127,7 @@ TEST(GrammarOversights, UnknownFormatsAreAnnotations) {
             Told{"'#/format' is 'datetime'" + not_enforced + " (hint: 'date-time'?)"});
   EXPECT_EQ(warnings_of(R"({"type": "integer", "format": "int8"})"),
             Told{"'#/format' is 'int8'" + not_enforced});
-  // Wherever it stands.
+  // At any place of a schema.
   EXPECT_EQ(warnings_of(R"({"type": "object", "propertyNames": {"format": "path"}})"),
             Told{"'#/propertyNames/format' is 'path'" + not_enforced});
   EXPECT_EQ(warnings_of(R"({"enum": ["a"], "format": "path"})"),

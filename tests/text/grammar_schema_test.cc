@@ -72,7 +72,7 @@ TEST(GrammarSchema, Strings) {
                 {'"' + std::string(599, 'a') + '"', '"' + std::string(1401, 'a') + '"'});
 }
 
-// Some texts cannot end where a bound is: no other character than the end may lead there.
+// Some texts cannot end at a bound. No character may be allowed that leads only there.
 TEST(GrammarSchema, LengthsBesidePatterns) {
   expect_schema(R"({"type": "string", "pattern": "^(ab)*$", "minLength": 3, "maxLength": 5})",
                 {R"("abab")"}, {R"("")", R"("ab")", R"("aba")", R"("ababa")", R"("ababab")"});
@@ -166,7 +166,7 @@ TEST(GrammarSchema, ReferencesAndRecursion) {
                          "other.json");
 }
 
-// RFC 6901, in the fragment of a URI.
+// JSON pointers in the fragment of a URI (RFC 6901).
 TEST(GrammarSchema, Pointers) {
   const auto schema = [](const std::string& reference) {
     return R"({"$ref": ")" + reference +

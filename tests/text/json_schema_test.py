@@ -21,7 +21,7 @@ KEPT_FORMATS = "format.json"
 # Formats that are kept narrower than they are defined: no host names of other characters ("xn--"), and leap seconds in
 # UTC alone. Valid values of these files may be refused.
 NARROWER = ("optional/format/hostname.json", "optional/format/date-time.json", "optional/format/time.json")
-# Formats that are kept (docs/grammar.md). Others are annotations: values that break them are allowed.
+# Formats that are enforced (docs/grammar.md). Others are annotations: values that break them are allowed.
 FORMATS = {"date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid",
            "json-pointer", "relative-json-pointer", "float", "double", "int32", "int64", "uint32", "uint64"}
 # At least so many schemas of the sample are served.
@@ -179,7 +179,7 @@ def texts_of(value, schema):
 
 
 def has_annotation(schema):
-    """Whether any `format` in the schema is none of FORMATS."""
+    """True if a `format` in the schema is not in FORMATS."""
     if isinstance(schema, list):
         return any(map(has_annotation, schema))
     if not isinstance(schema, dict):

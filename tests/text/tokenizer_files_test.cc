@@ -230,8 +230,8 @@ TEST(TokenizerFiles, WhatIsNotOfferedIsNamed) {
   expect_refused(directory, ErrorCode::kUnsupported, {"tokenizer_class", "T5Tokenizer"});
 }
 
-// ByteLevel and Fuse join the tokens to one text. An expression behind them is refused, as any
-// later token may change what it matches.
+// ByteLevel and Fuse join the tokens to one text. An expression after them is refused, because any
+// later token may change its matches.
 TEST(TokenizerFiles, DecodersThatJoinTheTokens) {
   const Json levels = {{"type", "ByteLevel"}}, fuse = {{"type", "Fuse"}};
   const Json replace = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "b"}};

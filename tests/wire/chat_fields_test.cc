@@ -52,7 +52,7 @@ TEST(ChatFields, ThinkingInTemplateArguments) {
   EXPECT_EQ(only.template_kwargs, R"({"thinking":true})");
 }
 
-// As OpenAI's API has them: {"type": "function", "function": {"name", ...}}.
+// Tools in the form of OpenAI's API: {"type": "function", "function": {"name", ...}}.
 TEST(ChatFields, ToolsAreFunctions) {
   const auto status_of = [](const std::string& tool) {
     const nlohmann::json body =
@@ -97,7 +97,7 @@ TEST(ChatFields, ToolsAreFunctions) {
   }
 }
 
-// How other servers cache is no part of what the template reads.
+// The template does not get the fields for other servers' caches.
 TEST(ChatFields, CachingIsIgnored) {
   const auto fields_of = [](const std::string& message) {
     const std::string text = R"({"messages":[)" + message + "]}";

@@ -17,11 +17,11 @@ double row_products(const model::Weights& weights) {
   const model::ModelConfig& config = weights.config;
   double n = 0;
   for (const model::WeightSpec& spec : model::weight_specs(config)) {
-    if (std::holds_alternative<std::monostate>(spec.part)) continue;  // of no layer
+    if (std::holds_alternative<std::monostate>(spec.part)) continue;  // not in a layer
     const double used = static_cast<double>(config.experts.n_used) / config.experts.n_experts;
     n += static_cast<double>(spec.n_elements()) * (model::is_of_experts(spec.part) ? used : 1);
   }
-  // Products of integers in blocks take half the time with AVX-512, a third with AMX.
+  // Products of integer blocks take half the time with AVX-512 and a third with AMX.
   constexpr double kIntegersFaster = 2.5;
   const kernel::WeightTypeInfo& type = kernel::info_of(weights.layers[0].o.type());
   return type.block_len > 1 || type.type == DType::kI8 ? n / kIntegersFaster : n;

@@ -32,9 +32,9 @@ using SpreadRows = std::function<void(float* qkv, size_t row_len)>;
 // The model whose keys and values a technique keeps.
 struct StoredModel {
   kernel::KvShape shape;
-  int n_heads;          // of queries
-  int n_threads;        // that compute
-  double row_products;  // of a row with the weights of all layers: multiply-adds of f32 in its time
+  int n_heads;          // query heads
+  int n_threads;        // compute threads
+  double row_products;  // cost of a row's products with all weights, in multiply-adds of f32
 };
 
 // Keys and values that a technique keeps itself. The engine's pages are numbers only then.

@@ -10,8 +10,8 @@ namespace pando::lab {
 struct PaperSet {
   const char* name;
   QaShape shape;
-  int usual_contexts, full_contexts;  // of ippd-table-5, the latter with --full
-  size_t asked_alone;  // questions that contestants without sharing are asked: each costs the same
+  int usual_contexts, full_contexts;  // sizes of ippd-table-5, without and with --full
+  size_t asked_alone;  // questions to contestants without sharing; each question costs the same
   double batched_qps, prefix_cached_qps, ippd_qps;  // table 5
 };
 constexpr PaperSet kPaperSets[] = {

@@ -15,8 +15,8 @@ std::vector<std::vector<uint32_t>> first_fit_decreasing(std::span<const uint32_t
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>(), [&](uint32_t i) { return lengths[i]; });
   std::vector<std::vector<uint32_t>> bins;
-  // A binary tree: its leaves are bins, and each node above has the most room of its two children.
-  // Bins that nothing is in come last, with all their room.
+  // A binary tree. Its leaves are bins, the empty ones last; each inner node has the larger room of
+  // its two children.
   const size_t n_leaves = std::bit_ceil(std::max<size_t>(lengths.size(), 1));
   std::vector<uint32_t> room(2 * n_leaves, capacity);
   for (const uint32_t i : order) {
@@ -43,15 +43,15 @@ bool GrowingBins::fit(uint64_t n_rows) {
   if (n_of_.empty()) return true;
   const uint64_t longest = n_of_.begin()->first;
   if (sum_ > n_rows) return false;
-  // Two bins together hold more than one has room for, so few bins are half empty.
+  // Any two bins together hold more than one has room for, so at most one is less than half full.
   if (2 * sum_ + longest <= n_rows) return true;
   return n_bins() * longest <= n_rows;
 }
 
-// First fit puts equal lengths into neighbouring bins that are filled alike, so runs of bins are
-// filled at once.
+// First fit puts equal lengths into neighbouring bins with the same room, so each run of such bins
+// is filled in one step.
 uint64_t GrowingBins::n_bins() {
-  runs_ = {{n_lengths_, n_of_.begin()->first}};  // all that could be needed, empty
+  runs_ = {{n_lengths_, n_of_.begin()->first}};  // as many empty bins as could be needed
   for (const auto& [length, n_of_length] : n_of_) {
     uint64_t left = n_of_length;
     next_.clear();
@@ -77,7 +77,7 @@ uint64_t GrowingBins::n_bins() {
   return n_lengths_ - (some_empty ? runs_.back().n : 0);
 }
 
-// Leaves out bins without room for any of the lengths.
+// Leaves out bins that have no room for any length.
 void GrowingBins::append(std::vector<Run>& runs, const Run& run) const {
   if (run.n == 0 || run.room < n_of_.rbegin()->first) return;
   if (!runs.empty() && runs.back().room == run.room) {

@@ -38,7 +38,7 @@ void StackBatch::add(uint32_t context, const ContextSize& size) {
 
 uint64_t StackBatch::n_pages(uint32_t page_len) const {
   const auto pages = [&](uint64_t n_cells) { return (n_cells + page_len - 1) / page_len; };
-  // Every pass adds as many cells to each stack as the largest of them has questions.
+  // Every pass adds one cell to each stack for each question of the largest stack.
   return stacks_.size() *
              pages(instruction_len_ + widest_.cells + widest_.answer * widest_.questions) +
          pages(instruction_len_);

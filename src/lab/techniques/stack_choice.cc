@@ -10,15 +10,15 @@
 namespace pando::lab {
 namespace {
 
-// Of the headers and of all passes of answers, pads included.
+// Work for the headers and for all passes of answers, pads included.
 struct Work {
   double rows = 0;
-  double cells = 0;  // that rows meet
+  double cells = 0;  // cells met, over all rows
 };
 
 uint64_t rounded_up(uint64_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
 
-// The work of one batch. Answers are taken to end together.
+// The work of one batch. It assumes that all answers end together.
 class BatchWork {
  public:
   BatchWork(std::span<const ContextSize> contexts, uint32_t n_contexts, uint32_t instruction_len,
@@ -43,7 +43,7 @@ class BatchWork {
  private:
   // A row sees the instruction and its own context; pads see pads.
   void add_header(std::span<const ContextSize> contexts, uint64_t n_pads) {
-    uint64_t begin = 0, end = n_pads;  // of the context of a chunk's first row
+    uint64_t begin = 0, end = n_pads;  // rows of the context that a chunk's first row is in
     size_t next = 0;
     for (uint64_t row = 0; row < widest_.cells; row += header_chunk_) {
       while (row >= end) begin = end, end += contexts[next++].cells;
@@ -52,18 +52,18 @@ class BatchWork {
     }
   }
 
-  // A pass in the middle for all.
+  // Counts a pass in the middle, and takes it for all passes.
   void add_answers(std::span<const ContextSize> contexts, uint64_t n_pads) {
     const uint64_t n_passes = std::max<uint64_t>(widest_.answer, 1) - 1;
     const uint64_t n_rows = widest_.questions;
     const uint64_t n_chunks = (n_rows + answer_chunk_ - 1) / answer_chunk_;
     size_t first = 0;    // context of a chunk's first row
-    uint64_t begin = 0;  // and its first row
+    uint64_t begin = 0;  // first row of this context
     for (uint64_t i = 0; i < n_chunks; ++i) {
       const uint64_t row = i * n_rows / n_chunks, row_end = (i + 1) * n_rows / n_chunks;
       while (first < contexts.size() && begin + contexts[first].questions <= row)
         begin += contexts[first++].questions;
-      // Earlier answers of these rows lie side by side, in tiles with those of others.
+      // Earlier answers of these rows are adjacent, and share tiles with those of other rows.
       uint64_t n_cells = n_passes / 2 * std::min<uint64_t>(n_rows, row_end - row + costs_.tile - 1);
       uint64_t end = begin;
       for (size_t c = first; c < contexts.size() && end < row_end; ++c) {
@@ -88,7 +88,7 @@ class BatchWork {
   Work work_;
 };
 
-// How many of the contexts the first batch holds.
+// The number of contexts that the first batch holds.
 uint32_t contexts_of_batch(std::span<const ContextSize> contexts, uint32_t n_contexts,
                            uint32_t instruction_len, const BatchLimits& limits) {
   StackBatch batch(instruction_len, n_contexts);
@@ -100,7 +100,7 @@ uint32_t contexts_of_batch(std::span<const ContextSize> contexts, uint32_t n_con
   return n;
 }
 
-// All contexts, in as many batches as they need.
+// The work for all contexts, in as many batches as they need.
 Work work_of(std::span<const ContextSize> contexts, uint32_t n_contexts, uint32_t instruction_len,
              const BatchLimits& limits, const RowCosts& costs) {
   Work all;
@@ -131,8 +131,8 @@ bool BatchLimits::hold(const StackBatch& batch) const {
 
 uint32_t contexts_of_stack(std::span<const ContextSize> contexts, uint32_t instruction_len,
                            const BatchLimits& limits, const RowCosts& costs) {
-  // So many times as long as a multiply-add of a matrix takes one of attention, which reads keys in
-  // small pieces and has a softmax: twice (Intel, AVX-512), but that depends on the machine.
+  // Time of a multiply-add of attention relative to one of a matrix. Attention reads keys in small
+  // pieces and has a softmax. The ratio is 2 on Intel with AVX-512, and depends on the machine.
   static constexpr std::array kTimes = {1.5, 2.0, 3.0};
   struct Choice {
     uint32_t n_contexts;
@@ -144,7 +144,7 @@ uint32_t contexts_of_stack(std::span<const ContextSize> contexts, uint32_t instr
   const auto n = static_cast<uint32_t>(contexts.size());
   const uint32_t most = contexts_of_batch(contexts, n, instruction_len, limits);
   for (uint32_t n_contexts = 1; n_contexts <= n; ++n_contexts) {
-    if (n_contexts > most) n_contexts = n;  // a stack of more fills a batch
+    if (n_contexts > most) n_contexts = n;  // a stack of more would fill a batch
     const Work work = work_of(contexts, n_contexts, instruction_len, limits, costs);
     Choice choice{n_contexts, {}};
     for (size_t i = 0; i < kTimes.size(); ++i) {
@@ -153,7 +153,7 @@ uint32_t contexts_of_stack(std::span<const ContextSize> contexts, uint32_t instr
     }
     choices.push_back(choice);
   }
-  // The one that is never far from the best.
+  // The choice that is never far from the best.
   const auto worst = [&](const Choice& choice) {
     double times = 0;
     for (size_t i = 0; i < kTimes.size(); ++i) times = std::max(times, choice.time[i] / least[i]);

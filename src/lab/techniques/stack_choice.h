@@ -1,5 +1,5 @@
-// How many contexts make a stack: the number of IPPD's table 4, which the paper finds by trial for
-// each model and data set (B.3). Here it is the one with the least work by count.
+// The number of contexts in a stack, as in IPPD's table 4. The paper finds it by trial for each
+// model and data set (B.3). Here it is the number with the least counted work.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace pando::lab {
 
-// What batches can hold.
+// Limits of a batch.
 struct BatchLimits {
   uint32_t n_stacks;  // 0: no limit but n_rows
-  uint32_t n_rows;    // of headers, where n_stacks is 0
+  uint32_t n_rows;    // rows of headers, if n_stacks is 0
   uint64_t n_pages;
   uint32_t page_len;
 
   bool hold(const StackBatch& batch) const;
 };
 
-// What rows of a model cost.
+// Costs of a model's rows.
 struct RowCosts {
-  // The cells that a row meets with as many multiply-adds as it takes beside attention.
+  // The number of cells for which a row's attention costs as many multiply-adds as the rest.
   double cells = 0;
-  uint32_t tile = 1;  // cells that are met together, or left out if no row of a chunk sees them
+  uint32_t tile = 1;  // cells that are met together, or skipped if no row of a chunk sees them
   int group = 1;      // query heads of a KV head
   int n_kv_heads = 1;
   int n_threads = 1;
 
-  // Rows of a chunk, which meet cells together, in a pass of n_rows rows: as kernel::row_chunks.
+  // Rows of a chunk, which meet cells together, in a pass of n_rows rows; as kernel::row_chunks.
   uint64_t chunk(uint64_t n_rows) const;
 };
 

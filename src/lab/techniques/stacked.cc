@@ -138,7 +138,7 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
     size_t n_taken = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
       batch.add(parts[i].context, parts[i].size);
-      // As far as prompts of these contexts go without one of another.
+      // Goes on until the next prompt begins a new context.
       if (i + 1 < parts.size() && !parts[i + 1].is_first) continue;
       if (n_taken > 0 && !limits_.hold(batch)) break;
       n_taken = i + 1;

@@ -14,7 +14,7 @@ namespace pando {
 
 struct ChatTemplate::Place {
   size_t message;
-  std::optional<size_t> part;  // of a content that is a list
+  std::optional<size_t> part;  // index in a content that is a list
 };
 
 struct ChatTemplate::Asked {
@@ -32,7 +32,7 @@ struct ChatTemplate::Asked {
   }
 };
 
-// The library's == allocates where an exception ends the process.
+// The library's == allocates, and its exceptions end the process.
 inline bool is_text(const nlohmann::ordered_json& value, std::string_view text) {
   return value.is_string() && value.get_ref<const std::string&>() == text;
 }
@@ -55,7 +55,7 @@ inline std::string joined_text(const nlohmann::ordered_json& parts) {
   return text;
 }
 
-// The text of a message: its content, or the last text of its parts; null where it has none.
+// The text of a message: its content, or the last text of its parts. Null if it has none.
 nlohmann::ordered_json* last_text(nlohmann::ordered_json& message);
 
 }  // namespace pando

@@ -19,7 +19,7 @@ namespace pando {
 // Variables of a template that are texts, by their names: "bos_token", "eos_token", ...
 using NamedTokens = std::vector<std::pair<std::string, std::string>>;
 
-// For trials of a template that may need tools or documents.
+// Tools and documents for trials of templates that need them.
 inline constexpr std::string_view kTrialTools =
     R"([{"type": "function", "function": {"name": "f", "description": "d", "parameters": {
     "type": "object", "properties": {"p": {"type": "string", "description": "d"}},
@@ -38,9 +38,9 @@ class ChatTemplate {
   static Result<ChatTemplate> from_text(std::string_view text, std::string_view source,
                                         NamedTokens tokens);
 
-  // kInvalidArgument for what the template itself refuses, in its words; for the message of a
-  // system or a user that it would leave out, and any message where it leaves out all users; for
-  // thinking where it has no switch.
+  // kInvalidArgument for a conversation that the template itself refuses, in its words; for a
+  // system or user message that it would leave out; for any left-out message, if it leaves out all
+  // users'; for `thinking` without a switch.
   Result<std::string> render(std::span<const ChatMessage> messages,
                              const ChatOptions& options) const;
   // Whether it may write the date.
@@ -60,11 +60,11 @@ class ChatTemplate {
     bool knows_developer = false;  // the role; where not it is that of the system
     bool takes_parts = false;
     bool needs_parts = false;  // contents that are texts are given as lists of one part
-    bool drops_users = false;  // the trials found a user's text in neither form
+    bool drops_users = false;  // in the trials, a user's text appeared in neither form
     bool takes_arguments = false;
   };
   struct Asked;  // a conversation as the template's variables
-  struct Place;  // of a text in it
+  struct Place;  // the place of a text in Asked
 
   Result<const Named*> chosen(const ChatOptions& options) const;
   Result<std::string> render_by(const Named& named, const Asked& asked,

@@ -1,4 +1,4 @@
-// Trial renderings find out what a template takes and what it leaves out.
+// Trial renderings find out which inputs a template reads and which it leaves out.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -14,13 +14,13 @@ namespace {
 
 using OrderedTrial = nlohmann::ordered_json;
 
-// A template may write a text in other cases. The mark has small letters.
+// A template may change the case of a text. The mark has lower-case letters.
 bool contains_in_any_case(std::string_view text, std::string_view mark) {
   const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
   return std::search(text.begin(), text.end(), mark.begin(), mark.end(), same) != text.end();
 }
 
-// Two texts of one length that have no character in common at any place.
+// Two texts of equal length that differ at every place.
 constexpr std::string_view kMark = "pando-asks-for-parts", kOtherMark = "qboep.btlt.gps.qbsut";
 constexpr std::string_view kPartKey = "pandokeyofpart";
 
@@ -35,7 +35,7 @@ OrderedTrial content_of(std::string_view text, bool in_parts) {
 enum class Shown { kFails, kNothing, kSome, kWhole };
 
 // Compares the renderings for kMark and kOtherMark. A template that writes a part as Python or JSON
-// does not read it.
+// does not support parts.
 Shown shown_in(const Result<std::string>& text, const Result<std::string>& other) {
   if (!text && !other) return Shown::kFails;
   if (!text || !other) return Shown::kWhole;  // the template refuses the marks
@@ -78,8 +78,7 @@ std::vector<ChatTemplate::Asked> ChatTemplate::trials(const Named& named) {
   return all;
 }
 
-// A text stays a text, and a list of parts a list, unless the template shows it in the other form
-// alone.
+// A text stays a text, and a list of parts a list, unless the template shows only the other form.
 void ChatTemplate::find_out_content(Named& named) const {
   bool renders = false;
   for (Asked asked : trials(named))
@@ -104,7 +103,7 @@ void ChatTemplate::find_out_content(Named& named) const {
   named.drops_users = renders;
 }
 
-// A template that writes arguments as Python would reads them as a text.
+// A template that writes an object in Python's form expects a text.
 void ChatTemplate::find_out_arguments(Named& named) const {
   const OrderedTrial object = {{"pando-key", "pando-value"}};
   const auto shows = [](const Result<std::string>& text) {
@@ -133,8 +132,8 @@ void ChatTemplate::find_out_what_it_takes(Named& named) const {
   find_out_arguments(named);
 }
 
-// The texts of messages that must not be lost: no instruction, no question, and nothing at all
-// where the template showed none of a user.
+// The texts that must not be lost: those of instructions and questions, or of all messages if the
+// template showed no user's text in the trials.
 std::vector<ChatTemplate::Place> ChatTemplate::asked_texts(const Named& named, const Asked& asked) {
   std::vector<Place> places;
   for (size_t i = 0; i < asked.messages.size(); ++i) {
@@ -156,7 +155,7 @@ std::vector<ChatTemplate::Place> ChatTemplate::asked_texts(const Named& named, c
 Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
                                 const std::string& text) const {
   std::vector<Place> places = asked_texts(named, asked);
-  const bool all_found = [&, at = size_t{0}]() mutable {  // one behind the other
+  const bool all_found = [&, at = size_t{0}]() mutable {  // in their order
     return std::all_of(places.begin(), places.end(), [&](const Place& place) {
       const std::string_view one = asked.stripped(place);
       at = text.find(one, at);
@@ -186,8 +185,7 @@ Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const Ch
   return {};
 }
 
-// A template may show only one part of a content. Makes one part of all; false where there is no
-// such content.
+// Joins the parts of contents, because a template may show only one. False if there are none.
 bool ChatTemplate::join_parts(Asked& asked) {
   bool joins = false;
   for (OrderedTrial& message : asked.messages) {
@@ -201,7 +199,7 @@ bool ChatTemplate::join_parts(Asked& asked) {
   return joins;
 }
 
-// Removes the places of texts that the template shows. All are tried at once.
+// Removes the places of texts that the template shows. One rendering tries all places.
 void ChatTemplate::drop_shown(const Named& named, const Asked& asked, const ChatOptions& options,
                               std::vector<Place>& places) const {
   const auto mark = [](const Place& place) {

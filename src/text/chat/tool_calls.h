@@ -1,4 +1,4 @@
-// Calls of tools in the messages of a conversation.
+// Tool calls in the messages of a conversation.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,9 +7,9 @@
 
 namespace pando {
 
-// Clients send the arguments of a call as a text of JSON or as an object. Gives a template the form
-// that it reads: objects, or texts. Where nothing is given they are {}. kInvalidArgument, with the
-// field to blame, for what is no object.
+// Clients send the arguments of a call as JSON in a string or as an object. This turns them into
+// the form that the template reads; missing arguments become {}. kInvalidArgument, with the field's
+// name, for arguments that are not an object.
 Status settle_arguments(nlohmann::ordered_json& message, bool as_objects);
 
 }  // namespace pando

@@ -47,8 +47,8 @@ class Builder {
   // A pattern without "^" and "$".
   State regex(State from, const Regex& regex, Encoding encoding);
   void automaton(State from, const CharDfa& dfa, Encoding encoding, State to);
-  // Fills a new rule with the strings of JSON, in their quotes, whose text is one of `dfa`; with
-  // `lengths`, which are of `dfa`, only those within the bounds.
+  // Fills a new rule with the quoted JSON strings whose text `dfa` accepts. With `lengths` of
+  // `dfa`, only with strings within their bounds.
   void string(Rule rule, const CharDfa& dfa, std::optional<CharLengths> lengths = std::nullopt);
 
   // The rule of any string of JSON, where it has one (json_rules.h): its masks serve all grammars.
@@ -77,9 +77,9 @@ class Builder {
   };
   State repeat(State from, const Regex& regex, Encoding encoding);
 
-  // Of a rule whose characters are counted.
+  // A rule whose characters are counted.
   struct Counted {
-    State first;  // of the states of `lengths`
+    State first;  // the first of the states of `lengths`
     CharLengths lengths;
   };
 

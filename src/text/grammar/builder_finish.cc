@@ -114,7 +114,7 @@ class RuleDeterminiser {
     return true;
   }
 
-  // Between two characters the rule is in exactly one of the states of its lengths.
+  // Between two characters the rule is in exactly one state of its lengths.
   void count(const Builder::Counted& counted) {
     std::vector<uint32_t> in_lengths(sets_.size(), Grammar::kNone);
     for (size_t i = 0; i < sets_.size(); ++i)

@@ -274,8 +274,8 @@ CharDfa CharDfa::complement() const {
   return of_table(classes_, std::move(next), std::move(accepts));
 }
 
-// States are parted by whether they accept, and then, again and again, by the parts that their
-// characters lead to (Moore, 1956).
+// Partitions the states into accepting and other ones, then repeatedly refines the partition by the
+// parts that their characters lead to (Moore, 1956).
 CharDfa CharDfa::minimal() const {
   const size_t n_classes = classes_.size();
   std::vector<uint32_t> part(accepts_.begin(), accepts_.end());

@@ -28,7 +28,7 @@ class CharDfa {
 
   Result<CharDfa> both(const CharDfa& other, size_t* n_steps = nullptr) const;  // intersection
   CharDfa complement() const;
-  // The same texts by the fewest states.
+  // The automaton of the same texts with the fewest states.
   CharDfa minimal() const;
 
   bool is_empty() const { return accepts_.empty(); }  // accepts no text

@@ -9,7 +9,7 @@ namespace pando::grammar {
 
 namespace {
 
-// Of each state the fewest characters to an end. Each state leads to one.
+// For each state, the fewest characters to an end. Each state leads to one.
 std::vector<uint32_t> shortest_rests(const CharDfa& dfa) {
   const auto n = static_cast<uint32_t>(dfa.n_states());
   std::vector<std::vector<uint32_t>> before(n);
@@ -52,7 +52,7 @@ Result<CharLengths> CharLengths::of(const CharDfa& dfa, Lengths bounds, size_t* 
   if (n > 0) out.longest_rest_ = std::ranges::max(out.shortest_);
   const size_t n_edges = n * dfa.classes().size();
   if (n_steps != nullptr) *n_steps += n_edges;
-  if (n == 0 || bounds.least > bounds.most) return out;  // no text
+  if (n == 0 || bounds.least > bounds.most) return out;  // it has no text
   for (uint32_t row = 1; row <= bounds.least; ++row) {
     const uint32_t* last = out.shortest_.data() + (row - 1) * n;
     std::vector<uint32_t> next(n, kNever);

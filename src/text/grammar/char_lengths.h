@@ -1,4 +1,4 @@
-// How long the texts of an automaton over characters may be.
+// Bounds for the lengths of an automaton's texts.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace pando::grammar {
 
-// Bounds of a text in characters.
+// Bounds of a text's length, in characters.
 struct Lengths {
   static constexpr size_t kNoEnd = SIZE_MAX;
   size_t least = 0;
@@ -21,27 +21,27 @@ struct Lengths {
   bool contain(size_t n) const { return n >= least && n <= most; }
 };
 
-// The texts of a number of characters of one set.
+// The texts with a bounded number of characters, all from one set.
 struct CountedSet {
   CharSet set;
   Lengths lengths;
 };
-// Of a pattern such as "^[a-z]{1,9}$".
+// The counted set of a pattern such as "^[a-z]{1,9}$"; nothing for other patterns.
 std::optional<CountedSet> counted_set_of(const Regex& pattern);
 
-// Says from which states of a CharDfa a text can still end within its bounds. So the automaton
-// needs no states that count. Immutable; any thread.
+// Tells from which states of a CharDfa a text can still end within its bounds, so that the
+// automaton needs no counting states. Immutable; any thread.
 class CharLengths {
  public:
-  // Errors go on from "the lengths are": "too complex: ...". `n_steps`: as CharDfa::of.
+  // Error messages continue "the lengths are": "too complex: ...". `n_steps`: as in CharDfa::of.
   static Result<CharLengths> of(const CharDfa& dfa, Lengths bounds, size_t* n_steps = nullptr);
 
   const Lengths& bounds() const { return bounds_; }
-  size_t n_states() const { return n_states_; }  // of the automaton
-  // Whether some text within the bounds begins with `n_read` characters that lead to `state`.
+  size_t n_states() const { return n_states_; }  // states of the automaton
+  // True if a text within the bounds can begin with `n_read` characters that lead to `state`.
   bool allows(uint32_t state, size_t n_read) const;
   bool has_text() const { return n_states_ > 0 && allows(0, 0); }
-  // The fewest characters from a state to an end, and the largest such number of all states.
+  // The fewest characters from a state to an end, and the largest of these numbers.
   uint32_t shortest(uint32_t state) const { return shortest_[state]; }
   uint32_t longest_rest() const { return longest_rest_; }
   size_t n_bytes() const { return shortest_.size() * sizeof(uint32_t); }
@@ -52,8 +52,8 @@ class CharLengths {
   Lengths bounds_;
   size_t n_states_ = 0, n_rows_ = 1;
   uint32_t longest_rest_ = 0;
-  // [n_rows, n_states] The fewest characters from a state to an end, at least the row's number of
-  // them. In the last row this is the row's number or kNever, and so it is in each row behind it.
+  // [n_rows, n_states] For row i, the fewest characters, at least i, from a state to an end. In the
+  // last row and all rows after it this is i or kNever.
   std::vector<uint32_t> shortest_;
 };
 

@@ -1,4 +1,4 @@
-// The states of a Grammar that count characters.
+// States of a Grammar that count characters.
 #include "text/grammar/counted_rule.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ uint32_t Grammar::alike(uint32_t state, size_t n_bytes) const {
   const Place place = place_of(state);
   const CharLengths& lengths = place.rule->lengths;
   const auto [least, most] = lengths.bounds();
-  // Behind such a text any end is within the bounds.
+  // After such a text, any end is within the bounds.
   const bool is_far = most != Lengths::kNoEnd && place.count >= least &&
                       place.count + n_bytes + lengths.longest_rest() <= most;
   if (!is_far) return state;

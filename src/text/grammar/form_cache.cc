@@ -21,7 +21,7 @@ size_t bytes_of(const TextForm& form, const Grammar& grammar,
   return n;
 }
 
-// Masks keep a form by the bytes of tokens, so the decoder must leave these as they are.
+// Masks enforce a form by the bytes of tokens, so the decoder must not change these bytes.
 Status check_decoding(const Grammar& grammar, const Decoding* decoding) {
   if (decoding == nullptr) return {};
   std::bitset<256> bytes;

@@ -25,7 +25,7 @@ Status check_form(FormCache* forms, const TextForm& form);
 // all that somebody holds. Any thread.
 class FormCache {
  public:
-  // The tokenizer outlives it. `most_tokens`: those that the model has, from 0 on.
+  // The tokenizer must outlive it. `most_tokens`: the model has only ids below this.
   explicit FormCache(const Tokenizer& tokenizer, size_t most_bytes = kMostFormBytes,
                      size_t most_tokens = SIZE_MAX)
       : tokenizer_(tokenizer), most_bytes_(most_bytes), most_tokens_(most_tokens) {}

@@ -13,7 +13,7 @@ namespace pando::grammar {
 // The pattern of a format, which is for the whole text: "date", "email", ... Nothing: not offered.
 std::optional<std::string_view> pattern_of_format(std::string_view name);
 
-// The most characters of a text of the format, where its pattern does not say it.
+// The most characters of a text of the format, for formats whose pattern does not limit them.
 size_t longest_of_format(std::string_view name);
 
 // The names of all formats, of texts and of numbers, sorted.

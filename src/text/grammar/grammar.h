@@ -17,8 +17,8 @@ namespace pando::grammar {
 // A pushdown automaton: each rule is a deterministic automaton over bytes, whose states may also
 // call rules. From every state some bytes lead to the end of its rule. Immutable; any thread.
 //
-// A CountedRule also counts the characters of its text. Each of its states stands for one state
-// for each count. The ids of these are n_states() and above, and only bytes lead on from them.
+// A CountedRule also counts the characters of its text. Each pair of its states and counts has an
+// id of its own, n_states() or above, and only bytes lead on from such a state.
 class Grammar {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -40,7 +40,7 @@ class Grammar {
   uint32_t start_rule() const { return 0; }
   uint32_t start_of(uint32_t rule) const { return starts_[rule]; }
 
-  // Of a state below n_states().
+  // For a state below n_states().
   std::span<const Step> steps(uint32_t state) const {
     return {steps_.data() + states_[state].first_step,
             states_[state + 1].first_step - states_[state].first_step};
@@ -56,7 +56,7 @@ class Grammar {
     return {jumps_.data() + states_[state].first_jump,
             states_[state + 1].first_jump - states_[state].first_jump};
   }
-  // The state of a counted rule that a state is without its count; any other state itself.
+  // A counted rule's state without its count; any other state unchanged.
   uint32_t uncounted(uint32_t state) const {
     return state < n_states() ? state : place_of(state).state;
   }
@@ -80,7 +80,7 @@ class Grammar {
   uint8_t n_free_characters(uint32_t state) const {
     return state < n_states() ? states_[state].n_free_characters : n_free_counted(state);
   }
-  // A state from which the grammar reads any text of at most `n_bytes` as from this one.
+  // A state from which the grammar reads all texts of at most `n_bytes` as from this one.
   uint32_t alike(uint32_t state, size_t n_bytes) const;
   // Which state of the rule of any string of JSON it is, or kNone. That rule is the same in all
   // grammars.
@@ -136,7 +136,7 @@ class Grammar {
   std::vector<Call> calls_;
   std::vector<uint32_t> jumps_;
   std::vector<std::array<uint32_t, 256>> rows_;
-  std::vector<CountedRule> counted_;  // by their ids
+  std::vector<CountedRule> counted_;  // ordered by their ids
   uint32_t first_string_state_ = 0;
   uint32_t n_string_states_ = 0;
 };

@@ -113,7 +113,7 @@ void GrammarPacker::count(const CharLengths& lengths, std::vector<uint32_t> in_l
   counted_.push_back({rule, std::move(in_lengths)});
 }
 
-// The states of the lengths that lie behind a state of the rule whose states begin at `first`.
+// Appends the states of the lengths that a state can lead to. The rule's states begin at `first`.
 void GrammarPacker::add_targets(const std::vector<uint32_t>& in_lengths, uint32_t first,
                                 uint32_t state, std::vector<uint32_t>* targets) const {
   if (in_lengths[state] != Grammar::kNone) return targets->push_back(in_lengths[state]);

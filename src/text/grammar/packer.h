@@ -20,10 +20,10 @@ class GrammarPacker {
                  std::span<const uint32_t> jumps, bool ends);
   // So many states from `first` on are those of the rule of any string.
   void set_string_states(uint32_t first, uint32_t n);
-  // The characters of the rule that was begun last are counted. [its states]: which state of
-  // `lengths` each is, or kNone inside a character and outside of the quotes.
+  // Counts the characters of the rule that was begun last. in_lengths: [states of the rule] the
+  // state of `lengths`, or kNone inside a character and outside the quotes.
   void count(const CharLengths& lengths, std::vector<uint32_t> in_lengths);
-  // Null: there are too many counts.
+  // Null if there are too many counts.
   GrammarPtr finish();
 
  private:
@@ -41,7 +41,7 @@ class GrammarPacker {
     uint32_t rule;
     std::vector<uint32_t> in_lengths;
   };
-  std::vector<Counted> counted_;  // of those of the grammar
+  std::vector<Counted> counted_;  // the grammar's counted rules
 };
 
 }  // namespace pando::grammar

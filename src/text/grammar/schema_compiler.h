@@ -40,7 +40,7 @@ class SchemaCompiler {
 
   // schema_strings.cc
   void add_strings(const SchemaFacts& facts, State from, State to);
-  // Fills a new rule with the strings of `texts` within the bounds, which `schema` has.
+  // Fills a new rule with the strings of `texts` within the bounds of `schema`.
   void fill_strings(Rule rule, const CharDfa& texts, Lengths bounds, Node schema);
 
   // schema_arrays.cc
@@ -66,7 +66,7 @@ class SchemaCompiler {
       return lengths.contain(characters_of(name).size()) && texts.matches(name);
     }
   };
-  // By "propertyNames"; nothing: all names.
+  // The names that "propertyNames" allows; nothing: all names.
   std::optional<AllowedNames> allowed_names(const SchemaFacts& facts);
   std::vector<FreeNames> free_names(const SchemaFacts& facts, const std::vector<std::string>& names,
                                     const std::optional<AllowedNames>& allowed);

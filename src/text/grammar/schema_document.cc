@@ -117,7 +117,7 @@ int hex_digit(char c) {
   return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
 }
 
-// The names in the JSON pointer (RFC 6901) of a reference, which begins with "#/". Nothing: it is
+// The names in a reference's JSON pointer (RFC 6901), which begins with "#/". Nothing if it is
 // malformed.
 std::optional<std::vector<std::string>> names_of_pointer(std::string_view reference) {
   std::string pointer;
@@ -147,7 +147,7 @@ std::optional<std::vector<std::string>> names_of_pointer(std::string_view refere
   return names;
 }
 
-// An element of a list, by its index in a JSON pointer. Null: there is none.
+// An element of a list, by its index in a JSON pointer. Null if there is none.
 Node element_at(const Json& list, const std::string& name) {
   const bool is_index = !name.empty() && name.size() < 9 && (name == "0" || name[0] != '0') &&
                         name.find_first_not_of("0123456789") == name.npos;
@@ -287,7 +287,7 @@ Node SchemaDocument::target_of(Node schema, const Json& reference) {
   return target_at(schema, to);
 }
 
-// `to`: "#/" and so on.
+// `to` begins with "#/".
 Node SchemaDocument::target_at(Node schema, std::string_view to) {
   const auto names = names_of_pointer(to);
   if (!names) {
@@ -297,7 +297,7 @@ Node SchemaDocument::target_at(Node schema, std::string_view to) {
     return nullptr;
   }
   Node at = &root_;
-  // What the dialect says of the place. Below an unknown keyword, anything may be a schema.
+  // The kind of the place by the dialect. Below an unknown keyword, anything may be a schema.
   enum class Place { kSchema, kNamedSchemas, kUnknown } place = Place::kSchema;
   for (const std::string& name : *names) {
     if (place == Place::kNamedSchemas)

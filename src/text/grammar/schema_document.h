@@ -46,16 +46,16 @@ class SchemaDocument {
   // The texts that a pattern matches somewhere; null where it is refused, for which `schema` is to
   // blame.
   const CharDfa* matches_of(const std::string& pattern, Node schema);
-  // Of a pattern such as "^[a-z]{1,9}$"; else null.
+  // The counted set of a pattern such as "^[a-z]{1,9}$"; null for other patterns.
   const CountedSet* counted_set_of(const std::string& pattern);
-  // The texts of a known format, or null: it is refused.
+  // The texts of a known format. Null after a refusal.
   const CharDfa* format_of(const std::string& name, Node schema);
-  // Values of "format", in schemas that were checked, that are annotations.
+  // Values of "format" that are annotations, in the checked schemas.
   const std::vector<const Json*>& unknown_formats() const { return unknown_formats_; }
   // CharDfa::of and both, whose steps count.
   Result<CharDfa> automaton_of(const Regex& regex, bool is_search = false);
   Result<CharDfa> both(const CharDfa& a, const CharDfa& b);
-  // The lengths of texts of `dfa`, whose bounds `schema` has. Nothing: they are refused.
+  // The lengths of the texts of `dfa` within the bounds of `schema`. Nothing after a refusal.
   std::optional<CharLengths> lengths_of(const CharDfa& dfa, Lengths bounds, Node schema);
 
   // "schema at '#/a': ...": a keyword or what else "is not supported".
@@ -116,7 +116,7 @@ class SchemaDocument {
   std::deque<Json> made_nodes_;
   size_t n_written_values_ = 0, n_made_values_ = 0;  // in trees; 0: not counted yet
   std::map<std::string, CharDfa> patterns_, formats_;
-  std::map<std::string, std::optional<CountedSet>> counted_sets_;  // of patterns
+  std::map<std::string, std::optional<CountedSet>> counted_sets_;  // by pattern
   std::vector<const Json*> unknown_formats_;                       // the first few
   std::optional<Failure> failure_;
   size_t work_left_ = 0;

@@ -42,7 +42,7 @@ struct SchemaFacts {
   // strings
   size_t min_length = 0, max_length = SIZE_MAX;
   std::vector<std::string> patterns, not_patterns, formats;
-  Lengths of_patterns;      // bounds of length that these have
+  Lengths of_patterns;      // bounds of length in patterns
   Lengths lengths() const;  // all bounds together
   // arrays
   size_t min_items = 0, max_items = SIZE_MAX;
@@ -80,8 +80,7 @@ struct SchemaFacts {
   mutable std::unordered_set<std::string> value_texts_;
 };
 
-// Sets of texts and numbers of a case; of texts all lengths. Null after a refusal, which is kept in
-// the document.
+// The texts (of any length) and numbers of a case. Null after a refusal, which the document keeps.
 const CharDfa* strings_of(const SchemaFacts& facts, SchemaDocument* document);
 const CharDfa* numbers_of(const SchemaFacts& facts, SchemaDocument* document);
 

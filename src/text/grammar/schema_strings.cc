@@ -5,7 +5,7 @@
 
 namespace pando::grammar {
 
-// Strings of the same conditions have one rule, wherever they stand.
+// Strings with the same conditions share one rule.
 void SchemaCompiler::add_strings(const SchemaFacts& facts, State from, State to) {
   std::vector<std::string> excluded;
   for (const Json* value : facts.not_values)

@@ -16,7 +16,7 @@ namespace pando::grammar {
 // Immutable; any thread.
 class Vocabulary {
  public:
-  // `most_tokens`: the tokenizer's others are left out.
+  // Leaves out tokens with ids from `most_tokens` on.
   explicit Vocabulary(const Tokenizer& tokenizer, size_t most_tokens = SIZE_MAX);
   // Of other texts, in the order of their ids.
   Vocabulary(std::vector<std::string> bytes, std::vector<Token> end_tokens);
