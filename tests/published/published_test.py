@@ -63,6 +63,13 @@ def ask_file(folder, lines, *options, **more):
     return run("run", "--input", path, "--ordered", *options, **more)
 
 
+def prompt_of(text):
+    """A prompt without a token behind its text, which the tokenizer of EmbeddingGemma adds."""
+    if MODEL.is_dir():
+        return {"prompt": "<bos>" + text, "add_special_tokens": False}
+    return {"prompt": text}
+
+
 def tokens_of(texts_):
     """The ids of each text, over HTTP."""
     with server(PANDO, str(MODEL)) as address:
@@ -86,9 +93,9 @@ class Published(unittest.TestCase):
     @unittest.skipUnless("values" in STORED["logprobs"], "no log-probabilities are stored")
     def test_logprobs_and_greedy_tokens_are_those_of_transformers(self):
         stored = STORED["logprobs"]
-        asked = {"messages": STORED["chats"][0]["messages"]} if STORED["chats"] else {"prompt": texts.PROMPT}
+        asked = {"messages": STORED["chats"][0]["messages"]} if STORED["chats"] else prompt_of(texts.PROMPT)
         (scored, answer), _ = ask(
-            [{"prompt": texts.wikitext()[:stored["characters"]], "prompt_logprobs": True, "max_tokens": 0},
+            [prompt_of(texts.wikitext()[:stored["characters"]]) | {"prompt_logprobs": True, "max_tokens": 0},
              asked | {"max_tokens": texts.N_GREEDY, "ignore_eos": True, "top_logprobs": 1}],
             "--weights", "f32", "--kv-dtype", "f32", "--logprobs")
         self.assertEqual(scored["prompt_tokens"], 1 + len(stored["values"]))
