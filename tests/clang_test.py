@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Clang accepts the sources of src/, with the warnings of the build.
+"""Clang accepts the sources of src/ and the headers of include/, with the warnings of the build.
 
 usage: clang_test.py COMPILE_COMMANDS
 
-With PANDO_SLOW_TESTS in the environment it compiles every source. Without it, only sources that changed (or whose
-header changed) within a day before the newest commit, uncommitted ones, and sources that are compiled as one with these.
+With PANDO_SLOW_TESTS in the environment: every source. Without it: those that were changed within a day before the
+newest commit, or are not committed, and for each changed header a source that includes it; with the sources that are
+compiled in one go with them.
 """
 import concurrent.futures
 import json
@@ -18,6 +19,7 @@ import sys
 
 COMPILER = "clang++-14"
 SKIPPED = 77
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def check(entry):
@@ -35,23 +37,45 @@ def check(entry):
 
 
 def git(*arguments):
-    root = pathlib.Path(__file__).resolve().parent.parent
-    return subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=True).stdout.split()
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=True).stdout.split()
 
 
-def changed_sources():
-    """Paths below the repository, without their suffix, of recently changed sources and headers."""
+def changed_sources(compiled):
+    """Paths of recently changed sources, and for each changed header of a compiled source that includes it."""
     newest = int(git("log", "-1", "--format=%ct")[0])
     base = git("rev-list", "-1", f"--before={newest - 86400}", "HEAD") or git("rev-list", "--max-parents=0", "HEAD")
-    names = git("diff", "--name-only", base[0], "--", "src") + git("ls-files", "--others", "--", "src")
-    return {name.rsplit(".", 1)[0] for name in names}
+    names = git("diff", "--name-only", "--diff-filter=d", base[0], "--", "src", "include")
+    names += git("ls-files", "--others", "--exclude-standard", "--", "src", "include")
+    including = includes()
+    return {source for name in names if (source := source_with(name, including, compiled))}
+
+
+def includes():
+    """By source or header of src/ and include/, what it includes; paths below the repository."""
+    paths = [path for folder in ("src", "include") for path in sorted((ROOT / folder).rglob("*.[ch]*"))]
+    found = {}
+    for path in paths:
+        named = re.findall(r'^#include "(.*)"', path.read_text(), re.M)
+        found[str(path.relative_to(ROOT))] = {f"{folder}/{name}" for folder in ("src", "include") for name in named}
+    return found
+
+
+def source_with(name, including, compiled):
+    """The source itself; of a header one that includes it, if need be by other headers; None where none is compiled."""
+    reached, front = {name}, [name]
+    while front:
+        if sources := compiled.intersection(front):
+            return min(sources)
+        front = [path for path, named in including.items() if path not in reached and named & set(front)]
+        reached.update(front)
+    return None
 
 
 def sources_of(unit):
-    """Paths below the repository, without their suffix, of the sources of one translation unit."""
+    """Paths below the repository of the sources of one translation unit."""
     file = pathlib.Path(unit["file"])
     paths = re.findall(r'#include "(.*)"', file.read_text()) if "Unity" in file.parts else [unit["file"]]
-    return {path[path.rindex("/src/") + 1:].rsplit(".", 1)[0] for path in paths if "/src/" in path}
+    return {path[path.rindex("/src/") + 1:] for path in paths if "/src/" in path}
 
 
 def main() -> int:
@@ -62,7 +86,7 @@ def main() -> int:
         units = [entry for entry in json.load(file) if "CMakeFiles/pando" in entry["command"]]
     assert units, "no translation unit of src/"
     if "PANDO_SLOW_TESTS" not in os.environ:
-        changed = changed_sources()
+        changed = changed_sources(set().union(*map(sources_of, units)))
         units = [unit for unit in units if sources_of(unit) & changed]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         complaints = [text for text in pool.map(check, units) if text]

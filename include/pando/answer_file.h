@@ -41,7 +41,9 @@ class AnswerFile : public AnswerSink {
   // The two: kUnavailable while another process has the file open; kIo.
   ~AnswerFile() override;
 
-  uint64_t n_earlier() const;   // answers
+  uint64_t n_earlier() const;  // answers
+  // Complete lines that resume() cut off, because the journal does not confirm them; of .gz bytes.
+  uint64_t n_cut_off() const;
   bool was_finished() const;    // by an earlier run,
   uint64_t n_left_out() const;  // which left out so many lines and questions,
   std::string summary() const;  // and went like this; empty: it did not say

@@ -70,6 +70,7 @@ struct AnswerFile::State {
   std::vector<JournalRecord> earlier;  // by line and question
   std::optional<Journal::End> finished;
   uint64_t end = 0;                    // of the answers' file
+  uint64_t n_cut_off = 0;              // lines behind it, or bytes
   std::string lines;                   // not yet written,
   std::vector<JournalRecord> pending;  // with their places in these
   const bool gzip;
@@ -150,6 +151,18 @@ struct AnswerFile::State {
     return {};
   }
 
+  // Counts what stands behind `end`.
+  Status count_rest(uint64_t size) {
+    if (gzip) return n_cut_off = size - end, Status();
+    constexpr uint64_t kPiece = uint64_t{1} << 20;
+    for (uint64_t at = end; at < size; at += kPiece) {
+      const Result<std::string> bytes = answers.read(at, std::min(at + kPiece, size));
+      if (!bytes) return bytes.error();
+      n_cut_off += static_cast<uint64_t>(std::ranges::count(*bytes, '\n'));
+    }
+    return {};
+  }
+
   Status go_on(Journal from) {
     const Result<uint64_t> size = answers.size();
     if (!size) return size.error();
@@ -170,6 +183,7 @@ struct AnswerFile::State {
           "it; to start over, delete both)",
           path.string(), *size, finished->n_bytes, journal_path.string());
     if (Status status = check(from); !status || finished) return status;
+    if (Status status = count_rest(*size); !status) return status;
     if (Status status = journal.truncate(from.lines.back().end); !status) return status;
     if (Status status = answers.truncate(end); !status) return status;
     earlier = std::move(from.records);
@@ -246,6 +260,7 @@ uint64_t AnswerFile::n_earlier() const {
   return n;
 }
 
+uint64_t AnswerFile::n_cut_off() const { return state_->n_cut_off; }
 bool AnswerFile::was_finished() const { return state_->finished.has_value(); }
 uint64_t AnswerFile::n_left_out() const {
   return state_->finished ? state_->finished->n_left_out : 0;

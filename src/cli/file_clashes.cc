@@ -68,6 +68,8 @@ std::vector<NamedFile> files_read(const CLI::App& command) {
   for (const auto& [name, what] : kOptions)
     for (const std::string& path : values_of(command, name))
       files.push_back({path == "-" ? "/proc/self/fd/0" : path, what});
+  for (const std::string& path : values_of(command, "--generation-config"))
+    if (path != "true" && path != "false") files.push_back({path, "the file of sampling defaults"});
   for (const std::string& named : values_of(command, "--public-prefix"))
     files.push_back({named.substr(named.find('=') + 1), "a public prefix"});
   for (const std::string& path : values_of(*command.get_parent(), "--config"))

@@ -79,7 +79,10 @@ class Section {
     const std::vector<std::string> values = values_of(*option, name, node);
     if (!option->empty()) return;  // the command line gave it
     if (option->get_expected_min() == 0 && !is_flag(*option) && node.is_boolean()) {
-      if (values[0] == "true") option->add_result(option->get_flag_value(name, ""));
+      if (values[0] == "true")
+        option->add_result(option->get_flag_value(name, ""));
+      else if (!wrong_values(*option, name, values).empty())
+        option->clear();  // it cannot be switched off, so it is not given
       return;
     }
     if (const std::string wrong = wrong_values(*option, name, values); !wrong.empty())

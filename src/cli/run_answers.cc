@@ -44,6 +44,9 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
                                         " (hint: repeat the settings of that run, or give "
                                         "--overwrite instead of --resume to start over)"};
   if (!file) return file.error();
+  if (const uint64_t n = (*file)->n_cut_off(); n > 0)
+    print_stderr("pando: cut off {} of '{}' that its journal does not confirm\n",
+                 counted(n, o.form.gzip ? "bytes" : "complete lines"), o.output);
   if (!o.quiet && (*file)->n_earlier() > 0)
     print_stderr("resumed: {} already done\n",
                  counted((*file)->n_earlier(), nouns_of(o.batch.task).outputs));

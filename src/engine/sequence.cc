@@ -195,14 +195,15 @@ Sequence::Taken Sequence::finish_embedding() {
 }
 
 Sequence::Taken Sequence::finish(FinishReason reason) {
-  completion.finish_reason = reason;
   std::string rest;
   AnswerText last;
   if (decoder && !stops.stopped()) {
     last = decoder->finish();
     rest = stops.push(last.content, may_end(sampling(), completion.tokens.size()));
     rest += stops.finish();
+    if (stops.stopped()) reason = FinishReason::kStop;
   }
+  completion.finish_reason = reason;
   completion.text += rest;
   completion.reasoning += last.reasoning;
   return {std::move(rest), std::move(last.reasoning), reason};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "api/model_parts.h"
 #include "api/prompt.h"
@@ -87,8 +88,33 @@ std::span<const TokenLogprob> reported_logprobs(const Model& model, const Reques
     if (n_bytes < completion.text.size() || is_before) ++n_reported;
     n_bytes += n_new;
   }
+  n_bytes += decoder.finish().content.size();
   const bool ended_by_text = n_bytes > completion.text.size();
-  return ended_by_text ? all.first(std::min(n_reported, all.size())) : all;
+  if (!ended_by_text) return all;
+  if (tokenizer->decoding() != nullptr) {
+    // Text may come later than its token. The first tokens that give all that is shown count.
+    const auto lacks_text = [&](size_t n) {
+      AnswerDecoder of_first = answer_decoder(model, request);
+      AnswerText text;
+      const auto add = [&](const AnswerText& more) {
+        text.content += more.content;
+        text.reasoning += more.reasoning;
+      };
+      for (const Token token : std::span(completion.tokens).first(n)) add(of_first.push(token));
+      add(of_first.finish());
+      return !text.content.starts_with(completion.text) ||
+             !text.reasoning.starts_with(completion.reasoning);
+    };
+    const auto counts = std::views::iota(size_t{0}, n_reported);
+    n_reported =
+        static_cast<size_t>(std::ranges::partition_point(counts, lacks_text) - counts.begin());
+  }
+  return all.first(std::min(n_reported, all.size()));
+}
+
+bool tells_at_end(const Model& model, const Request& request) {
+  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  return !request.sampling.stop.empty() && tokenizer != nullptr && tokenizer->decoding() != nullptr;
 }
 
 OrderedJson chat_logprobs(const Model& model, std::span<const TokenLogprob> tokens) {

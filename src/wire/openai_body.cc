@@ -77,7 +77,8 @@ class OpenAiBody : public Body {
       logprobs.assign(
           all.begin() + static_cast<std::ptrdiff_t>(std::min(choice.n_reported, all.size())),
           all.end());
-    } else if (!event.text.empty() || !event.reasoning.empty() || asked.sampling.stop.empty()) {
+    } else if (asked.sampling.stop.empty() ||
+               (!tells_at_end(model_, asked) && !(event.text.empty() && event.reasoning.empty()))) {
       logprobs = std::exchange(choice.pending, {});
     }  // else the token may belong to a text that stops the answer
     choice.n_reported += logprobs.size();

@@ -103,8 +103,11 @@ class OpenAiLine : public Line {
     form_field_ = std::move(parsed->form_field);
     has_sharing_ = parsed->serving.sharing;
     name_requests(parsed->requests, id);
-    for (Request& request : parsed->requests)
+    const bool has_length = parsed->length_field != nullptr;
+    for (Request& request : parsed->requests) {
+      if (has_length) yield_default_length(body, request.sampling);
       questions.push_back({.index = questions.size(), .request = std::move(request)});
+    }
     return {};
   }
 

@@ -170,6 +170,7 @@ class QuestionReader {
   void read_options() {
     AnswerOptions& options = job_.options;
     read_sampling(fields_, kInLine, options.sampling);
+    if (fields_.has("max_tokens")) yield_default_length(source_.json, options.sampling);
     if (bool adds = false; fields_.has("add_special_tokens")) {
       fields_.flag("add_special_tokens", adds);
       options.add_special_tokens = adds;

@@ -33,8 +33,9 @@ void read_sampling(Fields& fields, OptionPlace place, SamplingOptions& sampling)
       std::visit([&](auto member) { read_option(fields, option.name, sampling.*member); },
                  option.member);
   if (sampling.top_k == -1) sampling.top_k = 0;  // off, as other servers write it
-  // The default stop tokens are end tokens of a generation_config.json.
-  if (sampling.ignore_eos && !fields.has("stop_token_ids")) sampling.stop_tokens.clear();
+  // By default these are end tokens of a generation_config.json.
+  if (sampling.ignore_eos && fields.has("ignore_eos") && !fields.has("stop_token_ids"))
+    sampling.stop_tokens.clear();
 }
 
 void yield_default_length(const nlohmann::json& request, SamplingOptions& sampling) {

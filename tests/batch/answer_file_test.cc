@@ -123,13 +123,35 @@ TEST_F(AnswerFileTest, AnswersThatTheDiskLostAreAskedForAgain) {
     EXPECT_EQ(file->find(2, 0), nullptr);
     EXPECT_NE(file->find(1, 0), nullptr);
     EXPECT_EQ(contents(path_), "b\na\n");
+    EXPECT_EQ(file->n_cut_off(), 0u) << "no complete line";
     file->append({.line = 2, .question = 0, .n_answers = 2}, "c\nd\n");
     EXPECT_TRUE(file->commit().ok());
   }
   EXPECT_EQ(resumed()->n_earlier(), 4u);
 }
 
-// The same lines at other places, or other bytes at the same places.
+// A killed run may leave such lines too, so they are counted, not refused.
+TEST_F(AnswerFileTest, LinesThatTheJournalDoesNotConfirmAreCounted) {
+  write_three();
+  std::ofstream(path_, std::ios::app) << "e\nf\ng";
+  {
+    const auto file = resumed();
+    EXPECT_EQ(file->n_cut_off(), 2u);
+    EXPECT_EQ(file->n_earlier(), 4u);
+    EXPECT_EQ(contents(path_), "b\na\nc\nd\n");
+  }
+  EXPECT_EQ(resumed()->n_cut_off(), 0u);
+  // Nothing is confirmed yet.
+  EXPECT_TRUE(AnswerFile::create(path_, kSettings, /*overwrite=*/true).ok());
+  std::ofstream(path_) << "another\nfile\n";
+  EXPECT_EQ(resumed()->n_cut_off(), 2u);
+  path_ += ".gz";
+  EXPECT_TRUE(AnswerFile::create(path_, kSettings).ok());
+  std::ofstream(path_) << "12345";
+  EXPECT_EQ(resumed()->n_cut_off(), 5u);
+}
+
+// What else has the same lines at other places, or other bytes at the same ones.
 TEST_F(AnswerFileTest, AnswersThatWereChangedAreRefused) {
   write_three();
   const std::string answers = contents(path_), journal = contents(journal_);

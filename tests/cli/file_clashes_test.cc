@@ -14,6 +14,7 @@ class FileClashes : public RunProcess {
     folder().write("template.txt", "{context} {question}");
     folder().write("chat.jinja", "{{ messages[0].content }}");
     folder().write("options.toml", "[run]\nmax-tokens = 2\n");
+    folder().write("defaults.json", "{}");
     folder().write("texts.jsonl", "{\"id\": \"t\", \"text\": \"Some text.\"}\n");
     folder().write("queries.jsonl", "{\"id\": \"q\", \"query\": \"Q\", \"documents\": [\"D\"]}\n");
     folder().write("grades.txt", "q 0 0 1\n");
@@ -49,6 +50,8 @@ TEST_F(FileClashes, AnOutputIsNoFileThatIsRead) {
           "the chat template");
   refuses(run + "--config options.toml --report options.toml", "options.toml",
           "the file of options");
+  refuses(run + "--generation-config defaults.json --output defaults.json", "defaults.json",
+          "the file of sampling defaults");
   for (const char* name : {"m/config.json", "m/model.safetensors"})
     refuses(run + "--output x.jsonl --report " + name, name, "a file of the model");
   folder().write("m/answers.txt", "old");
@@ -152,7 +155,7 @@ TEST_F(FileClashes, CopiesByALauncherAreRefused) {
     EXPECT_EQ(second.code, kUsage) << names << second;
     EXPECT_EQ(second.err, "") << "said once";
   }
-  for (const std::string second : {"SLURM_NTASKS=2 SLURM_PROCID=1", "PMIX_RANK=1"}) {
+  for (const std::string second : {"SLURM_NTASKS=2 SLURM_PROCID=1", "PMIX_RANK=1", "PMIX_RANK=2"}) {
     const Finished refused = started(second);
     EXPECT_EQ(refused.code, kUsage) << second << refused;
     EXPECT_TRUE(refused.says("several processes were started without --parallel")) << refused;

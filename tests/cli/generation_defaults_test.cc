@@ -77,8 +77,12 @@ TEST_F(GenerationDefaults, AFileReplacesTheModelsOwn) {
   EXPECT_EQ(run_n("--config o.toml").out, other.out);
   folder().write("o.toml", "[run]\ngeneration-config = true\n");
   EXPECT_TRUE(run_n("--config o.toml").says("from generation_config.json: temperature 0.8"));
-  folder().write("o.toml", "[run]\nno-generation-config = true\n");
-  EXPECT_FALSE(run_n("--config o.toml").says("sampling defaults"));
+  for (const char* off : {"no-generation-config = true", "generation-config = false"}) {
+    folder().write("o.toml", std::string("[run]\n") + off + "\n");
+    const Finished without = run_n("--config o.toml");
+    EXPECT_EQ(without.code, kOk) << without;
+    EXPECT_FALSE(without.says("sampling defaults")) << off;
+  }
   EXPECT_EQ(run_n("--generation-config own.json --no-generation-config").code, kUsage);
   const Finished absent = run_n("--generation-config none.json");
   EXPECT_EQ(absent.code, kFailed);

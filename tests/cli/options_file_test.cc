@@ -62,6 +62,7 @@ TEST_F(OptionsFile, FormsOfToml) {
         "[serve]\nport = 1_000\n[run] # here\ninstruction='I'\nchoice=['a','#b']"})
     EXPECT_EQ(by(same).out, plain) << same;
   EXPECT_EQ(by("").code, kOk);
+  EXPECT_EQ(by("[run]\nseed = '18446744073709551615'\n").code, kOk);
   const auto first = [&](const std::string& more) {
     folder().write("options.toml", "[run]\nmodel = 'm'\nkv-memory = '64MiB'\n" + more);
     const Finished run = pando("run --config options.toml --input good.jsonl --quiet --threads 1");
@@ -145,6 +146,10 @@ TEST_F(OptionsFile, TheCommandLineStands) {
   EXPECT_NE(pando(begin + " --instruction Line.").out.find("\nLine.\n\nA."), std::string::npos);
   folder().write("options.toml", "[run]\ndry-run = true\n");
   EXPECT_NE(pando(begin).out.find("== line 1"), std::string::npos);
+  folder().write("options.toml", "[run]\ndry-run = false\nmax-tokens = 1\n");
+  const Finished computed = pando(begin);
+  EXPECT_EQ(computed.code, kOk) << computed;
+  EXPECT_EQ(n_lines(computed.out), 1) << computed;
 }
 
 TEST_F(OptionsFile, MayBeAPipe) {

@@ -177,7 +177,7 @@ class Published(unittest.TestCase):
 if __name__ == "__main__":
     for path in (MODEL, texts.WIKITEXT, texts.SQUAD):
         if not path.exists():
-            print(f"skipped: no {path} (hint: scripts/published brings the models)")
+            print(f"skipped: no {path} (hint: scripts/published brings the models; the texts are those of {texts.SHARED})")
             sys.exit(77)
     with tempfile.TemporaryDirectory() as links:
         if MODEL.is_dir():

@@ -300,6 +300,29 @@ TEST(ChatTemplate, NoUserIsLost) {
             "rendered: 21");
 }
 
+// Of long conversations in a few renderings.
+TEST(ChatTemplate, ALostUserIsFoundBesideTextsThatAreCut) {
+  std::vector<ChatMessage> messages;
+  for (int i = 0; i < 4001; ++i)
+    messages.push_back({i % 2 == 0 ? "user" : "assistant", fmt::format("Text {} is long.", i)});
+  const auto made_without = [&](int lost) {
+    return made(
+        fmt::format("{{% for m in messages %}}{{% if loop.index0 != {} %}}"
+                    "{{{{ m.content[:4] }}}}\n{{% endif %}}{{% endfor %}}",
+                    lost));
+  };
+  const Result<std::string> all = made_without(-1).render(messages, {});
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  EXPECT_EQ(std::ranges::count(*all, '\n'), 4001);
+  for (const int lost : {0, 2000, 4000}) {
+    const Result<std::string> text = made_without(lost).render(messages, {});
+    EXPECT_EQ(text ? *text : text.error().message,
+              fmt::format("the chat template leaves out message {} (role 'user') of this "
+                          "conversation (hint: set chat_template to a template file)",
+                          lost));
+  }
+}
+
 TEST(ChatTemplate, NoMessageIsLostWhereUsersAre) {
   const ChatTemplate loses =
       made("{% for m in messages if m.role == 'assistant' %}A: {{ m.content }}\n{% endfor %}A:");

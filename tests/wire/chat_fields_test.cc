@@ -62,11 +62,13 @@ TEST(ChatFields, ToolsAreFunctions) {
     read_chat_options(fields, WrittenOrder(), options);
     return fields.status();
   };
-  for (const std::string function :
-       {R"({"name":"a-B_9"})", R"({"name":"f","parameters":{},"strict":true,"description":"d"})",
-        R"({"name":"f","parameters":null,"description":null})"})
+  for (const std::string& function : std::vector<std::string>{
+           R"({"name":"a-B_9"})", R"({"name":"math.factorial"})", R"({"name":"é f"})",
+           R"({"name":")" + std::string(100, 'a') + R"("})",
+           R"({"name":"f","parameters":{},"strict":true,"description":"d"})",
+           R"({"name":"f","parameters":null,"description":null})"})
     EXPECT_TRUE(status_of(R"({"type":"function","function":)" + function + "}").ok()) << function;
-  const std::string name = "expected 1 to 64 ASCII letters, digits, '_' and '-'";
+  const std::string name = "expected a name";
   for (const auto& [tool, place, expected] : std::vector<std::array<std::string, 3>>{
            {R"({"type":"web_search"})", "type", R"(is "web_search", expected "function")"},
            {R"({"type":"custom","custom":{"name":"f"}})", "type", R"(is "custom", expected)"},
@@ -79,10 +81,7 @@ TEST(ChatFields, ToolsAreFunctions) {
            {R"({"type":"function","function":"f"})", "function", R"(is "f", expected an object)"},
            {R"({"type":"function","function":{}})", "function.name", "is absent, " + name},
            {R"({"type":"function","function":{"name":""}})", "function.name", name},
-           {R"({"type":"function","function":{"name":"a b"}})", "function.name", name},
-           {R"({"type":"function","function":{"name":"é"}})", "function.name", name},
-           {R"({"type":"function","function":{"name":")" + std::string(65, 'a') + R"("}})",
-            "function.name", name},
+           {R"({"type":"function","function":{"name":5}})", "function.name", "is 5, " + name},
            {R"({"type":"function","function":{"name":"f","parameters":[]}})", "function.parameters",
             "is [], expected an object"},
            {R"({"type":"function","function":{"name":"f","description":5}})",

@@ -170,6 +170,44 @@ TEST(InputLine, SamplingOptions) {
   EXPECT_EQ(one.stop, std::vector<std::string>{"x"});
 }
 
+// Only the line that ignores the ends drops stop tokens, which may be those of a model's file.
+TEST(InputLine, StopTokensOfTheDefaults) {
+  AnswerOptions defaults;
+  defaults.sampling.stop_tokens = {1};
+  defaults.sampling.ignore_eos = true;
+  const auto stop_tokens = [&](const std::string& line) {
+    return parsed(line, defaults)->questions[0].request.sampling.stop_tokens;
+  };
+  const std::vector<Token> own = {1}, of_line = {2};
+  EXPECT_EQ(stop_tokens(R"({"prompt": "P"})"), own);
+  EXPECT_EQ(stop_tokens(R"({"prompt": "P", "max_tokens": 3})"), own);
+  EXPECT_EQ(stop_tokens(R"({"prompt": "P", "stop_token_ids": [2]})"), of_line);
+  EXPECT_TRUE(stop_tokens(R"({"prompt": "P", "ignore_eos": true})").empty());
+}
+
+// A model's file may name a least length.
+TEST(InputLine, TheDefaultLeastLengthYieldsToALine) {
+  AnswerOptions defaults;
+  defaults.sampling.min_tokens = 3;
+  const auto least = [&](const std::string& line) {
+    return parsed(line, defaults)->questions[0].request.sampling.min_tokens;
+  };
+  EXPECT_EQ(least(R"({"prompt": "P"})"), 3);
+  EXPECT_EQ(least(R"({"prompt": "P", "max_tokens": 1})"), 1);
+  EXPECT_EQ(least(R"({"prompt": "P", "max_tokens": 9})"), 3);
+  EXPECT_EQ(least(R"({"prompt": "P", "max_tokens": 0, "prompt_logprobs": true})"), 0);
+  EXPECT_EQ(least(R"({"context": "C", "question": "Q", "max_tokens": 2})"), 2);
+  EXPECT_EQ(least(R"({"prompt": "P", "max_tokens": 5, "min_tokens": 4})"), 4);
+  const auto of_body = [](const std::string& url, const std::string& body) {
+    return R"({"custom_id": "a", "method": "POST", "url": ")" + url + R"(", "body": )" + body + "}";
+  };
+  EXPECT_EQ(least(of_body("/v1/completions", R"({"prompt": "P", "max_tokens": 1})")), 1);
+  EXPECT_EQ(least(of_body("/v1/chat/completions",
+                          R"({"messages": [{"role": "user", "content": "Q"}],
+                              "max_completion_tokens": 2})")),
+            2);
+}
+
 TEST(InputLine, ChoicesOfTheQuestionOrTheLine) {
   const std::unique_ptr<wire::Line> line = parsed(
       R"({"context": "C", "choices": ["yes", "no"],

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 
 #include "engine/tiny_engine.h"
 #include "wire/errors.h"
@@ -60,6 +61,55 @@ TEST(Logprobs, TokensWithoutText) {
       *tiny_model(), std::vector<TokenLogprob>{{.token = 300, .logprob = -2}})));
   EXPECT_EQ(chat["content"][0]["token"], "token_id:300");
   EXPECT_EQ(chat["content"][0]["bytes"], nlohmann::ordered_json::array());
+}
+
+// The demo model with another decoder, which holds back text.
+std::shared_ptr<const Model> demo_with_decoder(const nlohmann::json& decoder) {
+  const TemporaryFolder folder;
+  const std::filesystem::path demo = PANDO_SOURCE_DIR "/models/demo";
+  std::filesystem::copy(demo, folder.path() / "demo");
+  std::ifstream file(demo / "tokenizer.json");
+  nlohmann::json tokenizer = nlohmann::json::parse(file);
+  tokenizer["decoder"] = decoder;
+  folder.write("demo/tokenizer.json", tokenizer.dump());
+  Result<std::shared_ptr<const Model>> model = Model::load(folder.path() / "demo");
+  if (!model) throw std::runtime_error(model.error().message);
+  return std::move(*model);
+}
+
+// "t", "ai" and "lor", whose text comes with a later token or at the end.
+TEST(Logprobs, AStopTextThatIsHeldBack) {
+  // The first holds back "lor", the other holds back all.
+  for (const char* kind : {"String", "Regex"}) {
+    const nlohmann::json replace = {
+        {"type", "Replace"}, {"pattern", {{kind, "lorQ"}}}, {"content", "z"}};
+    const nlohmann::json decoder = {{"type", "Sequence"},
+                                    {"decoders", {{{"type", "ByteLevel"}}, replace}}};
+    const std::shared_ptr<const Model> model = demo_with_decoder(decoder);
+    const std::unique_ptr<Engine> engine = std::move(Engine::open(model, tiny_options()).value());
+    const auto check = [&](const std::string& stop, int max_tokens, const std::string& text,
+                           size_t n_reported) {
+      Request request;
+      request.prompt =
+          "The dog named Brako has fur that is green. Velina works as a tailor.\n\nQuestion: What "
+          "is the profession of Velina?\nAnswer:";
+      request.sampling.max_tokens = max_tokens;
+      request.sampling.stop = {stop};
+      request.sampling.logprobs = true;
+      const Completion answer = engine->complete(request).value().front();
+      EXPECT_TRUE(answer.text.ends_with(text)) << answer.text;
+      EXPECT_EQ(answer.finish_reason, FinishReason::kStop) << stop << max_tokens;
+      EXPECT_EQ(wire::reported_logprobs(*model, request, answer).size(), n_reported)
+          << kind << stop << max_tokens;
+    };
+    for (const int max_tokens : {3, 20}) {
+      check("lor", max_tokens, "tai", 2);
+      check("ilo", max_tokens, "ta", 2);
+      check("ai", max_tokens, "t", 1);
+    }
+    check("ai", 2, "t", 1);
+    check("t", 1, "", 1);
+  }
 }
 
 TEST(Logprobs, OneTableOfErrors) {

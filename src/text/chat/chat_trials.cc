@@ -1,5 +1,6 @@
 // Trial renderings find out which inputs a template reads and which it leaves out.
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "text/chat/chat_asked.h"
 #include "text/chat/chat_template.h"
 #include "text/chat/jinja_text.h"
+#include "text/utf8.h"
 
 namespace pando {
 namespace {
@@ -166,7 +168,8 @@ Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const Ch
   }();
   if (all_found) return {};
   drop_shown(named, asked, options, places);
-  for (const Place& place : places) {
+  constexpr size_t kMostTried = 16;  // each renders the whole conversation
+  for (const Place& place : std::span(places).first(std::min(places.size(), kMostTried))) {
     const OrderedTrial& role = asked.messages[place.message]["role"];
     const bool is_user = is_text(role, "user");
     Asked other = asked;
@@ -199,18 +202,32 @@ bool ChatTemplate::join_parts(Asked& asked) {
   return joins;
 }
 
-// Removes the places of texts that the template shows. One rendering tries all places.
+// Removes the places of texts that the template shows. All are tried at once: around each stand
+// runs of a character of its own, of which a template may show any part.
 void ChatTemplate::drop_shown(const Named& named, const Asked& asked, const ChatOptions& options,
                               std::vector<Place>& places) const {
-  const auto mark = [](const Place& place) {
-    return fmt::format("pando-shows-{}-{}-", place.message, place.part.value_or(0));
-  };
+  constexpr char32_t kFirst = 0xF0000, kEnd = 0x110000;  // of private use
+  constexpr int kRun = 16;
   Asked other = asked;
-  for (const Place& place : places) other.text(place).append(" ").append(mark(place));
+  for (size_t i = 0; i < places.size(); ++i) {
+    std::string run;
+    for (int n = 0; n < kRun; ++n) append_utf8(kFirst + i % (kEnd - kFirst), &run);
+    std::string& text = other.text(places[i]);
+    const bool is_user = is_text(other.messages[places[i].message]["role"], "user");
+    text = (is_user ? run : "") + text + run;
+  }
   const Result<std::string> marked = render_by(named, other, options);
   if (!marked) return;
-  std::erase_if(places,
-                [&](const Place& place) { return contains_in_any_case(*marked, mark(place)); });
+  std::vector<bool> shown(kEnd - kFirst);
+  for (std::string_view rest = *marked; !rest.empty();) {
+    const Utf8Step step = next_utf8(rest);
+    if (step.point >= kFirst) shown[step.point - kFirst] = true;
+    rest.remove_prefix(static_cast<size_t>(step.length));
+  }
+  std::vector<Place> others;
+  for (size_t i = 0; i < places.size(); ++i)
+    if (!shown[i % shown.size()]) others.push_back(places[i]);
+  places = std::move(others);
 }
 
 }  // namespace pando
