@@ -416,6 +416,25 @@ TEST(ChatTemplate, ArgumentsOfCalls) {
   }
 }
 
+// Clients send null, or no content, beside a call.
+TEST(ChatTemplate, CallsWithoutAContent) {
+  const std::string begin = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}",
+                    end = "{{ m.tool_calls[0].function.name if m.tool_calls }}{% endfor %}";
+  for (const auto& [source, shown] : std::vector<std::pair<std::string, std::string>>{
+           {"{% elif m.content is defined %}[{{ m.content }}]{% endif %}", ""},
+           {"{% elif m.content is none %}[{{ m.content }}]{% endif %}", ""},
+           {"{% else %}{{ '[' + m.content + ']' }}{% endif %}", "[]"},
+           {"{% else %}{{ m.content.split('x')[0] }}{% endif %}", ""},
+           {"{% else %}{{ m.content|tojson }}{% endif %}", "\"\""},
+           {"{% else %}{{ m.nothing + m.content }}{% endif %}", "fails"}}) {
+    SCOPED_TRACE(source);
+    const ChatTemplate chat = made(begin + source + end);
+    const auto rendered = chat.render(with_call(""), {});
+    EXPECT_EQ(rendered.ok(), shown != "fails");
+    if (rendered) EXPECT_EQ(*rendered, "?" + shown + "f");
+  }
+}
+
 TEST(ChatTemplate, ManyKeysTakeLinearTime) {
   std::string kwargs = "{\"k\": 1";
   for (int i = 0; i < 40000; ++i) kwargs += fmt::format(", \"k{}\": 0", i);

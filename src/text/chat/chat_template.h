@@ -62,6 +62,7 @@ class ChatTemplate {
     bool needs_parts = false;  // contents that are texts are given as lists of one part
     bool drops_users = false;  // the trials found a user's text in neither form
     bool takes_arguments = false;
+    bool needs_content = false;  // a message with calls and no content gets an empty text
   };
   struct Asked;  // a conversation as the template's variables
   struct Place;  // of a text in it
@@ -73,6 +74,7 @@ class ChatTemplate {
   void find_out_what_it_takes(Named& named) const;
   void find_out_content(Named& named) const;
   void find_out_arguments(Named& named) const;
+  void find_out_calls(Named& named) const;
   Status check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
                     const std::string& text) const;
   static std::vector<Place> asked_texts(const Named& named, const Asked& asked);

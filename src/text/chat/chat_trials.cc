@@ -127,10 +127,35 @@ void ChatTemplate::find_out_arguments(Named& named) const {
   }
 }
 
+// Clients leave out the content of a message that only calls a tool. Some templates need a text.
+void ChatTemplate::find_out_calls(Named& named) const {
+  const auto in_form = [&](const char* text) {
+    return named.needs_parts ? text_in_parts(text) : OrderedTrial(text);
+  };
+  for (Asked asked : trials(named)) {
+    asked.messages = OrderedTrial::parse(R"([{"role": "user"},
+        {"role": "assistant", "tool_calls": [{"id": "call12345", "type": "function",
+         "function": {"name": "f"}}]},
+        {"role": "tool", "tool_call_id": "call12345", "name": "f"}])");
+    for (const size_t i : {0, 2}) asked.messages[i]["content"] = in_form("?");
+    asked.messages[1]["tool_calls"][0]["function"]["arguments"] =
+        named.takes_arguments ? OrderedTrial::object() : OrderedTrial("{}");
+    for (const bool replies : {true, false}) {
+      if (!replies) asked.messages.erase(2);
+      if (render_by(named, asked, {})) return;
+      asked.messages[1]["content"] = in_form("");
+      named.needs_content = render_by(named, asked, {}).ok();
+      if (named.needs_content) return;
+      asked.messages[1].erase("content");
+    }
+  }
+}
+
 void ChatTemplate::find_out_what_it_takes(Named& named) const {
   if (!named.compiled) return;
   find_out_content(named);
   find_out_arguments(named);
+  find_out_calls(named);
 }
 
 // The texts of messages that must not be lost: no instruction, no question, and nothing at all
