@@ -291,6 +291,12 @@ TEST(ChatTemplate, NoUserIsLost) {
                     {{"system", "hello"}, {"user", "hello world"}}),
             "the chat template leaves out message 0 (role 'system') of this conversation "
             "(hint: put its text into the user's message)");
+  // A role that the template does not know.
+  EXPECT_EQ(refused(made("{% for m in messages if m.role in ['user', 'assistant'] %}"
+                         "{{ m.content }}{% endfor %}"),
+                    {{"user", "a"}, {"User", "b"}}),
+            "the chat template leaves out message 1 (role 'User') of this conversation "
+            "(hint: put its text into the user's message)");
   // In another order, and in other words.
   EXPECT_EQ(refused(made("{% for m in messages|reverse %}{{ m.content|upper }}{% endfor %}"),
                     {{"system", "a"}, {"user", "b"}, {"user", "b"}}),

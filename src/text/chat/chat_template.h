@@ -38,8 +38,8 @@ class ChatTemplate {
   static Result<ChatTemplate> from_text(std::string_view text, std::string_view source,
                                         NamedTokens tokens);
 
-  // kInvalidArgument for what the template itself refuses, in its words; for the message of a
-  // system or a user that it would leave out, and any message where it leaves out all users; for
+  // kInvalidArgument for what the template itself refuses, in its words; for a message that it
+  // would leave out, those of an assistant and of a tool only where it leaves out all users; for
   // thinking where it has no switch.
   Result<std::string> render(std::span<const ChatMessage> messages,
                              const ChatOptions& options) const;

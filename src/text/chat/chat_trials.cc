@@ -158,15 +158,14 @@ void ChatTemplate::find_out_what_it_takes(Named& named) const {
   find_out_calls(named);
 }
 
-// The texts of messages that must not be lost: no instruction, no question, and nothing at all
-// where the template showed none of a user.
+// The texts of messages that must not be lost: no instruction, no question, nothing of a role that
+// the template may not know, and nothing at all where the template showed none of a user.
 std::vector<ChatTemplate::Place> ChatTemplate::asked_texts(const Named& named, const Asked& asked) {
   std::vector<Place> places;
   for (size_t i = 0; i < asked.messages.size(); ++i) {
     const OrderedTrial& message = asked.messages[i];
     const OrderedTrial& role = message["role"];
-    const bool is_asked =
-        is_text(role, "system") || is_text(role, "developer") || is_text(role, "user");
+    const bool is_asked = role.is_string() && !is_text(role, "assistant") && !is_text(role, "tool");
     if (!message.contains("content") || !(is_asked || (named.drops_users && role.is_string())))
       continue;
     const OrderedTrial& content = message["content"];
