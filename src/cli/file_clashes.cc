@@ -59,6 +59,7 @@ std::vector<NamedFile> files_read(const CLI::App& command) {
       {"--schema", "the schema"},
       {"--template-file", "the template"},
       {"--chat-template", "the chat template"},
+      {"--generation-config", "the file of sampling defaults"},
       {"--qrels", "the file of grades"},
       {"--perplexity", "the text"},
       {"--tls-cert", "the certificate"},

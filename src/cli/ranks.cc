@@ -41,9 +41,11 @@ constexpr std::pair<const char*, const char*> kLaunchers[] = {
     {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},  // Open MPI
     {"PMI_SIZE", "PMI_RANK"},                          // MPICH, Intel MPI
     {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},    // MVAPICH
-    {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
-// Ranks without a number of processes. A rank above 0 shows that there are several.
-constexpr const char* kRanks[] = {"SLURM_PROCID", "PMIX_RANK"};
+    {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+    {"FLUX_JOB_SIZE", "FLUX_TASK_RANK"},
+    {"JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK"}};  // jsrun
+// Without a number beside it; any but the first process shows that there are several.
+constexpr const char* kRanks[] = {"SLURM_PROCID", "PMIX_RANK", "PALS_RANKID", "ALPS_APP_PE"};
 
 // Without this check, several processes would each do all of the work and write the same files.
 std::optional<int> refuse_copies(const CLI::App& command) {

@@ -45,7 +45,10 @@ int tokenize(const Options& o) {
 int detokenize(const Options& o) {
   const Result<std::shared_ptr<const TokenizerFiles>> tokenizer = load_tokenizer_files(o.model);
   if (!tokenizer) return report_error(tokenizer.error().message);
-  const Result<std::string> found = given(o.words);
+  std::vector<std::string> words = o.words;
+  for (std::string& word : words)  // each may be a list
+    if (word.starts_with('[') && word.ends_with(']')) word = word.substr(1, word.size() - 2);
+  const Result<std::string> found = given(words);
   if (!found) return report_error(found.error().message);
   const std::string& text = *found;
   const int vocab = (*tokenizer)->vocab();
@@ -78,12 +81,22 @@ void add_options_of_tokenizer(CLI::App& app, ModelArguments& arguments) {
           "tokenizer, instead of --model");
 }
 
+// Any number of words, each as it is. With allow_extra_args(), the parser would read a word in
+// brackets as a list; without, it takes no more words than an option needs.
+void take_words(CLI::Option* option) {
+  constexpr int kMany = 1 << 20;
+  option
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)  // fewer will do
+      ->allow_extra_args(false)
+      ->expected(kMany, CLI::detail::expected_max_vector_size);
+}
+
 }  // namespace
 
 Command add_tokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_options_of_tokenizer(app, options->model);
-  app.add_option("text", options->words, "The text (default: standard input)");
+  take_words(app.add_option("text", options->words, "The text (default: standard input)"));
   app.add_flag("--pieces", options->pieces,
                "Print each token on a line with its text, special tokens included");
   app.add_flag("--no-bos", options->no_bos, "Add no beginning-of-sequence token");
@@ -97,7 +110,7 @@ Command add_tokenize(CLI::App& app) {
 Command add_detokenize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_options_of_tokenizer(app, options->model);
-  app.add_option("tokens", options->words, "Token ids (default: standard input)");
+  take_words(app.add_option("tokens", options->words, "Token ids (default: standard input)"));
   app.footer("Example:\n  pando detokenize --model MODEL 72 101 108");
   return [options] { return detokenize(*options); };
 }

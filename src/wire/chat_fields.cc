@@ -62,12 +62,38 @@ Status check_parts(const nlohmann::json& parts, size_t index) {
   return {};
 }
 
+// A call of a function as OpenAI's API has it, or with the fields of 'function' beside 'type'.
+// Templates may read other fields instead.
+Status check_call(const nlohmann::json& call) {
+  const auto wrong = [](const char* field, const nlohmann::json* found, const char* expected) {
+    return invalid_field(field, "is {}, expected {}",
+                         found == nullptr ? "absent" : found_text(*found), expected);
+  };
+  const Fields fields(call);
+  const nlohmann::json *type = fields.find("type"), *function = fields.find("function");
+  if (type != nullptr && !is_text(*type, "function")) return wrong("type", type, "\"function\"");
+  if (function != nullptr && !function->is_object())
+    return wrong("function", function, "an object with a 'name'");
+  const bool is_flat = function == nullptr;
+  const nlohmann::json& named = is_flat ? call : *function;
+  const auto name = named.find("name");
+  if (name == named.end() && is_flat)
+    return type == nullptr ? Status() : wrong("function", nullptr, "an object with a 'name'");
+  if (name == named.end() || !name->is_string() || name->get_ref<const std::string&>().empty())
+    return wrong(is_flat ? "name" : "function.name", name == named.end() ? nullptr : &*name,
+                 "the name of a function");
+  return {};
+}
+
 Status check_calls(const nlohmann::json& calls, size_t index) {
-  for (size_t i = 0; i < calls.size(); ++i)
+  for (size_t i = 0; i < calls.size(); ++i) {
     if (!calls[i].is_object())
       return blame(place_in("tool_calls", i),
                    invalid_argument("a tool call of message {} is {}, expected an object", index,
                                     found_text(calls[i])));
+    if (Status status = check_call(calls[i]); !status)
+      return in_part(place_in("tool_calls", i), status.error());
+  }
   return {};
 }
 
@@ -156,6 +182,21 @@ Status check_tool(const nlohmann::json& tool, const std::string& place) {
   return {};
 }
 
+// The list of tools without what is of caching.
+std::string without_caching(std::string tools) {
+  if (std::ranges::none_of(kCachingFields,
+                           [&](std::string_view name) { return tools.find(name) != tools.npos; }))
+    return tools;
+  Result<Ordered> parsed = parse_ordered_json(tools, LargeNumbers::kKept);
+  if (!parsed) return tools;
+  for (Ordered& tool : *parsed)
+    for (const std::string_view name : kCachingFields) {
+      tool.erase(std::string(name));
+      tool["function"].erase(std::string(name));
+    }
+  return json_text(*parsed);
+}
+
 // A role and a text, of which there is no order to keep.
 bool is_plain(const nlohmann::json& message) {
   return message.is_object() && message.size() == 2 && message.contains("role") &&
@@ -232,7 +273,7 @@ void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& o
     choice = value;
   }
   if (fields.has("tools") && !fields["tools"].empty() && choice != "none")
-    out.tools = order.of("tools", fields["tools"]);
+    out.tools = without_caching(order.of("tools", fields["tools"]));
   if (fields.has("documents")) out.documents = order.of("documents", fields["documents"]);
   nlohmann::json kwargs = nlohmann::json::object();
   fields.object("chat_template_kwargs", kwargs);

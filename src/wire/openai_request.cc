@@ -23,7 +23,8 @@ using Json = nlohmann::json;
 // "safety_identifier", "priority" and the fields for caching change no answer.
 constexpr std::string_view kCommonFields[] = {
     "model", "logprobs", "stream", "stream_options", "user", "metadata", "store", "service_tier",
-    "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "safety_identifier",
+    "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "cache_control",
+    "id_slot", "n_cache_reuse", "safety_identifier",
     // beyond OpenAI's own
     "add_special_tokens", "truncate_prompt_tokens", "sharing", "cache", "cache_prompt", "priority"};
 constexpr std::string_view kCompletionFields[] = {"prompt", "echo", "best_of", "suffix"};

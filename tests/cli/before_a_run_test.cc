@@ -179,6 +179,8 @@ TEST_F(BeforeARunTest, OnlyTheTemplateOfAllLinesEndsTheRun) {
 
 TEST_F(BeforeARunTest, TokensOfATextAndBack) {
   EXPECT_EQ(pando("tokenize --model m ab c").out, "97 98 32 99\n");
+  EXPECT_EQ(pando("tokenize --model m '[ab]'").out, "91 97 98 93\n");
+  EXPECT_EQ(pando("tokenize --model m a '[b,]' '[]'").out, "97 32 91 98 44 93 32 91 93\n");
   EXPECT_EQ(pando("tokenize --model m --pieces a").out, "97\t\"a\"\n");
   EXPECT_EQ(pando("tokenize --model m --pieces 'a<|endoftext|>' > stdout.txt").out,
             "97\t\"a\"\n256\t\"<|endoftext|>\"\n");
@@ -187,6 +189,8 @@ TEST_F(BeforeARunTest, TokensOfATextAndBack) {
   EXPECT_EQ(binary.code, 1) << binary;
   EXPECT_TRUE(binary.says("standard input is binary data, not text: byte 1 is 0")) << binary;
   EXPECT_EQ(pando("detokenize --model m 97 98").out, "ab\n");
+  EXPECT_EQ(pando("detokenize --model m '[97, 98]' 99").out, "abc\n");
+  EXPECT_EQ(pando("detokenize --model m '[]'").out, "\n");
   EXPECT_EQ(pando("detokenize --model m", "printf '97,98\\n99' | ").out, "abc\n");
   const Finished wrong = pando("detokenize --model m 97 x");
   EXPECT_EQ(wrong.code, kUsage);

@@ -13,6 +13,7 @@ class FileClashes : public RunProcess {
     folder().write("schema.json", "{\"type\": \"string\", \"maxLength\": 2}\n");
     folder().write("template.txt", "{context} {question}");
     folder().write("chat.jinja", "{{ messages[0].content }}");
+    folder().write("sampling.json", "{\"temperature\": 0}");
     folder().write("options.toml", "[run]\nmax-tokens = 2\n");
     folder().write("defaults.json", "{}");
     folder().write("texts.jsonl", "{\"id\": \"t\", \"text\": \"Some text.\"}\n");
@@ -48,6 +49,8 @@ TEST_F(FileClashes, AnOutputIsNoFileThatIsRead) {
           "the template");
   refuses(run + "--chat-template chat.jinja --output x.jsonl --report chat.jinja", "chat.jinja",
           "the chat template");
+  refuses(run + "--generation-config sampling.json --output sampling.json", "sampling.json",
+          "the file of sampling defaults");
   refuses(run + "--config options.toml --report options.toml", "options.toml",
           "the file of options");
   refuses(run + "--generation-config defaults.json --output defaults.json", "defaults.json",
@@ -146,7 +149,8 @@ TEST_F(FileClashes, CopiesByALauncherAreRefused) {
   for (const std::string names :
        {"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=", "PMI_SIZE=2 PMI_RANK=",
         "MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_RANK=",
-        "SLURM_NTASKS=2 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID="}) {
+        "SLURM_NTASKS=2 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=", "FLUX_JOB_SIZE=2 FLUX_TASK_RANK=",
+        "JSM_NAMESPACE_SIZE=2 JSM_NAMESPACE_RANK="}) {
     const Finished first = started(names + "0"), second = started(names + "1");
     EXPECT_EQ(first.code, kUsage) << names << first;
     EXPECT_EQ(first.err,
@@ -155,7 +159,8 @@ TEST_F(FileClashes, CopiesByALauncherAreRefused) {
     EXPECT_EQ(second.code, kUsage) << names << second;
     EXPECT_EQ(second.err, "") << "said once";
   }
-  for (const std::string second : {"SLURM_NTASKS=2 SLURM_PROCID=1", "PMIX_RANK=1", "PMIX_RANK=2"}) {
+  for (const std::string second :
+       {"SLURM_NTASKS=2 SLURM_PROCID=1", "PMIX_RANK=1", "PALS_RANKID=1", "ALPS_APP_PE=1"}) {
     const Finished refused = started(second);
     EXPECT_EQ(refused.code, kUsage) << second << refused;
     EXPECT_TRUE(refused.says("several processes were started without --parallel")) << refused;

@@ -291,7 +291,13 @@ TEST(ChatTemplate, NoUserIsLost) {
                     {{"system", "hello"}, {"user", "hello world"}}),
             "the chat template leaves out message 0 (role 'system') of this conversation "
             "(hint: put its text into the user's message)");
-  // In another order, and in another case.
+  // A role that the template does not know.
+  EXPECT_EQ(refused(made("{% for m in messages if m.role in ['user', 'assistant'] %}"
+                         "{{ m.content }}{% endfor %}"),
+                    {{"user", "a"}, {"User", "b"}}),
+            "the chat template leaves out message 1 (role 'User') of this conversation "
+            "(hint: put its text into the user's message)");
+  // In another order, and in other words.
   EXPECT_EQ(refused(made("{% for m in messages|reverse %}{{ m.content|upper }}{% endfor %}"),
                     {{"system", "a"}, {"user", "b"}, {"user", "b"}}),
             "rendered: BBA");
@@ -436,6 +442,25 @@ TEST(ChatTemplate, ArgumentsOfCalls) {
           "field 'messages[1].tool_calls[0].function.arguments' is "))
           << refused.error().message;
     }
+  }
+}
+
+// Clients send null, or no content, beside a call.
+TEST(ChatTemplate, CallsWithoutAContent) {
+  const std::string begin = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}",
+                    end = "{{ m.tool_calls[0].function.name if m.tool_calls }}{% endfor %}";
+  for (const auto& [source, shown] : std::vector<std::pair<std::string, std::string>>{
+           {"{% elif m.content is defined %}[{{ m.content }}]{% endif %}", ""},
+           {"{% elif m.content is none %}[{{ m.content }}]{% endif %}", ""},
+           {"{% else %}{{ '[' + m.content + ']' }}{% endif %}", "[]"},
+           {"{% else %}{{ m.content.split('x')[0] }}{% endif %}", ""},
+           {"{% else %}{{ m.content|tojson }}{% endif %}", "\"\""},
+           {"{% else %}{{ m.nothing + m.content }}{% endif %}", "fails"}}) {
+    SCOPED_TRACE(source);
+    const ChatTemplate chat = made(begin + source + end);
+    const auto rendered = chat.render(with_call(""), {});
+    EXPECT_EQ(rendered.ok(), shown != "fails");
+    if (rendered) EXPECT_EQ(*rendered, "?" + shown + "f");
   }
 }
 

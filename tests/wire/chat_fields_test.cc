@@ -117,6 +117,48 @@ TEST(ChatFields, CachingIsIgnored) {
     return R"({"role":"user","content":"a")" + more + "}";
   };
   EXPECT_EQ(fields_of(plain(marks)), fields_of(plain("")));
+  const auto tools_of = [](const std::string& more) {
+    const std::string text = R"({"tools":[{"type":"function","function":{"name":"f")" + more +
+                             R"(,"parameters":{"b":1,"a":123456789012345678901}})" + more + "}]}";
+    const nlohmann::json body = *parse_json(text);
+    Fields fields(body);
+    ChatOptions options;
+    read_chat_options(fields, WrittenOrder(text), options);
+    EXPECT_TRUE(fields.status().ok());
+    return options.tools;
+  };
+  EXPECT_EQ(tools_of(marks), tools_of(""));
+}
+
+// Templates would write a call without a name, or none at all.
+TEST(ChatFields, CallsAreOfFunctions) {
+  const auto status_of = [](const std::string& call) -> Status {
+    const std::string text =
+        R"({"messages":[{"role":"assistant","tool_calls":[{"id":"a"},)" + call + "]}]}";
+    const auto messages = parse_messages((*parse_json(text))["messages"], WrittenOrder(text));
+    return messages.ok() ? Status() : Status(messages.error());
+  };
+  for (const std::string call :
+       {R"({"type":"function","function":{"name":"f","arguments":"{}"}})",
+        R"({"function":{"name":"a.b"}})", R"({"type":"function","name":"f"})",
+        R"({"name":"f","arguments":{}})", R"({"type":null,"function":{"name":"f"}})"})
+    EXPECT_TRUE(status_of(call).ok()) << call;
+  for (const auto& [call, place, found] : std::vector<std::array<std::string, 3>>{
+           {R"({"type":"custom","custom":{"name":"f","input":"x"}})", "type", R"("custom")"},
+           {R"({"type":"function"})", "function", "absent"},
+           {R"({"type":"function","function":"f"})", "function", R"("f")"},
+           {R"({"function":[]})", "function", "[]"},
+           {R"({"function":{"arguments":"{}"}})", "function.name", "absent"},
+           {R"({"function":{"name":null}})", "function.name", "null"},
+           {R"({"function":{"name":""}})", "function.name", R"("")"},
+           {R"({"name":5,"arguments":{}})", "name", "5"}}) {
+    const Status status = status_of(call);
+    ASSERT_FALSE(status.ok()) << call;
+    const std::string field = "messages[0].tool_calls[1]." + place;
+    EXPECT_EQ(status.error().field, field) << call;
+    EXPECT_TRUE(status.error().message.starts_with("field '" + field + "' is " + found + ", exp"))
+        << status.error().message;
+  }
 }
 
 // In every form that clients send them in.

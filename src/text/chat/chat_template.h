@@ -38,9 +38,9 @@ class ChatTemplate {
   static Result<ChatTemplate> from_text(std::string_view text, std::string_view source,
                                         NamedTokens tokens);
 
-  // kInvalidArgument for a conversation that the template itself refuses, in its words; for a
-  // system or user message that it would leave out; for any left-out message, if it leaves out all
-  // users'; for `thinking` without a switch.
+  // kInvalidArgument for what the template itself refuses, in its words; for a message that it
+  // would leave out, those of an assistant and of a tool only where it leaves out all users; for
+  // thinking where it has no switch.
   Result<std::string> render(std::span<const ChatMessage> messages,
                              const ChatOptions& options) const;
   // Whether it may write the date.
@@ -62,6 +62,7 @@ class ChatTemplate {
     bool needs_parts = false;  // contents that are texts are given as lists of one part
     bool drops_users = false;  // in the trials, a user's text appeared in neither form
     bool takes_arguments = false;
+    bool needs_content = false;  // a message with calls and no content gets an empty text
   };
   struct Asked;  // a conversation as the template's variables
   struct Place;  // the place of a text in Asked
@@ -73,6 +74,7 @@ class ChatTemplate {
   void find_out_what_it_takes(Named& named) const;
   void find_out_content(Named& named) const;
   void find_out_arguments(Named& named) const;
+  void find_out_calls(Named& named) const;
   Status check_lost(const Named& named, const Asked& asked, const ChatOptions& options,
                     const std::string& text) const;
   static std::vector<Place> asked_texts(const Named& named, const Asked& asked);

@@ -128,21 +128,45 @@ void ChatTemplate::find_out_arguments(Named& named) const {
   }
 }
 
+// Clients leave out the content of a message that only calls a tool. Some templates need a text.
+void ChatTemplate::find_out_calls(Named& named) const {
+  const auto in_form = [&](const char* text) {
+    return named.needs_parts ? text_in_parts(text) : OrderedTrial(text);
+  };
+  for (Asked asked : trials(named)) {
+    asked.messages = OrderedTrial::parse(R"([{"role": "user"},
+        {"role": "assistant", "tool_calls": [{"id": "call12345", "type": "function",
+         "function": {"name": "f"}}]},
+        {"role": "tool", "tool_call_id": "call12345", "name": "f"}])");
+    for (const size_t i : {0, 2}) asked.messages[i]["content"] = in_form("?");
+    asked.messages[1]["tool_calls"][0]["function"]["arguments"] =
+        named.takes_arguments ? OrderedTrial::object() : OrderedTrial("{}");
+    for (const bool replies : {true, false}) {
+      if (!replies) asked.messages.erase(2);
+      if (render_by(named, asked, {})) return;
+      asked.messages[1]["content"] = in_form("");
+      named.needs_content = render_by(named, asked, {}).ok();
+      if (named.needs_content) return;
+      asked.messages[1].erase("content");
+    }
+  }
+}
+
 void ChatTemplate::find_out_what_it_takes(Named& named) const {
   if (!named.compiled) return;
   find_out_content(named);
   find_out_arguments(named);
+  find_out_calls(named);
 }
 
-// The texts that must not be lost: those of instructions and questions, or of all messages if the
-// template showed no user's text in the trials.
+// The texts of messages that must not be lost: no instruction, no question, nothing of a role that
+// the template may not know, and nothing at all where the template showed none of a user.
 std::vector<ChatTemplate::Place> ChatTemplate::asked_texts(const Named& named, const Asked& asked) {
   std::vector<Place> places;
   for (size_t i = 0; i < asked.messages.size(); ++i) {
     const OrderedTrial& message = asked.messages[i];
     const OrderedTrial& role = message["role"];
-    const bool is_asked =
-        is_text(role, "system") || is_text(role, "developer") || is_text(role, "user");
+    const bool is_asked = role.is_string() && !is_text(role, "assistant") && !is_text(role, "tool");
     if (!message.contains("content") || !(is_asked || (named.drops_users && role.is_string())))
       continue;
     const OrderedTrial& content = message["content"];

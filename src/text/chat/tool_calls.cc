@@ -52,7 +52,9 @@ Status settle_arguments(OrderedCall& message, bool as_objects) {
     if (!call.is_object()) continue;
     const bool is_function = call.contains("function");
     OrderedCall& function = is_function ? call["function"] : call;
-    if (!function.is_object() || !(is_function || function.contains("arguments"))) continue;
+    if (!function.is_object() ||
+        !(is_function || function.contains("arguments") || function.contains("name")))
+      continue;
     Status status;
     try {
       status = settle(function["arguments"], as_objects);
