@@ -168,8 +168,8 @@ def settle_arguments(message, as_objects):
             call["function"]["arguments"] = json.dumps(parsed, ensure_ascii=False)
 
 
-def rendering(template, conversation, takes_parts, takes_arguments=None):
-    """The text, or None if the template or Pando refuses the conversation."""
+def rendering(template, conversation, takes_parts, takes_arguments=None, needs_content=False):
+    """The text, or None where the template or Pando refuses the conversation."""
     messages = copy.deepcopy(conversation["messages"])
     for message in messages:
         try:
@@ -184,6 +184,9 @@ def rendering(template, conversation, takes_parts, takes_arguments=None):
             if "content" in message:
                 message["content"] = joined(message)
     messages = chat_template_utils._normalize_chat_messages(messages)
+    for message in messages:
+        if needs_content and message.get("tool_calls") is not None:
+            message.setdefault("content", "")
     variables = {**TOKENS, "enable_thinking": conversation["thinking"], "thinking": conversation["thinking"],
                  **conversation.get("kwargs", {})}
     try:
@@ -256,6 +259,21 @@ def takes_arguments(template):
     return False
 
 
+def needs_content(template, as_objects):
+    call = {"id": "call12345", "type": "function", "function": {"name": "f", "arguments": {} if as_objects else "{}"}}
+    result = {"role": "tool", "tool_call_id": "call12345", "name": "f", "content": "?"}
+    for extras in trial_extras(template):
+        for results in ([result], []):
+            def fails(more):
+                caller = {"role": "assistant", "tool_calls": [call], **more}
+                return rendering(template, trial([{"role": "user", "content": "?"}, caller, *results], extras), True) is None
+            if not fails({}):
+                return False
+            if not fails({"content": ""}):
+                return True
+    return False
+
+
 def places_of(conversation):
     """The texts in messages of systems and users, and in the parts of their contents."""
     for message in conversation["messages"]:
@@ -298,7 +316,8 @@ def reads(template):
 
 def golden(path, conversations):
     template = path.read_bytes().decode()
-    takes, switch = (takes_parts(template), takes_arguments(template)), bool(
+    as_objects = takes_arguments(template)
+    takes, switch = (takes_parts(template), as_objects, needs_content(template, as_objects)), bool(
         reads(template) & {"enable_thinking", "thinking"})
     unread = [name for name in ("tools", "documents") if name not in reads(template)]
     hashes = []
@@ -314,7 +333,7 @@ def golden(path, conversations):
             text = rendering(template, conversation, *takes)
         refused = text is None or leaves_out(template, conversation, text, *takes)
         hashes.append("" if refused else f"{xxhash.xxh3_64_intdigest(text.encode()):016x}")
-    print(f"{path.stem}: {sum(map(bool, hashes))} of {len(hashes)} rendered, takes parts, arguments: {takes}, switch {switch}")
+    print(f"{path.stem}: {sum(map(bool, hashes))} of {len(hashes)} rendered, takes parts, arguments, needs contents: {takes}, switch {switch}")
     entry = {"tools": SIMPLE_TOOLS} if "tool_use" in path.stem else {}
     return {**entry, "name": path.stem, "hash": f"{xxhash.xxh3_64_intdigest(path.read_bytes()):016x}", "parts": takes[0], "arguments": takes[1], "switch": switch, "unread": unread,
             "renderings": " ".join(h or "-" for h in hashes)}
