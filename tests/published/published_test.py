@@ -99,11 +99,10 @@ class Published(unittest.TestCase):
              asked | {"max_tokens": texts.N_GREEDY, "ignore_eos": True, "top_logprobs": 1}],
             "--weights", "f32", "--kv-dtype", "f32", "--logprobs")
         self.assertEqual(scored["prompt_tokens"], 1 + len(stored["values"]))
-        away = [(abs(a - b), b) for a, b in zip(scored["prompt_logprobs"], stored["values"], strict=True)]
-        print(f"{len(away)} log-probabilities, at most {max(away)[0]:.1e} away")
-        # EmbeddingGemma does not predict tokens: its log-probabilities go down to -169, where f32 has fewer digits.
-        for distance, value in away:
-            self.assertLess(distance, 2e-4 if not MODEL.is_dir() else max(2e-4, 2e-5 * abs(value)))
+        farthest = max(abs(a - b) for a, b in zip(scored["prompt_logprobs"], stored["values"], strict=True))
+        print(f"{len(stored['values'])} log-probabilities, at most {farthest:.1e} away")
+        # EmbeddingGemma does not predict tokens: its logits are ten times as large, and so is what f32 rounds.
+        self.assertLess(farthest, 2e-3 if MODEL.is_dir() else 2e-4)
         self.assertEqual([best[0]["token"] for best in answer["top_logprobs"]], STORED["greedy"])
 
     def test_ids_are_those_of_tokenizers(self):
