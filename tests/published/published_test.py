@@ -96,7 +96,7 @@ class Published(unittest.TestCase):
         asked = {"messages": STORED["chats"][0]["messages"]} if STORED["chats"] else prompt_of(texts.PROMPT)
         (scored, answer), _ = ask(
             [prompt_of(texts.wikitext()[:stored["characters"]]) | {"prompt_logprobs": True, "max_tokens": 0},
-             asked | {"max_tokens": texts.N_GREEDY, "ignore_eos": True, "top_logprobs": 1}],
+             asked | {"max_tokens": texts.N_GREEDY, "temperature": 0, "ignore_eos": True, "top_logprobs": 1}],
             "--weights", "f32", "--kv-dtype", "f32", "--logprobs")
         self.assertEqual(scored["prompt_tokens"], 1 + len(stored["values"]))
         farthest = max(abs(a - b) for a, b in zip(scored["prompt_logprobs"], stored["values"], strict=True))
