@@ -43,8 +43,9 @@ if(PANDO_MPI)
   endif()
 endif()
 
-# pando_precompiled(NAME OPTION): precompiles headers that most sources include, for one level of optimisation. With
-# PANDO_UNITY=OFF it precompiles nothing, so that a missing #include shows; nor with ccache, which does not support it.
+# pando_precompiled(NAME OPTION): headers that most sources include, precompiled for one level of optimisation. Where
+# each source is compiled by itself (PANDO_UNITY=OFF), nothing is precompiled, so that a missing #include shows;
+# nor under ccache, which does not know precompiled headers.
 function(pando_precompiled target option)
   if(NOT PANDO_UNITY OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
     return()
@@ -57,14 +58,14 @@ function(pando_precompiled target option)
                             <string> <vector> <fmt/format.h> <nlohmann/json.hpp>)
 endfunction()
 
-# Code that runs once per file, model or request. -O1 halves its compile time.
+# Sources that run once for a file, a model or a request. -O1 halves the time that they take to compile.
 set(pando_plain_sources "/src/(model/families|comm|api|task|wire|capi|bench|serve|mpi|cli)/")
 set(pando_plain_option $<$<CONFIG:Release>:-O1>)
 pando_precompiled(pando_precompiled "")
 pando_precompiled(pando_precompiled_plain "${pando_plain_option}")
 
-# pando_compile(TARGET PLAIN SOURCES...): sets options and precompiled headers of a target of src/. PLAIN: its sources
-# are in pando_plain_sources.
+# pando_compile(TARGET PLAIN SOURCES...): options and precompiled headers of a target of src/; PLAIN: whether its
+# sources are plain.
 function(pando_compile target plain)
   set(precompiled pando_precompiled)
   if(plain)
@@ -93,15 +94,24 @@ function(pando_unity target)
     if(names_fault OR source MATCHES "src/(lab/kernel/.*|model/families/.*|serve/(asio|connection))\\.cc$")
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
-    if(source MATCHES "src/lab/kernel/")  # they have options for an instruction set
+    if(source MATCHES "src/lab/kernel/")  # with options of their own for an instruction set
       set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endforeach()
 endfunction()
 
-# pando_floor(NAME LINKS...): src/NAME/**.cc as library pando_NAME.
+# pando_floor(NAME LINKS...): src/NAME/**.cc as library pando_NAME. The kernels of the processors, which have options of
+# their own, are a library apart from the rest of exec/.
+set(pando_kernels exec/cpu/kernel)
 function(pando_floor name)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  set(folder ${name})
+  if(name STREQUAL "kernel")
+    set(folder ${pando_kernels})
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cc)
+  if(name STREQUAL "exec")
+    list(FILTER sources EXCLUDE REGEX "/src/${pando_kernels}/")
+  endif()
   list(FILTER sources EXCLUDE REGEX "src/cli/(main|spare_memory|laboratory${pando_not_laboratory})\\.cc$")
   list(FILTER sources EXCLUDE REGEX "src/mpi/(${pando_not_mpi})\\.cc$")
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -114,7 +124,7 @@ function(pando_floor name)
     set(plain ${sources})
     list(FILTER plain INCLUDE REGEX ${pando_plain_sources})
     list(REMOVE_ITEM sources ${plain} "")
-    if(plain AND sources)  # only some sources are plain
+    if(plain AND sources)  # part of the floor
       add_library(${target}_plain OBJECT ${plain})
       pando_compile(${target}_plain ON ${plain})
       list(APPEND targets ${target}_plain)
@@ -173,8 +183,8 @@ macro(pando_all_floors)
   else()
     pando_floor(cli bench serve mpi CLI11::CLI11 PkgConfig::tomlplusplus)
   endif()
-  target_link_libraries(pando_cli PUBLIC pando_batch)  # batch is below the public API
-  # An object of its own, so that a program with the stub does not link it.
+  target_link_libraries(pando_cli PUBLIC pando_batch)  # which is below the public API
+  # By itself in the archive, so that a program that has the stub does not link it.
   set_source_files_properties(src/cli/laboratory.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
 
@@ -192,7 +202,7 @@ macro(pando_server_floor)
     if(PANDO_SANITIZE MATCHES "thread")  # which does not know fences; there are locks besides
       target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_DISABLE_FENCED_BLOCK)
     endif()
-    # With little inlining, GCC 12 takes the memory of a coroutine for memory from operator new.
+    # GCC 12 takes the memory of a coroutine for what operator new gave, where it inlines little.
     target_compile_options(pando_serve PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)
     if(PANDO_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
       get_target_property(sources pando_serve SOURCES)  # clang 14: not with coroutines
@@ -203,16 +213,16 @@ endmacro()
 
 # What computes.
 macro(pando_engine_floors)
-  pando_floor(kernel base)
-  pando_floor(step kernel)
-  pando_floor(model kernel nlohmann_json::nlohmann_json)
+  pando_floor(contract base)
   pando_floor(comm base)
-  pando_floor(exec step model comm)
-  pando_floor(cache base kernel)
+  pando_floor(kernel contract)
+  pando_floor(exec kernel comm)
+  pando_floor(model contract nlohmann_json::nlohmann_json)
+  pando_floor(cache contract)
   pando_floor(schedule base)
-  pando_floor(plan cache step)
-  pando_floor(engine plan schedule exec text PkgConfig::xxhash)
-  pando_floor(api engine)
+  pando_floor(plan cache)
+  pando_floor(engine plan schedule text PkgConfig::xxhash)
+  pando_floor(api engine model exec)
   pando_floor(task api)
   pando_floor(wire task text nlohmann_json::nlohmann_json)
   pando_floor(batch wire nlohmann_json::nlohmann_json PkgConfig::zlib PkgConfig::zstd)
@@ -239,21 +249,21 @@ function(pando_faulty_objects)
   target_compile_definitions(pando_faulty PUBLIC PANDO_FAULT_INJECTION)
 endfunction()
 
-# Instruction sets are per file: each simd table is one translation unit (src/kernel/cpu).
+# Instruction sets are per file: each simd table is one translation unit (src/exec/cpu/kernel/cpu).
 # GCC 12 gives false alarms of uninitialised values in its own AVX-512 intrinsics.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  file(GLOB avx512_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernel/cpu/*_avx512.cc
+  file(GLOB avx512_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/*_avx512.cc
        ${PROJECT_SOURCE_DIR}/src/lab/kernel/cpu/*_avx512.cc)
-  file(GLOB avx2_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernel/cpu/*_avx2.cc
+  file(GLOB avx2_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/*_avx2.cc
        ${PROJECT_SOURCE_DIR}/src/lab/kernel/cpu/*_avx2.cc)
   set(avx512_options
     "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
   set_source_files_properties(${avx512_sources} PROPERTIES COMPILE_OPTIONS "${avx512_options}")
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/cpu/kernels_avx512bf16.cc
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/kernels_avx512bf16.cc
     PROPERTIES COMPILE_OPTIONS "${avx512_options};-mavx512bf16")
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/cpu/kernels_amx.cc
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/kernels_amx.cc
     PROPERTIES COMPILE_OPTIONS "${avx512_options};-mamx-tile;-mamx-int8")
   set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
-  # Only processors without AVX2 run it. -O3 takes five times as long to compile.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/cpu/kernels_portable.cc PROPERTIES COMPILE_OPTIONS -O1)
+  # Only processors without AVX2 compute with it. -O3 takes five times as long to compile.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/kernels_portable.cc PROPERTIES COMPILE_OPTIONS -O1)
 endif()

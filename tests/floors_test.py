@@ -11,39 +11,40 @@ import sys
 # What each folder of src/ may include besides itself and include/pando.
 FLOORS = {
     "base": set(),
+    "contract": {"base"},
     "text": {"base"},
-    "kernel": {"base"},
-    "step": {"base", "kernel"},
-    "model": {"base", "kernel"},
     "comm": {"base"},
-    "exec": {"base", "kernel", "step", "model", "comm"},
-    "cache": {"base", "kernel"},
+    "exec": {"base", "contract", "comm"},  # below the waist
+    "model": {"base", "contract"},
+    "cache": {"base", "contract"},
     "schedule": {"base"},
-    "plan": {"base", "kernel", "step", "cache"},
-    "engine": {"base", "text", "kernel", "step", "model", "comm", "exec", "cache", "schedule", "plan"},
-    "api": {"base", "text", "kernel", "step", "model", "comm", "exec", "cache", "schedule", "plan", "engine"},
+    "plan": {"base", "contract", "cache"},
+    "engine": {"base", "contract", "text", "cache", "schedule", "plan"},
+    "api": {"base", "contract", "text", "comm", "model", "cache", "schedule", "plan", "engine"},
     "task": {"base", "engine", "api"},
     "wire": {"base", "text", "engine", "api", "task"},
     "batch": {"base", "text", "cache", "engine", "api", "task", "wire"},
     "serve": {"base", "text", "engine", "api", "task", "wire"},
     "capi": {"base", "api", "task", "wire"},
-    "bench": {"base", "kernel", "engine", "api"},
+    "bench": {"base", "contract", "engine", "api"},
     "mpi": {"base", "comm"},
     "cli": {"base", "bench", "serve", "mpi"},  # besides these the public API and nothing else
 }
+# They know values of the public API, but none of its calls.
+BELOW_API = ("base", "contract", "text", "comm", "exec", "model", "cache", "schedule", "plan", "engine")
 # The laboratory may include all but what is above it, and nothing but one file knows of it.
 FLOORS["lab"] = FLOORS.keys() - {"capi", "cli"}
 KNOWS_LAB = "src/cli/laboratory.cc"
-# Tests that are left out of a build without the laboratory.
+# Benchmarks of the kernels themselves.
+KNOWS_EXEC = "src/bench/cpu/"
+# Tests that a build without the laboratory leaves out.
 TESTS_OF_LAB = ("tests/lab/", "tests/cli/lab_test.cc", "tests/engine/open_laboratory.cc")
-# Of engine/ this one knows how a step is computed; the others know exec/executor.h alone.
-KNOWS_COMPUTING = {"technique.h"}
 LONGEST = 600
 MEDIAN = 200
 
 
 def needing_lab(root):
-    """Includes that keep a build with -DPANDO_LAB=OFF from linking."""
+    """What keeps a build with -DPANDO_LAB=OFF from linking."""
     for path in sorted((root / "tests").rglob("*")):
         name = str(path.relative_to(root))
         if path.suffix in (".h", ".cc") and not name.startswith(TESTS_OF_LAB) and '#include "lab/' in path.read_text():
@@ -66,16 +67,21 @@ def main() -> int:
         if folder not in FLOORS and folder != "pando":
             problems.append(f"{name}: folder '{folder}' is on no floor")
             continue
+        if folder != "api" and '#include "api/model_parts.h"' in lines:
+            problems.append(f"{name}: includes api/model_parts.h, expected api/model_access.h")
         if path.suffix == ".h" and '#include "base/fault.h"' in lines:
             problems.append(f"{name}: includes base/fault.h, expected that of .cc files alone, which are compiled again with faults")
         allowed = FLOORS.get(folder, set()) | {folder, "pando"} | ({"lab"} if str(name) == KNOWS_LAB else set())
+        allowed |= {"exec"} if str(name).startswith(KNOWS_EXEC) else set()
         for number, line in enumerate(lines, 1):
+            if folder in ("text", "model") and re.search(r"(MappedFile|GgufFile)::open\(|ifstream", line):
+                problems.append(f"{name}:{number}: opens a file, expected a ModelPath, which opens each once")
+            facade = re.match(r'#include "(pando/(?!values/).*)"', line)
+            if facade and (folder in BELOW_API or name.parts[:3] == ("include", "pando", "values")):
+                problems.append(f"{name}:{number}: includes {facade[1]}, expected headers of include/pando/values/ alone")
             found = re.match(r'#include "([^/"]+)/', line)
             if found and found[1] in FLOORS.keys() | {"pando"} and found[1] not in allowed:
                 problems.append(f"{name}:{number}: includes {found[1]}/, which does not stand below {folder}/")
-        if folder == "engine" and name.name not in KNOWS_COMPUTING:
-            problems += [f"{name}: includes {line[10:-1]}, expected exec/executor.h of all that computes"
-                         for line in lines if re.match(r'#include "(model|kernel|exec)/', line) and "exec/executor.h" not in line]
     problems += needing_lab(root)
     problems += [f"{p.relative_to(root)}: {n} lines, at most {LONGEST}" for p, n in lengths.items() if n > LONGEST]
     median = statistics.median(lengths.values())

@@ -5,7 +5,7 @@ tensors are by that package.
     pip install -r tools/requirements-gguf.txt
     tools/gguf_golden.py tests/model/data/gguf
 
-tests/model/gguf_golden_test.cc reads both. The file is a llama with one layer whose matrices are of
+tests/exec/gguf_golden_test.cc reads both. The file is a llama with one layer whose matrices are of
 types that are read, Q4_K and Q6_K with random bits. blocks.json has random blocks of every type that
 comes in blocks, with a hash of their values in f32.
 """

@@ -7,7 +7,7 @@ weights are by the packages that define these formats.
     tools/quantized_golden.py tests/model/data/quantized
 
 golden.json has, for each matrix, a hash of its values in f32 (with the scales widened to f32) and in
-the type of the model. tests/model/quantized_golden_test.cc reads both. GPTQ has no package here that
+the type of the model. tests/exec/quantized_golden_test.cc reads both. GPTQ has no package here that
 installs without a compiler: its formula is written out.
 """
 import argparse

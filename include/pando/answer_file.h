@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pando/answer_sink.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

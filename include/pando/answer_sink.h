@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

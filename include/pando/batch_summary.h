@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "pando/engine_stats.h"
-#include "pando/result.h"
 #include "pando/scores.h"
+#include "pando/values/engine_stats.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

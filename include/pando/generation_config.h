@@ -6,11 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "pando/request_options.h"
-#include "pando/result.h"
-#include "pando/token.h"
+#include "pando/values/request_options.h"
+#include "pando/values/result.h"
+#include "pando/values/token.h"
 
 namespace pando {
+
+class ModelPath;
 
 // Sampling options of a generation_config.json, or of the keys general.sampling.* of a GGUF file;
 // docs/formats.md lists them. They have no effect until apply_to() puts them into SamplingOptions.
@@ -32,5 +34,7 @@ void apply_option(const RequestOption& option, double value, SamplingOptions& sa
 // Reads the defaults of the model at `path` (a directory or GGUF file), or a
 // generation_config.json. Errors: kNotFound if there are none, kBadFile.
 Result<GenerationConfig> read_generation_config(const std::filesystem::path& path);
+// For the library itself: of files that may be open already.
+Result<GenerationConfig> read_generation_config(const ModelPath& path);
 
 }  // namespace pando

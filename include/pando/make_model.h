@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

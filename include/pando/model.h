@@ -9,13 +9,15 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/chat.h"
-#include "pando/result.h"
-#include "pando/token.h"
-#include "pando/weight_type.h"
+#include "pando/values/chat.h"
+#include "pando/values/result.h"
+#include "pando/values/token.h"
+#include "pando/values/weight_type.h"
 
 namespace pando {
 
+class Device;
+class ModelPath;
 class Ranks;
 struct TextForm;
 
@@ -26,7 +28,8 @@ struct ModelOptions {
   // A file with a chat template, or the name of one of several that the model has; empty: as
   // docs/chat.md says. One that cannot be read fails the loading.
   std::string chat_template = {};
-  int threads = 0;  // for loading; 0: one for each processor
+  int threads = 0;     // for loading; 0: one for each processor
+  std::string device;  // what computes, of those that `pando devices` lists; empty: the first
   std::shared_ptr<Ranks> ranks =
       nullptr;  // set on rank 0: the ranks that share the model (ranks.h)
 };
@@ -55,6 +58,9 @@ class Model {
   // tokenizer's files - or a GGUF file; without a tokenizer the model takes and gives tokens only.
   // Errors: kNotFound, kBadFile, kUnsupported; the message names file, field, found and expected.
   static Result<std::shared_ptr<const Model>> load(const std::filesystem::path& path,
+                                                   const ModelOptions& options = {});
+  // For the library itself: of files that may be open already.
+  static Result<std::shared_ptr<const Model>> load(const ModelPath& path,
                                                    const ModelOptions& options = {});
   ~Model();
 
@@ -96,8 +102,9 @@ class Model {
   friend Result<std::shared_ptr<const Model>> load_for_timing(const std::filesystem::path& path,
                                                               const ModelOptions& options);
   explicit Model(std::unique_ptr<Parts> parts);
-  static Result<std::shared_ptr<const Model>> load_parts(const std::filesystem::path& directory,
-                                                         const ModelOptions& options, int threads);
+  static Result<std::shared_ptr<const Model>> load_parts(const ModelPath& directory,
+                                                         const ModelOptions& options,
+                                                         const Device& device, int threads);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "pando/model.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

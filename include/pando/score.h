@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "pando/engine.h"
-#include "pando/engine_stats.h"
+#include "pando/values/engine_stats.h"
 
 namespace pando {
 

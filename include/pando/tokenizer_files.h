@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/result.h"
-#include "pando/token.h"
+#include "pando/values/result.h"
+#include "pando/values/token.h"
 
 namespace pando {
 

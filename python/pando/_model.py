@@ -57,7 +57,7 @@ class Model:
 
     weights: "stored", or made while loading "f32", "f16", "bf16", "q8_0", "q4_0", "int8" or "bf16_dot". tokenizer: where it is, if it is
     not the model's own. chat_template: a file, or the name of one of the model's templates. threads: for loading;
-    0 means one for each processor.
+    0 means one for each processor. device: what computes; by default "cpu".
     """
 
     def __init__(
@@ -68,8 +68,9 @@ class Model:
         tokenizer: Union[str, os.PathLike[str], None] = None,
         chat_template: Union[str, os.PathLike[str], None] = None,
         threads: int = 0,
+        device: str = "",
     ) -> None:
-        options = {"weights": weights, "threads": threads}
+        options = {"weights": weights, "threads": threads, "device": device}
         if tokenizer is not None:
             options["tokenizer"] = os.fspath(tokenizer)
         if chat_template is not None:

@@ -21,8 +21,6 @@
 #include "base/failures.h"
 #include "base/thread_priority.h"
 #include "engine/options.h"
-#include "exec/cpu/kv_memory.h"
-#include "exec/cpu/kv_sizes.h"
 
 namespace pando {
 
@@ -75,7 +73,7 @@ class Engine::Impl {
   }
 
   Status check(const Request& request) const {
-    if (model_->parts().weights.has_no_head && request.pooling == Pooling::kNone)
+    if (model_->parts().files->has_no_head && request.pooling == Pooling::kNone)
       return unsupported(
           "the model cannot generate: its files have no lm_head.weight, and its configuration does "
           "not tie the head to the embeddings (hint: it can still compute embeddings)");
@@ -246,9 +244,8 @@ class Engine::Impl {
 };
 
 size_t kv_bytes_per_token(const Model& model, KvType type) {
-  const exec::KvOptions options{.type = kv_dtype(type)};
-  const exec::KvSizes sizes = exec::KvSizes::shapes_of(model.parts().weights.config, options);
-  return exec::page_bytes(sizes.pages) / static_cast<size_t>(options.page_len);
+  const Model::Parts& parts = model.parts();
+  return parts.device->kv_bytes_per_token(parts.files->config, kv_dtype(type));
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -262,7 +259,7 @@ Result<std::unique_ptr<Engine>> Engine::open(std::shared_ptr<const Model> model,
 Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
                                             const LoopOptions& options) {
   const Model::Parts& parts = model->parts();
-  if (parts.weights.layers.empty())
+  if (parts.weights == nullptr)
     return invalid_argument(
         "the model was loaded without its weights, expected a model with weights for an engine");
   Result<std::unique_ptr<EngineLoop>> loop = open_loop(parts, options);

@@ -174,13 +174,13 @@ void read_eos(Fields& fields, GenerationConfig& config) {
   }
 }
 
-Result<GenerationConfig> read_json(const fs::path& path) {
+Result<GenerationConfig> read_json(const ModelPath& path) {
   const Result<json> object = read_json_file(path);
   if (!object) return object.error();
   if (!object->is_object())
     return bad_file("'{}' is {}, expected an object", path.string(), found_text(*object));
   Fields fields(*object, path.string());
-  GenerationConfig config{.source = path.filename().string()};
+  GenerationConfig config{.source = path.path().filename().string()};
   std::vector<std::string_view> known = {kDoSample, kEos, kStop};
   for (const RequestOption& option : request_options()) {
     if (!option.stands_in(kInConfig | kInSamplingConfig)) continue;
@@ -216,18 +216,19 @@ json gguf_value(const GgufFile& file, std::string_view key) {
   return json::array({"..."});  // never neutral
 }
 
-Result<GenerationConfig> read_gguf(const fs::path& path) {
-  const Result<GgufFile> file = GgufFile::open(path);
-  if (!file) return file.error();
-  const std::vector<std::string_view> keys = file->keys(kGgufPrefix);
+Result<GenerationConfig> read_gguf(const ModelPath& path) {
+  const auto opened = path.gguf();
+  if (!opened) return opened.error();
+  const GgufFile& file = **opened;
+  const std::vector<std::string_view> keys = file.keys(kGgufPrefix);
   if (keys.empty())
     return not_found("{}: has no keys {}*, which a generation_config.json becomes in a GGUF file",
                      path.string(), kGgufPrefix);
-  GenerationConfig config{.source = path.filename().string()};
+  GenerationConfig config{.source = path.path().filename().string()};
   bool penalises = true;
   for (const std::string_view key : keys) {
     const std::string name(key.substr(kGgufPrefix.size()));
-    const json value = gguf_value(*file, key);
+    const json value = gguf_value(file, key);
     if (name == kPenaltyWindow && value == 0) {
       penalises = false;
       continue;
@@ -240,7 +241,7 @@ Result<GenerationConfig> read_gguf(const fs::path& path) {
     }
     const RequestOption& option = option_named(row->second);
     const std::optional<double> number = value_of(option, value);
-    if (!number) return file->wrong(key, expected_of(option));
+    if (!number) return file.wrong(key, expected_of(option));
     config.options.emplace_back(&option, *number);
   }
   const RequestOption* penalty = &option_named("repetition_penalty");
@@ -262,10 +263,14 @@ void GenerationConfig::apply_to(SamplingOptions& sampling) const {
   if (!eos.empty()) sampling.stop_tokens = eos;
 }
 
-Result<GenerationConfig> read_generation_config(const fs::path& path) {
+Result<GenerationConfig> read_generation_config(const ModelPath& path) {
   std::error_code failure;
-  if (fs::is_directory(path, failure)) return read_json(path / "generation_config.json");
-  return path.extension() == ".json" ? read_json(path) : read_gguf(path);
+  if (fs::is_directory(path.path(), failure)) return read_json(path / "generation_config.json");
+  return path.path().extension() == ".json" ? read_json(path) : read_gguf(path);
+}
+
+Result<GenerationConfig> read_generation_config(const fs::path& path) {
+  return read_generation_config(ModelPath(path));
 }
 
 }  // namespace pando

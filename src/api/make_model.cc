@@ -2,9 +2,9 @@
 
 #include "base/errors.h"
 #include "base/is_there.h"
+#include "base/numbers/weight_types.h"
 #include "base/option_names.h"
 #include "engine/options.h"
-#include "kernel/weight_types.h"
 #include "pando/make_model.h"
 #include "text/byte_tokenizer.h"
 #include "text/tokenizer.h"
@@ -43,7 +43,7 @@ Status copy_tokenizer(const std::filesystem::path& from, const std::filesystem::
 
 Status read_dtype(std::string_view name, DType& out) {
   std::vector<std::string_view> expected;  // what safetensors files hold
-  for (const kernel::WeightTypeInfo& info : kernel::weight_types()) {
+  for (const WeightTypeInfo& info : weight_types()) {
     if (info.safetensors.empty()) continue;
     out = info.type;
     if (info.name == name) return {};

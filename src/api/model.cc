@@ -12,12 +12,11 @@
 #include "base/failures.h"
 #include "base/fp_state.h"
 #include "base/machine.h"
+#include "base/numbers/weight_types.h"
 #include "base/option_names.h"
 #include "base/thread_pool.h"
 #include "engine/options.h"
-#include "kernel/isa.h"
-#include "kernel/weight_types.h"
-#include "model/weight_bytes.h"
+#include "model/family.h"
 #include "text/grammar/schema_guess.h"
 #include "text/special_tokens.h"
 #include "text/stream_decoder.h"
@@ -26,37 +25,42 @@ namespace pando {
 
 namespace {
 
-// A tokenizer may have tokens that the model lacks, at most 1 / kMoreTokens of the vocabulary:
-// Gemma 3 has one such token. A tokenizer with more belongs to another model.
+// A tokenizer may have this share of a model's vocabulary as tokens that the model lacks: Gemma 3
+// has one. With more of them it is that of another model.
 constexpr int kMoreTokens = 16;
 
-Result<model::Weights> load_weights(const std::filesystem::path& directory,
-                                    const ModelOptions& options, int threads) {
-  const WeightType type = options.weights;
-  if (type == WeightType::kNone) return model::Weights::open(directory);
-  const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name("");
-  if (!kernels) return kernels.error();
+// The files, and the weights unless options.weights is kNone.
+Result<LoadedShare> load_weights(const ModelPath& path, const ModelOptions& options,
+                                 const Device& device, int threads) {
   ThreadPool pool(threads);
-  if (options.ranks != nullptr) {
+  if (options.weights != WeightType::kNone && options.ranks != nullptr) {
     Ranks::Impl& ranks = options.ranks->impl();
     if (ranks.loading != Ranks::Impl::Loading::kNotYet)
       return invalid_argument(
           "the processes of this run have loaded a model already, expected only one in a run");
-    return load_share(directory, options.tokenizer, kernel::made_type(type), **kernels, pool,
-                      ranks);
+    return load_share(path, options, device, pool, ranks);
   }
-  return model::Weights::load(directory, kernel::made_type(type), **kernels, pool);
+  Result<model::OpenedModel> opened = model::OpenedModel::open(path);
+  if (!opened) return opened.error();
+  LoadedShare loaded{.files = std::make_unique<model::OpenedModel>(std::move(*opened))};
+  if (options.weights == WeightType::kNone) return loaded;
+  Result<std::unique_ptr<DeviceModel>> weights = device.load(
+      loaded.files->config, *loaded.files, {.requantised = made_type(options.weights)}, pool);
+  if (!weights) return weights.error();
+  loaded.weights = std::move(*weights);
+  return loaded;
 }
 
-Error no_memory_for(const std::filesystem::path& directory, const ModelOptions& options) {
+Error no_memory_for(const ModelPath& path, const ModelOptions& options, const Device& device) {
   std::string shortage;
   try {
-    if (const Result<model::Weights> opened = model::Weights::open(directory); opened.ok())
-      shortage = shortage_text(model::bytes_needed(*opened, kernel::made_type(options.weights)));
+    if (const Result<model::OpenedModel> opened = model::OpenedModel::open(path); opened.ok())
+      shortage = shortage_text(device.weight_bytes(opened->config, *opened,
+                                                   {.requantised = made_type(options.weights)}));
   } catch (const std::bad_alloc&) {  // then the message has no numbers
   }
   return make_error(ErrorCode::kUnavailable, "not enough memory for the weights of '{}'{}{}",
-                    directory.string(), shortage.empty() ? "" : ": about ", shortage);
+                    path.string(), shortage.empty() ? "" : ": about ", shortage);
 }
 
 }  // namespace
@@ -66,13 +70,20 @@ Model::~Model() = default;
 
 Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& directory,
                                                  const ModelOptions& options) {
+  return load(ModelPath(directory), options);
+}
+
+Result<std::shared_ptr<const Model>> Model::load(const ModelPath& directory,
+                                                 const ModelOptions& options) {
   int threads = options.threads;
   if (Status status = fill_in_threads(threads); !status) return status.error();
+  const Result<const Device*> device = find_device(options.device);
+  if (!device) return device.error();
   FpStateGuard fp_state;  // decimal fractions of the configuration are rounded here
   try {
-    return load_parts(directory, options, threads);
+    return load_parts(directory, options, **device, threads);
   } catch (const std::bad_alloc&) {
-    return no_memory_for(directory, options);
+    return no_memory_for(directory, options, **device);
   } catch (const std::system_error& error) {
     return cannot_start(fmt::format("{} threads", threads), error.what());
   } catch (const std::exception& error) {
@@ -81,47 +92,48 @@ Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& di
   }
 }
 
-Result<std::shared_ptr<const Model>> Model::load_parts(const std::filesystem::path& directory,
-                                                       const ModelOptions& options, int threads) {
-  Result<model::Weights> weights = load_weights(directory, options, threads);
-  if (!weights) return weights.error();
-  // The tokenizer reads this file too, but may come from elsewhere.
+Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& directory,
+                                                       const ModelOptions& options,
+                                                       const Device& device, int threads) {
+  Result<LoadedShare> loaded_weights = load_weights(directory, options, device, threads);
+  if (!loaded_weights) return loaded_weights.error();
+  model::ModelConfig& config = loaded_weights->files->config;
+  // Also where the tokenizer, which reads this file too, comes from elsewhere.
   std::error_code failure;
-  if (std::filesystem::is_directory(directory, failure))
-    if (Status status =
-            read_end_ids(directory / "generation_config.json", &weights->config.eos_ids);
+  if (std::filesystem::is_directory(directory.path(), failure))
+    if (Status status = read_end_ids(directory / "generation_config.json", &config.eos_ids);
         !status)
       return status.error();
 
   std::unique_ptr<Tokenizer> tokenizer;
   const bool own = options.tokenizer.empty();
-  Result<std::unique_ptr<Tokenizer>> loaded = Tokenizer::load(own ? directory : options.tokenizer);
+  const ModelPath of_tokenizer = own ? directory : directory.at(options.tokenizer);
+  Result<std::unique_ptr<Tokenizer>> loaded = Tokenizer::load(of_tokenizer);
   if (loaded) {
     tokenizer = std::move(*loaded);
-    const int vocab = weights->config.vocab;
+    const int vocab = config.vocab;
     if (const int most = vocab + vocab / kMoreTokens; tokenizer->vocab_size() > most)
       return bad_file(
           "{}: the tokenizer has {} tokens, expected at most {} for the model's vocabulary of {}",
-          (own ? directory : options.tokenizer).string(), tokenizer->vocab_size(), most, vocab);
+          of_tokenizer.string(), tokenizer->vocab_size(), most, vocab);
   } else if (!own || loaded.error().code != ErrorCode::kNotFound) {
     return loaded.error();
   }
-  Result<ChatTemplate> chat = tokenizer != nullptr
-                                  ? ChatTemplate::load(own ? directory : options.tokenizer,
-                                                       *tokenizer, options.chat_template)
-                                  : unsupported(
-                                        "the model has no tokenizer, so it has no chat template "
-                                        "(hint: set {} to the directory of a tokenizer)",
-                                        OptionName{"tokenizer"});
+  Result<ChatTemplate> chat =
+      tokenizer != nullptr ? ChatTemplate::load(of_tokenizer, *tokenizer, options.chat_template)
+                           : unsupported(
+                                 "the model has no tokenizer, so it has no chat template "
+                                 "(hint: set {} to the directory of a tokenizer)",
+                                 OptionName{"tokenizer"});
   if (!chat && !options.chat_template.empty()) return chat.error();
   std::unique_ptr<grammar::FormCache> forms;
   if (tokenizer != nullptr)
     forms = std::make_unique<grammar::FormCache>(*tokenizer, grammar::kMostFormBytes,
-                                                 static_cast<size_t>(weights->config.vocab));
-  auto parts = std::make_unique<Parts>(Parts{std::move(*weights), std::move(tokenizer),
-                                             std::move(chat), model::read_embedding_form(directory),
-                                             model::read_rerank_form(directory), std::move(forms),
-                                             options.ranks});
+                                                 static_cast<size_t>(config.vocab));
+  auto parts = std::make_unique<Parts>(
+      Parts{std::move(loaded_weights->files), &device, std::move(loaded_weights->weights),
+            std::move(tokenizer), std::move(chat), model::read_embedding_form(directory),
+            model::read_rerank_form(directory), std::move(forms), options.ranks});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 
@@ -151,23 +163,17 @@ std::vector<std::string> Model::form_warnings(const TextForm& form) const {
 }
 
 ModelInfo Model::info() const {
-  const model::ModelConfig& config = parts_->weights.config;
-  const std::vector<model::LayerWeights>& layers = parts_->weights.layers;
-  std::string weight_type = "none";
-  for (const model::LayerWeights& layer : layers)
-    if (const model::Stack* stack = layer.first_feed_forward(); stack != nullptr) {
-      weight_type = dtype_name((*stack)[0].type());
-      break;
-    }
+  const model::ModelConfig& config = parts_->files->config;
+  const DeviceModel* weights = parts_->weights.get();
   std::vector<std::string> warnings, notes;
   if (has_tokenizer()) {
     const std::span<const std::string> of_tokenizer = parts_->tokenizer->warnings();
     warnings.assign(of_tokenizer.begin(), of_tokenizer.end());
   }
-  if (const std::vector<std::string>& parts = parts_->weights.passed_over; !parts.empty())
+  if (const std::vector<std::string>& parts = parts_->files->passed_over; !parts.empty())
     notes.push_back(
         fmt::format("{}: these parts are not loaded, because text does not need them: {}",
-                    parts_->weights.checkpoint.path().string(), fmt::join(parts, ", ")));
+                    parts_->files->file(), fmt::join(parts, ", ")));
   if (has_tokenizer() && parts_->tokenizer->vocab_size() > config.vocab)
     notes.push_back(fmt::format(
         "the tokenizer has {} tokens and the model {}; prompts with one of the others are refused",
@@ -176,7 +182,7 @@ ModelInfo Model::info() const {
       quantization && (quantization->has_activations || quantization->has_keys_and_values))
     warnings.push_back(
         fmt::format("{}: the quantisation of {} is ignored, because Pando quantises only weights",
-                    parts_->weights.checkpoint.path().string(),
+                    parts_->files->file(),
                     !quantization->has_keys_and_values ? "activations"
                     : quantization->has_activations    ? "activations, keys and values"
                                                        : "keys and values"));
@@ -186,8 +192,8 @@ ModelInfo Model::info() const {
           .d_model = config.d_model,
           .vocab = config.vocab,
           .max_positions = config.max_positions,
-          .weight_type = weight_type,
-          .weight_bytes = parts_->weights.bytes(),
+          .weight_type = weights == nullptr ? "none" : weights->weight_type(),
+          .weight_bytes = weights == nullptr ? 0 : weights->weight_bytes(),
           .warnings = std::move(warnings),
           .notes = std::move(notes)};
 }

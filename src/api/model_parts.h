@@ -3,9 +3,10 @@
 
 #include <memory>
 
+#include "contract/device.h"
 #include "model/embedding_form.h"
+#include "model/opened_model.h"
 #include "model/rerank_form.h"
-#include "model/weights.h"
 #include "pando/model.h"
 #include "text/chat/chat_template.h"
 #include "text/grammar/form_cache.h"
@@ -14,15 +15,17 @@
 namespace pando {
 
 struct Model::Parts {
-  model::Weights weights;
-  std::unique_ptr<Tokenizer> tokenizer;    // null: tokens only
+  std::unique_ptr<const model::OpenedModel> files;
+  const Device* device;
+  std::unique_ptr<const DeviceModel> weights;  // of files; null: loaded without
+  std::unique_ptr<Tokenizer> tokenizer;        // null: tokens only
   Result<ChatTemplate> chat;               // why there is none, where a conversation asks for it
   Result<model::EmbeddingForm> embedding;  // what the files say, or why it is not offered
   Result<model::RerankForm> reranking;     // the same of a reranker
   std::unique_ptr<grammar::FormCache> forms = nullptr;  // of the tokenizer
   std::shared_ptr<Ranks> ranks =
       nullptr;            // the ranks that share the model; null: this process has all of it
-  bool all_rows = false;  // exec::TransformerOptions, of all engines over the model
+  bool all_rows = false;  // see ExecutorOptions, of all engines over the model
 };
 
 }  // namespace pando

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <new>
-#include <set>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -13,16 +13,15 @@
 #include "base/fp_state.h"
 #include "base/machine.h"
 #include "base/option_names.h"
+#include "contract/ranks.h"
 #include "engine/options.h"
 #include "engine/technique.h"
-#include "exec/cpu/cpu_executor.h"
-#include "exec/ranks/rank_executor.h"
 #include "pando/inspect.h"
 
 namespace pando {
 namespace {
 
-exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& technique) {
+ExecutorOptions executor_options(const LoopOptions& options, const Technique& technique) {
   const EngineOptions& engine = options.engine;
   const size_t longest = engine.context / options.page_len + 1;
   return {.kv = {.type = kv_dtype(engine.kv_type),
@@ -31,7 +30,7 @@ exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& techni
                  .page_len = options.page_len,
                  .tile_len = options.tile_len,
                  .span_len = options.span_len,
-                 .one_layer = technique.hooks.one_layer,
+                 .one_layer = technique.one_layer,
                  // Not where positions are divided over ranks.
                  .window_pages = technique.full_plans &&
                                  (options.ranks == nullptr || options.ranks->layout.kvp == 1),
@@ -44,60 +43,62 @@ exec::CpuOptions cpu_options(const LoopOptions& options, const Technique& techni
 }
 
 // Of an engine that is opened so.
-Result<exec::KvOptions> kv_options(const Model& model, const EngineOptions& options) {
+Result<KvOptions> kv_options(const Model& model, const EngineOptions& options) {
   LoopOptions loop{.engine = options};
-  if (Status status = fill_in(loop.engine, model.parts().weights.config.max_positions); !status)
+  if (Status status = fill_in(loop.engine, model.parts().files->config.max_positions); !status)
     return status.error();
   const Result<Technique> technique = make_technique(loop.engine.sharing, loop.tile_len);
   if (!technique) return technique.error();
-  return cpu_options(loop, *technique).kv;
+  return executor_options(loop, *technique).kv;
 }
 
-// Of sines and cosines for all positions.
-uint64_t rotation_bytes(const model::ModelConfig& config, int context) {
-  std::set<std::pair<int, int>> tables;  // rotation, and channels that may turn
-  for (int i = 0; i < config.n_layers(); ++i)
-    if (config.layers[i].mixer == model::Mixer::kAttention)
-      tables.emplace(config.layers[i].rotation, config.rotated_dim(i));
-  uint64_t n_channels = 0;
-  for (const auto& [rotation, dim] : tables)
-    n_channels += static_cast<uint64_t>(config.rotations[rotation].rotary_dim(dim));
-  return n_channels * sizeof(float) * static_cast<uint64_t>(context);
+// Whether layers with keys of their own differ in their heads.
+bool has_several_heads(const model::ModelSpec& spec) {
+  std::optional<model::Heads> first;
+  for (int i = 0; i < spec.n_layers(); ++i) {
+    const model::LayerConfig& layer = spec.layers[i];
+    if (layer.mixer != model::Mixer::kAttention || layer.keys_back > 0) continue;
+    if (first && *first != spec.heads(i)) return true;
+    first = spec.heads(i);
+  }
+  return false;
 }
 
 // Where options and technique are there.
-Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Technique technique,
+Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique technique,
                                          LoopParts parts) {
   EngineOptions& engine = parts.options.engine;
-  exec::CpuOptions cpu = cpu_options(parts.options, technique);
-  const exec::Ranks* ranks = std::exchange(parts.options.ranks, nullptr);
-  PANDO_CHECK(ranks != nullptr || weights.share.is_whole());
-  const Result<exec::KvSizes> sizes =
-      ranks == nullptr ? exec::KvSizes::of(weights.config, cpu.kv)
-                       : exec::sizes_on_ranks(weights.config, cpu.kv, ranks->layout);
-  if (!sizes) return sizes.error();
-  if (weights.config.n_recurrent_layers() > 0 && !technique.full_plans)
+  ExecutorOptions computing = executor_options(parts.options, technique);
+  const model::ModelSpec& spec = weights.spec();
+  const Device& device = weights.device();
+  const RankGroup* ranks = std::exchange(parts.options.ranks, nullptr);
+  PANDO_CHECK(ranks != nullptr || weights.share().is_whole());
+  const Result<KvRoom> room = ranks == nullptr
+                                  ? device.kv_room(spec, computing.kv)
+                                  : kv_room_on_ranks(device, spec, computing.kv, ranks->layout);
+  if (!room) return room.error();
+  if (spec.n_recurrent_layers() > 0 && !technique.full_plans)
     return unsupported(
         "sharing '{}' does not support models with recurrent layers, such as {}, expected 'tree', "
         "'prefix_cached' or 'packed'",
-        engine.sharing, weights.config.family->name);
+        engine.sharing, spec.family_name);
   const auto reads_others = [](const model::LayerConfig& layer) { return layer.keys_back > 0; };
   if (!technique.full_plans &&
-      (sizes->pages.size() > 1 || std::ranges::any_of(weights.config.layers, reads_others)))
+      (has_several_heads(spec) || std::ranges::any_of(spec.layers, reads_others)))
     return unsupported(
         "sharing '{}' does not support models whose layers have different heads or read the keys "
         "of others, such as {}, expected 'tree', 'prefix_cached' or 'packed'",
-        engine.sharing, weights.config.family->name);
-  if (weights.config.score_cap > 0.0f && !technique.caps_scores)
+        engine.sharing, spec.family_name);
+  if (spec.score_cap > 0.0f && !technique.caps_scores)
     return unsupported(
         "sharing '{}' does not support models with soft caps of scores, such as {}, expected "
         "'tree', 'prefix_cached' or 'packed'",
-        engine.sharing, weights.config.family->name);
-  if (weights.config.attention_sinks && !technique.takes_sinks)
+        engine.sharing, spec.family_name);
+  if (spec.attention_sinks && !technique.takes_sinks)
     return unsupported(
         "sharing '{}' does not support models with attention sinks, such as {}, expected 'tree', "
         "'prefix_cached' or 'packed'",
-        engine.sharing, weights.config.family->name);
+        engine.sharing, spec.family_name);
   if (ranks != nullptr && !technique.full_plans)
     return unsupported(
         "sharing '{}' does not run on several processes, expected 'tree', 'prefix_cached' or "
@@ -107,9 +108,9 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
     return invalid_argument(
         "sharing '{}' cannot use keys and values in int8, expected f32, f16 or bf16",
         engine.sharing);
-  Result<std::string> isa = exec::CpuExecutor::isa_name(engine.isa);
+  Result<std::string> isa = device.isa_name(engine.isa);
   if (!isa) return isa.error();
-  engine.isa = cpu.isa = std::move(*isa);
+  engine.isa = computing.isa = std::move(*isa);
   Result<std::unique_ptr<StepTiming>> timing =
       StepTiming::create(engine, parts.options.many_prefills);
   if (!timing) return timing.error();
@@ -123,24 +124,23 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, Techniqu
   parts.planner = std::move(technique.planner);
   parts.batcher = std::move(technique.batcher);
   parts.figures = std::move(technique.figures);
-  parts.end_ids = weights.config.eos_ids;
-  parts.max_positions = weights.config.max_positions;
+  parts.max_positions = spec.max_positions;
   parts.pool = std::make_unique<ThreadPool>(engine.threads, engine.nice);
   if (ranks == nullptr || ranks->layout.n_ranks() == 1) {
-    parts.executor = std::make_unique<exec::CpuExecutor>(weights, *parts.pool, cpu, *sizes);
+    parts.executor = weights.open(computing, *room, *parts.pool);
   } else {
-    parts.executor =
-        std::make_unique<exec::RankExecutor>(weights, *parts.pool, cpu, *sizes, *ranks);
+    parts.executor = open_on_ranks(weights, computing, *room, *parts.pool, *ranks);
   }
   return std::make_unique<EngineLoop>(std::move(parts));
 }
 
-Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const Tokenizer* tokenizer,
-                                         grammar::FormCache* forms, const LoopOptions& options) {
-  LoopParts parts{.options = options, .tokenizer = tokenizer, .forms = forms};
+Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, const Tokenizer* tokenizer,
+                                         grammar::FormCache* forms, const LoopOptions& options,
+                                         const std::vector<Token>& end_ids) {
+  LoopParts parts{.options = options, .tokenizer = tokenizer, .forms = forms, .end_ids = end_ids};
   EngineOptions& engine = parts.options.engine;
   const bool is_default = engine.kv_memory == 0;
-  if (Status status = fill_in(engine, weights.config.max_positions); !status) return status.error();
+  if (Status status = fill_in(engine, weights.spec().max_positions); !status) return status.error();
   // Ranks may be on one machine.
   if (is_default && options.ranks != nullptr)
     engine.kv_memory /= static_cast<size_t>(options.ranks->layout.n_processes());
@@ -152,12 +152,12 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
   try {
     return open(weights, std::move(*technique), std::move(parts));
   } catch (const std::bad_alloc&) {
-    const uint64_t n_rotations = rotation_bytes(weights.config, context);
+    const uint64_t n_fixed = weights.device().fixed_bytes(weights.spec(), context);
     return make_error(ErrorCode::kUnavailable,
                       "not enough memory for a {} of {} bytes and a context of {} "
                       "positions: at least {} (hint: lower {} or {}, or shorten the context)",
                       OptionName{"kv_memory"}, kv_memory, context,
-                      shortage_text(kv_memory + n_rotations), OptionName{"kv_memory"},
+                      shortage_text(kv_memory + n_fixed), OptionName{"kv_memory"},
                       OptionName{"step_rows"});
   } catch (const std::system_error& error) {
     return cannot_start(fmt::format("{} threads", threads), error.what());
@@ -167,20 +167,22 @@ Result<std::unique_ptr<EngineLoop>> open(const model::Weights& weights, const To
 }  // namespace
 
 Result<size_t> longest_sequence(const Model& model, const EngineOptions& options) {
-  const Result<exec::KvOptions> kv = kv_options(model, options);
+  const Model::Parts& parts = model.parts();
+  const Result<KvOptions> kv = kv_options(model, options);
   if (!kv) return kv.error();
-  const Result<exec::KvSizes> sizes = exec::KvSizes::of(model.parts().weights.config, *kv);
-  if (!sizes) return sizes.error();
-  return std::min(static_cast<size_t>(kv->context), sizes->longest_path());
+  const Result<KvRoom> room = parts.device->kv_room(parts.files->config, *kv);
+  if (!room) return room.error();
+  return std::min(static_cast<size_t>(kv->context), room->longest_path());
 }
 
 Result<size_t> kv_memory_for(const Model& model, const EngineOptions& options, size_t n_tokens) {
-  Result<exec::KvOptions> kv = kv_options(model, options);
+  const Model::Parts& parts = model.parts();
+  Result<KvOptions> kv = kv_options(model, options);
   if (!kv) return kv.error();
   const auto is_enough = [&](size_t memory) {
     kv->memory = memory;
-    const Result<exec::KvSizes> sizes = exec::KvSizes::of(model.parts().weights.config, *kv);
-    return sizes.ok() && sizes->longest_path() >= n_tokens;
+    const Result<KvRoom> room = parts.device->kv_room(parts.files->config, *kv);
+    return room.ok() && room->longest_path() >= n_tokens;
   };
   constexpr size_t kMost = size_t{1} << 50;  // no machine has it
   size_t enough = 1;
@@ -197,18 +199,19 @@ Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options) {
   LoopOptions of_model = options;
   of_model.all_rows |= model.all_rows;
+  const std::vector<Token>& end_ids = model.files->config.eos_ids;
   if (model.ranks == nullptr)
-    return open(model.weights, model.tokenizer.get(), model.forms.get(), of_model);
-  const exec::Ranks ranks = model.ranks->impl().ranks();
+    return open(*model.weights, model.tokenizer.get(), model.forms.get(), of_model, end_ids);
+  const RankGroup ranks = model.ranks->impl().ranks();
   of_model.ranks = &ranks;
-  return open(model.weights, model.tokenizer.get(), model.forms.get(), of_model);
+  return open(*model.weights, model.tokenizer.get(), model.forms.get(), of_model, end_ids);
 }
 
-Result<std::unique_ptr<EngineLoop>> open_loop(const model::Weights& weights,
+Result<std::unique_ptr<EngineLoop>> open_loop(const DeviceModel& weights,
                                               const LoopOptions& options,
                                               const Tokenizer* tokenizer,
                                               grammar::FormCache* forms) {
-  return open(weights, tokenizer, forms, options);
+  return open(weights, tokenizer, forms, options, weights.spec().eos_ids);
 }
 
 }  // namespace pando

@@ -13,7 +13,7 @@ namespace pando {
 Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options);
 // Over weights alone; without a tokenizer there is no text, and without `forms` answers have none.
-Result<std::unique_ptr<EngineLoop>> open_loop(const model::Weights& weights,
+Result<std::unique_ptr<EngineLoop>> open_loop(const DeviceModel& weights,
                                               const LoopOptions& options,
                                               const Tokenizer* tokenizer = nullptr,
                                               grammar::FormCache* forms = nullptr);

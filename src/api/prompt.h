@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "pando/model.h"
-#include "pando/request.h"
+#include "pando/values/request.h"
 
 namespace pando {
 

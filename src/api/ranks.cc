@@ -12,12 +12,10 @@
 #include "base/failures.h"
 #include "base/fp_state.h"
 #include "base/mix.h"
+#include "base/numbers/weight_types.h"
 #include "base/option_names.h"
 #include "comm/transport.h"
 #include "engine/options.h"
-#include "exec/ranks/rank_executor.h"
-#include "kernel/isa.h"
-#include "kernel/weight_types.h"
 #include "pando/model_files.h"
 
 namespace pando {
@@ -58,16 +56,16 @@ Status agree(Comm& comm, const Status& own, const std::string& same) {
 }
 
 // Of the configuration, of names and sizes of tensors, and of the first and last bytes of each.
-std::string fingerprint(const model::Weights& weights) {
+std::string fingerprint(const model::OpenedModel& files) {
   uint64_t hash = 0;
   const auto add = [&](std::string_view text) {
     for (const char c : text) hash = mix64(hash ^ static_cast<unsigned char>(c));
     hash = mix64(hash);
   };
-  add(weights.config.to_json(DType::kF32));
-  for (const std::string& name : weights.checkpoint.names()) add(name);
+  add(files.config.to_json(DType::kF32));
+  for (const std::string& name : files.checkpoint.names()) add(name);
   const auto add_tensor = [&](const model::WeightSpec& spec) {
-    const Result<model::TensorView> view = weights.checkpoint.tensor(spec);
+    const Result<model::TensorView> view = files.checkpoint.tensor(spec);
     if (!view) return false;
     constexpr size_t kSome = 4096;
     const size_t n = std::min(view->n_bytes, kSome);
@@ -77,8 +75,8 @@ std::string fingerprint(const model::Weights& weights) {
     add({data + view->n_bytes - n, n});
     return true;
   };
-  for (const model::WeightSpec& spec : model::weight_specs(weights.config))
-    for (const model::WeightSpec& stored : weights.checkpoint.stored_as(spec))
+  for (const model::WeightSpec& spec : model::weight_specs(files.config))
+    for (const model::WeightSpec& stored : files.checkpoint.stored_as(spec))
       if (!add_tensor(stored) && stored.shape.size() == 3)  // quantised, of all experts
         for (int expert = 0; expert < stored.shape[0]; ++expert)
           add_tensor(stored.of_expert(expert));
@@ -100,21 +98,19 @@ Result<std::string> fingerprint_of_files(const std::filesystem::path& model,
 
 }  // namespace
 
-Result<model::Weights> load_share(const std::filesystem::path& path,
-                                  const std::filesystem::path& tokenizer,
-                                  std::optional<DType> requantised, const kernel::Kernels& kernels,
-                                  ThreadPool& pool, Ranks::Impl& ranks) {
+Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& options,
+                               const Device& device, ThreadPool& pool, Ranks::Impl& ranks) {
   using Loading = Ranks::Impl::Loading;
   Comm& all = *ranks.comm;
   ranks.loading = Loading::kUnderWay;
-  if (all.rank() == 0) exec::announce_load(all);
-  const Result<model::Weights> opened = model::Weights::open(path);
+  if (all.rank() == 0) announce_load(all);
+  Result<model::OpenedModel> opened = model::OpenedModel::open(path);
   Status status = opened ? Status() : opened.error();
-  const model::Share share = ranks.layout.share_of(ranks.replica.rank());
-  if (status) status = exec::check_layout(opened->config, ranks.layout, ranks.replica.rank());
+  const int own = ranks.replica.rank();
+  if (status) status = check_layout(device, opened->config, ranks.layout, own);
   std::string same = status ? fingerprint(*opened) : "";
   if (status && ranks.layout.replicas > 1) {
-    const Result<std::string> files = fingerprint_of_files(path, tokenizer);
+    const Result<std::string> files = fingerprint_of_files(path.path(), options.tokenizer);
     if (files) same += *files;
     if (!files) status = files.error();
   }
@@ -122,15 +118,21 @@ Result<model::Weights> load_share(const std::filesystem::path& path,
     ranks.loading = Loading::kFailed;
     return status.error();
   }
-  Result<model::Weights> loaded = [&]() -> Result<model::Weights> {
+  LoadedShare loaded{.files = std::make_unique<model::OpenedModel>(std::move(*opened))};
+  status = [&]() -> Status {
     try {
-      return model::Weights::load(path, requantised, kernels, pool, share);
+      auto weights = device.load(
+          loaded.files->config, *loaded.files,
+          {.requantised = made_type(options.weights), .share = ranks.layout.share_of(own)}, pool);
+      if (!weights) return weights.error();
+      loaded.weights = std::move(*weights);
+      return {};
     } catch (const std::exception& error) {  // then the others hear of it
       return make_error(ErrorCode::kUnavailable, "{}: cannot be loaded: {}", path.string(),
                         reason_of(error));
     }
   }();
-  const Status of_all = agree(all, loaded ? Status() : loaded.error(), "");
+  const Status of_all = agree(all, status, "");
   ranks.loading = of_all ? Loading::kDone : Loading::kFailed;
   if (!of_all) return of_all.error();
   return loaded;
@@ -143,9 +145,9 @@ Ranks::~Ranks() {
   try {
     if (impl_->loading == Impl::Loading::kDone) {
       if (rank() == 0) dismiss_replicas(*impl_->comm, impl_->layout.n_ranks());
-      if (impl_->replica.rank() == 0) exec::dismiss_ranks(impl_->replica);
+      if (impl_->replica.rank() == 0) dismiss_ranks(impl_->replica);
     } else if (rank() == 0 && impl_->loading != Impl::Loading::kFailed) {
-      exec::dismiss_ranks(*impl_->comm);
+      dismiss_ranks(*impl_->comm);
     }
   } catch (const std::exception&) {
     // They are gone already.
@@ -161,7 +163,7 @@ Result<std::shared_ptr<Ranks>> Ranks::join(std::string_view parallel) {
   if (!comm) return comm.error();
   // Of who tells of an error, and of the others.
   const auto code = (*comm)->rank() == 0 ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable;
-  const Result<exec::RankLayout> layout = exec::RankLayout::parse(parallel);
+  const Result<RankLayout> layout = RankLayout::parse(parallel);
   if (!layout) return make_error(code, "{}", layout.error().message);
   const int64_t n = layout->n_processes();
   const int n_started = (*comm)->size();
@@ -184,7 +186,7 @@ Status Ranks::serve(const std::filesystem::path& model, const ModelOptions& opti
   int threads = options.threads;
   if (Status status = fill_in_threads(threads); !status) return status;
   FpStateGuard fp_state;
-  if (!exec::wait_for_load(*impl_->comm)) return {};
+  if (!wait_for_load(*impl_->comm)) return {};
   if (impl_->replica.rank() == 0) {
     ModelOptions own = options;
     own.ranks = std::shared_ptr<Ranks>(std::shared_ptr<Ranks>(), this);
@@ -195,13 +197,12 @@ Status Ranks::serve(const std::filesystem::path& model, const ModelOptions& opti
     serve_replica(*impl_->comm, whole, threads);
     return {};
   }
-  const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name("");
-  if (!kernels) return kernels.error();
+  const Result<const Device*> device = find_device(options.device);
+  if (!device) return device.error();
   ThreadPool pool(threads);
-  const Result<model::Weights> share = load_share(
-      model, options.tokenizer, kernel::made_type(options.weights), **kernels, pool, *impl_);
+  const Result<LoadedShare> share = load_share(model, options, **device, pool, *impl_);
   if (!share) return share.error();
-  exec::serve_rank(*share, threads, impl_->ranks());
+  serve_rank(*share->weights, threads, impl_->ranks());
   return {};
 }
 

@@ -1,37 +1,39 @@
 // The ranks of a run, and how they load a model together.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "base/model_path.h"
 #include "comm/group_comm.h"
-#include "exec/ranks/ranks.h"
-#include "model/weights.h"
+#include "contract/ranks.h"
+#include "model/opened_model.h"
 #include "pando/ranks.h"
 
 namespace pando {
 
 struct Ranks::Impl {
-  Impl(std::unique_ptr<Comm> of_all, const exec::RankLayout& of_run)
+  Impl(std::unique_ptr<Comm> of_all, const RankLayout& of_run)
       : comm(std::move(of_all)),
         layout(of_run),
         replica(*comm, comm->rank() / layout.n_ranks() * layout.n_ranks(), layout.n_ranks()) {}
 
   std::unique_ptr<Comm> comm;  // of all ranks
-  exec::RankLayout layout;
+  RankLayout layout;
   GroupComm replica;  // the ranks that have a model together, this one among them
   enum class Loading { kNotYet, kUnderWay, kFailed, kDone } loading = Loading::kNotYet;
 
-  exec::Ranks ranks() { return {&replica, layout}; }
+  RankGroup ranks() { return {&replica, layout}; }
 };
 
-// The share of this rank. All ranks call it at the same time, each once; if one of them fails, all
-// do. An error of another rank names it on rank 0. tokenizer: its path, or nothing.
-Result<model::Weights> load_share(const std::filesystem::path& path,
-                                  const std::filesystem::path& tokenizer,
-                                  std::optional<DType> requantised, const kernel::Kernels& kernels,
-                                  ThreadPool& pool, Ranks::Impl& ranks);
+// A model's files, and the weights that this rank has of them. All ranks call it at the same time,
+// each once; if one of them fails, all do. An error of another rank names it on rank 0.
+struct LoadedShare {
+  std::unique_ptr<model::OpenedModel> files;
+  std::unique_ptr<const DeviceModel> weights;
+};
+Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& options,
+                               const Device& device, ThreadPool& pool, Ranks::Impl& ranks);
 
 }  // namespace pando

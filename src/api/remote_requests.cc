@@ -220,7 +220,7 @@ Result<std::vector<std::unique_ptr<AskedRequests>>> open_other_replicas(const En
   std::vector<std::unique_ptr<AskedRequests>> opened;
   const std::shared_ptr<Ranks> ranks = engine.model().parts().ranks;
   if (ranks == nullptr) return opened;
-  const exec::RankLayout& layout = ranks->impl().layout;
+  const RankLayout& layout = ranks->impl().layout;
   std::vector<std::unique_ptr<RemoteRequests>> all;  // they open at the same time
   for (int replica = 1; replica < layout.replicas; ++replica)
     all.push_back(std::make_unique<RemoteRequests>(ranks, replica * layout.n_ranks(), engine));

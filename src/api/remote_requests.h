@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/asked_requests.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

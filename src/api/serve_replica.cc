@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "api/model_parts.h"
 #include "api/replica_words.h"
 #include "api/request_group.h"
 #include "api/waker.h"
-#include "exec/cpu/cpu_executor.h"
 
 namespace pando {
 namespace {
@@ -115,7 +115,7 @@ Result<std::unique_ptr<Engine>> open(const Result<std::shared_ptr<const Model>>&
   if (!model) return model.error();
   options.threads = threads;
   // Instruction sets give the same bits: a processor without that of rank 0 uses its best one.
-  if (!exec::CpuExecutor::isa_name(options.isa)) options.isa.clear();
+  if (!(*model)->parts().device->isa_name(options.isa)) options.isa.clear();
   return Engine::open(*model, options);
 }
 

@@ -19,7 +19,6 @@
 #include "base/write_file.h"
 #include "engine/measure_steps.h"
 #include "engine/options.h"
-#include "exec/cpu/cpu_executor.h"
 #include "pando/version.h"
 #include "schedule/predictor.h"
 
@@ -34,9 +33,9 @@ constexpr int kWay = 2;  // of measuring: what another way found is measured aga
 // What the costs are of: two models of one shape take the same time.
 Result<std::string> name_of(const Model& model, const EngineOptions& options) {
   EngineOptions full = options;
-  if (Status status = fill_in(full, model.parts().weights.config.max_positions); !status)
+  if (Status status = fill_in(full, model.parts().files->config.max_positions); !status)
     return status.error();
-  const Result<std::string> isa = exec::CpuExecutor::isa_name(full.isa);
+  const Result<std::string> isa = model.parts().device->isa_name(full.isa);
   if (!isa) return isa.error();
   const ModelInfo info = model.info();
   return fmt::format(
@@ -49,8 +48,7 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
 
 // What no engine takes is refused before time is spent on it.
 Status check_options(const Model& model, EngineOptions options) {
-  const model::Weights& weights = model.parts().weights;
-  if (weights.layers.empty())
+  if (model.parts().weights == nullptr)
     return invalid_argument(
         "the model was loaded without its weights, expected a model with weights");
   options.policy = "fcfs";  // which needs no costs
@@ -121,7 +119,7 @@ std::string MeasuredSteps::in_words() const {
 
 Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& options,
                                     double seconds) {
-  if (model.parts().weights.layers.empty())
+  if (model.parts().weights == nullptr)
     return invalid_argument(
         "the model was loaded without its weights, expected a model with weights");
   try {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/ranges.h"
-#include "pando/result.h"
-#include "pando/token.h"
+#include "pando/values/result.h"
+#include "pando/values/token.h"
 
 namespace pando {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

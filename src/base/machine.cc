@@ -166,4 +166,11 @@ std::optional<double> busy_processor_seconds(const fs::path& root) {
          static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown processor";
+}
+
 }  // namespace pando

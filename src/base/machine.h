@@ -35,4 +35,7 @@ std::string shortage_text(uint64_t n_needed);
 // hundredth. Nothing where nothing says.
 std::optional<double> busy_processor_seconds(const std::filesystem::path& root = "/");
 
+// The processor as its maker calls it.
+std::string processor_name();
+
 }  // namespace pando

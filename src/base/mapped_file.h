@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 
@@ -31,6 +32,7 @@ class MappedFile {
   const std::filesystem::path& path() const { return path_; }
   const std::byte* data() const { return data_; }
   size_t size() const { return size_; }  // bytes
+  std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
 
   // Tells the system that [offset, offset + length) will not be read soon: its memory may go. The
   // bytes stay readable (they are read from the file again). Outside the file: no effect.

@@ -1,4 +1,4 @@
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

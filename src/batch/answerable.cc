@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "batch/line_parser.h"
 #include "engine/options.h"
@@ -40,7 +40,7 @@ std::optional<Error> missing_for(const Model& model, const wire::Line& line,
   const bool is_text = request.tokens.empty() || !question.choices.empty();
   if (is_text && !model.has_tokenizer()) return model.encode("").error();
   const bool is_chat = !request.messages.empty() || (!line.contexts.empty() && line.options.chat);
-  const auto& chat = model.parts().chat;
+  const auto& chat = chat_template_of(model);
   if (is_chat && !chat) return chat.error();
   if (checks_options && question.choices.empty()) return wrong_options(model, request);
   return std::nullopt;
@@ -59,7 +59,7 @@ BatchOptions looking_options(BatchOptions options) {
 
 Status check_answerable(const Model& model, std::istream& input, const BatchOptions& given) {
   const bool is_wrong = wrong_options(model, given).has_value();
-  if (model.has_tokenizer() && model.parts().chat && !is_wrong) return {};
+  if (model.has_tokenizer() && chat_template_of(model) && !is_wrong) return {};
   const BatchOptions options = looking_options(given);
   RecordScanner scanner(input, options.format, options.task);
   LineParser parser(model, /*context=*/1, options);

@@ -22,7 +22,7 @@
 #include "batch/line_parser.h"
 #include "batch/results.h"
 #include "batch/time_left.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando {
 namespace {

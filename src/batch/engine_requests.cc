@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "api/prompt.h"
 #include "engine/options.h"
 #include "text/grammar/form_cache.h"
@@ -15,14 +15,13 @@ Result<std::vector<Request>> engine_requests(const Model& model, const EngineOpt
   Result<std::vector<Request>> requests = job.requests_of(model, question);
   if (!requests) return requests;
   const ModelInfo info = model.info();
-  const ModelLimits limits{.vocab = info.vocab,
-                           .max_positions = info.max_positions,
-                           .tokenizer = model.parts().tokenizer.get()};
+  const ModelLimits limits{
+      .vocab = info.vocab, .max_positions = info.max_positions, .tokenizer = tokenizer_of(model)};
   for (Request& request : *requests) {
     if (Status status = take_tokens(model, request); !status) return status.error();
     if (Status status = check_request(request, limits, options); !status) return status.error();
     if (const std::optional<TextForm>& form = request.sampling.form)
-      if (Status status = grammar::check_form(model.parts().forms.get(), *form); !status)
+      if (Status status = grammar::check_form(forms_of(model), *form); !status)
         return status.error();
   }
   return requests;

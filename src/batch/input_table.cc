@@ -6,7 +6,7 @@
 #include "base/counted.h"
 #include "base/errors.h"
 #include "base/json.h"
-#include "pando/request_options.h"
+#include "pando/values/request_options.h"
 
 namespace pando {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "batch/engine_requests.h"
 #include "batch/line_parser.h"
@@ -28,7 +28,7 @@ constexpr uint32_t kTokensShown = 12, kLeastShared = 16;
 // many at most.
 class KeysSeen {
  public:
-  explicit KeysSeen(const model::ModelConfig& config) {
+  explicit KeysSeen(const model::ModelSpec& config) {
     for (const model::LayerConfig& layer : config.layers)
       if (layer.mixer == model::Mixer::kAttention)
         share_[layer.window] += 1 / static_cast<double>(config.n_attention_layers());
@@ -57,9 +57,9 @@ class Inspector {
         options_(options),
         room_(room),
         passages_(model),
-        keys_seen_(model.parts().weights.config) {
+        keys_seen_(spec_of(model)) {
     engine_.context = engine.context;
-    const model::ModelConfig& config = model.parts().weights.config;
+    const model::ModelSpec& config = spec_of(model);
     // Rows of this table are only read.
     const double table =
         1.0 * config.layer_input_vocab * config.n_layers() * config.layer_input_dim;
@@ -210,7 +210,7 @@ class Inspector {
 
   std::string text_of(std::span<const Token> tokens) const {
     if (!model_.has_tokenizer()) return fmt::format("{} tokens", tokens.size());
-    return decode(*model_.parts().tokenizer, tokens, /*skip_special=*/false);
+    return decode(*tokenizer_of(model_), tokens, /*skip_special=*/false);
   }
 
   const Model& model_;

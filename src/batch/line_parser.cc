@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "batch/too_long.h"
@@ -197,12 +197,11 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& rec
     std::erase_if(unseen_fields_, [&](const std::string& field) { return json->contains(field); });
     if (Status status = rename_fields(options_.columns, *json); !status) return status.error();
   }
-  return wire::line_reader(options_.task)(*json,
-                                          {.number = record.line,
-                                           .options = options_,
-                                           .embed = embed_,
-                                           .text = table_ ? std::string_view() : record.text,
-                                           .d_model = model_.parts().weights.config.d_model});
+  return wire::line_reader(options_.task)(*json, {.number = record.line,
+                                                  .options = options_,
+                                                  .embed = embed_,
+                                                  .text = table_ ? std::string_view() : record.text,
+                                                  .d_model = spec_of(model_).d_model});
 }
 
 }  // namespace pando

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "batch/engine_requests.h"
 #include "batch/line_parser.h"
@@ -109,7 +109,7 @@ class Previewer {
     return text + decoder.finish();
   }
 
-  const Tokenizer& tokenizer() const { return *model_.parts().tokenizer; }
+  const Tokenizer& tokenizer() const { return *tokenizer_of(model_); }
 
   const Model& model_;
   EngineOptions engine_;  // that the prompts are for

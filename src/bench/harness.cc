@@ -10,15 +10,14 @@
 #include <thread>
 
 #include "api/model.h"
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "base/machine.h"
 #include "base/write_file.h"
 #include "bench/tokens.h"
+#include "contract/device.h"
 #include "engine/options.h"
 #include "engine/technique.h"
-#include "kernel/kernels.h"
-#include "kernel/kv_layout.h"
 #include "pando/make_model.h"
 #include "pando/version.h"
 
@@ -165,9 +164,10 @@ std::shared_ptr<const Model> Harness::load(const fs::path& path, WeightType weig
   const std::string key =
       fmt::format("{} {} {}", path.string(), static_cast<int>(weights), all_rows);
   std::shared_ptr<const Model>& model = models_[key];
-  if (!model)
-    model = value_of((all_rows ? load_for_timing : Model::load)(
-        path, {.weights = weights, .threads = threads_}));
+  if (!model) {
+    const ModelOptions options{.weights = weights, .threads = threads_};
+    model = value_of(all_rows ? load_for_timing(path, options) : Model::load(path, options));
+  }
   return model;
 }
 
@@ -338,7 +338,7 @@ void Harness::footer() const {
              quick()  ? ", quick"
              : full() ? ", full"
                       : "",
-             build_commit(), threads_, processor_name(), kernel::best_kernels().name);
+             build_commit(), threads_, processor_name(), devices().front()->isa_name("").value());
   if (const std::optional<double> others = other_work_.share())
     fmt::print(" | {:.1f}% of the processors' time went to others", 100 * *others);
   fmt::print("\n");

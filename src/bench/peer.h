@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando::bench {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "api/model_parts.h"
-#include "bench/kernel_rates.h"
+#include "api/model_access.h"
+#include "bench/cpu/kernel_rates.h"
 #include "bench/peer.h"
 #include "bench/registry.h"
 #include "bench/speed_rows.h"
@@ -52,7 +52,7 @@ void run_speed(Harness& harness) {
       number(1e-9 * reads), harness.quick() ? "8 MiB, from a cache" : "memory"));
   for (const SpeedWeights& weights : speed_weights(harness)) {
     const auto model = harness.model(speed_model(harness, weights.type));
-    const auto bytes = static_cast<double>(model->parts().weights.bytes());
+    const auto bytes = static_cast<double>(weights_of(*model)->weight_bytes());
     for (const SpeedRow& row : speed_rows(harness)) {
       const bool is_shared = row.kind == SpeedRow::Kind::kShared;
       if (!harness.full() && is_shared && (row.n_prompt > 512 || !weights.all_rows)) continue;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/harness.h"
-#include "pando/request.h"
+#include "pando/values/request.h"
 
 namespace pando::bench {
 

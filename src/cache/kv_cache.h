@@ -72,8 +72,8 @@ class KvCache {
   void abort_all();
 
   // Of the step that is being put together:
-  const std::vector<kernel::PageCopy>& copies() const { return copies_; }
-  const std::vector<kernel::PageCopy>& window_copies() const { return window_copies_; }
+  const std::vector<PageCopy>& copies() const { return copies_; }
+  const std::vector<PageCopy>& window_copies() const { return window_copies_; }
   const std::vector<FanOut>& fan_outs() const { return fan_outs_; }
   const std::vector<Issued>& issued() const { return tree_.issued(); }
 
@@ -117,8 +117,8 @@ class KvCache {
   WindowPages windows_;
   PrefixTree tree_;
   std::vector<EvictionOrder> evictable_;  // by the part that a node's last page is in
-  std::vector<kernel::PageCopy> copies_;
-  std::vector<kernel::PageCopy> window_copies_;  // between window pages
+  std::vector<PageCopy> copies_;
+  std::vector<PageCopy> window_copies_;  // between window pages
   std::vector<FanOut> fan_outs_;
   uint64_t n_evicted_pages_ = 0;
 };

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kernel/kv_layout.h"
+#include "contract/pages.h"
 
 namespace pando {
 
@@ -18,7 +18,7 @@ using EvictionOrder = std::set<EvictionKey>;
 
 struct NodePages {
   // Pages of the page indices from start / page_len on, as far as tokens are issued.
-  std::vector<kernel::PageId> ids;
+  std::vector<PageId> ids;
   // The child that goes on in the last page, in place, where the node ends inside one.
   Node* tail_child = nullptr;
   uint32_t n_children_with_pages = 0;

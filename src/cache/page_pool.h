@@ -6,11 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "kernel/kv_layout.h"
+#include "contract/pages.h"
 
 namespace pando {
-
-using kernel::PageId;
 
 // Owned by one engine and touched by its thread only. Counts pages; the executor owns their bytes.
 // Pages may be divided into parts of equal size, part after part, each in another memory.

@@ -30,7 +30,7 @@ template <class Use>
 void for_each_page(const PathRows& rows, uint32_t page_len, const Use& use) {
   if (rows.first_read >= rows.to) return;
   uint32_t below_first = UINT32_MAX;  // index of the first page of the node below
-  PageId below = kernel::kNoPage;     // that page
+  PageId below = kNoPage;             // that page
   for (const Node* node = rows.tip; !node->is_root(); node = node->parent) {
     if (node->pages.empty()) continue;
     const uint32_t first = node->start / page_len;

@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernel/state_layout.h"
+#include "contract/pages.h"
 
 namespace pando {
-
-using kernel::StateSlot;
 
 struct Node;
 

@@ -11,7 +11,7 @@
 #include "base/mix.h"
 #include "cache/node_pages.h"
 #include "cache/places.h"
-#include "pando/token.h"
+#include "pando/values/token.h"
 
 namespace pando {
 

@@ -60,8 +60,6 @@ class WindowPages {
   void check_invariants() const;
 
  private:
-  static constexpr PageId kNoPage = kernel::kNoPage;
-
   struct Entry {
     PageId window_page = kNoPage;
     uint32_t n_written = 0;

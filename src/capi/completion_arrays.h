@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "pando.h"
-#include "pando/request.h"
+#include "pando/values/request.h"
 
 namespace pando::capi {
 

@@ -7,11 +7,12 @@
 
 #include "pando.h"
 #include "pando/engine.h"
+#include "pando/generation_config.h"
 
 struct pando_model {
   std::shared_ptr<const pando::Model> model;
   std::string info;  // JSON
-  std::string path;  // it was loaded from here
+  pando::Result<pando::GenerationConfig> defaults;
 };
 
 struct pando_engine {

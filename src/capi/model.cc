@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "base/errors.h"
+#include "base/model_path.h"
 #include "capi/handles.h"
 #include "capi/options.h"
 #include "capi/status.h"
-#include "pando/generation_config.h"
 
 using namespace pando;
 using namespace pando::capi;
@@ -89,11 +89,11 @@ pando_status pando_model_load(const char* path, const char* options, pando_model
     if (model == nullptr) return fail(null_argument("model"));
     const Result<ModelOptions> read = read_model_options(or_empty(options));
     if (!read) return fail(read.error());
-    Result<std::shared_ptr<const Model>> loaded = Model::load(path, *read);
+    const ModelPath files(std::filesystem::path{path});
+    Result<std::shared_ptr<const Model>> loaded = Model::load(files, *read);
     if (!loaded) return fail(loaded.error());
     std::string info = info_json(**loaded);
-    *model = new pando_model{std::move(*loaded), std::move(info),
-                             std::filesystem::absolute(path).string()};
+    *model = new pando_model{std::move(*loaded), std::move(info), read_generation_config(files)};
     return PANDO_OK;
   });
 }
@@ -131,7 +131,7 @@ pando_status pando_sampling_defaults(const pando_model* model, char* text, size_
                                      size_t* size) {
   return guarded([&] {
     if (model == nullptr) return fail(null_argument("model"));
-    const Result<GenerationConfig> config = read_generation_config(model->path);
+    const Result<GenerationConfig>& config = model->defaults;
     if (!config && config.error().code != ErrorCode::kNotFound) return fail(config.error());
     return give<char>(config ? options_json(*config) : "{}", text, capacity, size);
   });

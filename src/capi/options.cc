@@ -13,7 +13,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "base/nearest.h"
-#include "pando/limits.h"
+#include "pando/values/limits.h"
 
 namespace pando::capi {
 namespace {
@@ -60,7 +60,8 @@ Result<ModelOptions> read_model_options(std::string_view text) {
   constexpr const char* kSource = "options of the model";
   const Result<Json> json = read_object(text, kSource);
   if (!json) return json.error();
-  if (Status status = only(*json, kSource, {"weights", "tokenizer", "chat_template", "threads"});
+  if (Status status =
+          only(*json, kSource, {"weights", "tokenizer", "chat_template", "threads", "device"});
       !status)
     return status.error();
   Fields fields(*json, kSource, ErrorCode::kInvalidArgument);
@@ -72,6 +73,7 @@ Result<ModelOptions> read_model_options(std::string_view text) {
   options.tokenizer = fields.string("tokenizer", "");
   options.chat_template = fields.string("chat_template", "");
   options.threads = static_cast<int>(fields.integer("threads", 0, kMostThreads, 0));
+  options.device = fields.string("device", "");
   return checked(fields, std::move(options));
 }
 

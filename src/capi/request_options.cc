@@ -1,5 +1,5 @@
 // The table of request options as JSON.
-#include "pando/request_options.h"
+#include "pando/values/request_options.h"
 
 #include <nlohmann/json.hpp>
 

@@ -7,7 +7,7 @@
 
 #include "base/errors.h"
 #include "pando.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando::capi {
 

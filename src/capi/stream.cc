@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "capi/completion_arrays.h"
@@ -168,7 +168,7 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
                                        .embed = embed,
                                        .text = line,
                                        .other_fields = question_flags(),
-                                       .d_model = model.parts().weights.config.d_model});
+                                       .d_model = spec_of(model).d_model});
     if (!read) return fail(read.error());
     if ((*read)->refused) return fail(*(*read)->refused);
     return open_job(engine, **read, stream);

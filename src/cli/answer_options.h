@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "pando/answer.h"
-#include "pando/request_options.h"
+#include "pando/values/request_options.h"
 
 namespace pando::cli {
 

@@ -22,6 +22,7 @@ Command add_tokenize(CLI::App& app);
 Command add_detokenize(CLI::App& app);
 Command add_make_model(CLI::App& app);
 Command add_bench(CLI::App& app);
+Command add_devices(CLI::App& app);
 Command add_completion(CLI::App& app);
 
 }  // namespace pando::cli

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando::cli {
 

@@ -29,13 +29,13 @@ void add_generation_options(CLI::App& app, DefaultsArguments& o, const std::stri
 }
 
 Result<std::optional<GenerationConfig>> find_defaults(const DefaultsArguments& o,
-                                                      const std::filesystem::path& model) {
+                                                      const ModelPath& model) {
   if (o.ignored && o.required)
     return invalid_argument(
         "--generation-config is given with --no-generation-config, expected one of them");
   if (o.ignored) return std::optional<GenerationConfig>();
   Result<GenerationConfig> config =
-      read_generation_config(o.file.empty() ? model : std::filesystem::path(o.file));
+      read_generation_config(o.file.empty() ? model : model.at(o.file));
   if (config) {
     if (o.file.empty()) config->eos.clear();
     const bool says_nothing = config->options.empty() && config->stop.empty() &&

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 
+#include "base/model_path.h"
 #include "pando/generation_config.h"
 
 namespace pando::cli {
@@ -25,7 +25,7 @@ void add_generation_options(CLI::App& app, DefaultsArguments& arguments, const s
 // The defaults for the model at `model`, or nothing if it has none. Their end tokens are those of
 // --generation-config FILE alone: the model itself has those of its own files.
 Result<std::optional<GenerationConfig>> find_defaults(const DefaultsArguments& arguments,
-                                                      const std::filesystem::path& model);
+                                                      const ModelPath& model);
 
 // Changes `sampling`, except options that the user gave. Returns one line that says what was taken
 // and what was not. `otherwise`: words for the case that there is no temperature.

@@ -22,8 +22,8 @@
 #include "cli/unused_options.h"
 #include "pando/file_input.h"
 #include "pando/inspect.h"
-#include "pando/request_options.h"
 #include "pando/step_costs.h"
+#include "pando/values/request_options.h"
 
 namespace pando::cli {
 namespace {

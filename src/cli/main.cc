@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
       "Run benchmarks: the papers' tables and figures, and the engine's speed on this machine",
       add_bench);
   add("make-model", "Write a model with random weights", add_make_model);
+  add("devices", "List what this build and machine can compute with", add_devices);
   add("completion", "Print a completion script for a shell", add_completion);
   app.footer(
       "Each command has --help, with examples. Options on the command line override those in "

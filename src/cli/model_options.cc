@@ -15,8 +15,9 @@
 #include "cli/hub_cache.h"
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
-#include "pando/limits.h"
+#include "pando/devices.h"
 #include "pando/model_files.h"
+#include "pando/values/limits.h"
 
 namespace pando::cli {
 namespace {
@@ -177,6 +178,13 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
   const CLI::Validator positive = at_least(1);
   const std::string group = kGroup;
   add_tokenizer_options(app, a);
+  std::vector<std::string> devices;
+  for (DeviceInfo& device : device_list()) devices.push_back(std::move(device.name));
+  if (a.device.empty()) a.device = devices.front();
+  app.add_option("--device", a.device, "What computes: a name that `pando devices` lists")
+      ->check(one_of(devices))
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--weights", a.weights,
                  "Type of the weights: stored (as in the file), or converted while loading to f32, "
                  "f16, bf16, q8_0, q4_0 (8 and 4 bits in groups of 32), int8 (8 bits, one scale "
@@ -260,12 +268,15 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
     if (!found) return found.error();
     tokenizer = *found;
   }
+  const ModelPath files = arguments.files.value_or(ModelPath(*path));
   Result<std::shared_ptr<const Model>> model =
-      Model::load(*path, {.weights = weights,
+      Model::load(files, {.weights = weights,
                           .tokenizer = tokenizer,
                           .chat_template = arguments.chat_template,
                           .threads = arguments.engine.threads,
+                          .device = arguments.device,
                           .ranks = weights == WeightType::kNone ? nullptr : joined_ranks()});
+  files.close();
   if (!model) return model;
   const ModelInfo info = (*model)->info();
   for (const std::string& warning : info.warnings) print_stderr("pando: {}\n", warning);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/model_path.h"
 #include "pando/engine.h"
 #include "pando/tokenizer_files.h"
 
@@ -19,10 +20,12 @@ struct ModelArguments {
   std::string model;
   std::string tokenizer;
   std::string chat_template;
+  std::string device;  // empty: the default
   std::string weights = "stored";
   std::string kv_dtype = "f16";
   std::string parallel;  // empty: one process
   EngineOptions engine;
+  std::optional<ModelPath> files = {};  // of the model, where some are open before it is loaded
 };
 
 void add_model_options(CLI::App& app, ModelArguments& arguments);

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_settings.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 #include "pando/version.h"
 
 namespace pando::cli {

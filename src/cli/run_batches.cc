@@ -31,7 +31,7 @@
 #include "cli/unused_options.h"
 #include "cli/verify_answers.h"
 #include "pando/file_input.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando::cli {
 namespace {

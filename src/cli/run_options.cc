@@ -9,7 +9,7 @@
 #include "base/errors.h"
 #include "cli/answer_options.h"
 #include "cli/prompt_text.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/answer_options.h"
 #include "cli/print_stderr.h"
 #include "pando/model_files.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 #include "pando/version.h"
 
 namespace pando::cli {
@@ -81,7 +81,9 @@ Status take_generation_config(RunOptions& o) {
   if (o.batch.task != BatchTask::kAnswer) return {};
   const Result<fs::path> path = model_path(o.model);
   if (!path) return path.error();
-  const Result<std::optional<GenerationConfig>> config = find_defaults(o.generation, *path);
+  o.model.files = ModelPath(*path);
+  const Result<std::optional<GenerationConfig>> config =
+      find_defaults(o.generation, *o.model.files);
   if (!config) return config.error();
   if (!*config) return {};
   const std::string said =

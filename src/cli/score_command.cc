@@ -13,7 +13,7 @@
 #include "cli/stop_signal.h"
 #include "pando/file_input.h"
 #include "pando/score.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando::cli {
 namespace {

@@ -82,7 +82,8 @@ std::string documentation() {
 Result<std::string> read_defaults(ServeOptions& o) {
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return path.error();
-  Result<std::optional<GenerationConfig>> config = find_defaults(o.generation, *path);
+  o.model.files = ModelPath(*path);
+  Result<std::optional<GenerationConfig>> config = find_defaults(o.generation, *o.model.files);
   if (!config) return config.error();
   const std::string own = "temperature 1, 0 for /v1/answers";
   if (!*config) return "sampling defaults are Pando's own: " + own;

@@ -18,7 +18,7 @@
 #include "base/byte_order_mark.h"
 #include "cli/exit_code.h"
 #include "pando/file_input.h"
-#include "pando/limits.h"
+#include "pando/values/limits.h"
 
 namespace pando::cli {
 namespace {

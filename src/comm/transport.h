@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "comm/comm.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

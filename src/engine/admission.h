@@ -9,6 +9,7 @@
 #include "engine/loop_options.h"
 #include "engine/options.h"
 #include "engine/residency.h"
+#include "pando/values/engine_stats.h"
 #include "text/answer_decoder.h"
 #include "text/grammar/form_cache.h"
 #include "text/tokenizer.h"

@@ -10,13 +10,14 @@
 
 #include "base/function_ref.h"
 #include "base/thread_pool.h"
+#include "contract/executor.h"
 #include "engine/admission.h"
 #include "engine/loop_options.h"
 #include "engine/outbox.h"
 #include "engine/residency.h"
 #include "engine/step_runner.h"
-#include "exec/executor.h"
-#include "pando/engine.h"
+#include "pando/values/engine_options.h"
+#include "pando/values/engine_stats.h"
 #include "plan/planner.h"
 #include "schedule/batcher.h"
 

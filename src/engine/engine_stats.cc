@@ -1,4 +1,4 @@
-#include "pando/engine_stats.h"
+#include "pando/values/engine_stats.h"
 
 namespace pando {
 namespace {

@@ -1,13 +1,11 @@
 // What an engine is opened with.
 #pragma once
 
-#include "pando/engine.h"
+#include "pando/values/engine_options.h"
 
 namespace pando {
 
-namespace exec {
-struct Ranks;
-}
+struct RankGroup;
 
 // The public options, and sizes that they leave to the engine; tests make these sizes tiny.
 struct LoopOptions {
@@ -17,12 +15,12 @@ struct LoopOptions {
   int span_len = 2048;        // positions of a span
   size_t n_slots = 0;         // of states; 0: as many as kv_memory has room for
   size_t n_window_pages = 0;  // of layers with a window; 0: a share of kv_memory
-  const exec::Ranks* ranks =
+  const RankGroup* ranks =
       nullptr;                // the ranks that share the model; null: this process has all of it
   int depth = 0;              // steps in flight at most; 0: as many as the executor takes
   size_t least_answers = 16;  // of a step, where answers divide among the steps in flight
   bool poison_pages = false;  // fill fresh pages with NaN
-  bool all_rows = false;      // see exec::TransformerOptions
+  bool all_rows = false;      // see ExecutorOptions
   bool many_prefills = true;  // see PackerOptions
   bool forces_tokens = true;  // tokens that a form forces go through the model together
 };

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "engine/engine_loop.h"
-#include "pando/step_costs.h"
+#include "pando/values/step_costs.h"
 
 namespace pando {
 

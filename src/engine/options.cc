@@ -13,8 +13,8 @@
 #include "base/machine.h"
 #include "base/option_names.h"
 #include "cache/prefix_tree.h"
-#include "pando/limits.h"
-#include "pando/request_options.h"
+#include "pando/values/limits.h"
+#include "pando/values/request_options.h"
 #include "schedule/policy.h"
 #include "text/stream_decoder.h"
 

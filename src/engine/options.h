@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/dtype.h"
-#include "pando/engine.h"
+#include "pando/values/engine_options.h"
 
 namespace pando {
 

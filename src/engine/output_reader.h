@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "contract/executor.h"
 #include "engine/sequence.h"
-#include "exec/executor.h"
 #include "plan/planner.h"
 
 namespace pando {

@@ -1,4 +1,4 @@
-#include "pando/request.h"
+#include "pando/values/request.h"
 
 namespace pando {
 

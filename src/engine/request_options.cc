@@ -1,4 +1,4 @@
-#include "pando/request_options.h"
+#include "pando/values/request_options.h"
 
 #include <algorithm>
 #include <type_traits>

@@ -11,7 +11,7 @@
 #include "cache/prefix_tree.h"
 #include "engine/stop_matcher.h"
 #include "engine/token_filter.h"
-#include "pando/engine.h"
+#include "pando/values/engine_options.h"
 #include "schedule/batcher.h"
 #include "text/answer_decoder.h"
 #include "text/tokenizer.h"

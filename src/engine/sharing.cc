@@ -1,4 +1,4 @@
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 #include "engine/technique.h"
 

@@ -9,10 +9,11 @@
 #include <span>
 #include <vector>
 
+#include "contract/executor.h"
 #include "engine/output_reader.h"
 #include "engine/residency.h"
 #include "engine/work_view.h"
-#include "exec/executor.h"
+#include "pando/values/engine_stats.h"
 #include "plan/planner.h"
 #include "schedule/batcher.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "pando/engine.h"
+#include "pando/values/engine_options.h"
 #include "schedule/batcher.h"
 #include "schedule/deadlines.h"
 #include "schedule/margin.h"

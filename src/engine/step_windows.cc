@@ -9,8 +9,7 @@
 namespace pando {
 
 StepWindows::StepWindows(KvCache& cache, uint32_t every)
-    : cache_(cache),
-      windows_(cache.windows()),
+    : windows_(cache.windows()),
       page_len_(static_cast<uint32_t>(cache.page_len())),
       every_(std::max(every, 4 * windows_.window())) {}
 
@@ -73,7 +72,7 @@ bool StepWindows::reserve(Sequence& sequence, uint32_t to) {
   list_pages(sequence, from, to);
   for (size_t i = 0; i < listed_.size(); ++i) {
     const PageId page = listed_[i].page;
-    if (windows_.window_page(page) == kernel::kNoPage && !windows_.give(page)) {
+    if (windows_.window_page(page) == kNoPage && !windows_.give(page)) {
       while (i-- > 0) windows_.release(listed_[i].page, /*keep=*/true);
       return false;
     }

@@ -53,7 +53,6 @@ class StepWindows {
   void slide(const WindowShare& share);
   bool stays(const Node* tip, uint32_t index, uint32_t to) const;
 
-  KvCache& cache_;
   WindowPages& windows_;
   uint32_t page_len_;
   uint32_t every_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando {
 namespace {

@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "contract/executor.h"
 #include "engine/technique_options.h"
-#include "exec/cpu/layer_attention.h"
-#include "pando/engine.h"
-#include "pando/result.h"
+#include "pando/values/engine_options.h"
+#include "pando/values/engine_stats.h"
+#include "pando/values/result.h"
 #include "plan/planner.h"
 #include "schedule/batcher.h"
 
@@ -21,11 +22,12 @@ namespace pando {
 // planners alone.
 struct Technique {
   std::unique_ptr<Planner> planner;
-  std::unique_ptr<Batcher> batcher;  // null: steps are filled as the engine's options say
-  exec::PassHooks hooks;             // into the executor; `planner` owns the store
-  bool takes_int8 = true;            // keys and values may be int8
-  bool caps_scores = true;           // its attention knows soft caps of scores
-  bool takes_sinks = true;           // its attention knows sinks
+  std::unique_ptr<Batcher> batcher;      // null: steps are filled as the engine's options say
+  std::shared_ptr<ExecutorHooks> hooks;  // into the executor; `planner` owns what they use
+  bool one_layer = false;                // see KvOptions
+  bool takes_int8 = true;                // keys and values may be int8
+  bool caps_scores = true;               // its attention knows soft caps of scores
+  bool takes_sinks = true;               // its attention knows sinks
   // Its plans have state tasks and lists of window pages: models may be recurrent, and windows give
   // memory back.
   bool full_plans = false;

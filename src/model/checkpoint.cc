@@ -5,7 +5,7 @@
 #include "base/errors.h"
 #include "base/is_there.h"
 #include "base/json.h"
-#include "kernel/weight_types.h"
+#include "base/numbers/weight_types.h"
 
 namespace pando::model {
 namespace {
@@ -31,11 +31,10 @@ constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {
     {"model.text_model.", kPrefix},
     {"language_model.lm_head.", "lm_head."}};
 
-Result<json> read_index(const fs::path& path) {
-  const Result<MappedFile> file = MappedFile::open(path);
+Result<json> read_index(const ModelPath& path) {
+  const auto file = path.file();
   if (!file) return file.error();
-  Result<json> index =
-      parse_json_object({reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
+  Result<json> index = parse_json_object((*file)->text(), path.string());
   if (!index) return index;
   const auto map = index->find("weight_map");
   if (map == index->end() || !map->is_object())
@@ -86,25 +85,25 @@ bool is_gguf(const fs::path& path) {
          (path.extension() == ".gguf" && !fs::is_directory(path, ignored));
 }
 
-Result<Checkpoint> Checkpoint::open(const fs::path& directory,
+Result<Checkpoint> Checkpoint::open(const ModelPath& directory,
                                     const std::optional<Quantization>& quantization) {
   Checkpoint checkpoint;
   checkpoint.quantization_ = quantization;
-  if (is_gguf(directory)) {
+  if (is_gguf(directory.path())) {
     Result<GgufTensors> gguf = GgufTensors::open(directory);
     if (!gguf) return std::move(gguf).error();
-    checkpoint.index_path_ = directory;
+    checkpoint.index_path_ = directory.path();
     checkpoint.gguf_ = std::move(*gguf);
     return checkpoint;
   }
   std::error_code failure;
-  const fs::file_status status = fs::status(directory, failure);
+  const fs::file_status status = fs::status(directory.path(), failure);
   if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
     return io_error("{}: cannot be read: {}", directory.string(), failure.message());
   if (!fs::is_directory(status)) return not_found("{}: no such directory", directory.string());
-  checkpoint.index_path_ = directory / kSingleName;
+  checkpoint.index_path_ = directory.path() / kSingleName;
   if (is_there(checkpoint.index_path_)) {
-    Result<Safetensors> file = Safetensors::open(checkpoint.index_path_);
+    Result<Safetensors> file = Safetensors::open(directory / kSingleName);
     if (!file) return std::move(file).error();
     for (const auto& [name, entry] : file->tensors())
       checkpoint.place_of_.emplace(name, Place{0, name});
@@ -113,8 +112,8 @@ Result<Checkpoint> Checkpoint::open(const fs::path& directory,
     checkpoint.join_quantized();
     return checkpoint;
   }
-  checkpoint.index_path_ = directory / kIndexName;
-  if (!is_there(checkpoint.index_path_)) return no_weights(directory);
+  checkpoint.index_path_ = directory.path() / kIndexName;
+  if (!is_there(checkpoint.index_path_)) return no_weights(directory.path());
   if (Status status = checkpoint.open_shards(directory); !status) return status.error();
   checkpoint.use_common_names();
   checkpoint.join_quantized();
@@ -193,8 +192,8 @@ void Checkpoint::join_blocks() {
   place_of_ = std::move(joined);
 }
 
-Status Checkpoint::open_shards(const fs::path& directory) {
-  const Result<json> weight_map = read_index(index_path_);
+Status Checkpoint::open_shards(const ModelPath& directory) {
+  const Result<json> weight_map = read_index(directory / kIndexName);
   if (!weight_map) return weight_map.error();
   std::map<std::string, size_t> shard_ids;  // by file name
   for (const auto& [name, value] : weight_map->items()) {
@@ -217,7 +216,7 @@ Status Checkpoint::open_shards(const fs::path& directory) {
   return add_unlisted(*weight_map);
 }
 
-Status Checkpoint::open_shard(const fs::path& path) {
+Status Checkpoint::open_shard(const ModelPath& path) {
   Result<Safetensors> file = Safetensors::open(path);
   if (!file)
     return make_error(file.error().code, "{} (named by {})", file.error().message,
@@ -254,7 +253,7 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
                     shape_text(expected_shape));
   if (quantized_.contains(name))
     return unsupported("{}: tensor '{}' is quantised, expected {}", file_of(name).string(), name,
-                       one_of_these(kernel::safetensors_type_names()));
+                       one_of_these(safetensors_type_names()));
   Result<TensorView> view = gguf_ ? gguf_->tensor(name) : safetensors_tensor(name);
   if (view && !std::ranges::equal(view->shape, expected_shape))
     return bad_file("{}: tensor '{}': shape is {}, expected {}", file_of(name).string(), name,
@@ -262,20 +261,29 @@ Result<TensorView> Checkpoint::tensor(std::string_view name,
   return view;
 }
 
+// A file without any tensor of an expert has none of the first one. It may claim any number of
+// them.
+bool Checkpoint::has_expert_parts(const WeightSpec& spec) const {
+  const std::string& pattern = spec.expert_parts[0].name;
+  const std::string_view root = std::string_view(pattern).substr(0, pattern.find('{'));
+  const auto first = place_of_.lower_bound(root);
+  return first != place_of_.end() && first->first.starts_with(root);
+}
+
 std::vector<WeightSpec> Checkpoint::stored_as(const WeightSpec& spec) const {
   if (contains(spec.name)) return {spec};
   if (gguf_) return gguf_tensors_of(spec);
   if (!spec.parts.empty()) return parts_of(spec);
   if (spec.expert_parts.empty()) return {spec};
-  // A file without any of them has none of the first expert. It may claim any number of experts.
-  const std::string& pattern = spec.expert_parts[0].name;
-  const std::string_view root = std::string_view(pattern).substr(0, pattern.find('{'));
-  const auto first = place_of_.lower_bound(root);
-  const bool has_some = first != place_of_.end() && first->first.starts_with(root);
-  if (has_some) return checkpoint_tensors_of(spec);
-  WeightSpec one = spec;
-  one.shape[0] = 1;
-  return checkpoint_tensors_of(one);
+  return has_expert_parts(spec) ? checkpoint_tensors_of(spec) : checkpoint_tensors_of(spec, 0);
+}
+
+std::vector<WeightSpec> Checkpoint::stored_as(const WeightSpec& spec, int expert) const {
+  if (!gguf_ && !contains(spec.name) && spec.parts.empty() && !spec.expert_parts.empty())
+    return checkpoint_tensors_of(spec, has_expert_parts(spec) ? expert : 0);
+  std::vector<WeightSpec> slices;
+  for (const WeightSpec& stored : stored_as(spec)) slices.push_back(stored.of_expert(expert));
+  return slices;
 }
 
 // Each has the rows that the file gives it, where these are all rows.
@@ -353,10 +361,10 @@ const fs::path& Checkpoint::file_of(std::string_view name) const {
 Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
   const StoredTensor tensor = stored_tensor(name, place_of_.find(name)->second);
   TensorView view;
-  const kernel::WeightTypeInfo* type = kernel::find_safetensors_type(tensor.entry->dtype);
+  const WeightTypeInfo* type = find_safetensors_type(tensor.entry->dtype);
   if (type == nullptr)
     return unsupported("{}: dtype is {}, expected {}", tensor.where, tensor.entry->dtype,
-                       one_of_these(kernel::safetensors_type_names()));
+                       one_of_these(safetensors_type_names()));
   view.dtype = type->type;
   view.shape = tensor.entry->shape;
   view.data = tensor.data;

@@ -13,13 +13,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/model_path.h"
 #include "model/gguf_tensors.h"
 #include "model/quantization.h"
 #include "model/quantized_matrix.h"
 #include "model/safetensors.h"
 #include "model/tensor_view.h"
 #include "model/weight_specs.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando::model {
 
@@ -32,13 +33,14 @@ class Checkpoint {
   // Opens and checks every file; reads no weights. kNotFound for a missing directory or shard,
   // kBadFile for contents that contradict themselves. With `quantization`, of the model's
   // configuration, the tensors of a quantised matrix M are one, "M.weight".
-  static Result<Checkpoint> open(const std::filesystem::path& path,
+  static Result<Checkpoint> open(const ModelPath& path,
                                  const std::optional<Quantization>& quantization = {});
 
   const std::filesystem::path& path() const { return index_path_; }
   // The file leaves out the prefix "model." that names have here: a model saved without its head.
   bool is_bare() const { return bare_; }
   bool is_one_gguf() const { return gguf_.has_value(); }
+  const GgufFile& gguf() const { return gguf_->gguf(); }  // where it is one
 
   bool contains(std::string_view name) const {
     return gguf_ ? gguf_->contains(name) : place_of_.contains(name);
@@ -56,6 +58,8 @@ class Checkpoint {
 
   // The tensors that this one is stored as, one above the other; almost always only itself.
   std::vector<WeightSpec> stored_as(const WeightSpec& spec) const;
+  // The same of one expert, for a spec of the tensors of all.
+  std::vector<WeightSpec> stored_as(const WeightSpec& spec, int expert) const;
   // The same with the order of rows and columns that the format has, also of quantised matrices.
   // The view has the shape of `spec`; sizes of 1 may be missing in a GGUF file, or be more.
   Result<TensorView> tensor(const WeightSpec& spec) const;
@@ -69,13 +73,14 @@ class Checkpoint {
 
  private:
   Checkpoint() = default;
-  Status open_shards(const std::filesystem::path& directory);
-  Status open_shard(const std::filesystem::path& path);
+  Status open_shards(const ModelPath& directory);
+  Status open_shard(const ModelPath& path);
   Status add_unlisted(const nlohmann::json& weight_map);
   void use_common_names();
   void join_quantized();
   void join_blocks();
 
+  bool has_expert_parts(const WeightSpec& spec) const;
   std::vector<WeightSpec> parts_of(const WeightSpec& spec) const;
   Result<TensorView> slice(const WeightSpec& spec) const;
   Result<TensorView> safetensors_tensor(std::string_view name) const;

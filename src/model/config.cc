@@ -13,10 +13,11 @@
 #include "base/is_there.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "base/numbers/weight_types.h"
 #include "base/python_json.h"
-#include "kernel/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/config_ranges.h"
+#include "model/family.h"
 #include "model/gguf_config.h"
 #include "model/quantization_file.h"
 #include "model/rope_config.h"
@@ -153,29 +154,28 @@ Status refuse_adapter(const std::filesystem::path& directory) {
 }  // namespace
 
 ModelConfig ModelConfig::of_family(const Family& family) {
-  ModelConfig config;
+  ModelConfig config = {family.fixed};
   config.family = &family;
-  if (family.fix != nullptr) family.fix(config);
+  config.family_name = family.name;
   return config;
 }
 
-Result<ModelConfig> ModelConfig::load(const std::filesystem::path& directory) {
-  if (is_gguf(directory)) {
-    const Result<GgufFile> gguf = GgufFile::open(directory);
+Result<ModelConfig> ModelConfig::load(const ModelPath& directory) {
+  if (is_gguf(directory.path())) {
+    const auto gguf = directory.gguf();
     if (!gguf) return gguf.error();
-    return read_gguf_config(*gguf);
+    return read_gguf_config(**gguf);
   }
-  if (Status status = refuse_adapter(directory); !status) return status.error();
-  const std::filesystem::path path = directory / "config.json";
+  if (Status status = refuse_adapter(directory.path()); !status) return status.error();
+  const ModelPath path = directory / "config.json";
   std::error_code failure;
-  if (!is_there(path) && std::filesystem::is_directory(directory, failure))
+  if (!is_there(path.path()) && std::filesystem::is_directory(directory.path(), failure))
     return not_found(
         "{}: holds no model, expected a config.json with safetensors beside it, or a GGUF file",
         directory.string());
-  Result<MappedFile> file = MappedFile::open(path);
-  if (!file) return std::move(file).error();
-  Result<json> object = parse_python_object(
-      {reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
+  const auto file = path.file();
+  if (!file) return file.error();
+  Result<json> object = parse_python_object((*file)->text(), path.string());
   if (!object) return object.error();
   if (Status status = add_quantization(directory, *object); !status) return status.error();
   return from_json(*object, path.string());
@@ -202,7 +202,7 @@ Result<ModelConfig> ModelConfig::from_json(const json& file, std::string_view so
   refuse_both_ways(fields);
   family->read(fields, config);
   config.quantization = read_quantization(fields);
-  refuse_unoffered(fields, config.head_dim, family->offers);
+  refuse_unoffered(fields, config.head_dim, family->offered());
   if (Status status = fields.status(); !status) return status.error();
   if (Status status = config.validate(source); !status) return status.error();
   return config;
@@ -362,48 +362,6 @@ Status ModelConfig::validate_states(std::string_view source) const {
   return {};
 }
 
-bool ModelConfig::has(Mixer mixer) const {
-  return std::ranges::find(layers, mixer, &LayerConfig::mixer) != layers.end();
-}
-
-bool ModelConfig::has(FeedForward kind) const {
-  return std::ranges::find(layers, kind, &LayerConfig::feed_forward) != layers.end();
-}
-
-int ModelConfig::n_attention_layers() const {
-  return static_cast<int>(std::ranges::count(layers, Mixer::kAttention, &LayerConfig::mixer));
-}
-
-int ModelConfig::n_recurrent_layers() const {
-  return static_cast<int>(std::ranges::count_if(layers, is_recurrent, &LayerConfig::mixer));
-}
-
-Heads ModelConfig::heads(int layer) const {
-  const LayerConfig& own = layers[layer];
-  return {n_heads, own.n_kv_heads > 0 ? own.n_kv_heads : n_kv_heads,
-          own.head_dim > 0 ? own.head_dim : head_dim};
-}
-
-int ModelConfig::widest_head() const {
-  int widest = head_dim;
-  for (const LayerConfig& layer : layers) widest = std::max(widest, layer.head_dim);
-  return widest;
-}
-
-int ModelConfig::conv_channels(Mixer mixer) const {
-  switch (mixer) {
-    case Mixer::kNone:
-    case Mixer::kAttention:
-      return 0;
-    case Mixer::kShortConv:
-      return recurrent.short_channels > 0 ? recurrent.short_channels : d_model;
-    case Mixer::kDeltaNet:  // queries, keys, values
-    case Mixer::kMamba2:    // x, B, C
-      return 2 * recurrent.key_width() + recurrent.value_width();
-  }
-  return 0;
-}
-
 int64_t ModelConfig::n_parameters() const {
   int64_t total = 0;
   for (const WeightSpec& spec : weight_specs(*this)) total += spec.n_elements();
@@ -428,8 +386,8 @@ std::string ModelConfig::to_json(DType dtype) const {
   write_rope(rotations[0], object);
   object["max_position_embeddings"] = max_positions;
   object["tie_word_embeddings"] = tied_embeddings;
-  object["torch_dtype"] = kernel::info_of(dtype).torch;
-  if (family->write != nullptr) family->write(*this, object);
+  object["torch_dtype"] = info_of(dtype).torch;
+  family->write(*this, object);
   object["bos_token_id"] = bos_id ? ordered_json(*bos_id) : nullptr;
   object["eos_token_id"] = eos_ids.empty()       ? ordered_json(nullptr)
                            : eos_ids.size() == 1 ? ordered_json(eos_ids.front())

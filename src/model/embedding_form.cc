@@ -15,7 +15,6 @@
 namespace pando::model {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::string_view kFlag = "pooling_mode_";
@@ -60,8 +59,8 @@ std::string pooling_modes(Fields& fields, const json& object) {
   return fmt::format("{}", fmt::join(modes, "+"));
 }
 
-Status read_pooling(const fs::path& path, EmbeddingForm& form) {
-  if (!is_there(path)) return why_not_found(path);
+Status read_pooling(const ModelPath& path, EmbeddingForm& form) {
+  if (!is_there(path.path())) return why_not_found(path.path());
   const Result<json> object = read_object_file(path);
   if (!object) return object.error();
   Fields fields(*object, path.string());
@@ -82,7 +81,7 @@ Status read_pooling(const fs::path& path, EmbeddingForm& form) {
 }
 
 // Allows only the scaling of the vector. Files may name other values to scale.
-Status check_normalize(const fs::path& path) {
+Status check_normalize(const ModelPath& path) {
   const Result<json> object = read_object_file(path);
   if (!object) return object.error();
   Fields fields(*object, path.string());
@@ -93,8 +92,9 @@ Status check_normalize(const fs::path& path) {
   return fields.status();
 }
 
-Status read_all_modules(const std::vector<Module>& modules, const std::string& path,
+Status read_all_modules(const std::vector<Module>& modules, const ModelPath& directory,
                         EmbeddingForm& form) {
+  const std::string path = (directory / "modules.json").string();
   constexpr std::string_view kKinds[] = {"Transformer", "Pooling", "Normalize"};
   for (const Module& module : modules)
     if (module.kind == "LogitScore")
@@ -113,8 +113,9 @@ Status read_all_modules(const std::vector<Module>& modules, const std::string& p
       return unsupported("{}: 'path' of {} is '{}', expected an empty one: the same directory",
                          path, module.found, module.path);
     Status status;
-    if (i == 1) status = read_pooling(module.folder / "config.json", form);
-    if (i > 1) status = check_normalize(module.folder / "config.json");
+    const ModelPath config = directory.at(module.folder / "config.json");
+    if (i == 1) status = read_pooling(config, form);
+    if (i > 1) status = check_normalize(config);
     if (!status) return status;
   }
   form.normalise = modules.size() > 2;
@@ -159,14 +160,13 @@ Status check_vector_settings(const Prompts& prompts) {
   return fields.status();
 }
 
-Result<EmbeddingForm> read_directory(const fs::path& directory) {
+Result<EmbeddingForm> read_directory(const ModelPath& directory) {
   EmbeddingForm form;
   const Result<std::vector<Module>> modules = read_modules(directory);
   if (!modules) return modules.error();
   form.has_modules = !modules->empty();
-  const std::string path = (directory / "modules.json").string();
   if (form.has_modules)
-    if (Status status = read_all_modules(*modules, path, form); !status) return status.error();
+    if (Status status = read_all_modules(*modules, directory, form); !status) return status.error();
   Result<Prompts> prompts = read_prompts(directory);
   if (!prompts) return prompts.error();
   const Result<TextSettings> settings = read_text_settings(directory);
@@ -179,13 +179,11 @@ Result<EmbeddingForm> read_directory(const fs::path& directory) {
   return form;
 }
 
-Result<EmbeddingForm> read_gguf(const fs::path& path) {
-  const Result<GgufFile> gguf = GgufFile::open(path);
-  if (!gguf) return gguf.error();
-  const auto architecture = gguf->string("general.architecture");
+Result<EmbeddingForm> read_gguf(const GgufFile& gguf) {
+  const auto architecture = gguf.string("general.architecture");
   if (!architecture) return architecture.error();
   const std::string key = fmt::format("{}.pooling_type", architecture->value_or(""));
-  const auto type = gguf->integer(key);
+  const auto type = gguf.integer(key);
   if (!type) return type.error();
   switch (type->value_or(0)) {
     case 0:
@@ -196,7 +194,7 @@ Result<EmbeddingForm> read_gguf(const fs::path& path) {
       return EmbeddingForm{.pooling = Pooling::kLast};
     default: {
       constexpr int64_t kRank = 4;
-      Error error = gguf->wrong(
+      Error error = gguf.wrong(
           key, type->value_or(0) == kRank
                    ? "0 (none), 1 (mean) or 3 (last); 4 is a reranker, which gives no vectors "
                      "(hint: pando rerank)"
@@ -209,8 +207,10 @@ Result<EmbeddingForm> read_gguf(const fs::path& path) {
 
 }  // namespace
 
-Result<EmbeddingForm> read_embedding_form(const fs::path& path) {
-  return is_gguf(path) ? read_gguf(path) : read_directory(path);
+Result<EmbeddingForm> read_embedding_form(const ModelPath& path) {
+  if (!is_gguf(path.path())) return read_directory(path);
+  const auto gguf = path.gguf();
+  return gguf ? read_gguf(**gguf) : gguf.error();
 }
 
 }  // namespace pando::model

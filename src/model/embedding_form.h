@@ -2,12 +2,12 @@
 // sentence-transformers (modules.json and what it names), or a key of a GGUF file.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 
-#include "pando/request.h"
-#include "pando/result.h"
+#include "base/model_path.h"
+#include "pando/values/request.h"
+#include "pando/values/result.h"
 
 namespace pando::model {
 
@@ -27,6 +27,6 @@ struct EmbeddingForm {
 
 // Of a model's directory or GGUF file. kUnsupported, with file and field, for what is not offered:
 // other poolings and modules, texts in lower case.
-Result<EmbeddingForm> read_embedding_form(const std::filesystem::path& path);
+Result<EmbeddingForm> read_embedding_form(const ModelPath& path);
 
 }  // namespace pando::model

@@ -6,8 +6,7 @@
 
 #include "base/errors.h"
 #include "base/gguf.h"
-#include "kernel/blocks.h"
-#include "kernel/kernels.h"
+#include "base/numbers/blocks.h"
 #include "model/gguf_translator.h"
 #include "model/tensor_rows.h"
 #include "model/weight_specs.h"
@@ -20,7 +19,7 @@ constexpr double kAlike = 0.95;  // cosine of a row and the same row in another 
 std::vector<float> row_of(const TensorView& view, int64_t row) {
   std::vector<float> values(static_cast<size_t>(view.shape[1]));
   TensorRows rows(view);
-  kernel::read_weights(kernel::best_kernels(), view.dtype, rows[row], view.shape[1], values.data());
+  read_weights(view.dtype, rows[row], view.shape[1], values.data());
   return values;
 }
 
@@ -37,11 +36,10 @@ double cosine(const std::vector<float>& a, const std::vector<float>& b) {
 }  // namespace
 
 Status check_classifier(const Checkpoint& checkpoint, const ModelConfig& config) {
-  const Result<GgufFile> gguf = GgufFile::open(checkpoint.path());
-  if (!gguf) return gguf.error();
-  const auto labels = gguf->strings(
-      fmt::format("{}.classifier.output_labels", gguf_architecture_of(*gguf, *config.family)));
-  const auto tokens = gguf->strings("tokenizer.ggml.tokens");
+  const GgufFile& gguf = checkpoint.gguf();
+  const auto labels = gguf.strings(
+      fmt::format("{}.classifier.output_labels", gguf_architecture_of(gguf, *config.family)));
+  const auto tokens = gguf.strings("tokenizer.ggml.tokens");
   const std::string where = fmt::format("{}: tensor '{}'", checkpoint.path().string(), kClassifier);
   if (!labels || !tokens || !*labels || !*tokens)
     return unsupported(

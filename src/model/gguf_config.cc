@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "model/family.h"
 #include "model/gguf_translator.h"
 #include "model/unoffered.h"
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "base/errors.h"
-#include "kernel/weight_types.h"
+#include "base/numbers/weight_types.h"
 #include "model/gguf_config.h"
 #include "model/safetensors.h"
 #include "model/weight_specs.h"
@@ -13,7 +13,7 @@
 namespace pando::model {
 namespace {
 
-std::optional<uint64_t> bytes_of(const GgufTensor& tensor, const kernel::WeightTypeInfo& type) {
+std::optional<uint64_t> bytes_of(const GgufTensor& tensor, const WeightTypeInfo& type) {
   uint64_t blocks = static_cast<uint64_t>(tensor.shape.back() / type.block_len), bytes = 0;
   for (size_t i = 0; i + 1 < tensor.shape.size(); ++i)
     if (__builtin_mul_overflow(blocks, static_cast<uint64_t>(tensor.shape[i]), &blocks))
@@ -59,20 +59,20 @@ Status check(const GgufFile& gguf) {
       return bad_file("{} is at offset {}, expected {}, {}", where, tensor.place, place,
                       last == nullptr ? "the begin of the data"
                                       : fmt::format("behind tensor '{}'", last->name));
-    const kernel::WeightTypeInfo* type = kernel::find_gguf_type(tensor.type);
+    const WeightTypeInfo* type = find_gguf_type(tensor.type);
     if (type == nullptr)
-      return unsupported("{} is {}, expected {}", where, kernel::gguf_type_name(tensor.type),
-                         one_of_these(kernel::gguf_type_names()));
+      return unsupported("{} is {}, expected {}", where, gguf_type_name(tensor.type),
+                         one_of_these(gguf_type_names()));
     if (tensor.shape.back() % type->block_len != 0)
       return bad_file("{} has rows of {}, expected a multiple of {} for {}", where,
-                      tensor.shape.back(), type->block_len, kernel::gguf_type_name(tensor.type));
+                      tensor.shape.back(), type->block_len, gguf_type_name(tensor.type));
     const std::optional<uint64_t> bytes = bytes_of(tensor, *type);
     if (!bytes || *bytes > tensor.available)
       return bad_file(
           "{} of shape {} needs {} bytes as {}, but only {} are left: the file is cut short (hint: "
           "download it again)",
           where, shape_text(tensor.shape), bytes ? std::to_string(*bytes) : "2^64",
-          kernel::gguf_type_name(tensor.type), tensor.available);
+          gguf_type_name(tensor.type), tensor.available);
     last = &tensor;
     place += (*bytes + tensor.alignment - 1) / tensor.alignment * tensor.alignment;
   }
@@ -81,20 +81,20 @@ Status check(const GgufFile& gguf) {
 
 }  // namespace
 
-Result<GgufTensors> GgufTensors::open(const std::filesystem::path& path) {
-  Result<GgufFile> gguf = GgufFile::open(path);
+Result<GgufTensors> GgufTensors::open(const ModelPath& path) {
+  const auto gguf = path.gguf();
   if (!gguf) return gguf.error();
-  if (Status status = check(*gguf); !status) return status.error();
-  const Result<ModelConfig> config = read_gguf_config(*gguf);
+  if (Status status = check(**gguf); !status) return status.error();
+  const Result<ModelConfig> config = read_gguf_config(**gguf);
   if (!config) return config.error();
-  GgufTensors tensors(std::move(*gguf));
+  GgufTensors tensors(*gguf);
   std::unordered_map<std::string, WeightSpec> specs;  // by their names in GGUF files
   for (const WeightSpec& spec : weight_specs(*config)) {
     specs.emplace(spec.gguf_name, spec);
     for (WeightSpec& part : gguf_tensors_of(spec)) specs.emplace(part.gguf_name, std::move(part));
   }
-  for (size_t i = 0; i < tensors.gguf_.tensors().size(); ++i) {
-    const std::string name(tensors.gguf_.tensors()[i].name);
+  for (size_t i = 0; i < tensors.gguf().tensors().size(); ++i) {
+    const std::string name(tensors.gguf().tensors()[i].name);
     if (std::ranges::find(kRopeNames, name) != std::end(kRopeNames)) continue;
     const auto spec = specs.find(name);
     const bool is_known = spec != specs.end();
@@ -114,17 +114,17 @@ std::vector<std::string> GgufTensors::names() const {
 }
 
 const std::filesystem::path& GgufTensors::file_of(std::string_view name) const {
-  return gguf_.file_of(gguf_.tensors()[tensor_of_.find(name)->second.index]).path();
+  return gguf_->file_of(gguf_->tensors()[tensor_of_.find(name)->second.index]).path();
 }
 
 TensorView GgufTensors::tensor(std::string_view name) const {
   const Entry& entry = tensor_of_.find(name)->second;
-  const GgufTensor& tensor = gguf_.tensors()[entry.index];
+  const GgufTensor& tensor = gguf_->tensors()[entry.index];
   TensorView view;
-  const kernel::WeightTypeInfo& type = *kernel::find_gguf_type(tensor.type);
+  const WeightTypeInfo& type = *find_gguf_type(tensor.type);
   view.dtype = type.type;
   view.shape = tensor.shape;
-  view.data = gguf_.file_of(tensor).data() + tensor.offset;
+  view.data = gguf_->file_of(tensor).data() + tensor.offset;
   view.n_bytes = *bytes_of(tensor, type);
   view.rows = entry.rows;
   return view;

@@ -4,13 +4,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/gguf.h"
+#include "base/model_path.h"
 #include "model/tensor_view.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando::model {
 
@@ -19,7 +21,7 @@ class GgufTensors {
  public:
   // Opens the file and checks that each tensor's type is known, that its bytes lie in the file and
   // that no two share bytes.
-  static Result<GgufTensors> open(const std::filesystem::path& path);
+  static Result<GgufTensors> open(const ModelPath& path);
 
   bool contains(std::string_view name) const { return tensor_of_.contains(name); }
   // Sorted; a tensor without a name in checkpoints has its own.
@@ -27,18 +29,18 @@ class GgufTensors {
   // `name` must be contained. The shape is the file's.
   TensorView tensor(std::string_view name) const;
 
-  const GgufFile& gguf() const { return gguf_; }
+  const GgufFile& gguf() const { return *gguf_; }
   const std::filesystem::path& file_of(std::string_view name) const;  // must be contained
 
  private:
-  explicit GgufTensors(GgufFile gguf) : gguf_(std::move(gguf)) {}
+  explicit GgufTensors(std::shared_ptr<const GgufFile> gguf) : gguf_(std::move(gguf)) {}
 
   struct Entry {
     size_t index;  // into gguf_.tensors()
     RowOrder rows;
   };
 
-  GgufFile gguf_;
+  std::shared_ptr<const GgufFile> gguf_;
   std::map<std::string, Entry, std::less<>> tensor_of_;
 };
 

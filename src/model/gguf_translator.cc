@@ -41,7 +41,9 @@ bool has_gguf_window(const GgufFile& gguf, std::string_view architecture) {
 }
 
 GgufTranslator::GgufTranslator(const GgufFile& gguf, const Family& family)
-    : fields_(gguf, gguf_architecture_of(gguf, family)), offers_(family.offers) {
+    : family_(family),
+      fields_(gguf, gguf_architecture_of(gguf, family)),
+      offers_(family.offered()) {
   config_ = {{"architectures", {family.architecture}},
              {"model_type", family.name},
              {"hidden_act", "silu"}};

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +57,7 @@ class GgufTranslator {
   // Whether any layer has a tensor with this ending of its name.
   bool has_tensor(std::string_view ending) const;
 
+  const Family& family() const { return family_; }
   GgufFields& fields() { return fields_; }
   nlohmann::json& config() { return config_; }
 
@@ -74,9 +74,10 @@ class GgufTranslator {
   void embeddings();
   void special_tokens();
 
+  const Family& family_;
   GgufFields fields_;
   nlohmann::json config_;
-  std::span<const std::string_view> offers_;
+  std::vector<std::string_view> offers_;
   bool latent_ = false;
   const char* recurrent_ = nullptr;  // type of layers without heads of keys and values
   bool differs_by_layer_ = false;

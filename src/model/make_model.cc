@@ -6,10 +6,10 @@
 #include "base/errors.h"
 #include "base/half.h"
 #include "base/mix.h"
+#include "base/numbers/weight_types.h"
 #include "base/option_names.h"
 #include "base/thread_pool.h"
 #include "base/write_file.h"
-#include "kernel/weight_types.h"
 #include "model/config_ranges.h"
 #include "model/safetensors.h"
 #include "model/weight_specs.h"
@@ -115,7 +115,7 @@ Spread spread_of(const WeightSpec& spec) {
   if (spec.stored == Stored::kLogDecay) return {-2.0f, 0.5};
   if (name.ends_with(".dt_bias")) return {0.0f, 0.5};
   if (name.ends_with(".sinks")) return {0.0f, 1.0};
-  if (spec.shape.size() == 1 || spec.part == LayerPart(&LayerWeights::choice_bias))
+  if (spec.shape.size() == 1 || spec.role == Role::kChoiceBias)
     return {name.ends_with(".bias") || spec.stored == Stored::kOneLess ? 0.0f : 1.0f, 0.1};
   // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
   // what the layers add to it.
@@ -145,7 +145,7 @@ void random_weights(uint64_t seed, const WeightSpec& spec, int64_t first, std::s
 Status make_model(const MakeModelOptions& options) {
   const Result<ModelConfig> config = chosen_config(options);
   if (!config) return config.error();
-  if (kernel::info_of(options.dtype).safetensors.empty())
+  if (info_of(options.dtype).safetensors.empty())
     return invalid_argument(
         "dtype is {}, expected f32, f16 or bf16 (hint: other types are made when a model is "
         "loaded)",

@@ -11,9 +11,11 @@
 
 #include "base/dtype.h"
 #include "model/config.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando::model {
+
+struct WeightSpec;
 
 struct MakeModelOptions {
   std::string shape = "tiny-qwen3";  // one of `shape_names`

@@ -11,10 +11,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-Result<json> read_json_file(const fs::path& path) {
-  const Result<MappedFile> file = MappedFile::open(path);
+Result<json> read_json_file(const ModelPath& path) {
+  const auto file = path.file();
   if (!file) return file.error();
-  Result<json> value = parse_json({reinterpret_cast<const char*>(file->data()), file->size()});
+  Result<json> value = parse_json((*file)->text());
   if (!value) return bad_file("{}: is {}", path.string(), value.error().message);
   return value;
 }
@@ -36,7 +36,7 @@ Result<Module> read_module(const json& object, const fs::path& path) {
 
 }  // namespace
 
-Result<json> read_object_file(const fs::path& path) {
+Result<json> read_object_file(const ModelPath& path) {
   Result<json> value = read_json_file(path);
   if (!value && value.error().code == ErrorCode::kNotFound) return json::object();
   if (value && !value->is_object())
@@ -44,8 +44,8 @@ Result<json> read_object_file(const fs::path& path) {
   return value;
 }
 
-Result<std::vector<Module>> read_modules(const fs::path& directory) {
-  const fs::path path = directory / "modules.json";
+Result<std::vector<Module>> read_modules(const ModelPath& directory) {
+  const ModelPath path = directory / "modules.json";
   const Result<json> list = read_json_file(path);
   std::vector<Module> modules;
   if (!list && list.error().code == ErrorCode::kNotFound) return modules;
@@ -53,18 +53,18 @@ Result<std::vector<Module>> read_modules(const fs::path& directory) {
   if (!list->is_array() || list->empty())
     return bad_file("{}: holds {}, expected a list of modules", path.string(), found_text(*list));
   for (const json& object : *list) {
-    Result<Module> module = read_module(object, path);
+    Result<Module> module = read_module(object, path.path());
     if (!module) return module.error();
     modules.push_back(std::move(*module));
   }
   return modules;
 }
 
-Result<TextSettings> read_text_settings(const fs::path& directory) {
+Result<TextSettings> read_text_settings(const ModelPath& directory) {
   TextSettings settings;
   for (const char* model :
        {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"}) {
-    const fs::path path = directory / fmt::format("sentence_{}_config.json", model);
+    const ModelPath path = directory / fmt::format("sentence_{}_config.json", model);
     Result<json> object = read_object_file(path);
     if (!object) return object.error();
     if (object->empty()) continue;  // as in the library
@@ -80,8 +80,8 @@ Result<TextSettings> read_text_settings(const fs::path& directory) {
   return settings;
 }
 
-Result<Prompts> read_prompts(const fs::path& directory) {
-  const fs::path path = directory / "config_sentence_transformers.json";
+Result<Prompts> read_prompts(const ModelPath& directory) {
+  const ModelPath path = directory / "config_sentence_transformers.json";
   Result<json> object = read_object_file(path);
   if (!object) return object.error();
   Prompts prompts;

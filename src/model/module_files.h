@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "pando/result.h"
+#include "base/model_path.h"
+#include "pando/values/result.h"
 
 namespace pando::model {
 
 // The object in a file; an empty one where there is no such file.
-Result<nlohmann::json> read_object_file(const std::filesystem::path& path);
+Result<nlohmann::json> read_object_file(const ModelPath& path);
 
 // What is done with a text or with a row of the model.
 struct Module {
@@ -22,7 +23,7 @@ struct Module {
   std::filesystem::path folder;  // with its configuration
 };
 // In order; none where there is no modules.json.
-Result<std::vector<Module>> read_modules(const std::filesystem::path& directory);
+Result<std::vector<Module>> read_modules(const ModelPath& directory);
 
 // Settings of tokenisation, from sentence_bert_config.json or an older name of this file.
 struct TextSettings {
@@ -31,7 +32,7 @@ struct TextSettings {
   nlohmann::json fields = nlohmann::json::object();
 };
 // kUnsupported for do_lower_case.
-Result<TextSettings> read_text_settings(const std::filesystem::path& directory);
+Result<TextSettings> read_text_settings(const ModelPath& directory);
 
 // Contents of config_sentence_transformers.json.
 struct Prompts {
@@ -40,6 +41,6 @@ struct Prompts {
   std::string source;                          // the file
   nlohmann::json fields = nlohmann::json::object();
 };
-Result<Prompts> read_prompts(const std::filesystem::path& directory);
+Result<Prompts> read_prompts(const ModelPath& directory);
 
 }  // namespace pando::model

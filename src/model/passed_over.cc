@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "model/beside_text.h"
+#include "model/family.h"
 #include "model/gguf_classifier.h"
 #include "model/weight_specs.h"
 

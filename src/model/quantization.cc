@@ -15,8 +15,8 @@
 #include "base/is_there.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "base/numbers/weight_types.h"
 #include "base/python_json.h"
-#include "kernel/weight_types.h"
 #include "model/config.h"
 #include "model/quantization_file.h"
 #include "model/unoffered.h"
@@ -280,7 +280,7 @@ void read_modelopt(Fields& fields, const json& object, Quantization& out) {
 // Of the names that files have for it; bf16 for others.
 DType model_type_of(Fields& fields) {
   const std::string name = fields.string(fields.has("dtype") ? "dtype" : "torch_dtype", "");
-  for (const kernel::WeightTypeInfo& info : kernel::weight_types())
+  for (const WeightTypeInfo& info : weight_types())
     if (!info.torch.empty() && info.torch == name) return info.type;
   return DType::kBF16;
 }
@@ -316,17 +316,16 @@ std::optional<Quantization> read_quantization(Fields& fields) {
   return quantization;
 }
 
-Status add_quantization(const std::filesystem::path& directory, json& config) {
+Status add_quantization(const ModelPath& directory, json& config) {
   constexpr const char *kName = "quantization_config", *kPart = "quantization";
   if (!config.is_object() || Fields(config).has(kName)) return {};
   const auto text = config.find("text_config");  // of a model with a vision tower
   if (text != config.end() && text->is_object() && Fields(*text).has(kName)) return {};
-  const std::filesystem::path path = directory / kModelOptFile;
-  if (!is_there(path)) return {};
-  const Result<MappedFile> file = MappedFile::open(path);
+  const ModelPath path = directory / kModelOptFile;
+  if (!is_there(path.path())) return {};
+  const auto file = path.file();
   if (!file) return file.error();
-  const Result<json> whole = parse_python_object(
-      {reinterpret_cast<const char*>(file->data()), file->size()}, path.string());
+  const Result<json> whole = parse_python_object((*file)->text(), path.string());
   if (!whole) return whole.error();
   Fields fields(*whole, path.string());
   const json* part = fields.find(kPart);

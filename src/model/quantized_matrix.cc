@@ -8,7 +8,7 @@
 
 #include "base/errors.h"
 #include "base/half.h"
-#include "kernel/weight_types.h"
+#include "base/numbers/weight_types.h"
 
 namespace pando::model {
 namespace {
@@ -127,7 +127,7 @@ const std::vector<float>& e4m3_table() {
   return table;
 }
 
-// One block of weights (kernel/block_codes.h). q: [32] integers that the type can hold.
+// One block of weights (base/numbers/block_codes.h). q: [32] integers that the type can hold.
 std::byte* put_block(DType type, float scale, const int* q, std::byte* to) {
   const uint16_t d = f32_to_f16(scale);
   std::memcpy(to, &d, sizeof d);

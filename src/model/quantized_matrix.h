@@ -34,7 +34,7 @@
 #include "model/quantization.h"
 #include "model/row_order.h"
 #include "model/safetensors.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando::model {
 

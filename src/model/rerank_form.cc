@@ -11,9 +11,9 @@
 
 namespace pando::model {
 
-Result<RerankForm> read_rerank_form(const std::filesystem::path& path) {
+Result<RerankForm> read_rerank_form(const ModelPath& path) {
   RerankForm form;
-  if (is_gguf(path)) return form;
+  if (is_gguf(path.path())) return form;
   const Result<std::vector<Module>> modules = read_modules(path);
   if (!modules) return modules.error();
   const auto score = std::ranges::find(*modules, "LogitScore", &Module::kind);
@@ -26,7 +26,7 @@ Result<RerankForm> read_rerank_form(const std::filesystem::path& path) {
   if (!texts) return texts.error();
   form.max_tokens = texts->max_tokens;
   form.has_modules = true;
-  const std::filesystem::path file = score->folder / "config.json";
+  const ModelPath file = path.at(score->folder) / "config.json";
   const Result<nlohmann::json> object = read_object_file(file);
   if (!object) return object.error();
   Fields fields(*object, file.string());

@@ -2,12 +2,12 @@
 // sentence-transformers.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
-#include "pando/result.h"
-#include "pando/token.h"
+#include "base/model_path.h"
+#include "pando/values/result.h"
+#include "pando/values/token.h"
 
 namespace pando::model {
 
@@ -21,6 +21,6 @@ struct RerankForm {
 
 // Of a model's directory; a GGUF file says nothing. kUnsupported for a score that is not made of
 // two tokens, other modules, and texts in lower case.
-Result<RerankForm> read_rerank_form(const std::filesystem::path& path);
+Result<RerankForm> read_rerank_form(const ModelPath& path);
 
 }  // namespace pando::model

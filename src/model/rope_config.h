@@ -6,7 +6,7 @@
 
 #include "base/fields.h"
 #include "base/json.h"
-#include "model/rope.h"
+#include "contract/model_spec.h"
 
 namespace pando::model {
 

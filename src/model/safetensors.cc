@@ -9,13 +9,13 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
-#include "kernel/weight_types.h"
+#include "base/numbers/weight_types.h"
 
 namespace pando::model {
 namespace {
 
 using nlohmann::json;
-using Tensors = std::map<std::string, TensorEntry, std::less<>>;
+using TensorMap = std::map<std::string, TensorEntry, std::less<>>;
 
 // The limit of the format's own library.
 constexpr uint64_t kMaxHeader = 100'000'000;
@@ -89,7 +89,7 @@ Result<TensorEntry> read_entry(const std::string& source, const std::string& nam
 }
 
 // Checks that tensors fill the data without gaps, from the first byte to the last.
-Status check_places(const std::string& source, const Tensors& tensors, uint64_t data_begin,
+Status check_places(const std::string& source, const TensorMap& tensors, uint64_t data_begin,
                     uint64_t file_size) {
   using Place = std::pair<const std::string, TensorEntry>;
   std::vector<const Place*> order;
@@ -141,9 +141,10 @@ std::string shape_text(std::span<const int64_t> shape) {
   return text + "]";
 }
 
-Result<Safetensors> Safetensors::open(const std::filesystem::path& path) {
-  Result<MappedFile> file = MappedFile::open(path);
-  if (!file) return std::move(file).error();
+Result<Safetensors> Safetensors::open(const ModelPath& path) {
+  const auto opened = path.file();
+  if (!opened) return opened.error();
+  const std::shared_ptr<const MappedFile>& file = *opened;
   const std::string source = path.string();
   uint64_t header_len = 0;
   if (file->size() < sizeof header_len)
@@ -161,7 +162,7 @@ Result<Safetensors> Safetensors::open(const std::filesystem::path& path) {
   const Result<json> header =
       parse_json_object({text, static_cast<size_t>(header_len)}, source + ": header");
   if (!header) return header.error();
-  Tensors tensors;
+  TensorMap tensors;
   for (const auto& [name, value] : header->items()) {
     if (name == "__metadata__") {
       if (Status status = check_notes(source, value); !status) return status.error();
@@ -174,7 +175,7 @@ Result<Safetensors> Safetensors::open(const std::filesystem::path& path) {
   }
   const Status places = check_places(source, tensors, sizeof header_len + header_len, file->size());
   if (!places) return places.error();
-  return Safetensors(std::move(file).value(), std::move(tensors));
+  return Safetensors(file, std::move(tensors));
 }
 
 Result<SafetensorsWriter> SafetensorsWriter::create(const std::filesystem::path& path,
@@ -182,11 +183,11 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::filesystem::path&
   SafetensorsWriter writer;
   nlohmann::ordered_json header = {{"__metadata__", {{"format", "pt"}}}};
   for (const Tensor& tensor : tensors) {
-    const auto n_bytes = tensor_bytes(kernel::info_of(tensor.dtype).safetensors, tensor.shape);
-    PANDO_CHECK(!kernel::info_of(tensor.dtype).safetensors.empty() && n_bytes &&
+    const auto n_bytes = tensor_bytes(info_of(tensor.dtype).safetensors, tensor.shape);
+    PANDO_CHECK(!info_of(tensor.dtype).safetensors.empty() && n_bytes &&
                 !header.contains(tensor.name));
     const uint64_t end = writer.n_expected_ + *n_bytes;
-    header[tensor.name] = {{"dtype", kernel::info_of(tensor.dtype).safetensors},
+    header[tensor.name] = {{"dtype", info_of(tensor.dtype).safetensors},
                            {"shape", tensor.shape},
                            {"data_offsets", {writer.n_expected_, end}}};
     writer.n_expected_ = end;

@@ -14,7 +14,8 @@
 
 #include "base/dtype.h"
 #include "base/mapped_file.h"
-#include "pando/result.h"
+#include "base/model_path.h"
+#include "pando/values/result.h"
 
 namespace pando::model {
 
@@ -33,17 +34,18 @@ struct TensorEntry {
 // against the file, and every tensor's place and size; tensors must not overlap.
 class Safetensors {
  public:
-  static Result<Safetensors> open(const std::filesystem::path& path);
+  static Result<Safetensors> open(const ModelPath& path);
 
-  const std::filesystem::path& path() const { return file_.path(); }
+  const std::filesystem::path& path() const { return file_->path(); }
   const std::map<std::string, TensorEntry, std::less<>>& tensors() const { return tensors_; }
-  const MappedFile& file() const { return file_; }
+  const MappedFile& file() const { return *file_; }
 
  private:
-  Safetensors(MappedFile file, std::map<std::string, TensorEntry, std::less<>> tensors)
+  Safetensors(std::shared_ptr<const MappedFile> file,
+              std::map<std::string, TensorEntry, std::less<>> tensors)
       : file_(std::move(file)), tensors_(std::move(tensors)) {}
 
-  MappedFile file_;
+  std::shared_ptr<const MappedFile> file_;
   std::map<std::string, TensorEntry, std::less<>> tensors_;
 };
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernel/weight_types.h"
+#include "base/numbers/weight_types.h"
 #include "model/quantized_matrix.h"
 #include "model/tensor_view.h"
 
@@ -18,7 +18,7 @@ namespace pando::model {
 class TensorRows {
  public:
   explicit TensorRows(const TensorView& view)
-      : view_(view), row_bytes_(kernel::stored_bytes(view.dtype, view.shape[1])) {}
+      : view_(view), row_bytes_(stored_bytes(view.dtype, view.shape[1])) {}
 
   size_t row_bytes() const { return row_bytes_; }
   // Row `row` of the model; valid until the next call.

@@ -24,7 +24,7 @@ class QuantizedMatrix;
 struct TensorView {
   DType dtype = DType::kF32;   // any but int8
   std::vector<int64_t> shape;  // outer to inner
-  // Row-major elements, at any byte, or rows of whole blocks (kernel/blocks.h).
+  // Row-major elements, at any byte, or rows of whole blocks (base/numbers/blocks.h).
   const std::byte* data = nullptr;
   size_t n_bytes = 0;
   RowOrder rows = {};

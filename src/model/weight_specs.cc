@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include <algorithm>
 #include <utility>
+
+#include "model/family.h"
 
 namespace pando::model {
 
@@ -21,12 +23,6 @@ std::vector<int64_t> WeightSpec::checkpoint_shape() const {
   std::vector<int64_t> stored = stored_shape.empty() ? shape : stored_shape;
   if (transposed) std::swap(stored.back(), stored[stored.size() - 2]);
   return stored;
-}
-
-bool is_of_experts(const LayerPart& part) {
-  return std::holds_alternative<std::vector<float> ExpertWeights::*>(part) ||
-         std::holds_alternative<Stack ExpertWeights::*>(part) ||
-         std::holds_alternative<kernel::PackedMatrix ExpertWeights::*>(part);
 }
 
 WeightSpec WeightSpec::of_expert(int index) const {
@@ -48,12 +44,19 @@ std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec) {
   if (!tensors.empty()) return tensors;
   if (spec.expert_parts.empty()) return {spec};
   for (int expert = 0; expert < spec.shape[0]; ++expert)
-    for (const auto& [name, n_rows, shape] : spec.expert_parts) {
-      WeightSpec& tensor = tensors.emplace_back(spec.of_expert(expert));
-      tensor.n_stacked = 0;
-      tensor.name = fmt::format(fmt::runtime(name), expert);
-      tensor.shape[0] = n_rows;
-    }
+    for (WeightSpec& tensor : checkpoint_tensors_of(spec, expert))
+      tensors.push_back(std::move(tensor));
+  return tensors;
+}
+
+std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec, int expert) {
+  std::vector<WeightSpec> tensors;
+  for (const auto& [name, n_rows, shape] : spec.expert_parts) {
+    WeightSpec& tensor = tensors.emplace_back(spec.of_expert(expert));
+    tensor.n_stacked = 0;
+    tensor.name = fmt::format(fmt::runtime(name), expert);
+    tensor.shape[0] = n_rows;
+  }
   return tensors;
 }
 
@@ -72,50 +75,52 @@ std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec) {
   return parts;
 }
 
-std::vector<WeightSpec> layer_input_specs(const ModelConfig& c) {
-  if (c.layer_input_dim == 0) return {};
-  const int64_t n = int64_t{c.n_layers()} * c.layer_input_dim;
-  return {
-      {"model.embed_tokens_per_layer.weight",
-       {c.layer_input_vocab, n},
-       "per_layer_token_embd.weight"},
-      {"model.per_layer_model_projection.weight", {n, c.d_model}, "per_layer_model_proj.weight"},
-      {"model.per_layer_projection_norm.weight",
-       {c.layer_input_dim},
-       "per_layer_proj_norm.weight"}};
-}
-
-std::vector<WeightSpec> last_norm_specs(const ModelConfig& c) {
-  std::vector<WeightSpec> specs = {{"model.norm.weight", {c.d_model}, "output_norm.weight"}};
-  if (c.family->last_norm != nullptr) c.family->last_norm(specs[0]);
-  if (c.norm_bias) {
-    const std::string& weight = specs[0].name;
-    const std::string module = weight.substr(0, weight.rfind('.'));
-    specs.push_back({module + ".bias", {c.d_model}, "output_norm.bias"});
+std::vector<WeightSpec> end_specs(const ModelConfig& c) {
+  const std::vector<int64_t> table = {c.vocab, c.d_model};
+  std::vector<WeightSpec> specs;
+  const auto add = [&](Role role, std::string name, std::string gguf_name,
+                       std::vector<int64_t> shape) -> WeightSpec& {
+    specs.push_back({.name = std::move(name),
+                     .shape = std::move(shape),
+                     .gguf_name = std::move(gguf_name),
+                     .role = role});
+    return specs.back();
+  };
+  add(Role::kEmbedding, c.family->embedding, "token_embd.weight", table);
+  if (const int64_t n = int64_t{c.n_layers()} * c.layer_input_dim; n > 0) {
+    add(Role::kLayerInputTable, "model.embed_tokens_per_layer.weight",
+        "per_layer_token_embd.weight", {c.layer_input_vocab, n});
+    add(Role::kLayerInputProjection, "model.per_layer_model_projection.weight",
+        "per_layer_model_proj.weight", {n, c.d_model});
+    add(Role::kLayerInputNorm, "model.per_layer_projection_norm.weight",
+        "per_layer_proj_norm.weight", {c.layer_input_dim});
   }
+  const std::string norm = c.family->last_norm, gguf_norm = c.family->gguf_last_norm;
+  add(Role::kFinalNorm, norm + ".weight", gguf_norm + ".weight", {c.d_model}).stored =
+      c.family->layer.norms;
+  if (c.norm_bias) add(Role::kFinalNorm, norm + ".bias", gguf_norm + ".bias", {c.d_model});
+  if (c.tied_embeddings)
+    add(Role::kHead, c.family->embedding, "token_embd.weight", table);
+  else
+    add(Role::kHead, "lm_head.weight", "output.weight", table);
+  if (c.head_bias) add(Role::kHeadBias, "lm_head.bias", "output.bias", {c.vocab});
   return specs;
 }
 
-WeightSpec head_bias_spec(const ModelConfig& c) {
-  return {"lm_head.bias", {c.vocab}, "output.bias"};
-}
-
 WeightSpec head_spec(const ModelConfig& c) {
-  if (c.tied_embeddings) return {c.family->embedding, {c.vocab, c.d_model}, "token_embd.weight"};
-  return {"lm_head.weight", {c.vocab, c.d_model}, "output.weight"};
+  const std::vector<WeightSpec> specs = end_specs(c);
+  return *std::ranges::find(specs, Role::kHead, &WeightSpec::role);
 }
 
 std::vector<WeightSpec> weight_specs(const ModelConfig& c) {
-  std::vector<WeightSpec> specs = {
-      {c.family->embedding, {c.vocab, c.d_model}, "token_embd.weight"}};
-  for (WeightSpec& spec : layer_input_specs(c)) specs.push_back(std::move(spec));
-  for (int layer = 0; layer < c.n_layers(); ++layer) {
-    std::vector<WeightSpec> own = c.family->layer_weights(c, layer);
-    std::move(own.begin(), own.end(), std::back_inserter(specs));
+  std::vector<WeightSpec> specs, behind;
+  for (WeightSpec& spec : end_specs(c)) {
+    if (spec.role == Role::kHead && c.tied_embeddings) continue;
+    (spec.role < Role::kFinalNorm ? specs : behind).push_back(std::move(spec));
   }
-  for (WeightSpec& spec : last_norm_specs(c)) specs.push_back(std::move(spec));
-  if (!c.tied_embeddings) specs.push_back(head_spec(c));
-  if (c.head_bias) specs.push_back(head_bias_spec(c));
+  for (int layer = 0; layer < c.n_layers(); ++layer)
+    for (WeightSpec& spec : c.family->layer_weights(c, layer)) specs.push_back(std::move(spec));
+  for (WeightSpec& spec : behind) specs.push_back(std::move(spec));
   return specs;
 }
 

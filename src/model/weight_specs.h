@@ -1,25 +1,16 @@
-// The tensors of a model: what files call them, their shapes, and where they go in memory.
+// The tensors of a model: what files call them, their shapes, and what they are for.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "contract/tensor_source.h"
 #include "model/config.h"
-#include "model/layer_weights.h"
 #include "model/tensor_view.h"
 
 namespace pando::model {
-
-// Where a tensor of a layer goes. Tensors that name the same vector or stack go there one after
-// another, in their order; a single matrix takes one tensor. Those of experts hold all experts.
-using LayerPart = std::variant<std::monostate, std::vector<float> LayerWeights::*,
-                               Stack LayerWeights::*, kernel::PackedMatrix LayerWeights::*,
-                               std::vector<float> ExpertWeights::*, Stack ExpertWeights::*,
-                               kernel::PackedMatrix ExpertWeights::*, LatentUp LayerWeights::*>;
-bool is_of_experts(const LayerPart& part);
 
 // A part of a tensor that is one of its own in a file: rows of it, of a tensor of experts rows of
 // each.
@@ -35,8 +26,10 @@ struct WeightSpec {
   // Outer to inner, in a checkpoint: [n], [out, in], or [channels, 1, taps] of a convolution, which
   // is kept as [taps, channels]. Of experts: their number before these.
   std::vector<int64_t> shape;
-  std::string gguf_name = {};              // in a GGUF file
-  LayerPart part = {};                     // none for the embedding, the last norm and lm_head
+  std::string gguf_name = {};  // in a GGUF file
+  // Tensors of a layer that have one role stand one after another, in their order. Those of experts
+  // hold all experts.
+  Role role = {};
   std::vector<int64_t> gguf_shape = {};    // where it differs by more than sizes of 1
   std::vector<int64_t> stored_shape = {};  // in a checkpoint, where it has other sizes
   // Where a GGUF file that has no tensor `gguf_name` divides the rows.
@@ -59,7 +52,7 @@ struct WeightSpec {
   int64_t n_elements() const;
   std::vector<int64_t> checkpoint_shape() const;  // as a checkpoint has it
   // Where in the shape the number of rows stands.
-  size_t row_axis() const { return is_of_experts(part) && expert < 0 ? 1 : 0; }
+  size_t row_axis() const { return is_of_experts(role) && expert < 0 ? 1 : 0; }
   // Of a tensor of experts, that of one: the slice of a tensor of all.
   WeightSpec of_expert(int index) const;
 };
@@ -68,6 +61,8 @@ struct WeightSpec {
 std::vector<WeightSpec> gguf_tensors_of(const WeightSpec& spec);
 // The tensors that a published checkpoint holds for this one, in the order of rows and of experts.
 std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec);
+// The same of one expert, where the checkpoint has tensors of each.
+std::vector<WeightSpec> checkpoint_tensors_of(const WeightSpec& spec, int expert);
 
 // "model.layers.<layer>.<part>", with part as in "self_attn.q_proj.weight".
 std::string layer_weight_name(int layer, std::string_view part);
@@ -79,14 +74,9 @@ std::string layer_weight_name(int layer, std::string_view part);
 std::vector<WeightSpec> weight_specs(const ModelConfig& config);
 // The same as the tensors of a published checkpoint.
 std::vector<WeightSpec> checkpoint_specs(const ModelConfig& config);
-// What inputs of layers are made of: their table [layer_input_vocab, n_layers * layer_input_dim],
-// the projection of embeddings [n_layers * layer_input_dim, d_model], and its norm
-// [layer_input_dim]. Empty where the model has none.
-std::vector<WeightSpec> layer_input_specs(const ModelConfig& config);
-// The last norm and its bias, the matrix that gives the logits (lm_head, or the embedding where it
-// is tied) and its bias.
-std::vector<WeightSpec> last_norm_specs(const ModelConfig& config);
-WeightSpec head_spec(const ModelConfig& config);
-WeightSpec head_bias_spec(const ModelConfig& config);
+// Those of no layer: the embedding; what inputs of layers are made of; the last norm and its bias;
+// the matrix that gives the logits (lm_head, or the embedding where it is tied), and its bias.
+std::vector<WeightSpec> end_specs(const ModelConfig& config);
+WeightSpec head_spec(const ModelConfig& config);  // of the logits
 
 }  // namespace pando::model

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cache/kv_cache.h"
-#include "step/step_plan.h"
+#include "contract/step_plan.h"
 
 namespace pando {
 

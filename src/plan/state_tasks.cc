@@ -9,7 +9,7 @@ namespace pando {
 namespace {
 
 // Writes of rows [begin, end) get the state behind the next row, where no other write has that row.
-void delay_writes(std::vector<kernel::StateWrite>& writes, uint32_t begin, uint32_t end) {
+void delay_writes(std::vector<StateWrite>& writes, uint32_t begin, uint32_t end) {
   uint32_t last = end - 1;
   for (auto write = writes.rbegin(); write != writes.rend() && write->row >= begin; ++write) {
     write->row = std::min(write->row + 1, last);
@@ -33,7 +33,7 @@ void append_state_tasks(RowLayout& layout, const Places& places) {
                     positions[row - 1] + 1 == begins_at);
         plan.state_tasks.back().row_end = end;
       } else {
-        plan.state_tasks.push_back({row, end, from == nullptr ? kernel::kNoStateSlot : from->slot});
+        plan.state_tasks.push_back({row, end, from == nullptr ? kNoStateSlot : from->slot});
         if (fault_on(Fault::kStateOfSibling) && from != nullptr && !plan.state_writes.empty())
           plan.state_tasks.back().from = plan.state_writes.back().to;
       }

@@ -47,11 +47,10 @@ const Node* node_at(const Node* tip, uint32_t position) {
 void list_task_pages(StepPlan& plan, const WindowPages& windows) {
   std::vector<PageId>& pages = plan.windows.task_pages;
   pages.resize(plan.task_pages.size());
-  for (const kernel::AttentionTask& task : plan.tasks) {
-    PageId page = kernel::kNoPage;
+  for (const AttentionTask& task : plan.tasks) {
+    PageId page = kNoPage;
     for (uint32_t i = task.first_page; i < task.first_page + task.n_pages; ++i) {
-      if (const PageId own = windows.window_page(plan.task_pages[i]); own != kernel::kNoPage)
-        page = own;
+      if (const PageId own = windows.window_page(plan.task_pages[i]); own != kNoPage) page = own;
       pages[i] = page;
     }
   }
@@ -72,7 +71,7 @@ void list_windows(RowLayout& layout, const KvCache& cache,
   for (const WantedOutput& want : wanted) {
     const uint32_t from = std::min(want.begin, want.first_row);
     for_each_page({want.tip, from, from, want.end}, page_len, [&](const PathPage& page) {
-      if (windows.window_page(page.page) == kernel::kNoPage) return;
+      if (windows.window_page(page.page) == kNoPage) return;
       const uint32_t page_begin = page.index * page_len;
       const uint32_t end = std::min({want.end, page.end, page_begin + page_len});
       uint32_t& listed_end = listed[page.page];

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/function_ref.h"
-#include "pando/token.h"
+#include "pando/values/token.h"
 #include "schedule/policy.h"
 #include "schedule/schedule.h"
 

@@ -1,7 +1,7 @@
 // When a request's tokens are due.
 #pragma once
 
-#include "pando/scheduling.h"
+#include "pando/values/scheduling.h"
 #include "schedule/policy.h"
 
 namespace pando {

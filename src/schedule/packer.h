@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "pando/scheduling.h"
+#include "pando/values/scheduling.h"
 #include "schedule/policy.h"
 #include "schedule/predictor.h"
 #include "schedule/schedule.h"

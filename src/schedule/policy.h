@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 #include "schedule/step_features.h"
 
 namespace pando {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "pando/request.h"
-#include "pando/result.h"
+#include "pando/values/request.h"
+#include "pando/values/result.h"
 
 namespace pando::serve {
 

@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "api/prompt.h"
 #include "base/errors.h"
 #include "base/fields.h"
@@ -51,7 +51,7 @@ wire::WireError wire_error(const Service& service, const Error& error) {
 // A chat template that is missing or cannot be read is told by the files of the server, which are
 // no affair of its clients.
 Error for_clients(const Service& service, std::string_view path, const Error& error) {
-  const auto& chat = service.engine.model().parts().chat;
+  const auto& chat = chat_template_of(service.engine.model());
   if (chat || error.message != chat.error().message) return error;
   const auto [field, hint] =
       path == "/v1/answers"

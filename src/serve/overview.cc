@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "pando/version.h"
 #include "serve/routes.h"
 
@@ -31,7 +31,7 @@ std::pair<std::string_view, nlohmann::ordered_json> example(const Model& model) 
   using Json = nlohmann::ordered_json;
   if (!model.has_tokenizer())
     return {"/v1/completions", {{"prompt", {1, 2, 3}}, {"max_tokens", 20}}};
-  if (!model.parts().chat)
+  if (!chat_template_of(model))
     return {"/v1/completions",
             {{"prompt", fmt::format("{}\n\nQuestion: {}\nAnswer:", kFact, kQuestion)},
              {"max_tokens", 20}}};

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "api/prompt.h"
 #include "base/errors.h"
 #include "base/fields.h"
@@ -123,13 +123,13 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
 
 // What evaluation harnesses ask, to have texts tokenised here.
 Result<HttpResponse> tokenizer_info(Service& service, const HttpRequest&, const Json&) {
-  const Model::Parts& parts = service.engine.model().parts();
-  if (parts.tokenizer == nullptr)
+  const Model& model = service.engine.model();
+  if (!model.has_tokenizer())
     return make_error(ErrorCode::kUnsupported, "the model has no tokenizer");
-  const Tokenizer& tokenizer = *parts.tokenizer;
+  const Tokenizer& tokenizer = *tokenizer_of(model);
   std::optional<Token> end;
   if (!tokenizer.end_tokens().empty()) end = tokenizer.end_tokens().front();
-  if (!parts.weights.config.eos_ids.empty()) end = parts.weights.config.eos_ids.front();
+  if (const auto& ids = spec_of(model).eos_ids; !ids.empty()) end = ids.front();
   const auto text = [&](std::optional<Token> token) {
     return token ? OrderedJson(decode(tokenizer, {&*token, 1}, /*skip_special=*/false))
                  : OrderedJson(nullptr);
@@ -150,7 +150,7 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   if (!fields.status()) return fields.status().error();
   if (!fields.has("tokens")) return wire::missing_field("tokens");
   const Model& model = service.engine.model();
-  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  const Tokenizer* tokenizer = tokenizer_of(model);
   const int n_vocab =
       std::max(model.info().vocab, tokenizer == nullptr ? 0 : tokenizer->vocab_size());
   for (const Token token : tokens)

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando::serve {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando::serve {
 

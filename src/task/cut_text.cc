@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 
 namespace pando {
 namespace {
@@ -37,8 +37,7 @@ std::string cut_text(const Model& model, const std::string& text, size_t n, bool
 int most_tokens(const Model& model, int stated, bool has_modules) {
   if (stated > 0 || !has_modules || !model.has_tokenizer()) return stated;
   const int64_t own = model.info().max_positions;
-  return static_cast<int>(
-      std::min(model.parts().tokenizer->limit().most_tokens.value_or(own), own));
+  return static_cast<int>(std::min(tokenizer_of(model)->limit().most_tokens.value_or(own), own));
 }
 
 }  // namespace pando

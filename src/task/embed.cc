@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "task/cut_text.h"
 #include "task/fill_in.h"
@@ -24,7 +24,7 @@ bool has(const std::string& prompt_template, const char* field) {
 }
 
 Status check_dimension(int stated, const Model& model) {
-  const int d_model = model.parts().weights.config.d_model;
+  const int d_model = spec_of(model).d_model;
   if (stated == 0 || stated == d_model) return {};
   return bad_file("the configuration of the model's pooling has the dimension {}, expected {}",
                   stated, d_model);
@@ -33,11 +33,11 @@ Status check_dimension(int stated, const Model& model) {
 }  // namespace
 
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options) {
-  if (Status status = check_embed_options(options, model.parts().weights.config.d_model); !status)
+  if (Status status = check_embed_options(options, spec_of(model).d_model); !status)
     return status.error();
   const bool is_open = options.pooling == Pooling::kNone || !options.normalise || !options.prompt ||
                        !options.input_type.empty();
-  const Result<model::EmbeddingForm>& form = model.parts().embedding;
+  const Result<model::EmbeddingForm>& form = embedding_form_of(model);
   if (!form && !is_open) return options;
   if (!form) return form.error();
   if (Status status = check_dimension(form->dimension, model); !status) return status.error();
@@ -49,7 +49,7 @@ Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options)
   options.include_prompt = form->include_prompt;
   options.max_tokens = most_tokens(model, form->max_tokens, form->has_modules);
   if (model.has_tokenizer())
-    options.cut_at_end = model.parts().tokenizer->limit().at_end.value_or(true);
+    options.cut_at_end = tokenizer_of(model)->limit().at_end.value_or(true);
   if (!options.input_type.empty())
     if (Status status = take_prompt_for(options.input_type, options); !status)
       return status.error();

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

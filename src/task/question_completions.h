@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "pando/request.h"
+#include "pando/values/request.h"
 
 namespace pando {
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "pando/score.h"
 #include "task/cut_text.h"
@@ -33,10 +33,10 @@ std::string RerankOptions::default_prompt_template() {
 }
 
 Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions options) {
-  const Result<model::RerankForm>& form = model.parts().reranking;
+  const Result<model::RerankForm>& form = rerank_form_of(model);
   const bool is_open = !options.instruction || !options.yes || !options.no;
   if (is_open && !form) return form.error();
-  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  const Tokenizer* tokenizer = tokenizer_of(model);
   const auto settle = [&](std::optional<std::string>& answer, std::optional<Token> token,
                           const char* otherwise) -> Status {
     if (answer) return {};

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "task/scoring_request.h"
 
@@ -21,7 +21,7 @@ Request scoring_request(std::vector<Token> tokens, size_t from) {
 Result<std::vector<Token>> encode_beginning(const Model& model, std::string_view text,
                                             bool add_bos) {
   Result<std::vector<Token>> tokens = model.encode(text, add_bos);
-  if (tokens && add_bos) tokens->resize(tokens->size() - model.parts().tokenizer->n_behind());
+  if (tokens && add_bos) tokens->resize(tokens->size() - tokenizer_of(model)->n_behind());
   return tokens;
 }
 

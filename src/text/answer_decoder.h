@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "pando/request.h"
+#include "pando/values/request.h"
 #include "text/stream_decoder.h"
 #include "text/tokenizer.h"
 

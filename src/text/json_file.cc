@@ -1,9 +1,7 @@
 #include "text/json_file.h"
 
-#include <fstream>
-
 #include "base/byte_order_mark.h"
-#include "base/lfs_pointer.h"
+#include "base/mapped_file.h"
 #include "base/python_json.h"
 
 namespace pando {
@@ -11,9 +9,9 @@ namespace {
 
 constexpr size_t kShownChars = 60;  // of a value, in a message
 
-}  // namespace
-
-Result<std::string> read_text_file(const std::filesystem::path& path) {
+// Borrows the text from what `path` keeps open.
+Result<std::string_view> text_of(const ModelPath& of_file) {
+  const std::filesystem::path& path = of_file.path();
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
   if (!is_there(path)) return not_found("'{}' does not exist", path.string());
@@ -24,19 +22,26 @@ Result<std::string> read_text_file(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(status)) {  // a pipe may be silent, a device without end
     return bad_file("'{}' is not a regular file", path.string());
   }
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  char block[1 << 16];
-  while (file.read(block, sizeof block) || file.gcount() > 0) text.append(block, file.gcount());
-  if (!file.eof()) return io_error("'{}' cannot be read", path.string());
-  if (Status status = refuse_lfs_pointer(path, text); !status) return status.error();
-  const Result<std::string_view> plain = without_mark(text);
+  if (std::filesystem::file_size(path, failure) == 0 && !failure) return std::string_view();
+  const auto file = of_file.file();
+  if (!file && file.error().code == ErrorCode::kIo)
+    return io_error("'{}' cannot be read", path.string());
+  if (!file) return file.error();
+  const Result<std::string_view> plain = without_mark((*file)->text());
   if (!plain) return bad_file("'{}' is {}", path.string(), plain.error().message);
-  return std::string(*plain);
+  return plain;
 }
 
-Result<Json> read_json_file(const std::filesystem::path& path) {
-  Result<std::string> text = read_text_file(path);
+}  // namespace
+
+Result<std::string> read_text_file(const ModelPath& path) {
+  const Result<std::string_view> text = text_of(path);
+  if (!text) return text.error();
+  return std::string(*text);
+}
+
+Result<Json> read_json_file(const ModelPath& path) {
+  const Result<std::string_view> text = text_of(path);
   if (!text.ok()) return text.error();
   if (text->empty()) return bad_file("'{}' is empty, expected JSON", path.string());
   Result<Json> json = parse_python_json(*text);

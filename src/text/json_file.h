@@ -1,7 +1,6 @@
 // JSON files whose errors say which file, which field, what was found and what was expected.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "base/errors.h"
 #include "base/is_there.h"
+#include "base/model_path.h"
 
 namespace pando {
 
@@ -16,8 +16,8 @@ using Json = nlohmann::json;
 
 // The file without a byte-order mark. Errors: kNotFound if there is none; kBadFile for a directory,
 // a pipe, a device, a Git LFS pointer or text in UTF-16; kIo if it cannot be read.
-Result<std::string> read_text_file(const std::filesystem::path& path);
-Result<Json> read_json_file(const std::filesystem::path& path);
+Result<std::string> read_text_file(const ModelPath& path);
+Result<Json> read_json_file(const ModelPath& path);
 
 // A place in a JSON document that knows its name. Borrows the document.
 class JsonPlace {

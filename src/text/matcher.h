@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/function_ref.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

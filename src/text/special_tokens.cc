@@ -109,7 +109,7 @@ Status read_limit(const JsonPlace& root, TextLimit* limit) {
   return {};
 }
 
-Status read_config_file(const std::filesystem::path& path, TokenizerConfig* config) {
+Status read_config_file(const ModelPath& path, TokenizerConfig* config) {
   const Result<Json> document = read_json_file(path);
   if (!document.ok()) return document.error();
   const JsonPlace root(*document, path.string());
@@ -149,8 +149,8 @@ void take_flags(const AddedToken& later, AddedToken& token) {
 
 }  // namespace
 
-Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids) {
-  if (!is_there(path)) return {};
+Status read_end_ids(const ModelPath& path, std::vector<Token>* ids) {
+  if (!is_there(path.path())) return {};
   const Result<Json> document = read_json_file(path);
   if (!document.ok()) return document.error();
   const JsonPlace place = JsonPlace(*document, path.string()).at("eos_token_id");
@@ -164,11 +164,11 @@ Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids) 
   return {};
 }
 
-Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& directory) {
+Result<TokenizerConfig> read_tokenizer_config(const ModelPath& directory) {
   TokenizerConfig config;
-  const std::filesystem::path path = directory / "tokenizer_config.json";
+  const ModelPath path = directory / "tokenizer_config.json";
   config.file = path.string();
-  if (is_there(path)) {
+  if (is_there(path.path())) {
     if (Status done = read_config_file(path, &config); !done.ok()) return done.error();
   }
   for (const char* name : {"generation_config.json", "config.json"}) {

@@ -2,11 +2,11 @@
 // generation_config.json and config.json, each of which may be missing.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/model_path.h"
 #include "text/added_tokens.h"
 #include "text/tokenizer.h"
 #include "text/vocab.h"
@@ -26,9 +26,9 @@ struct TokenizerConfig {
   std::vector<Token> end_ids;  // eos_token_id of generation_config.json, then of config.json
   TextLimit limit;
 };
-Result<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& directory);
+Result<TokenizerConfig> read_tokenizer_config(const ModelPath& directory);
 // Appends eos_token_id of a JSON file, an id or a list of ids. Without a file it appends nothing.
-Status read_end_ids(const std::filesystem::path& path, std::vector<Token>* ids);
+Status read_end_ids(const ModelPath& path, std::vector<Token>* ids);
 
 // One entry of added_tokens or added_tokens_decoder, without its id.
 Result<AddedToken> read_added_token(const JsonPlace& place);

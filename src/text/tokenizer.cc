@@ -12,7 +12,7 @@
 namespace pando {
 namespace {
 
-Result<std::unique_ptr<Tokenizer>> load_model_file(const std::filesystem::path& path,
+Result<std::unique_ptr<Tokenizer>> load_model_file(const ModelPath& path,
                                                    const TokenizerConfig& config) {
   const Result<std::string> content = read_text_file(path);
   if (!content.ok()) return content.error();
@@ -27,8 +27,7 @@ Result<std::unique_ptr<Tokenizer>> load_model_file(const std::filesystem::path& 
 }
 
 // The content says which of the two forms a file has.
-Result<std::unique_ptr<Tokenizer>> load_json_file(const std::filesystem::path& path,
-                                                  TokenizerConfig& config) {
+Result<std::unique_ptr<Tokenizer>> load_json_file(const ModelPath& path, TokenizerConfig& config) {
   const Result<Json> document = read_json_file(path);
   if (!document.ok()) return document.error();
   const JsonPlace root(*document, path.string());
@@ -38,17 +37,17 @@ Result<std::unique_ptr<Tokenizer>> load_json_file(const std::filesystem::path& p
                                              : read_tokenizer_json(root, config));
 }
 
-Result<std::unique_ptr<Tokenizer>> load_directory(const std::filesystem::path& directory,
+Result<std::unique_ptr<Tokenizer>> load_directory(const ModelPath& directory,
                                                   TokenizerConfig& config) {
-  const std::filesystem::path json = directory / "tokenizer.json";
-  if (is_there(json)) return load_json_file(json, config);
+  const ModelPath json = directory / "tokenizer.json";
+  if (is_there(json.path())) return load_json_file(json, config);
   if (const auto files = find_vocab_merges(directory)) {
     return WordTokenizer::make(read_vocab_merges(*files, config));
   }
-  const std::filesystem::path tekken = directory / "tekken.json";
-  if (is_there(tekken)) return load_json_file(tekken, config);
-  const std::filesystem::path model = directory / "tokenizer.model";
-  if (is_there(model)) return load_model_file(model, config);
+  const ModelPath tekken = directory / "tekken.json";
+  if (is_there(tekken.path())) return load_json_file(tekken, config);
+  const ModelPath model = directory / "tokenizer.model";
+  if (is_there(model.path())) return load_model_file(model, config);
   return not_found(
       "'{}' holds no tokenizer, expected tokenizer.json, vocab.json with merges.txt, tekken.json, "
       "or tokenizer.model",
@@ -56,11 +55,11 @@ Result<std::unique_ptr<Tokenizer>> load_directory(const std::filesystem::path& d
 }
 
 // `path`: a directory, or a tokenizer's file, beside which tokenizer_config.json may lie.
-Result<std::unique_ptr<Tokenizer>> load_files(const std::filesystem::path& path,
-                                              TokenizerConfig& config) {
+Result<std::unique_ptr<Tokenizer>> load_files(const ModelPath& path, TokenizerConfig& config) {
   std::error_code failure;
-  if (std::filesystem::is_directory(path, failure)) return load_directory(path, config);
-  return path.extension() == ".json" ? load_json_file(path, config) : load_model_file(path, config);
+  if (std::filesystem::is_directory(path.path(), failure)) return load_directory(path, config);
+  return path.path().extension() == ".json" ? load_json_file(path, config)
+                                            : load_model_file(path, config);
 }
 
 }  // namespace
@@ -72,24 +71,24 @@ bool is_tokenizer_file(const std::filesystem::path& path) {
   return named && !std::filesystem::is_directory(path, failure);
 }
 
-Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const std::filesystem::path& path) {
+Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const ModelPath& path) {
   std::error_code failure;
-  const bool is_directory = std::filesystem::is_directory(path, failure);
-  if (!is_there(path)) {
+  const bool is_directory = std::filesystem::is_directory(path.path(), failure);
+  if (!is_there(path.path())) {
     return not_found("'{}' does not exist, expected the directory of a model or a GGUF file",
                      path.string());
   }
-  if (is_directory || is_tokenizer_file(path)) {
+  if (is_directory || is_tokenizer_file(path.path())) {
     Result<TokenizerConfig> config =
-        read_tokenizer_config(is_directory ? path : path.parent_path());
+        read_tokenizer_config(is_directory ? path : path.at(path.path().parent_path()));
     if (!config.ok()) return config.error();
     Result<std::unique_ptr<Tokenizer>> tokenizer = load_files(path, *config);
     if (tokenizer.ok()) (*tokenizer)->limit_ = config->limit;
     return tokenizer;
   }
-  const Result<GgufFile> gguf = GgufFile::open(path);
+  const auto gguf = path.gguf();
   if (!gguf.ok()) return gguf.error();
-  return WordTokenizer::make(read_gguf_vocab(*gguf));
+  return WordTokenizer::make(read_gguf_vocab(**gguf));
 }
 
 }  // namespace pando

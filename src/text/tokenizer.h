@@ -10,8 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/result.h"
-#include "pando/token.h"
+#include "base/model_path.h"
+#include "pando/values/result.h"
+#include "pando/values/token.h"
 
 namespace pando {
 
@@ -31,7 +32,7 @@ class Tokenizer {
   // Reads the tokenizer of a model directory - tokenizer.json, or vocab.json + merges.txt, or
   // tekken.json, or tokenizer.model (SentencePiece or tiktoken) - or of a GGUF file, or a file by
   // itself (is_tokenizer_file). Errors name file, field, found and expected.
-  static Result<std::unique_ptr<Tokenizer>> load(const std::filesystem::path& path);
+  static Result<std::unique_ptr<Tokenizer>> load(const ModelPath& path);
   virtual ~Tokenizer() = default;
 
   // The tokens of `text`, which must be UTF-8 (kInvalidArgument names the byte offset otherwise).

@@ -58,11 +58,11 @@ Status finish_tokens(const TokenizerConfig& config, Vocab* vocab, TokenizerParts
 
 }  // namespace
 
-std::optional<VocabMergesFiles> find_vocab_merges(const std::filesystem::path& directory) {
+std::optional<VocabMergesFiles> find_vocab_merges(const ModelPath& directory) {
   const VocabMergesFiles names[] = {{directory / "vocab.json", directory / "merges.txt"},
                                     {directory / "encoder.json", directory / "vocab.bpe"}};
   for (const VocabMergesFiles& files : names) {
-    if (is_there(files.vocab)) return files;
+    if (is_there(files.vocab.path())) return files;
   }
   return std::nullopt;
 }

@@ -2,16 +2,17 @@
 // encoding whose words follow from the tokenizer_class of tokenizer_config.json.
 #pragma once
 
+#include "base/model_path.h"
 #include "text/word_tokenizer.h"
 
 namespace pando {
 
 struct VocabMergesFiles {
-  std::filesystem::path vocab;
-  std::filesystem::path merges;
+  ModelPath vocab;
+  ModelPath merges;
 };
 // The pair that the directory holds, or nothing.
-std::optional<VocabMergesFiles> find_vocab_merges(const std::filesystem::path& directory);
+std::optional<VocabMergesFiles> find_vocab_merges(const ModelPath& directory);
 
 Result<TokenizerParts> read_vocab_merges(const VocabMergesFiles& files,
                                          const TokenizerConfig& config);

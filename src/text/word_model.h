@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/token.h"
+#include "pando/values/token.h"
 
 namespace pando {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/fields.h"
-#include "pando/chat.h"
+#include "pando/values/chat.h"
 
 namespace pando::wire {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando::wire {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/fields.h"
-#include "pando/request.h"
+#include "pando/values/request.h"
 #include "wire/chat_fields.h"
 
 namespace pando::wire {

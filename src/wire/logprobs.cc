@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ranges>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "api/prompt.h"
 #include "text/answer_decoder.h"
 #include "text/utf8.h"
@@ -18,7 +17,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 // The token's own bytes, which need not be whole characters.
 std::string token_bytes(const Model& model, Token token) {
-  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  const Tokenizer* tokenizer = tokenizer_of(model);
   return tokenizer != nullptr ? tokenizer->token_bytes(token, /*skip_special=*/false)
                               : std::string();
 }
@@ -52,7 +51,7 @@ size_t n_characters(const std::string& text) {
 
 // That of the engine for an answer to this request.
 AnswerDecoder answer_decoder(const Model& model, const Request& request) {
-  const Tokenizer& tokenizer = *model.parts().tokenizer;
+  const Tokenizer& tokenizer = *tokenizer_of(model);
   const std::optional<ChannelTokens> channels = find_channel_tokens(tokenizer);
   const bool needs_prompt = request.tokens.empty() && ((channels && !request.messages.empty()) ||
                                                        tokenizer.decoding() != nullptr);
@@ -75,7 +74,7 @@ double printed(float value) {
 std::span<const TokenLogprob> reported_logprobs(const Model& model, const Request& request,
                                                 const Completion& completion) {
   const std::span<const TokenLogprob> all = completion.logprobs;
-  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  const Tokenizer* tokenizer = tokenizer_of(model);
   const SamplingOptions& sampling = request.sampling;
   if (sampling.stop.empty() || completion.finish_reason != FinishReason::kStop ||
       tokenizer == nullptr)
@@ -105,15 +104,21 @@ std::span<const TokenLogprob> reported_logprobs(const Model& model, const Reques
       return !text.content.starts_with(completion.text) ||
              !text.reasoning.starts_with(completion.reasoning);
     };
-    const auto counts = std::views::iota(size_t{0}, n_reported);
-    n_reported =
-        static_cast<size_t>(std::ranges::partition_point(counts, lacks_text) - counts.begin());
+    size_t least = 0;
+    for (size_t most = n_reported; least < most;) {
+      const size_t middle = least + (most - least) / 2;
+      if (lacks_text(middle))
+        least = middle + 1;
+      else
+        most = middle;
+    }
+    n_reported = least;
   }
   return all.first(std::min(n_reported, all.size()));
 }
 
 bool tells_at_end(const Model& model, const Request& request) {
-  const Tokenizer* tokenizer = model.parts().tokenizer.get();
+  const Tokenizer* tokenizer = tokenizer_of(model);
   return !request.sampling.stop.empty() && tokenizer != nullptr && tokenizer->decoding() != nullptr;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "pando/model.h"
-#include "pando/request.h"
+#include "pando/values/request.h"
 
 namespace pando::wire {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "wire/body.h"
@@ -178,7 +178,7 @@ Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const nlohmann::json&
                                         const BodyContext& context) {
   OpenAiRules rules{.text = context.text,
                     .context = context.context,
-                    .d_model = context.model.parts().weights.config.d_model,
+                    .d_model = spec_of(context.model).d_model,
                     .most_prompts = Bounds::kMostRequests,
                     .most_list_bytes = Bounds::kMostBytes};
   if (endpoint == Endpoint::kEmbeddings) rules.embed = embed_options_for(context.model, {});

@@ -12,6 +12,7 @@
 #include "wire/line.h"
 #include "wire/openai_request.h"
 #include "wire/openai_response.h"
+#include "wire/sampling_fields.h"
 #include "wire/usage.h"
 
 namespace pando::wire {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pando/embed.h"
-#include "pando/request.h"
+#include "pando/values/request.h"
 #include "wire/serving_fields.h"
 
 namespace pando::wire {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/fields.h"
-#include "pando/request.h"
-#include "pando/request_options.h"
+#include "pando/values/request.h"
+#include "pando/values/request_options.h"
 
 namespace pando::wire {
 

@@ -7,7 +7,7 @@
 
 #include "batch/record_scanner.h"
 #include "engine/tiny_engine.h"
-#include "pando/request_options.h"
+#include "pando/values/request_options.h"
 
 namespace pando::testing {
 namespace {

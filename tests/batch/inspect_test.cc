@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "engine/tiny_engine.h"
 
 namespace pando::testing {
@@ -93,13 +93,13 @@ TEST(Inspect, CountsAttention) {
   EXPECT_EQ(found.distinct_keys, 2 * n * (n + 1) / 2 - n_shared * (n_shared + 1) / 2);
   EXPECT_EQ(found.answer_keys, 2 * (16 + 17 + 18 + 19 + 20));
   EXPECT_EQ(found.answers, 2u);
-  const model::ModelConfig& config = tiny_model()->parts().weights.config;
+  const model::ModelSpec& config = spec_of(*tiny_model());
   EXPECT_EQ(found.flops_per_key, 4.0 * config.n_layers() * config.n_heads * config.head_dim);
 }
 
 // As the engine's pages: 16 or 32 bits a channel, or 8 and 32 for each head.
 TEST(Inspect, BytesOfKeysAndValues) {
-  const model::ModelConfig& config = tiny_model()->parts().weights.config;
+  const model::ModelSpec& config = spec_of(*tiny_model());
   const auto n_heads = static_cast<uint64_t>(2 * config.n_layers() * config.n_kv_heads);
   const auto n_channels = static_cast<uint64_t>(config.head_dim);
   const std::string input = R"({"prompt": "P"})";

@@ -21,7 +21,7 @@ class ReplicaThreads {
   // model_of(rank) is what a rank loads.
   template <class ModelOf>
   ReplicaThreads(std::string_view parallel, const ModelOf& model_of)
-      : layout_(exec::RankLayout::parse(parallel).value()),
+      : layout_(RankLayout::parse(parallel).value()),
         comms_(static_cast<int>(layout_.n_processes())),
         first_(ranks_of(0)) {
     for (int rank = 1; rank < layout_.n_processes(); ++rank)
@@ -52,7 +52,7 @@ class ReplicaThreads {
         layout_));
   }
 
-  exec::RankLayout layout_;
+  RankLayout layout_;
   ThreadComms comms_;
   std::shared_ptr<Ranks> first_;
   std::vector<std::thread> threads_;

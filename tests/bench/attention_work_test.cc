@@ -1,5 +1,5 @@
 // What the attention benchmark works on.
-#include "bench/attention_work.h"
+#include "bench/cpu/attention_work.h"
 
 #include <gtest/gtest.h>
 

@@ -55,8 +55,8 @@ class PageMemory {
   Fingerprint& at(PageId page, uint32_t offset) { return held_.at(page * page_len_ + offset); }
   Fingerprint at(PageId page, uint32_t offset) const { return held_.at(page * page_len_ + offset); }
 
-  void carry_out(const std::vector<kernel::PageCopy>& copies) {
-    for (const kernel::PageCopy& copy : copies) {
+  void carry_out(const std::vector<PageCopy>& copies) {
+    for (const PageCopy& copy : copies) {
       ASSERT_LE(copy.n_positions, page_len_);
       ASSERT_NE(copy.from, copy.to);
       for (uint32_t i = 0; i < copy.n_positions; ++i) at(copy.to, i) = at(copy.from, i);

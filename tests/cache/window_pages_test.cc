@@ -31,8 +31,8 @@ TEST(WindowPages, WhatNobodyHoldsGoesInTheOrderOfRelease) {
   windows.release(1, /*keep=*/true);  // behind page 0 now
   windows.check_invariants();
   ASSERT_TRUE(windows.give(3));
-  EXPECT_EQ(windows.window_page(0), kernel::kNoPage);
-  EXPECT_NE(windows.window_page(1), kernel::kNoPage);
+  EXPECT_EQ(windows.window_page(0), kNoPage);
+  EXPECT_NE(windows.window_page(1), kNoPage);
   EXPECT_EQ(windows.n_written(3), 0u);
   EXPECT_EQ(windows.n_evicted(), 1u);
   windows.check_invariants();

@@ -1,6 +1,6 @@
 // PANDO_ISA: the whole program on each instruction set that this machine has.
 #include "cli/process.h"
-#include "kernel/kernels.h"
+#include "exec/cpu/kernel/kernels.h"
 
 namespace pando::testing {
 namespace {
@@ -41,6 +41,19 @@ TEST_F(IsaTest, AnUnknownSetIsNamed) {
   EXPECT_TRUE(
       finished.says("PANDO_ISA is 'sse9', expected portable, avx2, avx512, avx512bf16 or amx"))
       << finished;
+}
+
+TEST_F(IsaTest, DevicesAreListedAndNamed) {
+  const Finished listed = pando("devices");
+  EXPECT_EQ(listed.code, 0) << listed;
+  EXPECT_EQ(listed.out.find("cpu\t"), 0u) << listed;
+  EXPECT_NE(listed.out.find(std::string(", ") + std::string(kernel::best_kernels().name) + "\n"),
+            std::string::npos)
+      << listed;
+  EXPECT_EQ(run("--input in.jsonl --device cpu").out, run("--input in.jsonl").out);
+  const Finished unknown = run("--input in.jsonl --device tpu");
+  EXPECT_EQ(unknown.code, 2) << unknown;
+  EXPECT_TRUE(unknown.says("tpu") && unknown.says("cpu")) << unknown;
 }
 
 }  // namespace

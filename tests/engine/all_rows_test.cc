@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "api/model.h"
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "engine/tiny_engine.h"
 
 namespace pando::testing {
@@ -21,7 +21,7 @@ TEST(AllRows, ComputesMoreAndAnswersTheSame) {
   std::vector<std::vector<float>> vectors;
   std::vector<double> operations;
   for (const bool all_rows : {false, true}) {
-    const auto model = (all_rows ? load_for_timing : Model::load)(make.out, {});
+    const auto model = all_rows ? load_for_timing(make.out, {}) : Model::load(make.out, {});
     ASSERT_TRUE(model.ok()) << model.error().message;
     EngineOptions options = tiny_options();
     options.step_rows = 16;  // steps without outputs, too

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "pando/request.h"
+#include "pando/values/request.h"
 #include "text/tokenizer.h"
 
 namespace pando::testing {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/half.h"
+#include "exec/loaded_weights.h"
 #include "model/gguf_files.h"
 #include "model/make_model.h"
 #include "model/safetensors.h"
@@ -80,7 +81,7 @@ Status write_model(const model::ModelConfig& config, DType dtype,
   for (const model::WeightSpec& spec : specs) {
     std::vector<float> values(spec.n_elements());
     model::random_weights(/*seed=*/7, spec, 0, values);
-    if (spec.part == model::LayerPart(&model::LayerWeights::router)) repeat_rows(values, config);
+    if (spec.role == model::Role::kRouter) repeat_rows(values, config);
     std::vector<uint16_t> halves(values.size());
     std::ranges::transform(values, halves.begin(), dtype == DType::kF16 ? f32_to_f16 : f32_to_bf16);
     const auto bytes =
@@ -91,9 +92,8 @@ Status write_model(const model::ModelConfig& config, DType dtype,
   return writer->finish();
 }
 
-Result<model::Weights> load_made(const CaseModel& model, CaseWeights kind,
-                                 const std::filesystem::path& directory,
-                                 const model::Share& share) {
+Result<LoadedModel> load_made(const CaseModel& model, CaseWeights kind,
+                              const std::filesystem::path& directory, const ModelShare& share) {
   const std::filesystem::path path = directory / model.name();
   const DType dtype = kind == CaseWeights::kF32   ? DType::kF32
                       : kind == CaseWeights::kF16 ? DType::kF16
@@ -101,13 +101,12 @@ Result<model::Weights> load_made(const CaseModel& model, CaseWeights kind,
   if (!std::filesystem::exists(path))
     if (Status status = write_model(config_of(model), dtype, path); !status) return status.error();
   ThreadPool pool(1);
-  return model::Weights::load(path, requantised(kind), kernel::best_kernels(), pool, share);
+  return load_model(path, requantised(kind), pool, share);
 }
 
 // With rows of whole blocks, where only `o_proj` has others.
-Result<model::Weights> load_blocks(const CaseModel& model, DType type,
-                                   const std::filesystem::path& directory,
-                                   const model::Share& share) {
+Result<LoadedModel> load_blocks(const CaseModel& model, DType type,
+                                const std::filesystem::path& directory, const ModelShare& share) {
   model::ModelConfig config = config_of(model);
   if (is_family(config, "gpt_neox") || is_family(config, "glm4v_text")) {
     // Their files cannot say that heads are shorter than rows of whole blocks make them. A model
@@ -140,10 +139,7 @@ Result<model::Weights> load_blocks(const CaseModel& model, DType type,
   const std::filesystem::path path = directory / (model.name() + ".gguf");
   std::ofstream(path, std::ios::binary) << random_gguf(known, 7, type);
   ThreadPool pool(1);
-  Result<model::Weights> loaded =
-      model::Weights::load(path, {}, kernel::best_kernels(), pool, share);
-  if (loaded) loaded->config = std::move(config);
-  return loaded;
+  return load_model(path, {}, pool, share, config);
 }
 
 }  // namespace
@@ -204,26 +200,26 @@ CaseModels::~CaseModels() { std::filesystem::remove_all(directory_); }
 
 bool CaseModels::in_blocks() const { return testing::in_blocks(kind_).has_value(); }
 
-std::unique_ptr<model::Weights> CaseModels::load(const CaseModel& model,
-                                                 const model::Share& share) const {
+std::unique_ptr<LoadedModel> CaseModels::load(const CaseModel& model,
+                                              const ModelShare& share) const {
   const std::optional<DType> blocks = testing::in_blocks(kind_);
-  Result<model::Weights> loaded = blocks ? load_blocks(model, *blocks, directory_, share)
-                                         : load_made(model, kind_, directory_, share);
+  Result<LoadedModel> loaded = blocks ? load_blocks(model, *blocks, directory_, share)
+                                      : load_made(model, kind_, directory_, share);
   if (!loaded) throw std::runtime_error(loaded.error().message);
-  return std::make_unique<model::Weights>(std::move(*loaded));
+  return std::make_unique<LoadedModel>(std::move(*loaded));
 }
 
-const model::Weights& CaseModels::weights(const CaseModel& model) {
-  std::unique_ptr<model::Weights>& entry = weights_[model];
+const LoadedModel& CaseModels::whole(const CaseModel& model) {
+  std::unique_ptr<LoadedModel>& entry = whole_[model];
   if (!entry) entry = load(model, {});
   return *entry;
 }
 
-const model::Weights& CaseModels::share(const CaseModel& model, const model::Share& share) {
-  std::unique_ptr<model::Weights>& entry =
+const DeviceModel& CaseModels::share(const CaseModel& model, const ModelShare& share) {
+  std::unique_ptr<LoadedModel>& entry =
       shares_[{model, share.stage, share.n_stages, share.rank, share.n_ranks, share.copy}];
   if (!entry) entry = load(model, share);
-  return *entry;
+  return *entry->weights;
 }
 
 const reference::Model& CaseModels::reference(const CaseModel& model, DType kv_type,
@@ -233,8 +229,8 @@ const reference::Model& CaseModels::reference(const CaseModel& model, DType kv_t
   std::unique_ptr<reference::Model>& entry =
       references_[{model, kv_type, sizes, context > kCaseOriginal}];
   if (!entry) {
-    const model::Weights& w = weights(model);
-    Result<reference::Model> loaded = reference::Model::load(w.config, w.checkpoint,
+    const LoadedModel& w = whole(model);
+    Result<reference::Model> loaded = reference::Model::load(w.config, w.files->checkpoint,
                                                              {.weights = requantised(kind_),
                                                               .kv_dtype = kv_type,
                                                               .tile_len = sizes.tile_len,

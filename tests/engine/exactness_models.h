@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "base/dtype.h"
-#include "model/weights.h"
+#include "exec/loaded_weights.h"
 #include "reference/reference_forward.h"
 
 namespace pando::testing {
@@ -64,21 +64,22 @@ class CaseModels {
   explicit CaseModels(CaseWeights kind);
   ~CaseModels();
 
-  const model::Weights& weights(const CaseModel& model);
+  const DeviceModel& weights(const CaseModel& model) { return *whole(model).weights; }
   bool in_blocks() const;  // its weights are those of GGUF files
   // Of one of several ranks.
-  const model::Weights& share(const CaseModel& model, const model::Share& share);
+  const DeviceModel& share(const CaseModel& model, const ModelShare& share);
   // Valid until the next call.
   const reference::Model& reference(const CaseModel& model, DType kv_type, const CaseSizes& sizes,
                                     int context);
 
  private:
-  std::unique_ptr<model::Weights> load(const CaseModel& model, const model::Share& share) const;
+  std::unique_ptr<LoadedModel> load(const CaseModel& model, const ModelShare& share) const;
+  const LoadedModel& whole(const CaseModel& model);
 
   CaseWeights kind_;
   std::filesystem::path directory_;
-  std::map<CaseModel, std::unique_ptr<model::Weights>> weights_;
-  std::map<std::tuple<CaseModel, int, int, int, int, int>, std::unique_ptr<model::Weights>> shares_;
+  std::map<CaseModel, std::unique_ptr<LoadedModel>> whole_;
+  std::map<std::tuple<CaseModel, int, int, int, int, int>, std::unique_ptr<LoadedModel>> shares_;
   // The last entry says whether the context exceeds the original one.
   std::map<std::tuple<CaseModel, DType, CaseSizes, bool>, std::unique_ptr<reference::Model>>
       references_;

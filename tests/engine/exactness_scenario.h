@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "contract/ranks.h"
 #include "engine/exactness_forms.h"
 #include "engine/exactness_models.h"
 #include "engine/loop_options.h"
-#include "exec/ranks/ranks.h"
-#include "pando/request.h"
+#include "pando/values/request.h"
 
 namespace pando::testing {
 
@@ -28,7 +28,7 @@ struct Scenario {
   std::vector<Request> requests;                       // in order of arrival; id i + 1
   std::vector<std::shared_ptr<const CaseForm>> forms;  // of each request, or null; empty: none
   size_t n_pages = 0;                                  // for which there is memory
-  exec::RankLayout ranks;                              // as threads
+  RankLayout ranks;                                    // as threads
   int arrive_percent = 100;  // chance that the next request arrives before a step
   int cancel_percent = 0;    // chance that a step is followed by a cancellation
   uint64_t seed = 0;

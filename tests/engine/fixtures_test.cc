@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/open_loop.h"
+#include "exec/loaded_weights.h"
 #include "model/test_files.h"
-#include "model/weights.h"
 #include "reference/reference_forward.h"
 
 namespace pando::testing {
@@ -22,8 +22,7 @@ class Fixtures : public ::testing::TestWithParam<std::string> {};
 TEST_P(Fixtures, EngineGivesTheBitsOfTheReference) {
   const fs::path directory = fs::path(PANDO_SOURCE_DIR) / "tests/model/data" / GetParam();
   ThreadPool pool(1);
-  const Result<model::Weights> weights =
-      model::Weights::load(directory, std::nullopt, kernel::best_kernels(), pool);
+  const Result<LoadedModel> weights = load_model(directory, std::nullopt, pool);
   ASSERT_TRUE(weights.ok()) << weights.error().message;
   const nlohmann::json golden = nlohmann::json::parse(std::ifstream(directory / "golden.json"));
   for (const int context : {130, weights->config.max_positions}) {
@@ -33,10 +32,10 @@ TEST_P(Fixtures, EngineGivesTheBitsOfTheReference) {
     options.engine.kv_memory = size_t{16} << 20;
     options.engine.context = std::min(context, weights->config.max_positions);
     options.engine.step_rows = 17;
-    auto loop = open_loop(*weights, options);
+    auto loop = open_loop(*weights->weights, options);
     ASSERT_TRUE(loop.ok()) << loop.error().message;
     const auto reference =
-        reference::Model::load(weights->config, weights->checkpoint,
+        reference::Model::load(weights->config, weights->files->checkpoint,
                                {.kv_dtype = DType::kF32, .context = options.engine.context});
     ASSERT_TRUE(reference.ok()) << reference.error().message;
     RequestId id = 0;

@@ -8,7 +8,7 @@
 #include "engine/open_laboratory.h"
 #include "engine/test_loop.h"
 #include "engine/tiny_engine.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando::testing {
 namespace {

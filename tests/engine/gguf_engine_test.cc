@@ -1,11 +1,11 @@
 // A GGUF file through the whole engine: the logits of the safetensors that it was made of.
 #include <gtest/gtest.h>
 
-#include "kernel/weight_types.h"
+#include "base/numbers/weight_types.h"
+#include "exec/loaded_weights.h"
 #include "model/gguf_files.h"
 #include "model/make_model.h"
 #include "model/test_files.h"
-#include "model/weights.h"
 #include "pando/stream.h"
 
 namespace pando {
@@ -78,7 +78,7 @@ TEST(GgufEngine, PartsInOtherTypesOfTheSameValuesChangeNothing) {
       const TinyModel tiny(shape, dtype, 512);
       const auto mixed = tiny.gguf("mixed.gguf", {.matrices = dtype, .widens_alternate = true});
       ThreadPool pool(1);
-      const auto weights = model::Weights::load(mixed, {}, kernel::best_kernels(), pool);
+      const auto weights = testing::load_weights(mixed, {}, pool);
       ASSERT_TRUE(weights.ok()) << weights.error().message;
       ASSERT_EQ(weights->layers[0].qkv.size(), 3u);
       ASSERT_EQ(weights->layers[0].gate_up.size(), 2u);

@@ -175,7 +175,7 @@ TEST(InFlight, ACancelledRequestHoldsItsPagesUntilItsStepIsOver) {
 TEST(InFlight, EnginesOverTheSameRanksTakeTurns) {
   CaseModels models(CaseWeights::kBF16);
   const CaseModel model{.shape = "tiny-qwen3"};
-  const exec::RankLayout layout{.spp = 2, .slice_rows = 5};
+  const RankLayout layout{.spp = 2, .slice_rows = 5};
   const RankThreads ranks(models, model, layout);
   LoopOptions options = tiny_loop_options();
   options.engine.step_rows = 8;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pando/request_options.h"
+#include "pando/values/request_options.h"
 
 namespace pando::testing {
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "engine/tiny_engine.h"
-#include "kernel/isa.h"
+#include "exec/cpu/kernel/isa.h"
 #include "pando/stream.h"
 
 namespace pando::testing {

@@ -11,7 +11,7 @@
 #include "exec/cpu/kv_memory.h"
 #include "exec/cpu/kv_sizes.h"
 #include "exec/cpu/state_layout.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando::testing {
 namespace {
@@ -26,7 +26,7 @@ size_t resident_bytes() {
 EngineStats stats_within(size_t kv_memory, const CaseModel& model) {
   constexpr size_t kBuffers = size_t{16} << 20;
   CaseModels models(CaseWeights::kBF16);
-  const model::Weights& weights = models.weights(model);
+  const DeviceModel& weights = models.weights(model);
   LoopOptions options;
   options.engine = {.threads = 1, .kv_memory = kv_memory, .place_every = 16, .step_rows = 64};
   const size_t before = resident_bytes();
@@ -72,12 +72,12 @@ TEST(PlacesMemory, WindowPagesStayWithinKvMemory) {
 
 TEST(PlacesMemory, NeedsRoomForTwoStates) {
   CaseModels models(CaseWeights::kBF16);
-  const model::Weights& weights = models.weights({.shape = "tiny-lfm2"});
+  const DeviceModel& weights = models.weights({.shape = "tiny-lfm2"});
   LoopOptions options;
   options.page_len = 4;
   const size_t page_bytes = exec::page_bytes(
-      exec::KvSizes::of(weights.config, {.memory = size_t{1} << 20, .page_len = 4})->pages);
-  const size_t slot_bytes = exec::StateLayout(weights.config).slot_bytes();
+      exec::KvSizes::of(weights.spec(), {.memory = size_t{1} << 20, .page_len = 4})->pages);
+  const size_t slot_bytes = exec::StateLayout(weights.spec()).slot_bytes();
   const size_t least = std::max(4 * slot_bytes, 2 * (slot_bytes + page_bytes));
   options.engine.kv_memory = least - 1;
   const auto refused = open_loop(weights, options);
@@ -92,7 +92,7 @@ TEST(PlacesMemory, TechniquesWithoutStatesAreRefusedByName) {
   open_laboratory();
   if (!sharing_info("hydragen")) GTEST_SKIP() << "there is no laboratory";
   CaseModels models(CaseWeights::kBF16);
-  const model::Weights& weights = models.weights({.shape = "tiny-granite"});
+  const DeviceModel& weights = models.weights({.shape = "tiny-granite"});
   for (const char* sharing :
        {"hydragen", "stacked", "padded", "length_ordered", "radix", "prepacked", "no_attention"}) {
     LoopOptions options;
@@ -111,7 +111,7 @@ TEST(PlacesMemory, TechniquesWithoutSoftCapsAreRefusedByName) {
   open_laboratory();
   if (!sharing_info("hydragen")) GTEST_SKIP() << "there is no laboratory";
   CaseModels models(CaseWeights::kBF16);
-  const model::Weights& weights = models.weights({.shape = "tiny-gemma2"});
+  const DeviceModel& weights = models.weights({.shape = "tiny-gemma2"});
   const auto open = [&](const char* sharing) {
     LoopOptions options;
     options.engine.sharing = sharing;

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "pando/request.h"
+#include "pando/values/request.h"
 
 namespace pando::testing {
 

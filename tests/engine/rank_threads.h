@@ -7,23 +7,23 @@
 #include <vector>
 
 #include "comm/thread_comm.h"
+#include "contract/ranks.h"
 #include "engine/exactness_models.h"
-#include "exec/ranks/rank_executor.h"
 
 namespace pando::testing {
 
 // All ranks but the first serve in threads until this ends.
 class RankThreads {
  public:
-  RankThreads(CaseModels& models, const CaseModel& model, const exec::RankLayout& layout)
+  RankThreads(CaseModels& models, const CaseModel& model, const RankLayout& layout)
       : comms_(layout.n_ranks()), first_{&comms_.of(0), layout} {
-    std::vector<const model::Weights*> weights;
+    std::vector<const DeviceModel*> weights;
     for (int rank = 1; rank < layout.n_ranks(); ++rank)
       weights.push_back(&models.share(model, layout.share_of(rank)));
     for (int rank = 1; rank < layout.n_ranks(); ++rank)
       threads_.emplace_back([this, layout, rank, own = weights[rank - 1]] {
         try {
-          exec::serve_rank(*own, /*threads=*/1, {&comms_.of(rank), layout});
+          serve_rank(*own, /*threads=*/1, {&comms_.of(rank), layout});
         } catch (const std::exception& error) {
           fprintf(stderr, "rank %d: %s\n", rank, error.what());
           comms_.fail();
@@ -31,15 +31,15 @@ class RankThreads {
       });
   }
   ~RankThreads() {
-    exec::dismiss_ranks(comms_.of(0));
+    dismiss_ranks(comms_.of(0));
     for (std::thread& thread : threads_) thread.join();
   }
 
-  const exec::Ranks& first() const { return first_; }
+  const RankGroup& first() const { return first_; }
 
  private:
   ThreadComms comms_;
-  exec::Ranks first_;
+  RankGroup first_;
   std::vector<std::thread> threads_;
 };
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/mix.h"
-#include "exec/executor.h"
+#include "contract/executor.h"
 
 namespace pando::testing {
 
@@ -39,7 +39,7 @@ class RecordingExecutor final : public Executor {
   }
   void finish() override {
     const StepPlan& plan = plans_.at(n_finished_++);
-    for (const kernel::PageCopy& copy : plan.copies)
+    for (const PageCopy& copy : plan.copies)
       for (uint32_t i = 0; i < copy.n_positions; ++i)
         cells_[{copy.to, i}] = cells_.at({copy.from, i});
     paths_.clear();
@@ -80,22 +80,20 @@ class RecordingExecutor final : public Executor {
  private:
   // What a step writes that fails with one before it.
   void spoil(const StepPlan& plan) {
-    for (const kernel::PageCopy& copy : plan.copies)
+    for (const PageCopy& copy : plan.copies)
       for (uint32_t i = 0; i < copy.n_positions; ++i) cells_[{copy.to, i}] = 0;
-    for (const kernel::KvSlot& slot : plan.slots) cells_[{slot.page, slot.offset}] = 0;
-    for (const kernel::PageCopy& copy : plan.windows.copies)
+    for (const KvSlot& slot : plan.slots) cells_[{slot.page, slot.offset}] = 0;
+    for (const PageCopy& copy : plan.windows.copies)
       for (uint32_t i = 0; i < copy.n_positions; ++i) window_cells_[{copy.to, i}] = 0;
-    for (const kernel::KvSlot& slot : plan.windows.slots)
-      window_cells_[{slot.page, slot.offset}] = 0;
-    for (const kernel::StateWrite& write : plan.state_writes) states_[write.to] = 0;
+    for (const KvSlot& slot : plan.windows.slots) window_cells_[{slot.page, slot.offset}] = 0;
+    for (const StateWrite& write : plan.state_writes) states_[write.to] = 0;
   }
 
   // The pages of a row's tile, as `list` has them for the tasks.
-  std::span<const kernel::PageId> pages_of(const StepPlan& plan,
-                                           std::span<const kernel::PageId> list, uint32_t row,
-                                           uint32_t tile) const {
-    std::span<const kernel::PageId> pages;
-    for (const kernel::AttentionTask& task : plan.tasks) {
+  std::span<const PageId> pages_of(const StepPlan& plan, std::span<const PageId> list, uint32_t row,
+                                   uint32_t tile) const {
+    std::span<const PageId> pages;
+    for (const AttentionTask& task : plan.tasks) {
       if (task.tile != tile || row < task.row_begin || row >= task.row_end) continue;
       if (!pages.empty()) throw std::runtime_error("a row meets a tile twice");
       pages = list.subspan(task.first_page, task.n_pages);
@@ -110,7 +108,7 @@ class RecordingExecutor final : public Executor {
     const auto page_len = static_cast<uint32_t>(facts_.page_len);
     uint64_t past = 0, expected = 0;
     for (uint32_t tile = (plan.positions[row] - 1) / tile_len + 1; tile-- > 0;) {
-      const std::span<const kernel::PageId> pages = pages_of(plan, plan.task_pages, row, tile);
+      const std::span<const PageId> pages = pages_of(plan, plan.task_pages, row, tile);
       const uint32_t end = std::min((tile + 1) * tile_len, plan.positions[row]);
       for (uint32_t pos = end; pos-- > tile * tile_len;) {
         const uint32_t page = pos % tile_len / page_len;
@@ -129,12 +127,12 @@ class RecordingExecutor final : public Executor {
   void follow_windows(const StepPlan& plan) {
     const auto tile_len = static_cast<uint32_t>(facts_.tile_len);
     const auto page_len = static_cast<uint32_t>(facts_.page_len);
-    for (const kernel::PageCopy& copy : plan.windows.copies)
+    for (const PageCopy& copy : plan.windows.copies)
       for (uint32_t i = 0; i < copy.n_positions; ++i)
         window_cells_[{copy.to, i}] = window_cells_[{copy.from, i}];
     for (uint32_t row = 0; row < plan.n_rows(); ++row)
       for (uint32_t i = plan.windows.slot_begin[row]; i < plan.windows.slot_begin[row + 1]; ++i) {
-        const kernel::KvSlot& slot = plan.windows.slots[i];
+        const KvSlot& slot = plan.windows.slots[i];
         if (slot.page >= facts_.n_window_pages) throw std::runtime_error("no such window page");
         window_cells_[{slot.page, slot.offset}] = paths_[row];
       }
@@ -143,10 +141,9 @@ class RecordingExecutor final : public Executor {
       const uint32_t first = (pos + 1 - std::min(pos + 1, facts_.window)) / tile_len;
       uint64_t expected = paths_[row];
       for (uint32_t tile = pos / tile_len + 1; tile-- > first;) {
-        const std::span<const kernel::PageId> pages =
-            pages_of(plan, plan.windows.task_pages, row, tile);
+        const std::span<const PageId> pages = pages_of(plan, plan.windows.task_pages, row, tile);
         for (uint32_t at = std::min((tile + 1) * tile_len - 1, pos) + 1; at-- > tile * tile_len;) {
-          const kernel::PageId page = pages[at % tile_len / page_len];
+          const PageId page = pages[at % tile_len / page_len];
           const auto found = window_cells_.find({page, at % page_len});
           if (found == window_cells_.end() || found->second != expected)
             throw std::runtime_error("a row's window does not hold its past");
@@ -160,9 +157,9 @@ class RecordingExecutor final : public Executor {
   void follow_states(const StepPlan& plan) {
     auto write = plan.state_writes.begin();
     uint32_t row = 0;
-    for (const kernel::StateTask& task : plan.state_tasks) {
+    for (const StateTask& task : plan.state_tasks) {
       if (task.row_begin != row) throw std::runtime_error("a row has no state task, or two");
-      uint64_t state = task.from == kernel::kNoStateSlot ? 0 : states_.at(task.from);
+      uint64_t state = task.from == kNoStateSlot ? 0 : states_.at(task.from);
       for (; row < task.row_end; ++row) {
         if (state != pasts_[row]) throw std::runtime_error("a row gets another path's state");
         state = paths_[row];
@@ -186,13 +183,13 @@ class RecordingExecutor final : public Executor {
   size_t fail_each_, refused_, n_submitted_ = 0;
   std::vector<StepPlan> plans_;
   size_t n_finished_ = 0, n_overlapping_ = 0;
-  std::map<std::pair<kernel::PageId, uint32_t>, uint64_t> cells_;  // paths by page and offset
-  std::unordered_map<uint64_t, uint64_t> past_of_path_;            // without the last token
-  std::vector<uint64_t> paths_;                                    // [rows of the last step]
-  std::vector<uint64_t> pasts_;                                    // of these, without their token
-  std::map<std::pair<kernel::PageId, uint32_t>, uint64_t> window_cells_;
-  std::map<kernel::StateSlot, uint64_t> states_;  // paths by slot
-  std::vector<float> hidden_;                     // [outputs, d_model]
+  std::map<std::pair<PageId, uint32_t>, uint64_t> cells_;  // paths by page and offset
+  std::unordered_map<uint64_t, uint64_t> past_of_path_;    // without the last token
+  std::vector<uint64_t> paths_;                            // [rows of the last step]
+  std::vector<uint64_t> pasts_;                            // of these, without their token
+  std::map<std::pair<PageId, uint32_t>, uint64_t> window_cells_;
+  std::map<StateSlot, uint64_t> states_;  // paths by slot
+  std::vector<float> hidden_;             // [outputs, d_model]
 };
 
 }  // namespace pando::testing

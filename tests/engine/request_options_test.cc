@@ -1,5 +1,5 @@
 // The table of request options: every row is sound, and its bounds are those that requests keep.
-#include "pando/request_options.h"
+#include "pando/values/request_options.h"
 
 #include <gtest/gtest.h>
 

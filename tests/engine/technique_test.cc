@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando {
 namespace {

@@ -1,5 +1,5 @@
 // What feed-forwards make of gate and up, dense ones and experts alike.
-#include "exec/cpu/activate.h"
+#include "exec/cpu/layers/activate.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ TEST(Activate, IsTheOneOfTheModel) {
   constexpr int kWidth = 23;
   std::vector<float> gate_up;
   for (int i = 0; i < 2 * kWidth; ++i) gate_up.push_back(static_cast<float>(i * 7 % 31) / 5 - 3);
-  model::ModelConfig config;
+  model::ModelSpec config;
   config.activation_alpha = 1.7f;
   config.activation_limit = 1.5f;
   for (const Activation activation :

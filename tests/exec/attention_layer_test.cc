@@ -1,5 +1,5 @@
 // The attention of a layer beside its kernels: gates, and the pages of models with other layers.
-#include "exec/cpu/attention_layer.h"
+#include "exec/cpu/layers/attention_layer.h"
 
 #include <gtest/gtest.h>
 
@@ -37,12 +37,12 @@ struct Found {
   std::vector<bool> kv_layers;  // whether keys were written to each layer of page 0; then of page 1
 };
 
-using Change = std::function<void(model::ModelConfig&, model::LayerWeights&, AttentionOptions&)>;
+using Change = std::function<void(model::ModelSpec&, exec::LayerWeights&, AttentionOptions&)>;
 
 // The attention of the last layer. projection: row-major [outputs, kModel].
 Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gated,
              const std::vector<Mixer>& mixers, const Change& change = {}) {
-  model::ModelConfig config;
+  model::ModelSpec config;
   config.d_model = kModel;
   config.n_heads = kHeads;
   config.n_kv_heads = kKvHeads;
@@ -50,7 +50,7 @@ Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gate
   config.attention_gate = gated;
   for (const Mixer mixer : mixers) config.layers.push_back({.mixer = mixer});
   config.qk_norm = model::QkNorm::kPerHead;
-  model::LayerWeights weights;
+  exec::LayerWeights weights;
   weights.q_norm = weights.k_norm = Floats(kHeadDim, 1.1f);
   AttentionOptions options{.context = 64};
   if (change) change(config, weights, options);
@@ -86,7 +86,7 @@ Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gate
   const int last = config.n_layers() - 1;
   Found found{{layer.row(last, 0), layer.row(last, kRows)}, {}};
   const kernel::KvShape& shape = memory.views()[0].shape;
-  for (const kernel::PageId page : {0, 1})
+  for (const PageId page : {0, 1})
     for (int i = 0; i < shape.n_layers; ++i)
       found.kv_layers.push_back(*(memory.views()[0].page(page) + shape.key_offset(i, 0)) !=
                                 std::byte{0});
@@ -120,7 +120,7 @@ TEST(AttentionLayer, TakesKeysAsValuesBeforeTheirNorm) {
   const Floats projection = normals((n_q + n_kv) * kModel, 1);
   Floats twice = projection;  // with the keys as values of their own
   twice.insert(twice.end(), projection.begin() + n_q * kModel, projection.end());
-  const auto norm_all = [&](model::ModelConfig& config, model::LayerWeights& weights) {
+  const auto norm_all = [&](model::ModelSpec& config, exec::LayerWeights& weights) {
     config.qk_norm = model::QkNorm::kFullWidth;
     weights.q_norm = normals(n_q, 4);
     weights.k_norm = normals(n_kv, 5);

@@ -49,10 +49,10 @@ TEST(KvRoutes, RowsAreDealtWhereEachPartHasEnough) {
 TEST(KvRoutes, APartHasItsOwnPageNumbers) {
   const StepPlan own = plan_of_part(plan(), kParts, 1);
   EXPECT_EQ(own.slot_begin, (std::vector<uint32_t>{0, 1, 1, 1, 1}));
-  EXPECT_EQ(own.slots, (std::vector<kernel::KvSlot>{{3, 3}}));
-  EXPECT_EQ(own.copies, (std::vector<kernel::PageCopy>{{2, 3, 3}}));
-  EXPECT_EQ(own.tasks, (std::vector<kernel::AttentionTask>{{0, 0, 3, 0, 2}, {1, 0, 3, 2, 2}}));
-  EXPECT_EQ(own.task_pages, (std::vector<kernel::PageId>{0, 1, 2, 3}));
+  EXPECT_EQ(own.slots, (std::vector<KvSlot>{{3, 3}}));
+  EXPECT_EQ(own.copies, (std::vector<PageCopy>{{2, 3, 3}}));
+  EXPECT_EQ(own.tasks, (std::vector<AttentionTask>{{0, 0, 3, 0, 2}, {1, 0, 3, 2, 2}}));
+  EXPECT_EQ(own.task_pages, (std::vector<PageId>{0, 1, 2, 3}));
   EXPECT_EQ(own.tokens, plan().tokens);
   EXPECT_EQ(own.outputs, plan().outputs);
 }

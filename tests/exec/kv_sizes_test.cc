@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "exec/cpu/kernel/kv_write.h"
 #include "exec/cpu/kv_memory.h"
-#include "kernel/kv_write.h"
 #include "model/make_model.h"
 
 namespace pando::exec {
@@ -95,7 +95,7 @@ TEST(KvSizes, GroupsOfAPageLieApart) {
     }
     EXPECT_EQ(at, page_bytes(sizes.pages));
     for (const kernel::KvView& view : memory.views())
-      kernel::copy_pages(view, std::vector<kernel::PageCopy>{{1, 2, 8}});
+      kernel::copy_pages(view, std::vector<PageCopy>{{1, 2, 8}});
     const std::byte* const copy = memory.views()[0].page(2);
     if (type != DType::kI8) {  // which has padding
       EXPECT_EQ(std::count(copy, copy + at, std::byte{3}), static_cast<std::ptrdiff_t>(at));

@@ -1,14 +1,19 @@
-#include "exec/ranks/ranks.h"
+#include "contract/ranks.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 
+#include "exec/cpu/cpu_device.h"
 #include "exec/cpu/kv_memory.h"
+#include "exec/cpu/kv_sizes.h"
 #include "exec/cpu/state_layout.h"
 #include "exec/ranks/rank_executor.h"
+#include "exec/share.h"
+#include "model/family.h"
 #include "model/make_model.h"
+#include "model/weight_specs.h"
 
 namespace pando::exec {
 namespace {
@@ -65,12 +70,12 @@ TEST(RankLayout, OtherTextIsRefused) {
         fmt::format("parallel has '{}', expected a power of two from 2048 to 1073741824", tokens));
 }
 
-TEST(Share, PartsAreNearlyEqualAndLeaveNothingOut) {
+TEST(ModelShare, PartsAreNearlyEqualAndLeaveNothingOut) {
   for (const int n : {1, 7, 8, 100})
     for (const int n_parts : {1, 2, 3, 5}) {
       int end = 0;
       for (int part = 0; part < n_parts; ++part) {
-        const auto [first, last] = model::part_of(n, part, n_parts);
+        const auto [first, last] = exec::part_of(n, part, n_parts);
         EXPECT_EQ(first, end);
         EXPECT_LE(std::abs((last - first) * n_parts - n), n_parts);
         end = last;
@@ -79,60 +84,59 @@ TEST(Share, PartsAreNearlyEqualAndLeaveNothingOut) {
     }
 }
 
-TEST(Share, WhatCannotBeDividedIsRefused) {
+TEST(ModelShare, WhatCannotBeDividedIsRefused) {
   const model::ModelConfig config = model::named_shape("tiny-llama").value();  // 4 heads, 2 of keys
-  EXPECT_TRUE(model::check_share(config, {.n_stages = 3, .n_ranks = 2}).ok());
-  EXPECT_FALSE(model::check_share(config, {.n_stages = 4}).ok());
-  EXPECT_FALSE(model::check_share(config, {.n_ranks = 4}).ok());
-  EXPECT_FALSE(model::check_share(config, {.n_ranks = 3}).ok());
+  EXPECT_TRUE(exec::check_share(config, {.n_stages = 3, .n_ranks = 2}).ok());
+  EXPECT_FALSE(exec::check_share(config, {.n_stages = 4}).ok());
+  EXPECT_FALSE(exec::check_share(config, {.n_ranks = 4}).ok());
+  EXPECT_FALSE(exec::check_share(config, {.n_ranks = 3}).ok());
 }
 
-TEST(Share, HeadsOfRecurrentLayersDivide) {
+TEST(ModelShare, HeadsOfRecurrentLayersDivide) {
   model::ModelConfig delta_net = model::named_shape("tiny-qwen3.5").value();  // 2 key heads
   delta_net.n_kv_heads = delta_net.n_heads = 12;
-  EXPECT_TRUE(model::check_share(delta_net, {.n_ranks = 2}).ok());
-  EXPECT_EQ(model::check_share(delta_net, {.n_ranks = 4}).error().message,
+  EXPECT_TRUE(exec::check_share(delta_net, {.n_ranks = 2}).ok());
+  EXPECT_EQ(exec::check_share(delta_net, {.n_ranks = 4}).error().message,
             "tp is 4, expected a divisor of the 2 key heads of the model's delta-nets");
   model::ModelConfig mamba = model::named_shape("tiny-granite").value();  // 4 heads, 2 groups
   mamba.n_kv_heads = mamba.n_heads = 12;
-  EXPECT_TRUE(model::check_share(mamba, {.n_ranks = 2}).ok());
-  EXPECT_TRUE(model::check_share(mamba, {.n_ranks = 4}).ok());
+  EXPECT_TRUE(exec::check_share(mamba, {.n_ranks = 2}).ok());
+  EXPECT_TRUE(exec::check_share(mamba, {.n_ranks = 4}).ok());
   EXPECT_EQ(
-      model::check_share(mamba, {.n_ranks = 3}).error().message,
+      exec::check_share(mamba, {.n_ranks = 3}).error().message,
       "tp is 3, expected a divisor of the 4 Mamba2 heads that is also a divisor or a multiple "
       "of their 2 groups");
 }
 
-TEST(Share, LayersStayWithThoseWhoseKeysTheyRead) {
+TEST(ModelShare, LayersStayWithThoseWhoseKeysTheyRead) {
   const model::ModelConfig tiny =
       model::named_shape("tiny-gemma4").value();  // 3 reads 2, 4 reads 1
   using Range = std::pair<int, int>;
-  EXPECT_EQ(model::layers_of_share(tiny, {.stage = 0, .n_stages = 2}), Range(0, 1));
-  EXPECT_EQ(model::layers_of_share(tiny, {.stage = 1, .n_stages = 2}), Range(1, 5));
-  EXPECT_EQ(model::check_share(tiny, {.n_stages = 3}).error().message,
+  EXPECT_EQ(exec::layers_of_share(tiny, {.stage = 0, .n_stages = 2}), Range(0, 1));
+  EXPECT_EQ(exec::layers_of_share(tiny, {.stage = 1, .n_stages = 2}), Range(1, 5));
+  EXPECT_EQ(exec::check_share(tiny, {.n_stages = 3}).error().message,
             "spp is 3, expected at most 2, because a layer is in one stage with the layer whose "
             "keys it reads");
   const model::ModelConfig e2b = model::named_shape("gemma-4-e2b").value();
-  EXPECT_EQ(model::layers_of_share(e2b, {.stage = 1, .n_stages = 2}), Range(13, 35));
-  EXPECT_EQ(model::layers_of_share(e2b, {.stage = 1, .n_stages = 3}), Range(11, 13));
+  EXPECT_EQ(exec::layers_of_share(e2b, {.stage = 1, .n_stages = 2}), Range(13, 35));
+  EXPECT_EQ(exec::layers_of_share(e2b, {.stage = 1, .n_stages = 3}), Range(11, 13));
   const model::ModelConfig llama = model::named_shape("llama-2-7b").value();
   for (int stage = 0; stage < 5; ++stage)
-    EXPECT_EQ(model::layers_of_share(llama, {.stage = stage, .n_stages = 5}),
-              model::part_of(32, stage, 5));
+    EXPECT_EQ(exec::layers_of_share(llama, {.stage = stage, .n_stages = 5}),
+              exec::part_of(32, stage, 5));
 }
 
-TEST(Share, HeadsOfEachLayerDivide) {
+TEST(ModelShare, HeadsOfEachLayerDivide) {
   const model::ModelConfig e4b = model::named_shape("gemma-4-e4b").value();
-  EXPECT_TRUE(model::check_share(e4b, {.n_ranks = 2}).ok());
+  EXPECT_TRUE(exec::check_share(e4b, {.n_ranks = 2}).ok());
   const model::ModelConfig large = model::named_shape("gemma-4-31b").value();
-  EXPECT_EQ(model::check_share(large, {.n_ranks = 8}).error().message,
+  EXPECT_EQ(exec::check_share(large, {.n_ranks = 8}).error().message,
             "tp is 8, expected a divisor of the model's 32 query heads and 4 heads of keys and "
             "values");
 }
 
 // Each row of a part of a layer goes to one rank; or to several: what each of them needs.
-TEST(Share, RowsOfALayerGoToRanks) {
-  using W = model::LayerWeights;
+TEST(ModelShare, RowsOfALayerGoToRanks) {
   for (const std::string_view shape :
        {"tiny-llama", "tiny-olmo2", "tiny-gemma4", "tiny-gemma4-moe", "tiny-qwen3.5",
         "tiny-qwen3-next", "tiny-lfm2", "tiny-granite", "tiny-nemotron-h", "tiny-nemotron-h-moe",
@@ -142,13 +146,13 @@ TEST(Share, RowsOfALayerGoToRanks) {
       for (const model::WeightSpec& spec : config.family->layer_weights(config, layer)) {
         int n = 0;
         for (const model::WeightSpec& other : config.family->layer_weights(config, layer))
-          if (other.part == spec.part)
-            n += static_cast<int>(spec.part == model::LayerPart(&W::conv) ? other.n_elements()
-                                                                          : other.shape[0]);
+          if (other.role == spec.role)
+            n += static_cast<int>(spec.role == model::Role::kConv ? other.n_elements()
+                                                                  : other.shape[0]);
         std::vector<int> n_owners(n);
         for (int rank = 0; rank < 2; ++rank)
           for (const auto& [begin, end] :
-               model::rows_of_share(config, layer, spec.part, n, {.rank = rank, .n_ranks = 2}))
+               exec::rows_of_share(config, layer, spec.role, n, {.rank = rank, .n_ranks = 2}))
             for (int row = begin; row < end; ++row) ++n_owners[row];
         const bool is_whole = std::ranges::any_of(
             std::array{"norm", ".router.", ".gate.", "layer_scalar", "per_layer_"},
@@ -159,45 +163,43 @@ TEST(Share, RowsOfALayerGoToRanks) {
 }
 
 // Every rank has what makes latents, and the matrices of its own query heads.
-TEST(Share, HeadsOfLatentAttentionGoToRanks) {
+TEST(ModelShare, HeadsOfLatentAttentionGoToRanks) {
   using Ranges = std::vector<std::pair<int, int>>;
-  using W = model::LayerWeights;
-  const auto rows = [](const char* shape, const model::LayerPart& part, int n) {
-    return model::rows_of_share(model::named_shape(shape).value(), /*layer=*/0, part, n,
-                                {.rank = 1, .n_ranks = 2});
+  const auto rows = [](const char* shape, model::Role part, int n) {
+    return exec::rows_of_share(model::named_shape(shape).value(), /*layer=*/0, part, n,
+                               {.rank = 1, .n_ranks = 2});
   };
   // 4 heads of 20 channels for queries, latents of 28, 8 channels that rotate.
-  EXPECT_EQ(rows("tiny-deepseek-v2", &W::qkv, 116), (Ranges{{40, 80}, {80, 116}}));
-  EXPECT_EQ(rows("tiny-deepseek-v2", &W::latent_up, 128), (Ranges{{64, 128}}));
+  EXPECT_EQ(rows("tiny-deepseek-v2", model::Role::kQkv, 116), (Ranges{{40, 80}, {80, 116}}));
+  EXPECT_EQ(rows("tiny-deepseek-v2", model::Role::kLatentUp, 128), (Ranges{{64, 128}}));
   // Inner rows of 44 for queries, of heads of 32; latents of 36, 12 channels that rotate.
-  EXPECT_EQ(rows("tiny-deepseek-v3", &W::qkv, 92), (Ranges{{0, 44}, {44, 92}}));
-  EXPECT_EQ(rows("tiny-deepseek-v3", &W::q_up, 128), (Ranges{{64, 128}}));
+  EXPECT_EQ(rows("tiny-deepseek-v3", model::Role::kQkv, 92), (Ranges{{0, 44}, {44, 92}}));
+  EXPECT_EQ(rows("tiny-deepseek-v3", model::Role::kQUp, 128), (Ranges{{64, 128}}));
   const model::ModelConfig config = model::named_shape("tiny-deepseek-v2").value();
-  EXPECT_EQ(model::check_share(config, {.n_ranks = 3}).error().message,
+  EXPECT_EQ(exec::check_share(config, {.n_ranks = 3}).error().message,
             "tp is 3, expected a divisor of the model's 4 query heads");
-  EXPECT_EQ(model::config_of_share(config, {.n_ranks = 4}).n_heads, 1);
-  EXPECT_EQ(model::config_of_share(config, {.n_ranks = 4}).n_kv_heads, 1);
+  EXPECT_EQ(exec::spec_of_share(config, {.n_ranks = 4}).n_heads, 1);
+  EXPECT_EQ(exec::spec_of_share(config, {.n_ranks = 4}).n_kv_heads, 1);
 }
 
 // Value heads 0 and 2 go with key head 0 in one family, 0 and 1 in the other.
-TEST(Share, ValueHeadsGoWithTheirKeyHeads) {
+TEST(ModelShare, ValueHeadsGoWithTheirKeyHeads) {
   using Ranges = std::vector<std::pair<int, int>>;
-  using W = model::LayerWeights;
   const auto decays = [](const char* shape, int n) {
-    return model::rows_of_share(model::named_shape(shape).value(), 0, &W::decay, n,
-                                {.rank = 1, .n_ranks = 2});
+    return exec::rows_of_share(model::named_shape(shape).value(), 0, model::Role::kDecay, n,
+                               {.rank = 1, .n_ranks = 2});
   };
   EXPECT_EQ(decays("tiny-qwen3.5", 4), (Ranges{{1, 2}, {3, 4}}));
   EXPECT_EQ(decays("tiny-qwen3-next", 6), (Ranges{{3, 6}}));
 }
 
 // Ranks that share a group have the same B and C.
-TEST(Share, RanksShareAGroup) {
+TEST(ModelShare, RanksShareAGroup) {
   const model::ModelConfig config = model::named_shape("tiny-granite").value();
   const int values = 128, keys = 48, n_channels = values + 2 * keys;
   const auto channels = [&](int rank) {
-    return model::rows_of_share(config, 0, &model::LayerWeights::conv_bias, n_channels,
-                                {.rank = rank, .n_ranks = 4});
+    return exec::rows_of_share(config, 0, model::Role::kConvBias, n_channels,
+                               {.rank = rank, .n_ranks = 4});
   };
   using Ranges = std::vector<std::pair<int, int>>;
   EXPECT_EQ(channels(2), (Ranges{{64, 96}, {152, 176}, {200, 224}}));
@@ -205,13 +207,13 @@ TEST(Share, RanksShareAGroup) {
 }
 
 // A rank keeps the states of its heads and channels alone.
-TEST(Share, StatesAreDivided) {
+TEST(ModelShare, StatesAreDivided) {
   for (const char* shape : {"tiny-qwen3.5", "tiny-qwen3-next", "tiny-lfm2", "tiny-granite",
                             "tiny-nemotron-h", "tiny-olmo-hybrid"}) {
     const model::ModelConfig config = model::named_shape(shape).value();
     const size_t whole = StateLayout(config).slot_bytes();
     const size_t half =
-        StateLayout(model::config_of_share(config, {.rank = 1, .n_ranks = 2})).slot_bytes();
+        StateLayout(exec::spec_of_share(config, {.rank = 1, .n_ranks = 2})).slot_bytes();
     EXPECT_GE(2 * half, whole) << shape;
     EXPECT_LE(2 * half, whole + 2 * 64 * config.layers.size()) << shape;  // padded to lines
   }
@@ -219,9 +221,9 @@ TEST(Share, StatesAreDivided) {
 
 TEST(Layout, PositionsOfRecurrentLayersAreNotDivided) {
   const model::ModelConfig config = model::named_shape("tiny-qwen3.5").value();
-  EXPECT_EQ(check_layout(config, {.kvp = 2}, 0).error().message,
+  EXPECT_EQ(check_layout(cpu_device(), config, {.kvp = 2}, 0).error().message,
             "kvp is 2, expected 1 for models with recurrent layers, such as qwen3_5_text");
-  EXPECT_TRUE(check_layout(config, {.spp = 2}, 0).ok());
+  EXPECT_TRUE(check_layout(cpu_device(), config, {.spp = 2}, 0).ok());
 }
 
 // Every rank has as many pages, and none more memory than it may take.
@@ -229,13 +231,13 @@ TEST(SizesOnRanks, FitTheSmallestShare) {
   const model::ModelConfig config = model::named_shape("tiny-qwen2").value();  // 3 layers
   const KvOptions options{.memory = size_t{1} << 20, .context = 512};
   const RankLayout layout{.spp = 2, .tp = 2};
-  const KvSizes sizes = sizes_on_ranks(config, options, layout).value();
+  const KvRoom room = kv_room_on_ranks(cpu_device(), config, options, layout).value();
   for (int rank = 0; rank < layout.n_ranks(); ++rank) {
     const KvSizes own =
-        KvSizes::of(model::config_of_share(config, layout.share_of(rank)), options).value();
-    EXPECT_LE(sizes.n_pages * page_bytes(own.pages), options.memory) << rank;
+        KvSizes::of(exec::spec_of_share(config, layout.share_of(rank)), options).value();
+    EXPECT_LE(room.n_pages * page_bytes(own.pages), options.memory) << rank;
   }
-  EXPECT_GT(sizes.n_pages, KvSizes::of(config, options)->n_pages);
+  EXPECT_GT(room.n_pages, KvSizes::of(config, options)->n_pages);
 }
 
 }  // namespace

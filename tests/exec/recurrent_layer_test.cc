@@ -1,6 +1,6 @@
 // Recurrent layers: the bits of plain loops over whole paths, however the rows of paths are divided
 // into tasks and steps, wherever states are kept and forked, on every instruction set.
-#include "exec/cpu/recurrent_layer.h"
+#include "exec/cpu/layers/recurrent_layer.h"
 
 #include <gtest/gtest.h>
 
@@ -23,8 +23,8 @@ using Rows = std::vector<Floats>;
 
 constexpr int kModel = 12;
 
-model::ModelConfig config_of(Mixer mixer, bool interleaved) {
-  model::ModelConfig config;
+model::ModelSpec config_of(Mixer mixer, bool interleaved) {
+  model::ModelSpec config;
   config.d_model = kModel;
   config.rms_eps = 1e-5f;
   // The layer is not the first of its slot.
@@ -43,11 +43,11 @@ constexpr int kLayer = 2;
 
 // A layer's weights, packed and plain.
 struct Layer {
-  model::LayerWeights weights;
+  exec::LayerWeights weights;
   Floats projection;  // [n_out, kModel]
   int n_out;
 
-  Layer(const model::ModelConfig& config, Mixer mixer, const kernel::Kernels& kernels) {
+  Layer(const model::ModelSpec& config, Mixer mixer, const kernel::Kernels& kernels) {
     std::mt19937 random(5);
     const auto draw = [&](size_t n, float mean, float scale) {
       std::normal_distribution<float> normal(mean, scale);
@@ -81,7 +81,7 @@ void rms_norm(float* x, const float* w, float eps, int n) {
 // The last row that the layer yields for a whole path, by plain loops.
 class Plain {
  public:
-  Plain(const model::ModelConfig& config, Mixer mixer, const Layer& layer)
+  Plain(const model::ModelSpec& config, Mixer mixer, const Layer& layer)
       : config_(config), mixer_(mixer), layer_(layer), r_(config.recurrent) {}
 
   Floats last_row(const Rows& path) const {
@@ -166,7 +166,7 @@ class Plain {
     return c;
   }
 
-  const model::ModelConfig& config_;
+  const model::ModelSpec& config_;
   Mixer mixer_;
   const Layer& layer_;
   const model::RecurrentConfig& r_;
@@ -191,9 +191,9 @@ class RandomSteps {
     const int n_tasks = uniform(1, 5);
     for (int i = 0; i < n_tasks; ++i) {
       Rows path;
-      kernel::StateSlot from = kernel::kNoStateSlot;
+      StateSlot from = kNoStateSlot;
       if (!paths_.empty() && uniform(0, 3) > 0) {
-        from = static_cast<kernel::StateSlot>(uniform(0, static_cast<int>(paths_.size()) - 1));
+        from = static_cast<StateSlot>(uniform(0, static_cast<int>(paths_.size()) - 1));
         path = paths_[from];
       }
       const auto begin = static_cast<uint32_t>(step.inputs.size());
@@ -206,7 +206,7 @@ class RandomSteps {
         step.expected.push_back(plain_.last_row(path));
         if (uniform(0, 2) == 0 && paths_.size() < kSlots) {
           step.plan.state_writes.push_back(
-              {begin + static_cast<uint32_t>(row), static_cast<kernel::StateSlot>(paths_.size())});
+              {begin + static_cast<uint32_t>(row), static_cast<StateSlot>(paths_.size())});
           paths_.push_back(path);
         }
       }
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Mixers, RecurrentLayerTest,
 
 TEST_P(RecurrentLayerTest, HasTheBitsOfPlainLoopsOverWholePaths) {
   const auto [mixer, interleaved] = GetParam();
-  const model::ModelConfig config = config_of(mixer, interleaved);
+  const model::ModelSpec config = config_of(mixer, interleaved);
   const StateLayout layout(config);
   const Layer layer(config, mixer, kernel::best_kernels());
   const Plain plain(config, mixer, layer);
@@ -272,18 +272,18 @@ TEST_P(RecurrentLayerTest, HasTheBitsOfPlainLoopsOverWholePaths) {
 
 TEST(StateSegments, EndWhereAStateIsKept) {
   StepPlan plan;
-  plan.state_tasks = {{0, 5, kernel::kNoStateSlot}, {5, 6, 3}, {6, 9, 4}};
+  plan.state_tasks = {{0, 5, kNoStateSlot}, {5, 6, 3}, {6, 9, 4}};
   plan.state_writes = {{1, 7}, {4, 9}, {7, 2}};
-  const std::vector<StateSegment> expected = {{0, 2, kernel::kNoStateSlot, 7},
+  const std::vector<StateSegment> expected = {{0, 2, kNoStateSlot, 7},
                                               {2, 5, 7, 9},
-                                              {5, 6, 3, kernel::kNoStateSlot},
+                                              {5, 6, 3, kNoStateSlot},
                                               {6, 8, 4, 2},
-                                              {8, 9, 2, kernel::kNoStateSlot}};
+                                              {8, 9, 2, kNoStateSlot}};
   EXPECT_TRUE(state_segments(plan) == expected);
 }
 
 TEST(StateLayout, HasRecurrentLayersOneAfterAnotherAtCacheLines) {
-  model::ModelConfig config = config_of(Mixer::kDeltaNet, false);
+  model::ModelSpec config = config_of(Mixer::kDeltaNet, false);
   const StateLayout layout(config);
   const kernel::StateShape shape = state_shape(config, Mixer::kDeltaNet);
   // Queries and keys of two heads, values of four; three rows of them, then two slices of each

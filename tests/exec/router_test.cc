@@ -1,12 +1,12 @@
 // Which experts a row has, by values that are easy to follow.
-#include "exec/cpu/router.h"
+#include "exec/cpu/layers/router.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "kernel/kernels.h"
+#include "exec/cpu/kernel/kernels.h"
 
 namespace pando::exec {
 namespace {
@@ -15,7 +15,7 @@ using Floats = std::vector<float>;
 using model::RouterScores;
 
 std::vector<ChosenExpert> choose(const model::ExpertsConfig& config, Floats logits,
-                                 const model::LayerWeights& layer = {}) {
+                                 const exec::LayerWeights& layer = {}) {
   Router router(config, kernel::best_kernels());
   std::vector<ChosenExpert> chosen(config.n_used);
   router.choose(layer, logits, chosen);
@@ -65,7 +65,7 @@ TEST(Router, SoftmaxOfTheChosenLeavesOthersOut) {
 TEST(Router, BiasesOfTheChoiceDoNotWeigh) {
   const model::ExpertsConfig config = {
       .n_experts = 3, .n_used = 1, .scores = RouterScores::kSigmoid};
-  model::LayerWeights layer;
+  exec::LayerWeights layer;
   layer.choice_bias = {0, 0, 0.5f};
   const auto chosen = choose(config, {1, 0.5f, 0}, layer);
   EXPECT_EQ(experts(chosen), Ints{2});
@@ -78,7 +78,7 @@ TEST(Router, BiasesOfTheChoiceDoNotWeigh) {
 TEST(Router, ExpertsHaveScalesOfTheirOwn) {
   const model::ExpertsConfig config = {
       .n_experts = 2, .n_used = 2, .scores = RouterScores::kSigmoid, .renormalised = true};
-  model::LayerWeights layer;
+  exec::LayerWeights layer;
   layer.expert_scale = {3, 0.5f};
   expect_weights(choose(config, {1, 1}, layer), {1.5, 0.25});
 }

@@ -12,10 +12,8 @@
 #include <random>
 #include <vector>
 
+#include "exec/cpu/kernel/kernels.h"
 #include "exec/cpu/kv_memory.h"
-#include "kernel/kernels.h"
-#include "model/make_model.h"
-#include "model/test_files.h"
 
 namespace pando::exec {
 namespace {
@@ -25,14 +23,24 @@ using Floats = std::vector<float>;
 
 constexpr int kModel = 16, kFf = 20, kVocab = 30, kRows = 45;
 
+// Embeddings in memory.
+class Table final : public model::Tensor {
+ public:
+  explicit Table(const Floats& values) : values_(values) { shape = {kVocab, kModel}; }
+  Status each_row(int64_t, int64_t, ReadRow) const override { return {}; }
+  Result<Floats> values() const override { return values_; }
+  const std::byte* in_place() const override {
+    return reinterpret_cast<const std::byte*>(values_.data());
+  }
+
+ private:
+  const Floats& values_;
+};
+
 // Random weights of a model of these layers. `table` keeps the embedding.
-model::Weights weights_of(const std::vector<Mixer>& mixers, Floats& table) {
-  const TemporaryFolder folder;  // of a model that lends its form
-  EXPECT_TRUE(model::make_model({.out = folder.path(), .vocab = kVocab}).ok());
-  model::Weights weights = model::Weights::open(folder.path()).value();
-  weights.layers.clear();
-  model::ModelConfig& c = weights.config;
-  c = {};
+Weights weights_of(const std::vector<Mixer>& mixers, Floats& table) {
+  Weights weights;
+  model::ModelSpec& c = weights.spec;
   c.vocab = kVocab;
   c.d_model = kModel;
   c.n_heads = 2;
@@ -56,14 +64,11 @@ model::Weights weights_of(const std::vector<Mixer>& mixers, Floats& table) {
     return m;
   };
   table = draw(kVocab * kModel, 0, 1);
-  weights.embedding = {.dtype = DType::kF32,
-                       .shape = {kVocab, kModel},
-                       .data = reinterpret_cast<const std::byte*>(table.data()),
-                       .n_bytes = table.size() * sizeof(float)};
+  weights.embedding = std::make_unique<Table>(table);
   weights.final_norm = draw(kModel, 1, 0.1f);
   for (const Mixer mixer : mixers) {
     c.layers.push_back({.mixer = mixer});
-    model::LayerWeights& layer = weights.layers.emplace_back();
+    exec::LayerWeights& layer = weights.layers.emplace_back();
     const int channels = c.conv_channels(mixer), n_values = r.value_width();
     const bool is_short = mixer == Mixer::kShortConv;
     const int n_out = mixer == Mixer::kAttention  ? 2 * c.q_dim() + 2 * c.kv_dim()
@@ -89,13 +94,13 @@ model::Weights weights_of(const std::vector<Mixer>& mixers, Floats& table) {
 // Computes one path, a step for each chunk; the state goes from one of two slots to the other.
 class Path {
  public:
-  Path(const model::Weights& weights, bool all_rows)
-      : layout_(weights.config),
+  Path(const Weights& weights, bool all_rows)
+      : layout_(weights.spec),
         pool_(2),
         transformer_(weights, kernel::best_kernels(), pool_,
                      {.context = 64, .attention = {}, .window_pages = false, .all_rows = all_rows}),
         keys_({.type = DType::kF32,
-               .n_layers = weights.config.n_attention_layers(),
+               .n_layers = weights.spec.n_attention_layers(),
                .n_kv_heads = 1,
                .head_dim = 8},
               2),
@@ -121,7 +126,7 @@ class Path {
                    .first_page = 0,
                    .n_pages = (n_done_ + n - 1) / 32 + 1}};
     plan.task_pages = {0, 1};
-    plan.state_tasks = {{0, n, n_done_ == 0 ? kernel::kNoStateSlot : slot_}};
+    plan.state_tasks = {{0, n, n_done_ == 0 ? kNoStateSlot : slot_}};
     slot_ = 1 - slot_;
     plan.state_writes = {{n - 1, slot_}};
     for (const uint32_t output : outputs)
@@ -139,7 +144,7 @@ class Path {
   KvMemory keys_;
   AlignedBuffer states_;
   uint32_t n_done_ = 0;
-  kernel::StateSlot slot_ = 0;
+  StateSlot slot_ = 0;
 };
 
 class HybridTest : public testing::TestWithParam<std::vector<Mixer>> {};
@@ -151,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(HybridTest, HasTheSameBitsHoweverAPromptIsCut) {
   Floats table;
-  const model::Weights weights = weights_of(GetParam(), table);
+  const Weights weights = weights_of(GetParam(), table);
   std::vector<uint32_t> all(kRows);
   for (uint32_t row = 0; row < kRows; ++row) all[row] = row;
   const Floats expected = Path(weights, false).step(kRows, all);

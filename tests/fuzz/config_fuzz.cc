@@ -1,6 +1,7 @@
 // config.json, with what it says of rotary embeddings.
 #include <cmath>
 
+#include "exec/rope.h"
 #include "fuzz/fuzz.h"
 #include "model/config.h"
 
@@ -23,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (config->head_dim > 1024) return 0;
   const int rotary_dim = config->rotations[0].rotary_dim(config->head_dim);
   for (const double frequency :
-       model::rope_frequencies(config->rotations[0], rotary_dim, config->max_positions))
+       exec::rope_frequencies(config->rotations[0], rotary_dim, config->max_positions))
     fuzz::demand(std::isfinite(frequency), "a rotation that is not finite");
   return 0;
 }

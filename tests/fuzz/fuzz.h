@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "model/test_files.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 #include "text/tokenizer.h"
 #include "text/utf8.h"
 

@@ -1,6 +1,6 @@
 // Bytes of a step plan.
+#include "contract/step_plan_bytes.h"
 #include "fuzz/fuzz.h"
-#include "step/step_plan_bytes.h"
 
 using namespace pando;
 

@@ -3,10 +3,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/numbers/blocks.h"
+#include "exec/cpu/kernel/linear.h"
+#include "exec/cpu/kernel/read_weights.h"
 #include "fuzz/fuzz.h"
-#include "kernel/blocks.h"
 #include "kernel/isas.h"
-#include "kernel/linear.h"
 
 using namespace pando;
 using namespace pando::kernel;
@@ -60,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const WeightTypeInfo& stored =
       choose(data[0], [](const WeightTypeInfo& info) { return info.is_in_files(); });
   const WeightTypeInfo& becomes = choose(data[1], [&](const WeightTypeInfo& info) {
-    return info.type == stored.packed || info.made_as.has_value();
+    return info.type == kernel::packed_type(stored.type) || info.made_as.has_value();
   });
   const int64_t n_blocks = std::min(static_cast<int64_t>((size - 2) / stored.block_bytes),
                                     kMostWeights / stored.block_len);

@@ -3,23 +3,22 @@
 
 #include <cmath>
 
+#include "base/numbers/blocks.h"
+#include "exec/loaded_weights.h"
 #include "fuzz/fuzz.h"
-#include "kernel/blocks.h"
-#include "model/weights.h"
 
 namespace pando::fuzz {
 
 // Whatever is loaded is finite.
 inline void load_weights(const std::filesystem::path& path) {
   static ThreadPool pool(1);
-  const auto weights = model::Weights::load(path, std::nullopt, kernel::best_kernels(), pool);
+  const auto weights = testing::load_weights(path, std::nullopt, pool);
   if (!weights) return check_error(weights.error());
   const auto is_finite = [](float x) { return std::isfinite(x); };
   demand(std::ranges::all_of(weights->final_norm, is_finite), "a norm that is not finite");
-  const model::TensorView& embedding = weights->embedding;
+  const model::Tensor& embedding = *weights->embedding;
   std::vector<float> rows(embedding.shape[0] * embedding.shape[1]);
-  kernel::read_weights(kernel::best_kernels(), embedding.dtype, embedding.data, std::ssize(rows),
-                       rows.data());
+  read_weights(embedding.type, embedding.in_place(), std::ssize(rows), rows.data());
   demand(std::ranges::all_of(rows, is_finite), "an embedding that is not finite");
 }
 

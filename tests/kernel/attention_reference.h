@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernel/kv_layout.h"
+#include "exec/cpu/kernel/kv_layout.h"
 
 namespace pando::kernel {
 

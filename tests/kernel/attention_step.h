@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/half.h"
-#include "kernel/attention.h"
+#include "base/numbers/weight_types.h"
+#include "exec/cpu/kernel/attention.h"
 #include "kernel/attention_reference.h"
 #include "kernel/isas.h"
 #include "kernel/spread_rows.h"
-#include "kernel/weight_types.h"
 
 namespace pando::kernel {
 
@@ -260,7 +260,7 @@ class Step {
     }
   }
 
-  // Of int8, as kernel/kv_layout.h says.
+  // Of int8, as exec/cpu/kernel/kv_layout.h says.
   bool is_int8() const { return shape_.type == DType::kI8; }
   std::byte* keys(PageId page, int head) {
     return memory_.data() + page * shape_.page_bytes() + shape_.key_offset(kLayer, head);

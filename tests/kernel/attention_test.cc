@@ -1,7 +1,7 @@
 // Attention over trees, page lengths and spans.
 #include "base/aligned_buffer.h"
+#include "exec/cpu/kernel/cpu/attend_args.h"
 #include "kernel/attention_step.h"
-#include "kernel/cpu/attend_args.h"
 
 namespace pando::kernel {
 namespace {

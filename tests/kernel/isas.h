@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernel/kernels.h"
+#include "exec/cpu/kernel/kernels.h"
 
 namespace pando::kernel {
 

@@ -1,4 +1,4 @@
-#include "kernel/kv_write.h"
+#include "exec/cpu/kernel/kv_write.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/half.h"
-#include "kernel/weight_types.h"
+#include "base/numbers/weight_types.h"
 
 namespace pando::kernel {
 namespace {
@@ -47,7 +47,7 @@ void put(DType type, std::byte* chunk, size_t i, float x) {
   std::memcpy(chunk + i * dtype_size(type), &bits, dtype_size(type));
 }
 
-// Key or value x [head_dim] of position `offset` to an int8 chunk; kernel/kv_layout.h.
+// Key or value x [head_dim] of position `offset` to an int8 chunk; exec/cpu/kernel/kv_layout.h.
 void put_int8(const KvShape& shape, bool is_key, const float* x, uint32_t offset,
               std::byte* chunk) {
   float amax = 0;

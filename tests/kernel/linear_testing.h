@@ -14,11 +14,11 @@
 
 #include "base/check.h"
 #include "base/half.h"
-#include "kernel/blocks.h"
-#include "kernel/cpu/linear_layout.h"
+#include "base/numbers/blocks.h"
+#include "base/numbers/weight_types.h"
+#include "exec/cpu/kernel/cpu/linear_layout.h"
+#include "exec/cpu/kernel/linear.h"
 #include "kernel/isas.h"
-#include "kernel/linear.h"
-#include "kernel/weight_types.h"
 #include "reference/reference_blocks.h"
 #include "reference/reference_quantise.h"
 

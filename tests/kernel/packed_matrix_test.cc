@@ -1,7 +1,7 @@
 // How matrices are filled: from elements, from blocks of files, and made from other types.
 #include <gtest/gtest.h>
 
-#include "kernel/blocks.h"
+#include "exec/cpu/kernel/read_weights.h"
 #include "kernel/linear_testing.h"
 
 namespace pando::kernel {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/cpu/recurrence_args.h"
+#include "exec/cpu/kernel/cpu/recurrence_args.h"
+#include "exec/cpu/kernel/kernels.h"
 #include "kernel/isas.h"
-#include "kernel/kernels.h"
 #include "reference/reference_recurrence.h"
 
 namespace pando::kernel {

@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "exec/cpu/kernel/kernels.h"
 #include "kernel/isas.h"
-#include "kernel/kernels.h"
 #include "reference/reference_math.h"
 #include "reference/reference_recurrence.h"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/half.h"
-#include "kernel/cpu/linear_block.h"
+#include "exec/cpu/kernel/cpu/linear_block.h"
+#include "exec/cpu/kernel/kernels.h"
 #include "kernel/isas.h"
-#include "kernel/kernels.h"
 
 namespace pando::kernel {
 namespace {

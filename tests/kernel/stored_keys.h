@@ -10,9 +10,9 @@
 #include <random>
 #include <vector>
 
+#include "base/numbers/weight_types.h"
+#include "exec/cpu/kernel/kv_write.h"
 #include "kernel/isas.h"
-#include "kernel/kv_write.h"
-#include "kernel/weight_types.h"
 
 namespace pando::kernel {
 

@@ -75,7 +75,7 @@ class BatchPlans : public BesidePacked {
       const uint32_t n_tiles = (stack.n_cells + kTile - 1) / kTile;
       for (uint32_t row = stack.row_begin; row < stack.row_end; ++row) {
         const uint32_t cell = row - stack.row_begin;
-        const kernel::KvSlot slot = masked.slots.at(masked.slot_begin.at(row));
+        const KvSlot slot = masked.slots.at(masked.slot_begin.at(row));
         ASSERT_TRUE(cells.emplace(slot.page, slot.offset).second);
         ASSERT_EQ(slot.page, masked.pages.at(stack.first_page + cell / 4));
         ASSERT_EQ(slot.offset, cell % 4);
@@ -100,7 +100,7 @@ class BatchPlans : public BesidePacked {
                           const std::vector<uint32_t>& old_of, uint32_t n_masked) {
     std::map<std::pair<uint32_t, uint32_t>, std::vector<PageId>> pages, old_pages;  // row, tile
     const auto collect = [](const StepPlan& of, uint32_t shift, auto& into, const auto& name) {
-      for (const kernel::AttentionTask& task : of.tasks)
+      for (const AttentionTask& task : of.tasks)
         for (uint32_t row = task.row_begin; row < task.row_end; ++row) {
           const auto first = of.task_pages.begin() + task.first_page;
           ASSERT_TRUE(into.emplace(std::pair{name(row + shift), task.tile},

@@ -38,7 +38,7 @@ TEST(RerankingPromptsTest, ShareAsMuchAsPublished) {
 }
 
 TEST(HydragenPartsTest, AddUpTimesOfParts) {
-  model::ModelConfig config;
+  model::ModelSpec config;
   config.layers.resize(2);
   config.n_heads = 8;
   config.n_kv_heads = 4;

@@ -159,8 +159,8 @@ TEST(Radix, CountsBothLayouts) {
 TEST(Radix, TakesWholePromptsAndKeepsPagesUnlessStateless) {
   const Technique technique = technique_named("radix", RadixPlans::kTile);
   EXPECT_NE(dynamic_cast<StaticBatcher*>(technique.batcher.get()), nullptr);
-  EXPECT_FALSE(technique.hooks.one_layer);
-  EXPECT_TRUE(technique_named("radix:stateless", RadixPlans::kTile).hooks.one_layer);
+  EXPECT_FALSE(technique.one_layer);
+  EXPECT_TRUE(technique_named("radix:stateless", RadixPlans::kTile).one_layer);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cache/kv_cache.h"
-#include "kernel/row_chunks.h"
+#include "exec/cpu/kernel/row_chunks.h"
 #include "lab/technique_testing.h"
 #include "lab/techniques/masked_pass.h"
 #include "plan/planner.h"
@@ -106,11 +106,12 @@ class Passes {
                              .n_kv_heads = shape.n_kv_heads,
                              .head_dim = shape.head_dim,
                              .page_len = kPage};
-    technique_.hooks.store->open({.shape = kv,
-                                  .n_heads = shape.n_heads,
-                                  .n_threads = 2,
-                                  .row_products = shape.row_products()},
-                                 kv.page_bytes() * kPages);
+    dynamic_cast<exec::PassHooks&>(*technique_.hooks)
+        .store->open({.shape = kv,
+                      .n_heads = shape.n_heads,
+                      .n_threads = 2,
+                      .row_products = shape.row_products()},
+                     kv.page_bytes() * kPages);
   }
 
   Works answer(std::span<const Tokens> prompts, uint32_t n_tokens) {

@@ -129,8 +129,9 @@ constexpr kernel::KvShape kShape{
 
 Technique stacked(const char* sharing, size_t n_pages) {
   Technique technique = technique_named(sharing, kTile);
-  technique.hooks.store->open({.shape = kShape, .n_heads = 1, .n_threads = 1, .row_products = 1e4},
-                              kShape.page_bytes() * n_pages);
+  dynamic_cast<exec::PassHooks&>(*technique.hooks)
+      .store->open({.shape = kShape, .n_heads = 1, .n_threads = 1, .row_products = 1e4},
+                   kShape.page_bytes() * n_pages);
   return technique;
 }
 
@@ -267,7 +268,7 @@ TEST(Stacked, AnswersAreAppendedAsTheyCome) {
     ASSERT_EQ(step.plan.n_rows(), live.size()) << "answers that end leave";
     for (size_t i = 0; i < live.size(); ++i) {
       const kernel::MaskedStack& stack = stacks.masked().stacks[0];
-      const kernel::KvSlot slot = stacks.masked().slots[i];
+      const KvSlot slot = stacks.masked().slots[i];
       EXPECT_EQ(step.plan.positions[i], kPrompts[live[i]].size() + t - 1);  // equation 2
       for (uint32_t page = 0; page * kPage < stack.n_cells; ++page)
         if (stacks.masked().pages[page] == slot.page) cells.insert(page * kPage + slot.offset);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/technique_testing.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando {
 namespace {

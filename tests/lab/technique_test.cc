@@ -5,7 +5,7 @@
 
 #include "engine/test_loop.h"
 #include "lab/technique_testing.h"
-#include "pando/sharing.h"
+#include "pando/values/sharing.h"
 
 namespace pando::testing {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "exec/share.h"
 #include "model/config.h"
 #include "model/config_json.h"
 #include "model/make_model.h"
-#include "model/share.h"
 #include "model/weight_specs.h"
 
 namespace pando::model::command_r_plus_test {
@@ -77,13 +77,12 @@ TEST(CommandRPlusConfig, HasWeightsForEachHead) {
 TEST(CommandRPlusConfig, RanksDivideTheWeightsOfHeads) {
   const ModelConfig config = named_shape("tiny-command-r-plus").value();
   using Ranges = std::vector<std::pair<int, int>>;
-  const Share second = {.rank = 1, .n_ranks = 2};
-  EXPECT_EQ(rows_of_share(config, 0, &LayerWeights::q_norm, 64, second), (Ranges{{32, 64}}));
-  EXPECT_EQ(rows_of_share(config, 0, &LayerWeights::k_norm, 32, second), (Ranges{{16, 32}}));
+  const ModelShare second = {.rank = 1, .n_ranks = 2};
+  EXPECT_EQ(exec::rows_of_share(config, 0, Role::kQNorm, 64, second), (Ranges{{32, 64}}));
+  EXPECT_EQ(exec::rows_of_share(config, 0, Role::kKNorm, 32, second), (Ranges{{16, 32}}));
   const ModelConfig other = named_shape("tiny-qwen3").value();
   const int head_dim = other.head_dim;
-  EXPECT_EQ(rows_of_share(other, 0, &LayerWeights::q_norm, head_dim, second),
-            (Ranges{{0, head_dim}}));
+  EXPECT_EQ(exec::rows_of_share(other, 0, Role::kQNorm, head_dim, second), (Ranges{{0, head_dim}}));
 }
 
 }  // namespace

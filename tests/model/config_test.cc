@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "model/family.h"
 #include "model/llama_json.h"
 #include "model/make_model.h"
 #include "model/test_files.h"
@@ -38,20 +39,21 @@ TEST(Config, TakesTheClassWithoutAHead) {
 TEST(Config, ReadsLlama) {
   const Result<ModelConfig> config = parse(llama());
   ASSERT_TRUE(config.ok()) << config.error().message;
-  const ModelConfig expected = {.family = find_family("llama"),
-                                .vocab = 100,
-                                .d_model = 64,
-                                .layers = std::vector<LayerConfig>(2),
-                                .n_heads = 4,
-                                .n_kv_heads = 2,
-                                .head_dim = 16,
-                                .d_ff = 172,
-                                .rms_eps = 1e-5f,
-                                .rotations = {{.theta = 10000.0}},
-                                .max_positions = 512,
-                                .tied_embeddings = false,
-                                .bos_id = 1,
-                                .eos_ids = {2}};
+  const ModelConfig expected = {ModelSpec{.family_name = "llama",
+                                          .vocab = 100,
+                                          .d_model = 64,
+                                          .layers = std::vector<LayerConfig>(2),
+                                          .n_heads = 4,
+                                          .n_kv_heads = 2,
+                                          .head_dim = 16,
+                                          .d_ff = 172,
+                                          .rms_eps = 1e-5f,
+                                          .rotations = {{.theta = 10000.0}},
+                                          .max_positions = 512,
+                                          .tied_embeddings = false,
+                                          .bos_id = 1,
+                                          .eos_ids = {2}},
+                                find_family("llama")};
   EXPECT_EQ(*config, expected);
   EXPECT_EQ(config->q_dim(), 64);
   EXPECT_EQ(config->kv_dim(), 32);

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "exec/share.h"
 #include "model/config.h"
 #include "model/make_model.h"
-#include "model/share.h"
 #include "model/weight_specs.h"
 
 namespace pando::model::experts_weights_test {
@@ -30,15 +30,15 @@ TEST(ExpertsConfig, PublishedCheckpointsHaveTensorsOfEachExpert) {
 TEST(ExpertsConfig, ExpertsDivideOverRanksByOutputs) {
   const ModelConfig config = named_shape("tiny-qwen3-moe").value();  // experts of 40, rows of 64
   using Ranges = std::vector<std::pair<int, int>>;
-  const auto rows = [&](LayerPart part, int n) {
-    return rows_of_share(config, /*layer=*/0, part, n, {.rank = 1, .n_ranks = 2});
+  const auto rows = [&](Role part, int n) {
+    return exec::rows_of_share(config, /*layer=*/0, part, n, {.rank = 1, .n_ranks = 2});
   };
-  EXPECT_EQ(rows(&ExpertWeights::gate_up, 80), (Ranges{{20, 40}, {60, 80}}));
-  EXPECT_EQ(rows(&ExpertWeights::gate_up_bias, 80), (Ranges{{20, 40}, {60, 80}}));
-  EXPECT_EQ(rows(&ExpertWeights::down, 64), (Ranges{{32, 64}}));
-  EXPECT_EQ(rows(&ExpertWeights::down_bias, 64), (Ranges{{32, 64}}));
-  EXPECT_EQ(rows(&LayerWeights::router, 8), (Ranges{{0, 8}}));
-  EXPECT_EQ(config_of_share(config, {.rank = 1, .n_ranks = 2}).experts.d_ff, 20);
+  EXPECT_EQ(rows(Role::kExpertGateUp, 80), (Ranges{{20, 40}, {60, 80}}));
+  EXPECT_EQ(rows(Role::kExpertGateUpBias, 80), (Ranges{{20, 40}, {60, 80}}));
+  EXPECT_EQ(rows(Role::kExpertDown, 64), (Ranges{{32, 64}}));
+  EXPECT_EQ(rows(Role::kExpertDownBias, 64), (Ranges{{32, 64}}));
+  EXPECT_EQ(rows(Role::kRouter, 8), (Ranges{{0, 8}}));
+  EXPECT_EQ(exec::spec_of_share(config, {.rank = 1, .n_ranks = 2}).experts.d_ff, 20);
 }
 
 }  // namespace

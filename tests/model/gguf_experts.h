@@ -16,7 +16,7 @@
 
 namespace pando::testing {
 
-inline bool is_of_experts(const model::WeightSpec& spec) { return model::is_of_experts(spec.part); }
+inline bool is_of_experts(const model::WeightSpec& spec) { return model::is_of_experts(spec.role); }
 
 // The tensors that a tensor of experts is divided into, unless files fuse them, and their rows of
 // each expert.

@@ -96,9 +96,9 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
         c, spec, {reinterpret_cast<const char*>(view.data), view.n_bytes}, dtype_size(view.dtype));
     DType type = options.matrices;
     // As writers of files do.
-    const bool is_wide = spec.part == model::LayerPart(&model::LayerWeights::router) ||
-                         spec.part == model::LayerPart(&model::LayerWeights::choice_bias) ||
-                         spec.part == model::LayerPart(&model::LayerWeights::shared_gate);
+    const bool is_wide = spec.role == model::Role::kRouter ||
+                         spec.role == model::Role::kChoiceBias ||
+                         spec.role == model::Role::kSharedGate;
     if (spec.shape.size() != 2 || is_wide) {
       type = DType::kF32;
       bytes = f32_bytes(wide);

@@ -12,6 +12,7 @@
 
 #include "base/gguf_writer.h"
 #include "model/config.h"
+#include "model/family.h"
 #include "model/weight_specs.h"
 
 namespace pando::testing {

@@ -7,6 +7,7 @@
 
 #include "base/gguf_writer.h"
 #include "model/config.h"
+#include "model/family.h"
 #include "model/gguf_hybrid.h"
 
 namespace pando::testing {

@@ -3,21 +3,25 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "exec/loaded_weights.h"
 #include "model/gguf_files.h"
 #include "model/make_model.h"
 #include "model/test_files.h"
-#include "model/weights.h"
 
 namespace pando::model {
 
+using exec::Stack;
 using testing::GgufFileOptions;
 using testing::GgufWriter;
+using testing::load_weights;
+using testing::LoadedWeights;
 
 class GgufModel : public ::testing::Test {
  protected:
@@ -35,9 +39,9 @@ class GgufModel : public ::testing::Test {
     const Checkpoint checkpoint = Checkpoint::open(folder_.path()).value();
     return folder_.write("model.gguf", testing::gguf_of(config, checkpoint, options));
   }
-  Weights load(const std::filesystem::path& path, std::optional<DType> requantised = {}) {
+  LoadedWeights load(const std::filesystem::path& path, std::optional<DType> requantised = {}) {
     ThreadPool pool(2);
-    Result<Weights> weights = Weights::load(path, requantised, kernel::best_kernels(), pool);
+    Result<LoadedWeights> weights = load_weights(path, requantised, pool);
     EXPECT_TRUE(weights.ok()) << weights.error().message;
     return std::move(weights).value();
   }
@@ -58,7 +62,7 @@ inline void expect_same(const Stack& a, const Stack& b, const char* what) {
 }
 
 // All that the forward pass reads, embeddings apart.
-inline void expect_same(const Weights& a, const Weights& b) {
+inline void expect_same(const LoadedWeights& a, const LoadedWeights& b) {
   ASSERT_EQ(a.layers.size(), b.layers.size());
   for (size_t i = 0; i < a.layers.size(); ++i) {
     expect_same(a.layers[i].qkv, b.layers[i].qkv, "qkv");
@@ -108,11 +112,10 @@ inline void expect_same(const Weights& a, const Weights& b) {
   expect_same(a.head, b.head, "head");
   expect_same(a.layer_input_projection, b.layer_input_projection, "projection of embeddings");
   EXPECT_EQ(a.layer_input_norm, b.layer_input_norm);
-  ASSERT_EQ(a.layer_input_table.n_bytes, b.layer_input_table.n_bytes);
-  if (a.layer_input_table.n_bytes == 0) return;
-  EXPECT_EQ(
-      std::memcmp(a.layer_input_table.data, b.layer_input_table.data, a.layer_input_table.n_bytes),
-      0);
+  ASSERT_EQ(a.layer_input_table == nullptr, b.layer_input_table == nullptr);
+  if (a.layer_input_table == nullptr) return;
+  EXPECT_TRUE(std::ranges::equal(testing::bytes_of(*a.layer_input_table),
+                                 testing::bytes_of(*b.layer_input_table)));
 }
 
 inline ModelConfig named_shape_with_vocab(const char* shape, int vocab) {

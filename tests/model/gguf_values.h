@@ -9,9 +9,10 @@
 
 #include "base/gguf_writer.h"
 #include "base/half.h"
-#include "kernel/weight_types.h"
+#include "base/numbers/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
+#include "model/family.h"
 #include "reference/reference_quantise.h"
 
 namespace pando::testing {

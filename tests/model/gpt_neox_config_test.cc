@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "exec/share.h"
 #include "model/config_json.h"
+#include "model/family.h"
 #include "model/gguf_model.h"
-#include "model/share.h"
 #include "model/weight_specs.h"
 
 namespace pando::model::gpt_neox_test {
@@ -115,7 +116,8 @@ TEST(GptNeoXConfig, NamesItsTensors) {
           layer + "mlp.dense_h_to_4h.weight", layer + "mlp.dense_h_to_4h.bias",
           layer + "mlp.dense_4h_to_h.weight", layer + "mlp.dense_4h_to_h.bias"}));
   EXPECT_EQ(layer_names(read(gpt_neox({{"attention_bias", false}}))).size(), 10u);
-  const std::vector<WeightSpec> ends = last_norm_specs(read(gpt_neox()));
+  std::vector<WeightSpec> ends = end_specs(read(gpt_neox()));
+  std::erase_if(ends, [](const WeightSpec& spec) { return spec.role != Role::kFinalNorm; });
   ASSERT_EQ(ends.size(), 2u);
   EXPECT_EQ(ends[0].name, "model.final_layer_norm.weight");
   EXPECT_EQ(ends[1].name, "model.final_layer_norm.bias");
@@ -135,13 +137,13 @@ TEST(GptNeoXConfig, OrdersTheRowsOfHeads) {
 TEST(GptNeoXConfig, DividesBiases) {
   const ModelConfig config = named_shape("tiny-gpt-neox").value();
   using Ranges = std::vector<std::pair<int, int>>;
-  const auto rows = [&](const LayerPart& part, int n) {
-    return rows_of_share(config, /*layer=*/0, part, n, {.rank = 1, .n_ranks = 2});
+  const auto rows = [&](Role part, int n) {
+    return exec::rows_of_share(config, /*layer=*/0, part, n, {.rank = 1, .n_ranks = 2});
   };
-  EXPECT_EQ(rows(&LayerWeights::gate_up_bias, 152), (Ranges{{76, 152}}));
-  EXPECT_EQ(rows(&LayerWeights::gate_up, 152), (Ranges{{76, 152}}));
-  EXPECT_EQ(rows(&LayerWeights::down_bias, 64), (Ranges{{0, 64}}));
-  EXPECT_EQ(rows(&LayerWeights::qkv_bias, 192), (Ranges{{32, 64}, {96, 128}, {160, 192}}));
+  EXPECT_EQ(rows(Role::kGateUpBias, 152), (Ranges{{76, 152}}));
+  EXPECT_EQ(rows(Role::kGateUp, 152), (Ranges{{76, 152}}));
+  EXPECT_EQ(rows(Role::kDownBias, 64), (Ranges{{0, 64}}));
+  EXPECT_EQ(rows(Role::kQkvBias, 192), (Ranges{{32, 64}, {96, 128}, {160, 192}}));
 }
 
 // Published checkpoints have the masks of attention too.

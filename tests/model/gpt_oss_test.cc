@@ -6,9 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "kernel/weight_types.h"
+#include "base/numbers/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/config.h"
+#include "model/family.h"
 #include "model/make_model.h"
 #include "model/tensor_rows.h"
 #include "model/test_files.h"

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/half.h"
-#include "kernel/weight_types.h"
+#include "base/numbers/weight_types.h"
 #include "model/checkpoint.h"
 #include "model/test_files.h"
 #include "model/tiny_shapes.h"

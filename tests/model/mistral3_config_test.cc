@@ -6,6 +6,7 @@
 
 #include "model/config.h"
 #include "model/config_json.h"
+#include "model/family.h"
 #include "model/make_model.h"
 
 namespace pando::model::mistral3_test {

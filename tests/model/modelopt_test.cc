@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "model/config.h"
+#include "model/opened_model.h"
 #include "model/quantized_files.h"
 #include "model/weight_specs.h"
-#include "model/weights.h"
 
 namespace pando::model {
 namespace {
@@ -38,16 +38,16 @@ EditedCheckpoint renamed_fixture() {
   return checkpoint;
 }
 
-Result<Weights> opened_with(const EditedCheckpoint& checkpoint, const json& file) {
+Result<OpenedModel> opened_with(const EditedCheckpoint& checkpoint, const json& file) {
   const TemporaryFolder folder;
   checkpoint.write(folder);
   if (!file.is_null()) folder.write("hf_quant_config.json", file.dump());
-  return Weights::open(folder.path());
+  return OpenedModel::open(folder.path());
 }
 
-void expect_same_values(const Result<Weights>& weights) {
+void expect_same_values(const Result<OpenedModel>& weights) {
   ASSERT_TRUE(weights.ok()) << weights.error().message;
-  const Weights expected = Weights::open(quantized_fixture(kFixture)).value();
+  const OpenedModel expected = OpenedModel::open(quantized_fixture(kFixture)).value();
   size_t n_quantised = 0;
   for (const WeightSpec& spec : weight_specs(expected.config)) {
     if (spec.shape.size() != 2) continue;
@@ -59,7 +59,7 @@ void expect_same_values(const Result<Weights>& weights) {
 }
 
 TEST(ModelOpt, ReadsFp8ByItsOwnFile) {
-  const Result<Weights> weights = opened_with(renamed_fixture(), modelopt_file(kModelOptFp8));
+  const Result<OpenedModel> weights = opened_with(renamed_fixture(), modelopt_file(kModelOptFp8));
   expect_same_values(weights);
   EXPECT_EQ(weights->config.quantization->schemes, std::vector{WeightScheme{.is_float = true}});
   EXPECT_TRUE(weights->config.quantization->has_activations);
@@ -89,7 +89,7 @@ TEST(ModelOpt, ScalesOfKeysAndValuesArePassedOver) {
   EditedCheckpoint plain(write_plain(kFixture, DType::kBF16, plain_folder));
   plain.part("self_attn.k_proj.k_scale") = one;
   EXPECT_FALSE(opened_with(plain, nullptr).ok());
-  const Result<Weights> weights =
+  const Result<OpenedModel> weights =
       opened_with(plain, modelopt_file({{"quant_algo", nullptr}, {"kv_cache_quant_algo", "FP8"}}));
   ASSERT_TRUE(weights.ok()) << weights.error().message;
   EXPECT_TRUE(weights->config.quantization->schemes.empty());
@@ -97,7 +97,7 @@ TEST(ModelOpt, ScalesOfKeysAndValuesArePassedOver) {
 
 TEST(ModelOpt, OtherAlgorithmsAreRefusedByName) {
   const auto refused = [](const json& file) {
-    const Result<Weights> weights = opened_with(renamed_fixture(), file);
+    const Result<OpenedModel> weights = opened_with(renamed_fixture(), file);
     return weights ? std::string("opened") : weights.error().message;
   };
   const auto names = [&](const json& quantization, const std::string& what) {

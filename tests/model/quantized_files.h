@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/half.h"
-#include "kernel/blocks.h"
+#include "base/numbers/blocks.h"
 #include "model/checkpoint.h"
 #include "model/safetensors.h"
 #include "model/tensor_rows.h"
@@ -30,8 +30,7 @@ inline std::vector<float> values_of(const TensorView& view) {
   const int64_t n = view.shape[0], k = view.shape[1];
   std::vector<float> values(static_cast<size_t>(n * k));
   TensorRows rows(view);
-  for (int64_t row = 0; row < n; ++row)
-    kernel::read_weights(kernel::best_kernels(), view.dtype, rows[row], k, &values[row * k]);
+  for (int64_t row = 0; row < n; ++row) read_weights(view.dtype, rows[row], k, &values[row * k]);
   return values;
 }
 
@@ -104,9 +103,8 @@ inline std::filesystem::path write_plain(const std::string& fixture, DType type,
     if (spec.shape.size() == 2)
       values = values_of(view);
     else
-      kernel::read_weights(kernel::best_kernels(), view.dtype, view.data, std::ssize(values),
-                           values.data());
-    plain.tensors[spec.name] = {std::string(kernel::info_of(type).safetensors), spec.shape,
+      read_weights(view.dtype, view.data, std::ssize(values), values.data());
+    plain.tensors[spec.name] = {std::string(info_of(type).safetensors), spec.shape,
                                 bytes_of_values(values, type)};
   }
   return plain.write(folder);

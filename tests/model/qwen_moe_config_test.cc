@@ -5,6 +5,7 @@
 
 #include "model/config.h"
 #include "model/experts_json.h"
+#include "model/family.h"
 
 namespace pando::model::qwen_moe_test {
 namespace {

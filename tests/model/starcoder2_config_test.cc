@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/config_json.h"
+#include "model/family.h"
 #include "model/gguf_model.h"
 #include "model/weight_specs.h"
 

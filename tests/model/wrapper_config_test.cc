@@ -5,6 +5,7 @@
 
 #include "model/config.h"
 #include "model/config_json.h"
+#include "model/family.h"
 
 namespace pando::model::wrapper_test {
 namespace {

@@ -30,7 +30,7 @@ struct Task {
 
 std::vector<Task> tasks_of(const StepPlan& plan) {
   std::vector<Task> tasks;
-  for (const kernel::AttentionTask& task : plan.tasks) {
+  for (const AttentionTask& task : plan.tasks) {
     const auto pages = plan.task_pages.begin() + task.first_page;
     tasks.push_back({task.tile, task.row_begin, task.row_end, {pages, pages + task.n_pages}});
   }

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "cache/random_cache.h"
+#include "contract/step_plan_bytes.h"
 #include "plan/attention_tasks.h"
 #include "plan/row_layout.h"
-#include "step/step_plan_bytes.h"
 
 namespace pando {
 
@@ -165,7 +165,7 @@ inline void check_tasks(const StepPlan& plan, const std::vector<RowOf>& rows,
   for (uint32_t row = 0; row < rows.size(); ++row)
     n_met[row].resize(plan.positions[row] / rules.tile_len + 1);
 
-  for (const kernel::AttentionTask& task : plan.tasks) {
+  for (const AttentionTask& task : plan.tasks) {
     ASSERT_LT(task.row_begin, task.row_end);
     ASSERT_LE(task.row_end, rows.size());
     ASSERT_LE(task.n_pages, rules.tile_len / rules.page_len);
@@ -190,7 +190,7 @@ inline void check_tasks(const StepPlan& plan, const std::vector<RowOf>& rows,
     for (const int n : tiles) ASSERT_EQ(n, 1) << "a row meets each tile once";
 
   for (size_t i = 1; i < plan.tasks.size(); ++i) {
-    const kernel::AttentionTask &a = plan.tasks[i - 1], &b = plan.tasks[i];
+    const AttentionTask &a = plan.tasks[i - 1], &b = plan.tasks[i];
     ASSERT_LT(std::pair(a.tile, a.row_begin), std::pair(b.tile, b.row_begin));
     if (!rules.maximal || a.tile != b.tile || a.row_end != b.row_begin) continue;
     const auto pages = plan.task_pages.begin();
@@ -246,7 +246,7 @@ class RandomPlans : public RandomCache {
     check_tasks(plan, rows, memory(), rules_);
 
     n_recomputed_ += static_cast<int>(step.n_recomputed);
-    for (const kernel::AttentionTask& task : plan.tasks)
+    for (const AttentionTask& task : plan.tasks)
       n_joined_ += !is_at_or_above(rows[task.row_begin].first, rows[task.row_end - 1].first);
   }
 

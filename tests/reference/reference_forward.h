@@ -1,5 +1,6 @@
 // The plain reference forward pass: docs/arithmetic.md read aloud. One sequence; no pages, tree,
-// plan, threads or intrinsics, and nothing of src/kernel. The engine must give the same bits.
+// plan, threads or intrinsics, and nothing of src/exec/cpu/kernel. The engine must give the same
+// bits.
 #pragma once
 
 #include <cstdint>

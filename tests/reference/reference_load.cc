@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/half.h"
+#include "model/family.h"
 #include "model/tensor_rows.h"
 #include "model/weight_specs.h"
 #include "reference/reference_blocks.h"
@@ -387,18 +388,17 @@ void load_experts(const model::ModelConfig& c, const Names& name, Loader& load, 
   layer.all.resize(e.n_experts);
   for (const model::WeightSpec& spec : c.family->layer_weights(c, name.layer))
     for (int i = 0; i < e.n_experts; ++i) {
-      using W = model::ExpertWeights;
       Gated& expert = layer.all[i];
-      if (spec.part == model::LayerPart(&W::gate_up)) {
+      if (spec.role == model::Role::kExpertGateUp) {
         const bool has_gate = c.n_inner() == 2;
         if (has_gate) expert.gate = load.expert_matrix(spec, i, 0, ff, d);
         expert.up = load.expert_matrix(spec, i, has_gate ? ff : 0, ff, d);
-      } else if (spec.part == model::LayerPart(&W::gate_up_bias)) {
+      } else if (spec.role == model::Role::kExpertGateUpBias) {
         expert.gate_bias = load.expert_vector(spec, i, 0, ff);
         expert.up_bias = load.expert_vector(spec, i, ff, ff);
-      } else if (spec.part == model::LayerPart(&W::down)) {
+      } else if (spec.role == model::Role::kExpertDown) {
         expert.down = load.expert_matrix(spec, i, 0, d, ff);
-      } else if (spec.part == model::LayerPart(&W::down_bias)) {
+      } else if (spec.role == model::Role::kExpertDownBias) {
         expert.down_bias = load.expert_vector(spec, i, 0, d);
       }
     }

@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   std::unique_ptr<Tokenizer> tokenizer;
   grammar::MaskStorePtr store;
   if (argc > 1) {
-    auto loaded = Tokenizer::load(argv[1]);
+    auto loaded = Tokenizer::load(std::filesystem::path(argv[1]));
     if (!loaded) {
       std::cerr << loaded.error().message << '\n';
       return 1;

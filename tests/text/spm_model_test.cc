@@ -27,7 +27,7 @@ const std::string& trained_model() {
                                 "--minloglevel=2",
                                 (directory.path() / "text.txt").string(), prefix))
                     .ok());
-    return *read_text_file(prefix + ".model");
+    return *read_text_file(std::filesystem::path(prefix + ".model"));
   }();
   return bytes;
 }

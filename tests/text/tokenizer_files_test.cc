@@ -35,7 +35,8 @@ void expect_json_refused(const Json& document, ErrorCode code,
 TEST(TokenizerFiles, NoneThere) {
   const TempDirectory directory;
   expect_refused(directory, ErrorCode::kNotFound, {"tokenizer.json", "tokenizer.model"});
-  EXPECT_EQ(Tokenizer::load("/no/such/directory").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(Tokenizer::load(std::filesystem::path("/no/such/directory")).error().code,
+            ErrorCode::kNotFound);
 }
 
 TEST(TokenizerFiles, NotJson) {

@@ -2,41 +2,23 @@
 #pragma once
 
 #include <deque>
-#include <string>
-#include <string_view>
 
 #include "base/aligned_buffer.h"
-#include "base/dtype.h"
 #include "base/thread_pool.h"
+#include "contract/executor.h"
 #include "exec/cpu/kv_memory.h"
 #include "exec/cpu/kv_sizes.h"
+#include "exec/cpu/pack/weights.h"
 #include "exec/cpu/state_layout.h"
 #include "exec/cpu/transformer.h"
-#include "exec/executor.h"
-#include "model/weights.h"
-#include "pando/result.h"
 
 namespace pando::exec {
 
-struct CpuOptions {
-  std::string isa;  // as isa_name gives it
-  KvOptions kv;
-  bool all_rows = false;  // see TransformerOptions
-  PassHooks hooks;
-  GatherRows gather = {};     // where the weights are those of one of several ranks
-  SpreadRows spread = {};     // where several ranks deal rows
-  size_t n_numbers = 0;       // pages, where a KvStore has the bytes
-  bool poison_pages = false;  // fill fresh pages and slots with NaN: a test then sees reads of them
-};
-
 // One step at a time: `submit` keeps the plan, `finish` runs it.
-class CpuExecutor final : public Executor {
+class CpuExecutor final : public StageExecutor {
  public:
-  // The instruction set of that name, or the best one for "", as facts().name has it.
-  // kInvalidArgument for one that is not there.
-  static Result<std::string> isa_name(std::string_view isa);
   // `weights` and `pool` outlive it; sizes: of options.kv. Throws std::bad_alloc.
-  CpuExecutor(const model::Weights& weights, ThreadPool& pool, const CpuOptions& options,
+  CpuExecutor(const Weights& weights, ThreadPool& pool, const ExecutorOptions& options,
               const KvSizes& sizes);
 
   const ExecutorFacts& facts() const override { return facts_; }
@@ -45,10 +27,8 @@ class CpuExecutor final : public Executor {
   const float* hidden(uint32_t first, uint32_t n) override;
   void logits(uint32_t first, uint32_t n, float* out) override;
 
-  // The step of a rank at once, without submit: Transformer::forward.
-  const float* compute(const StepPlan& plan, RowRange own, const float* before);
-  // The logits of final hidden states, [n, d_model] f32.
-  void logits_of(const float* hidden, uint32_t n, float* out) {
+  const float* compute(const StepPlan& plan, RowRange own, const float* before) override;
+  void logits_of(const float* hidden, uint32_t n, float* out) override {
     transformer_.logits(hidden, n, out);
   }
   bool prepare(size_t n_touched, size_t n_windows_touched) override {
@@ -61,6 +41,8 @@ class CpuExecutor final : public Executor {
   PhaseTimes times() const override { return transformer_.times(); }
 
  private:
+  CpuExecutor(const Weights& weights, ThreadPool& pool, const ExecutorOptions& options,
+              const PassHooks& hooks, const KvSizes& sizes);
   void poison(const StepPlan& plan) const;
 
   ExecutorFacts facts_;

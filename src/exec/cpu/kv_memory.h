@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
-#include "kernel/kv_layout.h"
+#include "exec/cpu/kernel/kv_layout.h"
 
 namespace pando::exec {
 

@@ -65,12 +65,12 @@ bool has_window(const model::LayerConfig& layer, int context) {
   return layer.mixer == model::Mixer::kAttention && layer.window > 0 && layer.window < context;
 }
 
-std::vector<KvPlace> kv_places(const model::ModelConfig& config, bool window_pages, int context) {
-  std::vector<KvPlace> places(config.layers.size());
+std::vector<KvPlace> kv_places(const model::ModelSpec& spec, bool window_pages, int context) {
+  std::vector<KvPlace> places(spec.layers.size());
   std::vector<model::Heads> groups[2];  // of pages, and of windows
   std::vector<int> n_layers[2];         // of each group
-  for (int i = 0; i < config.n_layers(); ++i) {
-    const model::LayerConfig& layer = config.layers[i];
+  for (int i = 0; i < spec.n_layers(); ++i) {
+    const model::LayerConfig& layer = spec.layers[i];
     if (layer.mixer != model::Mixer::kAttention) continue;
     KvPlace& place = places[i];
     if (layer.keys_back > 0) {
@@ -80,10 +80,10 @@ std::vector<KvPlace> kv_places(const model::ModelConfig& config, bool window_pag
     place.in_windows = window_pages && has_window(layer, context);
     std::vector<model::Heads>& known = groups[place.in_windows];
     std::vector<int>& counts = n_layers[place.in_windows];
-    const auto found = std::ranges::find(known, config.heads(i));
+    const auto found = std::ranges::find(known, spec.heads(i));
     place.group = static_cast<int>(found - known.begin());
     if (found == known.end()) {
-      known.push_back(config.heads(i));
+      known.push_back(spec.heads(i));
       counts.push_back(0);
     }
     place.layer = counts[place.group]++;
@@ -91,18 +91,18 @@ std::vector<KvPlace> kv_places(const model::ModelConfig& config, bool window_pag
   return places;
 }
 
-KvSizes KvSizes::shapes_of(const model::ModelConfig& config, const KvOptions& options) {
+KvSizes KvSizes::shapes_of(const model::ModelSpec& spec, const KvOptions& options) {
   KvSizes sizes;
   sizes.page_len = options.page_len;
-  const std::vector<KvPlace> places = kv_places(config, options.window_pages, options.context);
-  for (int i = 0; i < config.n_layers(); ++i) {
-    const model::LayerConfig& layer = config.layers[i];
+  const std::vector<KvPlace> places = kv_places(spec, options.window_pages, options.context);
+  for (int i = 0; i < spec.n_layers(); ++i) {
+    const model::LayerConfig& layer = spec.layers[i];
     if (layer.mixer != model::Mixer::kAttention || layer.keys_back > 0) continue;
     const KvPlace& place = places[i];
     if (place.in_windows)
       sizes.window = std::max(sizes.window, static_cast<uint32_t>(layer.window));
     std::vector<kernel::KvShape>& groups = place.in_windows ? sizes.windows : sizes.pages;
-    const model::Heads heads = config.heads(i);
+    const model::Heads heads = spec.heads(i);
     if (place.layer == 0)
       groups.push_back({.type = options.type,
                         .n_kv_heads = heads.n_kv,
@@ -113,17 +113,39 @@ KvSizes KvSizes::shapes_of(const model::ModelConfig& config, const KvOptions& op
     int& n_layers = groups[place.group].n_layers;
     n_layers = options.one_layer ? 1 : place.layer + 1;
   }
-  sizes.slot_bytes = StateLayout(config).slot_bytes();
+  sizes.slot_bytes = StateLayout(spec).slot_bytes();
   return sizes;
 }
 
-Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& options) {
-  KvSizes sizes = shapes_of(config, options);
+KvSizes KvSizes::in_room(const model::ModelSpec& spec, const KvOptions& options,
+                         const KvRoom& room) {
+  KvSizes sizes = shapes_of(spec, options);
+  sizes.n_pages = room.n_pages;
+  sizes.n_window_pages = room.n_window_pages;
+  sizes.n_slots = room.n_slots;
+  sizes.kv_capacity = room.kv_capacity;
+  return sizes;
+}
+
+KvRoom KvSizes::room() const {
+  return {.n_pages = n_pages,
+          .n_window_pages = n_window_pages,
+          .n_slots = n_slots,
+          .page_bytes = exec::page_bytes(pages),
+          .window_page_bytes = exec::page_bytes(windows),
+          .slot_bytes = slot_bytes,
+          .page_len = page_len,
+          .window = window,
+          .kv_capacity = kv_capacity};
+}
+
+Result<KvSizes> KvSizes::of(const model::ModelSpec& spec, const KvOptions& options) {
+  KvSizes sizes = shapes_of(spec, options);
   if (sizes.window > 0 && sizes.slot_bytes > 0)
     return unsupported(
         "{} has recurrent layers and layers with a window of {} positions, expected "
         "no window",
-        config.family->name, sizes.window);
+        spec.family_name, sizes.window);
   const size_t page_bytes = exec::page_bytes(sizes.pages), memory = options.memory;
   const size_t page_len = options.page_len;
   if (sizes.window > 0) {
@@ -148,7 +170,7 @@ Result<KvSizes> KvSizes::of(const model::ModelConfig& config, const KvOptions& o
     const size_t left = memory - std::min(memory, n_slots * sizes.slot_bytes);
     sizes.n_pages = page_bytes == 0 ? size_t{1} << 24 : left / page_bytes;
   }
-  if (std::max(sizes.n_pages, sizes.n_window_pages) >= kernel::kNoPage)
+  if (std::max(sizes.n_pages, sizes.n_window_pages) >= kNoPage)
     return invalid_argument("{} is {} bytes, expected fewer than 2^32 - 1 pages of {} bytes",
                             kKvMemory, memory,
                             std::max(page_bytes, exec::page_bytes(sizes.windows)));

@@ -5,23 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "exec/cpu/layer_attention.h"
-#include "kernel/kv_layout.h"
-#include "model/config.h"
-#include "pando/result.h"
+#include "contract/executor.h"
+#include "contract/model_spec.h"
+#include "exec/cpu/kernel/kv_layout.h"
+#include "exec/cpu/layers/layer_attention.h"
+#include "pando/values/result.h"
 
 namespace pando::exec {
-
-struct KvOptions {
-  DType type = DType::kF16;                           // f32, f16, bf16 or int8
-  size_t memory = 0;                                  // bytes for keys, values and states
-  int context = 0;                                    // positions of the longest sequence
-  int page_len = 32, tile_len = 64, span_len = 2048;  // positions
-  bool one_layer = false;                             // see PassHooks
-  bool window_pages = false;  // layers with a window have pages of their own
-  size_t n_window_pages = 0;  // of these; 0: a share of the memory
-  size_t n_slots = 0;         // of states; 0: half of the memory
-};
 
 // Where the keys and values are that a layer reads.
 struct KvPlace {
@@ -30,7 +20,7 @@ struct KvPlace {
   int layer = 0;            // in the group
 };
 // Of each layer; those of recurrent layers mean nothing. Layers with the same heads are a group.
-std::vector<KvPlace> kv_places(const model::ModelConfig& config, bool window_pages, int context);
+std::vector<KvPlace> kv_places(const model::ModelSpec& spec, bool window_pages, int context);
 
 struct KvSizes {
   // The groups of layers of a page. Layers that read the keys of another count nowhere.
@@ -42,14 +32,17 @@ struct KvSizes {
   size_t slot_bytes = 0;  // of a state
 
   size_t kv_capacity = 0;  // positions of which all layers have keys and values at a time
-  // Positions that one path can have.
-  size_t longest_path() const { return n_pages * static_cast<size_t>(page_len); }
 
-  // Shapes, the window and bytes, but no counts.
-  static KvSizes shapes_of(const model::ModelConfig& config, const KvOptions& options);
+  KvRoom room() const;
+
+  // Shapes, the window and bytes, with the counts of `room`.
+  static KvSizes in_room(const model::ModelSpec& spec, const KvOptions& options,
+                         const KvRoom& room);
+  // The same without counts.
+  static KvSizes shapes_of(const model::ModelSpec& spec, const KvOptions& options);
   // kInvalidArgument where the memory holds no page, or more pages than PageId can number, or no
   // two states of a model that has states, or not one window.
-  static Result<KvSizes> of(const model::ModelConfig& config, const KvOptions& options);
+  static Result<KvSizes> of(const model::ModelSpec& spec, const KvOptions& options);
 };
 
 // Of positions of which at least one path has keys and values in all layers, if the memory allows

@@ -2,12 +2,12 @@
 
 namespace pando::exec {
 
-kernel::StateShape state_shape(const model::ModelConfig& config, model::Mixer mixer) {
+kernel::StateShape state_shape(const model::ModelSpec& spec, model::Mixer mixer) {
   using enum model::Mixer;
   if (!model::is_recurrent(mixer)) return {};
-  const model::RecurrentConfig& recurrent = config.recurrent;
+  const model::RecurrentConfig& recurrent = spec.recurrent;
   kernel::StateShape shape{.conv_rows = recurrent.conv_taps - 1,
-                           .channels = config.conv_channels(mixer)};
+                           .channels = spec.conv_channels(mixer)};
   if (mixer == kShortConv) return shape;
   shape.n_heads = recurrent.n_heads;
   shape.key_dim = recurrent.key_dim;
@@ -15,9 +15,9 @@ kernel::StateShape state_shape(const model::ModelConfig& config, model::Mixer mi
   return shape;
 }
 
-StateLayout::StateLayout(const model::ModelConfig& config) {
-  for (const model::LayerConfig& layer : config.layers) {
-    parts_.push_back({slot_floats_, state_shape(config, layer.mixer)});
+StateLayout::StateLayout(const model::ModelSpec& spec) {
+  for (const model::LayerConfig& layer : spec.layers) {
+    parts_.push_back({slot_floats_, state_shape(spec, layer.mixer)});
     slot_floats_ += parts_.back().shape.n_floats();
   }
 }

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernel/state_layout.h"
-#include "model/config.h"
+#include "contract/model_spec.h"
+#include "exec/cpu/kernel/state_layout.h"
 
 namespace pando::exec {
 
@@ -18,7 +18,7 @@ struct StateMemory {
 // Fixed by the configuration alone. Layers stand in their order, each at a cache line.
 class StateLayout {
  public:
-  explicit StateLayout(const model::ModelConfig& config);
+  explicit StateLayout(const model::ModelSpec& spec);
 
   size_t slot_bytes() const { return slot_floats_ * sizeof(float); }  // 0: no recurrent layer
   // The slots as recurrent layer `layer` of the model sees them.
@@ -36,6 +36,6 @@ class StateLayout {
 };
 
 // The state of one layer of that kind.
-kernel::StateShape state_shape(const model::ModelConfig& config, model::Mixer mixer);
+kernel::StateShape state_shape(const model::ModelSpec& spec, model::Mixer mixer);
 
 }  // namespace pando::exec

@@ -7,49 +7,51 @@
 
 #include "base/check.h"
 #include "base/fault.h"
-#include "exec/cpu/activate.h"
-#include "exec/cpu/rows.h"
-#include "exec/cpu/stopwatch.h"
-#include "kernel/blocks.h"
-#include "kernel/kv_write.h"
-#include "step/slice.h"
+#include "base/numbers/weight_types.h"
+#include "exec/cpu/kernel/kv_write.h"
+#include "exec/cpu/kernel/read_weights.h"
+#include "exec/cpu/layers/activate.h"
+#include "exec/cpu/layers/rows.h"
+#include "exec/cpu/layers/stopwatch.h"
+#include "exec/share.h"
+#include "exec/slice.h"
 
 namespace pando::exec {
 
 namespace {
 
 // The first of the last layers that all read the keys of others.
-int first_reader(const model::ModelConfig& config) {
-  int first = config.n_layers();
-  while (first > 0 && config.layers[first - 1].keys_back > 0) --first;
+int first_reader(const model::ModelSpec& spec) {
+  int first = spec.n_layers();
+  while (first > 0 && spec.layers[first - 1].keys_back > 0) --first;
   return first;
 }
 
-int last_mixer(const model::ModelConfig& config) {
-  int last = config.n_layers() - 1;
-  while (last >= 0 && config.layers[last].mixer == model::Mixer::kNone) --last;
+int last_mixer(const model::ModelSpec& spec) {
+  int last = spec.n_layers() - 1;
+  while (last >= 0 && spec.layers[last].mixer == model::Mixer::kNone) --last;
   return last;
 }
 
 }  // namespace
 
-Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& kernels,
-                         ThreadPool& pool, const TransformerOptions& options)
+Transformer::Transformer(const Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,
+                         const TransformerOptions& options)
     : weights_(weights),
-      config_(model::config_of_share(weights.config, weights.share)),
+      spec_(spec_of_share(weights.spec, weights.share)),
       kernels_(kernels),
       pool_(pool),
       all_rows_(options.all_rows),
       gather_(options.gather),
-      first_layer_(model::layers_of_share(weights.config, weights.share).first),
+      first_layer_(layers_of_share(weights.spec, weights.share).first),
       first_reader_(options.all_rows || options.attention || options.spread ||
                             !weights.share.is_last()
-                        ? config_.n_layers()
-                        : first_reader(config_)),
-      last_mixer_(last_mixer(config_)),
+                        ? spec_.n_layers()
+                        : first_reader(spec_)),
+      last_mixer_(last_mixer(spec_)),
       products_(kernels, pool, times_),
-      x_(kernels, config_.d_model, config_.norm, config_.rms_eps, config_.residual_scale),
-      attention_(config_, kernels, pool,
+      x_(kernels, spec_.d_model, spec_.norm, spec_.rms_eps, spec_.residual_scale),
+      attention_(spec_, kernels, pool,
                  {.context = options.context,
                   .window_pages = options.window_pages,
                   .attention = options.attention,
@@ -57,9 +59,9 @@ Transformer::Transformer(const model::Weights& weights, const kernel::Kernels& k
                   .gather = options.gather,
                   .share = weights.share},
                  times_),
-      state_layout_(config_),
-      recurrent_(config_, kernels, pool, times_, /*is_divided=*/options.gather != nullptr),
-      experts_(config_, weights.config, kernels, pool, gather_, times_),
+      state_layout_(spec_),
+      recurrent_(spec_, kernels, pool, times_, /*is_divided=*/options.gather != nullptr),
+      experts_(spec_, weights.spec, kernels, pool, gather_, times_),
       layer_inputs_(weights, first_layer_, kernels, pool, times_) {}
 
 const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvViews& kv,
@@ -73,14 +75,14 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
   uint32_t n_rows = own.size();
   x_.begin(n_rows);
   attention_.begin(plan.n_rows());
-  if (config_.n_recurrent_layers() > 0) {
+  if (spec_.n_recurrent_layers() > 0) {
     PANDO_CHECK(states.base != nullptr && !plan.state_tasks.empty());
     recurrent_.begin(n_rows);
   }
-  for (int i = 0; i < config_.n_layers(); ++i)
-    if (config_.layers[i].feed_forward == model::FeedForward::kDense)
-      gate_up_.reserve(size_t{n_rows} * config_.n_inner() * config_.d_ff_of(i) * sizeof(float));
-  hidden_.reserve(size_t{n_outputs} * config_.d_model * sizeof(float));
+  for (int i = 0; i < spec_.n_layers(); ++i)
+    if (spec_.layers[i].feed_forward == model::FeedForward::kDense)
+      gate_up_.reserve(size_t{n_rows} * spec_.n_inner() * spec_.d_ff_of(i) * sizeof(float));
+  hidden_.reserve(size_t{n_outputs} * spec_.d_model * sizeof(float));
   for (const kernel::KvView& group : kv.pages) kernel::copy_pages(group, plan.copies);
   for (const kernel::KvView& group : kv.windows) kernel::copy_pages(group, plan.windows.copies);
   PANDO_CHECK((before == nullptr) == weights_.share.is_first());
@@ -88,7 +90,7 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
   if (before == nullptr) {
     embed(tokens, x_.row(0));
   } else {
-    std::memcpy(x_.row(0), before, size_t{n_rows} * config_.d_model * sizeof(float));
+    std::memcpy(x_.row(0), before, size_t{n_rows} * spec_.d_model * sizeof(float));
   }
   watch.lap(times_.row_ops_s);
   if (!layer_inputs_.empty()) begin_layer_inputs(tokens);
@@ -97,7 +99,7 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
     keep_outputs(outputs, own.begin, /*with_mixed=*/false);
     n_rows = n_outputs;
   }
-  for (int i = 0; i < config_.n_layers(); ++i) {
+  for (int i = 0; i < spec_.n_layers(); ++i) {
     if (i == first_reader_) {
       of_outputs = leave_outputs(plan, outputs, own.begin);
       step = &of_outputs;
@@ -111,7 +113,7 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
       n_rows = n_outputs;
     }
     if (n_rows == 0) continue;
-    if (config_.parallel) {
+    if (spec_.parallel) {
       add_both(i, n_rows);
     } else {
       add_mixed(i, n_rows);
@@ -128,7 +130,7 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
     keep_outputs(outputs, own.begin, /*with_mixed=*/false);
   }
   for_rows(pool_, n_outputs, [&](uint32_t row) {
-    float* const out = hidden_.as<float>() + size_t{row} * config_.d_model;
+    float* const out = hidden_.as<float>() + size_t{row} * spec_.d_model;
     x_.read(row, weights_.final_norm, n_outputs, out);
   });
   watch.lap(times_.row_ops_s);
@@ -137,29 +139,28 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
 
 void Transformer::logits(const float* hidden, uint32_t n, float* out) {
   products_.multiply(
-      weights_.head, n, [&](int row, float*) { return hidden + int64_t{row} * config_.d_model; },
+      weights_.head, n, [&](int row, float*) { return hidden + int64_t{row} * spec_.d_model; },
       out);
-  const float divisor = config_.logit_divisor, scale = config_.logit_scale;
-  const float cap = config_.logit_cap;
+  const float divisor = spec_.logit_divisor, scale = spec_.logit_scale;
+  const float cap = spec_.logit_cap;
   const std::vector<float>& bias = weights_.head_bias;
   if (bias.empty() && divisor == 1.0f && scale == 1.0f && cap == 0.0f) return;
-  const size_t vocab = config_.vocab;
+  const size_t vocab = spec_.vocab;
   for_rows(pool_, n, [&](uint32_t row) {
-    if (!bias.empty()) kernels_.add(out + row * vocab, bias.data(), config_.vocab);
+    if (!bias.empty()) kernels_.add(out + row * vocab, bias.data(), spec_.vocab);
     for (size_t i = row * vocab; i < (row + 1) * vocab; ++i) out[i] = out[i] / divisor * scale;
-    if (cap > 0.0f) kernels_.soft_cap(out + row * vocab, cap, config_.vocab);
+    if (cap > 0.0f) kernels_.soft_cap(out + row * vocab, cap, spec_.vocab);
   });
 }
 
 void Transformer::embed(std::span<const Token> tokens, float* out) {
-  const model::TensorView& table = weights_.embedding;
-  const int64_t n = config_.d_model;
+  const model::Tensor& table = *weights_.embedding;
+  const int64_t n = spec_.d_model;
   for_rows(pool_, static_cast<uint32_t>(tokens.size()), [&](uint32_t row) {
-    const std::byte* from = table.data + tokens[row] * kernel::stored_bytes(table.dtype, n);
+    const std::byte* from = table.in_place() + tokens[row] * stored_bytes(table.type, n);
     float* const to = out + row * n;
-    kernel::read_weights(kernels_, table.dtype, from, n, to);
-    if (config_.embedding_scale != 1.0f)
-      kernels_.scale(to, config_.embedding_scale, config_.d_model, to);
+    kernel::read_weights(kernels_, table.type, from, n, to);
+    if (spec_.embedding_scale != 1.0f) kernels_.scale(to, spec_.embedding_scale, spec_.d_model, to);
   });
 }
 
@@ -168,7 +169,7 @@ void Transformer::begin_layer_inputs(std::span<const Token> tokens) {
   const float* embeddings = x_.row(0);
   if (!weights_.share.is_first()) {
     Stopwatch watch;
-    embeddings_.reserve(tokens.size() * config_.d_model * sizeof(float));
+    embeddings_.reserve(tokens.size() * spec_.d_model * sizeof(float));
     embed(tokens, embeddings_.as<float>());
     embeddings = embeddings_.as<float>();
     watch.lap(times_.row_ops_s);
@@ -179,7 +180,7 @@ void Transformer::begin_layer_inputs(std::span<const Token> tokens) {
 // What each row gets of the rows before it: mixed = mixer(norm(x)).
 void Transformer::mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv,
                       const StateMemory& states) {
-  switch (config_.layers[i].mixer) {
+  switch (spec_.layers[i].mixer) {
     case model::Mixer::kNone:
       return;
     case model::Mixer::kAttention:
@@ -194,32 +195,32 @@ void Transformer::mix(int i, const StepPlan& plan, RowRange own, const KvViews& 
 
 // What the output projection of a layer reads.
 float* Transformer::mixed(int i, uint32_t row) {
-  return config_.layers[i].mixer == model::Mixer::kAttention ? attention_.row(i, row)
-                                                             : recurrent_.row(row);
+  return spec_.layers[i].mixer == model::Mixer::kAttention ? attention_.row(i, row)
+                                                           : recurrent_.row(row);
 }
 
 int Transformer::mixed_dim(int i) const {
-  return config_.layers[i].mixer == model::Mixer::kAttention ? attention_.dim(i) : recurrent_.dim();
+  return spec_.layers[i].mixer == model::Mixer::kAttention ? attention_.dim(i) : recurrent_.dim();
 }
 
 // The same of all ranks.
 float* Transformer::gathered_mixed(int i, uint32_t n_rows) {
-  const model::Mixer mixer = config_.layers[i].mixer;
-  const model::LayerWeights& layer = weights_.layers[i];
-  std::vector<int> sizes = model::mixed_pieces(weights_.config, first_layer_ + i);
+  const model::Mixer mixer = spec_.layers[i].mixer;
+  const LayerWeights& layer = weights_.layers[i];
+  std::vector<int> sizes = mixed_pieces(weights_.spec, first_layer_ + i);
   if (fault_on(Fault::kHeadRunsJoined)) sizes = {layer.o.k()};
   float* const all = gathered(mixed(i, 0), n_rows, sizes);
   if (mixer == model::Mixer::kMamba2)
     for_rows(pool_, n_rows, [&](uint32_t row) {
-      recurrent_.norm_groups(layer, weights_.config.recurrent, all + size_t{row} * layer.o.k());
+      recurrent_.norm_groups(layer, weights_.spec.recurrent, all + size_t{row} * layer.o.k());
     });
   return all;
 }
 
 // x += W_o mixed
 void Transformer::add_mixed(int i, uint32_t n_rows) {
-  if (config_.layers[i].mixer == model::Mixer::kNone) return;
-  const model::LayerWeights& layer = weights_.layers[i];
+  if (spec_.layers[i].mixer == model::Mixer::kNone) return;
+  const LayerWeights& layer = weights_.layers[i];
   if (gather_) {
     const int n = layer.o.k();
     const float* all = gathered_mixed(i, n_rows);
@@ -236,7 +237,7 @@ void Transformer::add_product(const kernel::PackedMatrix& w, uint32_t n_rows,
   if (!gather_) return products_.multiply(w, n_rows, source, x_.sums());
   own_.reserve(size_t{n_rows} * w.n() * sizeof(float));
   products_.multiply(w, n_rows, source, own_.as<float>());
-  gather_(own_.as<float>(), n_rows, {{config_.d_model}}, x_.sums());
+  gather_(own_.as<float>(), n_rows, {{spec_.d_model}}, x_.sums());
 }
 
 // The parts of all ranks: [n_rows, sum of sizes].
@@ -249,7 +250,7 @@ float* Transformer::gathered(const float* own, uint32_t n_rows, std::span<const 
 
 // x += W_o mixed, and then what the feed-forward makes of the row that the mixer read.
 void Transformer::add_both(int i, uint32_t n_rows) {
-  const model::LayerWeights& layer = weights_.layers[i];
+  const LayerWeights& layer = weights_.layers[i];
   x_.end_add();
   const bool has_own_norm = !layer.feed_forward_norm.empty();
   gate_and_up(layer, has_own_norm ? layer.feed_forward_norm : layer.attention_norm, n_rows);
@@ -260,8 +261,8 @@ void Transformer::add_both(int i, uint32_t n_rows) {
 }
 
 void Transformer::feed_forward(int i, uint32_t n_rows) {
-  const model::LayerWeights& layer = weights_.layers[i];
-  switch (config_.layers[i].feed_forward) {
+  const LayerWeights& layer = weights_.layers[i];
+  switch (spec_.layers[i].feed_forward) {
     case model::FeedForward::kNone:
       return;
     case model::FeedForward::kDense:
@@ -275,12 +276,12 @@ void Transformer::feed_forward(int i, uint32_t n_rows) {
 }
 
 // x += the sums of the feed-forward, which end the layer where it has no inputs of its own.
-void Transformer::add_feed_forward(const model::LayerWeights& layer) {
+void Transformer::add_feed_forward(const LayerWeights& layer) {
   const bool ends_layer = layer_inputs_.empty() && !layer.scale.empty();
   x_.add(layer.down_bias, layer.feed_forward_sum_norm, ends_layer ? layer.scale[0] : 1.0f);
 }
 
-void Transformer::gate_and_up(const model::LayerWeights& layer, std::span<const float> norm,
+void Transformer::gate_and_up(const LayerWeights& layer, std::span<const float> norm,
                               uint32_t n_rows) {
   products_.multiply(
       layer.gate_up, n_rows, [&](int row, float* own) { return x_.read(row, norm, n_rows, own); },
@@ -288,17 +289,17 @@ void Transformer::gate_and_up(const model::LayerWeights& layer, std::span<const 
 }
 
 // sums = W_down activation(gate, up), where biases are added to gate and up.
-void Transformer::down(const model::LayerWeights& layer, uint32_t n_rows) {
+void Transformer::down(const LayerWeights& layer, uint32_t n_rows) {
   float* const gate_up = gate_up_.as<float>();
   const std::vector<float>& bias = layer.gate_up_bias;
   int d_ff = 0;  // of this rank
   for (const kernel::PackedMatrix& matrix : layer.gate_up) d_ff += matrix.n();
   const int inner = d_ff;
-  d_ff /= config_.n_inner();
+  d_ff /= spec_.n_inner();
   const auto gated = [&](int row, float* own) {  // called once for each row
     float* const x = gate_up + int64_t{row} * inner;
     if (!bias.empty()) kernels_.add(x, bias.data(), inner);
-    activate(kernels_, config_, x, d_ff, own);
+    activate(kernels_, spec_, x, d_ff, own);
     return own;
   };
   if (gather_) {
@@ -323,7 +324,7 @@ StepPlan Transformer::leave_outputs(const StepPlan& plan, std::span<const uint32
   x_.end_add();
   for (uint32_t i = 0; i < n; ++i) {
     const uint32_t row = outputs[i] - first_row;
-    std::memmove(x_.row(i), x_.row(row), config_.d_model * sizeof(float));
+    std::memmove(x_.row(i), x_.row(row), spec_.d_model * sizeof(float));
     layer_inputs_.move(row, i);
   }
   return attention_of(plan, outputs);
@@ -336,7 +337,7 @@ void Transformer::keep_outputs(std::span<const uint32_t> outputs, uint32_t first
   const int n_mixed = with_mixed ? mixed_dim(last_mixer_) : 0;
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const uint32_t row = outputs[i] - first_row;
-    std::memmove(x_.row(i), x_.row(row), config_.d_model * sizeof(float));
+    std::memmove(x_.row(i), x_.row(row), spec_.d_model * sizeof(float));
     if (with_mixed)
       std::memmove(mixed(last_mixer_, i), mixed(last_mixer_, row), n_mixed * sizeof(float));
     layer_inputs_.move(row, i);

@@ -6,19 +6,19 @@
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
-#include "exec/cpu/attention_layer.h"
-#include "exec/cpu/experts_layer.h"
-#include "exec/cpu/gather_rows.h"
+#include "contract/executor.h"
+#include "contract/step_plan.h"
 #include "exec/cpu/kv_memory.h"
-#include "exec/cpu/layer_inputs.h"
-#include "exec/cpu/products.h"
-#include "exec/cpu/recurrent_layer.h"
-#include "exec/cpu/residual_stream.h"
-#include "exec/cpu/rows.h"
+#include "exec/cpu/layers/attention_layer.h"
+#include "exec/cpu/layers/experts_layer.h"
+#include "exec/cpu/layers/gather_rows.h"
+#include "exec/cpu/layers/layer_inputs.h"
+#include "exec/cpu/layers/products.h"
+#include "exec/cpu/layers/recurrent_layer.h"
+#include "exec/cpu/layers/residual_stream.h"
+#include "exec/cpu/layers/rows.h"
+#include "exec/cpu/pack/weights.h"
 #include "exec/cpu/state_layout.h"
-#include "exec/executor.h"
-#include "model/weights.h"
-#include "step/step_plan.h"
 
 namespace pando::exec {
 
@@ -39,7 +39,7 @@ struct TransformerOptions {
 // the arithmetic is that of docs/arithmetic.md.
 class Transformer {
  public:
-  Transformer(const model::Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,
+  Transformer(const Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,
               const TransformerOptions& options);
 
   // Runs the plan's copies and the rows `own`. `states`: the slots, which a model without recurrent
@@ -67,15 +67,15 @@ class Transformer {
   void add_mixed(int i, uint32_t n_rows);
   void add_both(int i, uint32_t n_rows);
   void feed_forward(int i, uint32_t n_rows);
-  void add_feed_forward(const model::LayerWeights& layer);
-  void gate_and_up(const model::LayerWeights& layer, std::span<const float> norm, uint32_t n_rows);
-  void down(const model::LayerWeights& layer, uint32_t n_rows);
+  void add_feed_forward(const LayerWeights& layer);
+  void gate_and_up(const LayerWeights& layer, std::span<const float> norm, uint32_t n_rows);
+  void down(const LayerWeights& layer, uint32_t n_rows);
   StepPlan leave_outputs(const StepPlan& plan, std::span<const uint32_t> outputs,
                          uint32_t first_row);
   void keep_outputs(std::span<const uint32_t> outputs, uint32_t first_row, bool with_mixed);
 
-  const model::Weights& weights_;
-  model::ModelConfig config_;  // of the share
+  const Weights& weights_;
+  model::ModelSpec spec_;  // of the share
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;
   bool all_rows_;

@@ -6,8 +6,8 @@
 
 #include "base/aligned_buffer.h"
 #include "comm/comm.h"
-#include "exec/cpu/layer_attention.h"
-#include "exec/cpu/rows.h"
+#include "exec/cpu/layers/layer_attention.h"
+#include "exec/cpu/layers/rows.h"
 #include "exec/ranks/kv_routes.h"
 
 namespace pando::exec {

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/fault.h"
-#include "model/share.h"
+#include "exec/share.h"
 
 namespace pando::exec {
 
@@ -15,7 +15,7 @@ KvRoutes::KvRoutes(const StepPlan& plan, const KvParts& parts)
       reads_(size_t{parts.n_parts} * n_rows_, 0) {
   PANDO_CHECK(parts.n_parts < kNobody);
   const uint32_t tiles_each = parts.block_len / parts.tile_len;
-  for (const kernel::AttentionTask& task : plan.tasks) {
+  for (const AttentionTask& task : plan.tasks) {
     const uint32_t part = plan.task_pages[task.first_page] / parts.n_pages_each;
     PANDO_CHECK(part < parts.n_parts);
     uint8_t* const holders = holders_.data() + size_t{task.tile / tiles_each} * n_rows_;
@@ -31,28 +31,28 @@ RowRange rows_of_part(uint32_t n_rows, const KvParts& parts, uint32_t part) {
   const uint32_t n_dealt = std::clamp(n_rows / parts.rows_each, 1u, parts.n_parts);
   if (part >= n_dealt) return {n_rows, n_rows};
   const auto [begin, end] =
-      model::part_of(static_cast<int>(n_rows), static_cast<int>(part), static_cast<int>(n_dealt));
+      part_of(static_cast<int>(n_rows), static_cast<int>(part), static_cast<int>(n_dealt));
   return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
 }
 
 StepPlan plan_of_part(const StepPlan& plan, const KvParts& parts, uint32_t part) {
   PANDO_CHECK(plan.state_tasks.empty() && plan.windows.slot_begin.empty());
-  const auto is_own = [&](kernel::PageId page) { return page / parts.n_pages_each == part; };
-  const auto own_number = [&](kernel::PageId page) { return page % parts.n_pages_each; };
+  const auto is_own = [&](PageId page) { return page / parts.n_pages_each == part; };
+  const auto own_number = [&](PageId page) { return page % parts.n_pages_each; };
   StepPlan own{.tokens = plan.tokens, .positions = plan.positions, .slot_begin = {0}};
   own.outputs = plan.outputs;
   for (uint32_t row = 0; row < plan.n_rows(); ++row) {
     for (uint32_t i = plan.slot_begin[row]; i < plan.slot_begin[row + 1]; ++i)
-      if (const kernel::KvSlot& slot = plan.slots[i]; is_own(slot.page))
+      if (const KvSlot& slot = plan.slots[i]; is_own(slot.page))
         own.slots.push_back({own_number(slot.page), slot.offset});
     own.slot_begin.push_back(static_cast<uint32_t>(own.slots.size()));
   }
-  for (const kernel::PageCopy& copy : plan.copies) {
+  for (const PageCopy& copy : plan.copies) {
     PANDO_CHECK(is_own(copy.from) == is_own(copy.to));
     if (is_own(copy.to) && !(part > 0 && fault_on(Fault::kCopyOnFirstPart)))
       own.copies.push_back({own_number(copy.from), own_number(copy.to), copy.n_positions});
   }
-  for (kernel::AttentionTask task : plan.tasks) {
+  for (AttentionTask task : plan.tasks) {
     const auto first = plan.task_pages.begin() + task.first_page;
     if (!is_own(*first)) continue;
     task.first_page = static_cast<uint32_t>(own.task_pages.size());

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "exec/cpu/rows.h"
-#include "exec/ranks/ranks.h"
-#include "step/step_plan.h"
+#include "contract/ranks.h"
+#include "contract/step_plan.h"
+#include "exec/cpu/layers/rows.h"
 
 namespace pando::exec {
 

@@ -12,8 +12,11 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/failures.h"
-#include "step/step_plan_bytes.h"
+#include "contract/ranks.h"
+#include "contract/step_plan_bytes.h"
+#include "exec/share.h"
 
 namespace pando::exec {
 namespace {
@@ -29,7 +32,7 @@ struct Head {
 // How the other ranks make an executor.
 struct Opening {
   KvOptions kv;
-  uint64_t n_pages, n_window_pages, n_slots;
+  KvRoom room;
   uint32_t all_rows, poison_pages;
   char isa[32];
 };
@@ -62,53 +65,21 @@ void post_to_others(Comm& comm, const std::vector<std::byte>& bytes) {
 // The executor of this process whose steps are in flight, or were last. With the turn.
 RankExecutor* in_turn = nullptr;
 
-KvSizes with_counts(KvSizes sizes, size_t n_pages, size_t n_window_pages, size_t n_slots) {
-  sizes.n_pages = n_pages;
-  sizes.n_window_pages = n_window_pages;
-  sizes.n_slots = n_slots;
-  return sizes;
-}
-
-// The shapes of a rank's memory. Counts do not matter.
-KvSizes shapes_of(const model::Weights& weights, const KvOptions& options) {
-  return KvSizes::shapes_of(model::config_of_share(weights.config, weights.share), options);
-}
-
 }  // namespace
 
-Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions& options,
-                               const RankLayout& layout) {
-  // What takes no bytes on a rank does not limit it.
-  size_t n_pages = SIZE_MAX, n_window_pages = SIZE_MAX, n_slots = SIZE_MAX, kv_capacity = SIZE_MAX;
-  KvSizes first;
-  uint32_t window = 0;
-  for (int rank = 0; rank < layout.n_ranks(); ++rank) {
-    const model::Share share = layout.share_of(rank);
-    if (Status status = check_layout(config, layout, rank); !status) return status.error();
-    const Result<KvSizes> sizes = KvSizes::of(model::config_of_share(config, share), options);
-    if (!sizes) return sizes.error();
-    if (rank == 0) first = *sizes;
-    window = std::max(window, sizes->window);
-    n_pages = std::min(n_pages, sizes->n_pages);
-    kv_capacity = std::min(kv_capacity, sizes->kv_capacity);
-    if (sizes->window > 0) n_window_pages = std::min(n_window_pages, sizes->n_window_pages);
-    if (sizes->slot_bytes > 0) n_slots = std::min(n_slots, sizes->n_slots);
-  }
-  first.window = window;
-  first.kv_capacity = kv_capacity;
-  return with_counts(first, n_pages, window == 0 ? 0 : n_window_pages,
-                     n_slots == SIZE_MAX ? 0 : n_slots);
-}
-
-RankExecutor::RankExecutor(const model::Weights& weights, ThreadPool& pool,
-                           const CpuOptions& options, const KvSizes& sizes, const Ranks& ranks)
+RankExecutor::RankExecutor(const DeviceModel& model, ThreadPool& pool,
+                           const ExecutorOptions& options, const KvRoom& room,
+                           const RankGroup& ranks)
     : comm_(*ranks.comm),
-      part_(weights, pool, options, sizes, ranks),
+      part_(model, pool, options, room, ranks),
       facts_(part_.executor().facts()),
       posts_plans_(ranks.layout.spp > 1) {
   facts_.depth = ranks.layout.spp;
+  facts_.window = room.window;
+  facts_.n_window_pages = room.n_window_pages;
+  facts_.n_slots = room.n_slots;
   if (const RankLayout& layout = ranks.layout; layout.kvp > 1) {
-    const KvParts parts = kv_parts(layout, sizes.n_pages, options.kv.tile_len);
+    const KvParts parts = kv_parts(layout, room.n_pages, options.kv.tile_len);
     PANDO_CHECK(layout.kvp_tokens % options.kv.span_len == 0 &&
                 std::has_single_bit(layout.kvp_tokens / options.kv.span_len));
     facts_.n_parts = parts.n_parts;
@@ -121,9 +92,7 @@ RankExecutor::RankExecutor(const model::Weights& weights, ThreadPool& pool,
   const std::scoped_lock lock(turn());
   id_ = next_id++;
   Opening opening{.kv = options.kv,
-                  .n_pages = sizes.n_pages,
-                  .n_window_pages = sizes.n_window_pages,
-                  .n_slots = sizes.n_slots,
+                  .room = room,
                   .all_rows = options.all_rows,
                   .poison_pages = options.poison_pages,
                   .isa = {}};
@@ -215,7 +184,13 @@ void RankExecutor::logits(uint32_t first, uint32_t n, float* out) {
   part_.executor().logits_of(hidden(first, n), n, out);
 }
 
-void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks) {
+}  // namespace pando::exec
+
+namespace pando {
+
+using namespace exec;
+
+void serve_rank(const DeviceModel& model, int threads, const RankGroup& ranks) {
   struct Served {
     std::unique_ptr<ThreadPool> pool;
     std::unique_ptr<RankPart> part;
@@ -235,16 +210,13 @@ void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks) 
         made.pool = std::make_unique<ThreadPool>(threads);
         // Instruction sets give the same bits: a processor without that of rank 0 uses its best
         // one.
-        const Result<std::string> isa = CpuExecutor::isa_name(opening.isa);
-        const CpuOptions options{.isa = isa ? *isa : CpuExecutor::isa_name("").value(),
-                                 .kv = opening.kv,
-                                 .all_rows = opening.all_rows != 0,
-                                 .poison_pages = opening.poison_pages != 0};
-        made.part =
-            std::make_unique<RankPart>(weights, *made.pool, options,
-                                       with_counts(shapes_of(weights, opening.kv), opening.n_pages,
-                                                   opening.n_window_pages, opening.n_slots),
-                                       ranks);
+        const Device& device = model.device();
+        const Result<std::string> isa = device.isa_name(opening.isa);
+        const ExecutorOptions options{.isa = isa ? *isa : device.isa_name("").value(),
+                                      .kv = opening.kv,
+                                      .all_rows = opening.all_rows != 0,
+                                      .poison_pages = opening.poison_pages != 0};
+        made.part = std::make_unique<RankPart>(model, *made.pool, options, opening.room, ranks);
         break;
       }
       case Word::kStep: {
@@ -283,4 +255,46 @@ void dismiss_ranks(Comm& comm) {
   send_to_others(comm, message(Head{Word::kDismiss, 0}, std::span<const std::byte>()));
 }
 
-}  // namespace pando::exec
+Status check_layout(const Device& device, const model::ModelSpec& spec, const RankLayout& layout,
+                    int rank) {
+  if (layout.kvp > 1 && spec.n_recurrent_layers() > 0)
+    return unsupported("kvp is {}, expected 1 for models with recurrent layers, such as {}",
+                       layout.kvp, spec.family_name);
+  if (layout.kvp * layout.tp > 1 && !device.divides_rows())
+    return unsupported("kvp is {} and tp is {}, expected 1 for device '{}'", layout.kvp, layout.tp,
+                       device.name());
+  return check_share(spec, layout.share_of(rank));
+}
+
+Result<KvRoom> kv_room_on_ranks(const Device& device, const model::ModelSpec& spec,
+                                const KvOptions& options, const RankLayout& layout) {
+  // What takes no bytes on a rank does not limit it.
+  size_t n_pages = SIZE_MAX, n_window_pages = SIZE_MAX, n_slots = SIZE_MAX, kv_capacity = SIZE_MAX;
+  KvRoom first;
+  uint32_t window = 0;
+  for (int rank = 0; rank < layout.n_ranks(); ++rank) {
+    if (Status status = check_layout(device, spec, layout, rank); !status) return status.error();
+    const Result<KvRoom> room = device.kv_room(spec_of_share(spec, layout.share_of(rank)), options);
+    if (!room) return room.error();
+    if (rank == 0) first = *room;
+    window = std::max(window, room->window);
+    n_pages = std::min(n_pages, room->n_pages);
+    kv_capacity = std::min(kv_capacity, room->kv_capacity);
+    if (room->window > 0) n_window_pages = std::min(n_window_pages, room->n_window_pages);
+    if (room->slot_bytes > 0) n_slots = std::min(n_slots, room->n_slots);
+  }
+  first.window = window;
+  first.kv_capacity = kv_capacity;
+  first.n_pages = n_pages;
+  first.n_window_pages = window == 0 ? 0 : n_window_pages;
+  first.n_slots = n_slots == SIZE_MAX ? 0 : n_slots;
+  return first;
+}
+
+std::unique_ptr<Executor> open_on_ranks(const DeviceModel& model, const ExecutorOptions& options,
+                                        const KvRoom& room, ThreadPool& pool,
+                                        const RankGroup& ranks) {
+  return std::make_unique<RankExecutor>(model, pool, options, room, ranks);
+}
+
+}  // namespace pando

@@ -8,22 +8,16 @@
 
 namespace pando::exec {
 
-// The numbers of pages and slots that fit on every rank, and the shapes of rank 0. Where positions
-// are divided, these are the numbers of one part.
-// Errors as KvSizes::of and check_layout.
-Result<KvSizes> sizes_on_ranks(const model::ModelConfig& config, const KvOptions& options,
-                               const RankLayout& layout);
-
 // The executor of rank 0. `submit` sends a step to the other ranks, which run serve_rank, and
 // computes its own share; `finish` waits for the last stage. So stages work on several steps at the
 // same time, one each. Engines of one process take turns, step by step. After an error every later
 // step fails.
 class RankExecutor final : public Executor {
  public:
-  // sizes: from sizes_on_ranks. Each other rank makes an executor too, and keeps it until this one
+  // room: from kv_room_on_ranks. Each other rank makes an executor too, and keeps it until this one
   // is destroyed. Throws std::runtime_error if one is gone.
-  RankExecutor(const model::Weights& weights, ThreadPool& pool, const CpuOptions& options,
-               const KvSizes& sizes, const Ranks& ranks);
+  RankExecutor(const DeviceModel& model, ThreadPool& pool, const ExecutorOptions& options,
+               const KvRoom& room, const RankGroup& ranks);
   ~RankExecutor() override;
 
   const ExecutorFacts& facts() const override { return facts_; }
@@ -55,15 +49,5 @@ class RankExecutor final : public Executor {
   std::deque<std::vector<float>> collected_;     // outputs of steps before these
   std::vector<float> hidden_;                    // of the step that was finished last
 };
-
-// On every other rank: computes its share of the steps of all executors that rank 0 makes, until
-// rank 0 calls dismiss_ranks. Throws std::runtime_error if another rank is gone.
-void serve_rank(const model::Weights& weights, int threads, const Ranks& ranks);
-void dismiss_ranks(Comm& comm);
-
-// Rank 0 says that all ranks are to load their shares; the others wait for that. False: rank 0
-// called dismiss_ranks instead.
-void announce_load(Comm& comm);
-bool wait_for_load(Comm& comm);
 
 }  // namespace pando::exec

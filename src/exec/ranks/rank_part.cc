@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "base/fault.h"
-#include "step/slice.h"
+#include "exec/share.h"
+#include "exec/slice.h"
 
 namespace pando::exec {
 namespace {
@@ -30,15 +31,15 @@ KvParts kv_parts(const RankLayout& layout, size_t n_pages_each, int tile_len) {
           .rows_each = layout.rows_each};
 }
 
-RankPart::RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions options,
-                   const KvSizes& sizes, const Ranks& ranks)
+RankPart::RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOptions& options,
+                   const KvRoom& room, const RankGroup& ranks)
     : ranks_(ranks),
-      share_(weights.share),
-      d_model_(weights.config.d_model),
+      share_(model.share()),
+      d_model_(model.spec().d_model),
       part_(ranks.layout.part_of(ranks.comm->rank())),
-      state_bytes_(weights.config.n_heads / share_.n_ranks *
-                   kernel::state_len(weights.config.widest_head()) * sizeof(float)),
-      executor_(weights, pool, with_hooks(options), sizes) {
+      state_bytes_(model.spec().n_heads / share_.n_ranks *
+                   kernel::state_len(model.spec().widest_head()) * sizeof(float)),
+      executor_(model.open(with_hooks(options), room, pool)) {
   const RankLayout& layout = ranks_.layout;
   const int own = ranks_.comm->rank(), first = own - share_.rank;
   for (int rank = 0; rank < share_.n_ranks; ++rank)
@@ -49,17 +50,20 @@ RankPart::RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions o
   for (int part = 0; part < layout.kvp; ++part)
     of_parts.push_back(own + (part - static_cast<int>(part_)) * layout.tp);
   exchange_.emplace(*ranks_.comm, std::move(of_parts), part_,
-                    kv_parts(layout, sizes.n_pages, options.kv.tile_len));
+                    kv_parts(layout, room.n_pages, options.kv.tile_len));
 }
 
-CpuOptions RankPart::with_hooks(CpuOptions options) {
+ExecutorOptions RankPart::with_hooks(ExecutorOptions options) {
+  if (share_.n_ranks == 1 && ranks_.layout.kvp == 1) return options;
+  auto hooks = std::make_shared<PassHooks>();
   if (share_.n_ranks > 1)
-    options.gather = [this](const float* own, uint32_t n_rows, std::span<const int> sizes,
-                            float* all) { gather(own, n_rows, sizes, all); };
+    hooks->gather = [this](const float* own, uint32_t n_rows, std::span<const int> sizes,
+                           float* all) { gather(own, n_rows, sizes, all); };
   if (ranks_.layout.kvp > 1) {
-    options.spread = [this](float* qkv, size_t row_len) { exchange_->spread(qkv, row_len); };
-    options.hooks.attention = [this](const LayerPass& pass) { exchange_->attend(pass); };
+    hooks->spread = [this](float* qkv, size_t row_len) { exchange_->spread(qkv, row_len); };
+    hooks->attention = [this](const LayerPass& pass) { exchange_->attend(pass); };
   }
+  options.hooks = std::move(hooks);
   return options;
 }
 
@@ -68,7 +72,7 @@ void RankPart::gather(const float* own, uint32_t n_rows, std::span<const int> si
   std::vector<Ranges> ranges;  // of a row, by rank
   std::vector<int> lengths;
   for (int rank = 0; rank < share_.n_ranks; ++rank) {
-    ranges.push_back(model::parts_of(sizes, rank, share_.n_ranks));
+    ranges.push_back(parts_of(sizes, rank, share_.n_ranks));
     lengths.push_back(0);
     for (const auto& [begin, end] : ranges.back()) lengths.back() += end - begin;
   }
@@ -140,7 +144,7 @@ void RankPart::run(std::span<const StepPlan> slices) {
       comm.receive(comm.rank() - n_stage, std::as_writable_bytes(std::span(before_.data(), n)));
     }
     const float* rows =
-        executor_.compute(own_plan, own, share_.is_first() ? nullptr : before_.data());
+        executor_->compute(own_plan, own, share_.is_first() ? nullptr : before_.data());
     if (share_.is_last()) {
       hidden_.insert(hidden_.end(), rows, rows + n_outputs(slice, own) * d_model_);
     } else {

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "exec/cpu/cpu_executor.h"
+#include "contract/device.h"
+#include "contract/ranks.h"
 #include "exec/ranks/kv_exchange.h"
-#include "exec/ranks/ranks.h"
 
 namespace pando::exec {
 
@@ -18,9 +18,10 @@ KvParts kv_parts(const RankLayout& layout, size_t n_pages_each, int tile_len);
 // stages work at the same time. One thread, the same on which the others of its rank are used.
 class RankPart {
  public:
-  // `weights`, of the rank's share, `pool` and `ranks.comm` outlive it.
-  RankPart(const model::Weights& weights, ThreadPool& pool, CpuOptions options,
-           const KvSizes& sizes, const Ranks& ranks);
+  // `model`, of the rank's share, `pool` and `ranks.comm` outlive it.
+  // room: of its share, with the numbers of pages of all ranks.
+  RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOptions& options,
+           const KvRoom& room, const RankGroup& ranks);
 
   // The slices in which the step flows through the stages.
   std::vector<StepPlan> cut(StepPlan plan) const;
@@ -32,24 +33,24 @@ class RankPart {
   std::vector<float> collect(std::span<const StepPlan> slices);
   // Bytes sent for attention to ranks with other positions.
   uint64_t n_attention_bytes() const { return exchange_ ? exchange_->n_bytes() : 0; }
-  CpuExecutor& executor() { return executor_; }
-  const CpuExecutor& executor() const { return executor_; }
+  StageExecutor& executor() { return *executor_; }
+  const StageExecutor& executor() const { return *executor_; }
 
  private:
   void gather(const float* own, uint32_t n_rows, std::span<const int> sizes, float* all);
-  CpuOptions with_hooks(CpuOptions options);
+  ExecutorOptions with_hooks(ExecutorOptions options);
   bool gives_hidden(std::span<const StepPlan> slices) const;
   void post(int to, const float* values, size_t n);
 
-  Ranks ranks_;
-  model::Share share_;
+  RankGroup ranks_;
+  ModelShare share_;
   size_t d_model_;
   uint32_t part_;                             // of positions
   size_t state_bytes_;                        // of a block's states for one row
   std::vector<int> peers_;                    // the other ranks that divide its matrices
   std::vector<std::vector<float>> of_peers_;  // their parts of rows
   std::optional<KvExchange> exchange_;        // where positions are divided
-  CpuExecutor executor_;
+  std::unique_ptr<StageExecutor> executor_;
   std::vector<float> before_;  // [own rows, d_model] of the stage before
   std::vector<float> hidden_;  // [its outputs of the last step, d_model], in the last stage
 };

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "kernel/query_work.h"
-#include "kernel/row_chunks.h"
+#include "exec/cpu/kernel/query_work.h"
+#include "exec/cpu/kernel/row_chunks.h"
 
 namespace pando::kernel {
 namespace {

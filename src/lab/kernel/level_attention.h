@@ -6,9 +6,9 @@
 #include <span>
 
 #include "base/thread_pool.h"
-#include "kernel/attention.h"
-#include "kernel/kernels.h"
-#include "kernel/kv_layout.h"
+#include "exec/cpu/kernel/attention.h"
+#include "exec/cpu/kernel/kernels.h"
+#include "exec/cpu/kernel/kv_layout.h"
 
 namespace pando::kernel {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "kernel/query_work.h"
-#include "kernel/row_chunks.h"
-#include "kernel/work_space.h"
+#include "exec/cpu/kernel/query_work.h"
+#include "exec/cpu/kernel/row_chunks.h"
+#include "exec/cpu/kernel/work_space.h"
 #include "lab/kernel/cpu/masked.h"
 
 namespace pando::kernel {

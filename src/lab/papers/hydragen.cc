@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "api/model_parts.h"
-#include "bench/kernel_rates.h"
+#include "api/model_access.h"
+#include "bench/cpu/kernel_rates.h"
 #include "lab/papers/papers.h"
 
 namespace pando::lab {
@@ -126,7 +126,7 @@ std::vector<Point> show(Harness& harness, const ModelSpec& spec, const Grid& gri
 // The tree's shares beside what the rates of single kernels allow.
 void show_allowed(Harness& harness, const ModelSpec& spec, const std::vector<Point>& points) {
   const auto model = harness.model(spec);
-  const model::ModelConfig& config = model->parts().weights.config;
+  const model::ModelSpec& config = spec_of(*model);
   // The rates are those of dense layers that are all alike.
   if (config.has(model::FeedForward::kExperts) || config.has(model::FeedForward::kNone)) return;
   MachineRates rates{};
@@ -158,7 +158,7 @@ void show_allowed(Harness& harness, const ModelSpec& spec, const std::vector<Poi
     const double times = times_faster(point.lanes[0], point.lanes[2]);
     const double multiplied =
         2.0 * batch *
-        (static_cast<double>(config.n_parameters()) -
+        (static_cast<double>(model->info().n_parameters) -
          (config.tied_embeddings ? 0.0 : static_cast<double>(config.vocab) * config.d_model));
     table.add({std::to_string(point.prefix), std::to_string(batch),
                number(1e-9 * multiplied / products_s), number(1e-9 * rates.shared_attention),

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bench/tokens.h"
+#include "contract/model_spec.h"
 #include "lab/experiment.h"
-#include "model/config.h"
 
 namespace pando::lab {
 
@@ -31,9 +31,9 @@ struct MachineRates {
 };
 
 // Operations of all attention of a step against the prefix, by its layers.
-double attention_operations(const model::ModelConfig& config, int prefix, int batch);
+double attention_operations(const model::ModelSpec& config, int prefix, int batch);
 // Products are given: of all layers and of the LM head.
-StepParts step_parts(const model::ModelConfig& config, int prefix, int batch, int kv_element_bytes,
+StepParts step_parts(const model::ModelSpec& config, int prefix, int batch, int kv_element_bytes,
                      double products_s, const MachineRates& rates);
 // At the measured rate of each matrix.
 double product_seconds(const Harness& harness, const Model& model, int batch);

@@ -1,6 +1,6 @@
 #include "lab/papers/level_work.h"
 
-#include "kernel/kernels.h"
+#include "exec/cpu/kernel/kernels.h"
 
 namespace pando::lab {
 

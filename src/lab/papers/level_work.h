@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/attention_work.h"
+#include "bench/cpu/attention_work.h"
 #include "lab/experiment.h"
 #include "lab/kernel/level_attention.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/function_ref.h"
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando::lab {
 

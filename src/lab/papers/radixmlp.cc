@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "api/model_parts.h"
+#include "api/model_access.h"
 #include "bench/tokens.h"
 #include "lab/papers/papers.h"
 #include "lab/papers/radixmlp_model.h"
@@ -51,7 +51,7 @@ std::vector<Lane> forward(Harness& harness, const ModelSpec& spec, const Synthet
 }
 
 double predicted(const Model& model, const Synthetic& s) {
-  const model::ModelConfig& config = model.parts().weights.config;
+  const model::ModelSpec& config = spec_of(model);
   return predicted_speedup(position_wise_part({config.d_model, config.d_ff, s.prefix + s.suffix}),
                            shared_prefix_ratio(s.batch, s.prefix, s.suffix));
 }
@@ -84,7 +84,7 @@ void run_radixmlp_table_2(Harness& harness) {
         radixmlp_spec(paper, harness.full() ? paper.n_layers_full : paper.n_layers);
     const std::vector<Lane> lanes = forward(harness, spec, s, harness.choose<size_t>(2, 2, 4));
     const auto model = harness.model(spec);
-    const model::ModelConfig& config = model->parts().weights.config;
+    const model::ModelSpec& config = spec_of(*model);
     const auto seconds = [&](size_t i) { return s.batch / lanes[i].requests_per_second(); };
     const double ratio = shared_prefix_ratio(s.batch, s.prefix, s.suffix);
     const double measured_part = 1 - lanes[0].seconds_of(&EngineStats::attention_s) /

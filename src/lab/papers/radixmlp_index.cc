@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/aligned_buffer.h"
-#include "bench/kernel_rates.h"
+#include "bench/cpu/kernel_rates.h"
 #include "bench/timing.h"
 #include "lab/kernel/select_rows.h"
 #include "lab/papers/radixmlp.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pando/token.h"
+#include "pando/values/token.h"
 #include "schedule/deadlines.h"
 
 namespace pando::lab {

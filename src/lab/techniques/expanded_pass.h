@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "exec/cpu/layer_attention.h"
+#include "exec/cpu/layers/layer_attention.h"
 #include "plan/planner.h"
 
 namespace pando::lab {

@@ -145,7 +145,7 @@ Technique hydragen_technique(TechniqueOptions& options, int tile_len) {
   auto attention = planner->attention();
   const auto* const counts = planner.get();
   return {.planner = std::move(planner),
-          .hooks = {.attention = std::move(attention)},
+          .hooks = exec::pass_hooks(std::move(attention)),
           .takes_sinks = false,
           .exact = false,
           .figures = [counts] { return counts->figures(); }};

@@ -42,7 +42,7 @@ void KeptInstruction::forget(PagePool& store) {
 }
 
 void KeptInstruction::copy_into(std::span<const PageId> pages, uint32_t page_len,
-                                std::vector<kernel::PageCopy>& copies) const {
+                                std::vector<PageCopy>& copies) const {
   const auto n = static_cast<uint32_t>(tokens_.size());
   for (uint32_t i = 0; i * page_len < n; ++i)
     copies.push_back({pages_[i], pages[i], std::min(page_len, n - i * page_len)});

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cache/page_pool.h"
-#include "kernel/kv_layout.h"
+#include "exec/cpu/kernel/kv_layout.h"
 #include "lab/techniques/prompt_groups.h"
-#include "pando/token.h"
+#include "pando/values/token.h"
 
 namespace pando::lab {
 
@@ -26,7 +26,7 @@ class KeptInstruction {
   void forget(PagePool& store);
   // Adds copies of the kept pages to the first of `pages`.
   void copy_into(std::span<const PageId> pages, uint32_t page_len,
-                 std::vector<kernel::PageCopy>& copies) const;
+                 std::vector<PageCopy>& copies) const;
 
  private:
   std::vector<Token> tokens_;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "exec/cpu/layer_attention.h"
+#include "exec/cpu/layers/layer_attention.h"
 #include "lab/kernel/level_attention.h"
 #include "plan/planner.h"
 
@@ -15,7 +15,7 @@ namespace pando::lab {
 // These tasks take the place of the plan's.
 struct LevelRows {
   std::vector<kernel::LevelTask> tasks;
-  std::vector<kernel::PageId> pages;   // of the tasks
+  std::vector<PageId> pages;           // of the tasks
   std::vector<uint32_t> states_begin;  // [n_rows + 1] row r merges states[states_begin[r] ..)
   std::vector<uint32_t> states;        // in order of their levels
 };

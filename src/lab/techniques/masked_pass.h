@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "exec/cpu/layer_attention.h"
+#include "exec/cpu/layers/layer_attention.h"
 #include "lab/kernel/masked_attention.h"
 #include "plan/planner.h"
 
@@ -17,13 +17,13 @@ namespace pando::lab {
 // count rows from the first row behind the stacks.
 struct MaskedRows {
   std::vector<kernel::MaskedStack> stacks;
-  std::vector<kernel::PageId> pages;     // of the stacks' cells
+  std::vector<PageId> pages;             // of the stacks' cells
   std::vector<uint64_t> masks;           // as in lab/kernel/masked_attention.h
   std::vector<uint32_t> cell_positions;  // [cells of all stacks]
   // Cells that row r of the stacks writes: slots[slot_begin[r] .. slot_begin[r + 1]).
   std::vector<uint32_t> slot_begin;  // [n_rows() + 1]
-  std::vector<kernel::KvSlot> slots;
-  std::vector<kernel::PageCopy> copies;  // carried out before the rows
+  std::vector<KvSlot> slots;
+  std::vector<PageCopy> copies;  // carried out before the rows
   // The planner's own pages, of all layers. Absent: cells last for this pass only, and `pages`
   // count from 0 in memory that the attention owns.
   std::optional<kernel::KvView> memory;

@@ -82,7 +82,7 @@ inline Technique padded_batches(const char* name, StaticBatching::Order order,
   const auto* const counts = planner.get();
   return {.planner = std::move(planner),
           .batcher = std::make_unique<StaticBatcher>(batching),
-          .hooks = {.attention = std::move(attention)},
+          .hooks = exec::pass_hooks(std::move(attention)),
           .caps_scores = false,
           .takes_sinks = false,
           .exact = false,

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "pando/token.h"
+#include "pando/values/token.h"
 
 namespace pando::lab {
 

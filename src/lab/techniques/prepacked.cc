@@ -110,7 +110,7 @@ Technique prepacked_technique(TechniqueOptions& options, int tile_len) {
   const auto* const counts = planner.get();
   return {.planner = std::move(planner),
           .batcher = std::make_unique<StaticBatcher>(batching),
-          .hooks = {.attention = std::move(attention)},
+          .hooks = exec::pass_hooks(std::move(attention)),
           .caps_scores = !dense,
           .takes_sinks = !dense,
           .exact = !dense,

@@ -180,7 +180,8 @@ Technique radix_technique(TechniqueOptions& options, int tile_len) {
   const auto* const counts = planner.get();
   return {.planner = std::move(planner),
           .batcher = std::make_unique<StaticBatcher>(StaticBatching{.n_rows = radix.n_rows}),
-          .hooks = {.attention = std::move(attention), .one_layer = radix.stateless},
+          .hooks = exec::pass_hooks(std::move(attention)),
+          .one_layer = radix.stateless,
           .figures = [counts] { return counts->figures(); }};
 }
 

@@ -50,7 +50,7 @@ uint32_t relayout(PlannedStep& step, std::span<const uint32_t> order, uint32_t n
   PANDO_CHECK(std::ranges::count(row_of, kPad) == 0);
   plan.copies = old.copies;
   plan.task_pages = old.task_pages;
-  for (kernel::AttentionTask task : old.tasks) {
+  for (AttentionTask task : old.tasks) {
     const uint32_t begin = row_of[task.row_begin];
     if (begin < n_masked) continue;
     task.row_end = begin - n_masked + task.row_end - task.row_begin;

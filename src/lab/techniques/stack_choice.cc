@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernel/row_chunks.h"
+#include "exec/cpu/kernel/row_chunks.h"
 
 namespace pando::lab {
 namespace {

@@ -5,7 +5,7 @@
 namespace pando::lab {
 namespace {
 
-kernel::KvSlot slot(std::span<const kernel::PageId> pages, uint32_t cell, uint32_t page_len) {
+KvSlot slot(std::span<const PageId> pages, uint32_t cell, uint32_t page_len) {
   return {pages[cell / page_len], cell % page_len};
 }
 

@@ -13,7 +13,7 @@ namespace pando::lab {
 
 struct Stack {
   StackCells cells;
-  std::vector<kernel::PageId> pages;  // cell c is position c % page_len of page c / page_len
+  std::vector<PageId> pages;  // cell c is position c % page_len of page c / page_len
 };
 
 struct StackRow {
@@ -32,7 +32,7 @@ struct StackPass {
 // The pages that a pass works in.
 struct StackMemory {
   std::span<const Stack> stacks;
-  std::span<const kernel::PageId> instruction;  // pages kept for later batches
+  std::span<const PageId> instruction;  // pages kept for later batches
   uint32_t page_len;
 };
 

@@ -313,7 +313,7 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
   std::vector<Stack> stacks_;             // of the batch under way
   std::map<uint64_t, Member> members_;    // by root
   KeptInstruction instruction_;
-  std::vector<kernel::PageCopy> copies_;  // into the stacks of this pass
+  std::vector<PageCopy> copies_;  // into the stacks of this pass
   uint64_t n_batches_ = 0, n_stacks_ = 0, n_contexts_ = 0, n_rows_ = 0, n_pads_ = 0,
            most_cells_ = 0;
 };
@@ -343,7 +343,7 @@ Technique stacked_technique(TechniqueOptions& options, int tile_len) {
   StackedPlanner* const own = planner.get();
   return {.planner = std::move(planner),
           .batcher = std::make_unique<StackedBatcher>(*own),
-          .hooks = {.attention = own->attention(), .store = own},
+          .hooks = exec::pass_hooks(own->attention(), own),
           .takes_int8 = false,
           .caps_scores = false,
           .takes_sinks = false,

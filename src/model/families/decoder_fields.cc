@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
 
 #include "base/errors.h"
 
@@ -11,20 +14,35 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char *kActivation = "hidden_act", *kGeluByErf = "gelu";
+constexpr std::string_view kGelusByTanh[] = {"gelu_pytorch_tanh", "gelu_new", "gelu_fast"};
+
+bool is_by_tanh(std::string_view name) {
+  return std::ranges::find(kGelusByTanh, name) != std::end(kGelusByTanh);
+}
+
+// Sets the activation. Returns the name in the file, or `usual` if the file has none or another.
+std::string read_gelu(Fields& fields, const char* usual, ModelConfig& config) {
+  const std::string found = fields.string(kActivation, usual);
+  const std::string name = found == kGeluByErf || is_by_tanh(found) ? found : usual;
+  config.activation = is_by_tanh(name) ? Activation::kUngatedGeluTanh : Activation::kUngatedGelu;
+  return name;
+}
+
 // Everything that would change the computation and is not offered.
-void refuse_other_features(Fields& fields, const DecoderFields& usual, const ModelConfig& config) {
+void refuse_other_features(Fields& fields, const DecoderFields& usual, ModelConfig& config) {
   if (fields.boolean("mlp_bias", false))
     fields.refuse("mlp_bias", "false", ErrorCode::kUnsupported);
   if (!usual.attention_bias && fields.boolean("attention_bias", false))
     fields.refuse("attention_bias", fmt::format("false for {}", config.family->name),
                   ErrorCode::kUnsupported);
-  constexpr const char* kActivation = "hidden_act";
+  const std::string activation =
+      usual.gelus ? read_gelu(fields, usual.activation, config) : usual.activation;
   const bool is_older = usual.older_activation != nullptr &&
-                        fields.string(kActivation, usual.activation) == usual.older_activation;
+                        fields.string(kActivation, activation) == usual.older_activation;
   for (const char* name : {kActivation, "hidden_activation"})  // in some files both
-    if (fields.string(name, usual.activation) != usual.activation &&
-        !(is_older && name == kActivation))
-      fields.refuse(name, fmt::format("\"{}\"", usual.activation), ErrorCode::kUnsupported);
+    if (fields.string(name, activation) != activation && !(is_older && name == kActivation))
+      fields.refuse(name, fmt::format("\"{}\"", activation), ErrorCode::kUnsupported);
 }
 
 int read_head_dim(Fields& fields, int usual, const ModelConfig& config) {
@@ -80,6 +98,11 @@ void read_decoder(Fields& fields, const DecoderFields& usual, ModelConfig& confi
   if (usual.attention_bias && fields.boolean("attention_bias", false))
     config.qkv_bias = config.o_bias = true;
   read_special_tokens(fields, config);
+}
+
+void write_gelu(const ModelConfig& config, nlohmann::ordered_json& object) {
+  const bool by_erf = config.activation == Activation::kUngatedGelu;
+  object[kActivation] = by_erf ? kGeluByErf : kGelusByTanh[0];
 }
 
 }  // namespace pando::model

@@ -1,8 +1,4 @@
-// Gemma 4, text: layers that see all have heads of their own; the last layers read the keys and
-// values of earlier ones; values have a norm too; layers have inputs of each token, or a mixture of
-// experts beside their feed-forward.
-#include "model/families/gemma4.h"
-
+// Gemma 4, text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,44 +6,26 @@
 #include <cmath>
 
 #include "base/errors.h"
-#include "model/families/decoder_fields.h"
+#include "base/gguf.h"
+#include "base/json.h"
+#include "model/config_ranges.h"
 #include "model/families/experts.h"
-#include "model/families/gemma.h"
-#include "model/families/layer_specs.h"
-#include "model/families/list.h"
-#include "model/families/shapes.h"
-#include "model/families/typed_rotations.h"
-#include "model/families/windows.h"
+#include "model/families/hooks.h"
 
 namespace pando::model {
 namespace {
 
-using namespace gemma4;
 using nlohmann::json;
-using nlohmann::ordered_json;
 
-constexpr std::string_view kOwnOffers[] = {kLogitCap, kSlidingBase, kSlidingRotated};
-constexpr auto kOffers = joined(kOwnOffers, kExpertOffers);
-constexpr double kFullTheta = 1e6;
-constexpr RopeFields kFullRotation = {
-    .partial = true, .theta = kFullTheta, .layer_type = kFullAttention};
-// Published files leave out what the library takes anyway.
-constexpr const char* kAbsent =
-    R"({"vocab_size": 262144, "hidden_size": 2304, "intermediate_size": 9216,
-        "num_hidden_layers": 30, "num_attention_heads": 8, "num_key_value_heads": 4,
-        "max_position_embeddings": 131072,
-        "rope_parameters": {
-          "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
-                             "rope_theta": 1000000.0},
-          "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}})";
-
-void fix(ModelConfig& config) {
-  config.qk_norm = QkNorm::kPerHead;
-  config.value_norm = true;
-  config.activation = Activation::kGeluTanh;
-  config.attention_scale = 1.0f;
-  config.experts.renormalised = true;
-}
+constexpr const char *kLogitCap = "final_logit_softcapping", *kPerLayer = "per_layer_config",
+                     *kGlobalDim = "global_head_dim", *kGlobalHeads = "num_global_key_value_heads",
+                     *kKeysAsValues = "attention_k_eq_v", *kShared = "num_kv_shared_layers",
+                     *kDoubleWide = "use_double_wide_mlp",
+                     *kInputDim = "hidden_size_per_layer_input",
+                     *kInputVocab = "vocab_size_per_layer_input",
+                     *kSlidingRotated = "rope.dimension_count_swa", *kMixture = "enable_moe_block";
+constexpr ExpertFields kExperts = {.used_name = "top_k_experts"};
+constexpr double kSlidingTheta = 1e4;
 
 bool sees_all(const LayerConfig& layer) { return layer.window == 0; }
 
@@ -157,33 +135,25 @@ void read_mixture(Fields& fields, ModelConfig& config) {
     fields.refuse(kDoubleWide, "false in a model with experts", ErrorCode::kUnsupported);
 }
 
-void read(Fields& fields, ModelConfig& config) {
-  read_decoder(fields,
-               {.head_dim = 256,
-                .activation = kGemmaActivation,
-                .tied = true,
-                .attention_bias = true,
-                .rope = kFullRotation},
-               config);
-  read_mixed_windows(fields, /*absent=*/512, kInterval, config);
+}  // namespace
+
+void read_gemma4(Fields& fields, ModelConfig& config) {
+  read_usual(fields, config);
   config.layers.back().window = 0;  // as in the library, whatever the file says
   read_heads(fields, config);
   read_typed_rotations(fields, {.theta = kSlidingTheta}, config);
   config.rotations[0] =
-      read_rope_of(fields, kFullAttention, kFullRotation,
+      read_rope_of(fields, kFullAttention, config.family->decoder.rope,
                    config.heads(config.n_layers() - 1).head_dim, config.max_positions);
   read_shared(fields, config);
   read_mixture(fields, config);
   read_inputs(fields, config);
   if (fields.has(kLogitCap)) config.logit_cap = static_cast<float>(fields.positive(kLogitCap));
-  scale_embeddings(config);
 }
 
-void write(const ModelConfig& config, ordered_json& object) {
-  object.erase("hidden_act");
-  object["hidden_activation"] = kGemmaActivation;
+void write_gemma4(const ModelConfig& config, ordered_json& object) {
+  write_usual(config, object);
   write_typed_rotations(config, object);
-  write_mixed_windows(config, object);
   for (int i = config.n_layers() - 1; i >= 0; --i) {
     if (!sees_all(config.layers[i])) continue;
     object[kGlobalDim] = config.heads(i).head_dim;
@@ -202,47 +172,129 @@ void write(const ModelConfig& config, ordered_json& object) {
                           : ordered_json::parse(fmt::format("{}", config.logit_cap));
 }
 
-// GGUF files call it the same in mixtures.
-void add_feed_forward(LayerSpecs& specs, int64_t d_ff, int64_t d_model) {
-  specs.add("mlp.gate_proj.weight", "ffn_gate.weight", {d_ff, d_model}, &LayerWeights::gate_up);
-  specs.add("mlp.up_proj.weight", "ffn_up.weight", {d_ff, d_model}, &LayerWeights::gate_up);
-  specs.add("mlp.down_proj.weight", "ffn_down.weight", {d_model, d_ff}, &LayerWeights::down);
+namespace {
+
+// The heads of layers with a window have keys of their own in the file; the others' are the usual
+// ones.
+void translate_heads(GgufTranslator& gguf) {
+  GgufFields& fields = gguf.fields();
+  json& config = gguf.config();
+  const std::vector<int64_t> n_kv = gguf.by_layer("attention.head_count_kv");
+  if (n_kv.empty()) return;
+  const auto dim = config.value("head_dim", int64_t{0});
+  const int64_t sliding_dim = fields.required_integer("attention.key_length_swa");
+  for (const char* name : {"attention.value_length_swa", kSlidingRotated})
+    if (fields.integer(name).value_or(sliding_dim) != sliding_dim)
+      fields.refuse(name, fmt::format("the length of the keys, {}", sliding_dim),
+                    ErrorCode::kUnsupported);
+  config["head_dim"] = sliding_dim;
+  fields.comes_from_key("head_dim", "attention.key_length_swa");
+  config[kPerLayer] = json::object();
+  const json& types = config["layer_types"];
+  bool has_values = false, found = false;
+  for (size_t i = 0; i < n_kv.size(); ++i) {
+    if (types[i] == kFullAttention) {
+      config[kPerLayer][std::to_string(i)] = {{"head_dim", dim}, {"num_key_value_heads", n_kv[i]}};
+      if (!found)
+        has_values = fields.file().find_tensor(fmt::format("blk.{}.attn_v.weight", i)) != nullptr;
+      found = true;
+    } else {
+      config["num_key_value_heads"] = n_kv[i];
+    }
+  }
+  config[kKeysAsValues] = found && !has_values;
 }
+
+void translate_feed_forward(GgufTranslator& gguf) {
+  constexpr const char* kWidth = "feed_forward_length";
+  GgufFields& fields = gguf.fields();
+  json& config = gguf.config();
+  if (!fields.copy_integer("attention.shared_kv_layers", kShared, config)) config[kShared] = 0;
+  fields.comes_from(kPerLayer, "heads of layers");
+  const std::vector<int64_t> widths = gguf.by_layer(kWidth);
+  if (widths.empty()) return;
+  const int64_t n_own = static_cast<int64_t>(widths.size()) - config[kShared].get<int64_t>();
+  const bool double_wide = widths.back() != widths.front();
+  for (size_t i = 0; i < widths.size(); ++i) {
+    const bool is_double = double_wide && static_cast<int64_t>(i) >= n_own;
+    const int64_t expected = widths.front() * (is_double ? 2 : 1);
+    if (widths[i] != expected)
+      return fields.fail(unsupported("{}: '{}' is {}, expected {}", fields.source(),
+                                     place_in(fields.key(kWidth), i), widths[i], expected));
+  }
+  config[kDoubleWide] = double_wide;
+}
+
+void translate_inputs(GgufTranslator& gguf) {
+  GgufFields& fields = gguf.fields();
+  constexpr const char *kKey = "embedding_length_per_layer_input",
+                       *kTable = "per_layer_token_embd.weight";
+  if (!fields.copy_integer(kKey, kInputDim, gguf.config())) gguf.config()[kInputDim] = 0;
+  const GgufTensor* table = fields.file().find_tensor(kTable);
+  if (table != nullptr) gguf.config()[kInputVocab] = table->shape[0];
+  fields.comes_from(kInputVocab, fmt::format("the number of rows of '{}'", kTable));
+}
+
+}  // namespace
+
+void translate_gemma4(GgufTranslator& gguf) {
+  gguf.differ_by_layer();
+  translate_usual(gguf);
+  GgufFields& fields = gguf.fields();
+  if (!fields.status()) return;
+  fields.copy_real(kLogitCap, kLogitCap, gguf.config());
+  constexpr const char* kFactors = "rope_freqs.weight";
+  if (fields.file().find_tensor(kFactors) == nullptr)
+    fields.fail(bad_file("{}: tensor '{}' is missing, expected factors of the rotation",
+                         fields.source(), kFactors));
+  translate_typed_rotations(gguf, kSlidingTheta);
+  translate_heads(gguf);
+  translate_feed_forward(gguf);
+  translate_experts(gguf, kExperts);
+  gguf.config()[kMixture] = gguf.config().value(kExperts.count_name, int64_t{0}) != 0;
+  translate_inputs(gguf);
+}
+
+namespace {
 
 void add_mixture(LayerSpecs& specs, const ModelConfig& config) {
   const int64_t n_experts = config.experts.n_experts;
-  specs.norm("post_feedforward_layernorm_1", "post_ffw_norm_1", &LayerWeights::shared_sum_norm);
-  specs.add("router.scale", "ffn_gate_inp.scale", {config.d_model}, &LayerWeights::router_norm);
-  specs.router("router.proj");
-  specs.add("router.per_expert_scale", "ffn_down_exps.scale", {n_experts},
-            &LayerWeights::expert_scale);
-  specs.norm("pre_feedforward_layernorm_2", "pre_ffw_norm_2", &LayerWeights::experts_norm);
+  specs.norm("post_feedforward_layernorm_1", "post_ffw_norm_1", Role::kSharedSumNorm);
+  specs.add("router.scale", "ffn_gate_inp.scale", {config.d_model}, Role::kRouterNorm);
+  specs.router();
+  specs.add("router.per_expert_scale", "ffn_down_exps.scale", {n_experts}, Role::kExpertScale);
+  specs.norm("pre_feedforward_layernorm_2", "pre_ffw_norm_2", Role::kExpertsNorm);
   specs.experts(
       {.gate_up = "experts.gate_up_proj", .down = "experts.down_proj", .module = nullptr});
-  specs.norm("post_feedforward_layernorm_2", "post_ffw_norm_2", &LayerWeights::experts_sum_norm);
+  specs.norm("post_feedforward_layernorm_2", "post_ffw_norm_2", Role::kExpertsSumNorm);
 }
 
-std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
-  LayerSpecs specs(config, layer);
-  specs.norm("input_layernorm", "attn_norm", &LayerWeights::attention_norm);
-  specs.queries_keys_values();
-  specs.query_key_norms();
-  specs.output();
-  specs.norm("post_attention_layernorm", "post_attention_norm", &LayerWeights::attention_sum_norm);
-  specs.norm("pre_feedforward_layernorm", "ffn_norm", &LayerWeights::feed_forward_norm);
-  add_feed_forward(specs, config.d_ff_of(layer), config.d_model);
+}  // namespace
+
+void add_gemma4_feed_forward(LayerSpecs& specs, const ModelConfig& config, int layer) {
+  const int64_t d_ff = config.d_ff_of(layer), d_model = config.d_model;
+  // GGUF files call it the same in mixtures.
+  specs.add("mlp.gate_proj.weight", "ffn_gate.weight", {d_ff, d_model}, Role::kGateUp);
+  specs.add("mlp.up_proj.weight", "ffn_up.weight", {d_ff, d_model}, Role::kGateUp);
+  specs.add("mlp.down_proj.weight", "ffn_down.weight", {d_model, d_ff}, Role::kDown);
   if (config.layers[layer].feed_forward == FeedForward::kExperts) add_mixture(specs, config);
-  specs.norm("post_feedforward_layernorm", "post_ffw_norm", &LayerWeights::feed_forward_sum_norm);
+}
+
+std::vector<WeightSpec> gemma4_layer(const ModelConfig& config, int layer) {
+  LayerSpecs specs(config, layer);
+  specs.all() = usual_layer(config, layer);
   if (const int64_t n = config.layer_input_dim; n > 0) {
     specs.add("per_layer_input_gate.weight", "inp_gate.weight", {n, config.d_model},
-              &LayerWeights::input_gate);
+              Role::kInputGate);
     specs.add("per_layer_projection.weight", "proj.weight", {config.d_model, n},
-              &LayerWeights::input_projection);
-    specs.norm("post_per_layer_input_norm", "post_norm", &LayerWeights::input_sum_norm);
+              Role::kInputProjection);
+    specs.norm("post_per_layer_input_norm", "post_norm", Role::kInputSumNorm);
   }
-  specs.add("layer_scalar", "layer_output_scale.weight", {1}, &LayerWeights::scale);
+  specs.add("layer_scalar", "layer_output_scale.weight", {1}, Role::kScale);
   return specs.take();
 }
+
+namespace {
 
 // Whether a tensor is of the keys or values of a layer that reads another's. Names are those of a
 // checkpoint or of a GGUF file.
@@ -263,7 +315,9 @@ bool is_unread(const ModelConfig& config, std::string_view tensor) {
   return false;
 }
 
-std::string_view passed_over(const ModelConfig& config, std::string_view tensor) {
+}  // namespace
+
+std::string_view gemma4_passed_over(const ModelConfig& config, std::string_view tensor) {
   if (is_unread(config, tensor)) return "keys of layers that read those of others";
   for (const auto& [root, part] :
        {std::pair<std::string_view, std::string_view>{"model.audio_tower.", "audio tower"},
@@ -272,148 +326,5 @@ std::string_view passed_over(const ModelConfig& config, std::string_view tensor)
     if (tensor.starts_with(root)) return part;
   return {};
 }
-
-// Of layers that see all: of their channels a quarter rotates.
-struct Global {
-  int n_kv_heads, head_dim;
-  bool values_are_keys;
-};
-
-// The windows are set already.
-void set_layers(const Global& global, ModelConfig& config) {
-  config.rotations = {{.type = RopeType::kProportional, .theta = kFullTheta, .rotary_share = 0.25},
-                      {.theta = kSlidingTheta}};
-  set_typed_rotations(config);
-  for (LayerConfig& layer : config.layers) {
-    if (!sees_all(layer)) continue;
-    set_heads({.n_kv = global.n_kv_heads, .head_dim = global.head_dim}, config, layer);
-    layer.values_are_keys = global.values_are_keys;
-  }
-  scale_embeddings(config);
-}
-
-ModelConfig published(const Sizes& sizes) {
-  ModelConfig config = shape_of(kGemma4, sizes);
-  config.rms_eps = 1e-6f;
-  config.max_positions = 131072;
-  config.tied_embeddings = true;
-  config.bos_id = 2;
-  config.eos_ids = {1, 106};
-  config.logit_cap = 30.0f;
-  return config;
-}
-
-ModelConfig gemma4_e2b() {
-  ModelConfig config = published({.vocab = 262144,
-                                  .d_model = 1536,
-                                  .n_layers = 35,
-                                  .n_heads = 8,
-                                  .n_kv_heads = 1,
-                                  .d_ff = 6144,
-                                  .head_dim = 256});
-  set_windows(512, /*interval=*/5, config);
-  set_layers({.n_kv_heads = 1, .head_dim = 512, .values_are_keys = false}, config);
-  share_keys(20, /*double_wide=*/true, config);
-  config.layer_input_dim = 256;
-  config.layer_input_vocab = 262144;
-  return config;
-}
-
-ModelConfig gemma4_e4b() {
-  ModelConfig config = published({.vocab = 262144,
-                                  .d_model = 2560,
-                                  .n_layers = 42,
-                                  .n_heads = 8,
-                                  .n_kv_heads = 2,
-                                  .d_ff = 10240,
-                                  .head_dim = 256});
-  set_windows(512, kInterval, config);
-  set_layers({.n_kv_heads = 2, .head_dim = 512, .values_are_keys = false}, config);
-  share_keys(18, /*double_wide=*/false, config);
-  config.layer_input_dim = 256;
-  config.layer_input_vocab = 262144;
-  return config;
-}
-
-ModelConfig gemma4_31b() {
-  ModelConfig config = published({.vocab = 262144,
-                                  .d_model = 5376,
-                                  .n_layers = 60,
-                                  .n_heads = 32,
-                                  .n_kv_heads = 16,
-                                  .d_ff = 21504,
-                                  .head_dim = 256});
-  config.max_positions = 262144;
-  set_windows(1024, kInterval, config);
-  set_layers({.n_kv_heads = 4, .head_dim = 512, .values_are_keys = true}, config);
-  return config;
-}
-
-// The feed-forward stays, as the shared expert.
-void set_mixture(int n_experts, int n_used, int d_ff, ModelConfig& config) {
-  set_experts(config, n_experts, n_used, d_ff);
-  config.experts.shared_d_ff = config.d_ff;
-}
-
-ModelConfig gemma4_26b_a4b() {
-  ModelConfig config = published({.vocab = 262144,
-                                  .d_model = 2816,
-                                  .n_layers = 30,
-                                  .n_heads = 16,
-                                  .n_kv_heads = 8,
-                                  .d_ff = 2112,
-                                  .head_dim = 256});
-  config.max_positions = 262144;
-  set_windows(1024, kInterval, config);
-  set_layers({.n_kv_heads = 2, .head_dim = 512, .values_are_keys = true}, config);
-  set_mixture(128, 8, 704, config);
-  return config;
-}
-
-// Three layers with keys of their own, and two that read them.
-ModelConfig tiny_gemma4() {
-  ModelConfig config =
-      tiny_shape(kGemma4, {.n_layers = 5, .head_dim = 16, .d_ff = 152, .tied = false});
-  config.logit_cap = 4.0f;
-  for (const int i : {0, 2, 3}) config.layers[i].window = 24;
-  set_layers({.n_kv_heads = 4, .head_dim = 32, .values_are_keys = true}, config);
-  share_keys(2, /*double_wide=*/true, config);
-  config.layer_input_dim = 12;
-  config.layer_input_vocab = 1024;
-  return config;
-}
-
-// The same layers without inputs of their own, and with experts.
-ModelConfig tiny_gemma4_moe() {
-  ModelConfig config = tiny_gemma4();
-  config.tied_embeddings = true;
-  config.d_ff = 72;
-  for (LayerConfig& layer : config.layers) layer.d_ff = 0;
-  config.layer_input_dim = config.layer_input_vocab = 0;
-  set_mixture(6, 2, 40, config);
-  return config;
-}
-
-std::vector<NamedShape> shapes() {
-  return {{"gemma-4-e2b", gemma4_e2b()},  {"gemma-4-e4b", gemma4_e4b()},
-          {"gemma-4-31b", gemma4_31b()},  {"gemma-4-26b-a4b", gemma4_26b_a4b()},
-          {"tiny-gemma4", tiny_gemma4()}, {"tiny-gemma4-moe", tiny_gemma4_moe()}};
-}
-
-}  // namespace
-
-const Family kGemma4 = {.name = "gemma4_text",
-                        .architecture = "Gemma4ForCausalLM",
-                        .gguf_architecture = "gemma4",
-                        .wrapper = "gemma4",
-                        .offers = kOffers,
-                        .absent = kAbsent,
-                        .fix = fix,
-                        .read = read,
-                        .write = write,
-                        .translate = translate_gemma4,
-                        .layer_weights = layer_weights,
-                        .passed_over = passed_over,
-                        .shapes = shapes};
 
 }  // namespace pando::model

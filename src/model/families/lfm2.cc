@@ -1,22 +1,26 @@
-// LFM2, dense: short convolutions, and attention in some layers; tensors have names of their own.
-#include "model/families/lfm2.h"
+// LFM2: short convolutions, and attention in some layers; tensors have names of their own.
+#include <algorithm>
 
 #include "base/errors.h"
-#include "model/families/decoder_fields.h"
-#include "model/families/list.h"
+#include "base/json.h"
+#include "model/config_ranges.h"
+#include "model/families/experts.h"
+#include "model/families/hooks.h"
 #include "model/families/mixers.h"
-#include "model/families/shapes.h"
 
 namespace pando::model {
 namespace {
 
 constexpr NamedMixer kMixers[] = {{"conv", Mixer::kShortConv},
                                   {"full_attention", Mixer::kAttention}};
+constexpr const char *kDense = "num_dense_layers", *kBias = "use_expert_bias",
+                     *kRenormalised = "norm_topk_prob", *kScale = "routed_scaling_factor",
+                     *kAdjusts = "block_auto_adjust_ff_dim";
 
 // The width of the feed-forward part: as it stands, or two thirds of it, times a factor, rounded
 // up.
 int adjusted_width(Fields& fields, int stated) {
-  if (!fields.boolean("block_auto_adjust_ff_dim", true)) return stated;
+  if (!fields.boolean(kAdjusts, true)) return stated;
   int64_t width = int64_t{stated} * 2 / 3;
   constexpr const char* kFactor = "block_ffn_dim_multiplier";
   // Null means no factor and no rounding.
@@ -45,150 +49,93 @@ void read_attention_indices(Fields& fields, ModelConfig& config) {
   refuse_no_attention(fields, kName, config);
 }
 
-}  // namespace
-
-void fix_lfm2(ModelConfig& config) { config.qk_norm = QkNorm::kPerHead; }
-
-void read_lfm2(Fields& fields, const char* d_ff_name, const WholeRange& d_ff_sizes,
-               ModelConfig& config) {
-  read_decoder(fields,
-               {.rms_eps = 1e-5,
-                .rms_eps_name = "norm_eps",
-                .d_ff_name = d_ff_name,
-                .d_ff_sizes = d_ff_sizes,
-                .tied = true,
-                .rope = {.theta = 1e6}},
-               config);
+// All fields but those of the feed-forward part.
+void read_layers(Fields& fields, const DecoderFields& decoder, ModelConfig& config) {
+  read_usual(fields, decoder, config);
   config.tied_embeddings = fields.boolean("tie_embedding", config.tied_embeddings);
-  if (fields.find("sliding_window") != nullptr)
-    fields.refuse("sliding_window", fmt::format("null for {}", config.family->name),
-                  ErrorCode::kUnsupported);
-  if (fields.boolean("conv_bias", false))
-    fields.refuse("conv_bias", "false", ErrorCode::kUnsupported);
   config.recurrent.conv_taps = static_cast<int>(fields.integer("conv_L_cache", kConvTaps, 3));
   if (!read_mixers(fields, kMixers, config)) read_attention_indices(fields, config);
   if (config.n_recurrent_layers() == 0) config.recurrent = {};
 }
 
-void write_lfm2(const ModelConfig& config, nlohmann::ordered_json& object) {
-  object["norm_eps"] = object["rms_norm_eps"];
-  object.erase("rms_norm_eps");
+void write_layers(const ModelConfig& config, ordered_json& object) {
+  write_usual(config, object);
   object["conv_bias"] = false;
   if (config.recurrent.conv_taps > 0) object["conv_L_cache"] = config.recurrent.conv_taps;
   write_mixers(config, kMixers, object);
 }
 
-void translate_lfm2(GgufTranslator& gguf) {
+void translate_layers(GgufTranslator& gguf) {
   gguf.layers_by_kv_heads("conv");
-  gguf.decoder();
-  gguf.no_window();
-  gguf.attention_bias();
-  gguf.same("norm_eps", "rms_norm_eps");
+  translate_usual(gguf);
   gguf.integer("shortconv.l_cache", "conv_L_cache");
-}
-
-LayerSpecs lfm2_mixer(const ModelConfig& c, int layer) {
-  LayerSpecs specs(c, layer);
-  specs.norm("operator_norm", "attn_norm", &LayerWeights::attention_norm);
-  if (c.layers[layer].mixer == Mixer::kShortConv) {
-    specs.add("conv.in_proj.weight", "shortconv.in_proj.weight", {3 * c.d_model, c.d_model},
-              &LayerWeights::qkv);
-    specs.add("conv.conv.weight", "shortconv.conv.weight", {c.d_model, 1, c.recurrent.conv_taps},
-              &LayerWeights::conv);
-    specs.add("conv.out_proj.weight", "shortconv.out_proj.weight", {c.d_model, c.d_model},
-              &LayerWeights::o);
-  } else {
-    specs.queries_keys_values();
-    specs.query_key_norms("self_attn.q_layernorm", "self_attn.k_layernorm");
-    specs.output("self_attn.out_proj");
-  }
-  specs.norm("ffn_norm", "ffn_norm", &LayerWeights::feed_forward_norm);
-  return specs;
-}
-
-void add_lfm2_feed_forward(LayerSpecs& specs, const ModelConfig& c) {
-  specs.add("feed_forward.w1.weight", "ffn_gate.weight", {c.d_ff, c.d_model},
-            &LayerWeights::gate_up);
-  specs.add("feed_forward.w3.weight", "ffn_up.weight", {c.d_ff, c.d_model}, &LayerWeights::gate_up);
-  specs.add("feed_forward.w2.weight", "ffn_down.weight", {c.d_model, c.d_ff}, &LayerWeights::down);
-}
-
-void last_lfm2_norm(WeightSpec& spec) {
-  spec.name = "model.embedding_norm.weight";
-  spec.gguf_name = "token_embd_norm.weight";  // a wrong name that all files have
-}
-
-void set_lfm2_attention(std::initializer_list<int> layers, ModelConfig& config) {
-  for (LayerConfig& layer : config.layers) layer.mixer = Mixer::kShortConv;
-  for (const int layer : layers) config.layers[layer].mixer = Mixer::kAttention;
-}
-
-namespace {
-
-// Another width may be made of the one that the file states.
-void read(Fields& fields, ModelConfig& config) {
-  read_lfm2(fields, fields.has("block_ff_dim") ? "block_ff_dim" : "intermediate_size",
-            {1, kMaxWidth}, config);
-  config.d_ff = adjusted_width(fields, config.d_ff);
-}
-
-void write(const ModelConfig& config, nlohmann::ordered_json& object) {
-  write_lfm2(config, object);
-  object["block_auto_adjust_ff_dim"] = false;
-}
-
-void translate(GgufTranslator& gguf) {
-  translate_lfm2(gguf);
-  gguf.config()["block_auto_adjust_ff_dim"] = false;
-}
-
-std::vector<WeightSpec> layer_weights(const ModelConfig& config, int layer) {
-  LayerSpecs specs = lfm2_mixer(config, layer);
-  add_lfm2_feed_forward(specs, config);
-  return specs.take();
-}
-
-ModelConfig lfm2_350m() {
-  ModelConfig config = shape_of(kLfm2, {.vocab = 65536,
-                                        .d_model = 1024,
-                                        .n_layers = 16,
-                                        .n_heads = 16,
-                                        .n_kv_heads = 8,
-                                        .d_ff = 4608,
-                                        .head_dim = 64});
-  set_lfm2_attention({2, 5, 8, 10, 12, 14}, config);
-  config.rotations[0].theta = 1e6;
-  config.max_positions = 128000;
-  config.tied_embeddings = true;
-  config.bos_id = 1;
-  config.eos_ids = {7};
-  config.recurrent.conv_taps = 3;
-  return config;
-}
-
-ModelConfig tiny_lfm2() {
-  ModelConfig config =
-      tiny_shape(kLfm2, {.n_layers = 4, .head_dim = 16, .d_ff = 168, .tied = true});
-  set_lfm2_attention({1, 3}, config);
-  config.recurrent.conv_taps = 3;
-  return config;
-}
-
-std::vector<NamedShape> shapes() {
-  return {{"lfm2-350m", lfm2_350m()}, {"tiny-lfm2", tiny_lfm2()}};
 }
 
 }  // namespace
 
-const Family kLfm2 = {.name = "lfm2",
-                      .architecture = "Lfm2ForCausalLM",
-                      .gguf_architecture = "lfm2",
-                      .fix = fix_lfm2,
-                      .read = read,
-                      .write = write,
-                      .translate = translate,
-                      .layer_weights = layer_weights,
-                      .last_norm = last_lfm2_norm,
-                      .shapes = shapes};
+// Another width may be made of the one that the file states.
+void read_lfm2(Fields& fields, ModelConfig& config) {
+  DecoderFields decoder = config.family->decoder;
+  if (fields.has("block_ff_dim")) decoder.d_ff_name = "block_ff_dim";
+  decoder.d_ff_sizes = {1, kMaxWidth};
+  read_layers(fields, decoder, config);
+  config.d_ff = adjusted_width(fields, config.d_ff);
+}
+
+void write_lfm2(const ModelConfig& config, ordered_json& object) {
+  write_layers(config, object);
+  object[kAdjusts] = false;
+}
+
+void translate_lfm2(GgufTranslator& gguf) {
+  translate_layers(gguf);
+  gguf.config()[kAdjusts] = false;
+}
+
+void read_lfm2_moe(Fields& fields, ModelConfig& config) {
+  read_layers(fields, config.family->decoder, config);
+  ExpertsConfig& e = config.experts;
+  if (e.n_experts == 0) return;
+  set_mixtures(static_cast<int>(fields.integer(kDense, 0, kMaxLayers, 2)), config);
+  e.choice_bias = fields.boolean(kBias, true);
+  e.renormalised = fields.boolean(kRenormalised, true);
+  e.weight_scale = static_cast<float>(fields.positive(kScale, 1.0));
+}
+
+void write_lfm2_moe(const ModelConfig& config, ordered_json& object) {
+  const ExpertsConfig& e = config.experts;
+  write_layers(config, object);
+  object[kDense] = n_dense_layers(config);
+  object[kBias] = e.choice_bias;
+  object[kRenormalised] = e.renormalised;
+  object[kScale] = nlohmann::json::parse(fmt::format("{}", e.weight_scale));
+}
+
+// Readers renormalise.
+void translate_lfm2_moe(GgufTranslator& gguf) {
+  translate_layers(gguf);
+  require_sigmoids(gguf);
+  nlohmann::json& config = gguf.config();
+  if (!gguf.fields().copy_integer("leading_dense_block_count", kDense, config)) config[kDense] = 0;
+  config[kBias] = gguf.has_tensor(".exp_probs_b.bias");
+  config[kRenormalised] = true;
+}
+
+bool add_short_conv(LayerSpecs& specs, const ModelConfig& c, int layer) {
+  if (c.layers[layer].mixer != Mixer::kShortConv) return false;
+  specs.add("conv.in_proj.weight", "shortconv.in_proj.weight", {3 * c.d_model, c.d_model},
+            Role::kQkv);
+  specs.add("conv.conv.weight", "shortconv.conv.weight", {c.d_model, 1, c.recurrent.conv_taps},
+            Role::kConv);
+  specs.add("conv.out_proj.weight", "shortconv.out_proj.weight", {c.d_model, c.d_model}, Role::kO);
+  return true;
+}
+
+void add_lfm2_feed_forward(LayerSpecs& specs, const ModelConfig& c, int layer) {
+  if (c.layers[layer].feed_forward == FeedForward::kExperts) return specs.feed_forward();
+  specs.add("feed_forward.w1.weight", "ffn_gate.weight", {c.d_ff, c.d_model}, Role::kGateUp);
+  specs.add("feed_forward.w3.weight", "ffn_up.weight", {c.d_ff, c.d_model}, Role::kGateUp);
+  specs.add("feed_forward.w2.weight", "ffn_down.weight", {c.d_model, c.d_ff}, Role::kDown);
+}
 
 }  // namespace pando::model

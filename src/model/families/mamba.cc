@@ -68,19 +68,18 @@ void add_mamba(LayerSpecs& specs, const ModelConfig& c, const std::string& modul
   const RecurrentConfig& r = c.recurrent;
   const int channels = c.conv_channels(Mixer::kMamba2), values = r.value_width();
   const auto add = [&](const char* part, const char* gguf_name, std::vector<int64_t> shape,
-                       LayerPart to) -> WeightSpec& {
+                       Role to) -> WeightSpec& {
     return specs.add((module + part).c_str(), gguf_name, std::move(shape), to);
   };
-  add(".in_proj.weight", "ssm_in.weight", {values + channels + r.n_heads, c.d_model},
-      &LayerWeights::qkv);
-  add(".conv1d.weight", "ssm_conv1d.weight", {channels, 1, r.conv_taps}, &LayerWeights::conv);
-  if (r.conv_bias) add(".conv1d.bias", "ssm_conv1d.bias", {channels}, &LayerWeights::conv_bias);
-  add(".A_log", "ssm_a", {r.n_heads}, &LayerWeights::decay).stored = Stored::kLogDecay;
-  add(".dt_bias", "ssm_dt.bias", {r.n_heads}, &LayerWeights::dt_bias);
-  add(".D", "ssm_d", {r.n_heads}, &LayerWeights::skip);
-  add(".norm.weight", "ssm_norm.weight", {values}, &LayerWeights::state_norm).gguf_shape = {
+  add(".in_proj.weight", "ssm_in.weight", {values + channels + r.n_heads, c.d_model}, Role::kQkv);
+  add(".conv1d.weight", "ssm_conv1d.weight", {channels, 1, r.conv_taps}, Role::kConv);
+  if (r.conv_bias) add(".conv1d.bias", "ssm_conv1d.bias", {channels}, Role::kConvBias);
+  add(".A_log", "ssm_a", {r.n_heads}, Role::kDecay).stored = Stored::kLogDecay;
+  add(".dt_bias", "ssm_dt.bias", {r.n_heads}, Role::kDtBias);
+  add(".D", "ssm_d", {r.n_heads}, Role::kSkip);
+  add(".norm.weight", "ssm_norm.weight", {values}, Role::kStateNorm).gguf_shape = {
       r.n_key_heads, values / r.n_key_heads};
-  add(".out_proj.weight", "ssm_out.weight", {c.d_model, values}, &LayerWeights::o);
+  add(".out_proj.weight", "ssm_out.weight", {c.d_model, values}, Role::kO);
 }
 
 }  // namespace pando::model

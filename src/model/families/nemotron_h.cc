@@ -1,19 +1,15 @@
-// Nemotron-H: each layer is one mixer (Mamba2, or attention without rotation) or one feed-forward
-// (dense, or a mixture of experts). Feed-forwards have no gate; their activation is the square of
-// ReLU.
+// Nemotron-H.
 #include <algorithm>
 #include <vector>
 
 #include "base/errors.h"
-#include "model/families/decoder_fields.h"
+#include "base/json.h"
+#include "model/config_ranges.h"
 #include "model/families/experts.h"
+#include "model/families/hooks.h"
 #include "model/families/layer_list.h"
-#include "model/families/layer_specs.h"
-#include "model/families/list.h"
 #include "model/families/mamba.h"
 #include "model/families/routed_experts.h"
-#include "model/families/shapes.h"
-#include "model/gguf_translator.h"
 
 namespace pando::model {
 namespace {
@@ -33,7 +29,7 @@ constexpr NamedKind kKinds[] = {{"linear_attention", 'M', Mixer::kMamba2, FeedFo
                                 {"mamba", 'M', Mixer::kMamba2, FeedForward::kNone},
                                 {"attention", '*', Mixer::kAttention, FeedForward::kNone}};
 constexpr const char *kTypes = "layers_block_type", *kOtherTypes = "layer_types",
-                     *kPattern = "hybrid_override_pattern", *kEps = "layer_norm_epsilon",
+                     *kPattern = "hybrid_override_pattern",
                      *kSharedWidth = "moe_shared_expert_intermediate_size",
                      *kLatent = "moe_latent_size", *kActivation = "relu2";
 constexpr MambaNames kMamba = {.conv_taps = "conv_kernel",
@@ -42,13 +38,6 @@ constexpr MambaNames kMamba = {.conv_taps = "conv_kernel",
                                .n_heads = "mamba_num_heads",
                                .head_dim = "mamba_head_dim",
                                .conv_bias = "use_conv_bias"};
-constexpr const char* kAbsent = R"({
-  "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 7688,
-  "moe_shared_expert_intermediate_size": 7688, "n_group": 1, "topk_group": 1,
-  "routed_scaling_factor": 1.0, "conv_kernel": 4, "n_groups": 8, "ssm_state_size": 128,
-  "mamba_num_heads": 128, "mamba_head_dim": 64
-})";
-
 LayerConfig layer_of(char letter) {
   const auto kind = std::ranges::find(kKinds, letter, &NamedKind::letter);
   LayerConfig layer;
@@ -139,19 +128,17 @@ void read_mixtures(Fields& fields, ModelConfig& config) {
   read_sigmoid_choice(fields, config);
 }
 
-void fix(ModelConfig& config) { config.activation = Activation::kSquaredRelu; }
+}  // namespace
 
-void read(Fields& fields, ModelConfig& config) {
+void read_nemotron_h(Fields& fields, ModelConfig& config) {
   const std::vector<LayerConfig> layers = read_kinds(fields);
   if (layers.empty()) return;
   constexpr const char* kOlderHeadDim = "attention_head_dim";
   const int usual_head_dim = static_cast<int>(fields.integer(kOlderHeadDim, kHeadSizes, 128));
-  read_decoder(fields,
-               {.n_layers = static_cast<int>(layers.size()),
-                .head_dim = usual_head_dim,
-                .rms_eps = 1e-5,
-                .rms_eps_name = kEps},
-               config);
+  DecoderFields decoder = config.family->decoder;
+  decoder.n_layers = static_cast<int>(layers.size());
+  decoder.head_dim = usual_head_dim;
+  read_usual(fields, decoder, config);
   config.layers = layers;
   config.rotations = {{.rotary_share = 0.0}};
   if (fields.has(kOlderHeadDim) && usual_head_dim != config.head_dim)
@@ -161,18 +148,21 @@ void read(Fields& fields, ModelConfig& config) {
   read_mixtures(fields, config);
 }
 
-void write(const ModelConfig& config, nlohmann::ordered_json& object) {
-  object[kEps] = object["rms_norm_eps"];
-  for (const char* name : {"rms_norm_eps", "hidden_act"}) object.erase(name);
+void write_nemotron_h(const ModelConfig& config, ordered_json& object) {
+  write_usual(config, object);
+  object.erase("hidden_act");
   object["mlp_hidden_act"] = kActivation;
   object[kTypes] = nlohmann::json::array();
   for (const LayerConfig& layer : config.layers) object[kTypes].push_back(kind_name(layer));
   write_mamba(kMamba, config, object);
-  write_routed_experts(config, object);
   if (config.experts.n_experts == 0) return;
+  write_routed_experts(config, object);
+  object.erase("first_k_dense_replace");
   object["n_shared_experts"] = 1;
   object[kSharedWidth] = config.experts.shared_d_ff;
 }
+
+namespace {
 
 // The one value of all layers whose value is not 0; 0 after an error.
 int64_t only_value(GgufTranslator& gguf, const char* name, std::span<const int64_t> values) {
@@ -209,12 +199,14 @@ void translate_kinds(GgufTranslator& gguf, bool has_experts) {
                                                  gguf.fields().key(kWidth)));
 }
 
-void translate(GgufTranslator& gguf) {
+}  // namespace
+
+void translate_nemotron_h(GgufTranslator& gguf) {
   GgufFields& fields = gguf.fields();
   constexpr const char* kRmsEps = "attention.layer_norm_rms_epsilon";
   gguf.differ_by_layer();
   gguf.decoder(fields.has(kRmsEps) ? kRmsEps : "attention.layer_norm_epsilon");
-  gguf.same(kEps, "rms_norm_eps");
+  gguf.same(gguf.family().decoder.rms_eps_name, "rms_norm_eps");
   gguf.no_window();
   if (!fields.status()) return;
   const bool has_experts = fields.integer("expert_count").value_or(0) > 0;
@@ -223,36 +215,38 @@ void translate(GgufTranslator& gguf) {
   if (fields.integer(kLatent).value_or(0) != 0)
     fields.refuse(kLatent, "0", ErrorCode::kUnsupported);
   if (!has_experts) return;
-  translate_routed_experts(gguf);
-  require_sigmoids(gguf);
+  translate_routed(gguf, {.says_sigmoids = true});
   gguf.integer("expert_shared_feed_forward_length", kSharedWidth);
 }
+
+namespace {
 
 void add_mixture(LayerSpecs& specs, const ModelConfig& c, int layer) {
   const ExpertsConfig& e = c.experts;
   const auto of_one = [&](const char* part) {
     return layer_weight_name(layer, fmt::format("mixer.experts.{{}}.{}_proj.weight", part));
   };
-  specs.router("mixer.gate", "mixer.gate.e_score_correction_bias");
+  specs.router();
   specs
       .add("mixer.experts.up_proj", "ffn_up_exps.weight", {e.n_experts, e.d_ff, c.d_model},
-           &ExpertWeights::gate_up)
+           Role::kExpertGateUp)
       .expert_parts = {{of_one("up"), e.d_ff}};
   specs
       .add("mixer.experts.down_proj", "ffn_down_exps.weight", {e.n_experts, c.d_model, e.d_ff},
-           &ExpertWeights::down)
+           Role::kExpertDown)
       .expert_parts = {{of_one("down"), c.d_model}};
   specs.gate_and_up("mixer.shared_experts");
   specs.down("mixer.shared_experts");
 }
 
-std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
+}  // namespace
+
+std::vector<WeightSpec> nemotron_h_layer(const ModelConfig& c, int layer) {
   LayerSpecs specs(c, layer);
   const auto& [mixer, feed_forward] =
       std::pair(c.layers[layer].mixer, c.layers[layer].feed_forward);
-  specs.norm(
-      "norm", "attn_norm",
-      mixer == Mixer::kNone ? &LayerWeights::feed_forward_norm : &LayerWeights::attention_norm);
+  specs.norm("norm", "attn_norm",
+             mixer == Mixer::kNone ? Role::kFeedForwardNorm : Role::kAttentionNorm);
   if (mixer == Mixer::kMamba2) add_mamba(specs, c, "mixer");
   if (mixer == Mixer::kAttention) {
     specs.queries_keys_values("mixer");
@@ -266,119 +260,8 @@ std::vector<WeightSpec> layer_weights(const ModelConfig& c, int layer) {
   return specs.take();
 }
 
-void last_norm(WeightSpec& spec) { spec.name = "model.norm_f.weight"; }
-
-std::string_view passed_over(const ModelConfig& config, std::string_view tensor) {
+std::string_view nemotron_h_multi_token(const ModelConfig& config, std::string_view tensor) {
   return tensor.starts_with("mtp.") ? kMultiToken : multi_token_layer(config, tensor);
 }
-
-ModelConfig nano_9b() {
-  ModelConfig config = shape_of(kNemotronH, {.vocab = 131072,
-                                             .d_model = 4480,
-                                             .n_layers = 56,
-                                             .n_heads = 40,
-                                             .n_kv_heads = 8,
-                                             .d_ff = 15680});
-  config.layers = layers_of("M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-");
-  config.rotations = {{.rotary_share = 0.0}};
-  config.max_positions = 131072;
-  config.bos_id = 1;
-  config.eos_ids = {12};
-  config.recurrent = {.conv_taps = 4,
-                      .n_key_heads = 8,
-                      .n_heads = 128,
-                      .key_dim = 128,
-                      .value_dim = 80,
-                      .conv_bias = true};
-  return config;
-}
-
-ModelConfig nano_30b() {
-  ModelConfig config = shape_of(kNemotronH, {.vocab = 131072,
-                                             .d_model = 2688,
-                                             .n_layers = 52,
-                                             .n_heads = 32,
-                                             .n_kv_heads = 2,
-                                             .d_ff = 1856});
-  config.layers = layers_of("MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME");
-  config.rotations = {{.rotary_share = 0.0}};
-  config.max_positions = 262144;
-  config.bos_id = 1;
-  config.eos_ids = {2};
-  config.recurrent = {.conv_taps = 4,
-                      .n_key_heads = 8,
-                      .n_heads = 64,
-                      .key_dim = 128,
-                      .value_dim = 64,
-                      .conv_bias = true};
-  config.experts = {.n_experts = 128,
-                    .n_used = 6,
-                    .d_ff = 1856,
-                    .shared_d_ff = 3712,
-                    .scores = RouterScores::kSigmoid,
-                    .renormalised = true,
-                    .weight_scale = 2.5f,
-                    .choice_bias = true,
-                    .n_group_best = 2};
-  return config;
-}
-
-// Each layer follows one of another kind.
-ModelConfig tiny_nemotron_h() {
-  ModelConfig config =
-      tiny_shape(kNemotronH, {.n_layers = 6, .head_dim = 16, .d_ff = 152, .tied = false});
-  config.layers = layers_of("M*-M*-");
-  config.rotations = {{.rotary_share = 0.0}};
-  config.recurrent = {.conv_taps = 4,
-                      .n_key_heads = 2,
-                      .n_heads = 4,
-                      .key_dim = 24,
-                      .value_dim = 32,
-                      .conv_bias = true};
-  return config;
-}
-
-ModelConfig tiny_nemotron_h_moe() {
-  ModelConfig config = tiny_nemotron_h();
-  config.layers = layers_of("M*EM*E");
-  config.d_ff = 28;  // as GGUF files have it: the width of experts
-  config.experts = {.n_experts = 8,
-                    .n_used = 3,
-                    .d_ff = 28,
-                    .shared_d_ff = 40,
-                    .scores = RouterScores::kSigmoid,
-                    .renormalised = true,
-                    .weight_scale = 2.5f,
-                    .choice_bias = true,
-                    .n_groups = 2,
-                    .n_groups_used = 1,
-                    .n_group_best = 2};
-  return config;
-}
-
-std::vector<NamedShape> shapes() {
-  return {{"nemotron-nano-9b-v2", nano_9b()},
-          {"nemotron-3-nano-30b-a3b", nano_30b()},
-          {"tiny-nemotron-h", tiny_nemotron_h()},
-          {"tiny-nemotron-h-moe", tiny_nemotron_h_moe()}};
-}
-
-}  // namespace
-
-const Family kNemotronH = {.name = "nemotron_h",
-                           .architecture = "NemotronHForCausalLM",
-                           .gguf_architecture = "nemotron_h",
-                           .other_gguf_architecture = "nemotron_h_moe",
-                           .offers = kRoutedFields,
-                           .absent = kAbsent,
-                           .fix = fix,
-                           .read = read,
-                           .write = write,
-                           .translate = translate,
-                           .layer_weights = layer_weights,
-                           .embedding = "model.embeddings.weight",
-                           .last_norm = last_norm,
-                           .passed_over = passed_over,
-                           .shapes = shapes};
 
 }  // namespace pando::model

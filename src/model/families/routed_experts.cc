@@ -4,8 +4,11 @@
 
 #include "base/errors.h"
 #include "model/families/experts.h"
+#include "model/weight_specs.h"
 
 namespace pando::model {
+
+constexpr const char* kDense = "first_k_dense_replace";
 
 void read_routed_experts(Fields& fields, int n_dense, ModelConfig& config) {
   set_mixtures(n_dense, config);
@@ -36,8 +39,14 @@ void read_sigmoid_choice(Fields& fields, ModelConfig& config) {
   e.n_group_best = 2;
 }
 
+void read_routed(Fields& fields, const RoutedFields& usual, ModelConfig& config) {
+  read_routed_experts(fields, static_cast<int>(fields.integer(kDense, 0, kMaxLayers)), config);
+  if (usual.sigmoids) read_sigmoid_choice(fields, config);
+}
+
 void write_routed_experts(const ModelConfig& config, nlohmann::ordered_json& object) {
   const ExpertsConfig& e = config.experts;
+  object[kDense] = n_dense_layers(config);
   if (e.n_experts == 0) return;
   object["n_routed_experts"] = e.n_experts;
   object["num_experts_per_tok"] = e.n_used;
@@ -49,11 +58,12 @@ void write_routed_experts(const ModelConfig& config, nlohmann::ordered_json& obj
   object["topk_group"] = e.n_groups_used;
 }
 
-void translate_routed_experts(GgufTranslator& gguf) {
+void translate_routed(GgufTranslator& gguf, const RoutedFields& usual) {
+  if (usual.multi_token) gguf.multi_token_blocks();
   GgufFields& fields = gguf.fields();
   nlohmann::json& config = gguf.config();
   if (!fields.status()) return;
-  constexpr const char* kDense = "first_k_dense_replace";
+  if (usual.says_sigmoids) require_sigmoids(gguf);
   if (fields.integer("expert_count").value_or(0) == 0) {
     config[kDense] = config["num_hidden_layers"];
     fields.comes_from_same(kDense, "num_hidden_layers");
@@ -77,19 +87,6 @@ void translate_routed_experts(GgufTranslator& gguf) {
   config["routed_scaling_factor"] = scale == 0.0 ? 1.0 : scale;  // 0: none
   fields.comes_from_key("norm_topk_prob", "expert_weights_norm");
   config["norm_topk_prob"] = fields.boolean("expert_weights_norm").value_or(false);
-}
-
-void add_routed_feed_forward(LayerSpecs& specs, const ModelConfig& config, int layer) {
-  if (config.layers[layer].feed_forward == FeedForward::kExperts) {
-    specs.router();
-    specs.experts();
-  }
-  if (config.layers[layer].feed_forward == FeedForward::kDense || config.experts.shared_d_ff > 0) {
-    const bool is_dense = config.layers[layer].feed_forward == FeedForward::kDense;
-    const char* module = is_dense ? "mlp" : "mlp.shared_experts";
-    specs.gate_and_up(module);
-    specs.down(module);
-  }
 }
 
 std::string_view multi_token_layer(const ModelConfig& config, std::string_view tensor) {

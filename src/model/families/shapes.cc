@@ -1,6 +1,7 @@
 #include "model/families/shapes.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,22 +9,27 @@
 #include "base/errors.h"
 #include "base/nearest.h"
 #include "base/option_names.h"
+#include "model/config.h"
 #include "model/make_model.h"
 
 namespace pando::model {
 namespace {
 
-// As published; tiny ones last.
-const std::vector<NamedShape>& shapes() {
-  static const std::vector<NamedShape> all = [] {
-    std::vector<NamedShape> of_families;
-    for (const bool tiny : {false, true})
-      for (const Family* family : families())
-        for (NamedShape& shape : family->shapes())
-          if (shape.name.starts_with("tiny-") == tiny) of_families.push_back(std::move(shape));
-    return of_families;
-  }();
-  return all;
+Result<ModelConfig> config_of(const ShapeRow& row) {
+  const Sizes& sizes = row.sizes;
+  nlohmann::json fields = {{"model_type", row.family},
+                           {"vocab_size", sizes.vocab},
+                           {"hidden_size", sizes.d_model},
+                           {"num_hidden_layers", sizes.n_layers},
+                           {"num_attention_heads", sizes.n_heads},
+                           {"num_key_value_heads", sizes.n_kv_heads},
+                           {"intermediate_size", sizes.d_ff},
+                           {"head_dim", sizes.head_dim},
+                           {"max_position_embeddings", sizes.max_positions},
+                           {"bos_token_id", 1},
+                           {"eos_token_id", 2}};
+  fields.update(nlohmann::json::parse(fmt::format("{{{}}}", row.more)));
+  return ModelConfig::from_json(fields, row.name);
 }
 
 // "2.4B"
@@ -39,8 +45,8 @@ std::string parameters_text(int64_t n_parameters) {
 std::string known_shapes(std::string_view name) {
   constexpr size_t kFew = 5;
   std::vector<std::pair<int64_t, std::string_view>> by_size;
-  for (const NamedShape& shape : shapes())
-    by_size.emplace_back(shape.config.n_parameters(), shape.name);
+  for (const ShapeRow& row : shape_rows())
+    if (const auto config = config_of(row)) by_size.emplace_back(config->n_parameters(), row.name);
   std::ranges::sort(by_size);
   std::vector<std::string_view> names;
   for (const auto& [size, known] : by_size) names.push_back(known);
@@ -59,50 +65,15 @@ std::string known_shapes(std::string_view name) {
 
 }  // namespace
 
-ModelConfig shape_of(const Family& family, const Sizes& sizes) {
-  ModelConfig config = ModelConfig::of_family(family);
-  config.vocab = sizes.vocab;
-  config.d_model = sizes.d_model;
-  config.layers.resize(sizes.n_layers);
-  config.n_heads = sizes.n_heads;
-  config.n_kv_heads = sizes.n_kv_heads;
-  config.head_dim = sizes.head_dim;
-  config.d_ff = sizes.d_ff;
-  return config;
-}
-
-ModelConfig tiny_shape(const Family& family, const TinySizes& sizes) {
-  ModelConfig config = shape_of(family, {.vocab = 1024,
-                                         .d_model = 64,
-                                         .n_layers = sizes.n_layers,
-                                         .n_heads = 4,
-                                         .n_kv_heads = 2,
-                                         .d_ff = sizes.d_ff,
-                                         .head_dim = sizes.head_dim});
-  config.rms_eps = 1e-6f;
-  config.max_positions = 4096;
-  config.tied_embeddings = sizes.tied;
-  config.bos_id = 1;
-  config.eos_ids = {2};
-  return config;
-}
-
-void set_experts(ModelConfig& config, int n_experts, int n_used, int d_ff) {
-  config.experts.n_experts = n_experts;
-  config.experts.n_used = n_used;
-  config.experts.d_ff = d_ff;
-  for (LayerConfig& layer : config.layers) layer.feed_forward = FeedForward::kExperts;
-}
-
 std::vector<std::string_view> shape_names() {
   std::vector<std::string_view> names;
-  for (const NamedShape& shape : shapes()) names.push_back(shape.name);
+  for (const ShapeRow& row : shape_rows()) names.push_back(row.name);
   return names;
 }
 
 Result<ModelConfig> named_shape(std::string_view name) {
-  for (const NamedShape& shape : shapes())
-    if (shape.name == name) return shape.config;
+  for (const ShapeRow& row : shape_rows())
+    if (row.name == name) return config_of(row);
   return invalid_argument(
       "{} is '{}', expected {} (hint: `pando make-model --help` lists all shapes)",
       OptionName{"shape"}, name, known_shapes(name));

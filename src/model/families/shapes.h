@@ -1,32 +1,25 @@
-// Shapes of models that can be made with random weights.
+// Shapes of models that can be made with random weights: rows of a table.
 #pragma once
 
+#include <span>
 #include <string_view>
-
-#include "model/config.h"
 
 namespace pando::model {
 
-struct NamedShape {
-  std::string_view name;
-  ModelConfig config;
-};
-
-// Sizes that every model has. The rest of a configuration is set where its shape is named.
+// What config.json says of sizes that every model has.
 struct Sizes {
-  int vocab, d_model, n_layers, n_heads, n_kv_heads, d_ff;
-  int head_dim = 128;
+  int vocab, d_model, n_layers, n_heads, n_kv_heads, d_ff, head_dim, max_positions;
 };
-ModelConfig shape_of(const Family& family, const Sizes& sizes);
 
-// For tests and demonstrations: d_model 64, 4 query heads, 2 KV heads, a vocabulary of 1,024.
-struct TinySizes {
-  int n_layers, head_dim, d_ff;
-  bool tied;
+struct ShapeRow {
+  std::string_view name;
+  const char* family;
+  Sizes sizes;
+  // JSON without its braces: further fields of config.json. Special tokens are 1 and 2 where it has
+  // none.
+  const char* more = "";
 };
-ModelConfig tiny_shape(const Family& family, const TinySizes& sizes);
 
-// Makes every layer a mixture of experts.
-void set_experts(ModelConfig& config, int n_experts, int n_used, int d_ff);
+std::span<const ShapeRow> shape_rows();
 
 }  // namespace pando::model

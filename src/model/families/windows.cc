@@ -41,8 +41,6 @@ int widest(const ModelConfig& config) {
   return window;
 }
 
-}  // namespace
-
 void refuse_sliding_window(Fields& fields, const ModelConfig& config) {
   if (fields.find("sliding_window") != nullptr)
     fields.refuse("sliding_window", fmt::format("null for {}", config.family->name),
@@ -57,7 +55,7 @@ void refuse_window(Fields& fields, const ModelConfig& config) {
   read_layer_types(fields, config, 0);
 }
 
-void read_window(Fields& fields, int absent, ModelConfig& config) {
+void read_window_of_all(Fields& fields, int absent, ModelConfig& config) {
   const int window = read_tokens(fields, absent);
   const std::vector<bool> slides = read_layer_types(fields, config, window);
   const auto full = std::ranges::find(slides, false);
@@ -67,7 +65,7 @@ void read_window(Fields& fields, int absent, ModelConfig& config) {
   for (LayerConfig& layer : config.layers) layer.window = window;
 }
 
-void read_layer_windows(Fields& fields, int absent, ModelConfig& config) {
+void read_windows_of_some(Fields& fields, int absent, ModelConfig& config) {
   const int window = fields.boolean("use_sliding_window", false) ? read_tokens(fields, absent) : 0;
   const std::vector<bool> slides = read_layer_types(fields, config, window);
   const int64_t first =
@@ -78,8 +76,11 @@ void read_layer_windows(Fields& fields, int absent, ModelConfig& config) {
   }
 }
 
-void read_mixed_windows(Fields& fields, int absent, int64_t interval, ModelConfig& config) {
-  const int window = read_tokens(fields, absent);
+void read_mixed_windows(Fields& fields, const WindowFields& usual, ModelConfig& config) {
+  const int64_t interval =
+      usual.says_interval ? fields.integer("sliding_window_pattern", 1, kMaxLayers, usual.interval)
+                          : usual.interval;
+  const int window = read_tokens(fields, usual.absent);
   const std::vector<bool> slides = read_layer_types(fields, config, window);
   for (size_t i = 0; i < config.layers.size(); ++i) {
     const bool has_window =
@@ -88,32 +89,47 @@ void read_mixed_windows(Fields& fields, int absent, int64_t interval, ModelConfi
   }
 }
 
-void set_windows(int window, int interval, ModelConfig& config) {
-  for (int i = 0; i < config.n_layers(); ++i)
-    if ((i + 1) % interval != 0) config.layers[i].window = window;
+}  // namespace
+
+void read_windows(Fields& fields, const WindowFields& usual, ModelConfig& config) {
+  switch (usual.layers) {
+    case Windows::kNone:
+      return refuse_window(fields, config);
+    case Windows::kRecurrent:
+      return refuse_sliding_window(fields, config);
+    case Windows::kAll:
+      return read_window_of_all(fields, usual.absent, config);
+    case Windows::kSome:
+      return read_windows_of_some(fields, usual.absent, config);
+    case Windows::kMixed:
+      return read_mixed_windows(fields, usual, config);
+    case Windows::kUnread:
+    case Windows::kIgnored:
+      return;
+  }
 }
 
-void rotate_in_windows(ModelConfig& config) {
-  config.rotations.push_back({.rotary_share = 0.0});
-  for (LayerConfig& layer : config.layers) layer.rotation = layer.window > 0 ? 0 : 1;
-}
-
-void write_window(const ModelConfig& config, ordered_json& object) {
+void write_windows(const ModelConfig& config, const WindowFields& usual, ordered_json& object) {
   const int window = widest(config);
-  object["sliding_window"] = window == 0 ? ordered_json(nullptr) : ordered_json(window);
-}
-
-void write_layer_windows(const ModelConfig& config, ordered_json& object) {
-  const int window = widest(config);
-  if (window == 0) return;
+  const Windows layers = usual.layers;
+  if (layers == Windows::kAll || layers == Windows::kMixed)
+    object["sliding_window"] = window == 0 ? ordered_json(nullptr) : ordered_json(window);
+  if (layers == Windows::kMixed) write_layer_types(config, object);
+  if (layers != Windows::kSome || window == 0) return;
   object["use_sliding_window"] = true;
   object["sliding_window"] = window;
   write_layer_types(config, object);
 }
 
-void write_mixed_windows(const ModelConfig& config, ordered_json& object) {
-  write_window(config, object);
-  write_layer_types(config, object);
+void translate_windows(GgufTranslator& gguf, const WindowFields& usual) {
+  if (usual.layers == Windows::kIgnored) return;
+  if (usual.layers == Windows::kMixed) return gguf.layer_windows(usual.interval);
+  usual.layers == Windows::kAll ? gguf.window() : gguf.no_window();
+}
+
+void rotate_in_windows(ModelConfig& config) {
+  config.rotations.push_back({.rotary_share = 0.0});
+  for (LayerConfig& layer : config.layers) layer.rotation = layer.window > 0 ? 0 : 1;
 }
 
 }  // namespace pando::model

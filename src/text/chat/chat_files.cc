@@ -36,51 +36,50 @@ Status add_field(const JsonPlace& place, std::vector<TemplateText>& all) {
   return {};
 }
 
-Status add_jinja_file(const fs::path& path, std::string name, std::vector<TemplateText>& all) {
+Status add_jinja_file(const ModelPath& path, std::string name, std::vector<TemplateText>& all) {
   Result<std::string> text = read_text_file(path);
   if (!text) return text.error();
   add_template(all, std::move(name), std::move(*text), path.string());
   return {};
 }
 
-Status add_folder(const fs::path& folder, std::vector<TemplateText>& all) {
-  if (!is_there(folder)) return {};
+Status add_folder(const ModelPath& folder, std::vector<TemplateText>& all) {
+  if (!is_there(folder.path())) return {};
   std::error_code error;
   std::vector<fs::path> files;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+  for (fs::directory_iterator at(folder.path(), error), end; !error && at != end;
+       at.increment(error))
     if (at->path().extension() == ".jinja") files.push_back(at->path());
   if (error) return io_error("'{}' cannot be read: {}", folder.string(), error.message());
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files)
-    if (Status status = add_jinja_file(file, file.stem().string(), all); !status) return status;
+    if (Status status = add_jinja_file(folder.at(file), file.stem().string(), all); !status)
+      return status;
   return {};
 }
 
 // Templates stand beside a tokenizer's file.
-fs::path place_of(const fs::path& path) {
-  if (!is_tokenizer_file(path)) return path;
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+ModelPath place_of(const ModelPath& tokenizer) {
+  const fs::path& path = tokenizer.path();
+  if (!is_tokenizer_file(path)) return tokenizer;
+  return tokenizer.at(path.has_parent_path() ? path.parent_path() : fs::path("."));
 }
 
-Result<std::vector<TemplateText>> find_in_gguf(const fs::path& path) {
-  const Result<GgufFile> gguf = GgufFile::open(path);
-  if (!gguf) return gguf.error();
+Result<std::vector<TemplateText>> find_in_gguf(const GgufFile& gguf) {
   constexpr std::string_view kKey = "tokenizer.chat_template";
   std::vector<TemplateText> all;
-  for (const std::string_view key : gguf->keys(kKey)) {
+  for (const std::string_view key : gguf.keys(kKey)) {
     const std::string_view rest = key.substr(kKey.size());
     if (!rest.empty() && rest[0] != '.') continue;  // of tokenizer.chat_templates, their names
-    const auto text = gguf->string(key);
+    const auto text = gguf.string(key);
     if (!text) return text.error();
     add_template(all, rest.empty() ? "default" : std::string(rest.substr(1)), std::string(**text),
-                 path.string());
+                 gguf.file().path().string());
   }
   return all;
 }
 
-Result<NamedTokens> tokens_in_gguf(const fs::path& path, const Tokenizer& tokenizer) {
-  const Result<GgufFile> gguf = GgufFile::open(path);
-  if (!gguf) return gguf.error();
+Result<NamedTokens> tokens_in_gguf(const GgufFile& gguf, const Tokenizer& tokenizer) {
   constexpr std::pair<const char*, const char*> kIds[] = {
       {"tokenizer.ggml.bos_token_id", "bos_token"},
       {"tokenizer.ggml.eos_token_id", "eos_token"},
@@ -91,7 +90,7 @@ Result<NamedTokens> tokens_in_gguf(const fs::path& path, const Tokenizer& tokeni
       {"tokenizer.ggml.mask_token_id", "mask_token"}};
   NamedTokens tokens;
   for (const auto& [key, name] : kIds) {
-    const Result<std::optional<int64_t>> id = gguf->integer(key);
+    const Result<std::optional<int64_t>> id = gguf.integer(key);
     if (!id) return id.error();
     if (*id && **id >= 0 && **id < tokenizer.vocab_size())
       tokens.emplace_back(name,
@@ -117,8 +116,8 @@ void set_token(NamedTokens& tokens, const std::string& name, const std::string& 
   tokens.emplace_back(name, text);
 }
 
-Status add_tokens_of(const fs::path& path, NamedTokens& tokens, bool& lists_added) {
-  if (!is_there(path)) return {};
+Status add_tokens_of(const ModelPath& path, NamedTokens& tokens, bool& lists_added) {
+  if (!is_there(path.path())) return {};
   const Result<Json> document = read_json_file(path);
   if (!document) return document.error();
   if (!document->is_object()) return JsonPlace(*document, path.string()).expect_object();
@@ -137,19 +136,22 @@ Status add_tokens_of(const fs::path& path, NamedTokens& tokens, bool& lists_adde
 
 }  // namespace
 
-Result<std::vector<TemplateText>> find_chat_templates(const fs::path& tokenizer) {
-  const fs::path path = place_of(tokenizer);
+Result<std::vector<TemplateText>> find_chat_templates(const ModelPath& tokenizer) {
+  const ModelPath path = place_of(tokenizer);
   std::error_code failure;
-  if (!fs::is_directory(path, failure)) return find_in_gguf(path);
+  if (!fs::is_directory(path.path(), failure)) {
+    const auto gguf = path.gguf();
+    return gguf ? find_in_gguf(**gguf) : gguf.error();
+  }
   std::vector<TemplateText> all;
-  if (is_there(path / "chat_template.jinja"))
+  if (is_there(path.path() / "chat_template.jinja"))
     if (Status status = add_jinja_file(path / "chat_template.jinja", "default", all); !status)
       return status.error();
   if (Status status = add_folder(path / "additional_chat_templates", all); !status)
     return status.error();
   if (!all.empty()) return all;  // then the configuration's are older ones
   for (const char* name : {"tokenizer_config.json", "chat_template.json"}) {
-    if (!all.empty() || !is_there(path / name)) continue;
+    if (!all.empty() || !is_there(path.path() / name)) continue;
     const Result<Json> document = read_json_file(path / name);
     if (!document) return document.error();
     const JsonPlace root(*document, (path / name).string());
@@ -158,10 +160,13 @@ Result<std::vector<TemplateText>> find_chat_templates(const fs::path& tokenizer)
   return all;
 }
 
-Result<NamedTokens> find_named_tokens(const fs::path& of_tokenizer, const Tokenizer& tokenizer) {
-  const fs::path path = place_of(of_tokenizer);
+Result<NamedTokens> find_named_tokens(const ModelPath& of_tokenizer, const Tokenizer& tokenizer) {
+  const ModelPath path = place_of(of_tokenizer);
   std::error_code failure;
-  if (!fs::is_directory(path, failure)) return tokens_in_gguf(path, tokenizer);
+  if (!fs::is_directory(path.path(), failure)) {
+    const auto gguf = path.gguf();
+    return gguf ? tokens_in_gguf(**gguf, tokenizer) : gguf.error();
+  }
   NamedTokens tokens;
   bool lists_added = false, ignored = false;
   if (Status status = add_tokens_of(path / "tokenizer_config.json", tokens, lists_added); !status)
@@ -170,7 +175,7 @@ Result<NamedTokens> find_named_tokens(const fs::path& of_tokenizer, const Tokeni
   if (!lists_added)
     if (Status status = add_tokens_of(path / "special_tokens_map.json", tokens, ignored); !status)
       return status.error();
-  if (is_there(path / "tokenizer.json")) return tokens;
+  if (is_there(path.path() / "tokenizer.json")) return tokens;
   const bool has_bos = std::any_of(tokens.begin(), tokens.end(),
                                    [](const auto& token) { return token.first == "bos_token"; });
   if (!has_bos && tokenizer.bos())

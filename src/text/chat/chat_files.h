@@ -1,10 +1,10 @@
 // Where the files of a model have its chat templates and the texts of its special tokens.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/model_path.h"
 #include "text/chat/chat_template.h"
 
 namespace pando {
@@ -17,9 +17,8 @@ struct TemplateText {
 
 // All of a directory, of a GGUF file, or of the directory of a tokenizer's file, each name once.
 // May be empty.
-Result<std::vector<TemplateText>> find_chat_templates(const std::filesystem::path& tokenizer);
+Result<std::vector<TemplateText>> find_chat_templates(const ModelPath& tokenizer);
 // As `transformers` gives them to a template.
-Result<NamedTokens> find_named_tokens(const std::filesystem::path& of_tokenizer,
-                                      const Tokenizer& tokenizer);
+Result<NamedTokens> find_named_tokens(const ModelPath& of_tokenizer, const Tokenizer& tokenizer);
 
 }  // namespace pando

@@ -110,13 +110,13 @@ Result<ChatTemplate> ChatTemplate::from_text(std::string_view text, std::string_
   return out;
 }
 
-Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
-                                        const Tokenizer& tokenizer, const std::string& choice) {
+Result<ChatTemplate> ChatTemplate::load(const ModelPath& path, const Tokenizer& tokenizer,
+                                        const std::string& choice) {
   Result<NamedTokens> tokens = find_named_tokens(path, tokenizer);
   if (!tokens) return tokens.error();
   std::error_code failure;
   if (!choice.empty() && std::filesystem::is_regular_file(choice, failure)) {
-    const Result<std::string> text = read_text_file(choice);
+    const Result<std::string> text = read_text_file(path.at(choice));
     if (!text) return text.error();
     return from_text(*text, fmt::format("'{}'", choice), std::move(*tokens));
   }
@@ -133,9 +133,9 @@ Result<ChatTemplate> ChatTemplate::load(const std::filesystem::path& path,
     return from_text(named->text, named->source, std::move(*tokens));
   }
   if (found->empty()) {
-    const bool tekken = path.filename() == "tekken.json" ||
-                        (std::filesystem::exists(path / "tekken.json", failure) &&
-                         !std::filesystem::exists(path / "tokenizer.json", failure));
+    const bool tekken = path.path().filename() == "tekken.json" ||
+                        (std::filesystem::exists(path.path() / "tekken.json", failure) &&
+                         !std::filesystem::exists(path.path() / "tokenizer.json", failure));
     return unsupported(
         "'{}' has no chat template{} (hint: ask without chat, or set {} to a template file)",
         path.string(), tekken ? ", because Mistral's tekken.json contains none" : "",

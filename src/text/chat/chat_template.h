@@ -1,7 +1,6 @@
 // The chat templates of a model, and conversations rendered by them.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -9,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "pando/chat.h"
-#include "pando/result.h"
+#include "base/model_path.h"
+#include "pando/values/chat.h"
+#include "pando/values/result.h"
 #include "text/chat/jinja.h"
 #include "text/tokenizer.h"
 
@@ -32,7 +32,7 @@ class ChatTemplate {
   // The templates of a tokenizer's directory or GGUF file (docs/chat.md says where they are looked
   // for). `choice`: a file with another one, or the name of one of several; empty: the model's.
   // kUnsupported where there is none, or where it is no template that Pando knows how to read.
-  static Result<ChatTemplate> load(const std::filesystem::path& path, const Tokenizer& tokenizer,
+  static Result<ChatTemplate> load(const ModelPath& path, const Tokenizer& tokenizer,
                                    const std::string& choice = {});
   // `source` is for messages.
   static Result<ChatTemplate> from_text(std::string_view text, std::string_view source,

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/chat.h"
-#include "pando/result.h"
+#include "pando/values/chat.h"
+#include "pando/values/result.h"
 #include "text/chat/jinja_value.h"
 
 namespace pando::jinja {

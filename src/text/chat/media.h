@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 
 namespace pando {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/token.h"
+#include "pando/values/token.h"
 
 namespace pando::grammar {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 #include "text/grammar/char_dfa.h"
 
 namespace pando::grammar {

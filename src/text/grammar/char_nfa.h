@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 #include "text/grammar/regex.h"
 
 namespace pando::grammar {

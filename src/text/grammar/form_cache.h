@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pando/request.h"
+#include "pando/values/request.h"
 #include "text/grammar/mask_table.h"
 
 namespace pando::grammar {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 #include "text/grammar/counted_rule.h"
 
 namespace pando::grammar {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 #include "text/grammar/mask_table.h"
 
 namespace pando::grammar {

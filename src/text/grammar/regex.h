@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pando/result.h"
+#include "pando/values/result.h"
 #include "text/grammar/char_set.h"
 
 namespace pando::grammar {

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "base/dtype.h"
-#include "kernel/cpu/attend_args.h"
-#include "kernel/cpu/attend_product.h"
-#include "kernel/cpu/row_ops.h"
+#include "exec/cpu/kernel/cpu/attend_args.h"
+#include "exec/cpu/kernel/cpu/attend_product.h"
+#include "exec/cpu/kernel/cpu/row_ops.h"
 
 namespace pando::kernel {
 

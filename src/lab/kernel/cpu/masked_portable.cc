@@ -1,4 +1,4 @@
-#include "kernel/cpu/simd_portable.h"
+#include "exec/cpu/kernel/cpu/simd_portable.h"
 #include "lab/kernel/cpu/masked.h"
 
 namespace pando::kernel {

@@ -1,0 +1,169 @@
+// What an engine is asked, and what it answers.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pando/values/chat.h"
+#include "pando/values/result.h"
+#include "pando/values/token.h"
+
+namespace pando {
+
+// What the text of an answer must be: every finished answer is. One that max_tokens cuts, or that a
+// stop text or token ends, is the beginning of such a text. docs/extraction.md says what is
+// supported.
+struct TextForm {
+  enum class Kind {
+    kJsonSchema,  // `text` is a JSON Schema; its answers have no white space between values
+    kJsonObject,  // any object of JSON
+    kRegex,       // `text` is a regular expression, which the whole answer matches
+    kChoices,     // one of `choices`
+    kGbnf,        // `text` is a grammar as llama.cpp writes it
+    kLark,        // `text` is a grammar as Lark writes it
+  };
+  Kind kind = Kind::kJsonObject;
+  std::string text = {};
+  std::vector<std::string> choices = {};
+  bool operator==(const TextForm&) const = default;
+};
+
+// A token is drawn so: a form leaves out tokens that no such text goes on with; min_tokens makes
+// the logits of tokens that would end the answer minus infinity; logit_bias and the penalties
+// change the logits, in this order; then the temperature divides them; of the distribution that
+// gives, min_p, top_k and top_p, in this order, leave out what is unlikely.
+struct SamplingOptions {
+  int max_tokens = 128;    // tokens to generate at most; also bounded by the context. 0: none, with
+                           // prompt_logprobs_from
+  int min_tokens = 0;      // so many come before a token or text may end it; at most max_tokens
+  double temperature = 0;  // 0: always the likeliest token
+  int top_k = 0;           // sample from the k likeliest tokens; 0: from all
+  double top_p = 1;        // sample from the likeliest tokens that sum to p, in [0, 1]; 0: from one
+  double min_p = 0;  // and from those at least so likely, as a part of the likeliest, in [0, 1]
+  std::map<Token, double> logit_bias;  // added to the logits of these tokens
+  // Of tokens that prompt or answer hold: positive logits are divided by it, others multiplied.
+  double repetition_penalty = 1;    // more than 0; 1: off
+  double presence_penalty = 0;      // taken off the logits of tokens that the answer holds
+  double frequency_penalty = 0;     // the same, times how often it holds them
+  std::optional<uint64_t> seed;     // absent: from the engine's seed and the request's id
+  int n = 1;                        // answers to the same prompt, which is computed once
+  std::vector<std::string> stop;    // texts that end an answer; they are not part of it
+  std::vector<Token> stop_tokens;   // tokens that end an answer, besides the model's own
+  bool ignore_eos = false;          // go on after the model's end-of-sequence token
+  bool skip_special_tokens = true;  // special tokens give no text
+  bool logprobs = false;            // report ln p of every generated token
+  int top_logprobs = 0;             // beside every ln p, those of so many of the likeliest tokens
+  std::optional<TextForm> form;     // of the answer's text; absent: any text
+};
+
+// What of a prompt's hidden states, after the final norm, is its embedding.
+enum class Pooling {
+  kNone,  // no embedding is wanted
+  kLast,  // that of the last token
+  kMean,  // the mean over all tokens: f32 sums in the order of positions, times 1/n
+};
+
+// A prompt, and what is wanted of it.
+struct Request {
+  std::string id;      // the caller's name for it; with the engine's seed it decides sampling
+  std::string prompt;  // text, or
+  std::vector<ChatMessage> messages;  // a conversation, used where not empty, or
+  std::vector<Token> tokens;          // tokens, used where not empty
+  ChatOptions chat;                   // how `messages` are rendered
+  // Whether the tokens that the tokenizer puts around a text, such as that of its beginning, are
+  // put there. Absent: around `prompt`, not around `messages`, whose template writes its own.
+  std::optional<bool> add_special_tokens;
+  // Whether what the model writes as its reasoning goes to Completion::reasoning, and the rest
+  // to its text, for models whose chat format marks it. Absent: for `messages`, not for others.
+  std::optional<bool> separate_reasoning;
+  // A prompt of more tokens is cut to so many, at its beginning or at its end; those around the
+  // text stay. 0: none is cut.
+  int truncate_prompt_tokens = 0;
+  bool truncate_at_end = false;
+  SamplingOptions sampling;  // how answers are drawn
+  // Report ln p of the prompt's tokens from this index on, at least 1. What is cached is used.
+  std::optional<int> prompt_logprobs_from;
+  // And ln p of each of these in the place of the prompt's last token: what single tokens are worth
+  // behind the tokens before it, for one row of logits. Goes with prompt_logprobs_from and
+  // max_tokens = 0.
+  std::vector<Token> alternatives;
+  // Instead of an answer, the embedding of the prompt. Goes with n = 1 and without
+  // prompt_logprobs_from; the rest of `sampling` is not used.
+  Pooling pooling = Pooling::kNone;
+  // The beginning of `prompt` that the mean leaves out. It leaves out as many tokens as this text
+  // has by itself, without the tokens that the tokenizer puts after a text.
+  std::string unpooled;
+  int pooled_from = 0;         // first token of the mean; computed from `unpooled`
+  int cut_tokens = 0;          // tokens cut from `prompt`; set when it is encoded
+  uint64_t isolation_key = 0;  // requests share prefixes only within one key; below 2^64 - 1
+  // So many first tokens, but the last of all, are shared with what other keys say is public.
+  size_t n_public = 0;
+  // What it computes stays for later requests; false: what no open one shares goes when it ends,
+  // with what others of its isolation key left there before.
+  bool cached = true;
+  // When tokens are due, for a policy that asks (EngineOptions). Seconds until the first token,
+  // and from one to the next. 0: as its class has it.
+  double ttft_slo = 0, tpot_slo = 0;
+  std::string deadline_class;  // of EngineOptions::deadline_classes
+  // Tokens of other prompts that are asked as one with it, without what it holds itself: their work
+  // counts as its own where it says how soon the first token is due, or how late it is.
+  size_t tokens_beside = 0;
+  size_t tokens_behind = 0;  // of these, those of prompts that were asked after it
+  // When it was sent, from which its first token is due; absent: when it is submitted.
+  std::optional<std::chrono::steady_clock::time_point> sent;
+  // Hash the logits that every answer was drawn from; of an embedding, the hidden states.
+  bool logits_hash = false;
+};
+
+// Why an answer is over: by a token or text that ends it, by max_tokens, or because the context is
+// full before that.
+enum class FinishReason { kStop, kLength, kContext };
+const char* finish_reason_name(FinishReason reason);  // "stop", "length", "context"
+
+// A token's likelihood under the model's own distribution: the softmax of the unmodified logits.
+struct TokenLogprob {
+  Token token = 0;                           // whose it is
+  float logprob = 0;                         // ln p
+  bool likeliest = false;                    // no token is likelier, and none of lower id as likely
+  std::vector<std::pair<Token, float>> top;  // the likeliest tokens, with their ln p
+};
+
+// One finished answer.
+struct Completion {
+  int choice = 0;                                      // in [0, n)
+  std::string text;                                    // UTF-8, without what ended it
+  std::string reasoning;                               // the same, of Request::separate_reasoning
+  std::vector<Token> tokens;                           // generated, the ending token included
+  std::vector<TokenLogprob> logprobs;                  // [tokens] with `logprobs`
+  std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]
+  std::vector<TokenLogprob> alternatives;              // [alternatives] of the request
+  FinishReason finish_reason = FinishReason::kLength;  // why it is over
+  std::vector<float> embedding;                        // [d_model], where asked for
+  int prompt_tokens = 0;                               // length of the prompt
+  int cut_tokens = 0;  // tokens cut by Request::truncate_prompt_tokens
+  // Of these, when the request arrived: cached, or wanted by others too. No bit depends on it.
+  int shared_tokens = 0;
+  uint64_t logits_hash = 0;             // XXH3-64 over the raw f32 logits rows, chained by seed
+  std::vector<double> choice_logprobs;  // [choices] ln p of each, where the answer is one of them
+};
+
+// Something that happened to a request. Events of one request come in order, from the engine's
+// thread: a listener must not block, and may call submit and cancel. Every answer's first token
+// gives one, later ones where there is text, a log-probability or the end to tell.
+struct Event {
+  uint64_t request = 0;                  // as returned by submit
+  int choice = 0;                        // in [0, n)
+  std::string text;                      // new text of the answer; whole UTF-8 characters
+  std::string reasoning;                 // the same of its reasoning
+  size_t n_tokens = 0;                   // of the answer so far
+  std::optional<TokenLogprob> logprob;   // of the token just drawn, with SamplingOptions::logprobs
+  std::optional<Completion> completion;  // the answer is finished
+  std::optional<Error> error;            // the request is over; no further events
+};
+
+}  // namespace pando

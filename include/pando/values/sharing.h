@@ -1,0 +1,26 @@
+// What EngineOptions::sharing takes: the engine's planners, and those that were added to them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pando/values/result.h"
+
+namespace pando {
+
+// What a way of sharing promises of its answers.
+struct SharingInfo {
+  std::string name;  // without its options
+  // The bits do not depend on what else is asked; otherwise they are right to rounding.
+  bool exact = true;
+  std::string warning;   // what is said wherever its answers appear; empty: nothing
+  bool batches = false;  // puts whole prompts together in batches of what waits
+};
+
+// NAME, or NAME:OPTION,OPTION=VALUE,... (docs/planners.md). Errors: kInvalidArgument.
+Result<SharingInfo> sharing_info(const std::string& sharing);
+
+// The names there are.
+std::vector<std::string> sharing_names();
+
+}  // namespace pando

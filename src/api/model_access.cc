@@ -1,0 +1,19 @@
+#include "api/model_access.h"
+
+#include "api/model_parts.h"
+
+namespace pando {
+
+const model::ModelSpec& spec_of(const Model& model) { return model.parts().files->config; }
+const DeviceModel* weights_of(const Model& model) { return model.parts().weights.get(); }
+const Tokenizer* tokenizer_of(const Model& model) { return model.parts().tokenizer.get(); }
+grammar::FormCache* forms_of(const Model& model) { return model.parts().forms.get(); }
+const Result<ChatTemplate>& chat_template_of(const Model& model) { return model.parts().chat; }
+const Result<model::EmbeddingForm>& embedding_form_of(const Model& model) {
+  return model.parts().embedding;
+}
+const Result<model::RerankForm>& rerank_form_of(const Model& model) {
+  return model.parts().reranking;
+}
+
+}  // namespace pando

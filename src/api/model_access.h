@@ -1,0 +1,23 @@
+// What the floors above api/ read of a loaded model. What is returned lives as long as the model.
+#pragma once
+
+#include "contract/device.h"
+#include "model/embedding_form.h"
+#include "model/rerank_form.h"
+#include "pando/model.h"
+#include "text/chat/chat_template.h"
+#include "text/grammar/form_cache.h"
+#include "text/tokenizer.h"
+
+namespace pando {
+
+const model::ModelSpec& spec_of(const Model& model);
+const DeviceModel* weights_of(const Model& model);                 // null: loaded without
+const Tokenizer* tokenizer_of(const Model& model);                 // null: tokens only
+grammar::FormCache* forms_of(const Model& model);                  // null without a tokenizer
+const Result<ChatTemplate>& chat_template_of(const Model& model);  // or why there is none
+// What the files say, or why it is not offered.
+const Result<model::EmbeddingForm>& embedding_form_of(const Model& model);
+const Result<model::RerankForm>& rerank_form_of(const Model& model);
+
+}  // namespace pando

@@ -1,0 +1,45 @@
+// The files of a model, each opened once.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "pando/values/result.h"
+
+namespace pando {
+
+class GgufFile;
+class MappedFile;
+
+// The path of a model, of one of its files or of its tokenizer. Making one opens nothing. A file is
+// opened when it is first asked for, and stays mapped until the last path goes that was made from
+// the same one. One thread at a time may use all of these.
+class ModelPath {
+ public:
+  // Implicit: what reads a model's files takes a plain path too.
+  ModelPath(std::filesystem::path path);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string string() const { return path_.string(); }  // for messages
+
+  // Another path that shares what is open.
+  ModelPath at(std::filesystem::path path) const;
+  ModelPath operator/(const std::filesystem::path& name) const { return at(path_ / name); }
+
+  // The file itself; errors as of MappedFile::open.
+  Result<std::shared_ptr<const MappedFile>> file() const;
+  // A GGUF file, with all its parts; errors as of GgufFile::open.
+  Result<std::shared_ptr<const GgufFile>> gguf() const;
+  // Lets go of what is open; what was handed out stays mapped.
+  void close() const;
+
+ private:
+  struct Opened;
+  ModelPath(std::filesystem::path path, std::shared_ptr<Opened> opened);
+
+  std::filesystem::path path_;
+  std::shared_ptr<Opened> opened_;
+};
+
+}  // namespace pando

@@ -1,0 +1,32 @@
+// Reads rows of weights as files hold them: elements, or blocks (block_codes.h, grid_blocks.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/dtype.h"
+#include "base/numbers/weight_types.h"
+
+namespace pando {
+
+// n weights of any stored type, whole blocks of them, at any byte, as f32.
+void read_weights(DType type, const std::byte* from, int64_t n, float* to);
+
+// Whether n weights of any stored type, whole blocks of them, are finite numbers. Of a block only
+// its factors can be other than finite; their products fit f32.
+bool all_finite(DType type, const std::byte* from, int64_t n);
+
+// The tests of base/numbers/weight_types.h: of elements; of blocks with kFactors numbers in f16
+// from byte kAt on; of those whose scale is a power of two; of IQ1_M.
+bool all_finite_f32(DType type, const std::byte* from, int64_t n);
+bool all_finite_f16(DType type, const std::byte* from, int64_t n);
+bool all_finite_bf16(DType type, const std::byte* from, int64_t n);
+bool all_finite_blocks(DType type, const std::byte* from, int64_t n, int at, int n_factors);
+template <int kAt, int kFactors = 1>
+bool all_finite_blocks(DType type, const std::byte* from, int64_t n) {
+  return all_finite_blocks(type, from, n, kAt, kFactors);
+}
+bool all_finite_powers(DType type, const std::byte* from, int64_t n);
+bool all_finite_iq1_m(DType type, const std::byte* from, int64_t n);
+
+}  // namespace pando

@@ -1,0 +1,73 @@
+// Devices by name. What computes is below; what asks for it includes this floor alone.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/thread_pool.h"
+#include "contract/executor.h"
+#include "contract/model_spec.h"
+#include "contract/share.h"
+#include "contract/tensor_source.h"
+#include "pando/values/result.h"
+
+namespace pando {
+
+class Device;
+
+struct WeightOptions {
+  std::optional<DType> requantised = {};  // what matrices become; absent: what they are stored as
+  ModelShare share = {};                  // the part of the model to be loaded
+};
+
+// The weights of a model as they lie on a device. Immutable; any number of executors share it.
+class DeviceModel {
+ public:
+  virtual ~DeviceModel() = default;
+  virtual const Device& device() const = 0;
+  virtual const model::ModelSpec& spec() const = 0;  // of the whole model
+  virtual const ModelShare& share() const = 0;
+  virtual std::string weight_type() const = 0;  // of most of them: "q4_K"
+  virtual size_t weight_bytes() const = 0;      // in memory
+  // room: of options.kv, by Device::kv_room. Model and pool outlive the executor. Throws
+  // std::bad_alloc.
+  virtual std::unique_ptr<StageExecutor> open(const ExecutorOptions& options, const KvRoom& room,
+                                              ThreadPool& pool) const = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string_view name() const = 0;    // "cpu"
+  virtual std::string description() const = 0;  // of this machine's, in one line
+  // Ranks can divide the outputs of its matrices (tp), and the positions of paths (kvp).
+  virtual bool divides_rows() const = 0;
+  // The instruction set of that name, or the best one for "", as ExecutorFacts::name has it.
+  // kInvalidArgument for one that is not there.
+  virtual Result<std::string> isa_name(std::string_view isa) const = 0;
+
+  // Packs the tensors. `source` outlives the model.
+  virtual Result<std::unique_ptr<DeviceModel>> load(const model::ModelSpec& spec,
+                                                    const model::TensorSource& source,
+                                                    const WeightOptions& options,
+                                                    ThreadPool& pool) const = 0;
+  // About what the weights would take in memory, bytes.
+  virtual uint64_t weight_bytes(const model::ModelSpec& spec, const model::TensorSource& source,
+                                const WeightOptions& options) const = 0;
+  // What an executor keeps for a model besides weights, keys and values, bytes.
+  virtual uint64_t fixed_bytes(const model::ModelSpec& spec, int context) const = 0;
+  // spec: of the whole model, or of a share. kInvalidArgument where the memory holds too little.
+  virtual Result<KvRoom> kv_room(const model::ModelSpec& spec, const KvOptions& options) const = 0;
+  // Keys and values of one position, in all layers.
+  virtual size_t kv_bytes_per_token(const model::ModelSpec& spec, DType type) const = 0;
+};
+
+// What this build has; the first is the default. Defined below the waist, in exec/devices.cc.
+std::span<const Device* const> devices();
+// kInvalidArgument names those that there are. "": the default.
+Result<const Device*> find_device(std::string_view name);
+
+}  // namespace pando

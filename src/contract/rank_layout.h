@@ -1,0 +1,46 @@
+// How a model is spread over ranks, the processes of a run.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "contract/share.h"
+#include "pando/values/result.h"
+
+namespace pando {
+
+// Ranks of a replica are neighbours, of these the ranks of one stage, of these the ranks of one
+// part of the positions: of all ranks it is replica * n_ranks() + (stage * kvp + part) * tp + rank
+// in the part. What has a rank here counts in its replica.
+struct RankLayout {
+  int replicas = 1;  // of the whole model
+  int spp = 1;       // stages of layers
+  int kvp = 1;       // parts of the positions of each path, and of the rows of each step
+  int tp = 1;        // ranks that divide the outputs of each matrix
+  // Positions of a block. A path's blocks go from part to part. Whole spans, a power of two of
+  // them.
+  uint32_t kvp_tokens = 8192;
+  // Rows that flow through the stages together: enough to keep products efficient, few enough for
+  // several slices in a step.
+  uint32_t slice_rows = 128;
+
+  // Rows are dealt over parts so that each has so many at least: products of fewer take as long.
+  uint32_t rows_each = 16;
+
+  int64_t n_processes() const { return int64_t{replicas} * spp * kvp * tp; }
+  int n_ranks() const { return spp * kvp * tp; }  // of a replica
+  std::string name() const { return fmt::format("spp={},kvp={},tp={}", spp, kvp, tp); }
+  int part_of(int rank) const { return rank / tp % kvp; }
+  ModelShare share_of(int rank) const {
+    return {rank / (tp * kvp), spp, rank % tp, tp, part_of(rank)};
+  }
+
+  // Of "replicas=2,spp=2,kvp=2,tp=2,kvp_tokens=16384"; what is not named is as above.
+  // kInvalidArgument, naming what was found and expected.
+  static Result<RankLayout> parse(std::string_view text);
+};
+
+}  // namespace pando

@@ -1,0 +1,129 @@
+// The tensors of a model, unpacked, by what they are for; whatever the file that has them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/function_ref.h"
+#include "contract/model_spec.h"
+#include "pando/values/result.h"
+
+namespace pando::model {
+
+// The use of a weight. Shapes are outer to inner. The projections of a recurrent layer are kQkv and
+// kO; all outputs of kQkv stand one after another, in the order of docs/arithmetic.md:
+//   delta-net          queries, keys, values, z, b, a
+//   short convolution  B, C, x
+//   Mamba2             z, x, B, C, dt
+// Of latent attention kQkv has queries, or the inner rows of their projection, then latents and the
+// shared channels of keys: [n_heads * query_dim or query_rank, and rank + rope_dim; d_model].
+enum class Role {
+  // Of the model.
+  kEmbedding,             // [vocab, d_model]
+  kLayerInputTable,       // [layer_input_vocab, n_layers * layer_input_dim]
+  kLayerInputProjection,  // [n_layers * layer_input_dim, d_model]
+  kLayerInputNorm,        // [layer_input_dim]
+  kFinalNorm,             // [d_model]; with a bias, which stands behind, [2 d_model]
+  kHead,                  // [vocab, d_model]
+  kHeadBias,              // [vocab]
+  // Of a layer. Norms are [d_model] and may have a bias behind. kAttentionNorm comes before the
+  // mixer, kAttentionSumNorm is of what attention adds; so for feed-forward.
+  kAttentionNorm,
+  kQNorm,  // [head_dim], or for all heads [q_dim]; of latents [query_rank]
+  kKNorm,  // the same of keys [kv_dim]; of latents [rank]
+  // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
+  // many rows. Without values where these are the keys, and without both where the layer reads the
+  // keys of another.
+  kQkv,
+  kQkvBias,    // [outputs of kQkv]
+  kSinks,      // [n_heads] scores beside those of keys
+  kQUp,        // of latents: [n_heads * query_dim, query_rank]
+  kLatentUp,   // [n_heads * (still_dim + value_dim), rank], or keys turned and values
+  kO,          // [d_model, attended_dim]
+  kOBias,      // [d_model]
+  kConv,       // [conv_taps, channels], the oldest position first
+  kConvBias,   // [channels]
+  kDecay,      // [n_heads] below 0: -exp(A_log)
+  kDtBias,     // [n_heads]
+  kSkip,       // [n_heads] D of Mamba2
+  kStateNorm,  // delta-net [value_dim], Mamba2 [n_heads * value_dim]
+  kAttentionSumNorm,
+  kFeedForwardNorm,  // without one parallel layers read kAttentionNorm
+  // Of a dense layer, or of the shared expert of a mixture, whose width d_ff is then.
+  kGateUp,      // [2 d_ff, d_model]: gate, then up; or [d_ff, d_model]: up
+  kGateUpBias,  // [2 d_ff] or [d_ff]
+  kDown,        // [d_model, d_ff]
+  kDownBias,    // [d_model]
+  kFeedForwardSumNorm,
+  // Of the layer's own inputs: their gate [layer_input_dim, d_model], the projection of what it
+  // lets through [d_model, layer_input_dim], and the norm of that.
+  kInputGate,
+  kInputProjection,
+  kInputSumNorm,
+  kScale,        // [1] multiplies the residual stream behind the layer
+  kRouter,       // [n_experts, d_model]
+  kRouterBias,   // [n_experts]
+  kChoiceBias,   // [n_experts]
+  kExpertScale,  // [n_experts] multiplies the weights of the chosen
+  kSharedGate,   // [d_model] its product with a row scales the shared expert
+  // Before the router, of the residual stream; what it gives is divided by sqrt(d_model). None: the
+  // router reads kFeedForwardNorm.
+  kRouterNorm,
+  kExpertsNorm,     // before experts; none: kFeedForwardNorm
+  kExpertsSumNorm,  // of what the experts of a row give
+  kSharedSumNorm,   // of what the shared expert gives
+  // Of each expert of a layer, as those of a dense layer.
+  kExpertGateUp,
+  kExpertGateUpBias,
+  kExpertDown,
+  kExpertDownBias,
+};
+constexpr bool is_of_experts(Role role) { return role >= Role::kExpertGateUp; }
+
+struct WeightId {
+  Role role;
+  int layer = -1;   // none: of the model
+  int expert = -1;  // none: not of an expert
+};
+
+// Rows of numbers as a file holds them, in the model's order.
+class Tensor {
+ public:
+  virtual ~Tensor() = default;
+
+  std::string name = {};            // in the file
+  std::vector<int64_t> shape = {};  // outer to inner: [rows], [rows, columns] or [rows, 1, taps]
+  DType type = DType::kF32;         // of the rows that each_row gives: elements, or whole blocks
+  // Of integers with scales: the model's own type, for those that no type holds exactly (`type` is
+  // f32 then), or where neighbours are of another type.
+  std::optional<DType> widened = {};
+
+  // Calls `read` with each row of [first, last) of a matrix, at any byte, until the next row. A row
+  // that holds NaN or infinity is an error (kBadFile). What was read of the file is given back.
+  using ReadRow = FunctionRef<Status(int64_t row, const std::byte* from)>;
+  virtual Status each_row(int64_t first, int64_t last, ReadRow read) const = 0;
+  // All numbers of a vector or convolution, row by row.
+  virtual Result<std::vector<float>> values() const = 0;
+  // The rows of a table where they lie in the file, one after another. Valid as long as the source.
+  virtual const std::byte* in_place() const = 0;
+};
+using Tensors = std::vector<std::unique_ptr<const Tensor>>;
+
+// Immutable; any thread may read.
+class TensorSource {
+ public:
+  virtual ~TensorSource() = default;
+  virtual std::string file() const = 0;  // for messages
+  // What a layer has, in the order of the forward pass.
+  virtual std::vector<Role> roles(int layer) const = 0;
+  // The tensors that make a weight, one above the other. Errors name file and tensor.
+  virtual Result<Tensors> tensors(const WeightId& id) const = 0;
+};
+
+}  // namespace pando::model

@@ -1,0 +1,80 @@
+// The attention of decoder layers, from the residual stream to attended rows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/thread_pool.h"
+#include "contract/executor.h"
+#include "contract/step_plan.h"
+#include "exec/cpu/kernel/attention.h"
+#include "exec/cpu/kv_memory.h"
+#include "exec/cpu/kv_sizes.h"
+#include "exec/cpu/layers/attention_rows.h"
+#include "exec/cpu/layers/gather_rows.h"
+#include "exec/cpu/layers/layer_attention.h"
+#include "exec/cpu/layers/products.h"
+#include "exec/cpu/layers/residual_stream.h"
+#include "exec/cpu/layers/rows.h"
+#include "exec/cpu/pack/weights.h"
+
+namespace pando::exec {
+
+struct AttentionOptions {
+  int context = 0;            // positions of the longest sequence
+  bool window_pages = false;  // layers with a window have pages of their own
+  LayerAttention attention;   // empty: kernel::attention
+  SpreadRows spread = {};     // empty: all rows are computed here
+  GatherRows gather;          // empty: one rank has all heads
+  ModelShare share;           // which of them are here
+};
+
+// Owned by one Transformer, used by its thread.
+class AttentionLayer {
+ public:
+  AttentionLayer(const model::ModelSpec& spec, const kernel::Kernels& kernels, ThreadPool& pool,
+                 const AttentionOptions& options, PhaseTimes& times);
+
+  void begin(uint32_t n_rows);  // room for the rows of a step
+  // Writes the keys and values of all rows to their pages, where the layer has its own. x has the
+  // rows `own` of the plan, and the attention of row own.begin + r goes to row(layer, r),
+  // [dim(layer)] f32.
+  void run(int layer, const LayerWeights& weights, const StepPlan& plan, RowRange own,
+           const KvViews& kv, ResidualStream& x, Products& products);
+  float* row(int layer, uint32_t row) { return outputs_ + size_t{row} * dim(layer); }
+  int dim(int layer) const { return spec_.attended_dim(layer); }
+
+ private:
+  // The pages that a layer reads and writes, and what a step does with them.
+  struct Pages {
+    kernel::KvView kv;
+    int layer;  // of the pages
+    std::span<const uint32_t> slot_begin;
+    std::span<const KvSlot> slots;
+    std::span<const PageId> task_pages;
+  };
+  Pages pages_of(int layer, const StepPlan& plan, const KvViews& kv) const;
+  void attend(int layer, const LayerWeights& weights, const StepPlan& plan, const Pages& pages,
+              const kernel::NewKeys& keys);
+  const float* sink_scores(const LayerWeights& weights);
+
+  const model::ModelSpec& spec_;
+  const kernel::Kernels& kernels_;
+  ThreadPool& pool_;
+  AttentionOptions options_;
+  std::unique_ptr<AttentionRows> rows_;
+  std::vector<QkvParts> parts_;  // [n_layers]
+  std::vector<KvPlace> places_;  // [n_layers]
+  float score_cap_;              // of scores, log2(e) included
+  std::vector<float> sinks_;     // [n_heads] of the layer at hand, the same
+  PhaseTimes& times_;
+  AlignedBuffer qkv_;         // [n_rows, row_len of the layer] f32
+  AlignedBuffer attended_;    // [n_rows, n_heads * head_dim] f32
+  float* outputs_ = nullptr;  // [n_rows, dim of the layer] f32
+  kernel::AttentionScratch scratch_;
+};
+
+}  // namespace pando::exec

@@ -1,0 +1,26 @@
+#include <vector>
+
+#include "base/errors.h"
+#include "base/option_names.h"
+#include "contract/device.h"
+#include "exec/cpu/cpu_device.h"
+
+namespace pando {
+
+std::span<const Device* const> devices() {
+  static const Device* const all[] = {&exec::cpu_device()};
+  return all;
+}
+
+Result<const Device*> find_device(std::string_view name) {
+  if (name.empty()) return devices().front();
+  std::vector<std::string_view> names;
+  for (const Device* device : devices()) {
+    if (device->name() == name) return device;
+    names.push_back(device->name());
+  }
+  return invalid_argument("{} is '{}', expected {}", OptionName{"device"}, name,
+                          one_of_these(names));
+}
+
+}  // namespace pando

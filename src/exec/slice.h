@@ -1,0 +1,19 @@
+// A step cut into steps of fewer rows.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "contract/step_plan.h"
+
+namespace pando {
+
+// Slices of n_rows rows at most. Carried out in order they do what the plan does: a row attends
+// only to rows before it. The plan has no state tasks.
+std::vector<StepPlan> slices_of(const StepPlan& plan, uint32_t n_rows);
+
+// The attention of some of the plan's rows, which ascend: their positions and tasks. The rows write
+// nothing, and all of them are outputs.
+StepPlan attention_of(const StepPlan& plan, std::span<const uint32_t> rows);
+
+}  // namespace pando

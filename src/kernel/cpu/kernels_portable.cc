@@ -1,9 +1,0 @@
-#include "kernel/cpu/simd_portable.h"
-#include "kernel/cpu/table.h"
-
-namespace pando::kernel {
-
-extern const Kernels kPortableKernels;
-constinit const Kernels kPortableKernels = make_table<SimdPortable>(Isa::kPortable, "portable");
-
-}  // namespace pando::kernel

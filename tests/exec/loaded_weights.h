@@ -1,0 +1,62 @@
+// The weights of a model as the CPU packs them, and the files that they were read from.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/numbers/weight_types.h"
+#include "exec/cpu/cpu_device.h"
+#include "exec/cpu/kernel/kernels.h"
+#include "exec/cpu/pack/weights.h"
+#include "model/opened_model.h"
+
+namespace pando::testing {
+
+struct LoadedWeights : exec::Weights {
+  std::unique_ptr<const model::OpenedModel> files = nullptr;
+};
+
+inline Result<LoadedWeights> load_weights(const std::filesystem::path& path,
+                                          std::optional<DType> requantised, ThreadPool& pool,
+                                          const ModelShare& share = {}) {
+  Result<model::OpenedModel> opened = model::OpenedModel::open(path);
+  if (!opened) return opened.error();
+  auto files = std::make_unique<const model::OpenedModel>(std::move(*opened));
+  Result<exec::Weights> weights =
+      exec::Weights::load(files->config, *files, requantised, kernel::best_kernels(), pool, share);
+  if (!weights) return weights.error();
+  return LoadedWeights{{std::move(*weights)}, std::move(files)};
+}
+
+// A table's bytes, where they lie in its file.
+inline std::span<const std::byte> bytes_of(const model::Tensor& table) {
+  return {table.in_place(),
+          static_cast<size_t>(table.shape[0]) * stored_bytes(table.type, table.shape[1])};
+}
+
+// The same for an engine, with a configuration that may differ from that of the files in what their
+// format cannot say.
+struct LoadedModel {
+  std::unique_ptr<const model::OpenedModel> files;
+  model::ModelConfig config;
+  std::unique_ptr<const DeviceModel> weights;
+};
+
+inline Result<LoadedModel> load_model(const std::filesystem::path& path,
+                                      std::optional<DType> requantised, ThreadPool& pool,
+                                      const ModelShare& share = {},
+                                      const std::optional<model::ModelConfig>& other = {}) {
+  Result<LoadedWeights> loaded = load_weights(path, requantised, pool, share);
+  if (!loaded) return loaded.error();
+  auto files = std::move(loaded->files);
+  model::ModelConfig config = other.value_or(files->config);
+  loaded->spec = config;
+  return LoadedModel{
+      std::move(files), std::move(config),
+      std::make_unique<exec::CpuModel>(std::move(static_cast<exec::Weights&>(*loaded)))};
+}
+
+}  // namespace pando::testing
