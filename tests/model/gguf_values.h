@@ -104,7 +104,7 @@ inline std::string f32_bytes(const std::vector<float>& values) {
 // checkpoints do not.
 inline bool has_paired_rows(const model::ModelConfig& c) {
   for (const char* name :
-       {"llama", "smollm3", "mistral3", "granite", "granitemoe", "granitehybrid"})
+       {"llama", "smollm3", "mistral3", "granite", "granitemoe", "granitehybrid", "arcee"})
     if (c.family->gguf_architecture == std::string_view(name)) return true;
   return false;
 }

@@ -144,6 +144,8 @@ constexpr ShapeRow kRows[] = {
         "moe_intermediate_size": 1856, "routed_scaling_factor": 2.5,
         "moe_shared_expert_intermediate_size": 3712, "hybrid_override_pattern":
         "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME")"},
+    {"afm-4.5b", "arcee", {128004, 2560, 36, 20, 4, 18432, 128, 4096},
+     R"("bos_token_id": 128000, "eos_token_id": [128001, 128003])"},
     {"deepseek-v2-lite", "deepseek_v2", {102400, 2048, 27, 16, 16, 10944, 64, 163840},
      R"("rope_scaling": {"rope_type": "yarn", "original_max_position_embeddings": 4096,
         "attention_factor": 1, "mscale_all_dim": 0.707}, "q_lora_rank": null,
@@ -342,6 +344,7 @@ constexpr ShapeRow kRows[] = {
         "mamba_head_dim": 32, "num_experts_per_tok": 3, "moe_intermediate_size": 28,
         "routed_scaling_factor": 2.5, "n_group": 2, "moe_shared_expert_intermediate_size": 40,
         "hybrid_override_pattern": "M*EM*E")"},
+    {"tiny-arcee", "arcee", {1024, 64, 2, 4, 2, 152, 16, 4096}, R"("rms_norm_eps": 1e-6)"},
     {"tiny-deepseek-v2", "deepseek_v2", {1024, 64, 2, 4, 4, 144, 8, 4096},
      R"("rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings":
         32, "attention_factor": 1, "mscale_all_dim": 0.707}, "kv_lora_rank": 28, "q_lora_rank":
