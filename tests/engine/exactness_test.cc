@@ -49,7 +49,7 @@ void run_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   }
   const int least_share = n < 100 ? 20 : 5;  // few cases vary more
   EXPECT_GE(least_share * n_real_tiles, n) << "too few cases of real sizes cross three tiles";
-  if (n >= kAnyCases.of_set) {  // every way of sharing and losing must have happened
+  if (n >= 400) {  // every way of sharing and losing must have happened
     EXPECT_GT(n_cancelled, 0);
     EXPECT_GT(sum.preemptions, 0u);
     EXPECT_GT(sum.evicted_pages, 0u);
@@ -82,7 +82,7 @@ void run_recurrent_cases(CaseWeights weights, std::optional<KvType> kv_type = {}
     sum.evicted_places += result.stats.evicted_places;
     sum.recomputed_rows += result.stats.recomputed_rows;
   }
-  if (n >= kRecurrentCases.of_set) {
+  if (n >= 100) {
     EXPECT_GT(n_cancelled, 0);
     EXPECT_GT(sum.preemptions, 0u);
     EXPECT_GT(sum.evicted_pages, 0u);
@@ -112,7 +112,7 @@ void run_windowed_cases(CaseWeights weights, std::optional<KvType> kv_type = {})
     sum.evicted_pages += result.stats.evicted_pages;
     sum.recomputed_rows += result.stats.recomputed_rows;
   }
-  if (n >= kWindowedCases.of_set) {
+  if (n >= 100) {
     EXPECT_GT(n_cancelled, 0);
     EXPECT_GT(sum.preemptions, 0u);
     EXPECT_GT(sum.evicted_pages, 0u);
@@ -252,7 +252,7 @@ void run_formed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
     sum.preemptions += together.stats.preemptions;
     sum.evicted_pages += together.stats.evicted_pages;
   }
-  if (n >= kFormCases.of_set) {
+  if (n >= 100) {
     EXPECT_GT(n_formed, 0);
     EXPECT_GT(n_fewer_steps, 0);
     EXPECT_GT(sum.preemptions, 0u);
