@@ -44,8 +44,14 @@ bool reads_others(const model::ModelConfig& config) {
                              [](const model::LayerConfig& layer) { return layer.keys_back > 0; });
 }
 
-// All other tiny models without states, mixtures of experts and latent attention.
+// All other tiny models without states, mixtures of experts and latent attention. Those that were
+// drawn first keep their order, so that a new family does not change what a seed draws of them.
 std::vector<std::string> shapes_beside(std::span<const char* const> known) {
+  constexpr std::string_view kFirst[] = {
+      "tiny-granite3",       "tiny-seed-oss",   "tiny-exaone4",    "tiny-ernie4.5", "tiny-hunyuan",
+      "tiny-gemma4",         "tiny-qwen2.5-vl", "tiny-qwen3-vl",   "tiny-gemma",    "tiny-cohere",
+      "tiny-command-r-plus", "tiny-glm",        "tiny-stablelm",   "tiny-glm4v",    "tiny-arcee",
+      "tiny-nemotron",       "tiny-gpt-neox",   "tiny-starcoder2", "tiny-phi"};
   std::vector<std::string> others;
   for (const std::string_view name : model::shape_names()) {
     if (!name.starts_with("tiny-") || std::ranges::find(known, name) != known.end()) continue;
@@ -54,6 +60,9 @@ std::vector<std::string> shapes_beside(std::span<const char* const> known) {
         !config.has_latent())
       others.emplace_back(name);
   }
+  std::ranges::stable_sort(others, {}, [&](const std::string& name) {
+    return std::ranges::find(kFirst, std::string_view(name)) - std::begin(kFirst);
+  });
   return others;
 }
 

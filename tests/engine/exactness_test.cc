@@ -47,7 +47,7 @@ void run_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
     EXPECT_TRUE(result.real_sizes && result.crosses_3_spans);
     n_rows += result.n_rows;
   }
-  const int least_share = n < 100 ? 20 : 5;  // few cases vary more
+  const int least_share = n < 100 ? 10 : 5;  // few cases vary more
   EXPECT_GE(least_share * n_real_tiles, n) << "too few cases of real sizes cross three tiles";
   if (n >= 400) {  // every way of sharing and losing must have happened
     EXPECT_GT(n_cancelled, 0);
