@@ -1,4 +1,4 @@
-// What this build can compute with.
+// The devices that this build can compute with.
 #pragma once
 
 #include <string>

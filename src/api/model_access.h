@@ -1,4 +1,4 @@
-// What the floors above api/ read of a loaded model. What is returned lives as long as the model.
+// The parts of a loaded model that the floors above api/ read. They live as long as the model.
 #pragma once
 
 #include "contract/device.h"
@@ -16,7 +16,7 @@ const DeviceModel* weights_of(const Model& model);                 // null: load
 const Tokenizer* tokenizer_of(const Model& model);                 // null: tokens only
 grammar::FormCache* forms_of(const Model& model);                  // null without a tokenizer
 const Result<ChatTemplate>& chat_template_of(const Model& model);  // or why there is none
-// What the files say, or why it is not offered.
+// The form that the files describe, or the reason why it is not offered.
 const Result<model::EmbeddingForm>& embedding_form_of(const Model& model);
 const Result<model::RerankForm>& rerank_form_of(const Model& model);
 

@@ -52,7 +52,7 @@ Result<KvOptions> kv_options(const Model& model, const EngineOptions& options) {
   return executor_options(loop, *technique).kv;
 }
 
-// Whether layers with keys of their own differ in their heads.
+// True if layers with keys of their own differ in their heads.
 bool has_several_heads(const model::ModelSpec& spec) {
   std::optional<model::Heads> first;
   for (int i = 0; i < spec.n_layers(); ++i) {

@@ -3,8 +3,8 @@
 
 namespace pando {
 
-// What is known of each as a type of weights: base/numbers/weight_types.h. All in blocks are
-// GGUF's; what a block holds is in base/numbers/block_codes.h and base/numbers/grid_blocks.h.
+// base/numbers/weight_types.h describes each as a type of weights. All types in blocks are GGUF's;
+// base/numbers/block_codes.h and base/numbers/grid_blocks.h describe their blocks.
 enum class DType {
   kF32,
   kF16,

@@ -57,7 +57,7 @@ class Device {
   // About what the weights would take in memory, bytes.
   virtual uint64_t weight_bytes(const model::ModelSpec& spec, const model::TensorSource& source,
                                 const WeightOptions& options) const = 0;
-  // What an executor keeps for a model besides weights, keys and values, bytes.
+  // Bytes that an executor keeps for a model besides weights, keys and values.
   virtual uint64_t fixed_bytes(const model::ModelSpec& spec, int context) const = 0;
   // spec: of the whole model, or of a share. kInvalidArgument where the memory holds too little.
   virtual Result<KvRoom> kv_room(const model::ModelSpec& spec, const KvOptions& options) const = 0;
@@ -65,7 +65,7 @@ class Device {
   virtual size_t kv_bytes_per_token(const model::ModelSpec& spec, DType type) const = 0;
 };
 
-// What this build has; the first is the default. Defined below the waist, in exec/devices.cc.
+// The devices of this build; the first is the default. Defined below the waist, in exec/devices.cc.
 std::span<const Device* const> devices();
 // kInvalidArgument names those that there are. "": the default.
 Result<const Device*> find_device(std::string_view name);

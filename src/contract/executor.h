@@ -23,7 +23,7 @@ struct KvOptions {
   size_t n_slots = 0;         // of states; 0: half of the memory
 };
 
-// What that memory holds.
+// The numbers of pages and slots that fit into that memory.
 struct KvRoom {
   size_t n_pages = 0, n_window_pages = 0, n_slots = 0;
   size_t page_bytes = 0, window_page_bytes = 0, slot_bytes = 0;  // of one
@@ -35,8 +35,8 @@ struct KvRoom {
   size_t longest_path() const { return n_pages * static_cast<size_t>(page_len); }
 };
 
-// What a technique, or ranks that divide a model, put in place of parts of an executor. Each kind
-// of executor has its own (exec/cpu/layers/layer_attention.h).
+// A technique, or ranks that divide a model, put these in place of parts of an executor. Each kind
+// of executor has its own kind of hooks (exec/cpu/layers/layer_attention.h).
 struct ExecutorHooks {
   virtual ~ExecutorHooks() = default;
 };

@@ -1,5 +1,5 @@
-// What a model is, as values: sizes, layers and arithmetic (docs/arithmetic.md). Everything that an
-// executor has to know of a model besides its tensors (tensor_source.h).
+// A model as values: sizes, layers and arithmetic (docs/arithmetic.md). An executor has to know no
+// more of it, besides its tensors (tensor_source.h).
 #pragma once
 
 #include <cstddef>
@@ -40,9 +40,9 @@ enum class FeedForward {
   kExperts,  // a weighted sum of a few of many of these, which a router chooses for each row
 };
 
-// Of gate and up of a feed-forward. kSilu, kGeluTanh: SiLU, or GELU by tanh, of the gate, times up.
-// kClampedSilu: (1 + up) times g sigmoid(alpha g), with gate and up clamped. The others have no
-// gate: the square of ReLU of up, and GELU of up by erf or by tanh.
+// Combines gate and up of a feed-forward. kSilu, kGeluTanh: SiLU, or GELU by tanh, of the gate,
+// times up. kClampedSilu: (1 + up) times g sigmoid(alpha g), with gate and up clamped. The others
+// have no gate: the square of ReLU of up, and GELU of up by erf or by tanh.
 enum class Activation {
   kSilu,
   kGeluTanh,
@@ -67,8 +67,8 @@ enum class RopeType { kDefault, kLinear, kLlama3, kYarn, kLongRope, kProportiona
 struct RopeConfig {
   RopeType type = RopeType::kDefault;
   double theta = 10000.0;
-  // Of a head's channels, from the first on, that rotate. proportional: all are paired as where all
-  // rotate, and this share of the pairs turns.
+  // This share of a head's channels rotates, from the first on. proportional: all are paired as
+  // where all rotate, and this share of the pairs turns.
   double rotary_share = 1.0;
   double factor = 1.0;  // linear, llama3, yarn, proportional: by how much positions are stretched
   double attention_factor = 1.0;  // yarn, longrope: multiplies cosine and sine
@@ -157,7 +157,7 @@ struct ExpertsConfig {
   int n_used = 0;       // experts of a row
   int d_ff = 0;         // inner width of an expert
   int shared_d_ff = 0;  // of the shared expert, which has every row; 0: none
-  // What the shared expert gives is multiplied by the sigmoid of a product with the row.
+  // The output of the shared expert is multiplied by the sigmoid of a product with the row.
   bool shared_gate = false;
   RouterScores scores = RouterScores::kSoftmax;
   bool renormalised = false;  // the weights of a row are divided by their sum
@@ -221,7 +221,7 @@ struct ModelSpec {
   int layer_input_dim = 0, layer_input_vocab = 0;
   RecurrentConfig recurrent = {};
   ExpertsConfig experts = {};
-  // Where there is one, heads have one key, [latent, rotated channels], which is their value too:
+  // If the model has one, heads have one key, [latent, rotated channels], which is their value too:
   // n_kv_heads is 1 and head_dim the sum of both.
   LatentConfig latent = {};
   std::optional<int32_t> bos_id = {};
@@ -246,14 +246,14 @@ struct ModelSpec {
   int rotated_dim(int layer) const {
     return has_latent() ? latent.rope_dim : heads(layer).head_dim;
   }
-  // What the output projection of a layer with attention reads.
+  // Channels that the output projection of a layer with attention reads.
   int attended_dim(int layer) const {
     return has_latent() ? n_heads * latent.value_dim : heads(layer).q_dim();
   }
-  // Of layers with the model's heads.
+  // Channels of all heads, in layers with the model's heads.
   int q_dim() const { return n_heads * head_dim; }
   int kv_dim() const { return n_kv_heads * head_dim; }
-  // Whether any layer is of this kind.
+  // True if any layer is of this kind.
   bool has(Mixer mixer) const;
   bool has(FeedForward kind) const;
 

@@ -9,7 +9,7 @@ namespace pando {
 using PageId = uint32_t;
 inline constexpr PageId kNoPage = ~PageId{0};
 
-// Where one row's key and value go: position `offset` of page `page`.
+// The place of one row's key and value: position `offset` of page `page`.
 struct KvSlot {
   PageId page;
   uint32_t offset;  // in [0, page_len)

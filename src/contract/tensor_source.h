@@ -21,10 +21,10 @@ namespace pando::model {
 //   delta-net          queries, keys, values, z, b, a
 //   short convolution  B, C, x
 //   Mamba2             z, x, B, C, dt
-// Of latent attention kQkv has queries, or the inner rows of their projection, then latents and the
+// In latent attention kQkv has queries, or the inner rows of their projection, then latents and the
 // shared channels of keys: [n_heads * query_dim or query_rank, and rank + rope_dim; d_model].
 enum class Role {
-  // Of the model.
+  // Weights of the model:
   kEmbedding,             // [vocab, d_model]
   kLayerInputTable,       // [layer_input_vocab, n_layers * layer_input_dim]
   kLayerInputProjection,  // [n_layers * layer_input_dim, d_model]
@@ -32,7 +32,8 @@ enum class Role {
   kFinalNorm,             // [d_model]; with a bias, which stands behind, [2 d_model]
   kHead,                  // [vocab, d_model]
   kHeadBias,              // [vocab]
-  // Of a layer. Norms are [d_model] and may have a bias behind. kAttentionNorm comes before the
+  // Weights of a layer. Norms are [d_model] and may have a bias behind. kAttentionNorm comes before
+  // the
   // mixer, kAttentionSumNorm is of what attention adds; so for feed-forward.
   kAttentionNorm,
   kQNorm,  // [head_dim], or for all heads [q_dim]; of latents [query_rank]
@@ -55,13 +56,14 @@ enum class Role {
   kStateNorm,  // delta-net [value_dim], Mamba2 [n_heads * value_dim]
   kAttentionSumNorm,
   kFeedForwardNorm,  // without one parallel layers read kAttentionNorm
-  // Of a dense layer, or of the shared expert of a mixture, whose width d_ff is then.
+  // These belong to a dense layer, or to the shared expert of a mixture, whose width d_ff is then.
   kGateUp,      // [2 d_ff, d_model]: gate, then up; or [d_ff, d_model]: up
   kGateUpBias,  // [2 d_ff] or [d_ff]
   kDown,        // [d_model, d_ff]
   kDownBias,    // [d_model]
   kFeedForwardSumNorm,
-  // Of the layer's own inputs: their gate [layer_input_dim, d_model], the projection of what it
+  // The layer's own inputs have these: their gate [layer_input_dim, d_model], the projection of
+  // what it
   // lets through [d_model, layer_input_dim], and the norm of that.
   kInputGate,
   kInputProjection,
@@ -78,7 +80,7 @@ enum class Role {
   kExpertsNorm,     // before experts; none: kFeedForwardNorm
   kExpertsSumNorm,  // of what the experts of a row give
   kSharedSumNorm,   // of what the shared expert gives
-  // Of each expert of a layer, as those of a dense layer.
+  // Each expert of a layer has these, as a dense layer does.
   kExpertGateUp,
   kExpertGateUpBias,
   kExpertDown,
@@ -100,8 +102,8 @@ class Tensor {
   std::string name = {};            // in the file
   std::vector<int64_t> shape = {};  // outer to inner: [rows], [rows, columns] or [rows, 1, taps]
   DType type = DType::kF32;         // of the rows that each_row gives: elements, or whole blocks
-  // Of integers with scales: the model's own type, for those that no type holds exactly (`type` is
-  // f32 then), or where neighbours are of another type.
+  // Integers with scales have the model's own type here. They get it if no type holds them exactly
+  // (`type` is f32 then), or if their neighbours are of another type.
   std::optional<DType> widened = {};
 
   // Calls `read` with each row of [first, last) of a matrix, at any byte, until the next row. A row
@@ -120,7 +122,7 @@ class TensorSource {
  public:
   virtual ~TensorSource() = default;
   virtual std::string file() const = 0;  // for messages
-  // What a layer has, in the order of the forward pass.
+  // The roles of a layer's weights, in the order of the forward pass.
   virtual std::vector<Role> roles(int layer) const = 0;
   // The tensors that make a weight, one above the other. Errors name file and tensor.
   virtual Result<Tensors> tensors(const WeightId& id) const = 0;

@@ -11,7 +11,7 @@
 
 namespace pando::exec {
 
-// Of n things, those that part `part` of n_parts has: [first, second). The parts are as equal as
+// The range [first, second) of n things that part `part` of n_parts has. The parts are as equal as
 // can be.
 std::pair<int, int> part_of(int n, int part, int n_parts);
 // The same of several pieces that stand one after another, each divided by itself.
@@ -20,8 +20,8 @@ std::vector<std::pair<int, int>> parts_of(std::span<const int> sizes, int part, 
 // kInvalidArgument where the heads do not divide, or there are fewer layers than stages.
 Status check_share(const model::ModelSpec& spec, const ModelShare& share);
 
-// Of the model's layers, those of the stage: [first, second). A layer is in the stage of the layer
-// whose keys it reads; else the stages have as many layers as can be, each at least one.
+// The range [first, second) of the model's layers that the stage has. A layer is in the stage of
+// the layer whose keys it reads; else the stages have as many layers as can be, each at least one.
 std::pair<int, int> layers_of_share(const model::ModelSpec& spec, const ModelShare& share);
 
 // The layers of the stage, with the heads and the inner width of the rank. check_share has passed.

@@ -1,4 +1,4 @@
-// What is particular to one family of models: a row of data, which says how it differs from Llama.
+// One family of models is a row of data, which says how it differs from Llama.
 // The rows are in families/rows_*.cc; families/usual.cc reads and writes what they say. Nothing
 // outside that folder asks which family a model belongs to.
 #pragma once
@@ -26,8 +26,8 @@ class GgufTranslator;
 class LayerSpecs;
 struct WeightSpec;
 
-// What config.json may say of a decoder, and what the transformers library takes where a field is
-// absent.
+// The fields of a decoder in config.json, with the values that the transformers library takes where
+// a field is absent.
 struct DecoderFields {
   int n_layers = 0;  // 0: num_hidden_layers, which is then required
   int head_dim = 0;  // 0: hidden_size / num_attention_heads
@@ -118,9 +118,9 @@ struct OnlyValue {
 // in layers that rotate.
 enum class RowPairs { kNone, kGguf, kCheckpoint, kAll };
 
-// What checkpoints call the matrices of experts. `gate_up` and `down` are tensors of all experts.
-// Most published files have tensors of each expert instead, "<module>.<expert>.<gate>.weight";
-// `module` is null where they do not.
+// The names of the matrices of experts in checkpoints. `gate_up` and `down` are tensors of all
+// experts. Most published files have tensors of each expert instead,
+// "<module>.<expert>.<gate>.weight"; `module` is null where they do not.
 struct ExpertNames {
   const char* gate_up = "mlp.experts.gate_up_proj";
   const char* down = "mlp.experts.down_proj";
@@ -130,8 +130,8 @@ struct ExpertNames {
   const char* down_of_one = "down_proj";
 };
 
-// What checkpoints call the parts of a layer, in the order of the forward pass. Null: there is no
-// such part.
+// The names of the parts of a layer in checkpoints, in the order of the forward pass. Null: there
+// is no such part.
 struct LayerNames {
   RowPairs pairs = RowPairs::kNone;
   const char* attention_norm = "input_layernorm";
@@ -152,7 +152,7 @@ struct LayerNames {
   Stored norms = Stored::kItself;  // the weights of all norms of rows, queries and keys
 };
 
-// What rows say, for files and tensors.
+// These functions carry out what rows say, for files and tensors.
 void read_usual(Fields& fields, ModelConfig& config);
 void write_usual(const ModelConfig& config, nlohmann::ordered_json& object);
 void translate_usual(GgufTranslator& gguf);
@@ -195,7 +195,7 @@ struct Family {
   const char* embedding = "model.embed_tokens.weight";
   const char *last_norm = "model.norm", *gguf_last_norm = "output_norm";
 
-  // What data cannot say. Functions of single families call the usual ones.
+  // Functions say what data cannot. Those of single families call the usual ones.
   //
   // Reads the fields of a config.json; `fields` keeps the first error.
   void (*read)(Fields& fields, ModelConfig& config) = read_usual;

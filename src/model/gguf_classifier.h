@@ -10,7 +10,7 @@ namespace pando::model {
 
 inline constexpr std::string_view kClassifier = "cls.output.weight";
 
-// Of a GGUF file: whether the classifier's rows are those of the model's own LM head for its
+// Checks that the rows of a GGUF file's classifier are those of the model's own LM head for its
 // labels, but for rounding: then it says nothing new. kUnsupported where they are not, as in a file
 // that has the classifier instead of the head.
 Status check_classifier(const Checkpoint& checkpoint, const ModelConfig& config);

@@ -28,7 +28,7 @@ float value_of(Stored stored, float x) {
   return x;
 }
 
-// Where each column of a row lies in the file; empty where they lie in order.
+// The place of each column of a row in the file; empty where they lie in order.
 std::vector<size_t> columns_of(const TensorView& view) {
   std::vector<size_t> columns;
   for (int64_t i = 0; !view.columns.keeps() && i < view.shape[1]; ++i)
@@ -167,7 +167,7 @@ Result<Tensors> OpenedModel::tensors(const WeightId& id) const {
   Tensors tensors;
   const std::vector<WeightSpec> specs = specs_of(id);
   for (const WeightSpec& spec : specs) {
-    // A table is used where it lies, so it must be one that products need not unpack.
+    // A table is read where it lies, so a quantised matrix cannot be one.
     const bool is_table = id.role == Role::kEmbedding || id.role == Role::kLayerInputTable;
     Result<TensorView> view =
         is_table ? checkpoint.tensor(spec.name, spec.shape) : checkpoint.tensor(spec);

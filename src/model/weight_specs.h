@@ -74,7 +74,7 @@ std::string layer_weight_name(int layer, std::string_view part);
 std::vector<WeightSpec> weight_specs(const ModelConfig& config);
 // The same as the tensors of a published checkpoint.
 std::vector<WeightSpec> checkpoint_specs(const ModelConfig& config);
-// Those of no layer: the embedding; what inputs of layers are made of; the last norm and its bias;
+// Tensors of no layer: the embedding; the parts of inputs of layers; the last norm and its bias;
 // the matrix that gives the logits (lm_head, or the embedding where it is tied), and its bias.
 std::vector<WeightSpec> end_specs(const ModelConfig& config);
 WeightSpec head_spec(const ModelConfig& config);  // of the logits

@@ -22,7 +22,7 @@ double printed(float value);
 std::span<const TokenLogprob> reported_logprobs(const Model& model, const Request& request,
                                                 const Completion& completion);
 
-// Whether only the end of an answer tells which tokens its text comes from: a stop text may be in
+// True if only the end of an answer tells which tokens its text comes from: a stop text may be in
 // text that the tokenizer's decoder holds back.
 bool tells_at_end(const Model& model, const Request& request);
 

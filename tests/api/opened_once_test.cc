@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using testing::OpenCounter;
 using Counts = std::map<std::string, int>;
 
-// Of a load with sampling defaults, as the program does it.
+// Counts the opens of a load with sampling defaults, as the program does it.
 Counts opened_by(const fs::path& folder, const fs::path& model, const ModelOptions& options = {}) {
   OpenCounter counter(folder);
   EXPECT_TRUE(counter.ok());

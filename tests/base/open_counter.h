@@ -14,7 +14,7 @@ namespace pando::testing {
 
 class OpenCounter {
  public:
-  // Of the files in a folder and in the folders in it.
+  // Counts opens of the files in a folder and in the folders in it.
   explicit OpenCounter(const std::filesystem::path& folder) {
     watch(folder, "");
     for (const auto& entry : std::filesystem::directory_iterator(folder))

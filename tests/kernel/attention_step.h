@@ -260,7 +260,7 @@ class Step {
     }
   }
 
-  // Of int8, as exec/cpu/kernel/kv_layout.h says.
+  // True if keys and values are int8, as exec/cpu/kernel/kv_layout.h lays them out.
   bool is_int8() const { return shape_.type == DType::kI8; }
   std::byte* keys(PageId page, int head) {
     return memory_.data() + page * shape_.page_bytes() + shape_.key_offset(kLayer, head);

@@ -192,7 +192,7 @@ TEST_F(SentenceFiles, TextsAreCutAsTheFilesSay) {
   expect(n, true);
   change("sentence_bert_config.json", {{"max_seq_length", 12}, {"do_lower_case", false}});
   expect(12, true);
-  // Of the truncation in tokenizer.json, the library takes only the direction.
+  // The library takes only the direction of the truncation in tokenizer.json.
   change(
       "tokenizer.json",
       {{"truncation",

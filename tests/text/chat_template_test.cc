@@ -306,7 +306,7 @@ TEST(ChatTemplate, NoUserIsLost) {
             "rendered: 21");
 }
 
-// Of long conversations in a few renderings.
+// Long conversations take few renderings.
 TEST(ChatTemplate, ALostUserIsFoundBesideTextsThatAreCut) {
   std::vector<ChatMessage> messages;
   for (int i = 0; i < 4001; ++i)

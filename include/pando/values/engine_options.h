@@ -1,4 +1,4 @@
-// What an engine is opened with.
+// The options of an engine.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace pando {
 
-// What keys and values are stored as.
+// The type that keys and values are stored in.
 enum class KvType { kF32, kF16, kBF16, kInt8 };
 
-// What is fixed when an engine is opened.
+// These are fixed when an engine is opened.
 struct EngineOptions {
   std::string sharing = "tree";   // planner, and its options: see sharing.h
   int threads = 0;                // 0: one for each processor that may be used

@@ -26,7 +26,7 @@ struct MeasuredSteps {
   std::string in_words() const;  // one line for people
 };
 
-// What a step computes, or the mean of many steps.
+// The work of a step, or the mean of many steps.
 struct StepWork {
   double rows = 0;     // tokens
   double outputs = 0;  // rows of logits

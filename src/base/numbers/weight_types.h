@@ -28,8 +28,8 @@ struct WeightTypeInfo {
   std::string_view torch = {};        // its name in config.json
   int block_len = 1;                  // weights of one block; 1: single elements
   size_t block_bytes = 0;             // of one block, or of one element
-  // Of types in blocks one of the two: one block as the integers and factors of `codes`, which is
-  // exact, or to f32, [block_len].
+  // A type in blocks has one of the two. They give one block as the integers and factors of
+  // `codes`, which is exact, or as f32, [block_len].
   void (*read_codes)(const std::byte* block, BlockCodes& to) = nullptr;
   void (*read_block)(const std::byte* block, float* to) = nullptr;
   // Whether n weights of the type, whole blocks of them, are finite numbers.

@@ -25,8 +25,7 @@ double row_products(const Weights& weights) {
   return type.block_len > 1 || type.type == DType::kI8 ? n / kIntegersFaster : n;
 }
 
-// What `options` put in place of the executor's own. Hooks of another kind of executor are a
-// mistake of the caller.
+// The hooks of `options`, or none. Hooks of another kind of executor are a mistake of the caller.
 const PassHooks& hooks_of(const ExecutorOptions& options) {
   static const PassHooks none;
   if (options.hooks == nullptr) return none;

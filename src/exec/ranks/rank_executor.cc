@@ -268,7 +268,7 @@ Status check_layout(const Device& device, const model::ModelSpec& spec, const Ra
 
 Result<KvRoom> kv_room_on_ranks(const Device& device, const model::ModelSpec& spec,
                                 const KvOptions& options, const RankLayout& layout) {
-  // What takes no bytes on a rank does not limit it.
+  // Pages and slots that take no bytes on a rank are not limited by it.
   size_t n_pages = SIZE_MAX, n_window_pages = SIZE_MAX, n_slots = SIZE_MAX, kv_capacity = SIZE_MAX;
   KvRoom first;
   uint32_t window = 0;

@@ -1,5 +1,5 @@
-// What rows of families point to: functions of single families or of few. Each is of the member of
-// Family that its name begins with.
+// Functions of single families, or of few, that rows of families point to. The name of each begins
+// with the member of Family that it is for.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ void write_exaone4(const ModelConfig& config, ordered_json& object);
 void read_cohere2(Fields& fields, ModelConfig& config);
 void read_glm4v(Fields& fields, ModelConfig& config);
 void translate_glm4v(GgufTranslator& gguf);
-// Whether positions have several parts, of which one is not empty.
+// True if positions have several parts, of which one is not empty.
 bool has_gguf_sections(const GgufFile& gguf, std::string_view architecture);
 // By its root the products of queries and keys are divided.
 inline constexpr const char* kGemmaScalar = "query_pre_attn_scalar";
@@ -97,8 +97,8 @@ void translate_glm4_moe_lite(GgufTranslator& gguf);
 void write_latent(const ModelConfig& config, ordered_json& object);
 void translate_latent(GgufTranslator& gguf);
 bool add_latent(LayerSpecs& specs, const ModelConfig& config, int layer);
-// Whether a file has experts that are chosen by sigmoids, and the tokenizer of GLM: what tells one
-// family from another.
+// True if a file has experts that are chosen by sigmoids, and if it has the tokenizer of GLM. These
+// tell one family from another.
 bool has_sigmoid_router(const GgufFile& gguf);
 bool has_glm_tokenizer(const GgufFile& gguf);
 
@@ -111,7 +111,7 @@ bool add_qwen3_5_mixer(LayerSpecs& specs, const ModelConfig& config, int layer);
 bool add_qwen3_next_mixer(LayerSpecs& specs, const ModelConfig& config, int layer);
 std::string_view delta_net_passed_over(const ModelConfig& config, std::string_view tensor);
 
-// Of OLMo Hybrid.
+// olmo_hybrid.cc
 void read_olmo_hybrid(Fields& fields, ModelConfig& config);
 void write_olmo_hybrid(const ModelConfig& config, ordered_json& object);
 std::vector<WeightSpec> olmo_hybrid_layer(const ModelConfig& config, int layer);

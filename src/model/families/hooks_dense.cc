@@ -1,4 +1,4 @@
-// What the rows of rows_dense.cc point to.
+// The functions that the rows of rows_dense.cc point to.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ void translate_smollm3(GgufTranslator& gguf) {
 
 void read_ministral3(Fields& fields, ModelConfig& config) {
   read_usual(fields, config);
-  // What the library takes where the file says nothing of rotation.
+  // The library takes this where the file says nothing of rotation.
   if (!fields.has("rope_parameters") && !fields.has("rope_scaling") && !fields.has("rope_theta"))
     config.rotations = {{.type = RopeType::kYarn,
                          .theta = 1e6,
@@ -282,7 +282,7 @@ namespace {
 constexpr const char *kParallel = "use_parallel_residual", *kShareName = "rotary_pct",
                      *kThetaName = "rotary_emb_base";
 
-// Of a rotation that goes by two names.
+// Refuses a value of a rotation that has another value by its other name.
 void refuse_other(Fields& fields, const char* name, double value, const char* other, double used) {
   if (fields.has(name) && fields.has(other) && value != used)
     fields.refuse(name, fmt::format("{}, as '{}' says", used, other));

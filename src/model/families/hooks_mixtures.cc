@@ -1,4 +1,4 @@
-// What the rows of rows_mixtures.cc point to, but for latent attention (latent.cc).
+// The functions that the rows of rows_mixtures.cc point to, but for latent attention (latent.cc).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -224,7 +224,7 @@ void read_ernie4_5_moe(Fields& fields, ModelConfig& config) {
   e.n_used = static_cast<int>(fields.integer(kErnieUsed, 1, kMaxUsedExperts));
   e.d_ff = static_cast<int>(fields.integer(kErnieWidth, 1, kMaxWidth));
   read_shared_experts(fields, kErnieShared, config);
-  // Of the layers from the first to the last one every `interval`-th; -1: up to the last of all.
+  // Every `interval`-th layer from the first to the last one; -1: up to the last of all.
   const int64_t first = fields.integer(kFirst, 0, kMaxLayers);
   const int64_t last = fields.integer(kLast, -1, kMaxLayers);
   const int64_t interval = fields.integer(kInterval, 1, kMaxLayers);

@@ -16,7 +16,7 @@ namespace {
 constexpr const char *kDense = "first_k_dense_replace", *kMethod = "topk_method",
                      *kGrouped = "group_limited_greedy", *kTypes = "mlp_layer_types";
 
-// What the transformers library takes where a field is absent.
+// The transformers library takes these where a field is absent.
 struct LatentFields {
   int query_rank = 1536;
   int still_dim = 128;
@@ -72,7 +72,7 @@ void read_choice(Fields& fields, ExpertsConfig& experts) {
   experts.n_groups_used = static_cast<int>(fields.integer("topk_group", 1, kMaxExperts));
 }
 
-// Of GLM-4.7-Flash: layers are dense, then sparse. Files say it by a list or by the number of dense
+// Layers of GLM-4.7-Flash are dense, then sparse. Files say it by a list or by the number of dense
 // ones, or not.
 int read_n_dense(Fields& fields, int n_layers) {
   const nlohmann::json* types = fields.find(kTypes);

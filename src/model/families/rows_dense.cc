@@ -250,7 +250,7 @@ std::vector<Family> glms() {
   LayerNames vision = layer;
   vision.pairs = RowPairs::kCheckpoint;
   return {
-      // Of 2024.
+      // The models of 2024.
       {.name = "glm",
        .architecture = "GlmForCausalLM",
        .gguf_architecture = "chatglm",

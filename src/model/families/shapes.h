@@ -6,7 +6,7 @@
 
 namespace pando::model {
 
-// What config.json says of sizes that every model has.
+// The sizes that every config.json has.
 struct Sizes {
   int vocab, d_model, n_layers, n_heads, n_kv_heads, d_ff, head_dim, max_positions;
 };

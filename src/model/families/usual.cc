@@ -1,4 +1,4 @@
-// What the rows of families say.
+// Reads, writes and translates what the rows of families say.
 #include <fmt/format.h>
 
 #include <cmath>

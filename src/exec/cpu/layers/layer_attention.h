@@ -50,7 +50,7 @@ class KvStore {
   virtual size_t n_bytes() const = 0;  // in use
 };
 
-// What a published technique, or ranks that divide a model, put in place of the executor's own.
+// A published technique, or ranks that divide a model, put these in place of the executor's own.
 struct PassHooks : ExecutorHooks {
   LayerAttention attention;  // empty: kernel::attention
   KvStore* store = nullptr;  // outlives the executor; null: pages hold keys and values

@@ -21,7 +21,7 @@ using Member = std::variant<std::vector<float> LayerWeights::*, Stack LayerWeigh
                             std::vector<float> ExpertWeights::*, Stack ExpertWeights::*,
                             kernel::PackedMatrix ExpertWeights::*>;
 
-// Where each weight of a layer goes.
+// The member that each weight of a layer goes to.
 const std::pair<Role, Member> kMembers[] = {
     {Role::kAttentionNorm, &LayerWeights::attention_norm},
     {Role::kQNorm, &LayerWeights::q_norm},

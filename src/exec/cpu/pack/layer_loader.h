@@ -24,7 +24,7 @@ class LayerLoader {
   template <class T>
   Status load_experts(model::Role role, int index, T ExpertWeights::*member,
                       LayerWeights& layer) const;
-  // What the share has of a weight, in `out`.
+  // Puts the part of a weight that the share has into `out`.
   Status fill(const TensorLoader& tensors, const model::WeightId& id,
               std::vector<float>& out) const;
   Status fill(const TensorLoader& tensors, const model::WeightId& id, Stack& out) const;

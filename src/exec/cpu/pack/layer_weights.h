@@ -43,7 +43,7 @@ struct LayerWeights {
   kernel::PackedMatrix input_gate, input_projection;
   std::vector<float> input_sum_norm, scale;
 
-  // Of mixtures of experts. Every rank has all of the router.
+  // Mixtures of experts have these. Every rank has all of the router.
   kernel::PackedMatrix router;  // f32
   std::vector<float> router_bias, choice_bias, expert_scale;
   std::vector<ExpertWeights> experts;  // [n_experts], all of the same types

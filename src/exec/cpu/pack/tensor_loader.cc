@@ -11,7 +11,7 @@ namespace {
 
 using model::Tensor;
 
-// Of rows [begin, end), those in the ranges, counted from `begin`.
+// The rows of [begin, end) that are in the ranges, counted from `begin`.
 std::vector<WeightRows> within(std::span<const WeightRows> ranges, int64_t begin, int64_t end) {
   std::vector<WeightRows> own;
   for (const auto& [first, last] : ranges)

@@ -43,7 +43,7 @@ class TensorLoader {
   Status stack(const model::Tensors& tensors, std::span<const WeightRows> ranges, bool is_router,
                Stack& out) const;
 
-  // Of the rows of each of these heads, `all` of them, n from `first` on.
+  // Each of these heads has `all` rows; n of them are meant, from `first` on.
   struct HeadRows {
     WeightRows heads;
     int all, first, n;

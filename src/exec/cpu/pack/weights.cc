@@ -12,7 +12,7 @@ namespace {
 using model::Role;
 using model::Tensor;
 
-// What stands before and behind the layers.
+// Loads the weights before and behind the layers.
 class EndLoader {
  public:
   EndLoader(const TensorLoader& tensors, Weights& weights) : tensors_(tensors), w_(weights) {}

@@ -22,8 +22,8 @@ struct Weights {
   std::vector<float> final_norm;
   kernel::PackedMatrix head;  // empty where the share has none
   std::vector<float> head_bias;
-  // Of models whose layers have inputs of their own: the table, the share's rows of the projection,
-  // and the norm.
+  // Models whose layers have inputs of their own have the table, the share's rows of the
+  // projection, and the norm.
   std::unique_ptr<const model::Tensor> layer_input_table;
   kernel::PackedMatrix layer_input_projection;
   std::vector<float> layer_input_norm;
