@@ -75,8 +75,8 @@ PANDO_API pando_status pando_encode(const pando_model* model, const char* text, 
 // Text of tokens [n_tokens]; special tokens are left out, bytes that are no UTF-8 become U+FFFD.
 PANDO_API pando_status pando_decode(const pando_model* model, const int32_t* tokens,
                                     size_t n_tokens, char* text, size_t capacity, size_t* size);
-// The sampling options that the model's files recommend, as a JSON object that can be passed as
-// options; "{}" if there are none. They have no effect unless they are passed.
+// The sampling options that the model's files recommended when it was loaded, as a JSON object that
+// can be passed as options; "{}" if there are none. They have no effect unless they are passed.
 PANDO_API pando_status pando_sampling_defaults(const pando_model* model, char* text,
                                                size_t capacity, size_t* size);
 // Counters since the engine was opened, as a JSON object with the names of EngineStats

@@ -38,9 +38,9 @@ Result<LoadedShare> load_weights(const ModelPath& path, const ModelOptions& opti
     if (ranks.loading != Ranks::Impl::Loading::kNotYet)
       return invalid_argument(
           "the processes of this run have loaded a model already, expected only one in a run");
-    return load_share(path, options, device, pool, ranks);
+    return load_share(path, options, pool, ranks);
   }
-  Result<model::OpenedModel> opened = model::OpenedModel::open(path);
+  Result<model::OpenedModel> opened = open_files(path);
   if (!opened) return opened.error();
   LoadedShare loaded{.files = std::make_unique<model::OpenedModel>(std::move(*opened))};
   if (options.weights == WeightType::kNone) return loaded;
@@ -64,6 +64,16 @@ Error no_memory_for(const ModelPath& path, const ModelOptions& options, const De
 }
 
 }  // namespace
+
+// The tokenizer reads generation_config.json too, but may come from elsewhere.
+Result<model::OpenedModel> open_files(const ModelPath& path) {
+  Result<model::OpenedModel> opened = model::OpenedModel::open(path);
+  std::error_code failure;
+  if (!opened || !std::filesystem::is_directory(path.path(), failure)) return opened;
+  Status status = read_end_ids(path / "generation_config.json", &opened->config.eos_ids);
+  if (!status) return status.error();
+  return opened;
+}
 
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Model::~Model() = default;
@@ -97,14 +107,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
                                                        const Device& device, int threads) {
   Result<LoadedShare> loaded_weights = load_weights(directory, options, device, threads);
   if (!loaded_weights) return loaded_weights.error();
-  model::ModelConfig& config = loaded_weights->files->config;
-  // Also where the tokenizer, which reads this file too, comes from elsewhere.
-  std::error_code failure;
-  if (std::filesystem::is_directory(directory.path(), failure))
-    if (Status status = read_end_ids(directory / "generation_config.json", &config.eos_ids);
-        !status)
-      return status.error();
-
+  const model::ModelConfig& config = loaded_weights->files->config;
   std::unique_ptr<Tokenizer> tokenizer;
   const bool own = options.tokenizer.empty();
   const ModelPath of_tokenizer = own ? directory : directory.at(options.tokenizer);

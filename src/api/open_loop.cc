@@ -135,9 +135,11 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
 }
 
 Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, const Tokenizer* tokenizer,
-                                         grammar::FormCache* forms, const LoopOptions& options,
-                                         const std::vector<Token>& end_ids) {
-  LoopParts parts{.options = options, .tokenizer = tokenizer, .forms = forms, .end_ids = end_ids};
+                                         grammar::FormCache* forms, const LoopOptions& options) {
+  LoopParts parts{.options = options,
+                  .tokenizer = tokenizer,
+                  .forms = forms,
+                  .end_ids = weights.spec().eos_ids};
   EngineOptions& engine = parts.options.engine;
   const bool is_default = engine.kv_memory == 0;
   if (Status status = fill_in(engine, weights.spec().max_positions); !status) return status.error();
@@ -199,19 +201,18 @@ Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options) {
   LoopOptions of_model = options;
   of_model.all_rows |= model.all_rows;
-  const std::vector<Token>& end_ids = model.files->config.eos_ids;
   if (model.ranks == nullptr)
-    return open(*model.weights, model.tokenizer.get(), model.forms.get(), of_model, end_ids);
+    return open(*model.weights, model.tokenizer.get(), model.forms.get(), of_model);
   const RankGroup ranks = model.ranks->impl().ranks();
   of_model.ranks = &ranks;
-  return open(*model.weights, model.tokenizer.get(), model.forms.get(), of_model, end_ids);
+  return open(*model.weights, model.tokenizer.get(), model.forms.get(), of_model);
 }
 
 Result<std::unique_ptr<EngineLoop>> open_loop(const DeviceModel& weights,
                                               const LoopOptions& options,
                                               const Tokenizer* tokenizer,
                                               grammar::FormCache* forms) {
-  return open(weights, tokenizer, forms, options, weights.spec().eos_ids);
+  return open(weights, tokenizer, forms, options);
 }
 
 }  // namespace pando

@@ -98,16 +98,17 @@ Result<std::string> fingerprint_of_files(const std::filesystem::path& model,
 
 }  // namespace
 
-Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& options,
-                               const Device& device, ThreadPool& pool, Ranks::Impl& ranks) {
+Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& options, ThreadPool& pool,
+                               Ranks::Impl& ranks) {
   using Loading = Ranks::Impl::Loading;
   Comm& all = *ranks.comm;
   ranks.loading = Loading::kUnderWay;
   if (all.rank() == 0) announce_load(all);
-  Result<model::OpenedModel> opened = model::OpenedModel::open(path);
-  Status status = opened ? Status() : opened.error();
+  const Result<const Device*> device = find_device(options.device);
+  Result<model::OpenedModel> opened = open_files(path);
+  Status status = !device ? device.error() : opened ? Status() : opened.error();
   const int own = ranks.replica.rank();
-  if (status) status = check_layout(device, opened->config, ranks.layout, own);
+  if (status) status = check_layout(**device, opened->config, ranks.layout, own);
   std::string same = status ? fingerprint(*opened) : "";
   if (status && ranks.layout.replicas > 1) {
     const Result<std::string> files = fingerprint_of_files(path.path(), options.tokenizer);
@@ -121,7 +122,7 @@ Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& option
   LoadedShare loaded{.files = std::make_unique<model::OpenedModel>(std::move(*opened))};
   status = [&]() -> Status {
     try {
-      auto weights = device.load(
+      auto weights = (*device)->load(
           loaded.files->config, *loaded.files,
           {.requantised = made_type(options.weights), .share = ranks.layout.share_of(own)}, pool);
       if (!weights) return weights.error();
@@ -197,10 +198,8 @@ Status Ranks::serve(const std::filesystem::path& model, const ModelOptions& opti
     serve_replica(*impl_->comm, whole, threads);
     return {};
   }
-  const Result<const Device*> device = find_device(options.device);
-  if (!device) return device.error();
   ThreadPool pool(threads);
-  const Result<LoadedShare> share = load_share(model, options, **device, pool, *impl_);
+  const Result<LoadedShare> share = load_share(model, options, pool, *impl_);
   if (!share) return share.error();
   serve_rank(*share->weights, threads, impl_->ranks());
   return {};

@@ -33,7 +33,10 @@ struct LoadedShare {
   std::unique_ptr<model::OpenedModel> files;
   std::unique_ptr<const DeviceModel> weights;
 };
-Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& options,
-                               const Device& device, ThreadPool& pool, Ranks::Impl& ranks);
+Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& options, ThreadPool& pool,
+                               Ranks::Impl& ranks);
+
+// A model's files, with the end tokens that generation_config.json adds.
+Result<model::OpenedModel> open_files(const ModelPath& path);
 
 }  // namespace pando

@@ -1,6 +1,7 @@
 #include "base/model_path.h"
 
 #include <map>
+#include <string>
 #include <utility>
 
 #include "base/gguf.h"
@@ -25,6 +26,7 @@ Result<std::shared_ptr<const File>> open_once(const std::filesystem::path& path,
 }  // namespace
 
 struct ModelPath::Opened {
+  std::map<std::filesystem::path, Result<std::string>> texts;
   OpenedFiles<MappedFile> files;
   OpenedFiles<GgufFile> ggufs;
 };
@@ -39,6 +41,19 @@ ModelPath ModelPath::at(std::filesystem::path path) const { return {std::move(pa
 
 Result<std::shared_ptr<const MappedFile>> ModelPath::file() const {
   return open_once(path_, opened_->files);
+}
+
+Result<std::string_view> ModelPath::text() const {
+  auto known = opened_->texts.find(path_);
+  if (known == opened_->texts.end()) {
+    const Result<MappedFile> file = MappedFile::open(path_);
+    known = opened_->texts
+                .emplace(path_, file ? Result<std::string>(std::string(file->text()))
+                                     : Result<std::string>(file.error()))
+                .first;
+  }
+  if (!known->second) return known->second.error();
+  return std::string_view(*known->second);
 }
 
 Result<std::shared_ptr<const GgufFile>> ModelPath::gguf() const {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "pando/values/result.h"
 
@@ -29,6 +30,9 @@ class ModelPath {
 
   // The file itself; errors as of MappedFile::open.
   Result<std::shared_ptr<const MappedFile>> file() const;
+  // The text of a small file, read once and kept, so that a change to the file while a model loads
+  // is not seen. Valid until `close`, or until the last of these paths goes.
+  Result<std::string_view> text() const;
   // A GGUF file, with all its parts; errors as of GgufFile::open.
   Result<std::shared_ptr<const GgufFile>> gguf() const;
   // Lets go of what is open; what was handed out stays mapped.

@@ -118,7 +118,8 @@ std::optional<int> run_as_rank(const CLI::App& command) {
                           ? std::filesystem::path()
                           : found(tokenizer_path(arguments), arguments.tokenizer),
          .chat_template = value_of(command, "--chat-template", ""),
-         .threads = threads == nullptr || threads->count() == 0 ? 0 : threads->as<int>()});
+         .threads = threads == nullptr || threads->count() == 0 ? 0 : threads->as<int>(),
+         .device = value_of(command, "--device", "")});
     return kOk;
   } catch (const std::exception& error) {
     joined->abort(fmt::format("rank {}: {}", joined->rank(), reason_of(error)));

@@ -12,7 +12,6 @@
 #include "base/fields.h"
 #include "base/is_there.h"
 #include "base/json.h"
-#include "base/mapped_file.h"
 #include "base/numbers/weight_types.h"
 #include "base/python_json.h"
 #include "model/checkpoint.h"
@@ -173,9 +172,9 @@ Result<ModelConfig> ModelConfig::load(const ModelPath& directory) {
     return not_found(
         "{}: holds no model, expected a config.json with safetensors beside it, or a GGUF file",
         directory.string());
-  const auto file = path.file();
-  if (!file) return file.error();
-  Result<json> object = parse_python_object((*file)->text(), path.string());
+  const Result<std::string_view> text = path.text();
+  if (!text) return text.error();
+  Result<json> object = parse_python_object(*text, path.string());
   if (!object) return object.error();
   if (Status status = add_quantization(directory, *object); !status) return status.error();
   return from_json(*object, path.string());

@@ -3,7 +3,6 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
-#include "base/mapped_file.h"
 
 namespace pando::model {
 namespace {
@@ -12,9 +11,9 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 Result<json> read_json_file(const ModelPath& path) {
-  const auto file = path.file();
-  if (!file) return file.error();
-  Result<json> value = parse_json((*file)->text());
+  const Result<std::string_view> text = path.text();
+  if (!text) return text.error();
+  Result<json> value = parse_json(*text);
   if (!value) return bad_file("{}: is {}", path.string(), value.error().message);
   return value;
 }

@@ -14,7 +14,6 @@
 #include "base/fields.h"
 #include "base/is_there.h"
 #include "base/json.h"
-#include "base/mapped_file.h"
 #include "base/numbers/weight_types.h"
 #include "base/python_json.h"
 #include "model/config.h"
@@ -323,9 +322,9 @@ Status add_quantization(const ModelPath& directory, json& config) {
   if (text != config.end() && text->is_object() && Fields(*text).has(kName)) return {};
   const ModelPath path = directory / kModelOptFile;
   if (!is_there(path.path())) return {};
-  const auto file = path.file();
-  if (!file) return file.error();
-  const Result<json> whole = parse_python_object((*file)->text(), path.string());
+  const Result<std::string_view> said = path.text();
+  if (!said) return said.error();
+  const Result<json> whole = parse_python_object(*said, path.string());
   if (!whole) return whole.error();
   Fields fields(*whole, path.string());
   const json* part = fields.find(kPart);

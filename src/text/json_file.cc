@@ -1,7 +1,6 @@
 #include "text/json_file.h"
 
 #include "base/byte_order_mark.h"
-#include "base/mapped_file.h"
 #include "base/python_json.h"
 
 namespace pando {
@@ -23,11 +22,11 @@ Result<std::string_view> text_of(const ModelPath& of_file) {
     return bad_file("'{}' is not a regular file", path.string());
   }
   if (std::filesystem::file_size(path, failure) == 0 && !failure) return std::string_view();
-  const auto file = of_file.file();
-  if (!file && file.error().code == ErrorCode::kIo)
+  const Result<std::string_view> text = of_file.text();
+  if (!text && text.error().code == ErrorCode::kIo)
     return io_error("'{}' cannot be read", path.string());
-  if (!file) return file.error();
-  const Result<std::string_view> plain = without_mark((*file)->text());
+  if (!text) return text.error();
+  const Result<std::string_view> plain = without_mark(*text);
   if (!plain) return bad_file("'{}' is {}", path.string(), plain.error().message);
   return plain;
 }

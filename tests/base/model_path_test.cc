@@ -27,6 +27,19 @@ TEST(ModelPath, OpensAFileOnceForAllThatComeFromIt) {
   EXPECT_NE(*(path / "a.json").file(), *file);
 }
 
+TEST(ModelPath, KeepsATextAsItWasRead) {
+  const TemporaryFolder folder;
+  folder.write("a.json", "{\"a\": 1}");
+  const ModelPath path(folder.path() / "a.json");
+  EXPECT_EQ(*path.text(), "{\"a\": 1}");
+  folder.write("a.json", "{}");
+  EXPECT_EQ(*ModelPath(path).text(), "{\"a\": 1}");
+  EXPECT_EQ(*ModelPath(path.path()).text(), "{}");
+  path.close();
+  EXPECT_EQ(*path.text(), "{}");
+  EXPECT_EQ(path.at("/nowhere").text().error().code, ErrorCode::kNotFound);
+}
+
 TEST(ModelPath, ParsesAGgufFileOnce) {
   const TemporaryFolder folder;
   const ModelPath path(folder.write("m.gguf", GgufWriter().string("key", "value").bytes()));

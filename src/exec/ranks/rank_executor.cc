@@ -32,7 +32,7 @@ struct Head {
 // How the other ranks make an executor.
 struct Opening {
   KvOptions kv;
-  KvRoom room;
+  uint64_t n_pages, n_window_pages, n_slots;
   uint32_t all_rows, poison_pages;
   char isa[32];
 };
@@ -92,7 +92,9 @@ RankExecutor::RankExecutor(const DeviceModel& model, ThreadPool& pool,
   const std::scoped_lock lock(turn());
   id_ = next_id++;
   Opening opening{.kv = options.kv,
-                  .room = room,
+                  .n_pages = room.n_pages,
+                  .n_window_pages = room.n_window_pages,
+                  .n_slots = room.n_slots,
                   .all_rows = options.all_rows,
                   .poison_pages = options.poison_pages,
                   .isa = {}};
@@ -216,7 +218,13 @@ void serve_rank(const DeviceModel& model, int threads, const RankGroup& ranks) {
                                       .kv = opening.kv,
                                       .all_rows = opening.all_rows != 0,
                                       .poison_pages = opening.poison_pages != 0};
-        made.part = std::make_unique<RankPart>(model, *made.pool, options, opening.room, ranks);
+        Result<KvRoom> room =
+            device.kv_room(spec_of_share(model.spec(), model.share()), opening.kv);
+        if (!room) throw std::runtime_error(room.error().message);
+        room->n_pages = opening.n_pages;
+        room->n_window_pages = opening.n_window_pages;
+        room->n_slots = opening.n_slots;
+        made.part = std::make_unique<RankPart>(model, *made.pool, options, *room, ranks);
         break;
       }
       case Word::kStep: {

@@ -121,7 +121,7 @@ uint64_t bytes_needed(const model::ModelSpec& spec, const model::TensorSource& s
         sum += bytes_of_one(requantised.value_or(kept_as(*tensor))) *
                static_cast<double>(tensor->shape[0]) * static_cast<double>(tensor->shape[1]);
   };
-  add({Role::kHead});
+  add({spec.tied_embeddings ? Role::kEmbedding : Role::kHead});
   for (int layer = 0; layer < spec.n_layers(); ++layer)
     for (const Role role : source.roles(layer))
       for (int expert = 0; expert < (is_of_experts(role) ? spec.experts.n_experts : 1); ++expert)
