@@ -62,16 +62,16 @@ class KvCache {
   // Evicts all that is not locked.
   void evict_all();
 
-  // What is reserved is the step that is being put together. From now on it is in flight.
+  // Moves the reserved rows, the step being put together, to the steps in flight.
   void submit();
   bool any_in_flight() const { return tree_.n_in_flight() > 0; }
-  // The step that was submitted first is over.
+  // Ends the step that was submitted first.
   void commit();
   // Gives back what is reserved and not submitted; abort_all: and what is in flight.
   void abort();
   void abort_all();
 
-  // Of the step that is being put together:
+  // Of the step being put together:
   const std::vector<PageCopy>& copies() const { return copies_; }
   const std::vector<PageCopy>& window_copies() const { return window_copies_; }
   const std::vector<FanOut>& fan_outs() const { return fan_outs_; }
@@ -85,8 +85,8 @@ class KvCache {
   const Places& places() const { return places_; }
   WindowPages& windows() { return windows_; }
   const WindowPages& windows() const { return windows_; }
-  // Whether rows that are cached may have to be computed again before a path can go on: for states
-  // of recurrent layers, or keys and values of layers with a window.
+  // True if cached rows may have to be computed again before a path can go on: recurrent layers
+  // need their states, layers with a window their keys and values.
   bool may_recompute() const { return places_.any() || windows_.any(); }
   void check_invariants() const;
 

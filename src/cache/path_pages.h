@@ -17,7 +17,7 @@ struct PathPage {
   uint32_t end;  // where the page's node ends, maybe in a later page
 };
 
-// What rows [from, to) of a path read and write, when they read positions from `first_read` on.
+// Rows [from, to) of a path, which read positions from `first_read` on.
 struct PathRows {
   const Node* tip;
   uint32_t first_read, from, to;

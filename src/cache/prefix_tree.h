@@ -102,7 +102,7 @@ class PrefixTree {
   void issue(Node* node, uint32_t n);
   // The nodes of these tokens, each once.
   const std::vector<Issued>& issued() const { return issued_; }
-  // Of these tokens, those that were committed before and then forgotten.
+  // Number of tokens in issued() that were committed before and then forgotten.
   uint64_t n_issued_again() const;
   // This step is in flight from now on.
   void submit();

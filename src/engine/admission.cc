@@ -163,7 +163,8 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   return static_cast<uint64_t>(sequence.completion.shared_tokens);
 }
 
-// What is left of its answer, as predicted: answers get at most kLonger times the mean.
+// Predicted tokens that its answer still gets. An answer is predicted to have at most kLonger times
+// the mean length.
 uint32_t Admission::tokens_to_come(const Sequence& sequence) const {
   const double n_most = std::min<double>(sequence.max_tokens, kLonger * answer_len_);
   return static_cast<uint32_t>(

@@ -16,7 +16,7 @@
 
 namespace pando {
 
-// What an engine can answer at all. Fixed when the engine is opened.
+// Upper bounds of a request that the engine can answer. Fixed when the engine is opened.
 struct Limits {
   ModelLimits model;
   size_t kv_capacity = 0;   // tokens whose keys and values fit the memory
@@ -26,7 +26,7 @@ struct Limits {
   std::vector<Token> ends;  // tokens that end an answer, of the model and of its tokenizer
 };
 
-// What requests are let in by. All but the limits outlives the Admission.
+// Inputs of an Admission. All but the limits outlive it.
 struct AdmissionParts {
   const EngineOptions& options;
   Limits limits;

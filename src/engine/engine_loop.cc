@@ -153,7 +153,7 @@ std::optional<SubmittedStep> EngineLoop::finish_next() {
   return is_finished ? std::optional(std::move(step)) : std::nullopt;
 }
 
-// What `run` returns, or false if it throws.
+// Returns the result of `run`, or false if it throws.
 template <class Try>
 bool EngineLoop::try_step(const std::vector<Share>& shares, const Try& run) {
   try {

@@ -23,7 +23,7 @@
 
 namespace pando {
 
-// What a loop is made of. `options` have passed fill_in (options.h).
+// Parts of an EngineLoop. `options` have passed fill_in (options.h).
 struct LoopParts {
   LoopOptions options;
   std::unique_ptr<Planner> planner;

@@ -18,7 +18,7 @@ DType kv_dtype(KvType type);
 // kUnsupported for a model whose own context is too long.
 Status fill_in(EngineOptions& options, int max_positions);
 
-// What requests are checked against, of a model.
+// Properties of a model that requests are checked against.
 struct ModelLimits {
   int vocab = 0;
   int max_positions = 0;                 // longest sequence, in tokens

@@ -1,4 +1,4 @@
-// What listeners are to be told after a step.
+// Events for listeners, collected during a step and delivered after it.
 #pragma once
 
 #include <memory>

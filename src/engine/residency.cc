@@ -32,7 +32,7 @@ void Residency::enter(Sequence& sequence, uint64_t isolation_key, std::span<cons
 }
 
 void Residency::leave(Sequence& sequence, bool keep) {
-  // What only waits makes no room.
+  // A waiting sequence frees no pages when it leaves.
   if (sequence.running || &sequence == did_not_fit_) tight_ = false;
   if (&sequence == did_not_fit_) did_not_fit_ = nullptr;
   if (sequence.tip == nullptr) return;  // nothing yet, or nothing any more

@@ -1,4 +1,4 @@
-// What is resident: the paths of open sequences in the tree, and the pages behind them.
+// Resident paths: those of open sequences in the tree, and the pages behind them.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace pando {
 
 using Sequences = std::vector<std::unique_ptr<Sequence>>;  // in order of arrival
 
-// What is resident, as the executor and the options say.
+// Sizes of the pools, from the executor and the options.
 struct ResidencySizes {
   size_t n_pages;
   int page_len;          // positions
@@ -28,7 +28,7 @@ struct ResidencySizes {
   bool shares_tokens = true;  // the planner lets sequences share tokens
 };
 
-// What one step does for a sequence.
+// Work that one step does for a sequence.
 struct Share {
   Sequence* sequence;
   uint32_t n_rows;   // new rows, beyond those that earlier shares compute

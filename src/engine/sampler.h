@@ -16,14 +16,14 @@ struct SamplingKey {
   uint32_t position;  // of the token that is drawn
 };
 
-// What stands before the token that is drawn, at which penalties look, and what it may not be.
+// Tokens that the draw of the next token depends on: the history for penalties, and the masks.
 struct TokenHistory {
   std::span<const Token> in_prompt;  // sorted, each once; only read with a repetition penalty
   std::span<const Token> answer;
-  // Are not drawn, as if their logits were minus infinity; where no other token is left, they are.
+  // Never drawn, unless no other token is left.
   std::span<const Token> barred;
-  // One bit a token, token 0 lowest in the first word: those without one, or behind the last word,
-  // are never drawn. At least one is set. Empty: all may be drawn.
+  // One bit per token; token 0 is the lowest bit of the first word. Tokens without a set bit, or
+  // behind the last word, are never drawn. At least one bit is set. Empty: no restriction.
   std::span<const uint64_t> allowed;
 };
 

@@ -36,7 +36,7 @@ struct HeldWindow {
   std::vector<PathPage> pages;  // that rows from there on read or write; the last ones first
 };
 
-// What a sequence makes of a row that it wants.
+// Values that a sequence reads from an output row.
 struct ReadRow {
   TokenLogprob next;         // the token after it
   uint64_t logits_hash = 0;  // of all rows up to this one
@@ -61,7 +61,7 @@ struct Sequence {
   uint64_t logits_hash = 0;              // of the rows that were read
   std::optional<AnswerDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
-  // Where the answer has a form. Tokens that it forces are on the path before they are read.
+  // Set if the answer has a form. Forced tokens are on the path before they are taken.
   std::optional<TokenFilter> filter;
   bool forces_tokens = true;
   struct Forced {
@@ -79,12 +79,12 @@ struct Sequence {
   // Position of the next row whose logits it wants and no step in flight gives it.
   uint32_t next_wanted() const;
   bool wants_prompt() const { return next_wanted() + 1 < prompt().size(); }
-  // Whether it can go on only when a step in flight is over: that gives it its next token.
+  // True if it needs the next token from a step in flight before it can go on.
   bool awaits_token() const { return n_asked > 0 && next_wanted() >= tip->end(); }
   WaitingPrompt as_waiting() const;  // for a batcher
 
-  // Whether anything is computed that it does not share. Where the last node of its prompt is not
-  // its own, what runs there counts.
+  // True if its request has results, or if it runs and rows of its last node are submitted, by
+  // itself or by others.
   bool has_begun() const;
 
   // The token after the row at `position`, one that it wants: that of the prompt, or one drawn from
@@ -106,7 +106,7 @@ struct Sequence {
   Taken take(ReadRow row);
 
  private:
-  // Whether the next token is one of the answer's form.
+  // True if the form restricts the next token.
   bool is_filtered() const { return filter && decoder->in_content(); }
   TokenLogprob draw(std::span<const float> logits, uint32_t position);
   void filter_next(Token drawn);

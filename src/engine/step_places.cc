@@ -80,8 +80,8 @@ void StepPlaces::add_for_others(const Share& share) {
     add_kept(sequence.tip, last);
 }
 
-// Where another sequence of this step computes rows behind the same node, in another child, both
-// read the state at its end. False where there is no slot.
+// Adds places where two sequences of this step both read the state at the end of a common node, as
+// each computes rows in another child of it. False if no slot is left.
 bool StepPlaces::add_shared_ends(const Share& share) {
   if (share.from >= share.sequence->tip->start) return true;  // all rows are in one node
   for (const Share& other : std::span(shares_).first(shares_.size() - 1)) {

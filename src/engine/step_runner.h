@@ -19,7 +19,7 @@
 
 namespace pando {
 
-// What a step works with. All of it outlives the StepRunner.
+// Parts that a StepRunner works with. All of them outlive it.
 struct StepRunnerParts {
   const EngineOptions& options;
   Planner& planner;

@@ -15,7 +15,7 @@ class StopMatcher {
   // string and everything behind it are dropped. Where it may not `stop`, no stop string that ends
   // in this text counts, now or later.
   std::string push(const std::string& text, bool may_stop = true);
-  // What was held back, at the end of an answer.
+  // Returns the text that was held back, at the end of an answer.
   std::string finish();
   bool stopped() const { return stopped_; }
 

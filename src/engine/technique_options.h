@@ -1,4 +1,4 @@
-// What follows the name of a planner: `radix:threshold=0.9,stateless`.
+// Options after the name of a technique: `radix:threshold=0.9,stateless`.
 #pragma once
 
 #include <cstdint>

@@ -10,9 +10,9 @@
 namespace pando {
 namespace {
 
-// What a step has at and below one node.
+// Work of a step at and below one node.
 struct NodeWork {
-  std::set<uint32_t> recomputed;  // offsets of tokens that are wanted, and that earlier steps have
+  std::set<uint32_t> recomputed;  // offsets of committed tokens whose outputs are wanted
   std::vector<FanOut> fan_outs;   // pages made below that also take rows of this node
   std::vector<Node*> children;    // those with work at or below them, in order of mention
 };

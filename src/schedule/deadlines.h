@@ -6,7 +6,7 @@
 
 namespace pando {
 
-// Of a request; 0: as its class has it. Seconds.
+// Deadlines of one request, in seconds. 0: the value of its class.
 struct Deadlines {
   double ttft_slo = 0;     // from when it was sent to its first token
   double tpot_slo = 0;     // from one token to the next

@@ -1,4 +1,4 @@
-// What steps take beyond their prediction.
+// Ratio by which steps exceed their predicted time.
 #pragma once
 
 #include <algorithm>

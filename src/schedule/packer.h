@@ -1,5 +1,5 @@
-// What a step computes, by predicted time. Medha, sections 3.2, 4.2 and 4.3, algorithms 1 and 2.
-// Pure: time, requests and predictor are arguments.
+// Chooses the rows of a step by predicted time. Medha, sections 3.2, 4.2 and 4.3, algorithms 1 and
+// 2. Pure: time, requests and predictor are arguments.
 #pragma once
 
 #include <limits>
@@ -31,7 +31,7 @@ struct PackedStep {
   double limit = PackerOptions::kNoBudget;  // seconds that it may take, margin and all
 };
 
-// What a step is chosen from, and how.
+// Inputs that a step is chosen from.
 struct PackerInput {
   const WorkView& view;                        // the work of sequences
   std::span<const ScheduledRequest> requests;  // [view.items]

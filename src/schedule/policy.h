@@ -7,7 +7,7 @@
 
 namespace pando {
 
-// What a policy knows of a request. Times in seconds, on one clock.
+// Facts that a policy knows of a request. Times in seconds, on one clock.
 struct ScheduledRequest {
   double arrival = 0;   // when it was submitted
   double deadline = 0;  // of its first token

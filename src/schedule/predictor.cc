@@ -23,7 +23,7 @@ constexpr size_t kTerms = kRowTerms + 6;
 constexpr double kRate = 0.05;
 constexpr double kMostCorrection = 10;
 
-// What each cost is multiplied by: rows in each range, step, head, outputs, keys, reads, experts.
+// Multipliers of the costs: rows in each range, step, head, outputs, keys, reads, experts.
 std::array<double, kTerms> terms(const StepFeatures& step, const ExpertCounts& experts) {
   std::array<double, kTerms> terms{};
   for (size_t i = 0; i < kRowTerms; ++i) {

@@ -1,5 +1,5 @@
-// How long a step will take. Medha uses Vidur; here the time is a sum of a few terms fitted to
-// measured steps, and corrected while steps run.
+// Predicts the time of a step as a sum of a few terms, fitted to measured steps and corrected while
+// steps run. (Medha uses Vidur.)
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct ExpertCounts {
   int n_experts = 0;
   int n_used = 0;
 
-  // How many experts some rows have together, if every expert is as likely as any other.
+  // Expected number of distinct experts that these rows use, if all experts are equally likely.
   double touched(double rows) const;
 };
 
@@ -72,7 +72,7 @@ class Predictor {
   void observe(const StepFeatures& step, double seconds);
 
   const StepCosts& costs() const { return costs_; }
-  // What either part is multiplied by: 1 as fitted, 0.1 to 10.
+  // Factors on the two parts of the time: 1 as fitted, 0.1 to 10.
   const StepTime& correction() const { return correction_; }
 
   // The costs as fitted, without the corrections.
@@ -91,7 +91,7 @@ class Predictor {
 Result<Predictor> fit_predictor(std::span<const StepSample> samples,
                                 const ExpertCounts& experts = {});
 
-// How well it predicts samples, beside how well they could be predicted at all.
+// Error of a predictor on samples, beside the noise that no predictor can beat.
 struct FitReport {
   double median_error = 0;  // median of |predicted - measured| / measured
   double repeat_noise = 0;  // median of |a - b| / min(a, b) over successive steps of equal features

@@ -23,7 +23,7 @@ struct WorkView {
 
   uint32_t n_starts = UINT32_MAX;  // items that do not run and may start in this step
 
-  // Where time is predicted.
+  // Only filled if time is predicted.
   std::vector<uint32_t> segment_begin;  // position of each segment's first row; rises along a path
   std::vector<uint32_t> cached_rows;    // positions of each cached part of a path
 };
