@@ -13,8 +13,8 @@
 
 namespace pando {
 
-// What a message may hold of a stranger's file: UTF-8 without control characters, and of a long
-// text its beginning and end.
+// Text of an untrusted file, made fit for a message: UTF-8 without control characters; the middle
+// of a long text is left out.
 std::string one_line(std::string_view text);
 
 // "a, b or c": what is expected, of at least one.

@@ -22,10 +22,10 @@ class Fields {
  public:
   using Json = nlohmann::json;
 
-  // What somebody sent. Errors are kInvalidArgument and have the field to blame: "field 'x' is 5,
-  // expected a string".
+  // Fields of a request. Errors are kInvalidArgument and name the field: "field 'x' is 5, expected
+  // a string".
   explicit Fields(const Json& object) : object_(object) {}
-  // What stands in a file. Errors say where: "config.json: 'x' is 5, expected a string".
+  // Fields of a file. Errors name the place: "config.json: 'x' is 5, expected a string".
   Fields(const Json& object, std::string_view source, ErrorCode code = ErrorCode::kBadFile)
       : object_(object), source_(source), code_(code) {}
 
@@ -57,7 +57,7 @@ class Fields {
   // One string is as good as a list of it.
   void texts(const char* name, std::vector<std::string>& out);
   void tokens(const char* name, std::vector<Token>& out);
-  // Of an array that is, or is inside, the field `place`.
+  // Reads `list`, an array that is the field `place` or lies inside it.
   void tokens_of(const char* place, const Json& list, std::vector<Token>& out);
   // {"token id": bias}
   void biases(const char* name, std::map<Token, double>& out);
@@ -68,7 +68,7 @@ class Fields {
   // The same of the field, there or not.
   void refuse(std::string_view name, std::string_view expected,
               std::optional<ErrorCode> code = std::nullopt);
-  // Of `part`, an object in this one.
+  // Takes the error of `part`, an object in this one.
   void fail(const char* part, const Fields& of_part);
   // Everything else in the object is a mistake, but for null, which asks for nothing. `otherwise`:
   // what the message says where no name is near and `known` is long.

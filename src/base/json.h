@@ -47,7 +47,7 @@ void take_apart(nlohmann::ordered_json& value) noexcept;
 // One line of JSON. What is not UTF-8 in it is written as U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value);
 
-// Whether it is a whole number of 64 bits, be it written as 4.0.
+// True if the value is a whole number of 64 bits, even if it is written as 4.0.
 bool is_whole(const nlohmann::json& value);
 
 // A value as it is shown in a message: one line, cut short; what is inside a list or an object of

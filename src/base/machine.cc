@@ -60,7 +60,7 @@ std::vector<fs::path> memory_groups_v1(const fs::path& root) {
   return groups_of(root, "sys/fs/cgroup/memory", ":memory:/");
 }
 
-// What is limited of the process itself, and the part that it has, in kB.
+// Limits of the process itself, each with the field that holds its use, in kB.
 constexpr std::pair<const char*, const char*> kProcessLimits[] = {{"Max address space", "VmSize:"},
                                                                   {"Max data size", "VmData:"}};
 

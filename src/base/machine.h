@@ -1,4 +1,4 @@
-// What this process may use: the machine's processors and memory, or its container's.
+// Processors and memory that this process may use: of the machine or of its container.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ std::optional<uint64_t> available_memory(const std::filesystem::path& root = "/"
 std::string size_text(uint64_t n_bytes);
 // "1610612736 bytes (1.5 GiB)", "5 bytes"
 std::string bytes_text(uint64_t n_bytes);
-// Of available_memory(): "M bytes (1.5 GiB) are available"
+// Text for available_memory(): "M bytes (1.5 GiB) are available"
 std::string free_text();
 // "N bytes (2.5 GiB) are needed, and M bytes (1.5 GiB) are available"
 std::string shortage_text(uint64_t n_needed);

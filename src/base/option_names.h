@@ -10,7 +10,7 @@
 
 namespace pando {
 
-// How messages write the option kv_memory.
+// Style in which messages write the option kv_memory.
 enum class OptionStyle {
   kField,        // kv_memory: of C++, C and Python, and the default
   kCommandLine,  // --kv-memory

@@ -20,9 +20,9 @@ void pause() {
 #endif
 }
 
-// Of `state_`: the workers in the loop below, whether it is open and whether the pool is at its
-// end, and the loop's number above. A worker that sleeps while that comes round to the same again
-// misses this loop, no more.
+// Fields of `state_`, from bit 0: workers in the current loop, the loop is open, the pool ends,
+// number of the loop. If the number wraps to the same value while a worker sleeps, the worker
+// misses this loop, and nothing else happens.
 constexpr uint32_t kOpen = 1u << 11, kInside = kOpen - 1, kEnd = kOpen << 1, kOneLoop = kEnd << 1;
 
 uint32_t loop_of(uint32_t state) { return state / kOneLoop; }

@@ -28,14 +28,14 @@ class Comm {
                         std::span<const std::span<std::byte>> theirs) = 0;
   // Sends the bytes after what was sent before, and returns at once.
   virtual void post(int to, std::vector<std::byte> bytes) = 0;
-  // Whether something has come that is not received yet.
+  // True if a message has come and was not received yet.
   virtual bool has_message(int from) = 0;
   // Ends the run, as no rank can go on. Over MPI it says why on standard error and ends all
   // processes: at once, without returning; or after the time for last words, and meanwhile every
   // call throws.
   virtual void abort(std::string_view why) noexcept = 0;
-  // How long this process goes on when it cannot compute any more: a server tells its clients. If
-  // it is 0, nothing is made of a step that failed.
+  // Time that abort() leaves this process, so that a server can tell its clients. 0: abort() ends
+  // it at once.
   virtual void set_last_words(std::chrono::milliseconds) {}
 };
 

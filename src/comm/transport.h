@@ -1,4 +1,4 @@
-// How a program finds the other ranks of its run. A library without MPI has no transport.
+// Finds the other ranks of a run. A library without MPI has no transport.
 #pragma once
 
 #include <memory>

@@ -52,17 +52,17 @@ struct ExecutorOptions {
   bool poison_pages = false;  // fill fresh pages and slots with NaN: a test then sees reads of them
 };
 
-// Where the time of steps went, summed over all steps.
+// Time of each phase, summed over all steps.
 struct PhaseTimes {
   double linear_s = 0;      // matrix products, the LM head included
   double attention_s = 0;   // tiles of keys and values; recurrences and their convolutions
   double row_ops_s = 0;     // norms, rotation, page writes, activations and their packing
   double linear_flops = 0;  // 2 M N K of every matrix product
-  // Sent to other ranks that have other positions, by the first of them.
+  // Bytes that the first rank sent to ranks that hold other positions.
   uint64_t attention_bytes = 0;
 };
 
-// What the engine knows of its executor. Fixed when the executor is made.
+// Facts that the engine knows of its executor. Fixed when the executor is made.
 struct ExecutorFacts {
   int vocab = 0;       // logits of a row
   int d_model = 0;     // values of a hidden row
@@ -82,7 +82,7 @@ struct ExecutorFacts {
   size_t window_page_bytes = 0;  // bytes of one
   size_t n_slots = 0;     // slots of states that may be in use at a time; 0: the model has none
   size_t slot_bytes = 0;  // bytes of one slot
-  // Of each mixture of experts; zeros where the model has none. A row has n_used_experts.
+  // Experts of each mixture, and the number that a row uses; zeros for a model without mixtures.
   int n_experts = 0, n_used_experts = 0;
   bool keeps_keys = true;  // false: keys and values are gone after a step
   int depth = 1;           // steps that may be submitted and not finished

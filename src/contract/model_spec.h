@@ -53,7 +53,7 @@ enum class Activation {
 };
 constexpr bool has_gate(Activation activation) { return activation < Activation::kSquaredRelu; }
 
-// How logits of a router become the weights of the chosen experts.
+// Function from the logits of a router to the weights of the chosen experts.
 enum class RouterScores {
   kSoftmax,          // of all experts; the best are chosen
   kSigmoid,          // of each expert
@@ -63,7 +63,7 @@ enum class RouterScores {
 
 enum class RopeType { kDefault, kLinear, kLlama3, kYarn, kLongRope, kProportional };
 
-// How rotary embeddings are scaled. A value that the type does not use has its default.
+// Scaling of rotary embeddings. A value that the type does not use has its default.
 struct RopeConfig {
   RopeType type = RopeType::kDefault;
   double theta = 10000.0;

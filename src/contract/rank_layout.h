@@ -1,4 +1,4 @@
-// How a model is spread over ranks, the processes of a run.
+// Layout of a model over ranks, the processes of a run.
 #pragma once
 
 #include <fmt/format.h>
@@ -38,8 +38,8 @@ struct RankLayout {
     return {rank / (tp * kvp), spp, rank % tp, tp, part_of(rank)};
   }
 
-  // Of "replicas=2,spp=2,kvp=2,tp=2,kvp_tokens=16384"; what is not named is as above.
-  // kInvalidArgument, naming what was found and expected.
+  // Parses "replicas=2,spp=2,kvp=2,tp=2,kvp_tokens=16384"; names left out keep the defaults above.
+  // Errors: kInvalidArgument, with the value found and the one expected.
   static Result<RankLayout> parse(std::string_view text);
 };
 

@@ -10,13 +10,13 @@
 
 namespace pando {
 
-// What a step reads and writes of the pages that layers with a sliding window have of their own.
+// Window pages that a step reads and writes: those of layers with a sliding window.
 struct WindowLists {
   std::vector<uint32_t> slot_begin;  // as those of a StepPlan; recomputed rows may write
   std::vector<KvSlot> slots;
   std::vector<PageCopy> copies;
-  // One for each of StepPlan::task_pages. kNoPage: no row of the task sees the tile. If rows see
-  // the tile but not this page, any page.
+  // [n StepPlan::task_pages]. kNoPage: no row of the task sees the tile. If rows see the tile but
+  // not this page, any page.
   std::vector<PageId> task_pages;
   bool operator==(const WindowLists&) const = default;
 };
@@ -34,7 +34,7 @@ struct StepPlan {
   std::vector<AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::vector<PageId> task_pages;
   WindowLists windows;  // empty where pages are for all layers
-  // Of models with recurrent layers: each row is in one task. By row.
+  // Of models with recurrent layers, by row. Each row is in one task.
   std::vector<StateTask> state_tasks;
   std::vector<StateWrite> state_writes;  // by row; at most one for each
   std::vector<uint32_t> outputs;         // rows whose final hidden states are wanted, ascending

@@ -9,7 +9,7 @@
 namespace pando {
 namespace {
 
-// What of a text is compared; all of it in lower case.
+// Parts of a text that are compared, all in lower case.
 enum class Kept {
   kWords,     // without punctuation and articles: SQuAD's rules
   kArticles,  // without punctuation

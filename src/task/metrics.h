@@ -1,4 +1,4 @@
-// How well an answer matches reference answers: the best of them counts.
+// Scores an answer against reference answers: the best match counts.
 #pragma once
 
 #include <span>

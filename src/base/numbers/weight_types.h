@@ -32,7 +32,7 @@ struct WeightTypeInfo {
   // `codes`, which is exact, or as f32, [block_len].
   void (*read_codes)(const std::byte* block, BlockCodes& to) = nullptr;
   void (*read_block)(const std::byte* block, float* to) = nullptr;
-  // Whether n weights of the type, whole blocks of them, are finite numbers.
+  // True if n weights of the type, whole blocks of them, are finite numbers.
   bool (*all_finite)(DType type, const std::byte* from, int64_t n) = nullptr;
 
   // The type whose integers `read_codes` gives.
@@ -42,7 +42,7 @@ struct WeightTypeInfo {
   std::optional<WeightType> made_as = {};
 
   bool is_in_files() const { return block_bytes != 0; }
-  // Whether rows of this type become rows of `other` without rounding.
+  // True if rows of this type become rows of `other` without rounding.
   bool becomes(DType other) const {
     return type == other || (codes == other && read_codes != nullptr);
   }
