@@ -63,8 +63,8 @@ class Checkpoint {
   // The same with the order of rows and columns that the format has, also of quantised matrices.
   // The view has the shape of `spec`; sizes of 1 may be missing in a GGUF file, or be more.
   Result<TensorView> tensor(const WeightSpec& spec) const;
-  // Whether it is a bias of zeros beside a quantised matrix, as some writers make for a model that
-  // has no biases.
+  // True for a bias of zeros beside a quantised matrix. Some writers add one to models without
+  // biases.
   bool is_empty_bias(std::string_view name) const;
 
   // [first, first + n_bytes) of the view's memory may go; it is read from the file again when

@@ -18,7 +18,7 @@ namespace pando::model {
 
 struct Family;
 
-// What a configuration was read from. It changes nothing in the model: all of these are equal.
+// Origin of a configuration. It does not affect the model, so all values compare equal.
 struct ConfigOrigin {
   bool has_text_part = false;  // of a file that describes parts for images or sounds too
   bool is_gguf = false;        // a GGUF file, which fixes the order of rows and columns

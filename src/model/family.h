@@ -163,10 +163,10 @@ struct Family {
   const char* architecture;  // its class in the transformers library
   // general.architecture; families may share one. Null: there are no GGUF files of the family.
   const char* gguf_architecture = nullptr;
-  // What some files have instead, as general.architecture and as the prefix of their keys. Null: no
-  // file has another.
+  // Second name that some files use for general.architecture and as prefix of their keys. Null:
+  // none.
   const char* other_gguf_architecture = nullptr;
-  // What older files call the class. Null: the same.
+  // Class name in older files. Null: the same.
   const char* older_architecture = nullptr;
   // model_type of a config.json that has this family's as its `text_config`, beside other parts
   // that answer no text; where several families have it, the part's own model_type says which, and
@@ -201,8 +201,8 @@ struct Family {
   void (*read)(Fields& fields, ModelConfig& config) = read_usual;
   // Writes the fields that only some families have, so that `read` gives the same again.
   void (*write)(const ModelConfig& config, nlohmann::ordered_json& object) = write_usual;
-  // Whether a GGUF file of the architecture belongs to this family, and not to another one that
-  // shares the architecture. Null: always.
+  // True if a GGUF file of the architecture belongs to this family and not to another that shares
+  // the architecture. Null: always.
   bool (*owns)(const GgufFile& gguf) = nullptr;
   // Translates the metadata of a GGUF file into the fields of a config.json, which `read` reads.
   void (*translate)(GgufTranslator& gguf) = translate_usual;

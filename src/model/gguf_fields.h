@@ -30,7 +30,7 @@ class GgufFields {
 
   // An array of one number for each layer counts where all are equal.
   std::optional<int64_t> integer(std::string_view name);
-  // Of a key that must be there; otherwise refuses it, and returns 1.
+  // Refuses a file without the key, and returns 1 then.
   int64_t required_integer(std::string_view name);
   std::optional<std::string_view> string(std::string_view name) {
     return keep(gguf_.string(key(name)));

@@ -35,7 +35,7 @@ class RopeTranslator {
   }
 
  private:
-  // What nobody reads would silently be another model.
+  // An unread key would silently make another model.
   void refuse_other_rope_keys() {
     constexpr std::string_view kKnown[] = {"dimension_count",
                                            "freq_base",
@@ -81,7 +81,8 @@ class RopeTranslator {
     return value == 0.0 ? 1.0 : value;
   }
 
-  // Of linear and yarn; empty where positions are as they are. `is_long`: tensors say the rest.
+  // Scaling of the types linear and yarn; empty if positions are unscaled. is_long: tensors hold
+  // the rest.
   json typed_scaling(bool is_long) {
     constexpr const char* kType = "rope.scaling.type";
     constexpr const char* kAttention = "rope.scaling.attn_factor";

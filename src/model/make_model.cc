@@ -39,7 +39,7 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
           "{} is {}, expected at least {}: layer {} of '{}' is its first layer with attention",
           OptionName{"layers"}, *options.n_layers, least, least, options.shape);
     config->layers.resize(static_cast<size_t>(*options.n_layers), config->layers.back());
-    // What a layer is may depend on their number.
+    // The kind of a layer may depend on the number of layers.
     config = ModelConfig::parse(config->to_json(options.dtype), "make-model");
     if (!config) return invalid_argument("{}", config.error().message);
   }

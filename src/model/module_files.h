@@ -15,7 +15,7 @@ namespace pando::model {
 // The object in a file; an empty one where there is no such file.
 Result<nlohmann::json> read_object_file(const ModelPath& path);
 
-// What is done with a text or with a row of the model.
+// One step of the pipeline on a text or on a row of the model.
 struct Module {
   std::string kind;   // last part of its type, such as "Pooling"; empty if it is not the library's
   std::string found;  // for messages: "a module of type '...'"

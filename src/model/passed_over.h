@@ -1,4 +1,4 @@
-// What of a checkpoint is not read.
+// Tensors of a checkpoint that are not read.
 #pragma once
 
 #include <string>

@@ -55,10 +55,10 @@ const NamedType& alpha_type() {
   return type;
 }
 
-// Of Ministral 3: queries grow with their positions.
+// Ministral 3: queries grow with their positions.
 constexpr const char* kQueryGrowth = "llama_4_scaling_beta";
 constexpr const char* kAllScale = "mscale_all_dim";
-// Of Phi-3.5-MoE: the factor of longrope's cosines and sines, below and above the original context.
+// Phi-3.5-MoE: the factor on cosines and sines of longrope, below and above the original context.
 constexpr const char *kShortScale = "short_mscale", *kLongScale = "long_mscale";
 
 // Checked here: a count of channels is made of it before all is read.
@@ -323,7 +323,7 @@ RopeConfig read_rope_of(Fields& fields, std::string_view layer_type, const RopeF
 
 namespace {
 
-// What scales the rotation; empty where nothing does.
+// Scaling of the rotation; empty if there is none.
 nlohmann::ordered_json scaling_of(const RopeConfig& rope) {
   nlohmann::ordered_json scaling = nlohmann::ordered_json::object();
   if (rope.type == RopeType::kDefault) return scaling;

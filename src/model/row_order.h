@@ -18,7 +18,7 @@ struct RowOrder {
   int64_t rest = 0;
 
   bool keeps() const { return runs.empty(); }
-  // Where row `row` of the tensor lies in the file.
+  // Index in the file of row `row` of the tensor.
   int64_t stored(int64_t row) const {
     if (keeps() || row < first) return row;
     const int64_t group_len = std::accumulate(runs.begin(), runs.end(), int64_t{0});

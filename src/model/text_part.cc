@@ -25,9 +25,9 @@ constexpr const char *kTextConfig = "text_config", *kType = "model_type",
 struct Wrapper {
   const char* model_type;
   const char* text;  // model_type of a text part that gives none
-  // Whether the head is tied if the file does not say so for the whole.
+  // True if the head is tied when the whole file does not say.
   bool tied = false;
-  // Whether `true` in the text part ties the head although the whole says `false`.
+  // True if `true` in the text part ties the head even if the whole file says `false`.
   bool text_ties = false;
   bool never_tied = false;  // whatever the file says
   const char* part = kTextConfig;

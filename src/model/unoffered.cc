@@ -13,7 +13,7 @@ struct Unoffered {
   const char* neutral;  // JSON: the value that changes nothing, beside null
 };
 
-// Of config.json.
+// Fields of config.json.
 constexpr Unoffered kFields[] = {
     {"attn_logit_softcapping", "0"},
     {"final_logit_softcapping", "0"},
@@ -43,7 +43,7 @@ constexpr Unoffered kFields[] = {
     {"kv_lora_rank", "null"},
 };
 
-// Of GGUF, below the architecture: floats.
+// Keys of GGUF files, below the architecture; floats.
 constexpr Unoffered kKeys[] = {{"attn_logit_softcapping", "0"},
                                {"final_logit_softcapping", "0"},
                                {"logit_scale", "1"},

@@ -29,10 +29,10 @@ int n_dense_layers(const ModelConfig& config);
 // So many shared experts, each as wide as an expert, which are one together. After read_experts.
 void read_shared_experts(Fields& fields, const char* name, ModelConfig& config);
 
-// What files call the function that makes scores of a router's logits.
+// Key of the function that turns router logits into scores.
 inline constexpr const char* kGatingFunction = "expert_gating_func";
 inline constexpr int64_t kGgufSigmoid = 2;
-// Refuses files that name another one. Some name none.
+// Refuses files that name another function. Some files name none.
 void require_sigmoids(GgufTranslator& gguf);
 
 }  // namespace pando::model

@@ -296,8 +296,8 @@ std::vector<WeightSpec> gemma4_layer(const ModelConfig& config, int layer) {
 
 namespace {
 
-// Whether a tensor is of the keys or values of a layer that reads another's. Names are those of a
-// checkpoint or of a GGUF file.
+// True if the tensor holds keys or values of a layer that reads those of another layer. The name is
+// that of a checkpoint or of a GGUF file.
 bool is_unread(const ModelConfig& config, std::string_view tensor) {
   constexpr std::string_view kCheckpoint = "model.layers.", kGguf = "blk.";
   const bool is_gguf = tensor.starts_with(kGguf);

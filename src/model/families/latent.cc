@@ -58,7 +58,7 @@ void read_latent(Fields& fields, const LatentFields& usual, ModelConfig& config)
   set_latent(latent, config);
 }
 
-// How DeepSeek-V2 chooses experts.
+// Reads how DeepSeek-V2 chooses experts.
 void read_choice(Fields& fields, ExpertsConfig& experts) {
   const std::string method = fields.string(kMethod, "greedy");
   if (method != "greedy" && method != kGrouped)

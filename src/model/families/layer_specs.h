@@ -16,7 +16,7 @@ class LayerSpecs {
   LayerSpecs(const ModelConfig& config, int layer)
       : config_(config), layer_(layer), heads_(config.heads(layer)), names_(config.family->layer) {}
 
-  // What is returned is valid until the next one is added.
+  // The reference is valid until the next tensor is added.
   //
   // One tensor: "model.layers.<layer>.<name>" in a checkpoint, "blk.<layer>.<gguf_name>" in a GGUF
   // file.
