@@ -18,7 +18,7 @@ struct Piece {
   int n_parts;
 };
 
-// Of the pieces that a layer's projections and vectors are made of.
+// Pieces that the projections and vectors of a layer consist of.
 class Pieces {
  public:
   Pieces(const ModelSpec& spec, int layer, int n_ranks)

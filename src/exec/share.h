@@ -1,4 +1,4 @@
-// How a model is divided over processes.
+// Division of a model over processes.
 #pragma once
 
 #include <span>

@@ -10,14 +10,14 @@
 
 namespace pando::exec {
 
-// Of a page with these groups.
+// Bytes of a page with these groups.
 size_t page_bytes(std::span<const kernel::KvShape> groups);
 
 // Takes address space at once, and memory when a page is first used. One thread.
 class KvMemory {
  public:
   KvMemory(std::span<const kernel::KvShape> groups, size_t n_pages);
-  // Of pages with one group.
+  // For pages with one group.
   KvMemory(const kernel::KvShape& group, size_t n_pages)
       : KvMemory(std::span(&group, 1), n_pages) {}
 

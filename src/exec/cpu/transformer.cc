@@ -177,7 +177,7 @@ void Transformer::begin_layer_inputs(std::span<const Token> tokens) {
   layer_inputs_.begin(tokens, embeddings, products_);
 }
 
-// What each row gets of the rows before it: mixed = mixer(norm(x)).
+// Mixes each row with the rows before it: mixed = mixer(norm(x)).
 void Transformer::mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv,
                       const StateMemory& states) {
   switch (spec_.layers[i].mixer) {
@@ -193,7 +193,7 @@ void Transformer::mix(int i, const StepPlan& plan, RowRange own, const KvViews& 
   }
 }
 
-// What the output projection of a layer reads.
+// Input of the output projection of layer i.
 float* Transformer::mixed(int i, uint32_t row) {
   return spec_.layers[i].mixer == model::Mixer::kAttention ? attention_.row(i, row)
                                                            : recurrent_.row(row);

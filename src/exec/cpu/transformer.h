@@ -22,7 +22,7 @@
 
 namespace pando::exec {
 
-// How a Transformer computes, besides its weights.
+// Options of a Transformer besides its weights.
 struct TransformerOptions {
   int context = 0;            // positions of the longest sequence
   LayerAttention attention;   // empty: kernel::attention

@@ -115,8 +115,8 @@ std::vector<StepPlan> RankPart::cut(StepPlan plan) const {
   return whole;
 }
 
-// Whether ranks of the last stage send rank 0 the hidden states of their outputs. With several
-// stages they do so even if there are none: then rank 0 is never ahead by more steps than are in
+// True if ranks of the last stage send rank 0 the hidden states of their outputs. With several
+// stages they send even if there are none, so that rank 0 is never ahead by more steps than are in
 // flight.
 bool RankPart::gives_hidden(std::span<const StepPlan> slices) const {
   const RankLayout& layout = ranks_.layout;

@@ -1,4 +1,4 @@
-// What one rank does in a step.
+// Part of a step that one rank computes.
 #pragma once
 
 #include <optional>

@@ -81,8 +81,8 @@ struct Kernels {
   // --------------------------------------------
   void (*attend_tile)(const AttendTileArgs& args);
   void (*merge_spans)(const MergeSpansArgs& args);
-  // What a weighted sum of values is multiplied by where a sink takes weight too. max, sum: of the
-  // state of all spans; sink: its score. Scores are base 2.
+  // Factor on a weighted sum of values where a sink takes part of the weight. max, sum: state of
+  // all spans; sink: its score. Scores are base 2.
   float (*sink_factor)(float max, float sum, float sink);
 
   // --- recurrent layers: exec/cpu/layers/recurrent_layer.h drives these
@@ -98,10 +98,10 @@ const Kernels* kernels_for(Isa isa);
 // The fastest table that this machine can run.
 const Kernels& best_kernels();
 
-// Whether attention of so many query rows over a tile in 16 bits had better widen it once for all
-// of them, not in registers for every block of rows: the same bits. Of AMD's processors only a
-// Zen 5 was measured, which widens beside multiply-adds (AVX-512 and AVX2; 32 rows: 74 against 56%
-// of the peak); others are taken to do it in the same pipes.
+// True if attention of n_queries query rows over a 16-bit tile should widen it once for all of
+// them, rather than in registers for every block of rows. The bits are the same. Among AMD
+// processors only a Zen 5 was measured, which widens beside multiply-adds (AVX-512 and AVX2; 32
+// rows: 74 against 56% of the peak); the others are assumed to use the same pipes for it.
 bool widens_once(int n_queries);
 
 // Whether products of few rows, which wait for weights from memory, had better fetch them by

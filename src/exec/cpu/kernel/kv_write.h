@@ -16,7 +16,7 @@ struct NewKeys {
   int64_t stride;
 };
 
-// What is written where, for one layer. A row may have no slot or several.
+// Keys and values to write for one layer, and their slots. A row may have no slot or several.
 struct KvWrite {
   const KvView& kv;                      // the pages
   int layer;                             // of the pages

@@ -39,7 +39,7 @@ int most_rows(std::span<const Tile> tiles) {
   return most;
 }
 
-// How a product is cut into items of work: each tile times each part of the panels.
+// Division of a product into work items: each tile times each part of the panels.
 struct Cut {
   int n_panels;
   int n_parts;  // of the panels

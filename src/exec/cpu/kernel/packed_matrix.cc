@@ -169,7 +169,7 @@ class RowWriter {
     return (quad(q, half_quad(type_, vector, false)) & kLowHalves) |
            (quad(q, half_quad(type_, vector, true)) & kLowHalves) << 4;
   }
-  // Of all quads, or of four of them.
+  // Upper bits of all quads, or of four of them.
   uint32_t upper_bits(const uint8_t* q, int part) const {
     const int each = form_.code_bits - 4, n = 8 / each;
     uint32_t bits = 0;

@@ -1,4 +1,4 @@
-// How attention cuts rows into work items.
+// Division of the rows of attention into work items.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace pando::kernel {
 inline constexpr int kItemsPerThread = 4;      // enough for an even end
 inline constexpr int kFewestQueriesEach = 24;  // below, reading pages again costs more than idling
 
-// Of the operators of the published techniques: rows [begin, end) of one task or stack.
+// Rows [begin, end) of one task or stack, for the operators of published techniques.
 template <class Rows>
 struct RowChunk {
   const Rows* of;

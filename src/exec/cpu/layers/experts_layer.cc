@@ -60,7 +60,7 @@ void ExpertsLayer::run(const LayerWeights& layer, uint32_t n_rows, ResidualStrea
   if (!layer.gate_up.empty()) add_shared(layer, n_rows, x.sums(), products);
 }
 
-// What the shared expert, the experts and the router read.
+// Computes the norms that the shared expert, the experts and the router read.
 void ExpertsLayer::norm_rows(const LayerWeights& layer, uint32_t n_rows, ResidualStream& x) {
   Stopwatch watch;
   const size_t n_bytes = size_t{n_rows} * d_model_ * sizeof(float);

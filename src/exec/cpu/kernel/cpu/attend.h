@@ -253,7 +253,7 @@ struct Attend {
       add_rest<R>(query, common);
     }
 
-    // What queries see from position `begin` on.
+    // Adds the positions from `begin` on, which not all R queries see, query by query.
     template <int R>
     void add_rest(int query, int begin) const {
       if constexpr (R > 1) {

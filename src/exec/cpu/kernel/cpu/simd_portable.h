@@ -222,7 +222,7 @@ struct SimdPortable {
     }
     return w;
   }
-  // Of bytes that are integers + kOffset.
+  // Weights from bytes that hold integers + kOffset.
   template <int kOffset>
   static Weights weights_of(Nibbles w) {
     for (int i = 0; i < 64; ++i) {
