@@ -23,11 +23,12 @@ struct ChannelTokens {
 // Nothing where the tokenizer lacks one of the first four.
 std::optional<ChannelTokens> find_channel_tokens(const Tokenizer& tokenizer);
 
-// What the text of a prompt lacks so that an answer to it begins with content; empty: nothing.
+// Text to append to a prompt so that the answer begins with content; empty if none is needed.
 std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view prompt);
 
-// Whether an answer is divided, where the tokenizer has the tokens for it: answers to conversations
-// are, and those of requests that say so, unless special tokens are to give text.
+// True if the answer is to be divided into reasoning and content, given a tokenizer with the tokens
+// for it: as separate_reasoning says, by default for conversations. False if special tokens give
+// text.
 bool divides_answer(const Request& request);
 
 // New text of an answer: what it says, and how the model came to it.
@@ -47,10 +48,10 @@ class AnswerDecoder {
                 std::span<const Token> prompt);
 
   AnswerText push(Token token);
-  // What was held back, at the end of an answer.
+  // Returns the text that was held back, at the end of an answer.
   AnswerText finish();
 
-  // Whether the next text is content: the form that a request has is that of its content.
+  // True if the next text is content. The form of a request applies to content alone.
   bool in_content() const { return place_ == Place::kContent; }
 
  private:

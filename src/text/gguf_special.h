@@ -8,7 +8,7 @@
 
 namespace pando {
 
-// Of a kind of tokenizer, unless the file says otherwise.
+// Special tokens of a kind of tokenizer if the file does not name others.
 struct GgufDefaults {
   std::optional<Token> bos;
   std::optional<Token> eos;

@@ -1,4 +1,4 @@
-// What finds the matches of a pattern in a text.
+// Finds the matches of a pattern in a text.
 #pragma once
 
 #include <memory>

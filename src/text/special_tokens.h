@@ -1,5 +1,5 @@
-// What the files beside a tokenizer say about its special tokens: tokenizer_config.json,
-// generation_config.json and config.json, each of which may be missing.
+// Special tokens from the files beside a tokenizer: tokenizer_config.json, generation_config.json
+// and config.json, any of which may be missing.
 #pragma once
 
 #include <optional>
@@ -44,7 +44,7 @@ struct SpecialTokens {
 // tokens that go before it, written out, does not get them twice.
 void put_around(const SpecialTokens& special, std::vector<Token>* tokens);
 
-// What the tokenizer's own file says, which the configuration completes or overrides.
+// Special tokens from the tokenizer's own file. The configuration completes or overrides them.
 struct OwnSpecialTokens {
   std::optional<Token> bos;
   std::optional<Token> eos;

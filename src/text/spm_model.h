@@ -23,7 +23,7 @@ struct SpmModel {
   bool is_bpe = false;
   bool byte_fallback = false;
   bool marks_after = false;  // the mark of a space goes to the end of a word
-  // Of the normaliser.
+  // Options of the normaliser:
   std::string_view character_map;  // of the SentencePiece library; empty: none
   bool puts_space_first = true;
   bool removes_spaces = true;

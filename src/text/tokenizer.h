@@ -56,7 +56,7 @@ class Tokenizer {
   // token that no other token changes.
   virtual const Decoding* decoding() const { return nullptr; }
 
-  // What is odd about the files without being wrong: a line each, for people.
+  // Oddities of the files that are no errors, a line each, for people.
   virtual std::span<const std::string> warnings() const { return {}; }
 
   const TextLimit& limit() const { return limit_; }
@@ -65,7 +65,7 @@ class Tokenizer {
   TextLimit limit_;
 };
 
-// Whether the name is that of a tokenizer's file outside a directory of a model: .json, .model or
+// True if the path is that of a tokenizer's file outside a model's directory: .json, .model or
 // .tiktoken.
 bool is_tokenizer_file(const std::filesystem::path& path);
 

@@ -19,7 +19,7 @@ class Unigram final : public WordModel {
     std::optional<Token> unknown;  // for characters without a piece; none: dropped
     bool byte_fallback = false;    // such characters become their bytes' <0xNN> tokens
     bool byte_level = false;       // pieces are written in the byte-level alphabet
-    // Of a character without a piece; none: 10 below the lowest of `scores`.
+    // Score of a character without a piece; none: 10 below the lowest of `scores`.
     std::optional<double> unknown_score;
   };
   static constexpr size_t kLongestPiece = 512;  // bytes; published vocabularies have up to 100

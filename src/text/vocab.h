@@ -65,7 +65,7 @@ Result<std::vector<Merge>> merges_of_results(const std::vector<RankedText>& text
                                              const std::string& file);
 // Bytes of such a text; the time is their square. Published vocabularies have up to 128 (spaces).
 constexpr size_t kLongestMerged = 256;
-// Of `n` texts; published vocabularies have 2 or 3 for each.
+// Most merges of a vocabulary of `n` texts; published ones have 2 or 3 per text.
 constexpr size_t most_merges(size_t n) { return 16 * n + 65'536; }
 
 // An object of text to id.

@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// What a file says a tokenizer is made of.
+// Parts of a tokenizer, as its file describes them.
 struct TokenizerParts {
   std::unique_ptr<const WordModel> model;
   Normalizer normalizer;

@@ -1,4 +1,4 @@
-// Where the files of a model have its chat templates and the texts of its special tokens.
+// Finds the chat templates and the texts of special tokens in the files of a model.
 #pragma once
 
 #include <string>

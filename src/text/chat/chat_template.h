@@ -43,13 +43,13 @@ class ChatTemplate {
   // thinking where it has no switch.
   Result<std::string> render(std::span<const ChatMessage> messages,
                              const ChatOptions& options) const;
-  // Whether it may write the date.
+  // True if the template may write the date.
   bool reads_clock() const;
   std::string day() const;  // on which it was loaded, as in "2026-11-25"; empty: no matter to it
-  // Of the first template. Whether contents may be lists of parts; where not they are joined to
-  // one text.
+  // Of the first template: true if contents may be lists of parts. Otherwise the parts are joined
+  // to one text.
   bool takes_parts() const { return templates_.front().takes_parts; }
-  // Whether the arguments of a tool's call may be objects; where not they stay texts of JSON.
+  // True if the arguments of a tool call may be objects. Otherwise they stay texts of JSON.
   bool takes_arguments() const { return templates_.front().takes_arguments; }
 
  private:

@@ -33,7 +33,7 @@ OrderedTrial content_of(std::string_view text, bool in_parts) {
   return content;
 }
 
-// How much of a user's text a template shows.
+// Share of a user's text that a template shows.
 enum class Shown { kFails, kNothing, kSome, kWhole };
 
 // Compares the renderings for kMark and kOtherMark. A template that writes a part as Python or JSON

@@ -47,7 +47,7 @@ enum class ExprKind : uint8_t {
 
 enum class CompareOp : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kIn, kNotIn };
 
-// Where a name's value lies: so many frames out, in that slot.
+// Location of a name's value: slot `slot` of the frame `up` levels out.
 struct Place {
   int up = 0;
   int slot = -1;
@@ -94,7 +94,7 @@ enum class StmtKind : uint8_t {
   kContinue,
 };
 
-// What a frame begins with.
+// Initial values of the slots of a frame.
 enum class LoadKind : uint8_t { kResolve, kAlias };
 struct Load {
   LoadKind kind;

@@ -1,4 +1,4 @@
-// What a template may call: filters, tests, functions, methods; and how their arguments are read.
+// Callables of a template: filters, tests, functions and methods; and the binding of arguments.
 #pragma once
 
 #include <initializer_list>
@@ -38,9 +38,9 @@ class Bound {
   std::vector<Value> values_;
 };
 
-// What operations on an undefined value say; any other value passes.
+// Fails for an undefined value with its message; any other value passes.
 void demand_defined(const Value& v);
-// What operations on a number of more than 64 bits say; any other value passes.
+// Fails for a number of more than 64 bits; any other value passes.
 void demand_small(const Value& v);
 // As Python's __index__.
 int64_t index_of_value(const Value& v);

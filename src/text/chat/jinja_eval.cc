@@ -19,7 +19,7 @@ Evaluator::Evaluator(const Root& root, const Variables& variables, const Limits&
   budget_.most_value_bytes = limits.value_bytes;
 }
 
-// What may hold itself lets go here, or it would never be freed.
+// Breaks the reference cycles of values that may hold themselves, to free them.
 Evaluator::~Evaluator() {
   for (const Ref<Frame>& frame : kept_frames_) frame->slots.clear();
   for (const Value& value : kept_) {

@@ -29,7 +29,7 @@ Value strip(Evaluator& in, const Value& self, const CallArgs& args) {
                                             : strip_chars(own(self), bound.text(0, ""), side)));
 }
 
-// What a function of pieces takes as the last argument: it makes values of them.
+// Collects the pieces that a function passes to its last argument, as values.
 class Pieces {
  public:
   Pieces(Evaluator& in, const Value& self) : in_(in), self_(self) {}
@@ -97,7 +97,7 @@ Value partition(Evaluator& in, const Value& self, const CallArgs& args) {
   return pieces.tuple();
 }
 
-// What becomes part of the text. A text that `safe` made takes any value, printed.
+// Text of `part` as a part of `self`. A text that `safe` made takes any value, printed and escaped.
 std::string escaped_for(Evaluator& in, const Value& self, const Value& part) {
   return self.is_markup() && !part.is_markup() ? escape_html(in.printed(part)) : text_of(part);
 }
@@ -270,7 +270,7 @@ Value expandtabs(Evaluator& in, const Value& self, const CallArgs& args) {
   return in.text_like(self, std::move(out));
 }
 
-// Whether there are characters and all are of a class.
+// True if all characters are of a class; `empty` for a text without characters.
 template <bool (*is)(char32_t), bool empty>
 Value all_are(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound none("the method", args, {});

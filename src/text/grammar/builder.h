@@ -17,7 +17,7 @@
 
 namespace pando::grammar {
 
-// How characters become bytes.
+// Encoding of characters as bytes.
 enum class Encoding {
   kUtf8,        // themselves
   kJsonString,  // inside a string of JSON: escaped where they must be, and nowhere else

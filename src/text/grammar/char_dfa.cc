@@ -36,7 +36,7 @@ struct Classes {
 
 // Nothing where they take too much work.
 std::optional<Classes> classes_of(const std::vector<const CharSet*>& sets) {
-  // Where a set begins or ends.
+  // Points where a set begins or ends.
   std::map<char32_t, std::vector<std::pair<uint32_t, bool>>> cuts;
   for (uint32_t i = 0; i < sets.size(); ++i)
     for (const CharRange& range : sets[i]->ranges()) {
@@ -149,7 +149,7 @@ class Determiniser {
     return edges.size() == 1 && edges[0].kind == CharNfa::Kind::kSet && edges[0].target == state &&
            nfa_.sets[edges[0].set] == CharSet::all();
   }
-  // Whether the text may end here: also by what holds at its end.
+  // True if the text may end here, also by assertions that hold at its end.
   bool accepts(const std::vector<uint32_t>& states) {
     if (!nfa_.has_assertions) return std::binary_search(states.begin(), states.end(), nfa_.final);
     ++epoch_;

@@ -42,9 +42,9 @@ class Chart {
   Frontier at_state(uint32_t state);
   // Some configs of a frontier by themselves, in a copy behind it.
   Frontier some_of(const Frontier& from, std::span<const Config> configs);
-  // What comes behind the calls that are the nodes of `configs`.
+  // The frontier after the calls that are the nodes of `configs` have returned.
   Frontier behind(std::span<const Config> configs);
-  // Behind one more byte. `from` must be the last frontier that is kept (see go_back).
+  // The frontier after one more byte. `from` must be the last frontier that is kept (see go_back).
   Frontier step(const Frontier& from, uint8_t byte);
   // Forgets what came after a frontier.
   void go_back(const Frontier& to) {
@@ -96,7 +96,7 @@ class Chart {
   std::vector<Config> configs_;
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
-  // Of the frontier that is made.
+  // Of the frontier being made:
   uint32_t first_config_ = 0;
   uint32_t first_node_ = 0;
   bool is_end_ = false;

@@ -26,7 +26,7 @@ Expression of_regex(Regex regex);
 Expression of_rule(std::string name);
 Expression repeated(Expression part, uint32_t least, uint32_t most = Regex::kNoEnd);
 
-// Whether a grammar's text is UTF-8, and not too long.
+// Checks that a grammar's text is UTF-8, and not too long.
 Status check_grammar_text(std::string_view text);
 
 // A text that is read from its start, with the first error that was met. Lines are for messages.

@@ -17,8 +17,8 @@ namespace pando::grammar {
 
 class FormCache;
 
-// Whether answers of a model can have the form; `forms` is null where it has no tokenizer. Errors:
-// those of FormCache::get, and kUnsupported without a tokenizer.
+// Checks that answers of a model can have the form. forms: null if the model has no tokenizer.
+// Errors: those of FormCache::get, and kUnsupported without a tokenizer.
 Status check_form(FormCache* forms, const TextForm& form);
 
 // Keeps the forms that were asked for last, as far as they take kMostFormBytes together, and finds

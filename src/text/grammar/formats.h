@@ -20,7 +20,7 @@ size_t longest_of_format(std::string_view name);
 std::span<const std::string_view> format_names();
 bool is_known_format(std::string_view name);
 
-// Of numbers: "int32", ...; a bound may be empty. Nothing: not offered.
+// Bounds of a number format such as "int32"; a bound may be empty. Nothing: not offered.
 struct NumberFormat {
   std::string_view least = {};
   std::string_view most = {};

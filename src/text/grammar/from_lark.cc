@@ -211,7 +211,7 @@ class LarkReader {
     return true;
   }
 
-  // What may be ignored stands behind it.
+  // A terminal, with ignored text behind it.
   Expression terminal(Expression inside) const {
     if (is_in_terminal_) return inside;
     Expression out;

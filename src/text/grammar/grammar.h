@@ -1,4 +1,4 @@
-// What an answer may be: rules over bytes, compiled. docs/grammar.md has the algorithm.
+// Compiled grammar of an answer: rules over bytes. docs/grammar.md has the algorithm.
 #pragma once
 
 #include <array>
@@ -90,7 +90,7 @@ class Grammar {
   }
   size_t n_bytes() const;  // of memory
 
-  // Where a byte leads to, or kNone.
+  // State after a byte, or kNone.
   uint32_t next(uint32_t state, uint8_t byte) const {
     return state < n_states() ? next_uncounted(state, byte) : next_counted(state, byte);
   }
@@ -155,8 +155,8 @@ constexpr uint8_t byte_kind(uint8_t byte) {
 
 using GrammarPtr = std::shared_ptr<const Grammar>;
 
-// What cannot be kept is refused, with its name (kUnsupported); what is malformed is
-// kInvalidArgument. Time and memory are bounded by limits.h.
+// Errors of the functions below: kUnsupported, naming the part, for what the engine cannot
+// guarantee; kInvalidArgument for a malformed grammar. limits.h bounds time and memory.
 
 // Texts of JSON without white space that are valid under a JSON Schema (2020-12 or draft 7); the
 // properties of an object in the order of the schema. If the schema compiles, `warnings`, unless

@@ -1,4 +1,4 @@
-// What the tokens of a vocabulary do from the states of grammars; kept for all grammars together.
+// Token masks of the states of grammars, kept for all grammars together.
 #pragma once
 
 #include <memory>

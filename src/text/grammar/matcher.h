@@ -38,7 +38,7 @@ class Matcher {
   bool is_ended_ = false;
 };
 
-// Whether a grammar allows a whole text; for tests and checks.
+// True if a grammar allows a whole text; for tests and checks.
 Result<bool> allows(const GrammarPtr& grammar, std::string_view text);
 
 }  // namespace pando::grammar

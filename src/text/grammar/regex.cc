@@ -309,7 +309,7 @@ class RegexParser {
     return set;
   }
 
-  // What stands behind a backslash.
+  // Reads an escape after its backslash.
   CharSet escape(bool in_bracket) {
     if (ends()) {
       fail("a '\\' at its end");

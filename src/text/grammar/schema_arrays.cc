@@ -48,7 +48,7 @@ class ArrayRule {
   bool can_close(size_t n, size_t tally) const {
     return n >= facts_.min_items && tally + 1 == n_tallies_;
   }
-  // Where an item begins, after n others.
+  // State at the beginning of an item, after n others.
   Builder::State item(size_t n, size_t tally) {
     Builder::State& at = items_[n * n_tallies_ + tally];
     if (at == kNoState) {

@@ -94,7 +94,7 @@ void SchemaCases::add(Open* open, Node schema, size_t from) {
     const bool is_known = std::any_of(open->seen.begin(), open->seen.end(),
                                       [&](const Open::Seen& one) { return one.schema == at; });
     if (is_known) {
-      // What holds already, unless it is what is being asked.
+      // A known schema holds already, unless a chain of '$ref' leads from it back to itself.
       for (size_t i = met_by; i != SIZE_MAX; i = open->seen[i].from)
         if (open->seen[i].schema == at)
           return document_.refuse(

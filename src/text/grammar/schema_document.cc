@@ -92,7 +92,7 @@ std::string in_pointer(std::string_view name) {
   return out;
 }
 
-// Whether a value is in a tree. Adds to `path` where.
+// True if the value is in the tree; its place is then appended to `path`.
 bool find_path(const Json* value, const Json& tree, std::string* path) {
   if (value == &tree) return true;
   const size_t n = path->size();
@@ -161,7 +161,7 @@ bool is_count(const Json& value) {
          std::floor(value.get<double>()) == value.get<double>();
 }
 
-// What the value of a keyword is expected to be; empty where it is that.
+// Expected value of a keyword, for messages; empty if the value is right.
 std::string_view expected_of(std::string_view name, const Json& value) {
   if (is_one(name, kCounts)) return is_count(value) ? "" : "a whole number from 0";
   if (is_one(name, kNumbers)) return is_number(value) ? "" : "a number";

@@ -65,13 +65,13 @@ class SchemaDocument {
       failure_ = {ErrorCode::kUnsupported, schema,
                   fmt::format(text, std::forward<Args>(args)...) + " is not supported"};
   }
-  // What is too large or too complex.
+  // Refuses a schema that is too large or too complex.
   template <class... Args>
   void exceed(Node schema, fmt::format_string<Args...> text, Args&&... args) {
     if (!failure_)
       failure_ = {ErrorCode::kUnsupported, schema, fmt::format(text, std::forward<Args>(args)...)};
   }
-  // What is malformed.
+  // Refuses a malformed schema.
   template <class... Args>
   void fault(Node schema, fmt::format_string<Args...> text, Args&&... args) {
     if (!failure_)

@@ -1,4 +1,4 @@
-// What the parts of a case say together.
+// Constraints of a case: those of all its parts together.
 #pragma once
 
 #include <optional>
@@ -90,7 +90,7 @@ size_t count_of(const Json& value);
 // Equal values have the same one, also 1 and 1.0, and objects in another order.
 std::string canonical_text(const Json& value);
 
-// What stands at a name of an object, or at an index of an array, under all parts.
+// Schemas for the property `name` of an object, or item `index` of an array, under all parts.
 Parts property_of(const Parts& parts, const std::string& name, SchemaDocument* document);
 Parts item_of(const Parts& parts, size_t index);
 // The number of items from which on item_of is the same for all.

@@ -1,4 +1,4 @@
-// What somebody may have meant by an object that is given as a JSON Schema.
+// Guesses what was meant by an object that is given as a JSON Schema.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace pando::grammar {
 
-// Where an object of another form has the schema: "json_schema.schema" in the response_format of
-// OpenAI. Empty: it is a schema itself.
+// Path of the schema in an object of another form: "json_schema.schema" in the response_format of
+// OpenAI. Empty: the object is a schema itself.
 std::string place_of_schema(Node object);
 
 // A warning about a schema that is true, has a name that is nearly a keyword, has a part with names

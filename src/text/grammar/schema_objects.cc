@@ -55,7 +55,7 @@ class ObjectRule {
 
   bool can_close(size_t i, size_t count) const { return i >= last_required_ && count >= least_; }
 
-  // Where the name of property i, or of a later one, begins.
+  // State at the beginning of the name of property i, or of a later one.
   Builder::State key(size_t i, size_t count) {
     Builder::State& at = keys_[i * (cap_ + 1) + count];
     if (at == kNoState) {

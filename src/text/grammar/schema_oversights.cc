@@ -50,7 +50,7 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 21> kTypesOfKeywords
     {"maxProperties", kObject},
 }};
 
-// Whether a keyword with this value constrains nothing.
+// True if a keyword with this value constrains nothing.
 bool is_trivial(std::string_view name, const Json& value) {
   if (value.is_structured()) return value.empty();
   if (value.is_boolean()) {

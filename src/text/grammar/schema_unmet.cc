@@ -42,7 +42,7 @@ const std::vector<Keywords>& keyword_groups() {
   return groups;
 }
 
-// Whether a keyword says something else where the others of its group are not beside it.
+// True if the keyword means something else without the other keywords of its group.
 bool depends_on_others(Node part, std::string_view name) {
   if (name == "items")
     return !SchemaDocument::find(part, name)->is_array() ||
