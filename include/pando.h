@@ -49,8 +49,8 @@ typedef struct pando_stream pando_stream;  // questions that are being answered,
 PANDO_API const char* pando_version(void);
 // "ok", "invalid_argument", ...; static.
 PANDO_API const char* pando_status_name(pando_status status);
-// What was found, what was expected, and where: one line about the last call of this thread that
-// failed, or "". Valid until the next one fails.
+// Message of the last call of this thread that failed, in one line: what was found, what was
+// expected, and where; or "". Valid until the next one fails.
 PANDO_API const char* pando_last_error(void);
 
 // Loads a Hugging Face model directory or a GGUF file. Options: "weights" ("stored", "q8_0",
@@ -92,14 +92,14 @@ PANDO_API pando_status pando_engine_open(const pando_model* model, const char* o
 // The engine's thread ends here, or with the last of its streams.
 PANDO_API void pando_engine_free(pando_engine* engine);
 
-// What may be said of sampling and reporting: a JSON array of objects with "name", "type"
-// ("integer", "number", "boolean", "text_list", "token_list", "token_numbers": an object of token
-// ids and numbers), "help", "default" (null: none), and for numbers that have bounds "minimum",
-// "maximum" and "expected", the bounds in words. Static.
+// Options of sampling and reporting: a JSON array of objects with "name", "type" ("integer",
+// "number", "boolean", "text_list", "token_list", "token_numbers": an object of token ids and
+// numbers), "help", "default" (null: none), and for numbers with bounds "minimum", "maximum" and
+// "expected", the bounds in words. Static.
 PANDO_API const char* pando_request_options(void);
 
-// The following open a stream of one or more questions, which are worked on together. Options: what
-// a line of the batch runner's input may say (pando/batch.h) about sampling and reporting -
+// The following open a stream of one or more questions, which are worked on together. Options:
+// those of sampling and reporting in a line of the batch runner's input (pando/batch.h) -
 // "max_tokens", "temperature", "stop", "logprobs", and all others of pando_request_options - and
 // "prompt_logprobs" and "logits_hash".
 
@@ -119,8 +119,8 @@ PANDO_API pando_status pando_prompt_tokens(pando_engine* engine, const int32_t* 
 // `size` bytes.
 PANDO_API pando_status pando_ask_line(pando_engine* engine, const char* line, size_t size,
                                       pando_stream** stream);
-// How likely each continuation [n] is behind the prefix: the prompt log-probabilities of completion
-// i are those of the tokens of continuation i. Nothing is generated.
+// Scores continuations [n] of a prefix: the prompt log-probabilities of completion i are those of
+// the tokens of continuation i. Nothing is generated.
 PANDO_API pando_status pando_score(pando_engine* engine, const char* prefix,
                                    const char* const* continuations, size_t n,
                                    pando_stream** stream);
@@ -151,11 +151,11 @@ typedef struct pando_completion {
   size_t reasoning_size;  // bytes
 } pando_completion;
 
-// What has happened to a question.
+// News of a question.
 typedef struct pando_event {
   size_t question;   // index
   int32_t choice;    // of "n", from 0
-  const char* text;  // what the answer goes on with, whole characters; until the next call. May be
+  const char* text;  // new text of the answer, in whole characters; until the next call. May be
                      // empty: the first token of an answer is always told
   size_t text_size;  // bytes
   const pando_completion* completion;  // where the answer is finished, otherwise NULL

@@ -22,7 +22,7 @@ namespace pando {
 // yet in one is lost with the process, and asked for again.
 class AnswerFile : public AnswerSink {
  public:
-  // What decides the answers, by name.
+  // The settings that decide the answers: names and values.
   using Settings = std::vector<std::pair<std::string, std::string>>;
 
   // kInvalidArgument for a file that holds anything; the message says how much.

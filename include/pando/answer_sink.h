@@ -1,4 +1,4 @@
-// Where a batch's answers go.
+// Destination of a batch's answers.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class AnswerSink {
   // whoever asks later how the run went.
   virtual Status finish(uint64_t /*n_left_out*/, const std::string& /*summary*/) { return {}; }
 
-  // What an earlier run wrote; null for none.
+  // The record that an earlier run wrote; null if there is none.
   virtual const AnswerRecord* find(uint64_t line, uint64_t question) const;
   virtual Result<std::string> read(const AnswerRecord& found) const;
   virtual uint64_t n_records() const { return 0; }

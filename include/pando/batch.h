@@ -45,7 +45,7 @@ namespace pando {
 //    "logits_hash"?, "metadata"?}; for an OpenAI line {"id", "custom_id", "response", "error"}.
 enum class InputFormat { kJsonLines, kCsv, kTsv };
 
-// What is made of the lines that are not an OpenAI batch's.
+// Task for the lines that are not an OpenAI batch's.
 enum class BatchTask {
   kAnswer,  // as above
   // {"id", "text" or "tokens", "instruction"?, "metadata"?}; also a table
@@ -63,7 +63,7 @@ enum class BatchTask {
   kScore,
 };
 
-// Whether its input may be a table. Fields that are lists do not fit in cells.
+// True if the input of the task may be a table. Fields that are lists do not fit in cells.
 bool takes_tables(BatchTask task);
 
 // A prompt that with its answer does not fit the context is
@@ -101,11 +101,11 @@ struct BatchOptions {
   std::function<void(const struct BatchLine&)> on_line;      // for every good line, when it is read
 };
 
-// What a line of the input is.
+// Facts about a line of the input.
 struct BatchLine {
   enum class Form { kQuestions, kPrompt, kMessages, kTokens, kOther };
   uint64_t number = 0;         // from 1
-  const char* place = "line";  // what it is called: "object" in an array
+  const char* place = "line";  // word for its place: "object" in an array
   Form form = Form::kOther;    // which of the fields it has; kOther: those of another task
   bool is_openai = false;      // of an OpenAI batch
   bool picks = false;          // its answers are picked from choices
@@ -129,11 +129,11 @@ struct BatchAnswer {
   const Completion& completion;  // as long as the call takes
 };
 
-// How far a run is.
+// Progress of a run.
 struct BatchProgress {
   uint64_t answers_done = 0;  // in this run
-  // Of the records (lines, or questions of them) under way, also those computed whose record is not
-  // complete.
+  // Answers of records (lines, or questions of them) under way; includes answers that are computed
+  // while their record is not complete.
   uint64_t answers_open = 0;
   bool stopping = false;     // a stop was asked for: only these are still finished
   double share_done = 0;     // of the input's bytes, in [0, 1]; 0 where the size is not known
@@ -155,11 +155,11 @@ Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t inp
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
                                std::ostream& output, const BatchOptions& options);
 
-// What asking again has found.
+// Result of asking questions again.
 struct BatchVerification {
   uint64_t answers = 0;                // asked again
-  std::vector<std::string> different;  // ids of those whose logits are others than before
-  double seconds = 0;                  // that asking again took
+  std::vector<std::string> different;  // ids of answers whose logits have changed
+  double seconds = 0;                  // spent on asking again
 };
 
 // Asks the questions of some answers again, one after the other, and compares the logits bit by

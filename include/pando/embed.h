@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// How a text becomes a vector.
+// Options of how a text becomes a vector.
 struct EmbedOptions {
   // Which hidden states. kNone: those that the model's files say, or else the last token's.
   Pooling pooling = Pooling::kNone;
@@ -53,7 +53,7 @@ const std::string* prompt_for(const EmbedOptions& options, const std::string& in
 // `prompt` becomes that for the type. kInvalidArgument names those that there are.
 Status take_prompt_for(const std::string& input_type, EmbedOptions& options);
 
-// What an engine is asked for one text; without an id.
+// The request for one text; without an id.
 Request embed_request(const EmbedOptions& options, std::string_view text);
 
 // The vector, [dimensions] or [d_model], of the completion of such a request. Lengths are of sums

@@ -21,7 +21,7 @@ class ModelPath;
 class Ranks;
 struct TextForm;
 
-// How a model is loaded.
+// Options of loading a model.
 struct ModelOptions {
   WeightType weights = WeightType::kAsStored;  // of matrices; norms stay as they are stored
   std::filesystem::path tokenizer;  // directory or GGUF file with it; empty: the model's own
@@ -34,7 +34,7 @@ struct ModelOptions {
       nullptr;  // set on rank 0: the ranks that share the model (ranks.h)
 };
 
-// What a model is.
+// Facts about a model.
 struct ModelInfo {
   std::string family;       // as docs/models.md lists them: "llama", "qwen3", "granitemoehybrid"
   int64_t n_parameters;     // weights
@@ -84,12 +84,12 @@ class Model {
   // kInvalidArgument for what the template refuses, with its line.
   Result<std::string> render_chat(std::span<const ChatMessage> messages,
                                   const ChatOptions& options = {}) const;
-  // What the chat template takes for today where a request says nothing, as in "2026-11-25": the
-  // day on which the model was loaded. Empty where it never asks.
+  // The date that the chat template uses if a request gives none, such as "2026-11-25": the day on
+  // which the model was loaded. Empty if the template never asks.
   std::string chat_day() const;
 
-  // Whether answers can have the form. Errors name what is malformed (kInvalidArgument) or not
-  // supported (kUnsupported).
+  // Checks that answers can have the form. Errors name the part that is malformed
+  // (kInvalidArgument) or not supported (kUnsupported).
   Status check_form(const TextForm& form) const;
   // One warning for each probable mistake in a valid form; empty if there are none. Compiles the
   // form, as check_form does.

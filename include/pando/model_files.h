@@ -1,4 +1,4 @@
-// Where a model's files are.
+// Finds the files of a model.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What a file of answers is written as, by the ending of its name.
+// Format of a file of answers, by the ending of its name.
 #pragma once
 
 #include <filesystem>

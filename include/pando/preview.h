@@ -29,7 +29,7 @@ struct PromptPreview {
   std::vector<Piece> choices;  // what is scored behind the prompt instead of generating
 };
 
-// How many lines and prompts were seen.
+// Counts of lines and prompts.
 struct PreviewSummary {
   uint64_t prompts = 0;    // given to `on_prompt`
   uint64_t refused = 0;    // of these

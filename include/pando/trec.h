@@ -12,7 +12,7 @@
 
 namespace pando {
 
-// How relevant documents are: query -> document -> grade, 0 or less for irrelevant ones.
+// Relevance of documents: query -> document -> grade, 0 or less for irrelevant ones.
 using Qrels = std::map<std::string, std::map<std::string, int>>;
 
 // Lines of "query iteration document grade". kInvalidArgument names line, found and expected.

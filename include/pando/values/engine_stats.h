@@ -22,8 +22,7 @@ struct EngineStats {
   uint64_t generated_tokens = 0;  // of finished requests
   uint64_t prefill_rows = 0;      // rows computed for prompts
   uint64_t decode_rows = 0;       // rows computed for generated tokens
-  // Of both: rows of tokens that had been computed before, and were computed again (the glossary
-  // says why).
+  // Rows of either kind for tokens that were computed before (docs/glossary.md gives the reasons).
   uint64_t recomputed_rows = 0;
   uint64_t pad_rows = 0;          // computed besides, for no token: what fills up a batch
   uint64_t steps = 0;             // forward passes
@@ -45,7 +44,7 @@ struct EngineStats {
   double budget_s = 0;            //   seconds that they were to take at most; 0 without a budget
   std::vector<Figure> figures;    // what the way of sharing counts of its own, since it was opened
 
-  // As it is, not counted.
+  // States, not counts.
   uint64_t open_answers = 0;       // waiting or running
   uint64_t running_answers = 0;    // of these, with keys and values
   uint64_t open_tokens = 0;        // keys and values that they will come to, as max_queue counts
@@ -57,9 +56,9 @@ struct EngineStats {
   uint64_t kv_ready_bytes = 0;     // free pages that have memory behind them
   uint64_t tree_nodes = 0;
 
-  // What was added since `before`; kv_bytes_peak and what is not counted stay as they are.
+  // The counts since `before`; kv_bytes_peak and the states stay as they are.
   EngineStats since(const EngineStats& before) const;
-  // Of another engine of the same run: all but the figures becomes the sum of both.
+  // Adds those of another engine of the same run: all but the figures become the sum of both.
   void add(const EngineStats& other);
 };
 

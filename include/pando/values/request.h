@@ -1,4 +1,4 @@
-// What an engine is asked, and what it answers.
+// A request to an engine, and its answers.
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,9 @@
 
 namespace pando {
 
-// What the text of an answer must be: every finished answer is. One that max_tokens cuts, or that a
-// stop text or token ends, is the beginning of such a text. docs/extraction.md says what is
-// supported.
+// A form that the text of an answer must have. Every finished answer has it. An answer that
+// max_tokens cuts, or that a stop text or token ends, is the beginning of such a text.
+// docs/extraction.md says what is supported.
 struct TextForm {
   enum class Kind {
     kJsonSchema,  // `text` is a JSON Schema; its answers have no white space between values
@@ -46,7 +46,8 @@ struct SamplingOptions {
   double top_p = 1;        // sample from the likeliest tokens that sum to p, in [0, 1]; 0: from one
   double min_p = 0;  // and from those at least so likely, as a part of the likeliest, in [0, 1]
   std::map<Token, double> logit_bias;  // added to the logits of these tokens
-  // Of tokens that prompt or answer hold: positive logits are divided by it, others multiplied.
+  // On tokens that the prompt or the answer holds: positive logits are divided by it, others
+  // multiplied.
   double repetition_penalty = 1;    // more than 0; 1: off
   double presence_penalty = 0;      // taken off the logits of tokens that the answer holds
   double frequency_penalty = 0;     // the same, times how often it holds them
@@ -61,7 +62,7 @@ struct SamplingOptions {
   std::optional<TextForm> form;     // of the answer's text; absent: any text
 };
 
-// What of a prompt's hidden states, after the final norm, is its embedding.
+// Hidden states of the prompt, after the final norm, that make the embedding.
 enum class Pooling {
   kNone,  // no embedding is wanted
   kLast,  // that of the last token
@@ -75,22 +76,21 @@ struct Request {
   std::vector<ChatMessage> messages;  // a conversation, used where not empty, or
   std::vector<Token> tokens;          // tokens, used where not empty
   ChatOptions chat;                   // how `messages` are rendered
-  // Whether the tokens that the tokenizer puts around a text, such as that of its beginning, are
-  // put there. Absent: around `prompt`, not around `messages`, whose template writes its own.
+  // True if the tokenizer's tokens around a text, such as that of its beginning, are added. Absent:
+  // around `prompt`, not around `messages`, whose template writes its own.
   std::optional<bool> add_special_tokens;
-  // Whether what the model writes as its reasoning goes to Completion::reasoning, and the rest
-  // to its text, for models whose chat format marks it. Absent: for `messages`, not for others.
+  // True if the model's reasoning goes to Completion::reasoning and the rest to its text, for
+  // models whose chat format marks it. Absent: true for `messages` alone.
   std::optional<bool> separate_reasoning;
-  // A prompt of more tokens is cut to so many, at its beginning or at its end; those around the
-  // text stay. 0: none is cut.
+  // A longer prompt is cut to this many tokens, at its beginning or at its end; the tokens around
+  // the text stay. 0: no limit.
   int truncate_prompt_tokens = 0;
   bool truncate_at_end = false;
   SamplingOptions sampling;  // how answers are drawn
   // Report ln p of the prompt's tokens from this index on, at least 1. What is cached is used.
   std::optional<int> prompt_logprobs_from;
-  // And ln p of each of these in the place of the prompt's last token: what single tokens are worth
-  // behind the tokens before it, for one row of logits. Goes with prompt_logprobs_from and
-  // max_tokens = 0.
+  // Report ln p of each of these tokens in place of the prompt's last token, too: it takes no
+  // further row of logits. Goes with prompt_logprobs_from and max_tokens = 0.
   std::vector<Token> alternatives;
   // Instead of an answer, the embedding of the prompt. Goes with n = 1 and without
   // prompt_logprobs_from; the rest of `sampling` is not used.
@@ -101,10 +101,11 @@ struct Request {
   int pooled_from = 0;         // first token of the mean; computed from `unpooled`
   int cut_tokens = 0;          // tokens cut from `prompt`; set when it is encoded
   uint64_t isolation_key = 0;  // requests share prefixes only within one key; below 2^64 - 1
-  // So many first tokens, but the last of all, are shared with what other keys say is public.
+  // Number of first tokens that are public: requests of any isolation key whose public tokens are
+  // the same share them. The last token is never public.
   size_t n_public = 0;
-  // What it computes stays for later requests; false: what no open one shares goes when it ends,
-  // with what others of its isolation key left there before.
+  // True if its keys and values stay cached for later requests. False: those that no open request
+  // shares are dropped when it ends, also those that others of its isolation key left there before.
   bool cached = true;
   // When tokens are due, for a policy that asks (EngineOptions). Seconds until the first token,
   // and from one to the next. 0: as its class has it.
@@ -146,7 +147,8 @@ struct Completion {
   std::vector<float> embedding;                        // [d_model], where asked for
   int prompt_tokens = 0;                               // length of the prompt
   int cut_tokens = 0;  // tokens cut by Request::truncate_prompt_tokens
-  // Of these, when the request arrived: cached, or wanted by others too. No bit depends on it.
+  // Tokens of the prompt that were cached when the request arrived, or that others wanted too. No
+  // bit depends on it.
   int shared_tokens = 0;
   uint64_t logits_hash = 0;             // XXH3-64 over the raw f32 logits rows, chained by seed
   std::vector<double> choice_logprobs;  // [choices] ln p of each, where the answer is one of them

@@ -18,7 +18,7 @@
 
 namespace pando {
 
-// Where an option may stand; RequestOption::places joins several.
+// Places where an option may stand; RequestOption::places joins several.
 enum OptionPlace : unsigned {
   kInLine = 1,     // a line or table of the batch runner, POST /v1/answers, C and Python
   kInBody = 2,     // a body of /v1/completions and of /v1/chat/completions, in the same form
@@ -48,7 +48,7 @@ struct RequestOption {
   const char* config_name = name;  // in generation_config.json
 
   bool stands_in(unsigned place) const { return (places & place) != 0; }
-  // Whether a number is within the bounds; infinity and what is no number never are.
+  // True if a number is within the bounds; false for infinities and NaN.
   bool holds(double value) const { return value >= least && value <= most; }
 };
 

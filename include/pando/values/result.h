@@ -24,7 +24,7 @@ enum class ErrorCode {
 // The word used in messages and JSON: "invalid_argument", "not_found", ...
 const char* error_code_name(ErrorCode code);
 
-// What was found, what was expected, and where; `message` is one line for people.
+// An error. `message` is one line for people: what was found, what was expected, and where.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;  // what kind it is
   std::string message;                    // UTF-8

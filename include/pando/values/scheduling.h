@@ -1,4 +1,4 @@
-// How an engine that goes by predicted time fills its steps (docs/scheduling.md).
+// Options of an engine that fills its steps by predicted time (docs/scheduling.md).
 #pragma once
 
 namespace pando {

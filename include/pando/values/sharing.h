@@ -1,4 +1,4 @@
-// What EngineOptions::sharing takes: the engine's planners, and those that were added to them.
+// Values of EngineOptions::sharing: the engine's planners, and those that were added to them.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pando {
 
-// What a way of sharing promises of its answers.
+// Properties of a way of sharing.
 struct SharingInfo {
   std::string name;  // without its options
   // The bits do not depend on what else is asked; otherwise they are right to rounding.
