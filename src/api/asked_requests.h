@@ -39,7 +39,8 @@ class AskedRequests {
   virtual void cancel(size_t request) = 0;
   // None has more events, and none is submitted.
   virtual void cancel_all() = 0;
-  // Those of which nothing is computed yet but what others share (Engine::is_waiting), ascending.
+  // Indices, ascending, of requests for which nothing is computed yet but rows that others share
+  // (Engine::is_waiting).
   virtual std::vector<size_t> waiting() = 0;
 
   // All are complete, failed or cancelled, and their events taken.
@@ -49,7 +50,7 @@ class AskedRequests {
   virtual int n_open_answers() const = 0;  // of those in the engine
   // Answers in the engine at a time, or one request.
   virtual void set_max_open(int n_answers) = 0;
-  // Of the engine.
+  // Counters of the engine.
   virtual EngineStats stats() = 0;
 };
 

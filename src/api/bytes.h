@@ -18,7 +18,7 @@ namespace pando {
 
 template <class T>
 concept PlainValue = std::is_arithmetic_v<T> || std::is_enum_v<T>;
-// Of these members(T&) ties all members that are sent.
+// Types for which members(T&) ties all members that are sent.
 template <class T>
 concept HasMembers = requires(T& value) {
   members(value);

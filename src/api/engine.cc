@@ -133,7 +133,7 @@ class Engine::Impl {
     std::shared_ptr<const grammar::MaskTable> form = nullptr;
   };
 
-  // Of a request, or the inbox's size; with the lock, as the next.
+  // Index of a request in the inbox, or the inbox's size. With the lock, as the next.
   size_t place_in_inbox(RequestId id) const {
     const auto at = std::ranges::lower_bound(inbox_, id, {}, &Submit::id);
     return static_cast<size_t>((at != inbox_.end() && at->id == id ? at : inbox_.end()) -

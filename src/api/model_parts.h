@@ -1,4 +1,4 @@
-// What a loaded model is made of.
+// Parts of a loaded model.
 #pragma once
 
 #include <memory>

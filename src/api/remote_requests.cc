@@ -18,7 +18,7 @@
 namespace pando {
 namespace {
 
-// Of "2026-11-25".
+// Midnight of a day such as "2026-11-25".
 LocalTime midnight_of(const std::string& day) {
   LocalTime time;
   const char* at = day.data();

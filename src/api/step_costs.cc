@@ -30,7 +30,7 @@ using nlohmann::json;
 
 constexpr int kWay = 2;  // of measuring: what another way found is measured again
 
-// What the costs are of: two models of one shape take the same time.
+// Name of the file of costs: two models of one shape take the same time and share it.
 Result<std::string> name_of(const Model& model, const EngineOptions& options) {
   EngineOptions full = options;
   if (Status status = fill_in(full, model.parts().files->config.max_positions); !status)
@@ -46,7 +46,7 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
       kWay, model.parts().ranks == nullptr ? "" : "; " + model.parts().ranks->impl().layout.name());
 }
 
-// What no engine takes is refused before time is spent on it.
+// Refuses options that no engine takes, before time is spent on measuring.
 Status check_options(const Model& model, EngineOptions options) {
   if (model.parts().weights == nullptr)
     return invalid_argument(

@@ -11,8 +11,8 @@
 
 namespace pando::bench {
 
-// How much is measured. Quick shows that a benchmark works; usual takes minutes; full has the sizes
-// of the papers, as far as the machine can do them in hours.
+// Extent of the measurements. Quick shows that a benchmark works; usual takes minutes; full has the
+// sizes of the papers, as far as the machine can do them in hours.
 enum class RunLength { kQuick, kUsual, kFull };
 
 struct Settings {
@@ -26,7 +26,7 @@ struct Settings {
   std::vector<std::string> peer_variables;  // "PEER_NAME=value" of the environment, for its notes
 };
 
-// What a benchmark takes besides its sizes.
+// Inputs of a benchmark besides its sizes.
 struct Inputs {
   bool model = false;                   // --model instead of its own
   bool peers = false;                   // --peer, without which there is nothing to run

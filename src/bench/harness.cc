@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of weights as stored: what models with random weights are written in.
+// Name of the weight type; models with random weights are stored as bf16.
 std::string_view name_of(WeightType type) {
   return type == WeightType::kAsStored ? "bf16" : weight_type_name(type);
 }

@@ -1,5 +1,4 @@
-// What every benchmark works with: models, workloads run by several planners in turn, and a place
-// for tables and charts.
+// Common parts of benchmarks: models, workloads run by several planners in turn, tables and charts.
 #pragma once
 
 #include <functional>
@@ -87,13 +86,14 @@ struct Sample {
 // Until memory is behind the keys and values that options().kv_ahead says.
 void wait_until_ready(const Engine& engine);
 
-// Whether a planner, as --sharing, does; false of what is none, with which no engine opens.
+// True if the planner, named as in --sharing, shares tokens; false for an unknown name, with which
+// no engine opens.
 bool shares_tokens(const std::string& sharing);
-// What each gets of what it wants, in bytes: where `free` is not enough, equal parts of what those
-// leave that want less.
+// Divides `free` bytes: each gets what it wants or, if that is too much in all, an equal part of
+// the bytes left by those that want less.
 std::vector<size_t> parts_of(uint64_t free, std::vector<size_t> wanted);
 
-// What a contestant did in every repetition; nothing where it could not (too little memory).
+// Results of a contestant in all repetitions; none if it could not run (too little memory).
 struct Lane {
   std::string name;
   std::vector<Sample> samples;
@@ -128,7 +128,7 @@ class Harness {
     return quick() ? quick_value : full() ? full_value : usual;
   }
   int threads() const { return threads_; }
-  // Of what is to come from memory there are so many bytes; when quick, few.
+  // Bytes of data that is read from memory rather than caches; fewer when quick.
   size_t cold_bytes() const;
 
   // "qwen3-0.6b, 4 layers, vocabulary 32000, q8_0", or that of --model.
@@ -138,7 +138,7 @@ class Harness {
   // Loads a directory or file; all_rows: as exec::TransformerOptions.
   std::shared_ptr<const Model> load(const std::filesystem::path& path, WeightType weights,
                                     bool all_rows = false);
-  // Where `file` of --data is; check_inputs (inputs.h) has seen that it is there.
+  // Path of `file` in --data; check_inputs (inputs.h) has seen that it is there.
   std::filesystem::path data(std::string_view file) const;
 
   // Calls run(contestant, repetition), which returns seconds, for n contestants in turn, in another

@@ -1,4 +1,4 @@
-// What benchmarks take besides their sizes: a model, files of --data, other engines.
+// Inputs of benchmarks besides their sizes: a model, files of --data, other engines.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ struct SpeedRow {
   std::string name() const;
 };
 
-// Of the answers that kDecode and kShared time, each.
+// Tokens of each answer that kDecode and kShared time.
 constexpr int kSpeedAnswer = 16;
 
 std::vector<SpeedRow> speed_rows(const Harness& harness);

@@ -15,16 +15,17 @@ namespace pando::bench {
 // virtual machine it is the host's, 480 MiB on some, which guests share.)
 size_t bytes_beyond_caches();
 
-// Of all threads of the process: other work on the machine does not count, waiting for one another
-// does. The system counts threads other than the caller at its ticks only, every few milliseconds.
+// Processor time of all threads of the process: other work on the machine does not count, waiting
+// for one another does. The system counts threads other than the caller only at its ticks, every
+// few milliseconds.
 double processor_seconds();
 
-// What others took of the machine's processors since this was made: processes that are not this one
-// or its ended children, and the host of a virtual machine.
+// Processor time that others have taken since this was made: processes other than this one and its
+// ended children, and the host of a virtual machine.
 class OtherWork {
  public:
   OtherWork();
-  // Of all processors' time, from 0 to 1; nothing where the system does not say.
+  // Their share of the time of all processors, 0 to 1; nothing if the system does not say.
   std::optional<double> share() const;
 
  private:

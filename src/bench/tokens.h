@@ -34,7 +34,7 @@ struct SharedPrompts {
 };
 MakeWorkload shared_prompts(const SharedPrompts& shape, int vocab);
 
-// What questions about contexts are made of, in tokens (IPPD, section 3).
+// Sizes of questions about contexts, in tokens (IPPD, section 3).
 struct QaShape {
   int instruction, context, question, answer;
   double questions;  // of a context; the mean where it is no integer

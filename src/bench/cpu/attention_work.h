@@ -24,7 +24,7 @@ struct AttentionCase {
 
   int n_keys() const { return prefix + suffix; }
   double flops() const { return 4.0 * batch * n_heads * n_keys() * head_dim; }
-  // Of the keys and values of one layer.
+  // Bytes of the keys and values of one layer.
   double bytes() const;
 };
 

@@ -1,5 +1,5 @@
-// What the fixed order of sums costs: the engine's kernels beside ones that may add in any order.
-// Sums of integers (int8 weights, int8 keys) have no order, so nothing could be gained there.
+// Cost of the fixed order of sums: the engine's kernels beside ones that may add in any order. Sums
+// of integers (int8 weights, int8 keys) have no order, so nothing could be gained there.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the machine can do at most: multiply-adds in registers, and reading memory.
+// Peaks of the machine: multiply-adds in registers, and reading memory.
 #pragma once
 
 #include "base/dtype.h"
@@ -6,7 +6,7 @@
 
 namespace pando::bench {
 
-// Of several attempts, on all threads of the pool.
+// Peak over several attempts, on all threads of the pool.
 struct Peak {
   double wall;       // a second on the clock, of all threads; the best attempt
   double processor;  // a second of one processor; all attempts together
