@@ -30,8 +30,7 @@ Metrics metrics_of(std::string_view answer, std::span<const std::string> referen
 struct Scores : Metrics {
   uint64_t n = 0;          // answers with references
   uint64_t n_choices = 0;  // of these, answers that are one of given choices
-  // Of each mean, from the variance of the sample: how far it may be off by chance; 0 for one
-  // answer.
+  // Standard error of each mean, from the variance of the sample; 0 for one answer.
   Metrics standard_error;
 };
 

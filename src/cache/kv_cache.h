@@ -71,7 +71,7 @@ class KvCache {
   void abort();
   void abort_all();
 
-  // Of the step being put together:
+  // Copies, fan-outs and issued tokens of the step being put together:
   const std::vector<PageCopy>& copies() const { return copies_; }
   const std::vector<PageCopy>& window_copies() const { return window_copies_; }
   const std::vector<FanOut>& fan_outs() const { return fan_outs_; }

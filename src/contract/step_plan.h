@@ -34,7 +34,7 @@ struct StepPlan {
   std::vector<AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::vector<PageId> task_pages;
   WindowLists windows;  // empty where pages are for all layers
-  // Of models with recurrent layers, by row. Each row is in one task.
+  // By row, for models with recurrent layers. Each row is in one task.
   std::vector<StateTask> state_tasks;
   std::vector<StateWrite> state_writes;  // by row; at most one for each
   std::vector<uint32_t> outputs;         // rows whose final hidden states are wanted, ascending

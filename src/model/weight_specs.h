@@ -45,8 +45,8 @@ struct WeightSpec {
   RowOrder gguf_rows = {};           // in a GGUF file
   bool transposed = false;           // in a checkpoint: a matrix is stored as [in, out]
   Stored stored = Stored::kItself;   // in a checkpoint; GGUF files hold what is used
-  // Of one expert: its index (-1: all experts), and the number of experts stacked in the tensor
-  // `name` (0: only this one).
+  // Index of the expert (-1: all experts), and the number of experts stacked in the tensor `name`
+  // (0: only this one).
   int expert = -1;
   int n_stacked = 0;
 

@@ -104,7 +104,7 @@ TEST(RequestGroupWithoutMemory, EventsThatCannotBeTakenAreTakenLater) {
   EXPECT_TRUE(group.is_over());
 }
 
-// What is cancelled has no more events, also those that could not be taken.
+// A cancelled request has no more events, not even those that could not be taken.
 TEST(RequestGroupWithoutMemory, EventsThatCouldNotBeTakenAreCancelled) {
   const std::unique_ptr<Engine> engine = open_tiny();
   Waker waker;

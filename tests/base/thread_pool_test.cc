@@ -90,7 +90,7 @@ TEST(ThreadPool, AFailureEndsRunsToo) {
   EXPECT_EQ(n_calls, 1000);
 }
 
-// What a loop wrote is there for the next one, whichever thread runs it.
+// The values that a loop wrote are visible to the next, whichever thread runs it.
 TEST(ThreadPool, LoopsFollowEachOther) {
   ThreadPool pool(3);
   std::vector<int64_t> values(64);

@@ -1,4 +1,4 @@
-// What benchmarks take, and what they are refused with.
+// Inputs that benchmarks take, and messages that refuse others.
 #include "bench/inputs.h"
 
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// Of a whole path from its root, owners included. Zero is no path's.
+// Fingerprint of a whole path from its root, owners included. No path has zero.
 using Fingerprint = uint64_t;
 
 // The fingerprint of a path that goes on by one token.

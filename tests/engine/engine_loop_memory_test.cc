@@ -17,8 +17,8 @@ struct Arrival {
   int step;  // before which it is submitted
 };
 
-// What a step has to compute, from the definition: a path that is not there yet, token by token, or
-// the last token of one that is.
+// Rows that a step has to compute, by definition: a path that does not exist yet, token by token,
+// or the last token of one that exists.
 struct NaiveRows {
   uint64_t prefill = 0, decode = 0, recomputed = 0;
   std::set<Path> committed;

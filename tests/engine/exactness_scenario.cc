@@ -28,7 +28,7 @@ bool chance(Rng& rng, int percent) { return uniform(rng, 1, 100) <= percent; }
 
 namespace {
 
-// Whether a window is among what the family's config.json says.
+// True if the family's config.json can give a window.
 bool may_have_window(model::ModelConfig config) {
   const auto has_window = [](const model::LayerConfig& layer) { return layer.window > 0; };
   const bool some = std::ranges::any_of(config.layers, has_window);
@@ -166,7 +166,7 @@ void add_alternatives(uint64_t seed, std::vector<Request>& requests) {
         request.alternatives.push_back(uniform(rng, 0, kCaseVocab - 1));
 }
 
-// Of a machine that is not this one.
+// Costs of a machine other than this one.
 constexpr const char* kStepCosts =
     R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"head_s":0,"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
 

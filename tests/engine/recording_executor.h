@@ -78,7 +78,7 @@ class RecordingExecutor final : public Executor {
   PhaseTimes times() const override { return {}; }
 
  private:
-  // What a step writes that fails with one before it.
+  // Clears the places that a step writes if it fails together with one before it.
   void spoil(const StepPlan& plan) {
     for (const PageCopy& copy : plan.copies)
       for (uint32_t i = 0; i < copy.n_positions; ++i) cells_[{copy.to, i}] = 0;

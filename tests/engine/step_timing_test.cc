@@ -30,7 +30,7 @@ struct Work {
   }
 };
 
-// Of what a step holds besides a decode, or without one.
+// For steps with a decode and without one.
 TEST(StepTiming, ABudgetShrinksByWhatStepsTakeBeyondTheirPrediction) {
   const Result<std::unique_ptr<StepTiming>> timing = StepTiming::create(ten_milliseconds());
   ASSERT_TRUE(timing && *timing);

@@ -41,7 +41,7 @@ struct Heard {
 
 using Answer = std::pair<std::vector<Token>, uint64_t>;  // tokens, logits hash
 
-// Of the model that `tiny_model` makes.
+// Bytes of a page of the model that `tiny_model` makes.
 constexpr int kTinyPageBytes = 2048;
 
 // As open_loop, but over an executor that only follows plans: without weights.

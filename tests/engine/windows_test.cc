@@ -104,7 +104,7 @@ TEST(Windows, StayAtRegularDistances) {
   EXPECT_EQ(loop.stats().recomputed_rows, 10u);  // from 120
 }
 
-// What is joined inside a window goes on at the token: nothing is computed again.
+// A path that is joined inside a window goes on at the token: nothing is computed again.
 TEST(Windows, ShortPathsAreJoinedAnywhere) {
   TestLoop loop = loop_with(/*n_window_pages=*/200);
   ASSERT_TRUE(loop.submit(1, request_of("abcdefghijkl", 1)).ok());

@@ -1,4 +1,4 @@
-// What loading takes at its peak: the packed weights, and little beside them.
+// Peak memory of loading: the packed weights, and little beside them.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -58,7 +58,7 @@ TEST(QuantizedWeights, RefusesMissingTensors) {
 }
 
 TEST(QuantizedWeights, RefusesOtherShapesAndTypes) {
-  // Of up_proj [96, 64].
+  // Parts of up_proj [96, 64].
   const struct {
     const char *fixture, *part, *expected;
   } shapes[] = {{"fp8-blocks", "weight_scale_inv", "[3, 2]"},

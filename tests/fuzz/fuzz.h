@@ -1,5 +1,5 @@
-// What the fuzz targets share. A target returns where its input was refused as it should be, and
-// ends the program where something is wrong.
+// Helpers of the fuzz targets. A target returns if its input was refused as it should be, and ends
+// the program if something is wrong.
 #pragma once
 
 #include <algorithm>

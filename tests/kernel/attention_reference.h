@@ -68,7 +68,7 @@ inline float take_weights(std::vector<float>& s, int begin, ReferenceSpan& state
   return a;
 }
 
-// What the values are multiplied by where a sink, a score of base 2, takes weight too; null: none.
+// Factor on the values: a sink, a score of base 2, takes part of the weight; null: none.
 inline float reference_factor(const ReferenceSpan& all, const float* sink) {
   if (sink == nullptr) return 1.0f / all.z;
   const float m = std::max(all.m, *sink);

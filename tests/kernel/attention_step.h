@@ -154,7 +154,7 @@ class Step {
     }
   }
 
-  // Of int8: all keys and all values alike, in every channel.
+  // int8 only: sets all keys to one integer and all values to another, in every channel.
   void make_all(int key, int value) {
     for (PageId page = 0; page < n_used_pages_; ++page)
       for (int head = 0; head < shape_.n_kv_heads; ++head)

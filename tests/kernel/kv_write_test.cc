@@ -160,7 +160,7 @@ TEST(CopyPages, FirstPositionsOfAllLayersInOrder) {
   }
 }
 
-// Of int8 too, whose positions lie byte by byte.
+// Also for int8, whose positions lie byte by byte.
 TEST(CopyPages, ACopyIsWhatWritingGives) {
   for (const DType type : kTypes) {
     const KvShape shape = small_shape(type, 20, 8);

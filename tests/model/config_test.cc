@@ -1,4 +1,4 @@
-// What is read of a configuration, and what is written.
+// Reading and writing of configurations.
 #include "model/config.h"
 
 #include <gtest/gtest.h>

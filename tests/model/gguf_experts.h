@@ -1,4 +1,4 @@
-// How GGUF files hold mixtures of experts, by the published layout.
+// Mixtures of experts in GGUF files, by the published layout.
 #pragma once
 
 #include <algorithm>

@@ -20,7 +20,8 @@ struct BlockShape {
   std::vector<int> f16_at;  // where its numbers in f16 lie
 };
 
-// Of the types that products read as groups but q8_0 and q4_0, and q3_K, which becomes one.
+// Shapes of the types that products read as groups, except q8_0 and q4_0; and of q3_K, which
+// becomes one.
 inline BlockShape block_shape(DType type) {
   switch (type) {
     case DType::kQ4_1:
@@ -48,7 +49,7 @@ inline BlockShape block_shape(DType type) {
   }
 }
 
-// Whether weights of a type are made of blocks.
+// True if weights of a type are stored in blocks.
 inline bool comes_in_blocks(DType type) { return block_shape(type).len > 0; }
 
 namespace blocks {

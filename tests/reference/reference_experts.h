@@ -26,8 +26,8 @@ struct Experts {
 std::vector<float> gated(const model::ModelConfig& config, const Gated& weights,
                          const std::vector<float>& h, int n);
 
-// What experts and shared expert give, [n, d_model]. h: the normed rows that the shared expert
-// reads, and router and experts too, unless these have norms of their own, of the rows x.
+// Sum of the experts and the shared expert, [n, d_model]. h: the normed rows that the shared expert
+// reads. Router and experts read h too, or norms of their own of the rows x.
 std::vector<float> experts(const model::ModelConfig& config, const Experts& layer,
                            const Gated& shared, const std::vector<float>& x,
                            const std::vector<float>& h, int n);

@@ -28,7 +28,7 @@ struct Options {
 // Frequencies of the rotary embedding, [rotary dimensions / 2].
 std::vector<double> frequencies(const model::RopeConfig& rope, int head_dim, int context);
 
-// Of attention over latents, in place of the matrices of other attention.
+// Matrices of latent attention, in place of those of other attention.
 struct Latent {
   Matrix q, q_up;             // of inner rows and q_up, or all of queries and none
   Matrix kv;                  // of latents and of the channels of keys that turn

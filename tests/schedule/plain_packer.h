@@ -36,8 +36,8 @@ class PlainPacker {
     for (const uint32_t item : decodes_) grant(item, n_rows_left());
     const double decodes = predictor_.seconds(draft_.features());
     set_budget(decodes);
-    // Of the decodes' own time where they miss their budget anyhow: a tpot_slo that cannot be kept
-    // holds up nobody's prefill.
+    // If the decodes miss their budget anyhow, the share is taken of their own time: a tpot_slo
+    // that cannot be kept must not stop prefill.
     const double shared = std::max(target_, std::min(decodes, options_.step_budget));
     const double least = decodes + options_.packing.least_share * shared;
     limit_ = std::max(target_, least);
@@ -81,7 +81,7 @@ class PlainPacker {
     }
   }
 
-  // Whether an aged prefill was given less than its share of the time since it is aged.
+  // True if an aged prefill got less than its share of the time since it aged.
   bool is_behind(const ScheduledRequest& request) const {
     return request.work - request.left < options_.packing.least_share * (now_ - aged_from(request));
   }
@@ -148,8 +148,8 @@ class PlainPacker {
     return true;
   }
 
-  // What others left of the budget returns to the long prefill of the step, or to the first that
-  // yielded all there was.
+  // Gives the unused budget to the long prefill of the step, or to the first that yielded all of
+  // it.
   void give_back() {
     if (long_) return grow(*long_);
     for (const uint32_t item : prefills_)
@@ -179,13 +179,14 @@ class PlainPacker {
     return draft;
   }
 
-  // Where not even one row fits beside the decodes, prefill goes on all the same.
+  // Lets one prefill row in even if it does not fit beside the decodes, so that prefill never
+  // stops.
   void take_one_row() {
     for (const uint32_t item : prefills_)
       if (n_prefill_rows_ == 0) grant_what_fits(item, limit_, /*n_least=*/1);
   }
 
-  // Those that advance at no cost.
+  // Adds the items that advance at no cost.
   void take_along() {
     for (uint32_t item = 0; item < view_.items.size(); ++item) {
       const bool starts = !view_.items[item].running;

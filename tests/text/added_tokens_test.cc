@@ -55,7 +55,7 @@ TEST(AddedTokens, Strips) {
   EXPECT_EQ(found(tokens, "  <l>"), "[1]");
 }
 
-// Where a token takes the spaces behind it, a token among these spaces is found as well.
+// If a token takes the spaces behind it, a token among these spaces is found as well.
 TEST(AddedTokens, TokensInStrippedSpaces) {
   AddedToken right = token(1, "<r>");
   right.rstrip = true;

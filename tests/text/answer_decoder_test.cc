@@ -137,7 +137,7 @@ TEST_F(ChannelsOfAnswers, WhereNothingIsDivided) {
   EXPECT_EQ(divided(answer, request), answer + "|");
 }
 
-// What has a form is the text of messages and nothing else.
+// A form applies to the text of messages and to nothing else.
 TEST_F(ChannelsOfAnswers, OfAForm) {
   Request request = conversation();
   request.sampling.form = TextForm{};

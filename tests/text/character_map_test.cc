@@ -13,7 +13,7 @@
 namespace pando::testing {
 namespace {
 
-// That of the tokenizer "map" in data/unigram.jsonl.
+// The character map of the tokenizer "map" in data/unigram.jsonl.
 const std::string& made_map() {
   static const std::string map = [] {
     std::ifstream file(PANDO_SOURCE_DIR "/tests/text/data/unigram.jsonl");

@@ -99,7 +99,7 @@ TEST(GgufVocab, MissingWordsAreThoseOfDefaultWithAWarning) {
   }
 }
 
-// What llama.cpp takes where a file names no special tokens.
+// Defaults of llama.cpp for files without special tokens.
 TEST(GgufVocab, MissingSpecialTokens) {
   GgufWriter merged = byte_level_vocabulary().writer("gpt2");
   merged.strings("tokenizer.ggml.merges", {}).string("tokenizer.ggml.pre", "gpt-2");

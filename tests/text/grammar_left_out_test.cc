@@ -78,7 +78,7 @@ TEST(GrammarLeftOut, Alternatives) {
   // Each integer is a number too, so "oneOf" excludes it.
   EXPECT_TRUE(warning_of(R"({"oneOf": [{"type": "number"}, {"type": "integer"}]})")
                   .starts_with("no value fits '#/oneOf/1', so every answer leaves it out"));
-  // Of an optional property without values, the alternatives are not listed.
+  // Does not list the alternatives of an optional property without values.
   EXPECT_TRUE(warning_of(R"({"type": "object", "properties": {"a": {"type": "null", "anyOf": [
                              {"type": "string"}, {"type": "integer"}]}}})")
                   .starts_with("no value fits '#/properties/a', so every answer leaves it out"));

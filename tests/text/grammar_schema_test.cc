@@ -420,7 +420,7 @@ TEST(GrammarSchema, NamesThatAreNearlyKeywordsAreWarnedOf) {
     EXPECT_EQ(schema_warning(none), "") << none;
 }
 
-// What a proof met and went without is refused where it is compiled.
+// A part that a proof passed over is still refused when it is compiled.
 TEST(GrammarSchema, WhatAProofMeetsIsStillRefused) {
   const auto schema = [](const std::string& inside) {
     return R"({"oneOf": [{"type": "object", "required": ["a", "k"], "properties": {"a": )" +

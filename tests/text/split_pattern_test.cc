@@ -118,7 +118,7 @@ Words words_of_file(std::string_view pattern, std::string_view text) {
   return found;
 }
 
-// What only Oniguruma reads so; data/steps.jsonl has more, against the library `tokenizers`.
+// Syntax that only Oniguruma reads so; data/steps.jsonl has more, against the library `tokenizers`.
 TEST(SplitPattern, RubysSyntaxInFiles) {
   EXPECT_EQ(words_of_file(R"(\b)", "ab c"), (Words{"", "ab", "", " ", "", "c", ""}));
   EXPECT_EQ(words_of_file(R"(\h+)", "xafz"), (Words{"x", "af", "z"}));

@@ -46,8 +46,8 @@ class ChatTemplate {
   // True if the template may write the date.
   bool reads_clock() const;
   std::string day() const;  // on which it was loaded, as in "2026-11-25"; empty: no matter to it
-  // Of the first template: true if contents may be lists of parts. Otherwise the parts are joined
-  // to one text.
+  // True if the first template takes lists of parts as contents. Otherwise the parts are joined to
+  // one text.
   bool takes_parts() const { return templates_.front().takes_parts; }
   // True if the arguments of a tool call may be objects. Otherwise they stay texts of JSON.
   bool takes_arguments() const { return templates_.front().takes_arguments; }

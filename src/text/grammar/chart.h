@@ -96,7 +96,7 @@ class Chart {
   std::vector<Config> configs_;
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
-  // Of the frontier being made:
+  // State of the frontier being made:
   uint32_t first_config_ = 0;
   uint32_t first_node_ = 0;
   bool is_end_ = false;
