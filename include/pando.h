@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-// Above 0: errors, with a text (pando_last_error). Below 0: what may happen to a stream.
+// Above 0: errors, with a text (pando_last_error). Below 0: states of a stream.
 typedef enum pando_status {
   PANDO_OK = 0,
   PANDO_INVALID_ARGUMENT = 1,  // a request or option that can never work
@@ -64,8 +64,8 @@ PANDO_API void pando_model_free(pando_model* model);
 // "weight_type", "weight_bytes", "has_tokenizer". Valid until the model is freed.
 PANDO_API const char* pando_model_info(const pando_model* model);
 
-// These four write at most `capacity` units (tokens, bytes) and set the total number of units:
-// where that is more than `capacity`, call again with room for it. Texts get no zero byte.
+// The next four write at most `capacity` units (tokens, bytes) and set the total number of units.
+// If that is more than `capacity`, call again with room for it. Texts get no zero byte.
 //
 // Tokens of `size` bytes of text; `add_bos` (0 or 1): with the beginning-of-sequence token where
 // the model wants one.
@@ -147,8 +147,8 @@ typedef struct pando_completion {
   size_t prompt_tokens;              // the prompt's length
   uint64_t logits_hash;              // XXH3-64 of the logits; 0 unless asked for
   const char* finish_reason;         // "stop", "length" or "context"
-  const char* reasoning;  // what the model wrote before it, of conversations; may be empty
-  size_t reasoning_size;  // bytes
+  const char* reasoning;             // the model's reasoning, in conversations; may be empty
+  size_t reasoning_size;             // bytes
 } pando_completion;
 
 // News of a question.
@@ -167,8 +167,7 @@ typedef struct pando_event {
 // PANDO_TIMEOUT, PANDO_END, PANDO_CANCELLED or the error that ended all questions of the stream;
 // once over, always the same.
 PANDO_API pando_status pando_next(pando_stream* stream, double timeout_s, pando_event* event);
-// Goes through all events that are left: PANDO_OK once every answer is complete, otherwise as
-// pando_next.
+// Takes all events that are left. PANDO_OK once every answer is complete, otherwise as pando_next.
 PANDO_API pando_status pando_wait(pando_stream* stream, double timeout_s);
 // The answer to a question, or NULL as long as pando_next and pando_wait have not seen it. Valid
 // until the stream is freed.

@@ -13,13 +13,13 @@
 
 namespace pando {
 
-// A file of answers with a journal beside it, PATH.journal, that says which answers are in it and
-// by which settings they were made. Each answer is in the file before it is in the journal, and
-// whatever the journal does not know is cut off when a run is resumed: after the process was
-// killed at any moment nothing is lost and nothing is there twice. A crash of the machine may lose
-// the answers that it had not written to the disk, which are then asked for again. A file whose
-// name ends with .gz is a row of gzip members, each of the answers of a second or more: what is not
-// yet in one is lost with the process, and asked for again.
+// A file of answers with a journal beside it, PATH.journal, which lists the answers in the file and
+// the settings that made them. Each answer is in the file before it is in the journal, and a
+// resumed run cuts off answers that the journal does not know. So the process may be killed at any
+// moment: no answer is lost or written twice. A crash of the machine may lose answers that were not
+// on the disk; they are asked for again. A file whose name ends with .gz is a sequence of gzip
+// members with the answers of a second or more each; answers that are in no member yet are lost
+// with the process, and asked for again.
 class AnswerFile : public AnswerSink {
  public:
   // The settings that decide the answers: names and values.

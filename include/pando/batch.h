@@ -89,11 +89,11 @@ struct BatchOptions {
   TooLong too_long = TooLong::kError;
   bool ordered = false;  // answers in the order of the input
   std::string group_by;  // field of the metadata that scores are also reported by; empty: none
-  // Once true, no more questions are begun, those of which nothing is computed yet are taken back,
-  // and the others finished.
+  // Once true, no more questions are begun, questions for which nothing is computed yet are taken
+  // back, and the others are finished.
   const std::atomic<bool>* stop = nullptr;
-  // These are called from the thread that called run_batch, and may be empty. They must not wait
-  // for an answer of the engine.
+  // The following are called from the thread that called run_batch, and may be empty. They must not
+  // wait for an answer of the engine.
   std::function<void(const struct BatchProgress&)> on_progress;  // now and then
   // A line or question has no answer or was cut, or is not what it may have been meant to be.
   std::function<void(const std::string& message)> on_problem;
@@ -106,7 +106,7 @@ struct BatchLine {
   enum class Form { kQuestions, kPrompt, kMessages, kTokens, kOther };
   uint64_t number = 0;         // from 1
   const char* place = "line";  // word for its place: "object" in an array
-  Form form = Form::kOther;    // which of the fields it has; kOther: those of another task
+  Form form = Form::kOther;    // by the fields it has; kOther: those of another task
   bool is_openai = false;      // of an OpenAI batch
   bool picks = false;          // its answers are picked from choices
   bool is_greedy = false;      // its answers are generated, with a temperature of 0
@@ -135,11 +135,11 @@ struct BatchProgress {
   // Answers of records (lines, or questions of them) under way; includes answers that are computed
   // while their record is not complete.
   uint64_t answers_open = 0;
-  bool stopping = false;     // a stop was asked for: only these are still finished
+  bool stopping = false;     // a stop was requested: only open answers are still finished
   double share_done = 0;     // of the input's bytes, in [0, 1]; 0 where the size is not known
-  double share_earlier = 0;  // of that, what was answered before this run
+  double share_earlier = 0;  // of that, the share answered before this run
   double seconds = 0;        // since the run began
-  std::optional<double> seconds_left;  // about, where it can be told
+  std::optional<double> seconds_left;  // estimated; absent if there is no basis
   EngineStats stats;                   // of this run
 };
 
@@ -163,8 +163,8 @@ struct BatchVerification {
 };
 
 // Asks the questions of some answers again, one after the other, and compares the logits bit by
-// bit, by their hash. For an engine that shares nothing and the input and options of a batch that
-// was run with `defaults.logits_hash`. Errors: those of questions and lines that were answered
+// bit, by their hash. For an engine that shares nothing, and for the input and options of a batch
+// that was run with `defaults.logits_hash`. Errors: of questions and lines that had an answer
 // before.
 Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
                                        const BatchOptions& options,

@@ -29,13 +29,13 @@ class Engine {
   // Ends open requests with kUnavailable and joins the thread.
   ~Engine();
 
-  // Takes a request up; `listener` hears of it until its last completion or its error.
-  // Errors, at once: kInvalidArgument, kTooLong (prompt and answer can never fit), kUnavailable
-  // (max_open reached).
+  // Submits a request; `listener` gets its events until the last completion or an error. Errors at
+  // once: kInvalidArgument, kTooLong (prompt and answer can never fit), kUnavailable (max_open
+  // reached).
   Result<RequestId> submit(Request request, Listener listener);
   // The errors that submit would return at once for a request of tokens, except for max_open.
   Status check(const Request& request) const;
-  // Drops a request; work that others share stays. Its listener hears nothing more, except what is
+  // Drops a request; work that others share stays. Its listener gets no more events, except those
   // under way at this moment. Unknown ids are ignored.
   void cancel(RequestId id);
   // True if, as of the last step, only rows that the request shares with others are computed, so

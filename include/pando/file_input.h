@@ -14,8 +14,7 @@ namespace pando {
 
 class Unpacker;
 
-// One reader; `interrupt` from any thread. What is packed by gzip or zstd, of which the first bytes
-// tell, is read as it was before.
+// One reader; `interrupt` from any thread. Unpacks gzip and zstd, which the first bytes tell.
 class FileInput : public std::streambuf {
  public:
   FileInput();

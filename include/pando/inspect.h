@@ -24,15 +24,15 @@ struct Inspection {
   uint64_t equal_ids = 0;        // other lines with an answer that has the ids of an earlier answer
   std::string equal_id;          // of the first such line: "a", or "a/q" with the question's id
   uint64_t prompt_tokens = 0;    // of all prompts
-  uint64_t distinct_tokens = 0;  // of them, computed where what is shared is computed once
+  uint64_t distinct_tokens = 0;  // of them, tokens to compute if shared text is computed once
   uint64_t longest_prompt = 0;   // tokens
   uint64_t longest_path = 0;     // tokens of a prompt and its answer
   uint64_t answer_tokens = 0;    // generated at most
   uint64_t kv_bytes = 0;         // of one token's keys and values
   uint64_t answers = 0;          // to be given
   double flops_per_token = 0;    // of matrix products, about: 2 for each weight
-  // Attention: positions that each token sees, summed over tokens, the mean over layers: of all
-  // prompts, of what is computed of them where shared, and of answers of full length.
+  // Attention: positions that each token sees, summed over tokens, mean over layers: for all
+  // prompts, for the distinct tokens alone, and for answers of full length.
   double prompt_keys = 0, distinct_keys = 0, answer_keys = 0;
   double flops_per_key = 0;  // of one token that sees one position, in all layers
 

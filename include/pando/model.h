@@ -29,7 +29,7 @@ struct ModelOptions {
   // docs/chat.md says. One that cannot be read fails the loading.
   std::string chat_template = {};
   int threads = 0;     // for loading; 0: one for each processor
-  std::string device;  // what computes, of those that `pando devices` lists; empty: the first
+  std::string device;  // device, by its name in `pando devices`; empty: the first
   std::shared_ptr<Ranks> ranks =
       nullptr;  // set on rank 0: the ranks that share the model (ranks.h)
 };
@@ -59,7 +59,7 @@ class Model {
   // Errors: kNotFound, kBadFile, kUnsupported; the message names file, field, found and expected.
   static Result<std::shared_ptr<const Model>> load(const std::filesystem::path& path,
                                                    const ModelOptions& options = {});
-  // For the library itself: of files that may be open already.
+  // For the library itself: reads files that may be open already.
   static Result<std::shared_ptr<const Model>> load(const ModelPath& path,
                                                    const ModelOptions& options = {});
   ~Model();

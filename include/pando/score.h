@@ -66,10 +66,10 @@ struct PerplexityOptions {
 
 // Perplexity of a text, and its counts.
 struct Perplexity {
-  uint64_t n_tokens = 0;      // of the text, scored: all but what no token comes before
+  uint64_t n_tokens = 0;      // scored tokens of the text: all but those with no token before them
   uint64_t n_bytes = 0;       // of the whole text, whatever was scored
   uint64_t n_windows = 0;     // scored; each is a prompt
-  uint64_t n_dropped = 0;     // under way at a stop; no other figure counts them
+  uint64_t n_dropped = 0;     // dropped by a stop; no other figure counts them
   double log_likelihood = 0;  // sum of ln p
   bool stopped = false;       // some windows were not scored, and are not counted
 
@@ -88,11 +88,10 @@ struct PerplexityProgress {
 // kInvalidArgument for window and stride that do not fit the engine's context, or each other.
 Status check_perplexity_options(const Engine& engine, const PerplexityOptions& options);
 
-// The text in windows, each token scored once with what its window holds before it: at least
-// window - stride tokens, but in the first window. Any thread. Windows begin with the
-// beginning-of-sequence token where the model wants one; what the tokenizer puts behind a text is
-// left out. Errors: as Model::encode and check_perplexity_options; kInvalidArgument for less than
-// two tokens.
+// Scores each token of the text once, given the tokens before it in its window: at least window -
+// stride of them, but in the first window. Any thread. Windows begin with the beginning-of-sequence
+// token if the model wants one; tokens that the tokenizer puts behind a text are left out. Errors:
+// as Model::encode and check_perplexity_options; kInvalidArgument for less than two tokens.
 Result<Perplexity> perplexity(Engine& engine, std::string_view text,
                               const PerplexityOptions& options = {});
 

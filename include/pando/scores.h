@@ -14,8 +14,8 @@ namespace pando {
 
 // Scores of one answer, or means over answers; each in [0, 1].
 struct Metrics {
-  double exact_match = 0;  // by SQuAD's rules; of letters as docs/batch.md says
-  double token_f1 = 0;     // by the same
+  double exact_match = 0;  // by SQuAD's rules; for single letters as docs/batch.md says
+  double token_f1 = 0;     // by the same rules
   double rouge_l = 0;      // F1 of the longest common subsequence of words
   // For answers chosen from given choices: 1 if the choice is a reference, text for text but for
   // white space around it, else 0. The choice is the likeliest,
@@ -23,7 +23,7 @@ struct Metrics {
   double choice_accuracy_norm = 0;  // or the likeliest for each of its characters.
 };
 
-// The first three, and the first of accuracies, of an answer to a question with these references.
+// The first four of these for an answer to a question with these references.
 Metrics metrics_of(std::string_view answer, std::span<const std::string> references);
 
 // Means over answers.

@@ -44,8 +44,8 @@ class AlignedBuffer {
   }
   size_t size() const { return size_; }  // bytes
 
-  // Has the operating system put memory behind bytes [begin, end) now, rather than when they are
-  // first touched, where it can. What they hold stays.
+  // Asks the operating system for memory behind bytes [begin, end) now, rather than at the first
+  // touch, if it can. Contents stay.
   void populate(size_t begin, size_t end) const;
 
  private:

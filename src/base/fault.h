@@ -50,9 +50,9 @@ enum class Fault {
   kAbortLeavesIssue,     // tree: tokens of a step in flight that failed stay issued
   kAskedTwice,           // engine: outputs that a step in flight gives are asked for again
   kExpertRowsReversed,   // mixtures: an expert's rows are multiplied in another order than added
-  kExpertsByWeight,      // mixtures: what experts give is added by their weights
+  kExpertsByWeight,      // mixtures: outputs of experts are added in the order of their weights
   kExpertTailLane,       // mixtures: the last inner value of an expert lacks its activation
-  kRouterTieToLast,      // mixtures: of equal scores the last one wins
+  kRouterTieToLast,      // mixtures: the last of equal scores wins
   kLatentFormByRows,     // latent attention: few rows are computed in another form than many
   kHalfCharacterBarred,  // forms: a mask leaves out tokens that begin inside a character
   kForcedRowTooMany,     // forms: the row of a forced token that ends the answer is computed too

@@ -1,4 +1,4 @@
-// Reads the fields of one JSON object, of a request or of a file.
+// Reads the fields of a JSON object from a request or a file.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ class Fields {
   const Json& operator[](const char* name) const { return object_[name]; }
   const std::string& source() const { return source_; }  // empty: a request
 
-  // These return the field. Without a fallback it is required.
+  // The following return the field. Without a fallback it is required.
   int64_t integer(std::string_view name, int64_t min, int64_t max,
                   std::optional<int64_t> fallback = std::nullopt);
   int64_t integer(std::string_view name, const WholeRange& range,
@@ -46,7 +46,7 @@ class Fields {
   bool boolean(std::string_view name, bool fallback);
   std::string string(std::string_view name, std::string_view fallback);
 
-  // These change their target only where the field is there.
+  // The following change their target only if the field exists.
 
   void text(const char* name, std::string& out);
   void flag(const char* name, bool& out);
@@ -70,8 +70,8 @@ class Fields {
               std::optional<ErrorCode> code = std::nullopt);
   // Takes the error of `part`, an object in this one.
   void fail(const char* part, const Fields& of_part);
-  // Everything else in the object is a mistake, but for null, which asks for nothing. `otherwise`:
-  // what the message says where no name is near and `known` is long.
+  // Refuses all other fields of the object, except for null, which asks for nothing. `otherwise`:
+  // text of the message if no name is near and `known` is long.
   void only(std::span<const std::string_view> known, std::string_view otherwise = {});
   const Status& status() const { return status_; }
 
@@ -80,7 +80,7 @@ class Fields {
   using Take = std::function<void(const Json&)>;
   using TakeOne = std::function<void(size_t index, const Json&)>;
   void read(const char* name, const char* expected, const Is& is, const Take& take);
-  // `of_one`: what is expected of an element.
+  // `of_one`: the expected element, in words.
   void list(const char* name, const char* expected, const Is& is, const char* of_one,
             const TakeOne& take);
 

@@ -1,5 +1,5 @@
-// GGUF files, versions 2 and 3, one or several of a model: typed metadata and the places of the
-// tensors. What the bytes of a tensor mean is not known here.
+// GGUF files, versions 2 and 3, one or several per model: typed metadata and the places of the
+// tensors. The meaning of a tensor's bytes is not known here.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ struct GgufTensor {
   uint64_t place;              // bytes from the start of that file's data, a multiple of
   uint64_t alignment;          // the file's alignment, in bytes
   uint64_t offset;             // bytes from the start of the file
-  uint64_t available;          // bytes from there to the end of the file: what the type and shape
-                               // need must be compared with it
+  uint64_t available;          // bytes from there to the end of the file; to be compared with the
+                               // size by type and shape
 };
 
 // Owns the mapping, into which all views point. Immutable; any thread.

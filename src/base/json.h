@@ -44,14 +44,14 @@ class ListText {
 // end the process.
 void take_apart(nlohmann::json& value) noexcept;
 void take_apart(nlohmann::ordered_json& value) noexcept;
-// One line of JSON. What is not UTF-8 in it is written as U+FFFD.
+// One line of JSON. Bytes that are not UTF-8 are written as U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value);
 
 // True if the value is a whole number of 64 bits, even if it is written as 4.0.
 bool is_whole(const nlohmann::json& value);
 
-// A value as it is shown in a message: one line, cut short; what is inside a list or an object of
-// more than eight, or that is nested, is left out.
+// A value for a message: one line, cut short. Leaves out the contents of lists and objects that are
+// nested or have more than eight members.
 std::string found_text(const nlohmann::json& value);
 
 }  // namespace pando

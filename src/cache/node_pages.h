@@ -12,7 +12,7 @@ namespace pando {
 
 struct Node;
 
-// Which node loses its last page first: pinned, last used, id.
+// Order in which nodes lose their last page: pinned, last used, id.
 using EvictionKey = std::tuple<bool, uint64_t, uint64_t, Node*>;
 using EvictionOrder = std::set<EvictionKey>;
 

@@ -47,8 +47,8 @@ class Places {
   Place* last(const Node* tip, uint32_t position) const;
 
   // Returns the place at this position, or makes one that the current step writes. If no slot is
-  // free, takes the slot of a committed place that no sequence holds: of the one that is cheapest
-  // to lose (cost_of_losing). Null: there is no such place.
+  // free, takes the slot of the committed place that is cheapest to lose (cost_of_losing) and that
+  // no sequence holds. Null: there is none.
   Place* add(Node* tip, uint32_t position);
   void hold(Place& place);
   // If nobody holds the place any more and it is not kept, its slot becomes free.

@@ -1,4 +1,4 @@
-// Which pages of the tree hold keys and values of layers with a sliding window.
+// Pages of the tree that hold keys and values of layers with a sliding window.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ class WindowPages {
   // The first position that a row at this position, or any after it, reads.
   uint32_t first_read(uint32_t position) const;
 
-  // Takes a window page for a page of the tree that has none. If none is free, takes the window
-  // page that `release` kept longest ago. False: all are held.
+  // Takes a window page for a page of the tree that has none. If none is free, takes the one that
+  // `release` kept longest ago. False: all are held.
   bool give(PageId page);
   // The page of the tree has this many positions, from its first, in its window page.
   void set_written(PageId page, uint32_t n);

@@ -1,4 +1,4 @@
-// Devices by name. What computes is below; what asks for it includes this floor alone.
+// Devices by name. Their code is on floors below; callers include this floor alone.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@ namespace pando {
 class Device;
 
 struct WeightOptions {
-  std::optional<DType> requantised = {};  // what matrices become; absent: what they are stored as
+  std::optional<DType> requantised = {};  // type that matrices become; absent: as stored
   ModelShare share = {};                  // the part of the model to be loaded
 };
 
-// The weights of a model as they lie on a device. Immutable; any number of executors share it.
+// The weights of a model in the layout of a device. Immutable; any number of executors share it.
 class DeviceModel {
  public:
   virtual ~DeviceModel() = default;

@@ -74,7 +74,8 @@ struct ExecutorFacts {
   uint32_t n_parts = 1;
   uint32_t part_positions = 0;  // 0 where there is one part
   size_t page_bytes = 0;        // bytes of one page
-  size_t kv_capacity = 0;       // positions whose keys and values, of all layers, the memory holds
+  size_t kv_capacity = 0;       // positions that the memory holds, with keys and values of all
+                                // layers
   size_t longest_path = 0;      // positions that one path can have
   // Layers with a sliding window may have pages of their own (StepPlan::windows).
   uint32_t window = 0;        // positions that the widest of them sees; 0: there are no such pages
@@ -89,8 +90,8 @@ struct ExecutorFacts {
   std::string name;        // the device and its arithmetic, as in "avx512"
 };
 
-// Has the weights as they lie on its device, owns the memory of keys and values, and computes every
-// product of rows. The engine knows page numbers and slots only. Used by one thread.
+// Computes steps on a device: holds the weights in the device's layout and owns the memory of keys
+// and values. The engine knows page numbers and slots only. Used by one thread.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -101,9 +102,9 @@ class Executor {
   // a page that was freed. Throws if the step cannot be accepted: it is dropped then, and those
   // before it are still to be finished.
   virtual void submit(StepPlan plan) = 0;
-  // Returns when the oldest submitted step has ended. Throws if that step fails. It and all steps
-  // submitted after it are then dropped. What they write is undefined, at the positions that they
-  // write and at no others.
+  // Returns when the oldest submitted step has ended. If that step fails, throws and drops it and
+  // all steps submitted after it. The positions that these steps write are undefined then, and no
+  // others.
   virtual void finish() = 0;
 
   // hidden() and logits() read the step that was finished last, until the next call of finish().
@@ -113,8 +114,8 @@ class Executor {
   virtual void logits(uint32_t first, uint32_t n, float* out) = 0;
 
   // For idle time: asks the system for memory behind a few MB more of the pages of the first part
-  // that were never handed out, those from n_touched on, and of window pages. False where nothing
-  // was left to do.
+  // from n_touched on, which were never handed out, and of window pages. False if nothing was left
+  // to do.
   virtual bool prepare(size_t n_touched, size_t n_windows_touched) = 0;
   // Bytes of these pages that have memory behind them.
   virtual size_t ready_bytes(size_t n_touched, size_t n_windows_touched) const = 0;

@@ -22,9 +22,9 @@ constexpr int64_t kMaxUsedExperts = int64_t{1} << 8;  // of a row
 // The norm of rows. kLayer: LayerNorm.
 enum class Norm { kRms, kLayer };
 
-// RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
-// kPerHeadTurned: of each head, after the rotation. kLayerPerHead: LayerNorm of each head, before
-// the rotation, with weights for each head.
+// Norms of queries and keys. kPerHead, kFullWidth: RMSNorm of each head, or of all heads together,
+// before the rotation. kPerHeadTurned: RMSNorm of each head, after the rotation. kLayerPerHead:
+// LayerNorm of each head, before the rotation, with weights for each head.
 enum class QkNorm { kNone, kPerHead, kPerHeadTurned, kFullWidth, kLayerPerHead };
 
 // The part of a layer in which a row meets the rows before it. kNone: the layer is its feed-forward
@@ -40,9 +40,9 @@ enum class FeedForward {
   kExperts,  // a weighted sum of a few of many of these, which a router chooses for each row
 };
 
-// Combines gate and up of a feed-forward. kSilu, kGeluTanh: SiLU, or GELU by tanh, of the gate,
-// times up. kClampedSilu: (1 + up) times g sigmoid(alpha g), with gate and up clamped. The others
-// have no gate: the square of ReLU of up, and GELU of up by erf or by tanh.
+// Combination of gate and up in a feed-forward. kSilu, kGeluTanh: SiLU(gate) * up, or GELU(gate) *
+// up by tanh. kClampedSilu: (1 + up) * gate * sigmoid(alpha * gate), with gate and up clamped. The
+// others have no gate: ReLU(up) squared, and GELU(up) by erf or by tanh.
 enum class Activation {
   kSilu,
   kGeluTanh,
@@ -128,7 +128,7 @@ struct RecurrentConfig {
   bool conv_bias = false;
   bool doubled_beta = false;  // delta-net: beta is twice the sigmoid
   int short_channels = 0;     // of a short convolution, on one of several ranks; 0: d_model
-  float norm_eps = 0.0f;      // of a delta-net's own norm; 0: that of all norms
+  float norm_eps = 0.0f;      // of a delta-net's own norm; 0: as for all norms
 
   int key_width() const { return n_key_heads * key_dim; }
   int value_width() const { return n_heads * value_dim; }

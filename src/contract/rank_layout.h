@@ -12,9 +12,9 @@
 
 namespace pando {
 
-// Ranks of a replica are neighbours, of these the ranks of one stage, of these the ranks of one
-// part of the positions: of all ranks it is replica * n_ranks() + (stage * kvp + part) * tp + rank
-// in the part. What has a rank here counts in its replica.
+// Order of ranks: by replica, then by stage, then by part of the positions. The rank in the whole
+// run is replica * n_ranks() + (stage * kvp + part) * tp + rank in the part. Ranks here are counted
+// within their replica.
 struct RankLayout {
   int replicas = 1;  // of the whole model
   int spp = 1;       // stages of layers

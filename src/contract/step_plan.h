@@ -10,7 +10,7 @@
 
 namespace pando {
 
-// Window pages that a step reads and writes: those of layers with a sliding window.
+// Window pages that a step reads and writes, of layers with a sliding window.
 struct WindowLists {
   std::vector<uint32_t> slot_begin;  // as those of a StepPlan; recomputed rows may write
   std::vector<KvSlot> slots;

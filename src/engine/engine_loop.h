@@ -38,7 +38,7 @@ struct LoopParts {
   int max_positions = 0;                 // of the model: its longest sequence, in tokens
 };
 
-// Joins three parts: who is let in (Admission), what is resident (Residency), the step
+// Joins three parts: admission of requests (Admission), resident paths (Residency), and steps
 // (StepRunner). Owns the open sequences. One thread.
 class EngineLoop {
  public:
@@ -46,8 +46,8 @@ class EngineLoop {
 
   // Admission::check; any thread.
   Status check(const Request& request) const { return admission_.check(request); }
-  // Takes a tokenised request that passes `check`, if max_queue allows it, else kUnavailable.
-  // Throws std::bad_alloc where memory runs out, and has then taken nothing.
+  // Takes a tokenised request that passes `check`. kUnavailable if max_queue does not allow it.
+  // Throws std::bad_alloc if memory runs out, and has then taken nothing.
   Status submit(RequestId id, Request request, Listener listener);
   void cancel(RequestId id) { cancel(std::vector{id}); }
   void cancel(std::vector<RequestId> ids);

@@ -134,7 +134,7 @@ void Residency::hold_and_cut(const Share& chosen, Share& share) {
   share.all_again = share.n_again == n_all_again;
 }
 
-// Takes all or nothing. Returns what is short.
+// Takes all or nothing. Returns the resource that is short.
 Residency::Lack Residency::take_room(const Share& share) {
   Sequence& sequence = *share.sequence;
   const uint32_t to = share.all_again ? path_count(sequence.tip, &Node::n_issued) + share.n_rows

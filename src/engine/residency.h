@@ -1,4 +1,4 @@
-// Resident paths: those of open sequences in the tree, and the pages behind them.
+// Resident paths: the paths of open sequences in the tree, and the pages behind them.
 #pragma once
 
 #include <memory>
@@ -53,7 +53,7 @@ class Residency {
   // n_public tokens. Throws std::bad_alloc; then nothing is pinned.
   void enter(Sequence& sequence, uint64_t isolation_key, std::span<const Token> prompt,
              uint32_t n_public);
-  // Gives back what an open sequence holds. keep: what it computed stays cached.
+  // Frees the resources of an open sequence. keep: its keys and values stay cached.
   void leave(Sequence& sequence, bool keep);
 
   // The first row that the sequence computes when it advances (StepPlaces::first_row,
@@ -67,11 +67,10 @@ class Residency {
   // third of the state slots is left for places that others will go on from.
   size_t most_generating() const;
 
-  // Locks the path and takes pages and state slots for what `share` says of its sequence. Rows that
-  // are to be computed again may be more than when the share was chosen: then it is cut. Where room
-  // is short, preempts younger sequences of `open` that have no part in the step or in one in
-  // flight. False where there is still no room: then no waiting sequence starts until a running one
-  // ends.
+  // Locks the path and takes pages and state slots for the rows of `share`. If more rows have to be
+  // computed again than when the share was chosen, it is cut. If room is short, preempts younger
+  // sequences of `open` that have no part in this step or in one in flight. False if there is still
+  // no room: no waiting sequence starts then until a running one ends.
   bool reserve(Share& share, std::span<const Share> step, const Sequences& open);
   // KvCache has the same four. Places and windows are of one step at a time.
   void submit() { cache_.submit(); }

@@ -1,4 +1,4 @@
-// One answer under way: which rows of logits it wants, and what it makes of them.
+// One open answer: the rows of logits that it wants, and the tokens that it draws from them.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ struct ActiveRequest {
   std::shared_ptr<ActiveRequest> next_failed;  // in the outbox
 };
 
-// The window pages that a sequence holds, of models with sliding windows (StepWindows).
+// Window pages that a sequence holds, in models with sliding windows (StepWindows).
 struct HeldWindow {
   uint32_t from = 0;            // the next row that it computes
   std::vector<PathPage> pages;  // that rows from there on read or write; the last ones first
@@ -87,9 +87,9 @@ struct Sequence {
   // itself or by others.
   bool has_begun() const;
 
-  // The token after the row at `position`, one that it wants: that of the prompt, or one drawn from
-  // the logits. The row before the prompt's last token, alone, writes the alternatives. Rows of a
-  // step may be read in parallel.
+  // The token after the wanted row at `position`: the next of the prompt, or one drawn from the
+  // logits. Only the row before the prompt's last token writes the alternatives. Threads may read
+  // different rows of a step in parallel.
   TokenLogprob read(std::span<const float> logits, uint32_t position);
   // Adds the next row of hidden states, [d_model], to the embedding.
   void pool(std::span<const float> hidden);
@@ -102,7 +102,7 @@ struct Sequence {
     std::optional<FinishReason> finished;  // otherwise what follows is to be computed next:
     std::vector<Token> follow;             // the tokens that the path grows by
   };
-  // Goes on by one row. Rows that were read behind the end of the answer are not taken.
+  // Advances by one row. Not for rows behind the end of the answer.
   Taken take(ReadRow row);
 
  private:
@@ -116,8 +116,8 @@ struct Sequence {
   Taken finish(FinishReason reason);
 };
 
-// The part of a request's prompt that is computed: without an answer to come, the last token's row
-// is of no use.
+// The part of a request's prompt that is computed: the last token's row is only needed for an
+// answer.
 std::span<const Token> computed_prompt(const Request& request);
 // Position of the first row whose logits a request wants.
 uint32_t first_output(const Request& request);

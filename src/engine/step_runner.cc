@@ -64,7 +64,8 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
     shares = choose(open, batcher_, look(open, batcher_));
   }
   if (shares.empty()) {
-    // Who goes first by a policy may lack the room that older ones hold. The oldest gets all of it.
+    // The sequence that a policy puts first may lack room that older ones hold. The oldest gets all
+    // of it.
     residency_.loosen();
     WorkViewBuilder oldest(residency_);
     oldest.add(*open.front());
@@ -162,7 +163,7 @@ std::vector<Share> StepRunner::choose(const Sequences& open, Batcher& batcher,
   return shares;
 }
 
-// The rows of this step that the sequence wants the logits of.
+// The rows of this step whose logits the sequence wants.
 WantedOutput StepRunner::wanted_output(const Share& share) const {
   const Sequence& sequence = *share.sequence;
   const uint32_t first_row = residency_.first_row(sequence);

@@ -79,7 +79,7 @@ bool StepWindows::reserve(Sequence& sequence, uint32_t to) {
     windows_.hold(page);
   }
   swap_held(sequence, from);
-  // Then hold_reserved() needs no memory: each new node may have a page beside those in between.
+  // Reserved so that hold_reserved() needs no memory: each new node may add a page.
   const size_t n_most = listed_.size() + sequence.window.pages.size() + (to - from) + 2;
   listed_.reserve(n_most);
   shares_.push_back({&sequence, from, to});

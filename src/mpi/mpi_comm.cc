@@ -189,7 +189,7 @@ class MpiComm final : public Comm {
     } while (!bytes.empty());
   }
 
-  // On a thread of its own: what is posted goes out while who posted it computes.
+  // Runs on a thread of its own, so that posted messages go out while their sender computes.
   void finish_posted() noexcept {
     std::unique_lock lock(mutex_);
     try {

@@ -17,7 +17,7 @@ struct NodeWork {
   std::vector<Node*> children;    // those with work at or below them, in order of mention
 };
 
-// The rows of a node: those computed again, ascending, then the new ones.
+// The rows of a node: recomputed rows, ascending, then new rows.
 struct NodeRows {
   uint32_t row_begin;
   std::vector<uint32_t> recomputed;  // offsets

@@ -101,7 +101,7 @@ class Packer {
     return options_.n_rows - std::min(options_.n_rows, n);
   }
 
-  // So that an aged prefill goes on in every step, whoever comes before it.
+  // Lets an aged prefill advance in every step, whatever comes before it.
   void give_share(uint32_t item, double limit) {
     if (options_.packing.whole_prompts) return consider_whole(item);
     if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(requests_[item], options_))

@@ -85,9 +85,9 @@ class Predictor {
   StepTime correction_{1, 1};
 };
 
-// The costs that fit best, by the sum of relative errors; steps with equal features count as their
-// median. A row always takes time, more of them more than were measured too. experts: of the model
-// that was measured. kInvalidArgument where there are none, or one took no time.
+// Fits the costs by the sum of relative errors; steps with equal features count as their median.
+// The cost of a row is never 0, also beyond the measured numbers of rows. experts: of the model
+// that was measured. kInvalidArgument if there are no samples, or one took no time.
 Result<Predictor> fit_predictor(std::span<const StepSample> samples,
                                 const ExpertCounts& experts = {});
 

@@ -97,8 +97,8 @@ class WindowScoring {
     return requests;
   }
 
-  // Not Engine::complete_all, which can neither be stopped nor report before all is over: a text
-  // has hours of windows. A stop drops windows under way, because a long window takes many steps.
+  // Engine::complete_all can neither be stopped nor report progress, but a text may take hours. A
+  // stop drops windows under way, because a long window takes many steps.
   Status score(std::vector<Request> requests) {
     Scored scored(requests.size());
     Waker waker;

@@ -19,7 +19,7 @@ class QuestionCompletions {
   size_t question_of(size_t request) const { return question_of_[request]; }
   size_t first_request(size_t question) const { return questions_[question].first; }
 
-  // Keeps it. Whether its question has all of its completions now.
+  // Keeps a completion. True if its question has all completions now.
   bool add_completion(size_t request, Completion completion);
   // [requests of the question][n]
   std::span<std::vector<Completion>> of(size_t question);

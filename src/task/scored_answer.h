@@ -15,8 +15,8 @@ struct ScoredAnswer {
   std::vector<double> choice_logprobs;  // [choices], where it is one of them
 };
 
-// The answers about parts of a document, as one: of choices the one that is likeliest behind any
-// part; of others the different texts, in the order of the parts, one a line.
+// Merges the answers about parts of a document. Choices: the one that is likeliest behind any part.
+// Generated answers: the distinct texts, in the order of the parts, one per line.
 ScoredAnswer merged(std::vector<ScoredAnswer> of_parts, std::span<const std::string> choices);
 
 // Scores of the answer against the references. choices: the texts that the answer was chosen from;

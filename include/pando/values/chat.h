@@ -1,4 +1,4 @@
-// Conversations: what a chat model is asked in, rendered to a prompt by the model's own template.
+// Conversations with chat models, rendered to prompts by the model's own template.
 #pragma once
 
 #include <optional>

@@ -24,7 +24,7 @@ struct EngineStats {
   uint64_t decode_rows = 0;       // rows computed for generated tokens
   // Rows of either kind for tokens that were computed before (docs/glossary.md gives the reasons).
   uint64_t recomputed_rows = 0;
-  uint64_t pad_rows = 0;          // computed besides, for no token: what fills up a batch
+  uint64_t pad_rows = 0;          // rows computed for no token, to fill up a batch
   uint64_t steps = 0;             // forward passes
   uint64_t preemptions = 0;       // sequences that had to make room for older ones
   uint64_t evicted_pages = 0;     // of cached keys and values, for room
@@ -36,18 +36,18 @@ struct EngineStats {
   double row_ops_s = 0;           //   norms, rotation, activations, packing, page writes
   double sampling_s = 0;          //   hashing and sampling
   double planning_s = 0;          //   scheduling, reserving, planning
-  uint64_t attention_bytes = 0;   // that rank 0 sent to ranks with other positions
+  uint64_t attention_bytes = 0;   // sent by rank 0 to ranks that hold other positions
   double linear_flops = 0;        // operations of the matrix products, 2 M N K
   double predicted_s = 0;         // of steps that were packed by time: predicted seconds,
   double timed_s = 0;             //   measured ones,
   double prediction_error_s = 0;  //   and the sum of the sizes of their differences
   double budget_s = 0;            //   seconds that they were to take at most; 0 without a budget
-  std::vector<Figure> figures;    // what the way of sharing counts of its own, since it was opened
+  std::vector<Figure> figures;    // counters of the way of sharing, since it was opened
 
   // States, not counts.
   uint64_t open_answers = 0;       // waiting or running
   uint64_t running_answers = 0;    // of these, with keys and values
-  uint64_t open_tokens = 0;        // keys and values that they will come to, as max_queue counts
+  uint64_t open_tokens = 0;        // predicted keys and values of these, as max_queue counts
   double queued_s = 0;             // predicted seconds of prompts among them, each alone
   uint64_t kv_bytes = 0;           // pages and states in use, cached ones too
   uint64_t kv_capacity_bytes = 0;  // pages and states that kv_memory holds

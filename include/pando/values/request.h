@@ -33,18 +33,19 @@ struct TextForm {
   bool operator==(const TextForm&) const = default;
 };
 
-// A token is drawn so: a form leaves out tokens that no such text goes on with; min_tokens makes
-// the logits of tokens that would end the answer minus infinity; logit_bias and the penalties
-// change the logits, in this order; then the temperature divides them; of the distribution that
-// gives, min_p, top_k and top_p, in this order, leave out what is unlikely.
+// A token is drawn in these steps: a form masks tokens that cannot continue a valid text;
+// min_tokens masks tokens that would end the answer; logit_bias and the penalties change the
+// logits, in this order; the temperature divides them; min_p, top_k and top_p, in this order, drop
+// unlikely tokens of the resulting distribution.
 struct SamplingOptions {
   int max_tokens = 128;    // tokens to generate at most; also bounded by the context. 0: none, with
                            // prompt_logprobs_from
-  int min_tokens = 0;      // so many come before a token or text may end it; at most max_tokens
+  int min_tokens = 0;      // tokens before a token or text may end the answer; at most max_tokens
   double temperature = 0;  // 0: always the likeliest token
   int top_k = 0;           // sample from the k likeliest tokens; 0: from all
   double top_p = 1;        // sample from the likeliest tokens that sum to p, in [0, 1]; 0: from one
-  double min_p = 0;  // and from those at least so likely, as a part of the likeliest, in [0, 1]
+  double min_p = 0;  // sample from tokens with at least min_p times the largest probability, in [0,
+                     // 1]
   std::map<Token, double> logit_bias;  // added to the logits of these tokens
   // On tokens that the prompt or the answer holds: positive logits are divided by it, others
   // multiplied.
@@ -58,7 +59,7 @@ struct SamplingOptions {
   bool ignore_eos = false;          // go on after the model's end-of-sequence token
   bool skip_special_tokens = true;  // special tokens give no text
   bool logprobs = false;            // report ln p of every generated token
-  int top_logprobs = 0;             // beside every ln p, those of so many of the likeliest tokens
+  int top_logprobs = 0;             // number of likeliest tokens to report beside every ln p
   std::optional<TextForm> form;     // of the answer's text; absent: any text
 };
 
@@ -87,12 +88,13 @@ struct Request {
   int truncate_prompt_tokens = 0;
   bool truncate_at_end = false;
   SamplingOptions sampling;  // how answers are drawn
-  // Report ln p of the prompt's tokens from this index on, at least 1. What is cached is used.
+  // Report ln p of the prompt's tokens from this index on, at least 1. Cached keys and values are
+  // used.
   std::optional<int> prompt_logprobs_from;
   // Report ln p of each of these tokens in place of the prompt's last token, too: it takes no
   // further row of logits. Goes with prompt_logprobs_from and max_tokens = 0.
   std::vector<Token> alternatives;
-  // Instead of an answer, the embedding of the prompt. Goes with n = 1 and without
+  // Compute the embedding of the prompt instead of an answer. Goes with n = 1 and without
   // prompt_logprobs_from; the rest of `sampling` is not used.
   Pooling pooling = Pooling::kNone;
   // The beginning of `prompt` that the mean leaves out. It leaves out as many tokens as this text
@@ -107,17 +109,17 @@ struct Request {
   // True if its keys and values stay cached for later requests. False: those that no open request
   // shares are dropped when it ends, also those that others of its isolation key left there before.
   bool cached = true;
-  // When tokens are due, for a policy that asks (EngineOptions). Seconds until the first token,
-  // and from one to the next. 0: as its class has it.
+  // Deadlines, for policies that use them (EngineOptions): seconds until the first token, and from
+  // one token to the next. 0: as its class has it.
   double ttft_slo = 0, tpot_slo = 0;
   std::string deadline_class;  // of EngineOptions::deadline_classes
-  // Tokens of other prompts that are asked as one with it, without what it holds itself: their work
-  // counts as its own where it says how soon the first token is due, or how late it is.
+  // Tokens of the other prompts of its group, excluding tokens shared with this one. Their work
+  // counts as its own for the deadline of the first token, and for how late the request is.
   size_t tokens_beside = 0;
-  size_t tokens_behind = 0;  // of these, those of prompts that were asked after it
-  // When it was sent, from which its first token is due; absent: when it is submitted.
+  size_t tokens_behind = 0;  // of these, tokens of prompts that were asked after it
+  // When it was sent: ttft_slo counts from then. Absent: when it is submitted.
   std::optional<std::chrono::steady_clock::time_point> sent;
-  // Hash the logits that every answer was drawn from; of an embedding, the hidden states.
+  // Hash the logits that every answer was drawn from; for an embedding, the hidden states.
   bool logits_hash = false;
 };
 
@@ -138,7 +140,7 @@ struct TokenLogprob {
 struct Completion {
   int choice = 0;                                      // in [0, n)
   std::string text;                                    // UTF-8, without what ended it
-  std::string reasoning;                               // the same, of Request::separate_reasoning
+  std::string reasoning;                               // UTF-8, with Request::separate_reasoning
   std::vector<Token> tokens;                           // generated, the ending token included
   std::vector<TokenLogprob> logprobs;                  // [tokens] with `logprobs`
   std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]

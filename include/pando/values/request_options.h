@@ -23,8 +23,8 @@ enum OptionPlace : unsigned {
   kInLine = 1,     // a line or table of the batch runner, POST /v1/answers, C and Python
   kInBody = 2,     // a body of /v1/completions and of /v1/chat/completions, in the same form
   kInCommand = 4,  // the command line: --top-k for top_k
-  kInJournal = 8,  // every journal; what only kInCommand has, journals name where it is not the
-                   // default, so that those of earlier versions go on
+  kInJournal = 8,  // every journal. An option with kInCommand alone is in a journal only if it is
+                   // not the default, so that journals of earlier versions can be resumed
   kInConfig = 16,  // generation_config.json, by its config_name
   kInSamplingConfig = 32,  // the same, where its do_sample is true
 };
@@ -59,7 +59,7 @@ const RequestOption* find_option(std::string_view name, OptionPlace place);
 
 // The value of an option that is a number, else nothing.
 std::optional<double> option_number(const RequestOption& option, const SamplingOptions& sampling);
-// `option` is a number, and `value` within its bounds; of an integer, whole.
+// `option` must be a number, and `value` within its bounds, and whole if the option is an integer.
 void set_option_number(const RequestOption& option, double value, SamplingOptions& sampling);
 
 // kInvalidArgument for the first number that is out of its bounds: "top_p is 2, expected 0 to 1".

@@ -16,8 +16,8 @@ void read_weights(DType type, const std::byte* from, int64_t n, float* to);
 // of a block can be infinite or NaN; their products fit f32.
 bool all_finite(DType type, const std::byte* from, int64_t n);
 
-// The tests of base/numbers/weight_types.h: of elements; of blocks with kFactors numbers in f16
-// from byte kAt on; of those whose scale is a power of two; of IQ1_M.
+// The tests of base/numbers/weight_types.h: for elements; for blocks with kFactors f16 numbers from
+// byte kAt on; for blocks whose scale is a power of two; for IQ1_M.
 bool all_finite_f32(DType type, const std::byte* from, int64_t n);
 bool all_finite_f16(DType type, const std::byte* from, int64_t n);
 bool all_finite_bf16(DType type, const std::byte* from, int64_t n);

@@ -1,6 +1,6 @@
-// Weights in groups of 32 integers that share factors: what differs between these types. How memory
-// holds them (cpu/linear_layout.h), how blocks of files are read (block_codes.h) and what a product
-// multiplies (cpu/linear_block_grouped.h) all follow from it.
+// Differences between the types of weights in groups of 32 integers that share factors. The memory
+// layout (cpu/linear_layout.h), the reading of blocks (block_codes.h) and the products
+// (cpu/linear_block_grouped.h) all follow from them.
 #pragma once
 
 #include <cstdint>
