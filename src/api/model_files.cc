@@ -194,7 +194,7 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
 Result<fs::path> find_tokenizer(const std::string& name, const fs::path& hub_cache) {
   std::error_code failure;
   const fs::path path = name;
-  // Half a tokenizer, that of find_vocab_merges(): its directory has the other half.
+  // One of the two files of find_vocab_merges(): its directory has the other.
   const bool half = path.filename() == "vocab.json" || path.filename() == "encoder.json";
   if (!half && is_tokenizer_file(path) && is_there(path)) return path;
   return find_model(name, hub_cache);

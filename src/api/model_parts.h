@@ -25,7 +25,7 @@ struct Model::Parts {
   std::unique_ptr<grammar::FormCache> forms = nullptr;  // of the tokenizer
   std::shared_ptr<Ranks> ranks =
       nullptr;            // the ranks that share the model; null: this process has all of it
-  bool all_rows = false;  // see ExecutorOptions, of all engines over the model
+  bool all_rows = false;  // ExecutorOptions::all_rows of all engines over the model
 };
 
 }  // namespace pando

@@ -31,7 +31,7 @@ ExecutorOptions executor_options(const LoopOptions& options, const Technique& te
                  .tile_len = options.tile_len,
                  .span_len = options.span_len,
                  .one_layer = technique.one_layer,
-                 // Not where positions are divided over ranks.
+                 // Not if positions are divided over ranks.
                  .window_pages = technique.full_plans &&
                                  (options.ranks == nullptr || options.ranks->layout.kvp == 1),
                  .n_window_pages = options.n_window_pages,

@@ -84,7 +84,7 @@ std::string fingerprint(const model::OpenedModel& files) {
   return std::to_string(hash);
 }
 
-// Also of the small files, which each replica reads for itself: replicas are compared by it.
+// Hash that compares replicas: covers also the small files, which each replica reads for itself.
 Result<std::string> fingerprint_of_files(const std::filesystem::path& model,
                                          const std::filesystem::path& tokenizer) {
   std::string text;

@@ -26,7 +26,7 @@ struct RequestGroup::Shared {
   std::map<size_t, RequestId> in_engine;  // for cancel_all
   std::function<void()> on_events;        // called with the lock; null once the group is gone
   bool is_told = false;                   // since the events were taken
-  bool is_lossy = false;  // there was no memory for an event; what came after it is not kept
+  bool is_lossy = false;  // there was no memory for an event; later events are not kept
   bool is_cancelled = false;
 
   void put(size_t request, Event event) noexcept {

@@ -141,8 +141,7 @@ void Checkpoint::use_common_names() {
   place_of_ = std::move(named);
 }
 
-// Takes the tensors of each quantised matrix together. What stands beside no such matrix keeps its
-// name.
+// Joins the tensors of each quantised matrix. Tensors beside no such matrix keep their names.
 void Checkpoint::join_quantized() {
   if (!quantization_) return;
   const auto in_blocks = [](const WeightScheme& scheme) {

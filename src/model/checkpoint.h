@@ -31,8 +31,8 @@ bool is_gguf(const std::filesystem::path& path);
 class Checkpoint {
  public:
   // Opens and checks every file; reads no weights. kNotFound for a missing directory or shard,
-  // kBadFile for contents that contradict themselves. With `quantization`, of the model's
-  // configuration, the tensors of a quantised matrix M are one, "M.weight".
+  // kBadFile for contents that contradict themselves. With `quantization` from the model's
+  // configuration, the tensors of a quantised matrix M become one, "M.weight".
   static Result<Checkpoint> open(const ModelPath& path,
                                  const std::optional<Quantization>& quantization = {});
 

@@ -42,7 +42,7 @@ struct DecoderFields {
   const char* activation_name = "hidden_act";  // as it is written; hidden_activation is read too
   const char* older_activation = nullptr;      // another name of it in `hidden_act`; null: none
   bool gelus = false;                          // any GELU, of a feed-forward without a gate
-  bool tied = false;                           // where the file does not say it
+  bool tied = false;                           // if the file does not say
   bool attention_bias = false;  // may be true: then queries, keys, values and the output have one
   RopeFields rope = {};
 };
@@ -55,7 +55,7 @@ struct BiasField {
   const char* gguf_bias = ".attn_q.bias";  // a GGUF file has such tensors then
 };
 
-// Which layers may have a sliding window. All but the last two refuse any other window.
+// Layers that may have a sliding window. All values but the last two refuse any other window.
 enum class Windows {
   kNone,       // none
   kAll,        // every layer, if `sliding_window` is given
@@ -113,7 +113,7 @@ struct OnlyValue {
   std::variant<bool, double, const char*> value;
 };
 
-// Which files hold the two rows of a head that the rotary embedding turns together side by side.
+// Files that hold the two rows of a head that the rotary embedding turns together side by side.
 // kGguf: GGUF files, in every layer. kCheckpoint: checkpoints, in layers that rotate. kAll: both,
 // in layers that rotate.
 enum class RowPairs { kNone, kGguf, kCheckpoint, kAll };
@@ -152,7 +152,7 @@ struct LayerNames {
   Stored norms = Stored::kItself;  // the weights of all norms of rows, queries and keys
 };
 
-// These functions carry out what rows say, for files and tensors.
+// The following functions apply the table rows to files and tensors.
 void read_usual(Fields& fields, ModelConfig& config);
 void write_usual(const ModelConfig& config, nlohmann::ordered_json& object);
 void translate_usual(GgufTranslator& gguf);
@@ -195,7 +195,8 @@ struct Family {
   const char* embedding = "model.embed_tokens.weight";
   const char *last_norm = "model.norm", *gguf_last_norm = "output_norm";
 
-  // Functions say what data cannot. Those of single families call the usual ones.
+  // Functions for the rules that data cannot express. Functions of single families call the usual
+  // ones.
   //
   // Reads the fields of a config.json; `fields` keeps the first error.
   void (*read)(Fields& fields, ModelConfig& config) = read_usual;

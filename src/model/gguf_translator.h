@@ -28,7 +28,7 @@ class GgufTranslator {
  public:
   GgufTranslator(const GgufFile& gguf, const Family& family);
 
-  // Sizes, norms, rotation, embeddings and special tokens. eps_key: of what is added in norms.
+  // Sizes, norms, rotation, embeddings and special tokens. eps_key: key of the epsilon of norms.
   void decoder(const char* eps_key = "attention.layer_norm_rms_epsilon");
   // Before decoder(): numbers of heads of keys and values and widths of feed-forward may differ by
   // layer. The fields get those of the first layer.

@@ -37,7 +37,7 @@ struct WeightScheme {
 struct Quantization {
   std::vector<WeightScheme> schemes;  // which one is a matrix's, the shapes of its tensors say
   bool zeros_less_one = false;        // GPTQ files of the first format store zero points minus 1
-  // f32, f16 or bf16: what a matrix becomes in memory if no type holds its integers and scales.
+  // f32, f16 or bf16: type of a matrix in memory if no type holds its integers and scales.
   DType widened = DType::kBF16;
   // Quantised activations or KV cache that the model was made for. Pando does not quantise them.
   bool has_activations = false, has_keys_and_values = false;
@@ -45,7 +45,7 @@ struct Quantization {
   bool operator==(const Quantization&) const = default;
 };
 
-// The field `quantization_config`, where there is one. `fields`, of config.json, keeps the first
+// Reads the field `quantization_config`, if there is one. `fields`, of config.json, keeps the first
 // error.
 std::optional<Quantization> read_quantization(Fields& fields);
 

@@ -329,7 +329,7 @@ float QuantizedMatrix::scale_of(int64_t row, int64_t group) const {
   return scales_.entry->dtype == "F16" ? f16_to_f32(half) : bf16_to_f32(half);
 }
 
-// As a code: without a zero point, what stands for 0.
+// The zero point as a code; without one, the code of 0.
 int QuantizedMatrix::zero_of(int64_t row, int64_t group) const {
   const int bits = code_bits(), middle = 1 << (bits - 1);
   if (zeros_.data == nullptr) return middle;

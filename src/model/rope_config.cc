@@ -46,7 +46,7 @@ const NamedType& dynamic_type() {
   return type;
 }
 
-// With an alpha: of all sequences.
+// The type with an alpha, which applies to all sequences.
 const NamedType& alpha_type() {
   static const NamedType type = {
       RopeType::kDefault,

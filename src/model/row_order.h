@@ -33,7 +33,7 @@ struct RowOrder {
   }
   bool operator==(const RowOrder&) const = default;
 
-  // Heads of head_dim rows, of which the first n rotate; a head's rows i and i + n / 2, which the
+  // Heads of head_dim rows, the first n of which rotate; a head's rows i and i + n / 2, which the
   // rotary embedding turns together, lie side by side.
   static RowOrder pairs(int64_t head_dim, int64_t n) { return {0, n / 2, {1, 1}, head_dim - n}; }
   static RowOrder pairs(int64_t head_dim) { return pairs(head_dim, head_dim); }

@@ -151,7 +151,7 @@ void add_absent(const json& absent, json& object) {
     if (!object.contains(name)) object[name] = value;
 }
 
-// The same of a wrapper. What the part says of its rotation counts, be it by another name.
+// Adds the absent fields of a wrapper. The part's own rotation counts, even under another name.
 void add_absent(const Wrapper& wrapper, json& object) {
   if (wrapper.absent == nullptr) return;
   json absent = json::parse(wrapper.absent);

@@ -1,4 +1,4 @@
-// The tensors of a model: what files call them, their shapes, and what they are for.
+// The tensors of a model: their names in files, shapes and roles.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace pando::model {
 
-// A part of a tensor that is one of its own in a file: rows of it, of a tensor of experts rows of
-// each.
+// A part of a tensor that is a tensor of its own in a file: some of its rows, or of the rows of
+// each expert.
 struct TensorPart {
   std::string name;
   int64_t n_rows;
@@ -23,15 +23,15 @@ struct TensorPart {
 
 struct WeightSpec {
   std::string name;  // in a checkpoint
-  // Outer to inner, in a checkpoint: [n], [out, in], or [channels, 1, taps] of a convolution, which
-  // is kept as [taps, channels]. Of experts: their number before these.
+  // Outer to inner, in a checkpoint: [n], [out, in], or [channels, 1, taps] for a convolution,
+  // which is kept as [taps, channels]. For experts, their number comes first.
   std::vector<int64_t> shape;
   std::string gguf_name = {};  // in a GGUF file
-  // Tensors of a layer that have one role stand one after another, in their order. Those of experts
-  // hold all experts.
+  // Tensors of a layer with the same role are joined, in their order. Tensors of experts hold all
+  // experts.
   Role role = {};
-  std::vector<int64_t> gguf_shape = {};    // where it differs by more than sizes of 1
-  std::vector<int64_t> stored_shape = {};  // in a checkpoint, where it has other sizes
+  std::vector<int64_t> gguf_shape = {};    // if it differs by more than sizes of 1
+  std::vector<int64_t> stored_shape = {};  // in a checkpoint, if it has other sizes there
   // Parts of the rows in a GGUF file without a tensor `gguf_name`.
   std::vector<TensorPart> gguf_parts = {};
   // Parts of the rows, one tensor above the other, in a checkpoint without a tensor `name`, as
@@ -40,7 +40,7 @@ struct WeightSpec {
   // Tensors of single experts in a checkpoint without a tensor `name`, as published files have
   // them. "{}" in a name stands for the expert's number.
   std::vector<TensorPart> expert_parts = {};
-  // Rows of a matrix or vector, of experts those of each.
+  // Order of the rows of a matrix or vector; for experts, of the rows of each.
   RowOrder rows = {}, columns = {};  // in a checkpoint
   RowOrder gguf_rows = {};           // in a GGUF file
   bool transposed = false;           // in a checkpoint: a matrix is stored as [in, out]

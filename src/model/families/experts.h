@@ -26,7 +26,8 @@ bool has_gguf_experts(const GgufFile& gguf, std::string_view architecture);
 void set_mixtures(int n_dense, ModelConfig& config);
 // The first layers, up to the first mixture.
 int n_dense_layers(const ModelConfig& config);
-// So many shared experts, each as wide as an expert, which are one together. After read_experts.
+// Reads the number of shared experts. Each is as wide as an expert; together they are one wide
+// expert. After read_experts.
 void read_shared_experts(Fields& fields, const char* name, ModelConfig& config);
 
 // Key of the function that turns router logits into scores.

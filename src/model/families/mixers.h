@@ -10,8 +10,7 @@
 
 namespace pando::model {
 
-// A kind of layer by the name that `layer_types` has for it. Where a kind has several names, the
-// first is written.
+// A kind of layer and its name in `layer_types`. If a kind has several names, the first is written.
 struct NamedMixer {
   std::string_view name;
   Mixer mixer;
