@@ -13,7 +13,7 @@ struct Bars {
   std::vector<std::string> columns;  // a bar of each in every row, where its cell is a number
 };
 
-// Empty where there is no number. Of columns with one name the first is drawn.
+// Empty if there is no number. Draws the first of several columns with one name.
 std::string to_svg(const Table& table, const Bars& bars);
 
 }  // namespace pando::bench

@@ -1,5 +1,5 @@
-// `pando bench`: what sharing is worth on this machine, one benchmark for each table or figure of
-// the papers that means something on one machine, and the speed of the engine itself.
+// `pando bench`: the gain of sharing on this machine, with one benchmark for each table or figure
+// of the papers that applies to one machine; and the speed of the engine itself.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,8 @@ struct Settings {
   int threads = 0;                 // 0: one for each processor that may be used
   std::filesystem::path model;     // instead of a model with random weights; empty: the latter
   std::filesystem::path out;       // directory for CSV and SVG; empty: neither is written
-  std::filesystem::path data;      // directory of published data sets; empty: those are left out
+  std::filesystem::path data;      // directory of published data sets; empty: benchmarks leave them
+                                   // out
   std::filesystem::path cache;     // where models with random weights are kept
   std::vector<std::string> peers;  // commands of other engines, for `compare`
   std::vector<std::string> peer_variables;  // "PEER_NAME=value" of the environment, for its notes

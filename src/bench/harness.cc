@@ -72,7 +72,7 @@ Workload part_for(const Contestant& who, Workload workload) {
 }  // namespace
 
 void wait_until_ready(const Engine& engine) {
-  const size_t all =  // whole pages, of a small budget much less than it
+  const size_t all =  // whole pages, which may be much less than a small budget
       engine.kv_capacity() * kv_bytes_per_token(engine.model(), engine.options().kv_type);
   while (engine.stats().kv_ready_bytes < std::min(all, engine.options().kv_ahead))
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

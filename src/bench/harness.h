@@ -52,7 +52,7 @@ struct ModelSpec {
 };
 
 struct Workload {
-  // Answered before time is taken, by planners that share: what they leave cached is there.
+  // Answered before time is taken, for planners that share: their tokens are cached then.
   std::vector<Request> warm;
   std::vector<Request> timed;  // asked at once
 };
@@ -147,17 +147,17 @@ class Harness {
   // given.
   void in_turn(size_t n, const std::function<double(size_t who, int repetition)>& run,
                int repetitions = 0);
-  // Contestants do a workload in turn. Those that take more than `hopeless` times what the first
-  // takes for a request, uncounted and then counted, do no more; beyond ten times that the
-  // uncounted time is the one that counts. 0: all are timed as often.
+  // Contestants run a workload in turn. A contestant that takes more than `hopeless` times as long
+  // per request as the first, uncounted and then counted, stops; beyond ten times that, its
+  // uncounted time counts. 0: all are timed as often.
   std::vector<Lane> contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
                             int repetitions = 0, double hopeless = 0);
 
   void show(const Table& table);                    // prints it, and writes NAME[-n].csv
   void show(const Table& table, const Bars& bars);  // the same, and writes it as NAME[-n].svg
   void show(const Chart& chart);                    // writes NAME[-n].svg
-  void show_svg(const std::string& svg);            // the same, of another drawing
-  // The one line at the end: what ran, where, and what others took of the processors meanwhile.
+  void show_svg(const std::string& svg);            // the same for another drawing
+  // The line at the end: program, machine, and processor time that others took meanwhile.
   void footer() const;
 
  private:

@@ -33,7 +33,7 @@ class OtherWork {
   std::optional<double> others_;  // seconds before
 };
 
-// Seconds of one call: of at least ten samples, after one call that does not count.
+// Seconds of one call, from at least ten samples after one call that does not count.
 struct CallTime {
   double wall;       // on the clock, the median
   double processor;  // of all threads together, the mean

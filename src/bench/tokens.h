@@ -45,7 +45,7 @@ struct QaShape {
 std::vector<Request> questions_of(const QaShape& shape, int n_contexts, RandomTokens& random);
 
 size_t all_tokens(const std::vector<Request>& requests);
-// Nodes of their trie: what is left where nothing is computed twice.
+// Nodes of the requests' trie: tokens to compute if none is computed twice.
 size_t distinct_tokens(const std::vector<Request>& requests);
 
 }  // namespace pando::bench

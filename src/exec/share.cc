@@ -31,7 +31,7 @@ class Pieces {
     const RecurrentConfig& r = spec_.recurrent;
     return all_.push_back({r.key_width(), std::min(r.n_key_heads, n_ranks_)}), *this;
   }
-  // `each` values for a value head. Those of a rank's key heads may lie apart.
+  // Adds `each` values for each value head. The value heads of a rank's key heads may lie apart.
   Pieces& add_heads(int each) {
     const RecurrentConfig& r = spec_.recurrent;
     if (!r.heads_interleaved) return add(r.n_heads * each);

@@ -46,7 +46,7 @@ const NamedType& dynamic_type() {
   return type;
 }
 
-// The type with an alpha, which applies to all sequences.
+// The type "dynamic" with an alpha: changes the rotation of all sequences.
 const NamedType& alpha_type() {
   static const NamedType type = {
       RopeType::kDefault,

@@ -28,7 +28,7 @@ struct AttentionCase {
   double bytes() const;
 };
 
-// Every call works on the next layer, of so many that they have n_bytes; 2 to 64.
+// Every call works on the next layer. There are 2 to 64 layers, enough for n_bytes.
 class AttentionWork {
  public:
   AttentionWork(const AttentionCase& shape, size_t n_bytes);

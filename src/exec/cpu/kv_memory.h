@@ -13,7 +13,7 @@ namespace pando::exec {
 // Bytes of a page with these groups.
 size_t page_bytes(std::span<const kernel::KvShape> groups);
 
-// Takes address space at once, and memory when a page is first used. One thread.
+// Memory of the pages: address space from the start, memory when a page is first used. One thread.
 class KvMemory {
  public:
   KvMemory(std::span<const kernel::KvShape> groups, size_t n_pages);

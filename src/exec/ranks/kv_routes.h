@@ -22,7 +22,7 @@ struct KvParts {
 // The rows of a step that the part computes.
 RowRange rows_of_part(uint32_t n_rows, const KvParts& parts, uint32_t part);
 
-// Which part has which block of a row's path.
+// Table of the part that holds each block of each row's path.
 class KvRoutes {
  public:
   KvRoutes() = default;

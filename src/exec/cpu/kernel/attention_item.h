@@ -103,7 +103,7 @@ class AttentionItem {
         n_queries_((row_end_ - row_begin_) * split.group),
         work_(shape_, args.cap) {}
 
-  // Takes its work space from `memory` on and returns the size of it, in bytes.
+  // Places its work space at `memory`, and returns the size of it in bytes.
   size_t use(std::byte* memory);
   // Attends and merges; writes rows of args.out, or of `partials` where results are states.
   void run(const PartialStates& partials);

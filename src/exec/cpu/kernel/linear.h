@@ -22,8 +22,8 @@ using RowSource = FunctionRef<const float*(int row, float* own)>;
 // Memory is kept between calls; one per engine.
 class PackedRows {
  public:
-  // Asks the source for each row once, rows of one call on any of the pool's threads: what has to
-  // be done to a row before the product is best done there, while the row is in a cache.
+  // Asks the source for each row once, on any of the pool's threads. Work on a row before the
+  // product is best done in the source, while the row is in a cache.
   void pack(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
             RowSource source) {
     pack(kernels, pool, weights, {&m, 1}, k, source);

@@ -87,7 +87,7 @@ class RowWriter {
     }
   }
 
-  // [k] f32, as elements. Whether all of them are finite numbers then.
+  // Narrows [k] f32 to elements. True if all are finite afterwards.
   bool narrow(const float* from) {
     if (type_ == DType::kF32) copy<float>(reinterpret_cast<const std::byte*>(from));
     if (type_ == DType::kF32)
@@ -114,7 +114,7 @@ class RowWriter {
     }
   }
 
-  // [k] f32; docs/arithmetic.md. Whether every scale is a finite number.
+  // Quantises [k] f32 (docs/arithmetic.md). True if every scale is finite.
   bool quantize(const float* from) {
     if (type_ == DType::kI8) {
       quantize_row(from);
@@ -191,7 +191,7 @@ class RowWriter {
     if (form_.minima) to[kStripLen + lane_] = static_cast<std::byte>(block.minima[group]);
   }
 
-  // In array `index` of those at `to`, of all outputs of the strip.
+  // Writes to array `index` of the arrays at `to`, each with all outputs of the strip.
   void put_f16(std::byte* to, int index, uint16_t bits) const {
     std::memcpy(to + (index * kStripLen + lane_) * sizeof bits, &bits, sizeof bits);
   }

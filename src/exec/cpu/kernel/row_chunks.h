@@ -20,15 +20,15 @@ struct RowChunk {
   uint32_t begin, end;
 };
 
-// Rows of a chunk at most, where `group` query heads share a KV head: their state stays in a cache.
+// Most rows of a chunk if `group` query heads share a KV head: their state stays in a cache.
 inline uint32_t most_chunk_rows(int group) {
   constexpr int kQueriesEach = 96;
   return static_cast<uint32_t>(std::max(1, kQueriesEach / group));
 }
 
-// All rows in chunks, those of one task or stack of nearly equal size. A chunk of one KV head has
-// at most its share of all products of rows and keys, a thread's divided by kItemsPerThread, but
-// where it would have too few queries.
+// Divides all rows into chunks; those of one task or stack are of nearly equal size. A chunk of one
+// KV head has at most its share of all products of rows and keys (a thread's share divided by
+// kItemsPerThread), unless it would have too few queries.
 template <class Rows>
 std::vector<RowChunk<Rows>> row_chunks(std::span<const Rows> all, int group, int n_kv_heads,
                                        int n_threads) {

@@ -12,8 +12,8 @@
 namespace pando::exec {
 namespace {
 
-// Entries that are multiplied at a time, where one expert does not have more: what they give lies
-// in memory until it is added.
+// Entries that are multiplied at a time, unless one expert has more: their outputs stay in memory
+// until they are added.
 constexpr size_t kMostEntries = 4096;
 
 }  // namespace
@@ -195,7 +195,7 @@ void ExpertsLayer::add_shared(const LayerWeights& layer, uint32_t n_rows, float*
   watch.lap(times_.row_ops_s);
 }
 
-// outputs = down(activation(gate, up)) of the rows of all groups. d_ff: of this rank.
+// outputs = down(activation(gate, up)) for the rows of all groups. d_ff: of this rank.
 void ExpertsLayer::apply(int d_ff, int whole_d_ff, kernel::RowSource source, AddBias add_bias,
                          Products& products) {
   const auto n_rows = static_cast<uint32_t>(groups_.ends.back());

@@ -22,7 +22,7 @@ namespace pando::exec {
 // Transformer, used by its thread.
 class ExpertsLayer {
  public:
-  // spec: of the share; whole: of the model. gather: empty where one rank has all outputs.
+  // spec: of the share; whole: of the model. gather: empty if one rank has all outputs.
   ExpertsLayer(const model::ModelSpec& spec, const model::ModelSpec& whole,
                const kernel::Kernels& kernels, ThreadPool& pool, const GatherRows& gather,
                PhaseTimes& times);

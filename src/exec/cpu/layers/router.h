@@ -1,4 +1,4 @@
-// Which experts a row has, and with which weights.
+// Chooses the experts of each row, and their weights.
 #pragma once
 
 #include <span>

@@ -10,8 +10,8 @@
 
 namespace pando::kernel {
 
-// One tile of one KV head against query rows that all hold it on their paths. Padded: rounded up
-// to sixteen; what lies in the padding is never used.
+// One tile of one KV head against query rows that all have it on their paths. Padded: rounded up to
+// sixteen; values in the padding are never used.
 struct AttendTileArgs {
   DType type;  // of keys and values
   int head_dim;

@@ -191,9 +191,9 @@ struct AttendInt8 {
     }
   }
 
-  // Scores become shares, u8, of the weights times the values' scales; max, sum, factor (of sum and
-  // acc) and share_scale of each query follow. In passes over the queries, so that the chains of
-  // one query's maximum overlap with the next one's.
+  // Turns scores into shares, u8, of the weights times the values' scales, and sets max, sum,
+  // factor (of sum and acc) and share_scale of each query. Works in passes over the queries, so
+  // that the maxima of neighbouring queries overlap.
   template <bool kWindow>
   static void softmax(const Tile& tile) {
     const AttendTileArgs& t = tile.t;

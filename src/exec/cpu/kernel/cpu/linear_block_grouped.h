@@ -10,9 +10,9 @@
 
 namespace pando::kernel {
 
-// Groups of 32 allow 80% of the peak of vpdpbusd: of ten instructions on its two pipes eight are
+// Groups of 32 allow 80% of the peak of vpdpbusd: eight of ten instructions on its two pipes are
 // dot products (Zen 4: this loop from the first-level cache 77%, whole products 68 to 71%).
-// kWidened: of halves, after widen_slice.
+// kWidened: for halves after widen_slice.
 template <class S, DType kElement, bool kWidened = false>
 struct GroupedBlock {
   using F = typename S::F;

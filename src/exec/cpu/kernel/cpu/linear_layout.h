@@ -112,8 +112,8 @@ static constexpr int upper_vectors(DType type) {
 static constexpr int group_vectors(DType type) {
   return is_halves(type) ? upper_vectors(type) + kQuads / 2 : kQuads;
 }
-// Bytes of one strip: what a unit begins with; the integers of a pair of groups; the factors of
-// one.
+// Bytes of one strip: heads at the beginning of a unit; integers of a pair of groups; factors of
+// one group.
 static constexpr int unit_head_bytes(DType type) { return group_form(type).heads * kStripLen * 2; }
 static constexpr int pair_integer_bytes(DType type) { return 2 * group_vectors(type) * kStripQuad; }
 static constexpr int group_scale_bytes(DType type) {

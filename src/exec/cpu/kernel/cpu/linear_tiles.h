@@ -215,7 +215,8 @@ struct LinearTiles {
     add_groups<kType, kRows>(block, strip, slice, rows);
   }
 
-  // Sums of products, [rows][16], that share factors of weights: of a group, or of each half.
+  // Sums of products, [rows][16], that share factors of weights: those of a group, or of each half
+  // group.
   template <DType kType>
   struct GroupDots {
     static constexpr int kParts = kGroupLen / group_form(kType).factor_len;

@@ -184,8 +184,9 @@ struct SimdPortable {
     for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>(p[i] - 128);
     return w;
   }
-  // The same for integers of four bits, stored with an offset: of one group of 32 activations, with
-  // a bias of -offset * their sum. [16][4]: the low halves of the bytes, and the high halves.
+  // The same for integers of four bits that are stored with an offset: sums over one group of 32
+  // activations, with a bias of -offset * their sum. [16][4]: the low halves of the bytes, and the
+  // high halves.
   static NibbleSums first_nibbles(int32_t bias) {
     NibbleSums sums;
     for (int32_t& lane : sums.lane) lane = bias;
@@ -207,7 +208,7 @@ struct SimdPortable {
     return w;
   }
   static I finish_nibbles(const NibbleSums& sums, int32_t) { return sums; }
-  // Bytes of nibbles with some of plane's bits from kBit on above them, those of kMask.
+  // Nibbles with bits of `plane` above them: from kBit on, those in kMask.
   template <int kBit, int kMask>
   static Nibbles with_bits(Nibbles w, const uint8_t* plane) {
     for (int i = 0; i < 64; ++i)
