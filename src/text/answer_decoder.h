@@ -20,7 +20,7 @@ struct ChannelTokens {
   std::optional<Token> returns, calls, constrain;  // <|return|>, <|call|>, <|constrain|>
 };
 
-// Nothing where the tokenizer lacks one of the first four.
+// Nothing if the tokenizer lacks one of the first four.
 std::optional<ChannelTokens> find_channel_tokens(const Tokenizer& tokenizer);
 
 // Text to append to a prompt so that the answer begins with content; empty if none is needed.
@@ -31,7 +31,7 @@ std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view
 // text.
 bool divides_answer(const Request& request);
 
-// New text of an answer: what it says, and how the model came to it.
+// New text of an answer.
 struct AnswerText {
   std::string content, reasoning;
 };
@@ -43,7 +43,7 @@ struct AnswerText {
 // empty line parts messages of one kind. Text outside of all messages is content.
 class AnswerDecoder {
  public:
-  // channels: null where nothing divides an answer. `prompt`: the tokens before it.
+  // channels: null if answers are not divided. prompt: the tokens before the answer.
   AnswerDecoder(const Tokenizer& tokenizer, const ChannelTokens* channels, const Request& request,
                 std::span<const Token> prompt);
 
@@ -66,7 +66,7 @@ class AnswerDecoder {
 
   StreamDecoder decoder_;
   std::optional<ChannelTokens> channels_;
-  // Nothing but the texts of messages is content, because it has a form.
+  // Only texts of messages are content, because the answer has a form.
   bool is_strict_;
   Place place_ = Place::kContent;
   std::string head_;                   // of the message that begins

@@ -1,5 +1,5 @@
-// Begin and end of a GGUF file's vocabulary: what its keys say, and what llama.cpp takes where they
-// are missing.
+// Special tokens of a GGUF file's vocabulary: from its keys, or llama.cpp's defaults if they are
+// missing.
 #pragma once
 
 #include "base/gguf.h"

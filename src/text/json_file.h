@@ -1,4 +1,4 @@
-// JSON files whose errors say which file, which field, what was found and what was expected.
+// JSON files whose errors name the file and the field, and say what was found and expected.
 #pragma once
 
 #include <memory>

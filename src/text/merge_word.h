@@ -9,8 +9,8 @@
 
 namespace pando {
 
-// Pair of tokens -> rank and result: open addressing, built once. Where a pair is listed twice the
-// later one counts.
+// Pair of tokens -> rank and result: open addressing, built once. If a pair is listed twice, the
+// later entry counts.
 class MergeTable {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;

@@ -38,8 +38,8 @@ struct MapCharacters {
 };
 // Drops control characters. Line ends, marks of direction and the like become spaces.
 struct Nmt {};
-// Spaces at the ends go, of several side by side one stays; `mark`, unless it is empty, counts as a
-// space at the end.
+// Removes spaces at the ends, and all but one of several spaces side by side. `mark`, unless it is
+// empty, counts as a space at the end.
 struct FewerSpaces {
   std::string mark;
 };

@@ -1,6 +1,5 @@
-// Byte-pair encoding by scores: of two pieces side by side those are merged whose joined text is
-// the piece with the best score. The models of SentencePiece files and of GGUF "llama"
-// vocabularies.
+// Byte-pair encoding by scores: merges the two neighbouring pieces whose joined text is the piece
+// with the best score. For models of SentencePiece files and GGUF "llama" vocabularies.
 #pragma once
 
 #include "text/spm_model.h"

@@ -36,10 +36,10 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   // The tokens of `text`, which must be UTF-8 (kInvalidArgument names the byte offset otherwise).
-  // Special tokens written in the text are recognised. `add_bos` puts around it what the tokenizer
-  // asks for: the beginning-of-sequence token first, of few models also others.
+  // Special tokens written in the text are recognised. add_bos: adds the tokens that the tokenizer
+  // puts around a text: the beginning-of-sequence token first, for few models others, too.
   virtual Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const = 0;
-  virtual size_t n_behind() const = 0;  // tokens that this puts behind a text
+  virtual size_t n_behind() const = 0;  // tokens that add_bos puts behind a text
 
   // The bytes that a token stands for; empty for ids outside the vocabulary. Special tokens are
   // their text, or empty with skip_special.

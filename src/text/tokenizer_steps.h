@@ -17,7 +17,7 @@ Result<PostProcessor> read_post_processor(const JsonPlace& place, const Vocab& v
 // Shared by these.
 
 constexpr size_t kMostSteps = 64;  // of a field: each step of a pre-tokenizer calls the next
-// The steps of a field in order: of a Sequence its elements (under `list`), else the field alone.
+// The steps of a field in order: the elements of a Sequence (under `list`), else the field alone.
 Result<std::vector<JsonPlace>> steps_of(const JsonPlace& place, std::string_view list);
 // {"String": text} or {"Regex": expression}
 Result<SplitPattern> read_pattern(const JsonPlace& place);

@@ -15,7 +15,7 @@ enum class Utf8Kind {
 
 struct Utf8Step {
   Utf8Kind kind;
-  int length;      // bytes; of the maximal subpart where there is no character
+  int length;      // bytes; of the maximal subpart if there is no character
   char32_t point;  // of a character, else 0
 };
 

@@ -15,8 +15,8 @@ struct TemplateText {
   std::string source;  // "'FILE'", for messages
 };
 
-// All of a directory, of a GGUF file, or of the directory of a tokenizer's file, each name once.
-// May be empty.
+// All templates of a directory, of a GGUF file, or of the directory of a tokenizer's file; each
+// name once. May be empty.
 Result<std::vector<TemplateText>> find_chat_templates(const ModelPath& tokenizer);
 // As `transformers` gives them to a template.
 Result<NamedTokens> find_named_tokens(const ModelPath& of_tokenizer, const Tokenizer& tokenizer);

@@ -63,7 +63,7 @@ Status check_parts(const Ordered& message, size_t index) {
   return {};
 }
 
-// Behind all others, of which none has that name; in no time that grows with them.
+// Appends a member whose name no other has, in constant time.
 void add_member(Ordered& object, const std::string& name, Ordered value) {
   object.get_ref<Ordered::object_t&>().emplace_back(name, std::move(value));
 }
@@ -159,8 +159,8 @@ Result<ChatTemplate> ChatTemplate::load(const ModelPath& path, const Tokenizer& 
   return out;
 }
 
-// As `transformers` prepares a message: what is null is not there, and reasoning has the names that
-// templates read it by.
+// Prepares a message as `transformers` does: drops null fields, and gives reasoning the names that
+// templates read.
 Ordered ChatTemplate::prepared(const Named& named, const ChatMessage& message,
                                Ordered fields) const {
   Ordered out = Ordered::object();

@@ -38,9 +38,9 @@ class ChatTemplate {
   static Result<ChatTemplate> from_text(std::string_view text, std::string_view source,
                                         NamedTokens tokens);
 
-  // kInvalidArgument for what the template itself refuses, in its words; for a message that it
-  // would leave out, those of an assistant and of a tool only where it leaves out all users; for
-  // thinking where it has no switch.
+  // kInvalidArgument if the template itself refuses, in its words; if it would leave out a message
+  // (one of an assistant or a tool only if it leaves out all users); and for thinking if it has no
+  // switch.
   Result<std::string> render(std::span<const ChatMessage> messages,
                              const ChatOptions& options) const;
   // True if the template may write the date.

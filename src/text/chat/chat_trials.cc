@@ -226,8 +226,8 @@ bool ChatTemplate::join_parts(Asked& asked) {
   return joins;
 }
 
-// Removes the places of texts that the template shows. All are tried at once: around each stand
-// runs of a character of its own, of which a template may show any part.
+// Removes the places of texts that the template shows. Tries all at once: each place is filled with
+// runs of its own character, any part of which a template may show.
 void ChatTemplate::drop_shown(const Named& named, const Asked& asked, const ChatOptions& options,
                               std::vector<Place>& places) const {
   constexpr char32_t kFirst = 0xF0000, kEnd = 0x110000;  // of private use

@@ -27,7 +27,7 @@ class Bound {
   bool has(size_t i) const { return !values_[i].missing(); }
   const Value& operator[](size_t i) const { return values_[i]; }
 
-  // As Python would take them; what is missing is `otherwise`.
+  // Arguments as Python would take them; `otherwise` if missing.
   int64_t integer(size_t i, int64_t otherwise) const;
   bool flag(size_t i, bool otherwise) const { return has(i) ? truth(values_[i]) : otherwise; }
   std::string_view text(size_t i, std::string_view otherwise) const;  // fails for another type

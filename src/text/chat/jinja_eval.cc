@@ -1,4 +1,4 @@
-// Statements: what a rendering does.
+// Evaluation of statements.
 #include "text/chat/jinja_eval.h"
 
 #include <fmt/format.h>

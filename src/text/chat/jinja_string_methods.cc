@@ -1,5 +1,4 @@
-// Methods of Python's str. Of a text that `safe` made, arguments that become part of it are
-// escaped.
+// Methods of Python's str. Arguments that become part of a text that `safe` made are escaped.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -73,7 +73,7 @@ bool is_numeric(char32_t point);
 bool is_upper(char32_t point);
 bool is_lower(char32_t point);
 bool is_title(char32_t point);
-bool begins_name(char32_t point);  // str.isidentifier(): of its first character
+bool begins_name(char32_t point);  // str.isidentifier() for the first character
 bool continues_name(char32_t point);
 
 std::string lower(std::string_view text);

@@ -1,4 +1,4 @@
-// The values of a template, with the rules of Python: what is true, equal, ordered, printed.
+// The values of a template, with Python's rules for truth, equality, order and printing.
 //
 // Values are immutable but for namespaces, loops and iterators, so they are shared, never copied.
 // Values of a compiled template may be used by several threads. Values made while rendering belong

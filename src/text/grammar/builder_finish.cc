@@ -12,7 +12,7 @@
 
 namespace pando::grammar {
 
-// Which states lead to the end of their rule by a text that is finite.
+// Finds states that lead to the end of their rule by a finite text.
 class Productive {
  public:
   explicit Productive(const Builder& builder)

@@ -34,7 +34,7 @@ struct Classes {
   std::vector<std::vector<uint32_t>> members;
 };
 
-// Nothing where they take too much work.
+// Nothing if they take too much work.
 std::optional<Classes> classes_of(const std::vector<const CharSet*>& sets) {
   // Points where a set begins or ends.
   std::map<char32_t, std::vector<std::pair<uint32_t, bool>>> cuts;
@@ -124,8 +124,8 @@ class Determiniser {
   }
 
  private:
-  // All that `states` reach without a character; sorted. Where the rest of the text cannot matter
-  // any more, the last state alone.
+  // States that `states` reach without a character; sorted. Only the last state if the rest of the
+  // text cannot matter any more.
   std::vector<uint32_t> closure(std::vector<uint32_t> states, bool is_start) {
     ++epoch_;
     std::vector<uint32_t> all;
@@ -231,7 +231,7 @@ Result<CharDfa> CharDfa::both(const CharDfa& other, size_t* n_steps) const {
     if (n_steps != nullptr) *n_steps += kMostClassWork;
     return too_many_classes();
   }
-  std::vector<std::pair<uint32_t, uint32_t>> of_class;  // of this, of the other
+  std::vector<std::pair<uint32_t, uint32_t>> of_class;  // (class of this, class of the other)
   for (const auto& members : classes->members) {
     // Both partitions cover every character.
     of_class.emplace_back(members.front(), members.back() - static_cast<uint32_t>(classes_.size()));
@@ -317,7 +317,7 @@ bool CharDfa::matches(std::string_view text) const {
   return accepts_[state];
 }
 
-// Takes out states that lead to no end, or that the start does not lead to.
+// Removes states that lead to no end, or that the start does not reach.
 void CharDfa::trim() {
   const size_t n = accepts_.size(), n_classes = classes_.size();
   std::vector<std::vector<uint32_t>> before(n);

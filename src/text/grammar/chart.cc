@@ -64,7 +64,7 @@ Chart::Frontier Chart::keep_only(const Frontier& last) {
 }
 
 void Chart::begin() {
-  if (++epoch_ == 0) {  // after four thousand million: what is marked with the numbers before goes
+  if (++epoch_ == 0) {  // after 2^32 epochs: forget the marks of earlier epochs
     std::fill(node_of_rule_.begin(), node_of_rule_.end(), std::pair<uint32_t, uint32_t>{});
     std::fill(seen_.begin(), seen_.end(), std::pair<uint32_t, uint32_t>{});
     epoch_ = 1;

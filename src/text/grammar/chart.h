@@ -57,8 +57,8 @@ class Chart {
 
   const Config& config(uint32_t index) const { return configs_[index]; }
   const Grammar& grammar() const { return *grammar_; }
-  // There were more configs at once than kMostConfigs, or more in all since start_work() than
-  // kMostChartWork; nothing the chart says holds then.
+  // True if there were more configs at once than kMostConfigs, or more work since start_work() than
+  // kMostChartWork. The results of the chart are invalid then.
   bool is_overflown() const { return is_overflown_; }
   void start_work() {
     is_overflown_ = false;

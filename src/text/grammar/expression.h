@@ -17,7 +17,7 @@ struct Expression {
   enum class Kind { kSequence, kOneOf, kRepeat, kRule, kRegex };
   Kind kind = Kind::kSequence;
   std::vector<Expression> parts = {};
-  uint32_t least = 0;  // of kRepeat, of its only part
+  uint32_t least = 0;  // kRepeat: repetitions of its only part
   uint32_t most = Regex::kNoEnd;
   std::string rule = {};  // its name
   Regex regex = {};       // without "^" and "$"

@@ -75,14 +75,14 @@ class Grammar {
   uint8_t loops(uint32_t state) const {
     return state < n_states() || counts_no_more(state) ? of(state).loops : 0;
   }
-  // So many characters may follow, whatever they are but quotes, backslashes and control
-  // characters: kManyCharacters is without end.
+  // Number of characters that may follow, of any kind but quotes, backslashes and control
+  // characters. kManyCharacters: no bound.
   uint8_t n_free_characters(uint32_t state) const {
     return state < n_states() ? states_[state].n_free_characters : n_free_counted(state);
   }
   // A state from which the grammar reads all texts of at most `n_bytes` as from this one.
   uint32_t alike(uint32_t state, size_t n_bytes) const;
-  // Which state of the rule of any string of JSON it is, or kNone. That rule is the same in all
+  // Index of the state in the rule of any JSON string, or kNone. That rule is the same in all
   // grammars.
   uint32_t place_in_string(uint32_t state) const {
     const uint32_t place = state - first_string_state_;

@@ -13,13 +13,13 @@ namespace pando::grammar {
 
 // From one state, whatever called its rule.
 struct StateMask {
-  bool is_walked = false;      // it takes so little that it is walked each time
+  bool is_walked = false;      // so cheap that it is walked each time
   std::vector<uint64_t> bits;  // tokens that stay in the rule, or reach its end
-  ByteTrie rests;              // behind the rule's end, of tokens that go on there
+  ByteTrie rests;              // rests behind the rule's end, of tokens that continue there
 };
 
-// Keeps two generations: when the younger one has half of the bytes, the elder one goes. What is
-// used moves to the younger one. Any thread.
+// Keeps two generations: when the younger one has half of the bytes, the older one is dropped.
+// Masks in use move to the younger one. Any thread.
 class MaskStore {
  public:
   struct Key {

@@ -19,8 +19,8 @@ class Matcher {
   // kUnsupported where the grammar can read the answer in too many ways; the state is as before
   // then.
   Status accept(Token token);
-  // One bit a token, [n_mask_words] words: those that accept() takes. The end tokens are among them
-  // where the text may end. The number of bits that are set, or 2 where they are more.
+  // Sets one bit for each token that accept() takes, [n_mask_words] words; for end tokens, too, if
+  // the text may end. Returns the number of set bits, or 2 if there are more.
   Result<size_t> mask(std::span<uint64_t> bits);
 
   bool can_end() const { return at_.is_end; }           // the text so far is complete

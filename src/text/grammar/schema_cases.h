@@ -11,8 +11,8 @@
 
 namespace pando::grammar {
 
-// Schemas that all hold, in the order in which they were met. Of a part, only the keywords that say
-// something about the value by itself count (SchemaFacts reads them).
+// Schemas that all hold, in the order in which they were met. Only keywords about the value itself
+// count (SchemaFacts reads them).
 using Parts = std::vector<Node>;
 
 struct SchemaFacts;
@@ -45,7 +45,7 @@ class SchemaCases {
     std::vector<Choice> choices;
     bool is_never = false;
 
-    // Goes back to where it had fewer of each.
+    // Sizes to go back to.
     struct Mark {
       size_t n_parts, n_seen, n_choices;
       bool is_never;

@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 15> kSchemas{"additionalProperties",
 constexpr std::array<std::string_view, 6> kObjects{
     "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"};
 
-// Constraints that are not kept; what is in no list is an annotation.
+// Constraints that are not supported. Keywords in no list are annotations.
 constexpr std::array<std::string_view, 8> kRefused{
     "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef", "extends",
     "disallow",         "divisibleBy",           "maxContains"};

@@ -78,7 +78,7 @@ class SchemaDocument {
       failure_ = {ErrorCode::kInvalidArgument, schema,
                   fmt::format(text, std::forward<Args>(args)...)};
   }
-  // Counts steps of some microseconds, of which a schema has kMostSchemaWork.
+  // Counts steps of some microseconds; a schema may take kMostSchemaWork.
   void work(size_t n = 1);
   size_t work_left() const { return work_left_; }
   bool has_failed() const { return failure_.has_value(); }
@@ -86,11 +86,12 @@ class SchemaDocument {
   // Forgets a refusal of something that was only tried; not that the steps are used up.
   void forgive();
 
-  // The JSON pointer of a value, "#/properties/a/minimum"; "#": the whole document. Of one that is
-  // written nowhere, and after a refusal, nothing. Both search what there is, which counts as work.
+  // The JSON pointer of a value, "#/properties/a/minimum"; "#": the whole document. Nothing for a
+  // value that the document does not contain, and after a refusal. This and told() search the
+  // document, which counts as work.
   std::optional<std::string> pointer_of(const Json* value);
-  // For messages: "'#/properties/a/minimum' is 3". Of a value that is written nowhere, the schema
-  // that it was made from: "'#/not' sets another condition".
+  // For messages: "'#/properties/a/minimum' is 3". A value that the document does not contain is
+  // named by the schema that it was made from: "'#/not' sets another condition".
   std::string told(const Json* value);
 
  private:

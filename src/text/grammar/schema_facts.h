@@ -1,4 +1,4 @@
-// Constraints of a case: those of all its parts together.
+// Constraints of a case: all its parts together.
 #pragma once
 
 #include <optional>
@@ -95,7 +95,7 @@ Parts property_of(const Parts& parts, const std::string& name, SchemaDocument* d
 Parts item_of(const Parts& parts, size_t index);
 // The number of items from which on item_of is the same for all.
 size_t n_prefix_items(const Parts& parts);
-// The schemas of the items in front, and of the rest, of one schema; null where there are none.
+// The schemas of a schema's first items, and of its other items; null if there are none.
 Node prefix_items_of(Node schema);
 Node rest_items_of(Node schema);
 

@@ -100,7 +100,7 @@ bool has_constraint(const Json& object) {
   return false;
 }
 
-// Not operator==, which allocates and must not throw.
+// Compares without operator==, which allocates and must not throw.
 bool is_text(const Json& value, std::string_view text) {
   return value.is_string() && value.get_ref<const std::string&>() == text;
 }

@@ -14,7 +14,7 @@ std::string place_of_schema(Node object);
 
 // A warning about a schema that is true, has a name that is nearly a keyword, has a part with names
 // of fields outside of "properties", or has no keyword that constrains the answer. Empty for any
-// other text. Of the names that are no keywords, only the first 64 are compared with the keywords.
+// other text. Compares only the first 64 names that are no keywords.
 std::string schema_warning(std::string_view text);
 
 }  // namespace pando::grammar

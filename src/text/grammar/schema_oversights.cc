@@ -91,7 +91,7 @@ std::string type_names(unsigned types) {
   return names.empty() ? "number" : one_of_these(names);
 }
 
-// The keyword for the same bound, lower or upper, of one of the types. Empty: there is none.
+// The keyword for the same bound, lower or upper, for one of the types; empty if there is none.
 std::string_view bound_for(std::string_view keyword, unsigned types) {
   constexpr std::array<std::pair<unsigned, std::array<std::string_view, 2>>, 4> kBounds{
       {{kNumberTypes, {"minimum", "maximum"}},

@@ -36,7 +36,7 @@ class SchemaOversights {
     Node part;
     std::string_view name;
     const Json* value;
-    unsigned types;  // that it applies to; of a keyword without effect, those of its place
+    unsigned types;  // that it applies to; for a keyword without effect, the types of its place
   };
   struct Required {
     Parts parts;

@@ -35,7 +35,7 @@ class SchemaPlaces {
   bool has_effect(Node part, std::string_view name, const Json& value,
                   unsigned types = kAnyType) const;
 
-  // "A, but B and C"; of many the first ones.
+  // "A, but B and C"; only the first ones if there are many.
   static Told joined(const std::vector<std::string>& all);
   static Told joined(std::vector<std::string> all, std::string last);
 
@@ -47,8 +47,8 @@ class SchemaPlaces {
   SchemaDocument& document_;
 };
 
-// " (hint: 'NAME'?)" with the property of the parts whose name is nearest to `name`. Of very many
-// properties, only the first are compared. Empty if none is near, or if `name` is one of them.
+// " (hint: 'NAME'?)" with the property of the parts whose name is nearest to `name`. Compares only
+// the first of very many properties. Empty if none is near, or if `name` is one of them.
 std::string name_hint(const Parts& parts, std::string_view name);
 
 }  // namespace pando::grammar

@@ -1,4 +1,4 @@
-// Which keywords the values of "enum" and "const" do not meet.
+// Finds keywords that the values of "enum" and "const" do not meet.
 #pragma once
 
 #include "text/grammar/schema_places.h"
