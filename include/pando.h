@@ -1,10 +1,10 @@
 // Pando from C, and from every language that can call C: the library libpando-c.
 //
-// Handles are opaque. Whoever gets one from a function frees it by its own function, which takes
-// NULL too; the order of freeing does not matter. Texts are UTF-8 and end with a zero byte; sizes
-// are in bytes and without it. Options are texts of JSON objects whose fields are said below; NULL
-// stands for {}. A function that can fail returns a pando_status and writes its results only on
-// PANDO_OK, unless it says otherwise. No exception leaves a function.
+// Handles are opaque. The caller frees each handle with its own function, which takes NULL too; the
+// order of freeing does not matter. Texts are UTF-8 and end with a zero byte; sizes are in bytes
+// and without it. Options are texts of JSON objects with the fields named below; NULL stands for
+// {}. A function that can fail returns a pando_status and writes its results only on PANDO_OK,
+// unless it says otherwise. No exception leaves a function.
 //
 // Threads: all functions may be called from any thread at any time, but a stream's other functions
 // than pando_cancel from one thread at a time.
@@ -30,7 +30,7 @@ typedef enum pando_status {
   PANDO_OK = 0,
   PANDO_INVALID_ARGUMENT = 1,  // a request or option that can never work
   PANDO_NOT_FOUND = 2,         // a file or directory that is not there
-  PANDO_BAD_FILE = 3,          // a file that is there and is not what it should be
+  PANDO_BAD_FILE = 3,          // a file exists but is malformed
   PANDO_UNSUPPORTED = 4,       // well-formed, and outside what this version offers
   PANDO_TOO_LONG = 5,          // prompt and answer exceed the context or the memory for it
   PANDO_UNAVAILABLE = 6,       // the engine's queue is full, or memory ran out
@@ -159,7 +159,7 @@ typedef struct pando_event {
                      // empty: the first token of an answer is always told
   size_t text_size;  // bytes
   const pando_completion* completion;  // where the answer is finished, otherwise NULL
-  const char* reasoning;               // what the reasoning goes on with, as `text`
+  const char* reasoning;               // new text of the reasoning, as `text`
   size_t reasoning_size;               // bytes
 } pando_event;
 
@@ -175,7 +175,7 @@ PANDO_API const pando_completion* pando_completion_of(const pando_stream* stream
                                                       size_t choice);
 // Drops all that is not complete, at once; another thread that waits gets PANDO_CANCELLED.
 PANDO_API void pando_cancel(pando_stream* stream);
-// Cancels what is not complete.
+// Cancels answers that are not complete.
 PANDO_API void pando_stream_free(pando_stream* stream);
 
 #ifdef __cplusplus

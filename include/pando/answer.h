@@ -15,7 +15,7 @@ struct AnswerOptions {
   // The prompt, with {instruction}, {context} and {question} replaced by their texts verbatim. The
   // text before {question} is computed once for all questions. Absent: the default.
   std::optional<std::string> prompt_template;
-  SamplingOptions sampling;  // how answers are drawn, and what is reported of them
+  SamplingOptions sampling;  // how answers are drawn and reported
   // If given, the answer is the likeliest of these texts behind the prompt. A text gets a space in
   // front unless it or the prompt brings one. Nothing is generated.
   std::vector<std::string> choices;

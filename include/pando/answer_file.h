@@ -27,8 +27,8 @@ class AnswerFile : public AnswerSink {
 
   // kInvalidArgument for a file that holds anything; the message says how much.
   static Status expect_empty(const std::filesystem::path& path);
-  // An empty file. With `overwrite` what it held is lost, with its journal; otherwise as
-  // expect_empty.
+  // Creates an empty file. With `overwrite`, an existing file and its journal are lost; otherwise
+  // as expect_empty.
   static Result<std::unique_ptr<AnswerFile>> create(const std::filesystem::path& path,
                                                     const Settings& settings,
                                                     bool overwrite = false);
@@ -45,8 +45,8 @@ class AnswerFile : public AnswerSink {
   // Complete lines that resume() cut off, because the journal does not confirm them; of .gz bytes.
   uint64_t n_cut_off() const;
   bool was_finished() const;    // by an earlier run,
-  uint64_t n_left_out() const;  // which left out so many lines and questions,
-  std::string summary() const;  // and went like this; empty: it did not say
+  uint64_t n_left_out() const;  // lines and questions without an answer in that run
+  std::string summary() const;  // summary of that run; empty: it has none
 
   void append(const AnswerRecord& record, const std::string& lines) override;
   Status commit() override;

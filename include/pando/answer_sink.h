@@ -14,7 +14,7 @@ struct AnswerRecord {
   uint64_t line = 0;         // of the input, from 1
   uint64_t question = 0;     // of the line, from 0
   uint64_t input_hash = 0;   // of the line's text
-  uint64_t logits_hash = 0;  // what it adds to BatchSummary::combined_hash
+  uint64_t logits_hash = 0;  // its summand of BatchSummary::combined_hash
   int n_answers = 0;
   bool skipped = false;  // because it is too long, as the options say; no failure
 };

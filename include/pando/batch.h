@@ -79,7 +79,7 @@ struct BatchOptions {
   AnswerOptions defaults;  // for lines that do not say otherwise
   EmbedOptions embed;      // how texts are embedded
   RerankOptions rerank;    // how relevance is asked for
-  int top = 0;             // so many of the results of each query; 0: all
+  int top = 0;             // number of results of each query; 0: all
   bool trec_ids = false;   // refuse lines whose ids a TREC run cannot tell apart or hold
   InputFormat format = InputFormat::kJsonLines;
   // Names of fields, and of the columns or fields of the input that these are in.
@@ -95,7 +95,7 @@ struct BatchOptions {
   // The following are called from the thread that called run_batch, and may be empty. They must not
   // wait for an answer of the engine.
   std::function<void(const struct BatchProgress&)> on_progress;  // now and then
-  // A line or question has no answer or was cut, or is not what it may have been meant to be.
+  // For a line or question that has no answer, was cut, or is probably a mistake.
   std::function<void(const std::string& message)> on_problem;
   std::function<void(const struct BatchAnswer&)> on_answer;  // for every answer
   std::function<void(const struct BatchLine&)> on_line;      // for every good line, when it is read

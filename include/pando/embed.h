@@ -17,7 +17,7 @@ struct EmbedOptions {
   Pooling pooling = Pooling::kNone;
   std::optional<bool>
       normalise;       // scaled to length 1; absent: as the model's files say, or else so
-  int dimensions = 0;  // so many of the first values, before scaling; 0: all
+  int dimensions = 0;  // number of first values to keep, before scaling; 0: all
   // Text before each text without an instruction. Absent: as the model's files say, or none.
   std::optional<std::string> prompt;
   // Name of the prompt in the model's files that is put before each text without an instruction:

@@ -45,7 +45,7 @@ struct ModelInfo {
   std::string weight_type;  // of most: "f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "int8",
                             // "bf16_dot"
   size_t weight_bytes;      // in memory
-  std::vector<std::string> warnings;  // what is odd about the files without being wrong
+  std::vector<std::string> warnings;  // oddities of the files that are no errors
   // Parts of the files that are not loaded because text does not need them (for images, sounds,
   // multi-token prediction), and tokens of the tokenizer that the model lacks.
   std::vector<std::string> notes;
@@ -78,10 +78,10 @@ class Model {
   // too. Empty for ids outside the vocabulary. Errors: kUnsupported without a tokenizer.
   Result<std::string> piece(Token token) const;
 
-  // The prompt of a conversation as the model's own chat template renders it. Its tokens are
-  // encode(text, false): a template writes a beginning-of-sequence token itself.
-  // Errors: kUnsupported without a template, or with one that Pando cannot read (docs/chat.md);
-  // kInvalidArgument for what the template refuses, with its line.
+  // Renders the prompt of a conversation by the model's own chat template. Its tokens are
+  // encode(text, false): a template writes a beginning-of-sequence token itself. Errors:
+  // kUnsupported without a template, or with one that Pando cannot read (docs/chat.md);
+  // kInvalidArgument, with the line, if the template refuses.
   Result<std::string> render_chat(std::span<const ChatMessage> messages,
                                   const ChatOptions& options = {}) const;
   // The date that the chat template uses if a request gives none, such as "2026-11-25": the day on

@@ -26,7 +26,7 @@ struct PromptPreview {
     std::vector<Token> tokens;  // at least one
   };
   std::vector<Piece> special;  // the special tokens that it begins with, one each
-  std::vector<Piece> choices;  // what is scored behind the prompt instead of generating
+  std::vector<Piece> choices;  // texts that are scored behind the prompt instead of generating
 };
 
 // Counts of lines and prompts.

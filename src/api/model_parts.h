@@ -20,8 +20,8 @@ struct Model::Parts {
   std::unique_ptr<const DeviceModel> weights;  // of files; null: loaded without
   std::unique_ptr<Tokenizer> tokenizer;        // null: tokens only
   Result<ChatTemplate> chat;               // why there is none, where a conversation asks for it
-  Result<model::EmbeddingForm> embedding;  // what the files say, or why it is not offered
-  Result<model::RerankForm> reranking;     // the same of a reranker
+  Result<model::EmbeddingForm> embedding;  // from the files, or why it is not supported
+  Result<model::RerankForm> reranking;     // the same for a reranker
   std::unique_ptr<grammar::FormCache> forms = nullptr;  // of the tokenizer
   std::shared_ptr<Ranks> ranks =
       nullptr;            // the ranks that share the model; null: this process has all of it

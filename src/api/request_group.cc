@@ -153,7 +153,7 @@ bool RequestGroup::note(const GroupEvent& one) noexcept {
     add_turn();
   } else {
     n_open_ -= std::exchange(entry.n_open, 0);
-    // A request that lacked memory is not tried again: it would take from others what it lacks.
+    // A request that lacked memory is not tried again: it would take memory from others.
     const bool is_refused = one.event.error->code == ErrorCode::kUnavailable &&
                             !is_no_memory(*one.event.error) && entry.request;
     if (is_refused) {

@@ -89,7 +89,8 @@ class RequestGroup final : public AskedRequests {
   std::shared_ptr<Shared> shared_;
   std::map<size_t, Entry> requests_;  // that are not over
   std::set<size_t> to_submit_;        // of these
-  std::vector<GroupEvent> found_;     // for the owner: errors of submitting, and what is noted
+  std::vector<GroupEvent> found_;     // for the owner: errors of submitting, and events that are
+                                      // noted
   size_t n_added_ = 0;
   int n_open_ = 0;
   size_t n_turns_;          // requests that may be submitted

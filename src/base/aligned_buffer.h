@@ -32,7 +32,7 @@ class AlignedBuffer {
     return *this;
   }
 
-  // At least n_bytes; where it has to grow, it grows by half, and what it held is gone.
+  // Has room for at least n_bytes. If it has to grow, it grows by half and loses its contents.
   void reserve(size_t n_bytes) {
     if (size_ < n_bytes) *this = AlignedBuffer(size_ == 0 ? n_bytes : n_bytes + n_bytes / 2);
   }

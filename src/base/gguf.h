@@ -90,7 +90,7 @@ class GgufFile {
   struct Value {
     GgufType type;
     GgufType element;  // of an array
-    uint64_t n;        // elements; 1 for what is no array
+    uint64_t n;        // elements; 1 for a value that is no array
     uint64_t offset;   // of the first element
   };
   friend class GgufParser;

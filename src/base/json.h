@@ -12,11 +12,11 @@
 
 namespace pando {
 
-// The value that `text` is, in time linear in its length. A byte order mark before it is no part of
-// it. kBadFile, with the place, for what is not JSON or not UTF-8, for a number beyond a double,
-// for a key that is there twice and for nesting deeper than kDeepestJson, which no file of ours
-// needs and recursion would not survive. Whole numbers beyond 64 bits are read as doubles, or kept
-// with all their digits: as binary values, which json_text() writes as numbers.
+// Parses `text`, in time linear in its length. Ignores a byte order mark before it. kBadFile, with
+// the place, for text that is not JSON or not UTF-8, for a number beyond a double, for a repeated
+// key, and for nesting deeper than kDeepestJson, which no file needs and recursion would not
+// survive. Whole numbers beyond 64 bits are read as doubles, or kept with all their digits: as
+// binary values, which json_text() writes as numbers.
 constexpr size_t kDeepestJson = 64;
 enum class LargeNumbers { kAsDoubles, kKept };
 Result<nlohmann::json> parse_json(std::string_view text,

@@ -64,7 +64,7 @@ void ThreadPool::stop() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Begins the next loop, which nobody is in.
+// Begins the next loop, with no worker in it.
 void ThreadPool::publish(uint32_t flags) {
   const uint32_t last = state_.load(std::memory_order_relaxed);
   // In one order with the waiters' counting themselves, which the notification reads.

@@ -43,7 +43,7 @@ class ThreadPool {
   void drain(int worker);
   int64_t take(int worker);
 
-  // A worker's items that nobody has begun, in a cache line of their own.
+  // A worker's items that are not begun, in a cache line of their own.
   struct alignas(64) Run {
     std::atomic<int64_t> next{0};
     int64_t end = 0;

@@ -31,8 +31,8 @@ std::string_view name_of(WeightType type) {
   return type == WeightType::kAsStored ? "bf16" : weight_type_name(type);
 }
 
-// Enough for a workload and little more, so that the repetition that is not counted touches about
-// all of it: new memory costs time that has nothing to do with what is measured.
+// Enough for a workload and little more, so that the uncounted repetition touches almost all of it:
+// the first touch of memory takes time that must not be measured.
 size_t kv_memory_for(const Contestant& who, const Workload& workload) {
   constexpr size_t kPartialPages = 96;  // positions beside a sequence's tokens, in its own pages
   std::vector<Request> all = workload.timed;
@@ -43,7 +43,8 @@ size_t kv_memory_for(const Contestant& who, const Workload& workload) {
     answers += static_cast<size_t>(request.sampling.n) *
                (static_cast<size_t>(request.sampling.max_tokens) + kPartialPages);
   size_t prompts = 0;
-  if (who.sharing.starts_with("stacked")) {  // has once what a stack shares, beside a batch's pads
+  if (who.sharing.starts_with("stacked")) {  // holds a stack's shared tokens once, and a batch's
+                                             // pads
     constexpr size_t kBatchCells = 8192;
     prompts = std::max(distinct_tokens(all), kBatchCells);
   } else {

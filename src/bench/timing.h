@@ -11,8 +11,9 @@
 
 namespace pando::bench {
 
-// Caches hold less: twice what the system says that the last of them has, 256 MiB at least. (Of a
-// virtual machine it is the host's, 480 MiB on some, which guests share.)
+// Bytes that caches cannot hold: twice the size of the last-level cache as the system reports it,
+// at least 256 MiB. (In a virtual machine that is the host's, 480 MiB on some, shared by all
+// guests.)
 size_t bytes_beyond_caches();
 
 // Processor time of all threads of the process: other work on the machine does not count, waiting

@@ -29,8 +29,9 @@ Request request_of(std::vector<Token> tokens, int n_tokens);
 struct SharedPrompts {
   int n_prompts, n_shared, n_own;  // the latter two in tokens
   int n_answer = 1;
-  bool is_warm = false;  // what they share is answered before time is taken
-  bool is_kept = false;  // and is the same in every repetition; otherwise all is new in each
+  bool is_warm = false;  // the shared tokens are computed before time is taken
+  bool is_kept = false;  // and are the same in every repetition; otherwise all tokens are new in
+                         // each
 };
 MakeWorkload shared_prompts(const SharedPrompts& shape, int vocab);
 

@@ -176,7 +176,7 @@ void KvCache::drop_last_page(Node* node) {
   refresh(node->parent);
 }
 
-// Gives back a page that the node held. Whoever else holds it goes on in it from the node's start.
+// Gives back a page of the node. Another holder has only the positions before the node's start.
 void KvCache::release_page(const Node* node, PageId page) {
   pool_.release(page);
   if (!windows_.any()) return;

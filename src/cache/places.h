@@ -51,16 +51,16 @@ class Places {
   // no sequence holds. Null: there is none.
   Place* add(Node* tip, uint32_t position);
   void hold(Place& place);
-  // If nobody holds the place any more and it is not kept, its slot becomes free.
+  // Frees the slot if no sequence holds the place any more and it is not kept.
   void release(Place& place);
 
   // Number of places that the current step has added.
   size_t n_added() const { return added_.size(); }
-  // Frees the added places from number n on, in the order of `add`. Nobody may hold them.
+  // Frees the added places from number n on, in the order of `add`. They must not be held.
   void take_back(size_t n);
   // The step has written the slots of its places. Frees those that are neither held nor kept.
   void commit();
-  // Frees all places of the step. Nobody may hold them.
+  // Frees all places of the step. They must not be held.
   void abort() { take_back(0); }
 
   // KvCache calls these when a node was cut, or lost the tokens after its first n_kept.

@@ -299,7 +299,7 @@ std::vector<const Node*> PrefixTree::nodes() const {
 }
 
 void PrefixTree::check_invariants() const {
-  std::unordered_map<const Node*, uint32_t> ends;  // of what is in flight
+  std::unordered_map<const Node*, uint32_t> ends;  // of nodes in flight
   for (const std::vector<Issued>& step : in_flight_)
     for (const Issued& issued : step) {
       uint32_t& end = ends.try_emplace(issued.node, issued.node->n_committed).first->second;

@@ -75,8 +75,8 @@ struct Issued {
 // have changed nothing, except that nodes may be split.
 class PrefixTree {
  public:
-  // Called after a split: `upper` is new, with room for the pages of `lower`, which is the old node
-  // with what is left of it. Must not throw.
+  // Called after a split: `upper` is new, with room for the pages of `lower`, the old node with its
+  // remaining tokens. Must not throw.
   using SplitListener = std::function<void(Node& upper, Node& lower)>;
   using Visitor = std::function<void(Node&)>;
   explicit PrefixTree(SplitListener on_split) : on_split_(std::move(on_split)) {}
@@ -121,7 +121,7 @@ class PrefixTree {
   void prune(Node* node);
 
   size_t n_nodes() const { return n_nodes_; }
-  // Tokens of all nodes that somebody pins.
+  // Tokens of all pinned nodes.
   size_t n_pinned_tokens() const { return n_pinned_tokens_; }
   // Every node but the roots, parents first; for tests.
   std::vector<const Node*> nodes() const;

@@ -48,7 +48,7 @@ class WindowPages {
 
   // The window page stays until `release`. There must be one.
   void hold(PageId page);
-  // If nobody holds the page any more: keeps its window page until the room is needed, or frees it.
+  // If the page is no longer held, keeps its window page until the room is needed, or frees it.
   void release(PageId page, bool keep);
   bool is_held(PageId page) const { return entries_[page].n_holders > 0; }
   // The page went back to the tree's pool.
@@ -64,7 +64,7 @@ class WindowPages {
     PageId window_page = kNoPage;
     uint32_t n_written = 0;
     uint32_t n_holders = 0;
-    bool kept = false;  // in the list of pages that nobody holds
+    bool kept = false;  // in the list of pages that are not held
     PageId before = kNoPage, behind = kNoPage;
   };
   void append(PageId page);

@@ -54,7 +54,7 @@ class Device {
                                                     const model::TensorSource& source,
                                                     const WeightOptions& options,
                                                     ThreadPool& pool) const = 0;
-  // About what the weights would take in memory, bytes.
+  // Approximate memory of the weights, in bytes.
   virtual uint64_t weight_bytes(const model::ModelSpec& spec, const model::TensorSource& source,
                                 const WeightOptions& options) const = 0;
   // Bytes that an executor keeps for a model besides weights, keys and values.

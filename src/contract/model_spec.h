@@ -110,7 +110,7 @@ struct LayerConfig {
   FeedForward feed_forward = FeedForward::kDense;
   int n_kv_heads = 0, head_dim = 0, d_ff = 0;  // 0: as the model has them
   bool values_are_keys = false;                // values are the keys before their norm and rotation
-  // The layer attends to the keys and values of the layer so many before it; 0: to its own.
+  // The layer attends to the keys and values of the layer keys_back before it; 0: to its own.
   int keys_back = 0;
 
   bool operator==(const LayerConfig&) const = default;
@@ -145,8 +145,8 @@ struct LatentConfig {
   int value_dim = 0;   // of a head's values
 
   int query_dim() const { return still_dim + rope_dim; }  // of a head
-  int up_dim() const { return still_dim + value_dim; }    // what the latent becomes for a head
-  // RMSNorm of latents and of inner rows of queries, whatever the model's own is.
+  int up_dim() const { return still_dim + value_dim; }    // keys and values of a head
+  // For the RMSNorm of latents and of inner rows of queries; independent of the model's own.
   static constexpr float kEps = 1e-6f;
   bool operator==(const LatentConfig&) const = default;
 };
@@ -190,7 +190,7 @@ struct ModelSpec {
   Norm norm = Norm::kRms;
   float rms_eps = 1e-5f;   // of either norm
   bool norm_bias = false;  // of the norms of rows
-  // Attention and feed-forward read the same row, by one norm or by one each, and what they give is
+  // Attention and feed-forward read the same row, by one norm or one each, and both outputs are
   // added to it.
   bool parallel = false;
   bool feed_forward_bias = false;  // of the matrices of dense feed-forwards
@@ -216,8 +216,7 @@ struct ModelSpec {
   float logit_cap = 0.0f;        // logits l become cap tanh(l / cap); 0: they stay
   float score_cap = 0.0f;        // the same of scaled products of queries and keys
   float attention_scale = 0.0f;  // of products of queries and keys; 0: 1 / sqrt(head_dim)
-  // Each layer gets so many inputs of each token, from a table of their own with so many rows.
-  // Zeros: there are none.
+  // Inputs of each layer for each token, and rows of their table. Zeros: layers have no inputs.
   int layer_input_dim = 0, layer_input_vocab = 0;
   RecurrentConfig recurrent = {};
   ExpertsConfig experts = {};

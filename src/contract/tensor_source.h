@@ -1,4 +1,4 @@
-// The tensors of a model, unpacked, by what they are for; whatever the file that has them.
+// The tensors of a model, unpacked, by role, for all formats of files.
 #pragma once
 
 #include <cstddef>

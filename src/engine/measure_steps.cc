@@ -10,8 +10,8 @@
 namespace pando {
 namespace {
 
-// Equal prompts but for their tokens, which share nothing; computed in chunks of `rows` where there
-// is one, in one step where there are more. Then so many more tokens for each.
+// Prompts of equal length that share no token. One prompt is computed in chunks of `rows`, several
+// in one step. Then each decodes n_decodes tokens.
 struct Shape {
   uint32_t rows, n_prompts, prompt_len, n_decodes;
 };

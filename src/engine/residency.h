@@ -40,7 +40,8 @@ struct Share {
 // Owns the tree, the pool with its page counts, the places and the windows. One thread.
 class Residency {
  public:
-  // timing: predicts what a preemption costs, and outlives this; null: the youngest goes.
+  // timing: predicts the cost of a preemption, and outlives this; null: preempts the youngest
+  // sequence.
   Residency(const ResidencySizes& sizes, const StepTiming* timing)
       : pages_(sizes.n_pages, sizes.n_parts),
         cache_(pages_, sizes.page_len, sizes.n_slots, sizes.windows,

@@ -25,7 +25,7 @@ double uniform(const SamplingKey& key) {
   return static_cast<double>(mix64(mix64(key.seed) ^ mix64(counter)) >> 11) * 0x1p-53;
 }
 
-// The lowest id of the largest; comparisons with what is no number are false.
+// The lowest id of the largest logit; comparisons with NaN are false.
 Token argmax(std::span<const float> logits) {
   constexpr size_t kLanes = 16;  // so that compilers may take vectors
   float most[kLanes];
@@ -115,7 +115,7 @@ Token argmax(std::span<const float> logits, std::span<const uint64_t> allowed) {
   return first;  // none is a number
 }
 
-// The logits of what is allowed, in a copy.
+// A copy of the logits with masked tokens at minus infinity.
 std::vector<float> masked(std::span<const float> logits, std::span<const uint64_t> allowed) {
   if (allowed.empty()) return {logits.begin(), logits.end()};
   std::vector<float> out(logits.size(), kNever);

@@ -93,7 +93,7 @@ TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
   return {.token = token};
 }
 
-// Follows the token that was drawn, and what it forces. Other answers wait for that.
+// Follows the drawn token and the tokens that it forces. Other answers wait for that.
 void Sequence::filter_next(Token drawn) {
   constexpr size_t kMostAtOnce = 256;
   next_forced = {};

@@ -26,7 +26,7 @@ struct ActiveRequest {
   uint64_t seed = 0;
   std::vector<Token> in_prompt;  // its tokens sorted, each once, where a penalty asks for them
   int n_open = 0;                // sequences not finished
-  Error error = no_memory();     // what its listener is told where it fails
+  Error error = no_memory();     // for its listener if it fails
   std::shared_ptr<ActiveRequest> next_failed;  // in the outbox
 };
 

@@ -11,8 +11,8 @@
 namespace pando {
 namespace {
 
-// A place before the last token of a prompt serves whoever asks the same again, or goes on from
-// there. It is worth a slot if so many rows would have to be computed otherwise.
+// A place before the last token of a prompt serves requests with the same prompt, or a longer one.
+// It is worth a slot if it saves this many rows.
 constexpr uint32_t kWorthAPlace = 256;
 
 // The last node that both paths have; a root where they have none.

@@ -59,7 +59,7 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
     stats_.planning_s += seconds_since(start);
     return shares;
   }
-  if (shares.empty() && residency_.tight()) {  // nobody runs that could make room later
+  if (shares.empty() && residency_.tight()) {  // no running sequence could make room later
     residency_.loosen();
     shares = choose(open, batcher_, look(open, batcher_));
   }

@@ -42,7 +42,7 @@ class StepTiming final : public Batcher {
   // Prediction for the step that was chosen last.
   Chosen chosen() const { return {packed_.features, packed_.limit}; }
   double predicted_seconds(const Chosen& step) const { return predictor_.seconds(step.features); }
-  // Learns from what a step took that was carried out as chosen.
+  // Learns from the measured seconds of a step that was carried out as chosen.
   void observe(const Chosen& step, double measured);
 
  private:

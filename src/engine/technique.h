@@ -23,7 +23,7 @@ namespace pando {
 struct Technique {
   std::unique_ptr<Planner> planner;
   std::unique_ptr<Batcher> batcher;      // null: steps are filled as the engine's options say
-  std::shared_ptr<ExecutorHooks> hooks;  // into the executor; `planner` owns what they use
+  std::shared_ptr<ExecutorHooks> hooks;  // into the executor; `planner` owns their data
   bool one_layer = false;                // see KvOptions
   bool takes_int8 = true;                // keys and values may be int8
   bool caps_scores = true;               // its attention knows soft caps of scores

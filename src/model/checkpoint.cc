@@ -224,7 +224,7 @@ Status Checkpoint::open_shard(const ModelPath& path) {
   return {};
 }
 
-// An index may name a part of what its files hold.
+// An index may name only some of the tensors in its files.
 Status Checkpoint::add_unlisted(const json& weight_map) {
   for (size_t shard = 0; shard < shards_.size(); ++shard)
     for (const auto& [name, entry] : shards_[shard].tensors()) {

@@ -140,7 +140,7 @@ void refuse_both_ways(Fields& fields) {
                   ErrorCode::kUnsupported);
 }
 
-// An adapter changes what its base model computes.
+// Refuses an adapter: its base model alone computes something else.
 Status refuse_adapter(const std::filesystem::path& directory) {
   constexpr const char* kName = "adapter_config.json";
   if (!is_there(directory / kName)) return {};

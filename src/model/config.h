@@ -27,11 +27,12 @@ struct ConfigOrigin {
 
 // A ModelSpec as configuration files say it, with what only the reading of files needs.
 struct ModelConfig : ModelSpec {
-  const Family* family = nullptr;                 // never null in what is read or made
+  const Family* family = nullptr;                 // never null in a configuration that was read or
+                                                  // made
   std::optional<Quantization> quantization = {};  // of a checkpoint's matrices
   ConfigOrigin origin = {};
 
-  // A configuration with what the family fixes, and nothing else.
+  // A configuration with the fields that the family fixes, and no others.
   static ModelConfig of_family(const Family& family);
 
   int64_t n_parameters() const;

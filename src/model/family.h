@@ -1,6 +1,6 @@
 // One family of models is a row of data, which says how it differs from Llama.
-// The rows are in families/rows_*.cc; families/usual.cc reads and writes what they say. Nothing
-// outside that folder asks which family a model belongs to.
+// The rows are in families/rows_*.cc; families/usual.cc reads and writes the fields that they list.
+// Nothing outside that folder asks which family a model belongs to.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -50,8 +50,8 @@ struct DecoderFields {
 // A field that says whether there are biases, by any other rule than DecoderFields::attention_bias.
 struct BiasField {
   const char* name;
-  bool absent;                             // what is taken where it is absent
-  std::vector<bool ModelSpec::*> biases;   // those that there are then
+  bool absent;                             // default
+  std::vector<bool ModelSpec::*> biases;   // biases that exist then
   const char* gguf_bias = ".attn_q.bias";  // a GGUF file has such tensors then
 };
 
@@ -180,10 +180,10 @@ struct Family {
   // none.
   const char* absent = nullptr;
 
-  ModelSpec fixed = {};  // what no file says: kinds of norms, biases that are always there
+  ModelSpec fixed = {};  // not in files: kinds of norms, biases that always exist
   DecoderFields decoder = {};
   std::vector<BiasField> biases = {};
-  QkNorm use_qk_norm = QkNorm::kNone;  // what a true use_qk_norm means; kNone: not read
+  QkNorm use_qk_norm = QkNorm::kNone;  // norm if use_qk_norm is true; kNone: not read
   WindowFields windows = {};
   std::optional<ExpertFields> experts = {};
   std::optional<RoutedFields> routed = {};

@@ -138,7 +138,7 @@ class RopeTranslator {
                     {"long_factor", fields_.floats("rope_factors_long.weight", rotary_dim_ / 2)},
                     {"short_factor", fields_.floats("rope_factors_short.weight", rotary_dim_ / 2)}};
     const auto attention = fields_.finite("rope.scaling.attn_factor");
-    // Rounded to f32: left out where it is what the lengths give, in double precision.
+    // Rounded to f32: left out if it equals the value from the lengths, in double precision.
     const double least = std::max(2.0, static_cast<double>(positions.value_or(2)));
     const double ratio = config_["max_position_embeddings"].get<double>() / least;
     const double usual = std::sqrt(1.0 + std::log(std::max(1.0, ratio)) / std::log(least));

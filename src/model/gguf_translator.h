@@ -23,7 +23,7 @@ int64_t block_of(std::string_view tensor);
 // Family::passed_over of blocks behind the last layer.
 inline constexpr std::string_view kMultiToken = "multi-token prediction";
 
-// A family calls what its files say. The first error is kept.
+// A family calls the functions for the keys that its files have. Keeps the first error.
 class GgufTranslator {
  public:
   GgufTranslator(const GgufFile& gguf, const Family& family);

@@ -117,8 +117,8 @@ Spread spread_of(const WeightSpec& spec) {
   if (name.ends_with(".sinks")) return {0.0f, 1.0};
   if (spec.shape.size() == 1 || spec.role == Role::kChoiceBias)
     return {name.ends_with(".bias") || spec.stored == Stored::kOneLess ? 0.0f : 1.0f, 0.1};
-  // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
-  // what the layers add to it.
+  // A tied LM head prefers the token that it has just read, the more so the larger the embedding is
+  // beside the layers' sums.
   const bool is_embedding =
       name == "model.embed_tokens.weight" || name == "model.embeddings.weight";
   const double gain = is_embedding ? 0.5 : 1.0;

@@ -1,4 +1,4 @@
-// Files of the library sentence-transformers beside a model: modules.json and what it names.
+// Files of sentence-transformers beside a model: modules.json and the files it names.
 #pragma once
 
 #include <filesystem>

@@ -67,7 +67,7 @@ double read_share(Fields& fields, double fallback) {
   return fields.real(kName, {"a number in (0, 1]", 0, 1}, fallback);
 }
 
-// One object of rotary parameters, with what the whole file says.
+// Reads one object of rotary parameters, together with the file's fields.
 class RopeReader {
  public:
   RopeReader(Fields& file, const json& object, const std::string& source, const RopeFields& allowed,
@@ -78,7 +78,7 @@ class RopeReader {
         allowed_(allowed),
         max_positions_(max_positions) {}
 
-  // `rope` holds what the file says outside of the object.
+  // `rope` holds the fields outside of the object.
   RopeConfig read(RopeConfig rope, int head_dim) {
     const NamedType* type = read_type();
     if (type == nullptr) return rope;

@@ -44,7 +44,7 @@ struct WeightSpec {
   RowOrder rows = {}, columns = {};  // in a checkpoint
   RowOrder gguf_rows = {};           // in a GGUF file
   bool transposed = false;           // in a checkpoint: a matrix is stored as [in, out]
-  Stored stored = Stored::kItself;   // in a checkpoint; GGUF files hold what is used
+  Stored stored = Stored::kItself;   // in a checkpoint; GGUF files hold the value itself
   // Index of the expert (-1: all experts), and the number of experts stacked in the tensor `name`
   // (0: only this one).
   int expert = -1;

@@ -39,7 +39,8 @@ struct Sight {
   bool times = false;      // also shows what time depends on, and the requests
 };
 
-// Chooses for one step at a time: first says what it wants to see, then which of it advances.
+// Chooses for one step at a time: first the sequences that it wants to see, then those that
+// advance.
 class Batcher {
  public:
   virtual ~Batcher() = default;

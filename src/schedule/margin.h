@@ -5,8 +5,8 @@
 
 namespace pando {
 
-// The ratio of measured to predicted time that one step in twenty exceeds: a budget that somebody's
-// next token waits for leaves room for it.
+// The ratio of measured to predicted time that one step in twenty exceeds. Budgets are divided by
+// it if decodes wait for the step.
 class Margin {
  public:
   double factor() const { return factor_; }  // 1 to 1.5

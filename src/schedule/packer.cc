@@ -217,7 +217,7 @@ class Packer {
       if (grant_what_fits(queue.take().item, limit_)) return;
   }
 
-  // Gives it what is left of the budget besides.
+  // Adds the rest of the budget to the item's grant.
   void grow(uint32_t item) {
     uint32_t& n_granted = std::ranges::find(grants_, item, &Grant::item)->n_rows;
     const uint32_t n_before = n_granted;
@@ -279,7 +279,7 @@ class Packer {
   uint64_t n_prefill_rows_ = 0;
   double budget_ = 0;  // of the step
   double target_ = 0;  // the same less the margin
-  double limit_ = 0;   // of what is predicted
+  double limit_ = 0;   // bound of the predicted seconds
 };
 
 }  // namespace

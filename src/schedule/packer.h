@@ -39,7 +39,7 @@ struct PackerInput {
   const Predictor& predictor;                  // how long a step takes
   const Policy& policy;                        // whose prefill goes first
   const PackerOptions& options;
-  double margin = 1;  // what the budget is divided by where decodes wait for the step (margin.h)
+  double margin = 1;  // divides the budget if decodes wait for the step (margin.h)
 };
 
 // Packs all decodes, then prefills in the policy's order, each with the largest chunk that fits,

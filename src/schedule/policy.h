@@ -33,7 +33,7 @@ struct Policy {
   double (*priority)(const ScheduledRequest& request, double now);
   // LARS alone: long prefills with slack leave a share of the step to others
   // (PackingOptions::rho_max), and one that waited for long gets a share of every step (aging). EDF
-  // and LRS keep their flaws, and FCFS lets nobody overtake.
+  // and LRS are as published, and under FCFS nothing overtakes.
   bool shares_steps = false;
 };
 

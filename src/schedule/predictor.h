@@ -42,7 +42,7 @@ struct StepSample {
   double seconds = 0;  // measured, above 0
 };
 
-// Seconds by what they are spent on: other work on a machine may slow one more than the other.
+// Seconds in two parts, since other work on a machine may slow one more than the other.
 struct StepTime {
   double once = 0;  // for the step: weights, and the keys and values that are read
   double rows = 0;  // for each row: products, logits, and the keys that it sees

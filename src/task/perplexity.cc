@@ -102,7 +102,8 @@ class WindowScoring {
   Status score(std::vector<Request> requests) {
     Scored scored(requests.size());
     Waker waker;
-    Engine::Hold held = engine_.hold();  // what the group cancels before this ends is not computed
+    Engine::Hold held = engine_.hold();  // requests that the group cancels before this ends are not
+                                         // computed
     RequestGroup group(engine_, {.on_events = [&] { waker.wake(); }});
     for (Request& request : requests) {
       n_asked_ += request.tokens.size();

@@ -11,7 +11,7 @@ namespace pando {
 // Requests count through all questions, in order. One thread.
 class QuestionCompletions {
  public:
-  // The next question, and what is asked for it.
+  // Adds the next question, with its requests.
   void add_question(std::span<const Request> requests);
 
   size_t n_questions() const { return questions_.size(); }

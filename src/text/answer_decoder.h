@@ -70,7 +70,7 @@ class AnswerDecoder {
   bool is_strict_;
   Place place_ = Place::kContent;
   std::string head_;                   // of the message that begins
-  size_t own_head_ = 0;                // where what the answer itself has of it begins
+  size_t own_head_ = 0;                // where the answer's own part of it begins
   std::optional<size_t> channel_;      // where in head_ the channel's name begins
   bool is_new_ = false;                // no text of the message was written yet
   std::array<bool, 2> has_text_ = {};  // reasoning, content

@@ -14,7 +14,7 @@ namespace words = gguf_patterns;
 // Pre-tokenizer of one or more names.
 struct Entry {
   std::vector<std::string_view> names;
-  std::vector<std::string_view> patterns;  // each cuts what the one before gave
+  std::vector<std::string_view> patterns;  // each cuts the pieces of the one before
   bool nfc = false;
   // Runs of digits that are cut in threes from the right; empty: no digits are grouped.
   std::string_view threes = {};

@@ -30,8 +30,8 @@ struct SpmModel {
   bool marks_spaces = true;
 };
 
-// `bytes` is a serialised ModelProto. kBadFile for what is not one, for scores that are no numbers
-// and for a character map that leads outside itself; `file` is for messages.
+// `bytes` is a serialised ModelProto. kBadFile if it is none, for scores that are no numbers, and
+// for a character map that leads outside itself; `file` is for messages.
 Result<SpmModel> read_spm_model(std::string_view bytes, const std::string& file);
 
 }  // namespace pando

@@ -31,8 +31,8 @@ struct EngineOptions {
   int context = 0;                // longest sequence in tokens; 0: the model's. Rotation
                                   // of type longrope is fixed by it (docs/models.md)
   uint64_t seed = 0;              // of requests that bring none
-  // Models with recurrent layers: states of cached prompts are kept at least every so many tokens,
-  // as far as the memory for states goes (docs/memory.md).
+  // Models with recurrent layers: states of cached prompts are kept at least every place_every
+  // tokens, as far as the memory for states allows (docs/memory.md).
   int place_every = 2048;
   int step_rows = 1024;  // rows of a forward pass at most; running answers take one
                          // each, and prompts what they leave

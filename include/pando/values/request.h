@@ -17,7 +17,7 @@ namespace pando {
 
 // A form that the text of an answer must have. Every finished answer has it. An answer that
 // max_tokens cuts, or that a stop text or token ends, is the beginning of such a text.
-// docs/extraction.md says what is supported.
+// docs/extraction.md lists the supported features.
 struct TextForm {
   enum class Kind {
     kJsonSchema,  // `text` is a JSON Schema; its answers have no white space between values
@@ -70,7 +70,7 @@ enum class Pooling {
   kMean,  // the mean over all tokens: f32 sums in the order of positions, times 1/n
 };
 
-// A prompt, and what is wanted of it.
+// A prompt, and the options of its answers.
 struct Request {
   std::string id;      // the caller's name for it; with the engine's seed it decides sampling
   std::string prompt;  // text, or

@@ -41,8 +41,8 @@ struct RequestOption {
   OptionMember member;
   unsigned places = 0;        // of OptionPlace
   const char* help = "";      // one line
-  bool reports = false;       // it says what is reported of an answer, not how one is drawn
-  const char* expected = "";  // of numbers: their bounds, in words
+  bool reports = false;       // concerns the report of an answer, not its drawing
+  const char* expected = "";  // for numbers: their bounds, in words
   double least = std::numeric_limits<double>::lowest();
   double most = std::numeric_limits<double>::max();
   const char* config_name = name;  // in generation_config.json

@@ -13,7 +13,7 @@ namespace pando {
 enum class ErrorCode {
   kInvalidArgument,  // a request or option that can never work
   kNotFound,         // a file, directory or id that is not there
-  kBadFile,          // a file that is there and is not what it should be
+  kBadFile,          // a file exists but is malformed
   kUnsupported,      // well-formed, and outside what this version offers
   kTooLong,          // prompt and answer exceed the context or the memory for keys and values
   kUnavailable,      // the engine is shutting down, its queue is full or memory ran out

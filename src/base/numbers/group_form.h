@@ -11,7 +11,7 @@ namespace pando {
 
 struct GroupForm {
   int code_bits = 0;     // of an integer as it is stored: 8, or 4, 5 or 6; 0: no such type
-  int offset = 0;        // what is added to integers as they are stored, or by their table
+  int offset = 0;        // added to integers as they are stored, or by their table
   int heads = 0;         // numbers in f16 for 256 weights: none; d; or d and the minima's
   int factor_bytes = 0;  // what each group has of its own
   int factor_len = 32;   // weights that share a factor

@@ -115,7 +115,7 @@ RankExecutor::~RankExecutor() {
   }
 }
 
-// Outputs come in the order in which steps were submitted, whoever submitted them.
+// Outputs come in the order in which steps were submitted, by any executor.
 void RankExecutor::take_turn() {
   if (in_turn != nullptr && in_turn != this) in_turn->collect_all();
   in_turn = this;

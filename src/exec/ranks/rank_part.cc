@@ -125,7 +125,7 @@ bool RankPart::gives_hidden(std::span<const StepPlan> slices) const {
          std::ranges::any_of(slices, [](const StepPlan& slice) { return !slice.outputs.empty(); });
 }
 
-// Ranks wait for what they receive, never for what they send.
+// Ranks wait for messages from others, never for the delivery of their own.
 void RankPart::post(int to, const float* values, size_t n) {
   const std::span<const std::byte> bytes = bytes_of(values, n);
   ranks_.comm->post(to, {bytes.begin(), bytes.end()});

@@ -202,8 +202,7 @@ constexpr const char *kDoubled = "linear_allow_neg_eigval", *kRope = "rope_param
                      *kTheta = "rope_theta";
 constexpr int kInterval = 4;  // every fourth layer has attention, where nothing else is said
 
-// A theta of null says that nothing rotates. Programs differ in what they make of a file without
-// any field of the rotation.
+// False if theta is null. Programs read a file without any field of the rotation differently.
 bool rotates(Fields& fields) {
   const nlohmann::json* parameters = fields.find(kRope);
   if (parameters != nullptr && parameters->is_object() && parameters->contains(kTheta))

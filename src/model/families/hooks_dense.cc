@@ -216,8 +216,7 @@ void write_gemma2(const ModelConfig& config, ordered_json& object) {
 
 namespace {
 
-// A GGUF file does not have the scalar: readers know that of the largest model, which has so many
-// layers.
+// A GGUF file lacks the scalar: readers know that of the largest model, which has `largest` layers.
 void translate_gemma(GgufTranslator& gguf, int largest) {
   if (!gguf.fields().status()) return;
   json& config = gguf.config();

@@ -24,9 +24,9 @@ class LayerSpecs {
   // "<name>.weight" [d_model], and "<name>.bias" where norms have biases.
   void norm(const char* name, const char* gguf_name, Role role);
 
-  // Groups of tensors, under the family's names or those that most families use. Biases and norms
-  // are listed where the configuration has them, and of keys and values what the layer does not
-  // take from elsewhere.
+  // Groups of tensors, under the family's names or the usual ones. Biases and norms are listed if
+  // the configuration has them; keys and values only if the layer does not read those of another
+  // layer.
   void attention();                                            // from queries to output
   void queries_keys_values(const char* module = "self_attn");  // and their biases
   void query_key_norms();

@@ -198,7 +198,7 @@ Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const Ch
     const bool is_user = is_text(role, "user");
     Asked other = asked;
     std::string& longer = other.text(place);
-    // An instruction must not lose its end. A template may show any part of what a user says.
+    // An instruction must not lose its end. A template may show any part of a user's text.
     longer = (is_user ? "Another text: " : "") + longer + " (and another text)";
     const Result<std::string> changed = render_by(named, other, options);
     if (!changed || *changed != text) continue;

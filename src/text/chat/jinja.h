@@ -31,10 +31,10 @@ using Variables = std::vector<std::pair<std::string, Value>>;
 // Immutable; any thread may render.
 class Template {
  public:
-  // kUnsupported, with the line, for what is no Jinja or not offered.
+  // kUnsupported, with the line, for text that is no Jinja, or syntax that is not supported.
   static Result<Template> compile(std::string_view text);
 
-  // kInvalidArgument, with the line, for what the template raises or a limit refuses.
+  // kInvalidArgument, with the line, if the template raises an error or a limit is exceeded.
   Result<std::string> render(const Variables& variables, const LocalTime& now,
                              const Limits& limits = {}) const;
 

@@ -113,7 +113,7 @@ struct Parameter {
   int slot = -1;
 };
 
-// A macro, or what a call block gives as `caller`.
+// A macro, or the `caller` of a call block.
 struct MacroShape {
   std::string name;
   std::vector<Parameter> parameters;

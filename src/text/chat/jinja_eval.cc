@@ -80,7 +80,7 @@ Ref<Frame> Evaluator::make_frame(const FrameShape& shape, const Ref<Frame>& pare
     frame->slots[load.slot] =
         load.kind == LoadKind::kAlias ? at(frame, load.from) : resolve(load.name);
   if (parent || !top_) return frame;
-  // A `block` also sees what the template has assigned outside of all loops.
+  // A `block` also sees names that the template has assigned outside of all loops.
   for (const Load& load : shape.loads) {
     step(root_.top_level_names.size() / 8);
     const auto found =

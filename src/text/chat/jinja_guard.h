@@ -10,7 +10,7 @@
 
 namespace pando::jinja {
 
-// One level of what is inside each other.
+// One level of nesting.
 class Evaluator::Deeper {
  public:
   explicit Deeper(Evaluator& in) : in_(in) {

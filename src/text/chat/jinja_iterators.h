@@ -16,7 +16,7 @@ Value make_list_iterator(std::vector<Value> items, std::string_view name);
 // Lazily, for each item of `from`: true and a value, or false to leave it out.
 using Mapper = std::function<bool(Evaluator& in, const Value& item, Value& out)>;
 Value make_mapped(const Value& from, Mapper mapper);
-// Lazily, whatever `next` gives; `depth` is that of what it walks.
+// Yields the results of `next` lazily. depth: nesting of the value that it walks.
 Value make_generator(uint32_t depth, std::function<bool(Evaluator& in, Value& out)> next);
 
 // Value that the `attribute` of a filter names: "a.b.0", or a number; none is the item itself.

@@ -86,7 +86,7 @@ class NfaMaker {
     edge(from, CharNfa::Kind::kEmpty, to);
     return to;
   }
-  // A repetition of what is empty adds no states by itself, and must not go on for ever.
+  // A repetition of an empty part adds no states, and must not run for ever.
   uint32_t step(const Regex& part, uint32_t from) {
     const uint32_t begin = state();
     edge(from, CharNfa::Kind::kEmpty, begin);

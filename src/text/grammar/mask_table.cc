@@ -66,7 +66,7 @@ class Walk {
   size_t n_nodes() const { return n_nodes_; }  // that it looked at
 
  private:
-  // All nodes from `begin` to `end`, which are siblings with what is below them.
+  // All nodes from `begin` to `end`: siblings with the nodes below them.
   void below(const Chart::Frontier& from, uint32_t begin, uint32_t end) {
     if (begin >= end) return;
     if (from.end - from.begin == 1)

@@ -114,7 +114,7 @@ void SchemaCompiler::add_arrays(const SchemaFacts& facts, State from, State to) 
   if (facts.contained.size() > kMostContained)
     return document_.refuse(facts.parts[0], "a combination of more than {} 'contains'",
                             kMostContained);
-  // Behind so many items all are alike.
+  // Items behind this number are all alike.
   const size_t n_counted = std::max(facts.min_items, most == SIZE_MAX ? n_prefix : most);
   if (n_counted > kMostCountedItems)
     return document_.refuse(facts.parts[0], "a 'minItems' or 'maxItems' above {}",

@@ -158,7 +158,7 @@ void SchemaCases::add_choices(Open* open, Node at) {
       }
 }
 
-// The property is not there, or what it needs holds.
+// Either the property is absent, or the schema that it needs holds.
 Parts SchemaCases::dependency_branches(Node schema, const std::string& name, const Json& needed) {
   const Node without = document_.made(schema, "without " + name, [&] {
     return Json{{"properties", Json{{name, false}}}};

@@ -82,7 +82,7 @@ class SchemaCompiler {
   bool has_listed_places_ = false;  // others, inside objects and arrays of "enum" and "const"
   std::vector<Parts> lists_;        // schemas of rules; at most kMostValuePlaces
   SchemaOversights oversights_;
-  std::map<std::string, Rule> string_rules_;  // by what they ask for
+  std::map<std::string, Rule> string_rules_;  // by their constraints
   std::optional<Rule> integer_, number_;
 };
 

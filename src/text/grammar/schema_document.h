@@ -29,8 +29,7 @@ class SchemaDocument {
   static Result<std::unique_ptr<SchemaDocument>> parse(std::string_view text);
 
   Node root() const { return &root_; }
-  // A schema that is written nowhere: `key` and `of` say what it was made from, so that it is made
-  // once.
+  // A schema that is not in the document, made from `of`. `key` names it, so that it is made once.
   Node made(Node of, const std::string& key, const std::function<Json()>& make);
   Node always() const { return &always_; }
   Node never() const { return &never_; }

@@ -106,7 +106,7 @@ class LeftOutSearch {
     if (document_.has_failed()) return false;
     const std::vector<Parts> cases = cases_.of(schemas);
     if (document_.has_failed()) {
-      document_.forgive();  // what is not supported is not shown to be empty
+      document_.forgive();  // an unsupported schema is not proved to be empty
       return false;
     }
     return std::ranges::all_of(

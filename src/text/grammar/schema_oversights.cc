@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned kNumberTypes = kInteger | kFraction;
 constexpr size_t kMostKept = 64;  // of each kind; some may prove to have an effect
 
-// Adds what is not there yet by its `key`.
+// Adds elements whose `key` is new.
 template <class T, class Key>
 void keep(const T& one, Key key, std::vector<T>* all) {
   if (all->size() < kMostKept && std::ranges::find(*all, std::invoke(key, one), key) == all->end())

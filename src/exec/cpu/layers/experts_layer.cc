@@ -130,7 +130,7 @@ ExpertsLayer::Batch ExpertsLayer::batch_from(size_t begin) const {
   return {begin, end};
 }
 
-// sums += what the experts of the batch give, [n_rows, own d_model] f32.
+// sums += outputs of the batch's experts, [n_rows, own d_model] f32.
 void ExpertsLayer::add_batch(const LayerWeights& layer, Batch batch, uint32_t n_rows, float* sums,
                              Products& products) {
   groups_.clear();
@@ -165,7 +165,7 @@ void ExpertsLayer::add_batch(const LayerWeights& layer, Batch batch, uint32_t n_
   watch.lap(times_.row_ops_s);
 }
 
-// sums += what the shared expert gives, [n_rows, d_model] f32.
+// sums += output of the shared expert, [n_rows, d_model] f32.
 void ExpertsLayer::add_shared(const LayerWeights& layer, uint32_t n_rows, float* sums,
                               Products& products) {
   groups_.clear();

@@ -1,5 +1,4 @@
-// The attention of one layer as the forward pass calls it, and what a technique may use in its
-// place.
+// The attention of one layer as the forward pass calls it, and hooks for a technique's own.
 #pragma once
 
 #include <functional>

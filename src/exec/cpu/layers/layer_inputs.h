@@ -27,7 +27,7 @@ class LayerInputs {
   // Computes the inputs of a step's rows, which have these tokens and embeddings [n_rows, d_model]
   // f32, for all layers of the stage.
   void begin(std::span<const Token> tokens, const float* embeddings, Products& products);
-  // Adds what a layer of the stage makes of its inputs to the first n_rows rows of x.
+  // Adds the projected inputs of a layer of the stage to the first n_rows rows of x.
   void add(int layer, uint32_t n_rows, ResidualStream& x, Products& products);
   // From now on row `to` has the inputs of row `from`.
   void move(uint32_t from, uint32_t to);

@@ -12,7 +12,7 @@ namespace pando::exec {
 
 struct ChosenExpert {
   int expert;
-  float weight;  // of what the expert gives
+  float weight;  // of the expert's output
 };
 
 // Chooses for one row at a time, from nothing but its logits (docs/arithmetic.md, "Mixtures of

@@ -1,5 +1,5 @@
-// Matrix product kernels: the walk over panels, slices and row blocks, and what is done on it over
-// a sixteen-lane type S. Reference: docs/arithmetic.md, "Matrix products". An output's accumulator
+// Matrix product kernels: the walk over panels, slices and row blocks, and its body over a
+// sixteen-lane type S. Reference: docs/arithmetic.md, "Matrix products". An output's accumulator
 // lives in registers within a slice and in memory between slices; no order of these loops changes
 // its chain over k.
 #pragma once

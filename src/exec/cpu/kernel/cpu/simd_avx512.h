@@ -107,7 +107,7 @@ struct SimdAvx512 {
         _mm512_and_si512(both, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
   }
 
-  // The bias takes out what the weights' offset will add.
+  // The bias cancels the weights' offset.
   static I first_dot(int32_t bias) { return _mm512_set1_epi32(bias); }
   static Weights load_weights(const uint8_t* p) { return _mm512_loadu_si512(p); }
   static NibbleSums first_nibbles(int32_t bias) { return first_dot(bias); }
