@@ -12,7 +12,7 @@
 
 namespace {
 
-std::atomic<size_t> refused_size = 0;  // the next allocation of so many bytes fails; 0: none does
+std::atomic<size_t> refused_size = 0;  // the next allocation of this many bytes fails; 0: none does
 std::atomic<bool> is_lasting = false;  // not only the next one
 std::atomic<int> n_refused = 0;
 

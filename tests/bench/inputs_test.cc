@@ -9,7 +9,7 @@
 namespace pando::bench {
 namespace {
 
-// Benchmarks that take what none of the product's own does.
+// Benchmarks with inputs that none of the product's own takes.
 class InputsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

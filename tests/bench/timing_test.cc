@@ -1,4 +1,4 @@
-// Times of short calls, and what others took of the processors.
+// Times of short calls, and processor time that others took.
 #include "bench/timing.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Page memory without a model: each position holds the fingerprint of the path that ends there, so
-// that a test sees whether a page holds what its path needs.
+// that a test can check the contents of a path's pages.
 #pragma once
 
 #include <gtest/gtest.h>

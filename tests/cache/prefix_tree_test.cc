@@ -44,7 +44,7 @@ class PrefixTreeTest : public ::testing::Test {
   }};
 };
 
-// A token that was forgotten is computed again, as long as somebody needs it.
+// A forgotten token is computed again as long as a sequence needs it.
 TEST_F(PrefixTreeTest, KnowsWhatWasComputedBefore) {
   const auto again = [&](Node* node, uint32_t n) {
     tree_.issue(node, n);

@@ -37,7 +37,7 @@ struct RandomCacheCounts {
   int refused = 0, copies = 0, fan_outs = 0, aborts = 0, steps = 0, alone = 0, compacted = 0;
   int several_aborted = 0;   // steps in flight, at once
   int locked_by_extend = 0;  // nodes that could have been evicted before
-  int with_public = 0;       // paths that begin with what is public
+  int with_public = 0;       // paths that begin with public tokens
 };
 
 class RandomCache {

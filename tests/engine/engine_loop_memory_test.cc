@@ -23,7 +23,7 @@ struct NaiveRows {
   uint64_t prefill = 0, decode = 0, recomputed = 0;
   std::set<Path> committed;
 
-  // The paths of one step, those of answers under way first.
+  // The paths of one step, first those of open answers.
   void step(const std::vector<Path>& decodes, const std::vector<Path>& prompts) {
     std::set<Path> computed;
     for (const auto& [paths, count] : {std::pair{&decodes, &decode}, {&prompts, &prefill}})
@@ -279,7 +279,7 @@ TEST(EngineLoopMemory, WhoLeavesWhileItWaitsStartsNobody) {
   EXPECT_GT(n_guests, 10);
 }
 
-// Whoever did not fit kept others waiting, until it leaves.
+// A sequence that did not fit keeps others waiting until it leaves.
 TEST(EngineLoopMemory, WhoDidNotFitLeaves) {
   LoopOptions options = tiny_loop_options();
   options.engine.kv_memory = memory_for(12);

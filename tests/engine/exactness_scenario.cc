@@ -44,8 +44,8 @@ bool reads_others(const model::ModelConfig& config) {
                              [](const model::LayerConfig& layer) { return layer.keys_back > 0; });
 }
 
-// All other tiny models without states, mixtures of experts and latent attention. Those that were
-// drawn first keep their order, so that a new family does not change what a seed draws of them.
+// All other tiny models without states, mixtures of experts and latent attention. The oldest come
+// first in their order, so that a new family does not change a seed's draw among them.
 std::vector<std::string> shapes_beside(std::span<const char* const> known) {
   constexpr std::string_view kFirst[] = {
       "tiny-granite3",       "tiny-seed-oss",   "tiny-exaone4",    "tiny-ernie4.5", "tiny-hunyuan",
@@ -255,7 +255,7 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type) {
     s.requests.push_back(std::move(request));
   }
   const size_t n_first = s.requests.size();
-  for (size_t i = 0; i < n_first; ++i)  // asked again, with what is cached by then
+  for (size_t i = 0; i < n_first; ++i)  // asked again, when more is cached
     if (chance(rng, 30)) s.requests.push_back(s.requests[i]);
   Rng scoring_rng(seed ^ 0x2545f4914f6cdd1d);
   add_scoring(scoring_rng, s.requests);

@@ -135,7 +135,7 @@ TEST(Places, NoMoreAnswersStartThanHaveSlots) {
   EXPECT_EQ(loop.stats().prefill_rows, 20u * 8);
 }
 
-// Nobody else could go on from what a sequence leaves behind.
+// No other sequence could continue from a place that a sequence leaves.
 TEST(Places, WhereNothingIsSharedEachSequenceHasItsOwnPlaceOnly) {
   std::map<std::string, std::map<RequestId, std::vector<Answer>>> answers;
   for (const char* sharing : {"packed", "tree"}) {

@@ -39,7 +39,7 @@ class ScriptedExecutor final : public Executor {
 
  private:
   ExecutorFacts facts_;
-  std::vector<Token> script_;  // by position, of prompt and answer
+  std::vector<Token> script_;  // [position] tokens of prompt and answer
   StepPlan plan_;
 };
 

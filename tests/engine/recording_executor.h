@@ -20,8 +20,8 @@ namespace pando::testing {
 
 class RecordingExecutor final : public Executor {
  public:
-  // fail_each: every so many steps one fails, and has then written some of its slots; 0: none.
-  // refused: the number, from 1, of the step that is not accepted; 0: none.
+  // fail_each: every fail_each-th step fails, after writing some of its slots; 0: none. refused:
+  // number, from 1, of the step that is not accepted; 0: none.
   explicit RecordingExecutor(const ExecutorFacts& facts, size_t fail_each = 0, size_t refused = 0)
       : facts_(facts), fail_each_(fail_each), refused_(refused) {}
 
@@ -101,7 +101,7 @@ class RecordingExecutor final : public Executor {
     return pages;
   }
 
-  // The path before a row: that of the position before its own. All positions before must hold the
+  // The path before a row, from the position before its own. All earlier positions must hold the
   // beginnings of that path.
   uint64_t past_of(const StepPlan& plan, uint32_t row) const {
     const auto tile_len = static_cast<uint32_t>(facts_.tile_len);

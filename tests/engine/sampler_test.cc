@@ -193,7 +193,7 @@ TEST(Sampler, WhatIsBarredIsNeverDrawn) {
   }
 }
 
-// The others keep their proportions, and draw as from a vocabulary without what is barred.
+// Other tokens keep their proportions, and are drawn as from a vocabulary without barred tokens.
 TEST(Sampler, WhatIsNotBarredKeepsItsProportions) {
   const std::vector<float> logits = random_logits(13, 40, 2);
   std::vector<float> without = logits;

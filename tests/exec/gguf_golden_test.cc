@@ -1,4 +1,4 @@
-// A file of another writer, and what its tensors are by that writer (tools/gguf_golden.py).
+// A file of another writer, with the values of its tensors by that writer (tools/gguf_golden.py).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

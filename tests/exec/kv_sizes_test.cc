@@ -14,8 +14,7 @@ namespace {
 
 constexpr int kLong = 32768;
 
-// Bytes of the keys and values in f16 that a path of n positions needs: of windows, and of layers
-// that see all.
+// Bytes of f16 keys and values for a path of n positions: of windows, and of layers that see all.
 double needed(const model::ModelConfig& config, int n) {
   double sum = 0;
   for (int i = 0; i < config.n_layers(); ++i) {

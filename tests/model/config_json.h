@@ -1,4 +1,4 @@
-// Configurations as JSON for tests: a small decoder, what is read of it, and what is refused.
+// Configurations as JSON for tests: a small decoder, with helpers for reading and refusals.
 #pragma once
 
 #include <gtest/gtest.h>

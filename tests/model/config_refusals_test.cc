@@ -1,4 +1,4 @@
-// Configurations that are refused, and what the messages say.
+// Configurations that are refused, and the messages.
 #include <gtest/gtest.h>
 
 #include <map>

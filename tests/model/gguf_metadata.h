@@ -108,7 +108,7 @@ inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
 inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
   const model::RopeConfig& rope = c.rotations[0];
-  // Says it without rotation too.
+  // These families write the dimension without rotation too.
   const bool says_all = is_family(c, "granitemoehybrid") || is_family(c, "nemotron_h");
   const int dim = says_all         ? c.head_dim
                   : c.has_latent() ? rope.rotary_dim(c.latent.rope_dim)

@@ -88,7 +88,7 @@ TEST(DenseConfig, FillsInWhatWrappersLeaveOut) {
   expect_error(wrapper("internvl", text), {"hidden_size", "absent"}, ErrorCode::kBadFile);
 }
 
-// These two have defaults of their own for a part that is there.
+// These two wrappers have defaults of their own for a text part that exists.
 TEST(DenseConfig, FillsInTheDefaultsOfAWrapper) {
   const ModelConfig voxtral = read(wrapper("voxtral", json::object()));
   EXPECT_EQ(voxtral.family, find_family("llama"));

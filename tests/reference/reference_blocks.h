@@ -164,7 +164,7 @@ inline std::vector<Quantised> read_blocks(DType type, const void* bytes, int64_t
   return groups;
 }
 
-// n weights in blocks of any bits, of a deviation near 1/16.
+// n weights in blocks of random bits, with a deviation near 1/16.
 inline std::string random_blocks(DType type, int64_t n, uint64_t seed) {
   const BlockShape shape = block_shape(type);
   std::mt19937_64 random(seed);
@@ -173,7 +173,7 @@ inline std::string random_blocks(DType type, int64_t n, uint64_t seed) {
     const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
     return f32_to_f16(static_cast<float>((2 * unit - 1) * largest));
   };
-  // A scale times what its factors and integers come to.
+  // Largest scale: small where factors and integers are large.
   const double largest = type == DType::kQ4_K                           ? 6e-4
                          : type == DType::kQ5_K                         ? 3e-4
                          : type == DType::kQ6_K || type == DType::kQ3_K ? 1e-4

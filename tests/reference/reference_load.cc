@@ -214,7 +214,7 @@ Recurrent load_recurrent(const model::ModelConfig& c, model::Mixer mixer, const 
     layer.norm = load.vector(name("linear_attn.o_norm.weight"), {r.value_dim});
     layer.out = load.matrix(name("linear_attn.o_proj.weight"), d, values);
   } else {
-    // Names of one tensor each, of Qwen3-Next's fused ones, and of their parts in GGUF files.
+    // Names of single tensors, of Qwen3-Next's fused tensors, and of their parts in GGUF files.
     const std::pair<const char*, int> tensors[] = {
         {"linear_attn.in_proj_qkv.weight", channels},
         {"linear_attn.in_proj_qkvz.weight", channels + values},

@@ -42,7 +42,7 @@ class PlainPacker {
     const double least = decodes + options_.packing.least_share * shared;
     limit_ = std::max(target_, least);
     if (aged_ && options_.many_prefills) give_share(*aged_, least);
-    // One prefill at a time: the aged one gets all of so many steps that it has its share of time.
+    // One prefill at a time: the aged one gets whole steps, until it has had its share of the time.
     if (aged_ && !options_.many_prefills && is_behind(requests_[*aged_]))
       give_share(*aged_, limit_);
     for (const uint32_t item : prefills_) consider(item);
@@ -94,7 +94,7 @@ class PlainPacker {
     return options_.n_rows - std::min(options_.n_rows, n);
   }
 
-  // So that an aged prefill goes on in every step, whoever comes before it.
+  // Lets an aged prefill advance in every step, whatever comes before it.
   void give_share(uint32_t item, double limit) {
     if (options_.packing.whole_prompts) return consider_whole(item);
     if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(requests_[item], options_))
@@ -156,7 +156,7 @@ class PlainPacker {
       if (is_long(requests_[item], options_) && grant_what_fits(item, limit_)) return;
   }
 
-  // Gives it what is left of the budget besides.
+  // Adds the rest of the budget to the item's grant.
   void grow(uint32_t item) {
     uint32_t& n_granted = std::ranges::find(grants_, item, &Grant::item)->n_rows;
     const uint32_t n_before = n_granted;
@@ -215,7 +215,7 @@ class PlainPacker {
   uint64_t n_prefill_rows_ = 0;
   double budget_ = 0;  // of the step
   double target_ = 0;  // the same less the margin
-  double limit_ = 0;   // of what is predicted
+  double limit_ = 0;   // bound of the predicted seconds
 };
 
 }  // namespace pando::testing

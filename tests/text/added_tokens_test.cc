@@ -5,7 +5,7 @@
 namespace pando::testing {
 namespace {
 
-// "text[id]text": what is found, with ids in brackets.
+// The tokens found, with ids in brackets: "text[id]text".
 std::string found(const AddedTokens& tokens, std::string_view text) {
   std::string out;
   tokens.split(text, [&](const AddedTokens::Part& part) {

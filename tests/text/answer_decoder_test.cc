@@ -77,7 +77,7 @@ TEST_F(ChannelsOfAnswers, TextComesWithItsToken) {
   EXPECT_EQ(push("b"), "b|");
 }
 
-// Also where a character is cut off by the token that ends its message.
+// Also if the token that ends a message cuts off a character.
 TEST_F(ChannelsOfAnswers, CharactersComeWhole) {
   AnswerDecoder decoder = this->decoder(conversation(), kPrompt);
   for (const Token token : tokens("<|channel|>analysis<|message|>")) decoder.push(token);

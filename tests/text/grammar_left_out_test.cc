@@ -69,7 +69,7 @@ TEST(GrammarLeftOut, Alternatives) {
   expect_left_out(
       R"({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 2, "maximum": 1}]})",
       "#/anyOf/1", "'#/anyOf/1/minimum' is 2, but '#/anyOf/1/maximum' is 1");
-  // With what is beside it.
+  // With the keywords beside it.
   expect_left_out(R"({"type": "object", "properties": {"a": {"type": "string", "oneOf": [
                       {"type": "integer"}, {"maxLength": 2}]}}})",
                   "#/properties/a/oneOf/0",

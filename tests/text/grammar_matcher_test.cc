@@ -62,7 +62,7 @@ std::vector<Token> allowed_by_mask(Matcher* matcher, size_t n_tokens) {
   return tokens;
 }
 
-// Walks at random along what the mask allows; at each place it is what accept() allows.
+// Walks at random along allowed tokens; at each place the mask agrees with accept().
 void walk_at_random(const grammar::GrammarPtr& grammar, unsigned seed, int n_steps) {
   const auto table = table_of(grammar);
   const size_t n_tokens = table->vocabulary().size();

@@ -25,7 +25,7 @@ Words words(std::string_view pattern, std::string_view text) {
 bool matches(std::string_view pattern, char32_t point) {
   std::string text;
   append_utf8(point, &text);
-  const std::string other = "\xEF\xBF\xBD";  // U+FFFD, not matched by what is asked here
+  const std::string other = "\xEF\xBF\xBD";  // U+FFFD, which no pattern here matches
   return words(pattern, other + text + other).size() == 3;
 }
 
