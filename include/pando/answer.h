@@ -38,7 +38,7 @@ struct AnswerOptions {
 Request question_request(const AnswerOptions& options, const std::string& context,
                          const std::string& question);
 
-// kInvalidArgument where the template has no {question}.
+// kInvalidArgument if the template has no {question}.
 Status check_template(const AnswerOptions& options);
 
 // Names text in braces that reads like a misspelled field of the template: "{contxt}". Empty where

@@ -136,7 +136,7 @@ struct BatchProgress {
   // while their record is not complete.
   uint64_t answers_open = 0;
   bool stopping = false;     // a stop was requested: only open answers are still finished
-  double share_done = 0;     // of the input's bytes, in [0, 1]; 0 where the size is not known
+  double share_done = 0;     // of the input's bytes, in [0, 1]; 0 if the size is not known
   double share_earlier = 0;  // of that, the share answered before this run
   double seconds = 0;        // since the run began
   std::optional<double> seconds_left;  // estimated; absent if there is no basis
@@ -144,7 +144,7 @@ struct BatchProgress {
 };
 
 // Reads `input` to its end, on a thread of its own and not further ahead than a megabyte;
-// `input_bytes` is its size, or 0 where that is not known. Bad lines are reported and the rest
+// `input_bytes` is its size, or 0 if that is not known. Bad lines are reported and the rest
 // runs. Answers that `output` has from an earlier run are not asked for again. Errors: kIo where
 // the output cannot be written or the input cannot be read on; answers that were written stay;
 // kInvalidArgument for a table without the columns it needs, and for an input that is not that of

@@ -47,7 +47,7 @@ struct EmbedOptions {
 // such as an input type without a prompt.
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options);
 
-// The prompt for a type of texts, from `prompts`; null where there is none. Also by the names that
+// The prompt for a type of texts, from `prompts`; null if there is none. Also by the names that
 // others have for it: "search_query" for "query", "passage" for "document" and back.
 const std::string* prompt_for(const EmbedOptions& options, const std::string& input_type);
 // `prompt` becomes that for the type. kInvalidArgument names those that there are.

@@ -37,7 +37,7 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  // The next n_bytes; null where they do not fit.
+  // The next n_bytes; null if they do not fit.
   std::byte* take(size_t n_bytes) {
     if (left() < n_bytes) return nullptr;
     std::byte* const at = begin_ + used_;

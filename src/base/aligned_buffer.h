@@ -13,7 +13,7 @@ namespace pando {
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
-  // Throws std::bad_alloc where the operating system has no address space left.
+  // Throws std::bad_alloc if the operating system has no address space left.
   explicit AlignedBuffer(size_t n_bytes);
   // The same, side by side with others made so, in huge pages that they have in common: for what
   // is read from end to end and lives about as long as its neighbours, as weights do. Their memory

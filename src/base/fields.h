@@ -31,7 +31,7 @@ class Fields {
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   bool contains(std::string_view name) const { return object_.contains(name); }  // be it null
-  const Json* find(std::string_view name) const;  // null where it is absent or JSON's null
+  const Json* find(std::string_view name) const;  // null if it is absent or JSON's null
   const Json& operator[](const char* name) const { return object_[name]; }
   const std::string& source() const { return source_; }  // empty: a request
 

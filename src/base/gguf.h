@@ -67,7 +67,7 @@ class GgufFile {
   std::span<const GgufTensor> tensors() const { return tensors_; }  // in the file's order
   const GgufTensor* find_tensor(std::string_view name) const;       // or null
 
-  // The value of a key; nothing where the key is absent, kBadFile where it has another type.
+  // The value of a key; nothing if the key is absent, kBadFile if it has another type.
   // Integers of every width are one kind, and so are floats. An array of true and false is one of
   // ones and zeros.
   Result<std::optional<int64_t>> integer(std::string_view key) const;

@@ -85,7 +85,7 @@ void append_text(const nlohmann::ordered_json& value, std::string& out) {
   }
 }
 
-// Adds a member to an object; null where there is one of that key.
+// Adds a member to an object; null if there is one of that key.
 json::object_t::pointer add_member(json::object_t& object, std::string& key,
                                    std::unordered_set<std::string>&) {
   const auto [at, is_new] = object.try_emplace(std::move(key), nullptr);

@@ -128,7 +128,7 @@ void ThreadPool::worker_main(int worker) {
   }
 }
 
-// False where the loop is over: nothing of it may be looked at.
+// False if the loop is over: nothing of it may be looked at.
 bool ThreadPool::enter(uint32_t loop) {
   uint32_t state = state_.load(std::memory_order_acquire);
   while (loop_of(state) == loop && (state & kOpen) != 0)

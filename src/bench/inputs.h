@@ -8,7 +8,7 @@
 
 namespace pando::bench {
 
-// kNotFound where there is no such benchmark.
+// kNotFound if there is no such benchmark.
 Result<Inputs> inputs_of(std::string_view benchmark);
 
 // "needs --data, takes --model".

@@ -73,7 +73,7 @@ class WindowPages {
 
   WindowSizes sizes_;
   PagePool pool_;
-  std::vector<Entry> entries_;               // [n_tree_pages]; empty where there are no windows
+  std::vector<Entry> entries_;               // [n_tree_pages]; empty if there are no windows
   PageId first_ = kNoPage, last_ = kNoPage;  // of the list; the first goes first
   uint64_t n_evicted_ = 0;
 };

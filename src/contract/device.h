@@ -59,7 +59,7 @@ class Device {
                                 const WeightOptions& options) const = 0;
   // Bytes that an executor keeps for a model besides weights, keys and values.
   virtual uint64_t fixed_bytes(const model::ModelSpec& spec, int context) const = 0;
-  // spec: of the whole model, or of a share. kInvalidArgument where the memory holds too little.
+  // spec: of the whole model, or of a share. kInvalidArgument if the memory holds too little.
   virtual Result<KvRoom> kv_room(const model::ModelSpec& spec, const KvOptions& options) const = 0;
   // Keys and values of one position, in all layers.
   virtual size_t kv_bytes_per_token(const model::ModelSpec& spec, DType type) const = 0;

@@ -72,7 +72,7 @@ struct ExecutorFacts {
   // Pages may be in parts of equal size, part after part, each in another memory. All pages of a
   // path's positions [i * part_positions, (i + 1) * part_positions) are to be in one part.
   uint32_t n_parts = 1;
-  uint32_t part_positions = 0;  // 0 where there is one part
+  uint32_t part_positions = 0;  // 0 if there is one part
   size_t page_bytes = 0;        // bytes of one page
   size_t kv_capacity = 0;       // positions that the memory holds, with keys and values of all
                                 // layers

@@ -16,7 +16,7 @@ struct RankGroup {
   RankLayout layout;
 };
 
-// kUnsupported or kInvalidArgument where this rank cannot have its share.
+// kUnsupported or kInvalidArgument if this rank cannot have its share.
 Status check_layout(const Device& device, const model::ModelSpec& spec, const RankLayout& layout,
                     int rank);
 

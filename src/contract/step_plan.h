@@ -33,7 +33,7 @@ struct StepPlan {
   std::vector<PageCopy> copies;      // carried out in order, before the rows
   std::vector<AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::vector<PageId> task_pages;
-  WindowLists windows;  // empty where pages are for all layers
+  WindowLists windows;  // empty if pages are for all layers
   // By row, for models with recurrent layers. Each row is in one task.
   std::vector<StateTask> state_tasks;
   std::vector<StateWrite> state_writes;  // by row; at most one for each

@@ -23,7 +23,7 @@ struct ResidencySizes {
   uint32_t n_parts = 1;  // of the pages
   uint32_t part_positions = 0;
   size_t n_slots = 0;         // of states; 0 for models without recurrent layers
-  WindowSizes windows = {};   // 0 where no layer has a window
+  WindowSizes windows = {};   // 0 if no layer has a window
   uint32_t place_every = 1;   // positions
   bool shares_tokens = true;  // the planner lets sequences share tokens
 };

@@ -54,7 +54,7 @@ std::vector<Token> likeliest(std::span<const float> logits, size_t n) {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// For each byte: addends for eight logits, 0 where the bit is set and minus infinity elsewhere.
+// For each byte: addends for eight logits, 0 if the bit is set, else minus infinity.
 constexpr size_t kEight = 8;
 constexpr std::array<std::array<float, kEight>, 256> kAddOfBits = [] {
   std::array<std::array<float, kEight>, 256> add{};

@@ -24,14 +24,14 @@ class TechniqueOptions {
   bool flag(const std::string& key);
   double number(const std::string& key, double absent, double least, double most);
   uint32_t count(const std::string& key, uint32_t absent);  // 1 to kMostCount
-  // Numbers above 0 with + between them; none where it is absent.
+  // Numbers above 0 with + between them; none if it is absent.
   std::vector<uint32_t> ascending(const std::string& key);
   // Records an error that a planner finds in an option; `status` keeps the first error.
   void fail(std::string_view key, std::string_view value, std::string_view expected);
   Status status() const;
 
  private:
-  // Its value, which must be there; empty where the option is absent.
+  // Its value, which must be there; empty if the option is absent.
   std::string take(const std::string& key);
 
   std::string name_;

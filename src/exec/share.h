@@ -17,7 +17,7 @@ std::pair<int, int> part_of(int n, int part, int n_parts);
 // The same of several pieces that stand one after another, each divided by itself.
 std::vector<std::pair<int, int>> parts_of(std::span<const int> sizes, int part, int n_parts);
 
-// kInvalidArgument where the heads do not divide, or there are fewer layers than stages.
+// kInvalidArgument if the heads do not divide, or there are fewer layers than stages.
 Status check_share(const model::ModelSpec& spec, const ModelShare& share);
 
 // The range [first, second) of the model's layers that the stage has. A layer is in the stage of

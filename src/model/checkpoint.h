@@ -48,7 +48,7 @@ class Checkpoint {
   // The names of all tensors, sorted.
   std::vector<std::string> names() const;
 
-  // kBadFile where there is no such tensor or its shape differs, kUnsupported for other dtypes and
+  // kBadFile if there is no such tensor or its shape differs, kUnsupported for other dtypes and
   // quantised matrices; the message names file, tensor, found and expected.
   Result<TensorView> tensor(std::string_view name, std::span<const int64_t> expected_shape) const;
   Result<TensorView> tensor(std::string_view name,

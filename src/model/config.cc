@@ -64,7 +64,7 @@ std::string known_types(std::string_view found) {
   return expected;
 }
 
-// Null where the file names none that is known; `fields` has the error then.
+// Null if the file names no known family; `fields` has the error then.
 const Family* read_family(Fields& fields) {
   const auto all = families();
   const json* architectures = fields.find("architectures");

@@ -120,7 +120,7 @@ enum class RowPairs { kNone, kGguf, kCheckpoint, kAll };
 
 // The names of the matrices of experts in checkpoints. `gate_up` and `down` are tensors of all
 // experts. Most published files have tensors of each expert instead,
-// "<module>.<expert>.<gate>.weight"; `module` is null where they do not.
+// "<module>.<expert>.<gate>.weight"; `module` is null if they do not.
 struct ExpertNames {
   const char* gate_up = "mlp.experts.gate_up_proj";
   const char* down = "mlp.experts.down_proj";
@@ -221,7 +221,7 @@ struct Family {
 
 // All families, in the order in which messages name them.
 std::span<const Family* const> families();
-// The family of this name; null where there is none.
+// The family of this name; null if there is none.
 const Family* find_family(std::string_view name);
 
 }  // namespace pando::model

@@ -71,7 +71,7 @@ class RopeTranslator {
     return std::ranges::find(offers_, name) != offers_.end();
   }
 
-  // The factor, 1 where there is none; scale_linear is its older name, and 0 means none.
+  // The factor, 1 if there is none; scale_linear is its older name, and 0 means none.
   double scaling_factor() {
     const auto factor = fields_.finite("rope.scaling.factor"),
                older = fields_.finite("rope.scale_linear");

@@ -22,7 +22,7 @@ struct Module {
   std::string path;   // its folder in the model's directory; empty: that directory
   std::filesystem::path folder;  // with its configuration
 };
-// In order; none where there is no modules.json.
+// In order; none if there is no modules.json.
 Result<std::vector<Module>> read_modules(const ModelPath& directory);
 
 // Settings of tokenisation, from sentence_bert_config.json or an older name of this file.

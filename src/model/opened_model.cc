@@ -28,7 +28,7 @@ float value_of(Stored stored, float x) {
   return x;
 }
 
-// The place of each column of a row in the file; empty where they lie in order.
+// The place of each column of a row in the file; empty if they lie in order.
 std::vector<size_t> columns_of(const TensorView& view) {
   std::vector<size_t> columns;
   for (int64_t i = 0; !view.columns.keeps() && i < view.shape[1]; ++i)

@@ -243,7 +243,7 @@ class RopeReader {
 
 namespace {
 
-// The rotary parameters of a type of layer; null where none are there.
+// The rotary parameters of a type of layer; null if none are there.
 const json* parameters_of(const json& object, std::string_view layer_type) {
   const auto found = object.is_object() ? object.find(layer_type) : object.end();
   return found == object.end() || found->is_null() ? nullptr : &*found;

@@ -74,7 +74,7 @@ class LongWord {
     Token token;
     uint32_t previous;  // out of range at the ends
     uint32_t next;
-    uint32_t rank;  // of this symbol and the next; kNone where they do not merge
+    uint32_t rank;  // of this symbol and the next; kNone if they do not merge
   };
 
   static uint64_t entry(uint32_t rank, uint32_t position) {

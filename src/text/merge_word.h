@@ -15,7 +15,7 @@ class MergeTable {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Found {
-    uint32_t rank = kNone;  // the lower, the earlier; kNone where the pair does not merge
+    uint32_t rank = kNone;  // the lower, the earlier; kNone if the pair does not merge
     Token result = -1;
   };
 

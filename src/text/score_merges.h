@@ -16,7 +16,7 @@ struct ScoredVocab {
 };
 
 // All but the special tokens around a text; user-defined pieces are looked for in normalised text.
-// kUnsupported where a character of a normal piece is no piece; `file` is for messages.
+// kUnsupported if a character of a normal piece is no piece; `file` is for messages.
 Result<TokenizerParts> make_score_parts(const ScoredVocab& vocab, const std::string& file);
 
 }  // namespace pando

@@ -15,7 +15,7 @@ namespace pando {
 
 struct TokenizerConfig {
   std::string file;             // tokenizer_config.json, for messages
-  std::string tokenizer_class;  // empty where not said
+  std::string tokenizer_class;  // empty if not said
   std::vector<AddedToken> added;
   std::vector<std::string> named;  // texts of bos_token, eos_token and so on, and additional ones
   std::optional<std::string> bos;

@@ -48,7 +48,7 @@ class Tokenizer {
   virtual int vocab_size() const = 0;  // highest id + 1
   virtual std::optional<Token> bos() const = 0;
   virtual std::span<const Token> end_tokens() const = 0;  // any of these ends a sequence
-  // True where a leading space is put before the first word and must be taken off again when a
+  // True if a leading space is put before the first word and must be taken off again when a
   // whole text is decoded (SentencePiece).
   virtual bool strips_leading_space() const = 0;
 

@@ -136,7 +136,7 @@ class PlainPacker {
     return grant(item, std::min(n_most, std::max(n, n_least)));
   }
 
-  // True where the item advances.
+  // True if the item advances.
   bool grant(uint32_t item, uint32_t n_rows) {
     const bool starts = !view_.items[item].running;
     if (n_rows == 0 || granted_[item] || (starts && n_starts_ == 0)) return false;

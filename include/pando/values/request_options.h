@@ -54,7 +54,7 @@ struct RequestOption {
 
 // All of them, in the order in which they are described.
 std::span<const RequestOption> request_options();
-// Null where none of this name may stand there.
+// Null if none of this name may stand there.
 const RequestOption* find_option(std::string_view name, OptionPlace place);
 
 // The value of an option that is a number, else nothing.

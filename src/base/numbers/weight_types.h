@@ -56,7 +56,7 @@ const WeightTypeInfo& info_of(DType type);
 // is none.
 const WeightTypeInfo* find_gguf_type(uint32_t id);
 const WeightTypeInfo* find_safetensors_type(std::string_view name);
-// The type that a WeightType makes; nothing where it makes none.
+// The type that a WeightType makes; nothing if it makes none.
 std::optional<DType> made_type(WeightType choice);
 
 // The name of a GGUF type number, whether Pando reads the type or not: "Q8_K", or "type 99".

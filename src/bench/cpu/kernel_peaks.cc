@@ -72,7 +72,7 @@ __attribute__((target("avx2,fma"), noinline)) double fma_burst_avx2() {
 
 using Burst = double (*)();
 
-// Null where this program has no measure.
+// Null if this program has no measure.
 Burst burst_for(DType weights) {
 #if defined(__x86_64__)
   const kernel::Isa isa = kernel::best_kernels().isa;

@@ -41,7 +41,7 @@ struct KvSizes {
                          const KvRoom& room);
   // The same without counts.
   static KvSizes shapes_of(const model::ModelSpec& spec, const KvOptions& options);
-  // kInvalidArgument where the memory holds no page, or more pages than PageId can number, or no
+  // kInvalidArgument if the memory holds no page, or more pages than PageId can number, or no
   // two states of a model that has states, or not one window.
   static Result<KvSizes> of(const model::ModelSpec& spec, const KvOptions& options);
 };

@@ -16,7 +16,7 @@ struct NamedMixer {
   Mixer mixer;
 };
 
-// Sets the kind of each layer, once read_decoder has set their number. False where the field is
+// Sets the kind of each layer, once read_decoder has set their number. False if the field is
 // absent. Refuses a model without attention.
 bool read_mixers(Fields& fields, std::span<const NamedMixer> names, ModelConfig& config,
                  const char* field = "layer_types");

@@ -71,7 +71,7 @@ void add_member(Ordered& object, const std::string& name, Ordered value) {
 // Behind the text that an answer goes on with. The space tells whether the template strips texts.
 constexpr std::string_view kGoesOn = "pando-goes-on-here ";
 
-// Puts the mark behind the message's text; returns that text, or nothing where there is none.
+// Puts the mark behind the message's text; returns that text, or nothing if there is none.
 std::optional<std::string> mark_end(Ordered& message) {
   Ordered* text = last_text(message);
   if (text == nullptr) return std::nullopt;

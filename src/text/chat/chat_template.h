@@ -31,7 +31,7 @@ class ChatTemplate {
  public:
   // The templates of a tokenizer's directory or GGUF file (docs/chat.md says where they are looked
   // for). `choice`: a file with another one, or the name of one of several; empty: the model's.
-  // kUnsupported where there is none, or where it is no template that Pando knows how to read.
+  // kUnsupported if there is none, or if Pando cannot read it.
   static Result<ChatTemplate> load(const ModelPath& path, const Tokenizer& tokenizer,
                                    const std::string& choice = {});
   // `source` is for messages.

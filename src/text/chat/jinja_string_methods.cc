@@ -139,7 +139,7 @@ Value join(Evaluator& in, const Value& self, const CallArgs& args) {
 struct Section {
   std::string_view text;
   int64_t begin = 0;     // characters before it
-  bool is_there = true;  // false where it begins behind the text's end
+  bool is_there = true;  // false if it begins behind the text's end
 };
 Section section_of(Evaluator& in, const Value& self, const Bound& bound, size_t first) {
   const int64_t n = length_of(self);

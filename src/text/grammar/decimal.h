@@ -34,7 +34,7 @@ Regex texts_from(const Decimal& bound, bool is_above);
 Regex texts_to(const Decimal& bound, bool is_below);
 // All ways without exponent to write one number.
 Regex texts_equal(const Decimal& number);
-// Numbers without exponent that are a multiple; nothing where that takes too many states.
+// Numbers without exponent that are a multiple; nothing if that takes too many states.
 std::optional<CharDfa> multiples_of(const Decimal& divisor);
 
 }  // namespace pando::grammar

@@ -69,7 +69,7 @@ class Cursor {
 // Rules by name, as an automaton.
 class RuleSet {
  public:
-  // False where there is one of that name.
+  // False if there is one of that name.
   bool add(const std::string& name, Expression expression) {
     return rules_.emplace(name, std::move(expression)).second;
   }

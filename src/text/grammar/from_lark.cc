@@ -182,7 +182,7 @@ class LarkReader {
     return all;
   }
 
-  // False where no part begins.
+  // False if no part begins.
   bool atom(Expression* one) {
     const char c = in_.peek();
     if (in_.take("(")) {

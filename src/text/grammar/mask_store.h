@@ -35,7 +35,7 @@ class MaskStore {
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   uint64_t new_grammar();
-  std::shared_ptr<const StateMask> find(Key key);  // null where there is none
+  std::shared_ptr<const StateMask> find(Key key);  // null if there is none
   void add(Key key, std::shared_ptr<const StateMask> mask);
   size_t n_bytes();  // that are kept
 

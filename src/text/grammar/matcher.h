@@ -15,8 +15,8 @@ class Matcher {
  public:
   explicit Matcher(std::shared_ptr<const MaskTable> masks);
 
-  // The next token of the answer. kInvalidArgument where the grammar does not allow it,
-  // kUnsupported where the grammar can read the answer in too many ways; the state is as before
+  // The next token of the answer. kInvalidArgument if the grammar does not allow it,
+  // kUnsupported if the grammar can read the answer in too many ways; the state is as before
   // then.
   Status accept(Token token);
   // Sets one bit for each token that accept() takes, [n_mask_words] words; for end tokens, too, if

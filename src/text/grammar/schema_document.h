@@ -36,13 +36,13 @@ class SchemaDocument {
 
   // A member of a schema, or null.
   static Node find(Node schema, std::string_view name);
-  Node target_of(Node schema, const Json& reference);  // of "$ref"; null where it is refused
+  Node target_of(Node schema, const Json& reference);  // of "$ref"; null if it is refused
   // Before draft 2019-09 "$ref" hides what stands beside it, and there is no "minContains".
   bool is_draft_7() const { return is_draft_7_; }
   // Refuses the schema where it has a keyword that is not kept, or one that is malformed.
   void check(Node schema);
 
-  // The texts that a pattern matches somewhere; null where it is refused, for which `schema` is to
+  // The texts that a pattern matches somewhere; null if it is refused, for which `schema` is to
   // blame.
   const CharDfa* matches_of(const std::string& pattern, Node schema);
   // The counted set of a pattern such as "^[a-z]{1,9}$"; null for other patterns.

@@ -26,7 +26,7 @@ class ObjectRule {
         properties_(std::move(properties)),
         free_(std::move(free)) {}
 
-  // False where they take too many places.
+  // False if they take too many places.
   bool add(size_t least, size_t most, Builder::State from, Builder::State to) {
     const size_t n = properties_.size();
     least_ = least;

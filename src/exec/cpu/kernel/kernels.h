@@ -93,7 +93,7 @@ struct Kernels {
   void (*mamba2)(const RecurrenceArgs& args);
 };
 
-// The table for one instruction set, or null where this machine or build does not have it.
+// The table for one instruction set, or null if this machine or build does not have it.
 const Kernels* kernels_for(Isa isa);
 // The fastest table that this machine can run.
 const Kernels& best_kernels();

@@ -20,7 +20,7 @@ struct Weights {
   std::unique_ptr<const model::Tensor> embedding;  // [vocab, d_model], where it lies in its file
   std::vector<LayerWeights> layers;                // of the share, as spec_of_share has them
   std::vector<float> final_norm;
-  kernel::PackedMatrix head;  // empty where the share has none
+  kernel::PackedMatrix head;  // empty if the share has none
   std::vector<float> head_bias;
   // Models whose layers have inputs of their own have the table, the share's rows of the
   // projection, and the norm.

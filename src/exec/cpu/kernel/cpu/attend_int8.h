@@ -270,7 +270,7 @@ struct AttendInt8 {
     F most = S::zero();
 #pragma GCC unroll 4
     for (int j = begin_of<kWindow>(t, i); j < n; j += 16) {
-      // 0 where the score is -infinity
+      // 0 if the score is -infinity
       const F w = Exp2<S>::of_at_most_127(S::sub(S::load(s + j), max));
       sum = S::add(sum, w);
       F share = S::mul(w, S::load(tile.value_scales + j));
