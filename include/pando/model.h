@@ -64,7 +64,7 @@ class Model {
                                                    const ModelOptions& options = {});
   ~Model();
 
-  ModelInfo info() const;      // what was loaded
+  ModelInfo info() const;      // facts about the loaded model
   bool has_tokenizer() const;  // otherwise it takes and gives tokens only
   // Tokens of a prompt; `add_bos`: with the beginning-of-sequence token where the model wants one.
   // Errors: kInvalidArgument for text that is not UTF-8, kUnsupported without a tokenizer.

@@ -15,7 +15,7 @@ namespace pando {
 struct PromptPreview {
   uint64_t line = 0;    // number in the input, from 1
   std::string id;       // as that of BatchAnswer
-  std::string cut;      // what was done to make it fit the context; empty: nothing
+  std::string cut;      // how it was cut to fit the context; empty: not cut
   std::string refused;  // why the engine would not answer it, and nothing below; empty: it would
   std::vector<Token> tokens;  // as the engine would be given them
   std::string text;  // decoded from the tokens, special ones too; empty without a tokenizer

@@ -81,7 +81,7 @@ class RequestGroup final : public AskedRequests {
   Result<RequestId> submit_one(size_t index);
   void fail_open();
   void end(size_t request);
-  bool note(const GroupEvent& one) noexcept;  // whether its owner gets it
+  bool note(const GroupEvent& one) noexcept;  // true if the owner gets the event
   void add_turn();
 
   Engine& engine_;

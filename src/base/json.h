@@ -35,7 +35,7 @@ nlohmann::ordered_json written_json(std::string text);
 class ListText {
  public:
   void add(const nlohmann::ordered_json& value);
-  nlohmann::ordered_json take();  // what was added since the last call
+  nlohmann::ordered_json take();  // members added since the last call
 
  private:
   std::string text_;

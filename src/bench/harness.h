@@ -77,7 +77,7 @@ struct Contestant {
 
 struct Sample {
   double seconds = kNotMeasured;
-  EngineStats stats;                                 // of what was timed
+  EngineStats stats;                                 // of the timed requests
   std::vector<std::vector<Completion>> completions;  // [timed][n]
 
   double seconds_each() const { return seconds / static_cast<double>(completions.size()); }
@@ -105,7 +105,8 @@ struct Lane {
   std::vector<double> all_seconds() const;             // of each repetition
   double seconds() const;                              // median
   double requests_per_second() const;                  // of those that this contestant was asked
-  const Sample& median_sample() const;                 // of which that is; samples must be there
+  const Sample& median_sample() const;                 // the sample with the median time; there
+                                                       // must be samples
   double seconds_of(double EngineStats::*part) const;  // median of a part
 };
 // Median over repetitions of other's seconds for a request over this one's: how many times faster

@@ -55,8 +55,8 @@ class KvCache {
   // tokens. False if there is no room; throws std::bad_alloc if memory for its own lists runs out.
   // Nothing is issued or held then.
   bool reserve(std::span<const Extent> extents);
-  // Frees duplicated page beginnings along a path. After a refused `reserve` has evicted everything
-  // else, the path then needs no more pages than its length asks for. Only when nothing is reserved
+  // Frees duplicated page beginnings along a path, so that it takes no more pages than its length
+  // needs. For use after a refused `reserve` has evicted everything else, when nothing is reserved
   // or in flight.
   void compact(Node* tip);
   // Evicts all pages that are not locked.

@@ -29,7 +29,7 @@ struct KvRoom {
   size_t page_bytes = 0, window_page_bytes = 0, slot_bytes = 0;  // of one
   int page_len = 0;                                              // positions of a page
   uint32_t window = 0;     // positions of the widest window with pages of its own; 0: there is none
-  size_t kv_capacity = 0;  // positions of which all layers have keys and values at a time
+  size_t kv_capacity = 0;  // positions with keys and values in all layers at a time
 
   // Positions that one path can have.
   size_t longest_path() const { return n_pages * static_cast<size_t>(page_len); }
@@ -44,8 +44,8 @@ struct ExecutorHooks {
 struct ExecutorOptions {
   std::string isa = {};  // as Device::isa_name gives it
   KvOptions kv = {};
-  // The last layer computes all rows, as the layers before it have to, though nothing reads most of
-  // them: for timing a model of few layers in place of one of many. No output changes.
+  // The last layer computes all rows, as earlier layers do, though most are never read: for timing
+  // a model of few layers in place of one of many. No output changes.
   bool all_rows = false;
   std::shared_ptr<ExecutorHooks> hooks = nullptr;
   size_t n_numbers = 0;       // pages, where a technique keeps keys and values itself

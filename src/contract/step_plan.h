@@ -26,8 +26,8 @@ struct StepPlan {
   // one contiguous range.
   std::vector<Token> tokens;        // [n_rows]
   std::vector<uint32_t> positions;  // [n_rows] depth on the row's path
-  // Row r writes its key and value to slots[slot_begin[r] .. slot_begin[r + 1]): to none where it
-  // is recomputed, to several where it is fanned out.
+  // Row r writes its key and value to slots[slot_begin[r] .. slot_begin[r + 1]): to none if it is
+  // recomputed, to several if it is fanned out.
   std::vector<uint32_t> slot_begin;  // [n_rows + 1]
   std::vector<KvSlot> slots;
   std::vector<PageCopy> copies;      // carried out in order, before the rows

@@ -33,7 +33,7 @@ struct Share {
   Sequence* sequence;
   uint32_t n_rows;   // new rows, beyond those that earlier shares compute
   uint32_t n_again;  // cached rows that it computes again
-  bool all_again;    // these are all; only then it computes new rows
+  bool all_again;    // n_again covers all of them; only then it computes new rows
   bool decoding;     // one row from its next token
 };
 
@@ -73,7 +73,7 @@ class Residency {
   // sequences of `open` that have no part in this step or in one in flight. False if there is still
   // no room: no waiting sequence starts then until a running one ends.
   bool reserve(Share& share, std::span<const Share> step, const Sequences& open);
-  // KvCache has the same four. Places and windows are of one step at a time.
+  // As in KvCache. Places and windows are those of one step at a time.
   void submit() { cache_.submit(); }
   void commit();
   void abort();

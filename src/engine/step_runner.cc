@@ -136,7 +136,7 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
     }
     builder.add(*sequence);
     if (!sight.times) continue;
-    PANDO_CHECK(timing_ != nullptr);  // who wants times is what predicts them
+    PANDO_CHECK(timing_ != nullptr);  // only timing_ sets `times` in its sight
     builder.add_times(*sequence);
     timing_->update(sequence->scheduled, sequence->tip->end(), residency_.n_ready(*sequence));
   }

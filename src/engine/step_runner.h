@@ -103,8 +103,8 @@ class StepRunner {
   FcfsBatcher fcfs_;
   Batcher& batcher_;
   OutputReader outputs_;
-  bool reserved_all_ = false;            // all that was chosen last has its pages
-  bool goes_by_time_ = false;            // what was chosen last is what timing_ chose
+  bool reserved_all_ = false;            // all shares of the last choice have their pages
+  bool goes_by_time_ = false;            // the last choice is timing_'s
   std::deque<SubmittedStep> in_flight_;  // the oldest first
 };
 

@@ -18,8 +18,8 @@
 
 namespace pando {
 
-// A planner, and what else a technique replaces in the engine. The engine's own techniques are
-// planners alone.
+// A planner, and other parts of the engine that a technique replaces. The engine's own techniques
+// are planners alone.
 struct Technique {
   std::unique_ptr<Planner> planner;
   std::unique_ptr<Batcher> batcher;      // null: steps are filled as the engine's options say
@@ -31,8 +31,8 @@ struct Technique {
   // Its plans have state tasks and lists of window pages: models may be recurrent, and windows give
   // memory back.
   bool full_plans = false;
-  bool exact = true;    // it keeps the bits, whatever else is in the step
-  std::string warning;  // said wherever its output appears; empty: nothing
+  bool exact = true;    // bits do not depend on other rows of the step
+  std::string warning;  // shown wherever its output appears; empty: none
   // Its counters, since it was made; empty: none.
   std::function<std::vector<Figure>()> figures;
 };

@@ -244,7 +244,8 @@ void run_formed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
     ASSERT_TRUE(together.equal) << together.what;
     const CaseResult alone = cases.run_forms_one_by_one(seed);
     ASSERT_TRUE(alone.equal) << alone.what;
-    if (together.n_cancelled + alone.n_cancelled == 0) {  // who is cancelled depends on the steps
+    if (together.n_cancelled + alone.n_cancelled == 0) {  // the cancelled requests depend on the
+                                                          // steps
       EXPECT_EQ(together.logits_hash, alone.logits_hash) << seed;
     }
     n_rows += together.n_rows;

@@ -260,7 +260,7 @@ TEST_F(MakeModelTest, LayersAreThoseOfTheirNumber) {
     const auto out = make(fmt::format("of{}", n).c_str(), {.shape = "tiny-gemma4", .n_layers = n});
     const ModelConfig config = ModelConfig::load(out).value();
     EXPECT_EQ(Checkpoint::open(out)->names().size(), weight_specs(config).size());
-    std::vector<std::pair<bool, int>> all;  // whether it has a window, and keys_back
+    std::vector<std::pair<bool, int>> all;  // of each layer: has a window, keys_back
     for (const LayerConfig& layer : config.layers)
       all.emplace_back(layer.window > 0, layer.keys_back);
     return all;

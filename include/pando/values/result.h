@@ -26,7 +26,7 @@ const char* error_code_name(ErrorCode code);
 
 // An error. `message` is one line for people: what was found, what was expected, and where.
 struct Error {
-  ErrorCode code = ErrorCode::kInternal;  // what kind it is
+  ErrorCode code = ErrorCode::kInternal;  // kind of the error
   std::string message;                    // UTF-8
   std::string field = {};  // to blame, as in "top_p" or "messages[2].role"; empty: none or several
 };

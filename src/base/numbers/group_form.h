@@ -13,7 +13,7 @@ struct GroupForm {
   int code_bits = 0;     // of an integer as it is stored: 8, or 4, 5 or 6; 0: no such type
   int offset = 0;        // added to integers as they are stored, or by their table
   int heads = 0;         // numbers in f16 for 256 weights: none; d; or d and the minima's
-  int factor_bytes = 0;  // what each group has of its own
+  int factor_bytes = 0;  // factors of each group
   int factor_len = 32;   // weights that share a factor
   bool minima = false;   // w = scale q + minimum, not scale q alone
 };

@@ -32,7 +32,7 @@ struct KvSizes {
   size_t n_pages = 0, n_window_pages = 0, n_slots = 0;
   size_t slot_bytes = 0;  // of a state
 
-  size_t kv_capacity = 0;  // positions of which all layers have keys and values at a time
+  size_t kv_capacity = 0;  // positions with keys and values in all layers at a time
 
   KvRoom room() const;
 

@@ -57,7 +57,7 @@ enum class Kind : uint8_t {
   kDict,
   kRange,
   kView,      // keys(), values() or items() of a dict
-  kIterator,  // what filters such as `map` give: may be walked once
+  kIterator,  // result of filters such as `map`: may be walked once
   kNamespace,
   kLoop,
   kCallable,  // a macro, a function, a method
