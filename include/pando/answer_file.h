@@ -44,7 +44,7 @@ class AnswerFile : public AnswerSink {
   uint64_t n_earlier() const;  // answers
   // Complete lines that resume() cut off, because the journal does not confirm them; of .gz bytes.
   uint64_t n_cut_off() const;
-  bool was_finished() const;    // by an earlier run,
+  bool was_finished() const;    // by an earlier run
   uint64_t n_left_out() const;  // lines and questions without an answer in that run
   std::string summary() const;  // summary of that run; empty: it has none
 

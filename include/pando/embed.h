@@ -56,8 +56,8 @@ Status take_prompt_for(const std::string& input_type, EmbedOptions& options);
 // The request for one text; without an id.
 Request embed_request(const EmbedOptions& options, std::string_view text);
 
-// The vector, [dimensions] or [d_model], from the completion of such a request. Its length is
-// summed in double precision, in the order of the values; a vector of zeros stays one.
+// The vector, [dimensions] or [d_model], from the completion of such a request. Its norm is a sum
+// in double precision, in the order of the values; a vector of zeros stays one.
 std::vector<float> embedding_of(const Completion& completion, const EmbedOptions& options);
 
 // kInvalidArgument for options that no model with rows of this length can follow.

@@ -59,8 +59,8 @@ struct Inspection {
 // fewer if kv_memory holds fewer. Opens nothing. Errors: as Engine::open.
 Result<size_t> longest_sequence(const Model& model, const EngineOptions& options);
 
-// The least kv_memory, in bytes, with which longest_sequence is n_tokens. 0: none is enough.
-// Errors: as longest_sequence.
+// The least kv_memory, in bytes, with which longest_sequence is at least n_tokens. 0: none is
+// enough. Errors: as longest_sequence.
 Result<size_t> kv_memory_for(const Model& model, const EngineOptions& options, size_t n_tokens);
 
 // Reads all of `input` and renders and encodes every prompt, as run_batch would; computes nothing.

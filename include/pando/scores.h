@@ -17,10 +17,10 @@ struct Metrics {
   double exact_match = 0;  // by SQuAD's rules; for single letters as docs/batch.md says
   double token_f1 = 0;     // by the same rules
   double rouge_l = 0;      // F1 of the longest common subsequence of words
-  // For answers chosen from given choices: 1 if the choice is a reference, text for text but for
-  // white space around it, else 0. The choice is the likeliest,
+  // For answers chosen from given choices: 1 if the likeliest choice is a reference, text for text
+  // but for white space around it, else 0.
   double choice_accuracy = 0;
-  double choice_accuracy_norm = 0;  // or the likeliest for each of its characters.
+  double choice_accuracy_norm = 0;  // the same for the likeliest choice per character
 };
 
 // The first four of these for an answer to a question with these references.

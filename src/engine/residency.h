@@ -65,7 +65,7 @@ class Residency {
   uint32_t n_ready(const Sequence& sequence) const;
 
   // Sequences that may generate at a time: each holds a place and makes another in every step. A
-  // third of the state slots is left for places that others will go on from.
+  // third of the state slots is left for places that others will continue from.
   size_t most_generating() const;
 
   // Locks the path and takes pages and state slots for the rows of `share`. If more rows have to be

@@ -25,8 +25,8 @@ struct EngineOptions {
                                   // within the limits of a container
   size_t kv_ahead = 0;            // bytes of it that have memory behind them before they are
                                   // used, as far as the engine has idle time for that
-  size_t kv_ahead_first = 0;      // of these, bytes at the start; later at most as many as were
-                                  // ever in use; 0: kv_ahead from the start
+  size_t kv_ahead_first = 0;      // of these, bytes ready at the start; more only up to the bytes
+                                  // that were ever in use; 0: kv_ahead from the start
   KvType kv_type = KvType::kF16;  // type that keys and values are stored in
   int context = 0;                // longest sequence in tokens; 0: the model's. Rotation
                                   // of type longrope is fixed by it (docs/models.md)

@@ -30,7 +30,7 @@ struct EngineStats {
   uint64_t evicted_pages = 0;     // of cached keys and values, for room
   uint64_t evicted_places = 0;    // states of recurrent layers, for room
   uint64_t kv_bytes_peak = 0;     // pages in use at most
-  double step_s = 0;              // seconds in steps, of which:
+  double step_s = 0;              // seconds in steps; includes:
   double linear_s = 0;            //   matrix products
   double attention_s = 0;         //   attention
   double row_ops_s = 0;           //   norms, rotation, activations, packing, page writes
@@ -38,10 +38,10 @@ struct EngineStats {
   double planning_s = 0;          //   scheduling, reserving, planning
   uint64_t attention_bytes = 0;   // sent by rank 0 to ranks that hold other positions
   double linear_flops = 0;        // operations of the matrix products, 2 M N K
-  double predicted_s = 0;         // of steps that were packed by time: predicted seconds,
-  double timed_s = 0;             //   measured ones,
-  double prediction_error_s = 0;  //   and the sum of the sizes of their differences
-  double budget_s = 0;            //   seconds that they were to take at most; 0 without a budget
+  double predicted_s = 0;         // predicted seconds of steps that were packed by time
+  double timed_s = 0;             // measured seconds of these
+  double prediction_error_s = 0;  // sum of |predicted - measured| of these
+  double budget_s = 0;            // sum of their limits; 0 without a budget
   std::vector<Figure> figures;    // counters of the way of sharing, since it was opened
 
   // States, not counts.
