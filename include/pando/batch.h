@@ -117,7 +117,7 @@ struct AnswerKey {
   uint64_t line = 0;    // number, from 1
   size_t question = 0;  // of the line, from 0
   int choice = 0;       // of the question's n, from 0
-  // In the order of the input.
+  // Orders answers as the input does.
   auto operator<=>(const AnswerKey&) const = default;
 };
 

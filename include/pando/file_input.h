@@ -30,7 +30,7 @@ class FileInput : public std::streambuf {
   // Why it could not be read on; empty: it could.
   const std::string& failure() const { return failure_; }
 
-  // From any thread: a read that waits, and all later ones, find the end.
+  // Any thread: a waiting read, and all later ones, find the end of the input.
   void interrupt();
 
  protected:

@@ -91,7 +91,7 @@ json::object_t::pointer add_member(json::object_t& object, std::string& key,
   const auto [at, is_new] = object.try_emplace(std::move(key), nullptr);
   return is_new ? &*at : nullptr;
 }
-// Their keys are not sorted: they are in a set beside them.
+// Ordered objects do not sort their keys: a set beside them holds the keys.
 nlohmann::ordered_json::object_t::pointer add_member(nlohmann::ordered_json::object_t& object,
                                                      std::string& key,
                                                      std::unordered_set<std::string>& known) {

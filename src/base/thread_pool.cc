@@ -67,7 +67,7 @@ void ThreadPool::stop() {
 // Begins the next loop, with no worker in it.
 void ThreadPool::publish(uint32_t flags) {
   const uint32_t last = state_.load(std::memory_order_relaxed);
-  // In one order with the waiters' counting themselves, which the notification reads.
+  // Sequentially consistent with the waiters' count of themselves, which the notification reads.
   state_.store((last & ~(kOpen | kInside)) + kOneLoop + flags, std::memory_order_seq_cst);
   state_.notify_all();
 }

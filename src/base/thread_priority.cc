@@ -14,7 +14,7 @@ namespace pando {
 #if defined(__linux__)
 namespace {
 
-// As sched_setattr(2) has it; the C library of Debian 12 has neither this nor the calls.
+// The struct of sched_setattr(2); the C library of Debian 12 has neither this nor the calls.
 struct SchedulingAttributes {
   uint32_t size = sizeof(SchedulingAttributes);
   uint32_t policy = 0;

@@ -58,7 +58,7 @@ class Admission {
   void drop(Sequence& sequence);
   // Frees the resources of a sequence that is done, unless it has a part in a step in flight.
   void let_go(Sequence& sequence);
-  // To be called after sequences were removed from `open`.
+  // Call after sequences were removed from `open`.
   void recount(const Sequences& open);
   // Predicted tokens of the open answers when they are complete; shared tokens count once.
   size_t open_tokens() const { return residency_.cache().tree().n_pinned_tokens() + n_to_come_; }

@@ -175,7 +175,7 @@ struct Candidate {
   double weight;  // in proportion to its probability; 1 for the likeliest
 };
 
-// In order of likelihood with top_k or top_p, otherwise of id.
+// Ordered by likelihood with top_k or top_p, otherwise by id.
 std::vector<Candidate> candidates(std::span<const float> logits, const SamplingOptions& o) {
   std::vector<Candidate> kept;
   const double largest = logits[argmax(logits)];

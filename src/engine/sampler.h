@@ -1,4 +1,4 @@
-// From a row of logits to a token.
+// Sampling: from a row of logits to a token.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct TokenHistory {
   std::span<const uint64_t> allowed;
 };
 
-// As SamplingOptions says. Greedy at temperature 0: the largest logit, the lowest id among equals.
-// logits: [vocab] f32.
+// Draws a token as SamplingOptions says. Greedy at temperature 0: the largest logit, the lowest id
+// among equals. logits: [vocab] f32.
 Token sample_token(std::span<const float> logits, const SamplingOptions& options,
                    const SamplingKey& key, const TokenHistory& history = {});
 

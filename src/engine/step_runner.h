@@ -68,7 +68,7 @@ class StepRunner {
   // Waits for the step and commits it; calls `take` for each row that was read, in order. If the
   // executor throws, aborts all steps in flight: their rows are missing again.
   void finish(const SubmittedStep& step, const Take& take);
-  // To be called after each step that did not fail.
+  // Call after each step that did not fail.
   void observe(const SubmittedStep& step);
 
   // Bytes of keys, values and states in use.
@@ -79,7 +79,7 @@ class StepRunner {
   }
 
  private:
-  // As EngineStats has them.
+  // Counts as in EngineStats.
   struct StepRows {
     uint64_t decode, prefill, recomputed, pad;
   };

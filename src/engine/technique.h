@@ -28,12 +28,12 @@ struct Technique {
   bool takes_int8 = true;                // keys and values may be int8
   bool caps_scores = true;               // its attention knows soft caps of scores
   bool takes_sinks = true;               // its attention knows sinks
-  // Its plans have state tasks and lists of window pages: models may be recurrent, and windows give
-  // memory back.
+  // Plans have state tasks and lists of window pages: models may be recurrent, and windows free
+  // memory.
   bool full_plans = false;
   bool exact = true;    // bits do not depend on other rows of the step
   std::string warning;  // shown wherever its output appears; empty: none
-  // Its counters, since it was made; empty: none.
+  // Counters of the technique since it was made; empty: none.
   std::function<std::vector<Figure>()> figures;
 };
 

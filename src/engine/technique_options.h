@@ -31,7 +31,8 @@ class TechniqueOptions {
   Status status() const;
 
  private:
-  // Its value, which must be there; empty if the option is absent.
+  // Takes the option and returns its value; a missing value is an error. Empty if the option is
+  // absent.
   std::string take(const std::string& key);
 
   std::string name_;

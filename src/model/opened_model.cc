@@ -126,7 +126,7 @@ Result<OpenedModel> OpenedModel::open(const ModelPath& path) {
   if (!config) return config.error();
   Result<Checkpoint> checkpoint = Checkpoint::open(path, config->quantization);
   if (!checkpoint) return checkpoint.error();
-  // As embedding models are saved.
+  // Embedding models are saved without a head.
   const bool has_no_head =
       checkpoint->is_bare() && !config->tied_embeddings && !checkpoint->contains("lm_head.weight");
   if (has_no_head) config->tied_embeddings = true, config->head_bias = false;

@@ -332,7 +332,7 @@ Status add_quantization(const ModelPath& directory, json& config) {
     fields.refuse(kPart, "an object");
     return fields.status();
   }
-  // Its errors name this file.
+  // Errors name this file.
   Fields own(*part, fmt::format("{}: {}", path.string(), kPart));
   Quantization ignored;
   read_modelopt(own, *part, ignored);

@@ -1,4 +1,4 @@
-// In which order a file holds the rows of a tensor.
+// The order in which a file holds the rows of a tensor.
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,7 @@ void refuse_unoffered(Fields& fields, int64_t head_dim, std::span<const std::str
       fields.refuse(name, fmt::format("{}, because other values are not supported", neutral),
                     ErrorCode::kUnsupported);
   }
-  // By its root attention is divided.
+  // Attention is divided by its square root.
   constexpr const char* kScalar = "query_pre_attn_scalar";
   const json* scalar = fields.find(kScalar);
   if (scalar != nullptr && *scalar != head_dim && !is_offered(kScalar, offers))

@@ -17,7 +17,7 @@ namespace pando::model {
 struct TensorPart {
   std::string name;
   int64_t n_rows;
-  // In the file, where it is not [n_rows, columns]; n_rows counts all but the last size.
+  // Shape in the file, if it is not [n_rows, columns]; n_rows counts all sizes but the last.
   std::vector<int64_t> shape = {};
 };
 

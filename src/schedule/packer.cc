@@ -108,8 +108,8 @@ class Packer {
       long_ = item;
   }
 
-  // In the policy's order. Thousands may wait, and a step has room for few. After several refusals,
-  // items for which no row fits leave the queue.
+  // Considers prefills in the policy's order. Thousands may wait, and a step has room for few.
+  // After several refusals, items for which no row fits leave the queue.
   void consider_all() {
     ItemQueue queue =
         queue_of([&](const Entry& entry) { return granted_[entry.item] || may_start(entry.item); });

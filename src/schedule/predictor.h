@@ -61,7 +61,7 @@ class Predictor {
   explicit Predictor(const StepCosts& costs) : costs_(costs) {}
 
   double seconds(const StepFeatures& step) const { return corrected(fitted(step)); }
-  // As the costs have it, without the corrections, and with them.
+  // Time by the costs, without the corrections; and with them.
   StepTime fitted(const StepFeatures& step) const;
   double corrected(const StepTime& time) const {
     return correction_.once * time.once + correction_.rows * time.rows;
@@ -98,7 +98,7 @@ struct FitReport {
   size_t n_samples = 0;
   size_t n_repeats = 0;  // pairs behind repeat_noise
 
-  // At most the greater of 5% and 1.5 times the noise.
+  // True if the median error is at most the greater of 5% and 1.5 times the noise.
   bool good() const;
 };
 FitReport report_fit(const Predictor& predictor, std::span<const StepSample> samples);

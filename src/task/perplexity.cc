@@ -145,7 +145,7 @@ class WindowScoring {
     return std::min(look, retry_at.value_or(look));
   }
 
-  // In the order of the text, whichever was scored first.
+  // Adds windows in the order of the text, not in that of scoring.
   Perplexity with(const Scored& scored) const {
     Perplexity sum = result_;
     for (const std::optional<Completion>& window : scored) {

@@ -22,7 +22,7 @@ struct WeightTypeInfo {
   DType type;
   std::string_view name;  // in messages; in options too, where made_as is set
 
-  // In files. A type that no file holds has the defaults here.
+  // Names and sizes in files. A type that no file holds has these defaults.
   int gguf_id = -1;                   // its number in GGUF files
   std::string_view safetensors = {};  // its name in safetensors files
   std::string_view torch = {};        // its name in config.json
@@ -48,7 +48,7 @@ struct WeightTypeInfo {
   }
 };
 
-// In the order of DType.
+// All types, in the order of DType.
 std::span<const WeightTypeInfo> weight_types();
 const WeightTypeInfo& info_of(DType type);
 

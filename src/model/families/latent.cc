@@ -163,7 +163,7 @@ void translate_latent(GgufTranslator& gguf) {
   const double tenth = fields.finite(kMultiplier).value_or(0.0);
   if (tenth <= 0.0)
     return fields.refuse(kMultiplier, "a number above 0 with rope.scaling.type yarn");
-  // In f32: seven digits of it are those that were written.
+  // Rounded to f32, of which seven digits are those that were written.
   (*scaling)["mscale_all_dim"] = std::stod(fmt::format("{:.7g}", 10.0 * tenth));
   (*scaling)["mscale"] = (*scaling)["mscale_all_dim"];
 }

@@ -33,7 +33,7 @@ class LayerSpecs {
   void output(const char* name);  // of attention, and its bias
   // Router and experts of a mixture, then the shared expert and its gate, or a dense feed-forward.
   void feed_forward();
-  // In a mixture of experts these are the shared expert's.
+  // In a mixture of experts these belong to the shared expert.
   void gate_and_up(const char* module);  // or up alone, where there is no gate
   void gate_up(const char* name);        // one tensor, which GGUF files divide
   void down(const char* module);

@@ -25,7 +25,7 @@ namespace {
 
 int strip_count(int n) { return (n + kStripLen - 1) / kStripLen; }
 
-// To the nearest integer, ties to even, for |x| < 2^22.
+// Rounds to the nearest integer, ties to even, for |x| < 2^22.
 float round_to_even(float x) { return (x + 0x1.8p23f) - 0x1.8p23f; }
 
 // x in [least, most]; most where it is not a number.
@@ -34,7 +34,7 @@ int8_t round_into(float x, float least, float most) {
   return static_cast<int8_t>(round_to_even(least < x ? x : least));
 }
 
-// As integers, whose order is that of magnitudes: one that is not a number is the largest.
+// Compares magnitudes as integers, which have the same order: NaN is the largest.
 float amax_of(const float* x, int n) {
   uint32_t amax = 0;
   for (int i = 0; i < n; ++i) amax = std::max(amax, std::bit_cast<uint32_t>(x[i]) & 0x7FFF'FFFFu);

@@ -29,7 +29,7 @@ class LayerInputs {
   void begin(std::span<const Token> tokens, const float* embeddings, Products& products);
   // Adds the projected inputs of a layer of the stage to the first n_rows rows of x.
   void add(int layer, uint32_t n_rows, ResidualStream& x, Products& products);
-  // From now on row `to` has the inputs of row `from`.
+  // Moves the inputs of row `from` to row `to`.
   void move(uint32_t from, uint32_t to);
 
  private:

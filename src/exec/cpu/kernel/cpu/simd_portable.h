@@ -104,7 +104,7 @@ struct SimdPortable {
     for (int i = 0; i < 16; ++i) a.lane[i] = a.lane[i] < b.lane[i] ? yes.lane[i] : no.lane[i];
     return a;
   }
-  // To the nearest integer, ties to even.
+  // Rounds to the nearest integer, ties to even.
   static F round(F a) {
     for (int i = 0; i < 16; ++i) a.lane[i] = std::nearbyint(a.lane[i]);
     return a;
