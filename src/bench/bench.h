@@ -42,7 +42,7 @@ struct BenchmarkInfo {
   Inputs inputs{};
 };
 
-// In the order of `pando bench list`.
+// All benchmarks, in the order of `pando bench list`.
 std::vector<BenchmarkInfo> benchmarks();
 
 // Runs one: prints tables on standard output and writes them. Errors: kInvalidArgument (no such

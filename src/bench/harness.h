@@ -69,8 +69,8 @@ struct Contestant {
   int step_rows = EngineOptions{}.step_rows;
   int max_running = 256;
   size_t at_most = 0;  // of the timed requests; 0: all of them
-  // Its memory for keys and values is touched before the first repetition, as other engines do and
-  // a server that has been at work.
+  // Its memory for keys and values is touched before the first repetition, as in other engines, and
+  // as in a server that has been at work.
   bool is_ready = false;
   MakeWorkload own;  // instead of the contest's workload; empty: that one
 };

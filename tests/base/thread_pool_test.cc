@@ -61,7 +61,7 @@ TEST(ThreadPool, WorkersKeepToTheirRunsAndEndThoseOfOthers) {
       const std::vector<int64_t>& items = of_worker[worker];
       const int64_t begin = worker * kItems / n_threads;
       EXPECT_EQ(items.front(), begin) << "worker " << worker << " of " << n_threads;
-      // Its own come before those of others, which may have ended it by then.
+      // A thread's own items come before those of others, who may have ended the loop by then.
       for (size_t i = 1; i < items.size(); ++i)
         if (items[i] >= begin && items[i] < (worker + 1) * kItems / n_threads) {
           EXPECT_GT(items[i], items[i - 1]) << "worker " << worker << " of " << n_threads;

@@ -21,7 +21,7 @@ inline Fingerprint goes_on(Fingerprint above, Token token) {
   return (x ^ (x >> 32)) | 1;
 }
 
-// By position, for the path from the root to the end of `node`.
+// Fingerprints by position, for the path from the root to the end of `node`.
 inline std::vector<Fingerprint> fingerprints_of(const Node* node) {
   std::vector<const Node*> path;
   for (; !node->is_root(); node = node->parent) path.push_back(node);
@@ -33,7 +33,7 @@ inline std::vector<Fingerprint> fingerprints_of(const Node* node) {
   return all;
 }
 
-// By page index, for the path from the root to the end of `node`, as far as there are pages.
+// Pages by page index, for the path from the root to the end of `node`, as far as pages exist.
 inline std::vector<PageId> page_table_of(const Node* node, uint32_t page_len) {
   std::vector<const Node*> path;
   for (; !node->is_root(); node = node->parent) path.push_back(node);

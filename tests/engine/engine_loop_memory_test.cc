@@ -242,7 +242,8 @@ TEST(EngineLoopMemory, WhoseGoingMakesNoRoomStays) {
     EXPECT_EQ(loop.answers(id), answers_alone(loop.heard[id].request));
 }
 
-// After a preemption nothing starts until something ends; who only waited made no room by going.
+// After a preemption no sequence starts until a running one ends; a waiting sequence frees nothing
+// when it leaves.
 TEST(EngineLoopMemory, WhoLeavesWhileItWaitsStartsNobody) {
   LoopOptions options = tiny_loop_options();
   options.engine.kv_memory = memory_for(12);

@@ -16,7 +16,7 @@ TestLoop loop_with(size_t n_slots, LoopOptions options = tiny_loop_options(),
   return TestLoop(open_over_plans(options, n_slots, fail_each));
 }
 
-// By request: tokens and hashes of logits.
+// Tokens and hashes of logits, by request.
 std::map<RequestId, std::vector<Answer>> answers_of(const TestLoop& loop) {
   std::map<RequestId, std::vector<Answer>> answers;
   for (const auto& [id, heard] : loop.heard) {
@@ -43,7 +43,7 @@ TEST(Places, QuestionsGoOnFromTheEndOfTheirDocument) {
   EXPECT_EQ(loop.stats().recomputed_rows, 0u);
   EXPECT_EQ(loop.stats().prefill_rows, document.size() + 8);
 
-  // Its end was a parting, so there is a place: another question computes its own row only.
+  // Paths part at its end, so a place exists: another question computes its own row only.
   ASSERT_TRUE(loop.submit(9, request_of(document + "Z", 3)).ok());
   loop.run();
   answers_of(loop);

@@ -100,7 +100,7 @@ TEST(GgufGolden, BlocksOfEveryTypeHaveTheirWritersValues) {
   EXPECT_EQ(n_types, golden.size());
 }
 
-// From blocks as from their values in f32, whatever is made of them while a model is loaded.
+// Conversion while loading gives the same from blocks as from their values in f32.
 TEST(GgufGolden, BlocksOfEveryTypeBecomeEveryTypeThatIsMade) {
   const nlohmann::json golden = nlohmann::json::parse(std::ifstream(kFolder / "blocks.json"));
   const kernel::Kernels& kernels = kernel::best_kernels();

@@ -27,7 +27,7 @@ TEST(Config, TakesTheTypeOfWeightsByEitherName) {
   }
 }
 
-// As a model is saved without its head.
+// The class of a model that is saved without its head.
 TEST(Config, TakesTheClassWithoutAHead) {
   json object = llama();
   object["architectures"] = {"LlamaModel"};

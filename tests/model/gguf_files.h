@@ -95,7 +95,7 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     std::string bytes = hybrid_order(
         c, spec, {reinterpret_cast<const char*>(view.data), view.n_bytes}, dtype_size(view.dtype));
     DType type = options.matrices;
-    // As writers of files do.
+    // Types as writers of files choose them.
     const bool is_wide = spec.role == model::Role::kRouter ||
                          spec.role == model::Role::kChoiceBias ||
                          spec.role == model::Role::kSharedGate;

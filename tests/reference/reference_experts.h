@@ -18,7 +18,8 @@ struct Experts {
   std::vector<float> router_bias, choice_bias, weight_of;  // [n_experts], or empty
   std::vector<Gated> all;
   std::vector<float> shared_gate;  // [d_model], or empty
-  // Before router and experts, and of what experts and shared expert give: [d_model], or empty.
+  // Norms before router and experts, and of the outputs of experts and shared expert: [d_model], or
+  // empty.
   std::vector<float> router_norm, norm, sum_norm, shared_sum_norm;
 };
 

@@ -18,7 +18,7 @@ struct TemplateText {
 // All templates of a directory, of a GGUF file, or of the directory of a tokenizer's file; each
 // name once. May be empty.
 Result<std::vector<TemplateText>> find_chat_templates(const ModelPath& tokenizer);
-// As `transformers` gives them to a template.
+// Texts of the special tokens, as `transformers` gives them to a template.
 Result<NamedTokens> find_named_tokens(const ModelPath& of_tokenizer, const Tokenizer& tokenizer);
 
 }  // namespace pando

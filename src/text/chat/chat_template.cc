@@ -68,7 +68,7 @@ void add_member(Ordered& object, const std::string& name, Ordered value) {
   object.get_ref<Ordered::object_t&>().emplace_back(name, std::move(value));
 }
 
-// Behind the text that an answer goes on with. The space tells whether the template strips texts.
+// Mark behind the text that an answer continues. The space shows whether the template strips texts.
 constexpr std::string_view kGoesOn = "pando-goes-on-here ";
 
 // Puts the mark behind the message's text; returns that text, or nothing if there is none.

@@ -42,7 +42,7 @@ class Bound {
 void demand_defined(const Value& v);
 // Fails for a number of more than 64 bits; any other value passes.
 void demand_small(const Value& v);
-// As Python's __index__.
+// The value as an integer, as Python's __index__.
 int64_t index_of_value(const Value& v);
 
 struct Callable : Object {

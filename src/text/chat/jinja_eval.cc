@@ -289,7 +289,7 @@ void Evaluator::run_call_block(const Stmt& stmt, const Ref<Frame>& frame) {
   write(printed(call(callee, args)));
 }
 
-// As Jinja's Macro.__call__ reads arguments.
+// Binds arguments as Jinja's Macro.__call__ does.
 void Evaluator::bind(const Stmt& stmt, const Ref<Frame>& in, const CallArgs& args) {
   const MacroShape& macro = *stmt.macro;
   const size_t n = macro.parameters.size();

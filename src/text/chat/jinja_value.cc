@@ -328,7 +328,7 @@ size_t hash_of(const Value& v, Budget* budget) {
     const bool whole = std::abs(f) < 0x1p63 && f == std::floor(f);
     return whole ? hash_whole(static_cast<int64_t>(f)) : std::hash<double>{}(f);
   }
-  // As a float of that value.
+  // Hashes like a float of that value.
   if (v.is(Kind::kLarge)) return std::hash<double>{}(std::strtod(text_of(v).c_str(), nullptr));
   if (v.is(Kind::kString)) {
     count_bytes(budget, text_of(v).size());

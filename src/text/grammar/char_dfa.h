@@ -22,7 +22,8 @@ class CharDfa {
   // "$" are the ends of the text. Errors continue "the pattern is": "too complex: ...". n_steps:
   // receives the steps of the construction in addition, also after an error.
   static Result<CharDfa> of(const Regex& regex, bool is_search = false, size_t* n_steps = nullptr);
-  // By its parts: classes part all characters; next[state * n_classes + class].
+  // Makes an automaton from its table: classes partition all characters; next[state * n_classes +
+  // class].
   static CharDfa of_table(std::vector<CharSet> classes, std::vector<uint32_t> next,
                           std::vector<bool> accepts);
 

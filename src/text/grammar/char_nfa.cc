@@ -106,7 +106,7 @@ Result<CharNfa> char_nfa_of(const Regex& regex, bool is_search) {
   if (is_search) at = maker.add(anything, at);
   at = maker.add(regex, at);
   if (is_search) {
-    // One last state that all of the rest stays in.
+    // A last state in which the rest of the text stays.
     const uint32_t rest = maker.state();
     maker.edge(at, CharNfa::Kind::kEmpty, rest);
     maker.edge(rest, CharNfa::Kind::kSet, rest, maker.set_index(CharSet::all()));

@@ -65,7 +65,7 @@ class Chart {
     work_ = 0;
   }
 
-  // Behind a byte that leads from the only config of a frontier to a plain state.
+  // The frontier after a byte that leads from the only config of a frontier to a plain state.
   Frontier push(Config config) {
     const auto begin = static_cast<uint32_t>(configs_.size());
     configs_.push_back(config);

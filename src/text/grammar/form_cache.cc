@@ -88,7 +88,7 @@ std::optional<Error> FormCache::find_refusal(const TextForm& form) {
   return refusal_->error;
 }
 
-// With the lock.
+// Call with the lock.
 void FormCache::use(std::list<Entry>::iterator entry, std::shared_ptr<const MaskTable> masks) {
   entry->kept = std::move(masks);
   entries_.splice(entries_.begin(), entries_, entry);

@@ -45,7 +45,7 @@ std::string ipv6() {
   return "(" + all + ")";
 }
 
-// Without labels whose third and fourth characters are hyphens, which stand for other characters.
+// Excludes labels whose third and fourth characters are hyphens: they encode other characters.
 const std::string kAlnum = "[A-Za-z0-9]";
 const std::string kLabel = kAlnum + "(" + kAlnum + "|[A-Za-z0-9-](" + kAlnum + "|" + kAlnum +
                            "[A-Za-z0-9-]{0,59}" + kAlnum + "|-" + kAlnum + "([A-Za-z0-9-]{0,58}" +

@@ -77,8 +77,8 @@ class LarkReader {
         break;
     }
   }
-  // To the next part of a rule: in the same line, in brackets in any, and in the next line only
-  // where it begins with "|".
+  // Skips to the next part of a rule: in the same line; in brackets in any line; and in the next
+  // line only if it begins with "|".
   void skip_in_rule() {
     skip_space(depth_ > 1);
     if (depth_ > 1 || (in_.peek() != '\n' && in_.peek() != '\r')) return;

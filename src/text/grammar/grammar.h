@@ -29,7 +29,7 @@ class Grammar {
     uint8_t last;
     uint32_t target;
   };
-  // After the text of `rule` comes `target`.
+  // A call of `rule`, which continues in state `target`.
   struct Call {
     uint32_t rule;
     uint32_t target;
@@ -167,7 +167,7 @@ Result<GrammarPtr> from_json_schema(std::string_view schema,
 Result<GrammarPtr> from_any_json(bool only_objects);
 // The texts that match a regular expression from start to end.
 Result<GrammarPtr> from_regex(std::string_view pattern);
-// One of the texts, which are at least one.
+// One of the texts; there must be at least one.
 Result<GrammarPtr> from_choices(std::span<const std::string> choices);
 // A grammar as llama.cpp writes it; its first rule is "root".
 Result<GrammarPtr> from_gbnf(std::string_view text);

@@ -11,7 +11,7 @@
 
 namespace pando::grammar {
 
-// From one state, whatever called its rule.
+// Tokens from one state, independent of the caller of its rule.
 struct StateMask {
   bool is_walked = false;      // so cheap that it is walked each time
   std::vector<uint64_t> bits;  // tokens that stay in the rule, or reach its end

@@ -28,7 +28,7 @@ class Matcher {
   bool is_ended() const { return is_ended_; }           // an end token was accepted
 
  private:
-  // Behind the bytes, or a frontier that is not alive.
+  // The frontier after the bytes; one that is not alive if they do not fit.
   Chart::Frontier read(std::string_view bytes);
   bool is_end_token(Token token) const;
 

@@ -59,7 +59,7 @@ const std::vector<Parts>& SchemaCases::of(const Parts& schemas) {
   for (const Node schema : schemas) add(&open, schema);
   Found found;
   expand(&open, 0, &found);
-  // After a refusal, which may be forgiven, they are not all.
+  // The cases are incomplete after a refusal, which may be forgiven.
   if (document_.has_failed()) return no_cases_;
   return memo[schemas] = std::move(found.list);
 }

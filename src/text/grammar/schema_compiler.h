@@ -14,7 +14,8 @@
 
 namespace pando::grammar {
 
-// One rule for each list of schemas that hold together at some place, made once. Used once.
+// Compiles a schema to rules: one for each list of schemas that hold together at some place. Used
+// once.
 class SchemaCompiler {
  public:
   explicit SchemaCompiler(SchemaDocument* document)

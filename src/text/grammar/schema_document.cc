@@ -62,7 +62,7 @@ bool are_strings(const Json& value) {
          std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_string(); });
 }
 
-// As it is written, cut short.
+// The value as written, cut short.
 std::string shown(const Json& value) {
   constexpr size_t kMostBytes = 60;
   std::string text = json_text(value);

@@ -64,7 +64,7 @@ class ObjectRule {
     }
     return at;
   }
-  // Behind a value.
+  // State behind a value.
   Builder::State after(size_t i, size_t count) {
     count = std::min(count, cap_);
     Builder::State& at = afters_[i * (cap_ + 1) + count];

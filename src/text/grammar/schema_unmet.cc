@@ -107,7 +107,7 @@ class UnmetSearch {
     return {};
   }
 
-  // With a schema that has only these keywords of a part.
+  // True if the value meets a schema with only these keywords of a part.
   bool is_met(const Json& value, Node part, const Keywords& names) {
     document_.work();
     if (document_.has_failed()) return false;
