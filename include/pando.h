@@ -1,10 +1,10 @@
 // Pando from C, and from every language that can call C: the library libpando-c.
 //
-// Handles are opaque. Whoever gets one from a function frees it by its own function, which takes
-// NULL too; the order of freeing does not matter. Texts are UTF-8 and end with a zero byte; sizes
-// are in bytes and without it. Options are texts of JSON objects whose fields are said below; NULL
-// stands for {}. A function that can fail returns a pando_status and writes its results only on
-// PANDO_OK, unless it says otherwise. No exception leaves a function.
+// Handles are opaque. The caller frees each handle with its own function, which takes NULL too; the
+// order of freeing does not matter. Texts are UTF-8 and end with a zero byte; sizes are in bytes
+// and without it. Options are texts of JSON objects with the fields named below; NULL stands for
+// {}. A function that can fail returns a pando_status and writes its results only on PANDO_OK,
+// unless it says otherwise. No exception leaves a function.
 //
 // Threads: all functions may be called from any thread at any time, but a stream's other functions
 // than pando_cancel from one thread at a time.
@@ -25,12 +25,12 @@
 extern "C" {
 #endif
 
-// Above 0: errors, with a text (pando_last_error). Below 0: what may happen to a stream.
+// Above 0: errors, with a text (pando_last_error). Below 0: states of a stream.
 typedef enum pando_status {
   PANDO_OK = 0,
   PANDO_INVALID_ARGUMENT = 1,  // a request or option that can never work
   PANDO_NOT_FOUND = 2,         // a file or directory that is not there
-  PANDO_BAD_FILE = 3,          // a file that is there and is not what it should be
+  PANDO_BAD_FILE = 3,          // a file exists but is malformed
   PANDO_UNSUPPORTED = 4,       // well-formed, and outside what this version offers
   PANDO_TOO_LONG = 5,          // prompt and answer exceed the context or the memory for it
   PANDO_UNAVAILABLE = 6,       // the engine's queue is full, or memory ran out
@@ -49,8 +49,8 @@ typedef struct pando_stream pando_stream;  // questions that are being answered,
 PANDO_API const char* pando_version(void);
 // "ok", "invalid_argument", ...; static.
 PANDO_API const char* pando_status_name(pando_status status);
-// What was found, what was expected, and where: one line about the last call of this thread that
-// failed, or "". Valid until the next one fails.
+// Message of the last call of this thread that failed, in one line: what was found, what was
+// expected, and where; or "". Valid until the next one fails.
 PANDO_API const char* pando_last_error(void);
 
 // Loads a Hugging Face model directory or a GGUF file. Options: "weights" ("stored", "q8_0",
@@ -64,8 +64,8 @@ PANDO_API void pando_model_free(pando_model* model);
 // "weight_type", "weight_bytes", "has_tokenizer". Valid until the model is freed.
 PANDO_API const char* pando_model_info(const pando_model* model);
 
-// These four write at most `capacity` units (tokens, bytes) and set the total number of units:
-// where that is more than `capacity`, call again with room for it. Texts get no zero byte.
+// The next four write at most `capacity` units (tokens, bytes) and set the total number of units.
+// If that is more than `capacity`, call again with room for it. Texts get no zero byte.
 //
 // Tokens of `size` bytes of text; `add_bos` (0 or 1): with the beginning-of-sequence token where
 // the model wants one.
@@ -92,14 +92,14 @@ PANDO_API pando_status pando_engine_open(const pando_model* model, const char* o
 // The engine's thread ends here, or with the last of its streams.
 PANDO_API void pando_engine_free(pando_engine* engine);
 
-// What may be said of sampling and reporting: a JSON array of objects with "name", "type"
-// ("integer", "number", "boolean", "text_list", "token_list", "token_numbers": an object of token
-// ids and numbers), "help", "default" (null: none), and for numbers that have bounds "minimum",
-// "maximum" and "expected", the bounds in words. Static.
+// Options of sampling and reporting: a JSON array of objects with "name", "type" ("integer",
+// "number", "boolean", "text_list", "token_list", "token_numbers": an object of token ids and
+// numbers), "help", "default" (null: none), and for numbers with bounds "minimum", "maximum" and
+// "expected", the bounds in words. Static.
 PANDO_API const char* pando_request_options(void);
 
-// The following open a stream of one or more questions, which are worked on together. Options: what
-// a line of the batch runner's input may say (pando/batch.h) about sampling and reporting -
+// The following open a stream of one or more questions, which are worked on together. Options:
+// those of sampling and reporting in a line of the batch runner's input (pando/batch.h) -
 // "max_tokens", "temperature", "stop", "logprobs", and all others of pando_request_options - and
 // "prompt_logprobs" and "logits_hash".
 
@@ -119,8 +119,8 @@ PANDO_API pando_status pando_prompt_tokens(pando_engine* engine, const int32_t* 
 // `size` bytes.
 PANDO_API pando_status pando_ask_line(pando_engine* engine, const char* line, size_t size,
                                       pando_stream** stream);
-// How likely each continuation [n] is behind the prefix: the prompt log-probabilities of completion
-// i are those of the tokens of continuation i. Nothing is generated.
+// Scores continuations [n] of a prefix: the prompt log-probabilities of completion i are those of
+// the tokens of continuation i. Nothing is generated.
 PANDO_API pando_status pando_score(pando_engine* engine, const char* prefix,
                                    const char* const* continuations, size_t n,
                                    pando_stream** stream);
@@ -147,19 +147,19 @@ typedef struct pando_completion {
   size_t prompt_tokens;              // the prompt's length
   uint64_t logits_hash;              // XXH3-64 of the logits; 0 unless asked for
   const char* finish_reason;         // "stop", "length" or "context"
-  const char* reasoning;  // what the model wrote before it, of conversations; may be empty
-  size_t reasoning_size;  // bytes
+  const char* reasoning;             // the model's reasoning, in conversations; may be empty
+  size_t reasoning_size;             // bytes
 } pando_completion;
 
-// What has happened to a question.
+// News of a question.
 typedef struct pando_event {
   size_t question;   // index
   int32_t choice;    // of "n", from 0
-  const char* text;  // what the answer goes on with, whole characters; until the next call. May be
+  const char* text;  // new text of the answer, in whole characters; until the next call. May be
                      // empty: the first token of an answer is always told
   size_t text_size;  // bytes
   const pando_completion* completion;  // where the answer is finished, otherwise NULL
-  const char* reasoning;               // what the reasoning goes on with, as `text`
+  const char* reasoning;               // new text of the reasoning, as `text`
   size_t reasoning_size;               // bytes
 } pando_event;
 
@@ -167,8 +167,7 @@ typedef struct pando_event {
 // PANDO_TIMEOUT, PANDO_END, PANDO_CANCELLED or the error that ended all questions of the stream;
 // once over, always the same.
 PANDO_API pando_status pando_next(pando_stream* stream, double timeout_s, pando_event* event);
-// Goes through all events that are left: PANDO_OK once every answer is complete, otherwise as
-// pando_next.
+// Takes all events that are left. PANDO_OK once every answer is complete, otherwise as pando_next.
 PANDO_API pando_status pando_wait(pando_stream* stream, double timeout_s);
 // The answer to a question, or NULL as long as pando_next and pando_wait have not seen it. Valid
 // until the stream is freed.
@@ -176,7 +175,7 @@ PANDO_API const pando_completion* pando_completion_of(const pando_stream* stream
                                                       size_t choice);
 // Drops all that is not complete, at once; another thread that waits gets PANDO_CANCELLED.
 PANDO_API void pando_cancel(pando_stream* stream);
-// Cancels what is not complete.
+// Cancels answers that are not complete.
 PANDO_API void pando_stream_free(pando_stream* stream);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// Where a random test takes its decisions from.
+// Source of the decisions of a random test.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace pando {
 class Choices {
  public:
   explicit Choices(uint32_t seed) : rng_(seed) {}
-  // Those of a fuzzer, one or two bytes each; the first choice of all behind the last byte.
+  // Decisions from the bytes of a fuzzer, one or two bytes each; the first choice always when they
+  // end.
   explicit Choices(std::span<const uint8_t> bytes) : from_bytes_(true), bytes_(bytes) {}
 
   // In [0, n); n is at least 1, and at most 65,536 where bytes choose.
@@ -37,7 +38,7 @@ class Choices {
   std::span<const uint8_t> bytes_;
 };
 
-// How many operations a random test does: a million where long tests are wanted.
+// Number of operations of a random test: a million if long tests are wanted.
 inline int n_random_operations(int usual) {
   return std::getenv("PANDO_SLOW_TESTS") != nullptr ? 1'000'000 : usual;
 }

@@ -8,7 +8,7 @@ import re
 import statistics
 import sys
 
-# What each folder of src/ may include besides itself and include/pando.
+# Folders that each folder of src/ may include besides itself and include/pando.
 FLOORS = {
     "base": set(),
     "contract": {"base"},

@@ -64,7 +64,7 @@ if timeout 60 mpirun --oversubscribe -n 2 "$pando" serve --model tiny --parallel
   echo "a server with replicas was accepted" >&2; exit 1
 fi
 grep -q "'replicas=2' has replicas=2, but a server has one engine, expected replicas=1" log.txt || { cat log.txt >&2; exit 1; }
-# What loads no weights ends well on all processes.
+# A command that loads no weights ends well on all processes.
 timeout 60 mpirun --oversubscribe -n 2 "$pando" run --model tiny --parallel tp=2 --input questions.jsonl --output - \
   --dry-run 1 >log.txt 2>&1 || { cat log.txt >&2; exit 1; }
 # Several engines, one after another.

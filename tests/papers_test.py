@@ -12,7 +12,8 @@ from papers_sizes import SIZES, sizes_of
 
 NAMES = r"((?:`[^`]+`(?:, )?)+)"
 
-# What the papers have: sections with a method, and how many of each of the others.
+# Contents of the papers: sections with a method, and numbers of equations, algorithms, tables and
+# figures.
 PAPERS = {
     "IPPD": ("3 4.1 4.2 4.3 4.4 5 6 A.1 A.2 A.2.1 A.2.2 A.2.3 B.1 B.2 B.3 C.1",
              {"eq": 17, "algorithm": 0, "table": 5, "figure": 3}),

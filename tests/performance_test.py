@@ -58,7 +58,7 @@ def main() -> int:
         assert "no name fits" in changed(page, "rows: q8_0*", "rows: q9_0*")
         assert "end of figures" in changed(page, "<!-- end of figures -->", "")
 
-        # What was changed by hand is written again.
+        # Figures that were changed by hand are written again.
         copy_of(source, at)
         page.write_text(page.read_text().replace("| 11.33 |", "| 11.30 |"))
         assert run(source, "performance.py", at) == (0, "")

@@ -42,7 +42,7 @@ PARAMETERS = [
 ]
 
 
-# Of templates that need tools.
+# Tools for templates that need some.
 SIMPLE_TOOLS = [{"type": "function", "function": {
     "name": "get_weather", "description": "Gets the weather.", "parameters": {
         "type": "object", "additionalProperties": False, "properties": {

@@ -80,7 +80,7 @@ def main() -> int:
             print(f"{stem}: the two builds have other columns", file=sys.stderr)
             continue
         same_length = len({len(rows) for _, rows in tables}) == 1
-        # Where one build has more rows, what varies is seen between the runs of each.
+        # If one build has more rows, variation is taken from the runs of each.
         groups = [tables] if same_length else [tables[: args.repeats], tables[args.repeats :]]
         n_names = min(name_columns(group, header) for group in groups)
         found = [cells(table, n_names) for table in tables]

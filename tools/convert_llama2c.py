@@ -260,7 +260,7 @@ def convert(model, tokenizer, out):
     write_safetensors(out / "model.safetensors", tensors)
     (out / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG, indent=2) + "\n")
     (out / "tokenizer.model").write_bytes(pieces)
-    # Last and at once: what was interrupted has none and can be repeated.
+    # Last and at once: an interrupted conversion has no config.json and can be repeated.
     config = out / "config.json.part"
     config.write_text(json.dumps(config_json(shape), indent=2) + "\n")
     config.replace(out / "config.json")

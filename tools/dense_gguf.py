@@ -116,7 +116,7 @@ def add_rope(writer, rope, dim):
         writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
 
 
-# Of layers that see all: the size of heads, and the number of those of keys and values.
+# Size of heads, and number of KV heads, of layers that see all.
 def global_heads(config):
     dim, n_kv = config["head_dim"], config["num_key_value_heads"]
     if "per_layer_config" in config:

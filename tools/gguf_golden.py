@@ -31,7 +31,7 @@ def random_blocks(rng, n_rows, n_columns, type_):
     return blocks.reshape(n_rows, -1)
 
 
-# Where the numbers in f16 of a block lie, of types where that is not its beginning.
+# Offsets of the f16 numbers in a block, of types that do not begin with them.
 F16_AT = {"Q4_1": [0, 2], "Q5_1": [0, 2], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "Q2_K": [80, 82], "Q3_K": [108],
           "TQ1_0": [52], "TQ2_0": [64], "MXFP4": [], "IQ1_M": []}
 TYPES = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ2_XXS", "IQ2_XS", "IQ2_S",

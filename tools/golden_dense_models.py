@@ -231,7 +231,7 @@ DENSE = {
                                          hidden_size_per_layer_input=12, vocab_size_per_layer_input=70,
                                          final_logit_softcapping=4.0, rope_parameters=GEMMA4_ROPE,
                                          tie_word_embeddings=True), "float32", (90, 37)),
-    # Of layers that see all, the keys are the values too.
+    # In layers that see all, the keys are the values too.
     "gemma4-keys": (49, "Gemma4", dict(SMALL, num_hidden_layers=7, num_key_value_heads=4, head_dim=12,
                                        global_head_dim=24, num_global_key_value_heads=2, attention_k_eq_v=True,
                                        attention_bias=True, sliding_window=20, hidden_size_per_layer_input=0,

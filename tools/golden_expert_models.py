@@ -130,7 +130,7 @@ MIXTURES = {
                                              norm_topk_prob=False, tie_word_embeddings=True,
                                              rope_parameters=rope("default", 700.0, partial_rotary_factor=0.5,
                                                                   mrope_section=[2, 2, 2])), "bfloat16", (90, 37)),
-    # Of four layers the second and the last are mixtures.
+    # The second and the last of four layers are mixtures.
     "ernie4_5_moe-tied": (94, "Ernie4_5_Moe", dict(SMALL, num_hidden_layers=4, head_dim=12, moe_num_experts=6, moe_k=3,
                                                    moe_num_shared_experts=2, moe_intermediate_size=20,
                                                    moe_layer_interval=2, tie_word_embeddings=True),

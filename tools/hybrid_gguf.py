@@ -206,7 +206,7 @@ def main():
     elif arch == "nemotron_h":
         config.pop("n_routed_experts", None)  # of layers that there are not
     writer = gguf.GGUFWriter(out, arch, use_temp_file=True)
-    # Of experts, where there are any.
+    # The width of the experts, if there are any.
     d_ff = next(array.shape[-2] for name, array in tensors(config, directory)
                 if name.endswith(("ffn_gate.weight", "ffn_gate_exps.weight", "ffn_up.weight", "ffn_up_exps.weight")))
     add_keys(writer, config, arch, d_ff)

@@ -22,7 +22,8 @@ HELP_CALLS = {"add_option", "add_flag", "add_subcommand", "group", "footer", "de
               "App"}
 SILENT_CALLS = {"static_assert", "asm", "volatile", "find_first_of", "find_last_of", "find_first_not_of",
                 "find_last_not_of", "PANDO_CHECK", "popen", "__attribute__"}
-# Of these what is not prose can be a message too; elsewhere a literal must read like one.
+# Calls whose literals may be messages even if they are not prose; elsewhere a literal must read
+# like prose.
 ERROR_CALLS = {"invalid_argument", "invalid_field", "blame", "make_error", "not_found", "unsupported", "bad_file",
                "io_error", "fail", "fail_here", "refuse", "refused", "report_error", "not_offered",
                "runtime_error", "print_stderr", "warn", "log_error", "log"}

@@ -24,7 +24,7 @@ import sys
 FIELDS = ["benchmark", "row", "engine", "value", "unit", "machine", "command", "commit"]
 DOCUMENTS = ["docs/performance.md", "docs/performance-papers.md", "README.md"]
 BLOCK = re.compile(r"(?P<open><!-- figures (?P<spec>[^>]+?) -->\n)(?P<body>.*?)(?P<close><!-- end of figures -->)", re.S)
-# What it is; machine, benchmark and row; the engine, the other engine; what the other one is.
+# Text of the row; machine, benchmark and row; the engine, the other engine; the name of the other.
 HEADLINE = [
     ("three stories, 37 questions about each", "intel-amx", "main-job", "questions per second", "shared (tree)",
      "nothing shared (packed)", "Pando with nothing shared"),

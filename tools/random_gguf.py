@@ -37,7 +37,7 @@ class Shape(typing.NamedTuple):
 SHAPES = {"qwen3-0.6b": Shape(1024, 3072, 28, 16, 8, True), "qwen3-8b": Shape(4096, 12288, 36, 32, 8, False),
           "qwen3-30b-a3b": Shape(2048, 768, 48, 32, 4, False, n_experts=128, n_used=8)}
 HEAD_DIM, VOCAB = 128, 151936
-# Where the numbers in f16 of a block lie, of types where that is not its beginning.
+# Offsets of the f16 numbers in a block, of types that do not begin with them.
 F16_AT = {Type.Q4_1: [0, 2], Type.Q5_1: [0, 2], Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208], Type.Q2_K: [80, 82],
           Type.Q3_K: [108], Type.TQ1_0: [52], Type.TQ2_0: [64]}
 

@@ -9,16 +9,15 @@
 
 namespace pando {
 
-// How questions are asked and answers drawn.
+// Options of how questions are asked and answers drawn.
 struct AnswerOptions {
   std::string instruction;  // put before the context; with `chat` the system message; may be empty
-  // The prompt, with {instruction}, {context} and {question} replaced by their texts and by nothing
-  // more. Whatever stands before {question} is computed once for all questions. Absent: the
-  // default.
+  // The prompt, with {instruction}, {context} and {question} replaced by their texts verbatim. The
+  // text before {question} is computed once for all questions. Absent: the default.
   std::optional<std::string> prompt_template;
-  SamplingOptions sampling;  // how answers are drawn, and what is reported of them
-  // Where given, the answer is the likeliest of these behind the prompt, each with a space before
-  // it unless prompt or choice bring one; nothing is generated.
+  SamplingOptions sampling;  // how answers are drawn and reported
+  // If given, the answer is the likeliest of these texts behind the prompt. A text gets a space in
+  // front unless it or the prompt brings one. Nothing is generated.
   std::vector<std::string> choices;
   std::optional<bool> add_special_tokens;  // Request::add_special_tokens
   bool prompt_logprobs = false;            // report ln p of the prompt's tokens
@@ -28,18 +27,18 @@ struct AnswerOptions {
   bool chat = false;
   ChatOptions chat_options;  // of conversations
 
-  // The template that these options ask with.
+  // The template in use: prompt_template or the default.
   std::string template_text() const;
   // The context, an empty line, "Question: {question}", and "Answer:" on the next line; before them
   // the instruction and an empty line, where there is one.
   static std::string default_prompt_template(bool has_instruction);
 };
 
-// What an engine is asked for one question; without an id.
+// The request for one question; without an id.
 Request question_request(const AnswerOptions& options, const std::string& context,
                          const std::string& question);
 
-// kInvalidArgument where the template has no {question}.
+// kInvalidArgument if the template has no {question}.
 Status check_template(const AnswerOptions& options);
 
 // Names text in braces that reads like a misspelled field of the template: "{contxt}". Empty where

@@ -13,22 +13,22 @@
 
 namespace pando {
 
-// A file of answers with a journal beside it, PATH.journal, that says which answers are in it and
-// by which settings they were made. Each answer is in the file before it is in the journal, and
-// whatever the journal does not know is cut off when a run is resumed: after the process was
-// killed at any moment nothing is lost and nothing is there twice. A crash of the machine may lose
-// the answers that it had not written to the disk, which are then asked for again. A file whose
-// name ends with .gz is a row of gzip members, each of the answers of a second or more: what is not
-// yet in one is lost with the process, and asked for again.
+// A file of answers with a journal beside it, PATH.journal, which lists the answers in the file and
+// the settings that made them. Each answer is in the file before it is in the journal, and a
+// resumed run cuts off answers that the journal does not know. So the process may be killed at any
+// moment: no answer is lost or written twice. A crash of the machine may lose answers that were not
+// on the disk; they are asked for again. A file whose name ends with .gz is a sequence of gzip
+// members with the answers of a second or more each; answers that are in no member yet are lost
+// with the process, and asked for again.
 class AnswerFile : public AnswerSink {
  public:
-  // What decides the answers, by name.
+  // The settings that decide the answers: names and values.
   using Settings = std::vector<std::pair<std::string, std::string>>;
 
   // kInvalidArgument for a file that holds anything; the message says how much.
   static Status expect_empty(const std::filesystem::path& path);
-  // An empty file. With `overwrite` what it held is lost, with its journal; otherwise as
-  // expect_empty.
+  // Creates an empty file. With `overwrite`, an existing file and its journal are lost; otherwise
+  // as expect_empty.
   static Result<std::unique_ptr<AnswerFile>> create(const std::filesystem::path& path,
                                                     const Settings& settings,
                                                     bool overwrite = false);
@@ -44,9 +44,9 @@ class AnswerFile : public AnswerSink {
   uint64_t n_earlier() const;  // answers
   // Complete lines that resume() cut off, because the journal does not confirm them; of .gz bytes.
   uint64_t n_cut_off() const;
-  bool was_finished() const;    // by an earlier run,
-  uint64_t n_left_out() const;  // which left out so many lines and questions,
-  std::string summary() const;  // and went like this; empty: it did not say
+  bool was_finished() const;    // by an earlier run
+  uint64_t n_left_out() const;  // lines and questions without an answer in that run
+  std::string summary() const;  // summary of that run; empty: it has none
 
   void append(const AnswerRecord& record, const std::string& lines) override;
   Status commit() override;

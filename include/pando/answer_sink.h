@@ -1,4 +1,4 @@
-// Where a batch's answers go.
+// Destination of a batch's answers.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ struct AnswerRecord {
   uint64_t line = 0;         // of the input, from 1
   uint64_t question = 0;     // of the line, from 0
   uint64_t input_hash = 0;   // of the line's text
-  uint64_t logits_hash = 0;  // what it adds to BatchSummary::combined_hash
+  uint64_t logits_hash = 0;  // its summand of BatchSummary::combined_hash
   int n_answers = 0;
-  bool skipped = false;  // for its length, as was asked: that is no failure
+  bool skipped = false;  // because it is too long, as the options say; no failure
 };
 
-// Takes answers in the order in which they are ready. Not for more than one thread.
+// Takes answers in the order in which they are ready. One thread.
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
@@ -27,11 +27,11 @@ class AnswerSink {
   virtual void append(const AnswerRecord& record, const std::string& lines) = 0;
   virtual Status commit() = 0;
   virtual Status flush() { return commit(); }
-  // Nothing is left to answer; `n_left_out` lines and questions have none. `summary` is kept for
-  // whoever asks later how the run went.
+  // Ends the output: nothing is left to answer; `n_left_out` lines and questions have no answer.
+  // `summary` is kept for later readers.
   virtual Status finish(uint64_t /*n_left_out*/, const std::string& /*summary*/) { return {}; }
 
-  // What an earlier run wrote; null for none.
+  // The record that an earlier run wrote; null if there is none.
   virtual const AnswerRecord* find(uint64_t line, uint64_t question) const;
   virtual Result<std::string> read(const AnswerRecord& found) const;
   virtual uint64_t n_records() const { return 0; }
@@ -43,7 +43,7 @@ class AnswerSink {
   int64_t created_;
 };
 
-// Answers to a stream, of which nothing is remembered.
+// Writes answers to a stream, and remembers none.
 class AnswerStream : public AnswerSink {
  public:
   // `gzip`: each commit is a member of a gzip file.

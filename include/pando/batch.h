@@ -45,7 +45,7 @@ namespace pando {
 //    "logits_hash"?, "metadata"?}; for an OpenAI line {"id", "custom_id", "response", "error"}.
 enum class InputFormat { kJsonLines, kCsv, kTsv };
 
-// What is made of the lines that are not an OpenAI batch's.
+// Task for the lines that are not an OpenAI batch's.
 enum class BatchTask {
   kAnswer,  // as above
   // {"id", "text" or "tokens", "instruction"?, "metadata"?}; also a table
@@ -63,7 +63,7 @@ enum class BatchTask {
   kScore,
 };
 
-// Whether its input may be a table. Fields that are lists do not fit in cells.
+// True if the input of the task may be a table. Fields that are lists do not fit in cells.
 bool takes_tables(BatchTask task);
 
 // A prompt that with its answer does not fit the context is
@@ -79,7 +79,7 @@ struct BatchOptions {
   AnswerOptions defaults;  // for lines that do not say otherwise
   EmbedOptions embed;      // how texts are embedded
   RerankOptions rerank;    // how relevance is asked for
-  int top = 0;             // so many of the results of each query; 0: all
+  int top = 0;             // number of results of each query; 0: all
   bool trec_ids = false;   // refuse lines whose ids a TREC run cannot tell apart or hold
   InputFormat format = InputFormat::kJsonLines;
   // Names of fields, and of the columns or fields of the input that these are in.
@@ -89,24 +89,24 @@ struct BatchOptions {
   TooLong too_long = TooLong::kError;
   bool ordered = false;  // answers in the order of the input
   std::string group_by;  // field of the metadata that scores are also reported by; empty: none
-  // Once true, no more questions are begun, those of which nothing is computed yet are taken back,
-  // and the others finished.
+  // Once true, no more questions are begun, questions for which nothing is computed yet are taken
+  // back, and the others are finished.
   const std::atomic<bool>* stop = nullptr;
-  // These are called from the thread that called run_batch, and may be empty. They must not wait
-  // for an answer of the engine.
+  // The following are called from the thread that called run_batch, and may be empty. They must not
+  // wait for an answer of the engine.
   std::function<void(const struct BatchProgress&)> on_progress;  // now and then
-  // A line or question has no answer or was cut, or is not what it may have been meant to be.
+  // For a line or question that has no answer, was cut, or is probably a mistake.
   std::function<void(const std::string& message)> on_problem;
   std::function<void(const struct BatchAnswer&)> on_answer;  // for every answer
   std::function<void(const struct BatchLine&)> on_line;      // for every good line, when it is read
 };
 
-// What a line of the input is.
+// Facts about a line of the input.
 struct BatchLine {
   enum class Form { kQuestions, kPrompt, kMessages, kTokens, kOther };
   uint64_t number = 0;         // from 1
-  const char* place = "line";  // what it is called: "object" in an array
-  Form form = Form::kOther;    // which of the fields it has; kOther: those of another task
+  const char* place = "line";  // word for its place: "object" in an array
+  Form form = Form::kOther;    // by the fields it has; kOther: those of another task
   bool is_openai = false;      // of an OpenAI batch
   bool picks = false;          // its answers are picked from choices
   bool is_greedy = false;      // its answers are generated, with a temperature of 0
@@ -117,7 +117,7 @@ struct AnswerKey {
   uint64_t line = 0;    // number, from 1
   size_t question = 0;  // of the line, from 0
   int choice = 0;       // of the question's n, from 0
-  // In the order of the input.
+  // Orders answers as the input does.
   auto operator<=>(const AnswerKey&) const = default;
 };
 
@@ -129,22 +129,22 @@ struct BatchAnswer {
   const Completion& completion;  // as long as the call takes
 };
 
-// How far a run is.
+// Progress of a run.
 struct BatchProgress {
   uint64_t answers_done = 0;  // in this run
-  // Of the records (lines, or questions of them) under way, also those computed whose record is not
-  // complete.
+  // Answers of records (lines, or questions of them) under way; includes answers that are computed
+  // while their record is not complete.
   uint64_t answers_open = 0;
-  bool stopping = false;     // a stop was asked for: only these are still finished
-  double share_done = 0;     // of the input's bytes, in [0, 1]; 0 where the size is not known
-  double share_earlier = 0;  // of that, what was answered before this run
+  bool stopping = false;     // a stop was requested: only open answers are still finished
+  double share_done = 0;     // of the input's bytes, in [0, 1]; 0 if the size is not known
+  double share_earlier = 0;  // of that, the share answered before this run
   double seconds = 0;        // since the run began
-  std::optional<double> seconds_left;  // about, where it can be told
+  std::optional<double> seconds_left;  // estimated; absent if there is no basis
   EngineStats stats;                   // of this run
 };
 
 // Reads `input` to its end, on a thread of its own and not further ahead than a megabyte;
-// `input_bytes` is its size, or 0 where that is not known. Bad lines are reported and the rest
+// `input_bytes` is its size, or 0 if that is not known. Bad lines are reported and the rest
 // runs. Answers that `output` has from an earlier run are not asked for again. Errors: kIo where
 // the output cannot be written or the input cannot be read on; answers that were written stay;
 // kInvalidArgument for a table without the columns it needs, and for an input that is not that of
@@ -155,16 +155,16 @@ Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t inp
 Result<BatchSummary> run_batch(Engine& engine, std::istream& input, uint64_t input_bytes,
                                std::ostream& output, const BatchOptions& options);
 
-// What asking again has found.
+// Result of asking questions again.
 struct BatchVerification {
   uint64_t answers = 0;                // asked again
-  std::vector<std::string> different;  // ids of those whose logits are others than before
-  double seconds = 0;                  // that asking again took
+  std::vector<std::string> different;  // ids of answers whose logits have changed
+  double seconds = 0;                  // spent on asking again
 };
 
 // Asks the questions of some answers again, one after the other, and compares the logits bit by
-// bit, by their hash. For an engine that shares nothing and the input and options of a batch that
-// was run with `defaults.logits_hash`. Errors: those of questions and lines that were answered
+// bit, by their hash. For an engine that shares nothing, and for the input and options of a batch
+// that was run with `defaults.logits_hash`. Errors: of questions and lines that had an answer
 // before.
 Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
                                        const BatchOptions& options,

@@ -1,4 +1,4 @@
-// What a run of the batch runner did.
+// Summary of a run of the batch runner.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,10 @@ struct BatchSummary {
   ScoreTable scores;     // of all answers with references, earlier ones too
   std::string group_by;  // the field whose values are its groups
   double seconds = 0;
-  // Of ids and logits hashes of all answers, earlier ones too, in any order; 0 without hashes.
+  // Hash over ids and logits hashes of all answers, earlier ones too, in any order; 0 without
+  // hashes.
   uint64_t combined_hash = 0;
-  // p(yes) + p(no) of this run's documents, whose score compares these two: its sum and its least.
+  // Sum and minimum of p(yes) + p(no) over this run's documents, whose scores compare the two.
   double mass_sum = 0, least_mass = 1;
   uint64_t n_masses = 0;  // documents
   EngineStats stats;      // of this run
@@ -43,8 +44,8 @@ struct BatchSummary {
   std::optional<double> mean_mass() const;
 };
 
-// What a finished run keeps in its journal (AnswerFile::summary), and back: without times and the
-// engine's counters, and all answers are earlier ones. Errors: kBadFile.
+// The text of a finished run for its journal (AnswerFile::summary), and back. It omits times and
+// the engine's counters, and counts all answers as earlier ones. Errors: kBadFile.
 std::string finished_summary(const BatchSummary& summary);
 Result<BatchSummary> read_finished_summary(const std::string& text);
 

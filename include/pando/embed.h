@@ -11,17 +11,17 @@
 
 namespace pando {
 
-// How a text becomes a vector.
+// Options of how a text becomes a vector.
 struct EmbedOptions {
-  // Which hidden states. kNone: those that the model's files say, or else the last token's.
+  // Hidden states that make the vector. kNone: as the model's files say, or else the last token's.
   Pooling pooling = Pooling::kNone;
   std::optional<bool>
       normalise;       // scaled to length 1; absent: as the model's files say, or else so
-  int dimensions = 0;  // so many of the first values, before scaling; 0: all
-  // Put before each text that has no instruction. Absent: what the model's files say, or nothing.
+  int dimensions = 0;  // number of first values to keep, before scaling; 0: all
+  // Text before each text without an instruction. Absent: as the model's files say, or none.
   std::optional<std::string> prompt;
-  // Which prompt of the model's files stands before each text that has no instruction: "query",
-  // "document" or another of their names. Empty: `prompt`.
+  // Name of the prompt in the model's files that is put before each text without an instruction:
+  // "query", "document" or another. Empty: `prompt`.
   std::string input_type = {};
   // embed_options_for sets the following from the model's files.
   std::map<std::string, std::string> prompts = {};  // by name
@@ -32,9 +32,9 @@ struct EmbedOptions {
   bool cut_at_end = true;
   // Models are trained with an instruction for queries and with none for documents.
   std::string instruction;
-  // {instruction} and {text} are replaced; what stands before {text} is computed once. A template
-  // with {instruction} in it is for texts that have one, and others are taken as they are; one
-  // without it is for every text.
+  // {instruction} and {text} are replaced; the part before {text} is computed once. A template with
+  // {instruction} applies only to texts that have one; other texts are taken verbatim. A template
+  // without it applies to every text.
   std::string prompt_template = default_prompt_template();
 
   // "Instruct: {instruction}\nQuery:{text}", the form of Qwen3-Embedding.
@@ -47,16 +47,16 @@ struct EmbedOptions {
 // such as an input type without a prompt.
 Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options);
 
-// The prompt for a type of texts, from `prompts`; null where there is none. Also by the names that
+// The prompt for a type of texts, from `prompts`; null if there is none. Also by the names that
 // others have for it: "search_query" for "query", "passage" for "document" and back.
 const std::string* prompt_for(const EmbedOptions& options, const std::string& input_type);
 // `prompt` becomes that for the type. kInvalidArgument names those that there are.
 Status take_prompt_for(const std::string& input_type, EmbedOptions& options);
 
-// What an engine is asked for one text; without an id.
+// The request for one text; without an id.
 Request embed_request(const EmbedOptions& options, std::string_view text);
 
-// The vector, [dimensions] or [d_model], of the completion of such a request. Lengths are of sums
+// The vector, [dimensions] or [d_model], from the completion of such a request. Its norm is a sum
 // in double precision, in the order of the values; a vector of zeros stays one.
 std::vector<float> embedding_of(const Completion& completion, const EmbedOptions& options);
 
@@ -67,9 +67,9 @@ Status check_embed_options(const EmbedOptions& options, int d_model);
 // there is none. Such text stays as it is.
 std::string template_warning(const EmbedOptions& options);
 
-// The vectors of all texts, computed together; what they begin with alike is computed once. A
-// text's vector does not depend on the others, to the bit. Any thread. Errors: as
-// embed_options_for and Engine::complete_all.
+// The vectors of all texts, computed together; shared beginnings are computed once. A text's vector
+// does not depend on the others, to the bit. Any thread. Errors: as embed_options_for and
+// Engine::complete_all.
 Result<std::vector<std::vector<float>>> embed(Engine& engine, const std::vector<std::string>& texts,
                                               const EmbedOptions& options = {});
 

@@ -29,18 +29,18 @@ class Engine {
   // Ends open requests with kUnavailable and joins the thread.
   ~Engine();
 
-  // Takes a request up; `listener` hears of it until its last completion or its error.
-  // Errors, at once: kInvalidArgument, kTooLong (prompt and answer can never fit), kUnavailable
-  // (max_open reached).
+  // Submits a request; `listener` gets its events until the last completion or an error. Errors at
+  // once: kInvalidArgument, kTooLong (prompt and answer can never fit), kUnavailable (max_open
+  // reached).
   Result<RequestId> submit(Request request, Listener listener);
-  // What submit says at once of a request of tokens, but for max_open.
+  // The errors that submit would return at once for a request of tokens, except for max_open.
   Status check(const Request& request) const;
-  // Drops a request; work that others share stays. Its listener hears nothing more, except what is
+  // Drops a request; work that others share stays. Its listener gets no more events, except those
   // under way at this moment. Unknown ids are ignored.
   void cancel(RequestId id);
-  // True where, as of the last step, nothing of a request was computed but what it shares with
-  // others: to cancel it loses little work (that of a
-  // prefill that was preempted). False for one that is over.
+  // True if, as of the last step, only rows that the request shares with others are computed, so
+  // that cancelling it loses little work (at most a preempted prefill). False for a request that is
+  // over.
   bool is_waiting(RequestId id) const;
 
   // Submits and waits for all n answers, in the order of their choice index.
@@ -56,9 +56,9 @@ class Engine {
   size_t kv_capacity() const;            // tokens whose keys and values fit kv_memory
   size_t longest() const;                // tokens that a prompt and its answer can have
 
-  // While what this returns, or a copy of it, lives, an idle engine does not start on what is
-  // submitted: what is asked together is planned together. Whoever holds an engine must not wait
-  // for an answer, and no hold may outlive the engine.
+  // While the hold, or a copy of it, lives, an idle engine starts no submitted request, so that
+  // requests asked together are planned together. The holder must not wait for an answer, and no
+  // hold may outlive the engine.
   using Hold = std::shared_ptr<const void>;
   [[nodiscard]] Hold hold();
 

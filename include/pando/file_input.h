@@ -14,8 +14,7 @@ namespace pando {
 
 class Unpacker;
 
-// One reader; `interrupt` from any thread. What is packed by gzip or zstd, of which the first bytes
-// tell, is read as it was before.
+// One reader; `interrupt` from any thread. Unpacks gzip and zstd, which the first bytes tell.
 class FileInput : public std::streambuf {
  public:
   FileInput();
@@ -31,7 +30,7 @@ class FileInput : public std::streambuf {
   // Why it could not be read on; empty: it could.
   const std::string& failure() const { return failure_; }
 
-  // From any thread: a read that waits, and all later ones, find the end.
+  // Any thread: a waiting read, and all later ones, find the end of the input.
   void interrupt();
 
  protected:

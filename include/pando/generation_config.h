@@ -34,7 +34,7 @@ void apply_option(const RequestOption& option, double value, SamplingOptions& sa
 // Reads the defaults of the model at `path` (a directory or GGUF file), or a
 // generation_config.json. Errors: kNotFound if there are none, kBadFile.
 Result<GenerationConfig> read_generation_config(const std::filesystem::path& path);
-// For the library itself: of files that may be open already.
+// For the library itself: reads files that may be open already.
 Result<GenerationConfig> read_generation_config(const ModelPath& path);
 
 }  // namespace pando

@@ -1,4 +1,4 @@
-// What a batch will cost, before it is run, and what its prompts share.
+// Cost of a batch before it is run, and the text that its prompts share.
 #pragma once
 
 #include <cstdint>
@@ -24,49 +24,49 @@ struct Inspection {
   uint64_t equal_ids = 0;        // other lines with an answer that has the ids of an earlier answer
   std::string equal_id;          // of the first such line: "a", or "a/q" with the question's id
   uint64_t prompt_tokens = 0;    // of all prompts
-  uint64_t distinct_tokens = 0;  // of them, computed where what is shared is computed once
+  uint64_t distinct_tokens = 0;  // of them, tokens to compute if shared text is computed once
   uint64_t longest_prompt = 0;   // tokens
   uint64_t longest_path = 0;     // tokens of a prompt and its answer
   uint64_t answer_tokens = 0;    // generated at most
   uint64_t kv_bytes = 0;         // of one token's keys and values
   uint64_t answers = 0;          // to be given
   double flops_per_token = 0;    // of matrix products, about: 2 for each weight
-  // Attention: positions that each token sees, summed over tokens, the mean over layers: of all
-  // prompts, of what is computed of them where shared, and of answers of full length.
+  // Attention: positions that each token sees, summed over tokens, mean over layers: for all
+  // prompts, for the distinct tokens alone, and for answers of full length.
   double prompt_keys = 0, distinct_keys = 0, answer_keys = 0;
   double flops_per_key = 0;  // of one token that sees one position, in all layers
 
-  // A place where prompts that were the same up to there go apart.
+  // A position at which prompts that are equal up to it diverge.
   struct Stop {
-    uint64_t prompts = 0;            // that come there
-    uint64_t ways = 0;               // in which they go on
+    uint64_t prompts = 0;            // that reach it
+    uint64_t ways = 0;               // distinct continuations
     uint64_t shared_tokens = 0;      // before it
-    uint64_t tokens_behind = 0;      // distinct ones
-    std::string before;              // the last of what they have in common
-    std::vector<std::string> after;  // how some of them go on
+    uint64_t tokens_behind = 0;      // distinct tokens
+    std::string before;              // end of the text that they share
+    std::vector<std::string> after;  // beginnings of some continuations
   };
-  // Those with the most tokens behind them, at most five; none where less than 16 are shared.
+  // The stops with the most tokens behind them, at most five; none where less than 16 are shared.
   std::vector<Stop> stops;
 
-  // Passages: what stands between empty lines in contexts.
+  // Passages: text between empty lines in contexts.
   uint64_t repeated_passages = 0;  // that stand in more than one context
   // Distinct tokens, about, if all contexts had their passages in one order, the most frequent
   // first.
   uint64_t reordered_tokens = 0;
 };
 
-// Tokens that a prompt and its answer can have together in an engine that is opened so: those of
-// its context, or as many as have room in kv_memory. Opens nothing. Errors: as Engine::open.
+// Longest prompt and answer together, in tokens, of an engine with these options: its context, or
+// fewer if kv_memory holds fewer. Opens nothing. Errors: as Engine::open.
 Result<size_t> longest_sequence(const Model& model, const EngineOptions& options);
 
-// The least kv_memory of an engine that is opened so in which a prompt and its answer can have
-// n_tokens together. 0: none is enough. Errors: as longest_sequence.
+// The least kv_memory, in bytes, with which longest_sequence is at least n_tokens. 0: none is
+// enough. Errors: as longest_sequence.
 Result<size_t> kv_memory_for(const Model& model, const EngineOptions& options, size_t n_tokens);
 
 // Reads all of `input` and renders and encodes every prompt, as run_batch would; computes nothing.
-// Of `engine` its `context`, `kv_type`, `sharing` and `kv_memory` count; a kv_memory of 0 has room
-// for all. Memory grows with the distinct tokens: 4 bytes each and some. Errors: as run_batch for
-// its input, and as Engine::open for options that cannot work.
+// The fields `context`, `kv_type`, `sharing` and `kv_memory` of `engine` count; a kv_memory of 0
+// has room for all. Memory grows with the distinct tokens: a little more than 4 bytes each. Errors:
+// as run_batch for its input, and as Engine::open for options that cannot work.
 Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine,
                                  std::istream& input, const BatchOptions& options);
 

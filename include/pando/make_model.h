@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// What make_random_model writes.
+// Options of make_random_model.
 struct RandomModelOptions {
   std::string shape = "tiny-qwen3";  // one of random_model_shapes()
   std::filesystem::path out;         // directory to write; made where it is not there

@@ -21,7 +21,7 @@ class ModelPath;
 class Ranks;
 struct TextForm;
 
-// How a model is loaded.
+// Options of loading a model.
 struct ModelOptions {
   WeightType weights = WeightType::kAsStored;  // of matrices; norms stay as they are stored
   std::filesystem::path tokenizer;  // directory or GGUF file with it; empty: the model's own
@@ -29,12 +29,12 @@ struct ModelOptions {
   // docs/chat.md says. One that cannot be read fails the loading.
   std::string chat_template = {};
   int threads = 0;     // for loading; 0: one for each processor
-  std::string device;  // what computes, of those that `pando devices` lists; empty: the first
+  std::string device;  // device, by its name in `pando devices`; empty: the first
   std::shared_ptr<Ranks> ranks =
       nullptr;  // set on rank 0: the ranks that share the model (ranks.h)
 };
 
-// What a model is.
+// Facts about a model.
 struct ModelInfo {
   std::string family;       // as docs/models.md lists them: "llama", "qwen3", "granitemoehybrid"
   int64_t n_parameters;     // weights
@@ -45,7 +45,7 @@ struct ModelInfo {
   std::string weight_type;  // of most: "f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "int8",
                             // "bf16_dot"
   size_t weight_bytes;      // in memory
-  std::vector<std::string> warnings;  // what is odd about the files without being wrong
+  std::vector<std::string> warnings;  // oddities of the files that are no errors
   // Parts of the files that are not loaded because text does not need them (for images, sounds,
   // multi-token prediction), and tokens of the tokenizer that the model lacks.
   std::vector<std::string> notes;
@@ -59,12 +59,12 @@ class Model {
   // Errors: kNotFound, kBadFile, kUnsupported; the message names file, field, found and expected.
   static Result<std::shared_ptr<const Model>> load(const std::filesystem::path& path,
                                                    const ModelOptions& options = {});
-  // For the library itself: of files that may be open already.
+  // For the library itself: reads files that may be open already.
   static Result<std::shared_ptr<const Model>> load(const ModelPath& path,
                                                    const ModelOptions& options = {});
   ~Model();
 
-  ModelInfo info() const;      // what was loaded
+  ModelInfo info() const;      // facts about the loaded model
   bool has_tokenizer() const;  // otherwise it takes and gives tokens only
   // Tokens of a prompt; `add_bos`: with the beginning-of-sequence token where the model wants one.
   // Errors: kInvalidArgument for text that is not UTF-8, kUnsupported without a tokenizer.
@@ -78,18 +78,18 @@ class Model {
   // too. Empty for ids outside the vocabulary. Errors: kUnsupported without a tokenizer.
   Result<std::string> piece(Token token) const;
 
-  // The prompt of a conversation as the model's own chat template renders it. Its tokens are
-  // encode(text, false): a template writes a beginning-of-sequence token itself.
-  // Errors: kUnsupported without a template, or with one that Pando cannot read (docs/chat.md);
-  // kInvalidArgument for what the template refuses, with its line.
+  // Renders the prompt of a conversation by the model's own chat template. Its tokens are
+  // encode(text, false): a template writes a beginning-of-sequence token itself. Errors:
+  // kUnsupported without a template, or with one that Pando cannot read (docs/chat.md);
+  // kInvalidArgument, with the line, if the template refuses.
   Result<std::string> render_chat(std::span<const ChatMessage> messages,
                                   const ChatOptions& options = {}) const;
-  // What the chat template takes for today where a request says nothing, as in "2026-11-25": the
-  // day on which the model was loaded. Empty where it never asks.
+  // The date that the chat template uses if a request gives none, such as "2026-11-25": the day on
+  // which the model was loaded. Empty if the template never asks.
   std::string chat_day() const;
 
-  // Whether answers can have the form. Errors name what is malformed (kInvalidArgument) or not
-  // supported (kUnsupported).
+  // Checks that answers can have the form. Errors name the part that is malformed
+  // (kInvalidArgument) or not supported (kUnsupported).
   Status check_form(const TextForm& form) const;
   // One warning for each probable mistake in a valid form; empty if there are none. Compiles the
   // form, as check_form does.

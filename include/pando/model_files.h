@@ -1,4 +1,4 @@
-// Where a model's files are.
+// Finds the files of a model.
 #pragma once
 
 #include <filesystem>
@@ -26,8 +26,8 @@ Result<std::filesystem::path> find_tokenizer(const std::string& name,
 // find_tokenizer. A tokenizer's file includes the files that are read beside it. Error: kIo.
 Result<std::vector<std::filesystem::path>> files_of_model(const std::filesystem::path& path);
 
-// A hash that tells the files of one model from those of another: of all names and sizes, of the
-// small files whole, of the large ones (more than 64 MiB) 256 pieces of 4 KiB, evenly spread.
+// A hash that tells the files of one model from those of another. It covers all names and sizes,
+// whole small files, and 256 evenly spread pieces of 4 KiB of large files (more than 64 MiB).
 // `path`: as for files_of_model. Errors: kIo, kNotFound.
 Result<uint64_t> model_fingerprint(const std::filesystem::path& path);
 

@@ -1,4 +1,4 @@
-// What a file of answers is written as, by the ending of its name.
+// Format of a file of answers, by the ending of its name.
 #pragma once
 
 #include <filesystem>
@@ -18,11 +18,11 @@ struct OutputForm {
 // behind it. "-" and names in /dev are without an ending. kInvalidArgument for any other.
 Result<OutputForm> output_form(const std::filesystem::path& path);
 
-// Fields that answers have besides their own, where they are wanted.
+// Additional fields of answers.
 struct ExtraFields {
   bool question = false;  // "question": its text
   bool answers = false;   // "answers": the references
-  // "exact_match", "token_f1", "rouge_l", of choices also "accuracy" and "accuracy_norm"
+  // "exact_match", "token_f1", "rouge_l"; for choices also "accuracy" and "accuracy_norm"
   bool scores = false;
   bool prompt = false;  // "prompt": as the model got it
 };

@@ -15,7 +15,7 @@ namespace pando {
 struct PromptPreview {
   uint64_t line = 0;    // number in the input, from 1
   std::string id;       // as that of BatchAnswer
-  std::string cut;      // what was done to make it fit the context; empty: nothing
+  std::string cut;      // how it was cut to fit the context; empty: not cut
   std::string refused;  // why the engine would not answer it, and nothing below; empty: it would
   std::vector<Token> tokens;  // as the engine would be given them
   std::string text;  // decoded from the tokens, special ones too; empty without a tokenizer
@@ -26,10 +26,10 @@ struct PromptPreview {
     std::vector<Token> tokens;  // at least one
   };
   std::vector<Piece> special;  // the special tokens that it begins with, one each
-  std::vector<Piece> choices;  // what is scored behind the prompt instead of generating
+  std::vector<Piece> choices;  // texts that are scored behind the prompt instead of generating
 };
 
-// How many lines and prompts were seen.
+// Counts of lines and prompts.
 struct PreviewSummary {
   uint64_t prompts = 0;    // given to `on_prompt`
   uint64_t refused = 0;    // of these

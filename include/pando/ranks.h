@@ -33,7 +33,7 @@ class Ranks {
   // `options` as on rank 0; its `ranks` are not read. If loading fails on a rank, it fails on all,
   // and Model::load on rank 0 returns the message.
   Status serve(const std::filesystem::path& model, const ModelOptions& options);
-  // Says why on standard error and ends all processes: this rank cannot go on.
+  // Ends all processes, because this rank cannot go on; writes the reason to standard error.
   void abort(std::string_view why) noexcept;
   // If the run has to end because a rank fails or stands still, requests fail, and the processes
   // end after this time. Without it they end at once.

@@ -1,4 +1,4 @@
-// How relevant documents are to a query.
+// Relevance of documents to a query.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,17 @@
 
 namespace pando {
 
-// How a pair is asked about. The defaults are the form of Qwen3-Reranker.
+// Options of how a pair of query and document is asked about. The defaults are the form of
+// Qwen3-Reranker.
 struct RerankOptions {
-  // What makes a document relevant. Absent: what the model's files say, or default_instruction().
+  // Describes what makes a document relevant. Absent: as the model's files say, or
+  // default_instruction().
   std::optional<std::string> instruction;
-  // The prompt, with {instruction}, {query} and {document} replaced. What stands before the first
-  // of these that changes is computed once: the query for all its documents, or, where {document}
-  // comes first, a document for all queries.
+  // The prompt, with {instruction}, {query} and {document} replaced. The text before the first
+  // field that changes is computed once: the query for all its documents or, if {document} comes
+  // first, a document for all queries.
   std::string prompt_template = default_prompt_template();
-  // The answers, behind the prompt as they are. Absent: what the model's files say, or "yes" and
+  // The answers, appended to the prompt verbatim. Absent: as the model's files say, or "yes" and
   // "no".
   std::optional<std::string> yes, no;
   // rerank_options_for sets it from the model's files. A longer prompt is cut before rerank_end(),
@@ -31,9 +33,8 @@ struct RerankOptions {
   static std::string default_prompt_template();
 };
 
-// The options, and what they leave open as the model's files have it: modules.json with a
-// LogitScore, and what it names. Errors: kUnsupported where these ask for what is not offered, and
-// kBadFile.
+// Fills absent options from the model's files: modules.json with a LogitScore, and the files it
+// names. Errors: kUnsupported if the files ask for a feature that Pando lacks, and kBadFile.
 Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions options);
 
 // The prompt of one pair. A template without {query} or {document} asks the same of all.
@@ -47,8 +48,8 @@ std::string_view rerank_end(const RerankOptions& options);
 Status fit_pair(const Model& model, int max_tokens, std::string_view end,
                 std::vector<Request>& requests);
 
-// The requests of one pair, joined: how likely `yes` is behind its prompt, and `no`. Errors: as
-// check_rerank_options and continuation_requests; kInvalidArgument where both have the same tokens.
+// The requests of one pair, joined: they score `yes` and `no` behind its prompt. Errors: as
+// check_rerank_options and continuation_requests; kInvalidArgument if both have the same tokens.
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
                                              std::string_view query, std::string_view document);
 
@@ -69,11 +70,11 @@ struct PairScore {
   double relevance;  // share_of_yes
   double mass;       // mass_of_answers
 };
-// Of each pair, from the completions of all their requests in order.
+// The score of each pair, from the completions of all their requests in order.
 std::vector<PairScore> pair_scores(std::span<const std::vector<Completion>> completions);
 
-// The relevance of each document, computed together. One that is alone has the same, to the bit.
-// Any thread. Errors: as rerank_requests and Engine::complete_all.
+// The relevance of each document, computed together. A document alone gets the same value, to the
+// bit. Any thread. Errors: as rerank_requests and Engine::complete_all.
 Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
                                    const std::vector<std::string>& documents,
                                    const RerankOptions& options = {});

@@ -1,4 +1,4 @@
-// How likely texts are: continuations of one prefix, and a text as a whole.
+// Log-probabilities of texts: of continuations of one prefix, and of a text as a whole.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace pando {
 
-// What a model makes of one continuation of a prefix.
+// Score of one continuation of a prefix.
 struct ContinuationScore {
   double logprob = 0;        // ln p of all its tokens, given the prefix
   int n_tokens = 0;          // that were scored
@@ -24,28 +24,28 @@ struct ContinuationScore {
 };
 
 // The requests that score continuations of one prefix. Prefix and continuation are tokenised as one
-// text; scored are the tokens behind those which all these texts have in common with the prefix
-// alone: a token across the border counts, and all continuations are scored behind the same tokens.
-// What the tokenizer puts behind every text is no part of them. Generates nothing.
-// Errors: as Model::encode and check_continuations; kInvalidArgument where nothing comes before the
-// first scored token, or a continuation adds no token.
+// text. The scored tokens begin behind the tokens that all these texts and the prefix alone have in
+// common: a token across the border is scored, and all continuations are scored behind the same
+// tokens. Tokens that the tokenizer puts behind every text are left out. Generates nothing.
+// Errors: as Model::encode and check_continuations; kInvalidArgument if no token comes before the
+// first scored one, or if a continuation adds no token.
 Result<std::vector<Request>> continuation_requests(const Model& model, std::string_view prefix,
                                                    std::span<const std::string> continuations,
                                                    bool add_bos = true);
 // kInvalidArgument for an empty continuation: it has no token to score, so it cannot be compared
 // with others.
 Status check_continuations(std::span<const std::string> continuations);
-// What the completion of such a request says.
+// The score from the completion of such a request.
 ContinuationScore continuation_score(const Completion& completion);
 
-// Such requests with neighbours that score one token behind the same tokens made one, so that what
-// stands before it is computed once by planners that share nothing too. Of all but their tokens
-// they have what the first of them has.
+// Merges such requests if they are neighbours and score one token behind the same tokens, so that
+// planners without sharing compute these tokens once too. Apart from its tokens, a merged request
+// has the fields of the first.
 std::vector<Request> joined(std::vector<Request> requests);
-// Of such requests the index that the first score of `requests[which]` had before they were joined.
+// Index, before the requests were joined, of the first score of `requests[which]`.
 size_t first_of(std::span<const Request> requests, size_t which);
-// Of the completions of requests that were joined, one of each: one for each request that there was
-// before, in order.
+// Splits the completions of joined requests: returns one completion for each request before the
+// joining, in order.
 std::vector<Completion> taken_apart(std::span<const std::vector<Completion>> completions);
 
 // All continuations together; the prefix is computed once. Any thread. Errors: as
@@ -53,7 +53,7 @@ std::vector<Completion> taken_apart(std::span<const std::vector<Completion>> com
 Result<std::vector<ContinuationScore>> score(Engine& engine, const std::string& prefix,
                                              const std::vector<std::string>& continuations);
 
-// How a text is cut in windows.
+// Options of how a text is cut into windows.
 struct PerplexityOptions {
   int window = 0;  // tokens the model sees at a time; 0: the engine's context
   int stride = 0;  // tokens from one window to the next; 0: half a window
@@ -64,12 +64,12 @@ struct PerplexityOptions {
   const std::atomic<bool>* stop = nullptr;
 };
 
-// What a model makes of a text.
+// Perplexity of a text, and its counts.
 struct Perplexity {
-  uint64_t n_tokens = 0;      // of the text, scored: all but what no token comes before
+  uint64_t n_tokens = 0;      // scored tokens of the text: all but those with no token before them
   uint64_t n_bytes = 0;       // of the whole text, whatever was scored
   uint64_t n_windows = 0;     // scored; each is a prompt
-  uint64_t n_dropped = 0;     // under way at a stop; no other figure counts them
+  uint64_t n_dropped = 0;     // dropped by a stop; no other figure counts them
   double log_likelihood = 0;  // sum of ln p
   bool stopped = false;       // some windows were not scored, and are not counted
 
@@ -88,11 +88,10 @@ struct PerplexityProgress {
 // kInvalidArgument for window and stride that do not fit the engine's context, or each other.
 Status check_perplexity_options(const Engine& engine, const PerplexityOptions& options);
 
-// The text in windows, each token scored once with what its window holds before it: at least
-// window - stride tokens, but in the first window. Any thread. Windows begin with the
-// beginning-of-sequence token where the model wants one; what the tokenizer puts behind a text is
-// left out. Errors: as Model::encode and check_perplexity_options; kInvalidArgument for less than
-// two tokens.
+// Scores each token of the text once, given the tokens before it in its window: at least window -
+// stride of them, but in the first window. Any thread. Windows begin with the beginning-of-sequence
+// token if the model wants one; tokens that the tokenizer puts behind a text are left out. Errors:
+// as Model::encode and check_perplexity_options; kInvalidArgument for less than two tokens.
 Result<Perplexity> perplexity(Engine& engine, std::string_view text,
                               const PerplexityOptions& options = {});
 

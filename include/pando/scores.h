@@ -1,4 +1,4 @@
-// How well answers match their references.
+// Scores of answers against their references.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace pando {
 
-// Of one answer, or the means over answers; each in [0, 1].
+// Scores of one answer, or means over answers; each in [0, 1].
 struct Metrics {
-  double exact_match = 0;  // by SQuAD's rules; of letters as docs/batch.md says
-  double token_f1 = 0;     // by the same
+  double exact_match = 0;  // by SQuAD's rules; for single letters as docs/batch.md says
+  double token_f1 = 0;     // by the same rules
   double rouge_l = 0;      // F1 of the longest common subsequence of words
-  // Of answers that are one of given choices: whether the choice is a reference, text for text but
-  // for white space around it. The choice is the likeliest,
+  // For answers chosen from given choices: 1 if the likeliest choice is a reference, text for text
+  // but for white space around it, else 0.
   double choice_accuracy = 0;
-  double choice_accuracy_norm = 0;  // or the likeliest for each of its characters.
+  double choice_accuracy_norm = 0;  // the same for the likeliest choice per character
 };
 
-// The first three, and the first of accuracies, of an answer to a question with these references.
+// The first four of these for an answer to a question with these references.
 Metrics metrics_of(std::string_view answer, std::span<const std::string> references);
 
 // Means over answers.
 struct Scores : Metrics {
   uint64_t n = 0;          // answers with references
   uint64_t n_choices = 0;  // of these, answers that are one of given choices
-  // Of each mean, by the variance of the sample: how far it may be off by chance; 0 of one answer.
+  // Standard error of each mean, from the variance of the sample; 0 for one answer.
   Metrics standard_error;
 };
 

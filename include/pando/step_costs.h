@@ -1,4 +1,4 @@
-// How long steps take with a model on this machine: what EngineOptions::step_costs says.
+// Measures how long steps take with a model on this machine, for EngineOptions::step_costs.
 #pragma once
 
 #include <filesystem>
@@ -11,21 +11,21 @@
 
 namespace pando {
 
-// Runs chunks of prompts and decodes of many sizes, small ones first: each once where it can end in
-// time, then each twice more until `seconds` are over; up to kMostTimes as long until
-// kFewestRepeats were run. options: those of the engine it is for; policy and budget are not used.
-// Errors: those of Engine::open.
+// Runs chunks of prompts and decodes of many sizes, small ones first: each once if it can end in
+// time, then each twice more until `seconds` are over. Goes on for up to kMostTimes as long until
+// kFewestRepeats were run. options: of the engine that uses the costs; policy and budget have no
+// effect. Errors: as Engine::open.
 Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& options,
                                     double seconds);
 
-// The same, kept in a file of `folder`, if it can be written, for each model, machine and options
-// that matter; measured where there is none, or one that was disturbed, and `before` is called
-// first.
+// Reads measured steps from a file of `folder`: one for each model, machine and set of options that
+// matter. If there is no file, or its measurement was disturbed, calls `before`, measures, and
+// writes the file if it can.
 Result<MeasuredSteps> saved_steps(const std::filesystem::path& folder, const Model& model,
                                   const EngineOptions& options, double seconds,
                                   const std::function<void()>& before = {});
 
-// Seconds that such a step takes by MeasuredSteps::costs. kBadFile.
+// Predicted seconds of a step, by MeasuredSteps::costs. Errors: kBadFile.
 Result<double> predicted_seconds(const std::string& costs, const StepWork& work);
 
 }  // namespace pando

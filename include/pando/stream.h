@@ -14,7 +14,7 @@ class Stream {
  public:
   // Errors: as Engine::submit.
   static Result<Stream> open(Engine& engine, Request request);
-  Stream(Stream&&) noexcept;             // what is left may only be destroyed
+  Stream(Stream&&) noexcept;             // the moved-from stream may only be destroyed
   Stream& operator=(Stream&&) noexcept;  // the same
   ~Stream();
 

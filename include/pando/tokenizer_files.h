@@ -26,9 +26,9 @@ class TokenizerFiles {
   ~TokenizerFiles();
 
   int vocab() const;                          // highest token id + 1
-  std::vector<std::string> warnings() const;  // what is odd about the files without being wrong
+  std::vector<std::string> warnings() const;  // oddities of the files that are no errors
 
-  // As the functions of Model (model.h) with these names.
+  // The same as the functions of Model (model.h) with these names.
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos = true) const;
   std::string decode(std::span<const Token> tokens) const;  // the text of tokens
   std::string piece(Token token) const;                     // its text inside a longer text

@@ -12,13 +12,13 @@
 
 namespace pando {
 
-// How relevant documents are: query -> document -> grade, 0 or less for irrelevant ones.
+// Relevance of documents: query -> document -> grade, 0 or less for irrelevant ones.
 using Qrels = std::map<std::string, std::map<std::string, int>>;
 
 // Lines of "query iteration document grade". kInvalidArgument names line, found and expected.
 Result<Qrels> read_qrels(std::istream& file);
 
-// kInvalidArgument where a run cannot hold these ids, whose columns end at spaces, or tell the
+// kInvalidArgument if a run cannot hold these ids, whose columns end at spaces, or tell the
 // documents of the query apart.
 Status check_run_ids(std::string_view query, std::span<const std::string> documents);
 

@@ -1,4 +1,4 @@
-// Requests that are asked of an engine, of this process or of another.
+// Requests to an engine of this process or of another.
 #pragma once
 
 #include <chrono>
@@ -37,19 +37,20 @@ class AskedRequests {
 
   // It has no more events.
   virtual void cancel(size_t request) = 0;
-  // None has more events, and none is submitted.
+  // Ends all requests: no more events, and no more are submitted.
   virtual void cancel_all() = 0;
-  // Those of which nothing is computed yet but what others share (Engine::is_waiting), ascending.
+  // Indices, ascending, of requests for which nothing is computed yet but rows that others share
+  // (Engine::is_waiting).
   virtual std::vector<size_t> waiting() = 0;
 
-  // All are complete, failed or cancelled, and their events taken.
+  // True if all are complete, failed or cancelled, and their events taken.
   virtual bool is_over() const = 0;
   virtual size_t n_to_submit() const = 0;
   virtual size_t n_in_engine() const = 0;
   virtual int n_open_answers() const = 0;  // of those in the engine
   // Answers in the engine at a time, or one request.
   virtual void set_max_open(int n_answers) = 0;
-  // Of the engine.
+  // Counters of the engine.
   virtual EngineStats stats() = 0;
 };
 

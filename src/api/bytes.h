@@ -18,7 +18,7 @@ namespace pando {
 
 template <class T>
 concept PlainValue = std::is_arithmetic_v<T> || std::is_enum_v<T>;
-// Of these members(T&) ties all members that are sent.
+// Types for which members(T&) ties all members that are sent.
 template <class T>
 concept HasMembers = requires(T& value) {
   members(value);
@@ -76,7 +76,8 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-// Reads what a ByteWriter wrote, in the same order. Throws std::runtime_error where it ends early.
+// Reads values in the order in which a ByteWriter wrote them. Throws std::runtime_error if the
+// bytes end early.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -127,7 +128,7 @@ class ByteReader {
     list.resize(n_of(sizeof(list[0])));
     copy(list.data(), list.size() * sizeof(list[0]));
   }
-  // Elements of a list, each of which takes at least so many bytes.
+  // Number of elements of a list, each of which takes at least n_bytes.
   size_t n_of(size_t n_bytes) {
     const auto n = read<uint64_t>();
     if (n > bytes_.size() / n_bytes) ends_early();

@@ -92,7 +92,7 @@ class Engine::Impl {
       }
       try {
         cancelled_.push_back(id);
-      } catch (const std::bad_alloc&) {  // it goes on, and nobody gets it
+      } catch (const std::bad_alloc&) {  // the request goes on without a listener
       }
     }
     wake_.notify_one();
@@ -129,11 +129,11 @@ class Engine::Impl {
     RequestId id;
     Request request;
     Listener listener;
-    Error no_memory;  // what the listener is told where there is none
+    Error no_memory;  // for the listener if memory runs out
     std::shared_ptr<const grammar::MaskTable> form = nullptr;
   };
 
-  // Of a request, or the inbox's size; with the lock, as the next.
+  // Index of a request in the inbox, or the inbox's size. With the lock, as the next.
   size_t place_in_inbox(RequestId id) const {
     const auto at = std::ranges::lower_bound(inbox_, id, {}, &Submit::id);
     return static_cast<size_t>((at != inbox_.end() && at->id == id ? at : inbox_.end()) -
@@ -179,7 +179,7 @@ class Engine::Impl {
     }
   }
 
-  // Counters first, so that whoever hears of an answer finds it counted.
+  // Counters first, so that a listener finds its answer counted.
   void publish() noexcept {
     EngineStats stats = loop_->stats();
     std::optional<std::vector<RequestId>> waiting;
@@ -300,7 +300,7 @@ Result<std::vector<std::vector<Completion>>> Engine::complete_all(std::vector<Re
   std::vector<std::vector<Completion>> answers(requests.size());
   std::vector<int> n_of;  // [requests] answers
   Waker waker;
-  Hold held = hold();  // what the group cancels before this ends is never computed
+  Hold held = hold();  // requests that the group cancels before this ends are never computed
   RequestGroup group(*this, {.on_events = [&] { waker.wake(); }});
   for (Request& request : requests) {
     n_of.push_back(request.sampling.n);
@@ -316,7 +316,7 @@ Result<std::vector<std::vector<Completion>>> Engine::complete_all(std::vector<Re
       completions[static_cast<size_t>(one.event.choice)] = std::move(*one.event.completion);
     }
     if (!events.empty()) continue;
-    held.reset();  // what is waited for has to run
+    held.reset();  // the awaited requests have to run
     waker.wait(group.retry_at());
   }
   return answers;

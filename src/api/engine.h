@@ -1,4 +1,4 @@
-// An engine for what the public options leave out.
+// Opens an engine with options that are not public.
 #pragma once
 
 #include <memory>

@@ -93,7 +93,7 @@ constexpr std::pair<std::string_view, std::string_view> kGgufOptions[] = {
     {"top_p", "top_p"},
     {"min_p", "min_p"},
     {"penalty_repeat", "repetition_penalty"}};
-// How many tokens the penalty counts: -1 all, as in Pando; 0 none.
+// Number of tokens that the penalty looks at: -1 all, as in Pando; 0 none.
 constexpr std::string_view kPenaltyWindow = "penalty_last_n";
 constexpr NotOffered kGgufNotOffered[] = {
     {"sequence"}, {kPenaltyWindow, -1}, {"xtc_probability", 0}, {"mirostat", 0}};

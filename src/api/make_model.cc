@@ -42,7 +42,7 @@ Status copy_tokenizer(const std::filesystem::path& from, const std::filesystem::
 }
 
 Status read_dtype(std::string_view name, DType& out) {
-  std::vector<std::string_view> expected;  // what safetensors files hold
+  std::vector<std::string_view> expected;  // types in safetensors files
   for (const WeightTypeInfo& info : weight_types()) {
     if (info.safetensors.empty()) continue;
     out = info.type;

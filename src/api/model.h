@@ -1,4 +1,4 @@
-// A model for what the public options leave out.
+// Loads a model with options that are not public.
 #pragma once
 
 #include <filesystem>

@@ -79,7 +79,7 @@ Result<fs::path> with_files(const fs::path& directory) {
                           directory.string(), names);
 }
 
-// Whether a directory without GGUF files is a folder of the hub cache, whose models are further
+// True if a directory without GGUF files is a folder of the hub cache, which holds models further
 // down.
 bool is_repository(const fs::path& directory) {
   std::error_code failure;
@@ -107,13 +107,13 @@ Result<fs::path> find_snapshot(const fs::path& repository, const std::string& na
   return snapshot;
 }
 
-// What is read with a file of a tokenizer.
+// Files that are read beside a tokenizer's file.
 constexpr const char* kBesideATokenizer[] = {"tokenizer_config.json",  "special_tokens_map.json",
                                              "chat_template.jinja",    "chat_template.json",
                                              "generation_config.json", "config.json"};
 
-// Of a folder models--org--name of the hub cache, given as a path: the snapshot that its id means,
-// or the only one.
+// The snapshot in a folder models--org--name of the hub cache: the one that its id means, or the
+// only one.
 Result<fs::path> snapshot_of_folder(const fs::path& repository) {
   if (const Result<fs::path> of_id = find_snapshot(repository, repository.string()); of_id)
     return of_id;
@@ -143,7 +143,7 @@ uint64_t hash_of(const char* data, size_t n) {
   return hash;
 }
 
-// What a model is read from: not its readme, nor what else is kept beside it.
+// True for files that a model is read from; false for its readme and others.
 bool is_read(const fs::path& path) {
   const std::string extension = path.extension().string();
   for (const char* read :
@@ -194,7 +194,7 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
 Result<fs::path> find_tokenizer(const std::string& name, const fs::path& hub_cache) {
   std::error_code failure;
   const fs::path path = name;
-  // Half a tokenizer, that of find_vocab_merges(): its directory has the other half.
+  // One of the two files of find_vocab_merges(): its directory has the other.
   const bool half = path.filename() == "vocab.json" || path.filename() == "encoder.json";
   if (!half && is_tokenizer_file(path) && is_there(path)) return path;
   return find_model(name, hub_cache);

@@ -1,4 +1,4 @@
-// What a loaded model is made of.
+// Parts of a loaded model.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,12 @@ struct Model::Parts {
   std::unique_ptr<const DeviceModel> weights;  // of files; null: loaded without
   std::unique_ptr<Tokenizer> tokenizer;        // null: tokens only
   Result<ChatTemplate> chat;               // why there is none, where a conversation asks for it
-  Result<model::EmbeddingForm> embedding;  // what the files say, or why it is not offered
-  Result<model::RerankForm> reranking;     // the same of a reranker
+  Result<model::EmbeddingForm> embedding;  // from the files, or why it is not supported
+  Result<model::RerankForm> reranking;     // the same for a reranker
   std::unique_ptr<grammar::FormCache> forms = nullptr;  // of the tokenizer
   std::shared_ptr<Ranks> ranks =
       nullptr;            // the ranks that share the model; null: this process has all of it
-  bool all_rows = false;  // see ExecutorOptions, of all engines over the model
+  bool all_rows = false;  // ExecutorOptions::all_rows of all engines over the model
 };
 
 }  // namespace pando

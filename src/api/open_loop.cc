@@ -31,7 +31,7 @@ ExecutorOptions executor_options(const LoopOptions& options, const Technique& te
                  .tile_len = options.tile_len,
                  .span_len = options.span_len,
                  .one_layer = technique.one_layer,
-                 // Not where positions are divided over ranks.
+                 // Not if positions are divided over ranks.
                  .window_pages = technique.full_plans &&
                                  (options.ranks == nullptr || options.ranks->layout.kvp == 1),
                  .n_window_pages = options.n_window_pages,
@@ -42,7 +42,7 @@ ExecutorOptions executor_options(const LoopOptions& options, const Technique& te
           .poison_pages = options.poison_pages};
 }
 
-// Of an engine that is opened so.
+// Sizes of the KV memory of an engine with these options.
 Result<KvOptions> kv_options(const Model& model, const EngineOptions& options) {
   LoopOptions loop{.engine = options};
   if (Status status = fill_in(loop.engine, model.parts().files->config.max_positions); !status)
@@ -64,7 +64,7 @@ bool has_several_heads(const model::ModelSpec& spec) {
   return false;
 }
 
-// Where options and technique are there.
+// Opens the loop, given options and technique.
 Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique technique,
                                          LoopParts parts) {
   EngineOptions& engine = parts.options.engine;

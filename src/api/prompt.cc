@@ -33,7 +33,7 @@ size_t cut(const Model& model, const Request& request, bool adds_special,
     if (const auto around = tokenizer.encode("", /*add_bos=*/true); around)
       n_before = around->size() - n_behind;
   }
-  // What stands around the text stays, be it more than was asked for.
+  // The tokens around the text stay, even if there are more than `most`.
   const size_t n_left = std::min(std::max(most, n_before + n_behind), tokens.size());
   const auto n_cut = static_cast<std::ptrdiff_t>(tokens.size() - n_left);
   const auto first = request.truncate_at_end

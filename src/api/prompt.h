@@ -10,7 +10,7 @@
 
 namespace pando {
 
-// Those it brings, or those of its text or conversation, cut where it asks for that. Any thread.
+// The request's tokens, or those of its text or conversation, cut if it asks for that. Any thread.
 // Errors: as Model::encode and Model::render_chat.
 Result<std::vector<Token>> encode_prompt(const Model& model, const Request& request);
 // Refuses a conversation that the model's chat template can render neither as it is nor with tools
@@ -21,7 +21,8 @@ Status take_tokens(const Model& model, Request& request);
 // The prompt as text: rendered where it is a conversation, decoded where it is tokens or was cut.
 // Errors: the same.
 Result<std::string> prompt_text(const Model& model, const Request& request);
-// What the prompt of a conversation lacks so that its answer begins with content; empty: nothing.
+// Text to append to the prompt of a conversation so that its answer begins with content; empty if
+// none is needed.
 std::string_view opening_of_content(const Model& model, std::string_view prompt);
 
 }  // namespace pando

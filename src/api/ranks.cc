@@ -55,7 +55,8 @@ Status agree(Comm& comm, const Status& own, const std::string& same) {
   return status;
 }
 
-// Of the configuration, of names and sizes of tensors, and of the first and last bytes of each.
+// Hash of the configuration, of names and sizes of tensors, and of the first and last bytes of
+// each.
 std::string fingerprint(const model::OpenedModel& files) {
   uint64_t hash = 0;
   const auto add = [&](std::string_view text) {
@@ -83,7 +84,7 @@ std::string fingerprint(const model::OpenedModel& files) {
   return std::to_string(hash);
 }
 
-// Also of the small files, which each replica reads for itself: replicas are compared by it.
+// Hash that compares replicas: covers also the small files, which each replica reads for itself.
 Result<std::string> fingerprint_of_files(const std::filesystem::path& model,
                                          const std::filesystem::path& tokenizer) {
   std::string text;
@@ -141,7 +142,7 @@ Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& option
 
 Ranks::Ranks(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-// Where loading failed, the others have ended.
+// If loading failed, the other ranks have ended.
 Ranks::~Ranks() {
   try {
     if (impl_->loading == Impl::Loading::kDone) {
@@ -162,7 +163,7 @@ std::shared_ptr<Ranks> Ranks::over(std::unique_ptr<Impl> impl) {
 Result<std::shared_ptr<Ranks>> Ranks::join(std::string_view parallel) {
   Result<std::unique_ptr<Comm>> comm = open_transport();
   if (!comm) return comm.error();
-  // Of who tells of an error, and of the others.
+  // Rank 0 reports the error; the others get another code.
   const auto code = (*comm)->rank() == 0 ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable;
   const Result<RankLayout> layout = RankLayout::parse(parallel);
   if (!layout) return make_error(code, "{}", layout.error().message);

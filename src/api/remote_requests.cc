@@ -18,7 +18,7 @@
 namespace pando {
 namespace {
 
-// Of "2026-11-25".
+// Midnight of a day such as "2026-11-25".
 LocalTime midnight_of(const std::string& day) {
   LocalTime time;
   const char* at = day.data();
@@ -27,7 +27,7 @@ LocalTime midnight_of(const std::string& day) {
   return time;
 }
 
-// Nothing waits for the other process but opened, waiting, stats and the end.
+// Only opening, waiting(), stats() and the end wait for the other process.
 class RemoteRequests final : public AskedRequests {
  public:
   RemoteRequests(std::shared_ptr<Ranks> ranks, int rank, const Engine& engine)

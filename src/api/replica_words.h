@@ -1,4 +1,4 @@
-// What rank 0 and the first rank of another replica say to each other.
+// Messages between rank 0 and the first rank of another replica.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace pando {
 
 enum class ReplicaWord : uint32_t {
-  // Of rank 0, and what follows.
+  // From rank 0, with the values that follow:
   kOpen,        // an engine: EngineOptions; answered by kOpened
   kSubmit,      // uint64_t, the number of the request, from 0 on; Request
   kCancel,      // its number
@@ -18,7 +18,7 @@ enum class ReplicaWord : uint32_t {
   kAskStats,    // answered by kStats
   kClose,       // the engine; answered by kClosed
   kDismiss,     // the run is over
-  // Of the replica.
+  // From the replica:
   kOpened,      // std::optional<Error>; an engine is open where there is none
   kCompletion,  // a request's number; Completion
   kFailed,      // a request's number; Error

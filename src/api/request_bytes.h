@@ -1,5 +1,5 @@
-// What of requests, answers and engines goes to another process (bytes.h). A member that is added
-// to one of these types does not compile until it is here too.
+// Members of requests, answers and engines that are sent to another process (bytes.h). A member
+// that is added to one of these types does not compile until it is listed here.
 #pragma once
 
 #include <concepts>

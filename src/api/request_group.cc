@@ -26,7 +26,7 @@ struct RequestGroup::Shared {
   std::map<size_t, RequestId> in_engine;  // for cancel_all
   std::function<void()> on_events;        // called with the lock; null once the group is gone
   bool is_told = false;                   // since the events were taken
-  bool is_lossy = false;  // there was no memory for an event; what came after it is not kept
+  bool is_lossy = false;  // there was no memory for an event; later events are not kept
   bool is_cancelled = false;
 
   void put(size_t request, Event event) noexcept {
@@ -153,7 +153,7 @@ bool RequestGroup::note(const GroupEvent& one) noexcept {
     add_turn();
   } else {
     n_open_ -= std::exchange(entry.n_open, 0);
-    // What lacked memory was not refused: again it would take from others what it lacks.
+    // A request that lacked memory is not tried again: it would take memory from others.
     const bool is_refused = one.event.error->code == ErrorCode::kUnavailable &&
                             !is_no_memory(*one.event.error) && entry.request;
     if (is_refused) {
@@ -170,7 +170,8 @@ bool RequestGroup::note(const GroupEvent& one) noexcept {
   return true;
 }
 
-// What completes them may be what was lost. Where it throws, it goes on when it is called again.
+// Fails open requests, since the event that completes them may be lost. If it throws, the next call
+// goes on.
 void RequestGroup::fail_open() {
   for (auto next = requests_.begin(); next != requests_.end();) {
     const auto open = next++;
@@ -182,7 +183,7 @@ void RequestGroup::fail_open() {
   shared_->is_lossy = false;
 }
 
-// What throws here leaves all events where the next call finds them.
+// If this throws, the next call finds all events.
 std::vector<GroupEvent> RequestGroup::take() {
   std::vector<GroupEvent> taken;
   bool is_lossy = false;

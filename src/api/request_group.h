@@ -32,8 +32,8 @@ class RequestGroup final : public AskedRequests {
     int max_open = 0;         // answers in the engine at a time, or one request; 0: the engine's
     bool wants_text = false;  // of events that complete nothing too
     bool waits_for_room = false;  // refusals are never errors
-    // There are events to take. Called by the engine's thread, once until it is taken, and not
-    // after the group is gone; must not block, and must not call the group.
+    // Called by the engine's thread when there are events to take: once until take(), and never
+    // after the group is gone. Must not block, and must not call the group.
     std::function<void()> on_events;
   };
 
@@ -49,9 +49,9 @@ class RequestGroup final : public AskedRequests {
 
   // Submits up to the first error, which is among the next events.
   void submit() override;
-  // None after cancel_all. Where there was no memory for an event, all that are in the engine end
-  // with kUnavailable. Where there is none for the list, throws std::bad_alloc, and the next call
-  // returns them.
+  // No events after cancel_all. If there was no memory for an event, all requests in the engine end
+  // with kUnavailable. If there is none for the list, throws std::bad_alloc, and the next call
+  // returns the events.
   std::vector<GroupEvent> take() override;
   std::optional<std::chrono::steady_clock::time_point> retry_at() const override;
 
@@ -81,7 +81,7 @@ class RequestGroup final : public AskedRequests {
   Result<RequestId> submit_one(size_t index);
   void fail_open();
   void end(size_t request);
-  bool note(const GroupEvent& one) noexcept;  // whether its owner gets it
+  bool note(const GroupEvent& one) noexcept;  // true if the owner gets the event
   void add_turn();
 
   Engine& engine_;
@@ -89,7 +89,8 @@ class RequestGroup final : public AskedRequests {
   std::shared_ptr<Shared> shared_;
   std::map<size_t, Entry> requests_;  // that are not over
   std::set<size_t> to_submit_;        // of these
-  std::vector<GroupEvent> found_;     // for the owner: errors of submitting, and what is noted
+  std::vector<GroupEvent> found_;     // for the owner: errors of submitting, and events that are
+                                      // noted
   size_t n_added_ = 0;
   int n_open_ = 0;
   size_t n_turns_;          // requests that may be submitted

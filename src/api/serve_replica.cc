@@ -45,7 +45,7 @@ class Session {
   }
 
  private:
-  // Whether more is to come.
+  // Handles one message. Returns true if more are to come.
   bool take(const std::vector<std::byte>& bytes) {
     ByteReader message(bytes);
     switch (message.read<ReplicaWord>()) {

@@ -28,9 +28,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kWay = 2;  // of measuring: what another way found is measured again
+constexpr int kWay = 2;  // version of the method: files of another version are measured again
 
-// What the costs are of: two models of one shape take the same time.
+// Name of the file of costs: two models of one shape take the same time and share it.
 Result<std::string> name_of(const Model& model, const EngineOptions& options) {
   EngineOptions full = options;
   if (Status status = fill_in(full, model.parts().files->config.max_positions); !status)
@@ -46,7 +46,7 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
       kWay, model.parts().ranks == nullptr ? "" : "; " + model.parts().ranks->impl().layout.name());
 }
 
-// What no engine takes is refused before time is spent on it.
+// Refuses options that no engine takes, before time is spent on measuring.
 Status check_options(const Model& model, EngineOptions options) {
   if (model.parts().weights == nullptr)
     return invalid_argument(
@@ -57,8 +57,8 @@ Status check_options(const Model& model, EngineOptions options) {
   return loop ? Status() : loop.error();
 }
 
-// Nothing where the file is not there, is broken, is of something else, was disturbed, or no engine
-// would take it.
+// Nothing if the file is absent, broken, of another name, disturbed, or with costs that no engine
+// would take.
 std::optional<MeasuredSteps> read(const fs::path& path, const std::string& name) {
   std::ifstream file(path);
   const std::string text((std::istreambuf_iterator<char>(file)), {});

@@ -1,4 +1,4 @@
-// Where a thread sleeps until another wakes it.
+// Lets a thread sleep until another wakes it.
 #pragma once
 
 #include <chrono>

@@ -12,7 +12,7 @@ namespace pando {
 namespace {
 
 constexpr size_t kHuge = size_t{2} << 20;     // a huge page
-constexpr size_t kShared = size_t{64} << 20;  // what neighbours have in common, at least
+constexpr size_t kShared = size_t{64} << 20;  // least size of a mapping that neighbours share
 constexpr size_t kLine = 64;
 
 size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
@@ -37,7 +37,7 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  // The next n_bytes; null where they do not fit.
+  // The next n_bytes; null if they do not fit.
   std::byte* take(size_t n_bytes) {
     if (left() < n_bytes) return nullptr;
     std::byte* const at = begin_ + used_;
@@ -81,7 +81,7 @@ AlignedBuffer AlignedBuffer::beside_others(size_t n_bytes) {
     const size_t left = mapping ? mapping->left() : 0;
     mapping = std::make_shared<Mapping>(std::max(kShared, round_up(n_bytes, kHuge)));
     buffer.data_ = mapping->take(n_bytes);
-    if (mapping->left() >= left) latest = mapping;  // what has more room is filled first
+    if (mapping->left() >= left) latest = mapping;  // the mapping with more room is filled first
   }
   buffer.size_ = n_bytes;
   buffer.mapping_ = std::move(mapping);

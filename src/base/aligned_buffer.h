@@ -13,7 +13,7 @@ namespace pando {
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
-  // Throws std::bad_alloc where the operating system has no address space left.
+  // Throws std::bad_alloc if the operating system has no address space left.
   explicit AlignedBuffer(size_t n_bytes);
   // The same, side by side with others made so, in huge pages that they have in common: for what
   // is read from end to end and lives about as long as its neighbours, as weights do. Their memory
@@ -32,7 +32,7 @@ class AlignedBuffer {
     return *this;
   }
 
-  // At least n_bytes; where it has to grow, it grows by half, and what it held is gone.
+  // Has room for at least n_bytes. If it has to grow, it grows by half and loses its contents.
   void reserve(size_t n_bytes) {
     if (size_ < n_bytes) *this = AlignedBuffer(size_ == 0 ? n_bytes : n_bytes + n_bytes / 2);
   }
@@ -44,8 +44,8 @@ class AlignedBuffer {
   }
   size_t size() const { return size_; }  // bytes
 
-  // Has the operating system put memory behind bytes [begin, end) now, rather than when they are
-  // first touched, where it can. What they hold stays.
+  // Asks the operating system for memory behind bytes [begin, end) now, rather than at the first
+  // touch, if it can. Contents stay.
   void populate(size_t begin, size_t end) const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace pando {
 
-// "1 answer", "2 answers"; "1 entry", "2 entries". Of several words the last is the noun.
+// "1 answer", "2 answers"; "1 entry", "2 entries". The last of several words is the noun.
 inline std::string counted(uint64_t n, std::string_view plural) {
   if (n != 1) return fmt::format("{} {}", n, plural);
   if (plural.ends_with("ies")) return fmt::format("1 {}y", plural.substr(0, plural.size() - 3));

@@ -14,7 +14,7 @@ enum class DType {
   kI8,       // 8-bit integers with one f32 scale for each row; in memory only
   kQ4_K,     // blocks of 256, 4-bit integers
   kQ6_K,     // blocks of 256, 6-bit integers
-  kBF16Dot,  // bf16, and so is what it is multiplied with; in memory only
+  kBF16Dot,  // bf16, multiplied with bf16 activations; in memory only
   kQ4_1,     // blocks of 32 with a scale and a minimum
   kQ5_0,
   kQ5_1,

@@ -6,7 +6,7 @@
 namespace pando {
 namespace {
 
-// Bytes of the character that `text` begins with; 0 where that is none, or one that controls a
+// Bytes of the character that `text` begins with; 0 if that is none, or one that controls a
 // terminal.
 size_t character_length(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? text[i] & 0xFF : 0; };

@@ -13,11 +13,11 @@
 
 namespace pando {
 
-// What a message may hold of a stranger's file: UTF-8 without control characters, and of a long
-// text its beginning and end.
+// Text of an untrusted file, made fit for a message: UTF-8 without control characters; the middle
+// of a long text is left out.
 std::string one_line(std::string_view text);
 
-// "a, b or c": what is expected, of at least one.
+// "a, b or c": the expected names, at least one.
 std::string one_of_these(std::span<const std::string_view> names);
 
 template <class... Args>
@@ -29,7 +29,7 @@ Error invalid_argument(fmt::format_string<Args...> text, Args&&... args) {
   return make_error(ErrorCode::kInvalidArgument, text, std::forward<Args>(args)...);
 }
 inline constexpr std::string_view kNoMemory = "not enough memory (hint: try again later)";
-// There was none for what was asked. It takes memory itself: see made_or.
+// The error for a lack of memory. Making it takes memory itself: see made_or.
 inline Error no_memory() { return make_error(ErrorCode::kUnavailable, "{}", kNoMemory); }
 inline bool is_no_memory(const Error& error) {
   return error.code == ErrorCode::kUnavailable && error.message == kNoMemory;

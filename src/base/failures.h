@@ -1,4 +1,4 @@
-// What the system refuses, in words.
+// Texts for failures of the system.
 #pragma once
 
 #include <exception>
@@ -12,7 +12,7 @@ namespace pando {
 // A thread: "cannot start 4 threads: ... (hint: ...)". kUnavailable.
 Error cannot_start(std::string_view what, std::string_view reason);
 
-// What an exception says, in words also where memory ran out.
+// Message of an exception, with plain words for std::bad_alloc.
 std::string reason_of(const std::exception& error);
 
 }  // namespace pando

@@ -42,23 +42,23 @@ enum class Fault {
   kKeysNotSpread,        // ranks: queries go to other ranks without their keys and values
   kCopyOnFirstPart,      // ranks: only the first of several parts copies pages
   kOutputsByPart,        // ranks: outputs are joined by part, not by slice
-  kStageSumLost,         // ranks: a stage sends rows without what its last layer adds
+  kStageSumLost,         // ranks: a stage sends rows without the sum of its last layer
   kHeadsOfFirstRank,     // ranks: after a norm over all heads, a rank goes on with the first's
   kHeadRunsJoined,       // ranks: heads that lie apart are gathered as if they were neighbours
   kFlightFannedOut,      // pages: rows of a step in flight are fanned out instead of copied
-  kSplitLosesFlight,     // tree: a split leaves what a step in flight computes to the lower part
+  kSplitLosesFlight,     // tree: a split leaves tokens of a step in flight to the lower part
   kAbortLeavesIssue,     // tree: tokens of a step in flight that failed stay issued
   kAskedTwice,           // engine: outputs that a step in flight gives are asked for again
   kExpertRowsReversed,   // mixtures: an expert's rows are multiplied in another order than added
-  kExpertsByWeight,      // mixtures: what experts give is added by their weights
+  kExpertsByWeight,      // mixtures: outputs of experts are added in the order of their weights
   kExpertTailLane,       // mixtures: the last inner value of an expert lacks its activation
-  kRouterTieToLast,      // mixtures: of equal scores the last one wins
+  kRouterTieToLast,      // mixtures: the last of equal scores wins
   kLatentFormByRows,     // latent attention: few rows are computed in another form than many
   kHalfCharacterBarred,  // forms: a mask leaves out tokens that begin inside a character
   kForcedRowTooMany,     // forms: the row of a forced token that ends the answer is computed too
   kForcedNotFollowed,    // forms: the filter does not follow a token that it forced
-  kForcedLost,           // forms: an answer that is preempted forgets what is forced
-  kCount,                // of those that change bits
+  kForcedLost,           // forms: a preempted answer forgets its forced tokens
+  kCount,                // number of faults that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };
 

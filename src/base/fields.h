@@ -1,4 +1,4 @@
-// Reads the fields of one JSON object, of a request or of a file.
+// Reads the fields of a JSON object from a request or a file.
 #pragma once
 
 #include <functional>
@@ -22,20 +22,20 @@ class Fields {
  public:
   using Json = nlohmann::json;
 
-  // What somebody sent. Errors are kInvalidArgument and have the field to blame: "field 'x' is 5,
-  // expected a string".
+  // Fields of a request. Errors are kInvalidArgument and name the field: "field 'x' is 5, expected
+  // a string".
   explicit Fields(const Json& object) : object_(object) {}
-  // What stands in a file. Errors say where: "config.json: 'x' is 5, expected a string".
+  // Fields of a file. Errors name the place: "config.json: 'x' is 5, expected a string".
   Fields(const Json& object, std::string_view source, ErrorCode code = ErrorCode::kBadFile)
       : object_(object), source_(source), code_(code) {}
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   bool contains(std::string_view name) const { return object_.contains(name); }  // be it null
-  const Json* find(std::string_view name) const;  // null where it is absent or JSON's null
+  const Json* find(std::string_view name) const;  // null if it is absent or JSON's null
   const Json& operator[](const char* name) const { return object_[name]; }
   const std::string& source() const { return source_; }  // empty: a request
 
-  // These return the field. Without a fallback it is required.
+  // The following return the field. Without a fallback it is required.
   int64_t integer(std::string_view name, int64_t min, int64_t max,
                   std::optional<int64_t> fallback = std::nullopt);
   int64_t integer(std::string_view name, const WholeRange& range,
@@ -46,7 +46,7 @@ class Fields {
   bool boolean(std::string_view name, bool fallback);
   std::string string(std::string_view name, std::string_view fallback);
 
-  // These change their target only where the field is there.
+  // The following change their target only if the field exists.
 
   void text(const char* name, std::string& out);
   void flag(const char* name, bool& out);
@@ -57,7 +57,7 @@ class Fields {
   // One string is as good as a list of it.
   void texts(const char* name, std::vector<std::string>& out);
   void tokens(const char* name, std::vector<Token>& out);
-  // Of an array that is, or is inside, the field `place`.
+  // Reads `list`, an array that is the field `place` or lies inside it.
   void tokens_of(const char* place, const Json& list, std::vector<Token>& out);
   // {"token id": bias}
   void biases(const char* name, std::map<Token, double>& out);
@@ -68,10 +68,10 @@ class Fields {
   // The same of the field, there or not.
   void refuse(std::string_view name, std::string_view expected,
               std::optional<ErrorCode> code = std::nullopt);
-  // Of `part`, an object in this one.
+  // Takes the error of `part`, an object in this one.
   void fail(const char* part, const Fields& of_part);
-  // Everything else in the object is a mistake, but for null, which asks for nothing. `otherwise`:
-  // what the message says where no name is near and `known` is long.
+  // Refuses all other fields of the object, except for null, which asks for nothing. `otherwise`:
+  // text of the message if no name is near and `known` is long.
   void only(std::span<const std::string_view> known, std::string_view otherwise = {});
   const Status& status() const { return status_; }
 
@@ -80,7 +80,7 @@ class Fields {
   using Take = std::function<void(const Json&)>;
   using TakeOne = std::function<void(size_t index, const Json&)>;
   void read(const char* name, const char* expected, const Is& is, const Take& take);
-  // `of_one`: what is expected of an element.
+  // `of_one`: the expected element, in words.
   void list(const char* name, const char* expected, const Is& is, const char* of_one,
             const TakeOne& take);
 

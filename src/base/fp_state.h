@@ -14,7 +14,8 @@ namespace pando {
 class FpStateGuard {
  public:
 #if defined(__x86_64__)
-  // Two control words: of SSE, and of the x87, by which the C library's strtod rounds.
+  // Saves two control words: that of SSE, and that of the x87, by which the C library's strtod
+  // rounds.
   FpStateGuard() : saved_(_mm_getcsr()) {
     constexpr uint16_t kDefault = 0x037f;
     _mm_setcsr(0x1f80);

@@ -1,4 +1,4 @@
-// A borrowed callable: two words, no allocation. Must not outlive what it was made from.
+// A borrowed callable: two words, no allocation. Must not outlive the callable that it refers to.
 #pragma once
 
 #include <memory>

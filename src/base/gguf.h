@@ -1,5 +1,5 @@
-// GGUF files, versions 2 and 3, one or several of a model: typed metadata and the places of the
-// tensors. What the bytes of a tensor mean is not known here.
+// GGUF files, versions 2 and 3, one or several per model: typed metadata and the places of the
+// tensors. The meaning of a tensor's bytes is not known here.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ struct GgufTensor {
   uint64_t place;              // bytes from the start of that file's data, a multiple of
   uint64_t alignment;          // the file's alignment, in bytes
   uint64_t offset;             // bytes from the start of the file
-  uint64_t available;          // bytes from there to the end of the file: what the type and shape
-                               // need must be compared with it
+  uint64_t available;          // bytes from there to the end of the file; to be compared with the
+                               // size by type and shape
 };
 
 // Owns the mapping, into which all views point. Immutable; any thread.
@@ -67,7 +67,7 @@ class GgufFile {
   std::span<const GgufTensor> tensors() const { return tensors_; }  // in the file's order
   const GgufTensor* find_tensor(std::string_view name) const;       // or null
 
-  // The value of a key; nothing where the key is absent, kBadFile where it has another type.
+  // The value of a key; nothing if the key is absent, kBadFile if it has another type.
   // Integers of every width are one kind, and so are floats. An array of true and false is one of
   // ones and zeros.
   Result<std::optional<int64_t>> integer(std::string_view key) const;
@@ -90,7 +90,7 @@ class GgufFile {
   struct Value {
     GgufType type;
     GgufType element;  // of an array
-    uint64_t n;        // elements; 1 for what is no array
+    uint64_t n;        // elements; 1 for a value that is no array
     uint64_t offset;   // of the first element
   };
   friend class GgufParser;

@@ -9,8 +9,8 @@ namespace pando {
 uint64_t gguf_size(GgufType type);
 std::string_view gguf_type_name(GgufType type);
 
-// Goes through the file from front to back. A failed read keeps the first error and gives zeros
-// from then on; no count makes a loop longer than the file, and no memory is taken for a claim.
+// Reads the file from front to back. The first failed read is kept as the error, and reads give
+// zeros from then on. A false count makes no loop longer than the file, and takes no memory.
 class GgufParser {
  public:
   explicit GgufParser(GgufFile* gguf) : gguf_(*gguf) {}

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kExtension = ".gguf", kOf = "-of-";
 constexpr size_t kDigits = 5;
 
-// The number of five digits that `text` ends with, which is cut off; 0 where there is none.
+// The number of five digits that `text` ends with, which is cut off; 0 if there is none.
 int cut_number(std::string_view& text) {
   if (text.size() < kDigits) return 0;
   const std::string_view digits = text.substr(text.size() - kDigits);

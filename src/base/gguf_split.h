@@ -15,7 +15,7 @@ struct GgufPart {
   int count;         // of all parts, at least 1
 };
 
-// Which part a file is by its name; nothing where the name has no such numbers.
+// Part number of a file by its name; nothing if the name has no such numbers.
 std::optional<GgufPart> gguf_part(const std::filesystem::path& path);
 
 // The paths of all parts of the model whose part lies at `path`, in order; `path` alone where its

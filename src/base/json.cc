@@ -32,7 +32,7 @@ std::string digits_of(const Json& value) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-// `text` ends with a bracket. Whether a comma is before it.
+// True if a comma precedes the bracket that ends `text`.
 bool is_after_comma(std::string_view text) {
   text.remove_suffix(text.empty() ? 0 : 1);
   const size_t before = text.find_last_not_of(" \t\r\n");
@@ -53,7 +53,7 @@ std::string_view hint_of(std::string_view last, std::string_view read, std::stri
   return {};
 }
 
-// Children first: what is empty is destroyed without an allocation.
+// Empties children first: an empty value is destroyed without an allocation.
 template <class Json>
 void empty(Json& value) noexcept {
   if (auto* array = value.template get_ptr<typename Json::array_t*>()) {
@@ -85,13 +85,13 @@ void append_text(const nlohmann::ordered_json& value, std::string& out) {
   }
 }
 
-// Adds a member to an object; null where there is one of that key.
+// Adds a member to an object; null if there is one of that key.
 json::object_t::pointer add_member(json::object_t& object, std::string& key,
                                    std::unordered_set<std::string>&) {
   const auto [at, is_new] = object.try_emplace(std::move(key), nullptr);
   return is_new ? &*at : nullptr;
 }
-// Their keys are not sorted: they are in a set beside them.
+// Ordered objects do not sort their keys: a set beside them holds the keys.
 nlohmann::ordered_json::object_t::pointer add_member(nlohmann::ordered_json::object_t& object,
                                                      std::string& key,
                                                      std::unordered_set<std::string>& known) {
@@ -143,7 +143,7 @@ class JsonBuilder {
                    const typename Json::exception& failure) {
     std::string_view what = failure.what();
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
-    // Not the text itself, which may be long and no UTF-8.
+    // Leaves out the text itself, which may be long and no UTF-8.
     what = what.substr(0, what.find("; last read"));
     std::string text(what.substr(0, 200));
     // A line of a file has another number there.

@@ -12,11 +12,11 @@
 
 namespace pando {
 
-// The value that `text` is, in time linear in its length. A byte order mark before it is no part of
-// it. kBadFile, with the place, for what is not JSON or not UTF-8, for a number beyond a double,
-// for a key that is there twice and for nesting deeper than kDeepestJson, which no file of ours
-// needs and recursion would not survive. Whole numbers beyond 64 bits are read as doubles, or kept
-// with all their digits: as binary values, which json_text() writes as numbers.
+// Parses `text`, in time linear in its length. Ignores a byte order mark before it. kBadFile, with
+// the place, for text that is not JSON or not UTF-8, for a number beyond a double, for a repeated
+// key, and for nesting deeper than kDeepestJson, which no file needs and recursion would not
+// survive. Whole numbers beyond 64 bits are read as doubles, or kept with all their digits: as
+// binary values, which json_text() writes as numbers.
 constexpr size_t kDeepestJson = 64;
 enum class LargeNumbers { kAsDoubles, kKept };
 Result<nlohmann::json> parse_json(std::string_view text,
@@ -35,7 +35,7 @@ nlohmann::ordered_json written_json(std::string text);
 class ListText {
  public:
   void add(const nlohmann::ordered_json& value);
-  nlohmann::ordered_json take();  // what was added since the last call
+  nlohmann::ordered_json take();  // members added since the last call
 
  private:
   std::string text_;
@@ -44,14 +44,14 @@ class ListText {
 // end the process.
 void take_apart(nlohmann::json& value) noexcept;
 void take_apart(nlohmann::ordered_json& value) noexcept;
-// One line of JSON. What is not UTF-8 in it is written as U+FFFD.
+// One line of JSON. Bytes that are not UTF-8 are written as U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value);
 
-// Whether it is a whole number of 64 bits, be it written as 4.0.
+// True if the value is a whole number of 64 bits, even if it is written as 4.0.
 bool is_whole(const nlohmann::json& value);
 
-// A value as it is shown in a message: one line, cut short; what is inside a list or an object of
-// more than eight, or that is nested, is left out.
+// A value for a message: one line, cut short. Leaves out the contents of lists and objects that are
+// nested or have more than eight members.
 std::string found_text(const nlohmann::json& value);
 
 }  // namespace pando

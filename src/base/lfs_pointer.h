@@ -8,7 +8,7 @@
 
 namespace pando {
 
-// kBadFile where the file at `path`, which begins with `bytes`, is a pointer.
+// kBadFile if the file at `path`, which begins with `bytes`, is a pointer.
 Status refuse_lfs_pointer(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace pando

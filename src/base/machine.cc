@@ -60,11 +60,11 @@ std::vector<fs::path> memory_groups_v1(const fs::path& root) {
   return groups_of(root, "sys/fs/cgroup/memory", ":memory:/");
 }
 
-// What is limited of the process itself, and the part that it has, in kB.
+// Limits of the process itself, each with the field that holds its use, in kB.
 constexpr std::pair<const char*, const char*> kProcessLimits[] = {{"Max address space", "VmSize:"},
                                                                   {"Max data size", "VmData:"}};
 
-// Bytes; nothing where there is no such limit.
+// Bytes; nothing if there is no such limit.
 std::optional<double> process_limit(const fs::path& root, std::string_view name) {
   std::ifstream file(root / "proc/self/limits");
   for (std::string line; std::getline(file, line);)

@@ -1,4 +1,4 @@
-// What this process may use: the machine's processors and memory, or its container's.
+// Processors and memory that this process may use: of the machine or of its container.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ int available_processors(const std::filesystem::path& root = "/");
 // says.
 std::optional<uint64_t> total_memory(const std::filesystem::path& root = "/");
 
-// Bytes that could be used now: what the machine has free or could free, or if that is less what is
-// left of one of these limits. Nothing where nothing says.
+// Bytes that could be used now: memory that the machine has free or could free, or the rest of one
+// of these limits if that is less. Nothing if the system does not say.
 std::optional<uint64_t> available_memory(const std::filesystem::path& root = "/");
 
 // "1.5 GiB". The unit is the largest that gives a number of at least 1.
 std::string size_text(uint64_t n_bytes);
 // "1610612736 bytes (1.5 GiB)", "5 bytes"
 std::string bytes_text(uint64_t n_bytes);
-// Of available_memory(): "M bytes (1.5 GiB) are available"
+// Text for available_memory(): "M bytes (1.5 GiB) are available"
 std::string free_text();
 // "N bytes (2.5 GiB) are needed, and M bytes (1.5 GiB) are available"
 std::string shortage_text(uint64_t n_needed);
 
-// Seconds that the machine's processors have been at work since it was started, for any process or,
-// where it is virtual, taken from it by its host; of all processors together, counted by ticks of a
-// hundredth. Nothing where nothing says.
+// Busy seconds of all the machine's processors together since it was started, including time that
+// the host of a virtual machine took from it. Counted by ticks of a hundredth. Nothing if the
+// system does not say.
 std::optional<double> busy_processor_seconds(const std::filesystem::path& root = "/");
 
 // The processor as its maker calls it.

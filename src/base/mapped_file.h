@@ -11,9 +11,9 @@
 
 namespace pando {
 
-// Owns the mapping; readable from any thread. Pages come in when touched, so a file larger than
-// memory can be read from front to back. A file cut short by somebody else while it is mapped ends
-// the process (SIGBUS); model files must not be changed in place.
+// Owns the mapping; readable from any thread. Pages are read when touched, so a file larger than
+// memory can be read from front to back. If another process cuts the file short while it is mapped,
+// this process ends (SIGBUS): model files must not be changed in place.
 class MappedFile {
  public:
   // kNotFound if nothing has the name, kBadFile for a directory, an empty file or a Git LFS

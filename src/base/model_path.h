@@ -14,17 +14,17 @@ class GgufFile;
 class MappedFile;
 
 // The path of a model, of one of its files or of its tokenizer. Making one opens nothing. A file is
-// opened when it is first asked for, and stays mapped until the last path goes that was made from
-// the same one. One thread at a time may use all of these.
+// opened when it is first asked for, and stays mapped until the last path made from the same one is
+// gone. Only one thread at a time may use such paths.
 class ModelPath {
  public:
-  // Implicit: what reads a model's files takes a plain path too.
+  // Implicit, so that readers of a model's files take a plain path too.
   ModelPath(std::filesystem::path path);
 
   const std::filesystem::path& path() const { return path_; }
   std::string string() const { return path_.string(); }  // for messages
 
-  // Another path that shares what is open.
+  // Another path that shares the open files.
   ModelPath at(std::filesystem::path path) const;
   ModelPath operator/(const std::filesystem::path& name) const { return at(path_ / name); }
 
@@ -35,7 +35,7 @@ class ModelPath {
   Result<std::string_view> text() const;
   // A GGUF file, with all its parts; errors as of GgufFile::open.
   Result<std::shared_ptr<const GgufFile>> gguf() const;
-  // Lets go of what is open; what was handed out stays mapped.
+  // Closes open files; files that were handed out stay mapped.
   void close() const;
 
  private:

@@ -28,8 +28,8 @@ size_t distance(std::string_view a, std::string_view b) {
   return at(a.size(), b.size());
 }
 
-// Between what is likely to be meant; a third of the characters or two may differ, but only one may
-// be half of the shorter name.
+// The distance of a likely misspelling, else kNotMeant: at most two characters or a third of the
+// name, and less than half of the shorter name, or exactly half if that is one character.
 size_t likely_distance(std::string_view name, std::string_view known) {
   const size_t d = distance(name, known);
   const size_t most = std::max<size_t>(2, name.size() / 3);

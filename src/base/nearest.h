@@ -1,4 +1,4 @@
-// The name that somebody may have meant.
+// Finds the name that was probably meant.
 #pragma once
 
 #include <span>

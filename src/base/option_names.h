@@ -10,7 +10,7 @@
 
 namespace pando {
 
-// How messages write the option kv_memory.
+// Style in which messages write the option kv_memory.
 enum class OptionStyle {
   kField,        // kv_memory: of C++, C and Python, and the default
   kCommandLine,  // --kv-memory
@@ -18,8 +18,8 @@ enum class OptionStyle {
 };
 
 // While it lives, the messages of this process name options in `style`: for a program, or a part of
-// it, whose messages all have the same readers. Of several scopes that live, kServer counts before
-// kCommandLine, and that before kField. Any thread may begin and end scopes and make messages.
+// it, whose messages all have the same readers. Of several live scopes, kServer precedes
+// kCommandLine, which precedes kField. Any thread may begin and end scopes and make messages.
 class OptionStyleScope {
  public:
   explicit OptionStyleScope(OptionStyle style);

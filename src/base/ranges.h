@@ -17,7 +17,7 @@ struct WholeRange {
 struct RealRange {
   const char* text;  // "a number in (0, 1]"
   double min, max;
-  bool has_min = false, has_max = true;  // whether the bounds belong to it
+  bool has_min = false, has_max = true;  // true if the bound belongs to the range
   bool contains(double value) const {
     return (value > min || (has_min && value == min)) && (value < max || (has_max && value == max));
   }

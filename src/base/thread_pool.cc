@@ -20,9 +20,9 @@ void pause() {
 #endif
 }
 
-// Of `state_`: the workers in the loop below, whether it is open and whether the pool is at its
-// end, and the loop's number above. A worker that sleeps while that comes round to the same again
-// misses this loop, no more.
+// Fields of `state_`, from bit 0: workers in the current loop, the loop is open, the pool ends,
+// number of the loop. If the number wraps to the same value while a worker sleeps, the worker
+// misses this loop, and nothing else happens.
 constexpr uint32_t kOpen = 1u << 11, kInside = kOpen - 1, kEnd = kOpen << 1, kOneLoop = kEnd << 1;
 
 uint32_t loop_of(uint32_t state) { return state / kOneLoop; }
@@ -64,10 +64,10 @@ void ThreadPool::stop() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Begins the next loop, which nobody is in.
+// Begins the next loop, with no worker in it.
 void ThreadPool::publish(uint32_t flags) {
   const uint32_t last = state_.load(std::memory_order_relaxed);
-  // In one order with the waiters' counting themselves, which the notification reads.
+  // Sequentially consistent with the waiters' count of themselves, which the notification reads.
   state_.store((last & ~(kOpen | kInside)) + kOneLoop + flags, std::memory_order_seq_cst);
   state_.notify_all();
 }
@@ -128,7 +128,7 @@ void ThreadPool::worker_main(int worker) {
   }
 }
 
-// False where the loop is over: nothing of it may be looked at.
+// False if the loop is over: nothing of it may be looked at.
 bool ThreadPool::enter(uint32_t loop) {
   uint32_t state = state_.load(std::memory_order_acquire);
   while (loop_of(state) == loop && (state & kOpen) != 0)

@@ -16,8 +16,8 @@ namespace pando {
 // depend on which thread does a piece of work.
 class ThreadPool {
  public:
-  // n_threads counts the caller: 1 starts no thread. nice: what the others add to its niceness.
-  // Throws std::system_error where threads cannot be had.
+  // n_threads counts the caller: 1 starts no thread. nice: added to the niceness of the other
+  // threads. Throws std::system_error if threads cannot be started.
   explicit ThreadPool(int n_threads, int nice = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -43,7 +43,7 @@ class ThreadPool {
   void drain(int worker);
   int64_t take(int worker);
 
-  // A worker's items that nobody has begun, in a cache line of their own.
+  // A worker's items that are not begun, in a cache line of their own.
   struct alignas(64) Run {
     std::atomic<int64_t> next{0};
     int64_t end = 0;

@@ -14,7 +14,7 @@ namespace pando {
 #if defined(__linux__)
 namespace {
 
-// As sched_setattr(2) has it; the C library of Debian 12 has neither this nor the calls.
+// The struct of sched_setattr(2); the C library of Debian 12 has neither this nor the calls.
 struct SchedulingAttributes {
   uint32_t size = sizeof(SchedulingAttributes);
   uint32_t policy = 0;
@@ -34,7 +34,7 @@ void lower_priority(int by) { setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROC
 void ask_for_short_slices() {
   SchedulingAttributes attributes;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
-  if (attributes.policy != SCHED_OTHER) return;  // what is set has another meaning there
+  if (attributes.policy != SCHED_OTHER) return;  // the attributes have another meaning there
   attributes.flags = kResetOnFork;
   attributes.runtime = kShortSlice;
   syscall(SYS_sched_setattr, 0, &attributes, 0);

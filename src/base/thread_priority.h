@@ -1,14 +1,13 @@
-// Who goes first where more threads want to run than there are processors. On Linux only;
-// elsewhere, and where the system says no, nothing happens.
+// Priority of threads when more want to run than there are processors. Linux only; elsewhere, or if
+// the system refuses, nothing happens.
 #pragma once
 
 namespace pando {
 
-// Of the calling thread: adds to its niceness (0 to 19), which cannot be taken back. Threads that
-// it starts later begin with the same.
+// Adds to the niceness of the calling thread (0 to 19). This cannot be taken back. Threads that it
+// starts later inherit it.
 void lower_priority(int by);
-// The same for threads of a pool that others started: what comes after a thread's first call does
-// nothing.
+// Does the same for a thread of a pool that others started; only the first call of a thread counts.
 void lower_priority_once(int by);
 
 // For a thread that does a little and sleeps again: the scheduler (EEVDF, since Linux 6.12) lets it

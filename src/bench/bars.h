@@ -9,11 +9,11 @@
 namespace pando::bench {
 
 struct Bars {
-  size_t n_names = 1;                // so many first columns name a row
-  std::vector<std::string> columns;  // a bar of each in every row, where its cell is a number
+  size_t n_names = 1;                // number of first columns that name a row
+  std::vector<std::string> columns;  // columns with a bar in every row whose cell is a number
 };
 
-// Empty where there is no number. Of columns with one name the first is drawn.
+// Empty if there is no number. Draws the first of several columns with one name.
 std::string to_svg(const Table& table, const Bars& bars);
 
 }  // namespace pando::bench

@@ -1,5 +1,5 @@
-// `pando bench`: what sharing is worth on this machine, one benchmark for each table or figure of
-// the papers that means something on one machine, and the speed of the engine itself.
+// `pando bench`: the gain of sharing on this machine, with one benchmark for each table or figure
+// of the papers that applies to one machine; and the speed of the engine itself.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@
 
 namespace pando::bench {
 
-// How much is measured. Quick shows that a benchmark works; usual takes minutes; full has the sizes
-// of the papers, as far as the machine can do them in hours.
+// Extent of the measurements. Quick shows that a benchmark works; usual takes minutes; full has the
+// sizes of the papers, as far as the machine can do them in hours.
 enum class RunLength { kQuick, kUsual, kFull };
 
 struct Settings {
@@ -20,13 +20,14 @@ struct Settings {
   int threads = 0;                 // 0: one for each processor that may be used
   std::filesystem::path model;     // instead of a model with random weights; empty: the latter
   std::filesystem::path out;       // directory for CSV and SVG; empty: neither is written
-  std::filesystem::path data;      // directory of published data sets; empty: those are left out
+  std::filesystem::path data;      // directory of published data sets; empty: benchmarks leave them
+                                   // out
   std::filesystem::path cache;     // where models with random weights are kept
   std::vector<std::string> peers;  // commands of other engines, for `compare`
   std::vector<std::string> peer_variables;  // "PEER_NAME=value" of the environment, for its notes
 };
 
-// What a benchmark takes besides its sizes.
+// Inputs of a benchmark besides its sizes.
 struct Inputs {
   bool model = false;                   // --model instead of its own
   bool peers = false;                   // --peer, without which there is nothing to run
@@ -41,7 +42,7 @@ struct BenchmarkInfo {
   Inputs inputs{};
 };
 
-// In the order of `pando bench list`.
+// All benchmarks, in the order of `pando bench list`.
 std::vector<BenchmarkInfo> benchmarks();
 
 // Runs one: prints tables on standard output and writes them. Errors: kInvalidArgument (no such

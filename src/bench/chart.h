@@ -10,7 +10,7 @@ namespace pando::bench {
 struct Chart {
   struct Series {
     std::string name;
-    std::vector<std::pair<double, double>> points;  // what is not finite leaves a gap
+    std::vector<std::pair<double, double>> points;  // a value that is not finite leaves a gap
   };
   std::string title, x_label, y_label;
   bool log_x = false, log_y = false;

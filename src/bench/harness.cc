@@ -26,13 +26,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of weights as stored: what models with random weights are written in.
+// Name of the weight type; models with random weights are stored as bf16.
 std::string_view name_of(WeightType type) {
   return type == WeightType::kAsStored ? "bf16" : weight_type_name(type);
 }
 
-// Enough for a workload and little more, so that the repetition that is not counted touches about
-// all of it: new memory costs time that has nothing to do with what is measured.
+// Enough for a workload and little more, so that the uncounted repetition touches almost all of it:
+// the first touch of memory takes time that must not be measured.
 size_t kv_memory_for(const Contestant& who, const Workload& workload) {
   constexpr size_t kPartialPages = 96;  // positions beside a sequence's tokens, in its own pages
   std::vector<Request> all = workload.timed;
@@ -43,7 +43,8 @@ size_t kv_memory_for(const Contestant& who, const Workload& workload) {
     answers += static_cast<size_t>(request.sampling.n) *
                (static_cast<size_t>(request.sampling.max_tokens) + kPartialPages);
   size_t prompts = 0;
-  if (who.sharing.starts_with("stacked")) {  // has once what a stack shares, beside a batch's pads
+  if (who.sharing.starts_with("stacked")) {  // holds a stack's shared tokens once, and a batch's
+                                             // pads
     constexpr size_t kBatchCells = 8192;
     prompts = std::max(distinct_tokens(all), kBatchCells);
   } else {
@@ -72,7 +73,7 @@ Workload part_for(const Contestant& who, Workload workload) {
 }  // namespace
 
 void wait_until_ready(const Engine& engine) {
-  const size_t all =  // whole pages, of a small budget much less than it
+  const size_t all =  // whole pages, which may be much less than a small budget
       engine.kv_capacity() * kv_bytes_per_token(engine.model(), engine.options().kv_type);
   while (engine.stats().kv_ready_bytes < std::min(all, engine.options().kv_ahead))
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -1,5 +1,4 @@
-// What every benchmark works with: models, workloads run by several planners in turn, and a place
-// for tables and charts.
+// Common parts of benchmarks: models, workloads run by several planners in turn, tables and charts.
 #pragma once
 
 #include <functional>
@@ -53,7 +52,7 @@ struct ModelSpec {
 };
 
 struct Workload {
-  // Answered before time is taken, by planners that share: what they leave cached is there.
+  // Answered before time is taken, for planners that share: their tokens are cached then.
   std::vector<Request> warm;
   std::vector<Request> timed;  // asked at once
 };
@@ -70,15 +69,15 @@ struct Contestant {
   int step_rows = EngineOptions{}.step_rows;
   int max_running = 256;
   size_t at_most = 0;  // of the timed requests; 0: all of them
-  // Its memory for keys and values is touched before the first repetition, as other engines do and
-  // a server that has been at work.
+  // Its memory for keys and values is touched before the first repetition, as in other engines, and
+  // as in a server that has been at work.
   bool is_ready = false;
   MakeWorkload own;  // instead of the contest's workload; empty: that one
 };
 
 struct Sample {
   double seconds = kNotMeasured;
-  EngineStats stats;                                 // of what was timed
+  EngineStats stats;                                 // of the timed requests
   std::vector<std::vector<Completion>> completions;  // [timed][n]
 
   double seconds_each() const { return seconds / static_cast<double>(completions.size()); }
@@ -87,13 +86,14 @@ struct Sample {
 // Until memory is behind the keys and values that options().kv_ahead says.
 void wait_until_ready(const Engine& engine);
 
-// Whether a planner, as --sharing, does; false of what is none, with which no engine opens.
+// True if the planner, named as in --sharing, shares tokens; false for an unknown name, with which
+// no engine opens.
 bool shares_tokens(const std::string& sharing);
-// What each gets of what it wants, in bytes: where `free` is not enough, equal parts of what those
-// leave that want less.
+// Divides `free` bytes: each gets what it wants or, if that is too much in all, an equal part of
+// the bytes left by those that want less.
 std::vector<size_t> parts_of(uint64_t free, std::vector<size_t> wanted);
 
-// What a contestant did in every repetition; nothing where it could not (too little memory).
+// Results of a contestant in all repetitions; none if it could not run (too little memory).
 struct Lane {
   std::string name;
   std::vector<Sample> samples;
@@ -105,7 +105,8 @@ struct Lane {
   std::vector<double> all_seconds() const;             // of each repetition
   double seconds() const;                              // median
   double requests_per_second() const;                  // of those that this contestant was asked
-  const Sample& median_sample() const;                 // of which that is; samples must be there
+  const Sample& median_sample() const;                 // the sample with the median time; there
+                                                       // must be samples
   double seconds_of(double EngineStats::*part) const;  // median of a part
 };
 // Median over repetitions of other's seconds for a request over this one's: how many times faster
@@ -128,7 +129,7 @@ class Harness {
     return quick() ? quick_value : full() ? full_value : usual;
   }
   int threads() const { return threads_; }
-  // Of what is to come from memory there are so many bytes; when quick, few.
+  // Bytes of data that is read from memory rather than caches; fewer when quick.
   size_t cold_bytes() const;
 
   // "qwen3-0.6b, 4 layers, vocabulary 32000, q8_0", or that of --model.
@@ -138,7 +139,7 @@ class Harness {
   // Loads a directory or file; all_rows: as exec::TransformerOptions.
   std::shared_ptr<const Model> load(const std::filesystem::path& path, WeightType weights,
                                     bool all_rows = false);
-  // Where `file` of --data is; check_inputs (inputs.h) has seen that it is there.
+  // Path of `file` in --data; check_inputs (inputs.h) has seen that it is there.
   std::filesystem::path data(std::string_view file) const;
 
   // Calls run(contestant, repetition), which returns seconds, for n contestants in turn, in another
@@ -147,17 +148,17 @@ class Harness {
   // given.
   void in_turn(size_t n, const std::function<double(size_t who, int repetition)>& run,
                int repetitions = 0);
-  // Contestants do a workload in turn. Those that take more than `hopeless` times what the first
-  // takes for a request, uncounted and then counted, do no more; beyond ten times that the
-  // uncounted time is the one that counts. 0: all are timed as often.
+  // Contestants run a workload in turn. A contestant that takes more than `hopeless` times as long
+  // per request as the first, uncounted and then counted, stops; beyond ten times that, its
+  // uncounted time counts. 0: all are timed as often.
   std::vector<Lane> contest(const std::vector<Contestant>& contestants, const MakeWorkload& make,
                             int repetitions = 0, double hopeless = 0);
 
   void show(const Table& table);                    // prints it, and writes NAME[-n].csv
   void show(const Table& table, const Bars& bars);  // the same, and writes it as NAME[-n].svg
   void show(const Chart& chart);                    // writes NAME[-n].svg
-  void show_svg(const std::string& svg);            // the same, of another drawing
-  // The one line at the end: what ran, where, and what others took of the processors meanwhile.
+  void show_svg(const std::string& svg);            // the same for another drawing
+  // The line at the end: program, machine, and processor time that others took meanwhile.
   void footer() const;
 
  private:

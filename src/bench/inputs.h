@@ -1,4 +1,4 @@
-// What benchmarks take besides their sizes: a model, files of --data, other engines.
+// Inputs of benchmarks besides their sizes: a model, files of --data, other engines.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pando::bench {
 
-// kNotFound where there is no such benchmark.
+// kNotFound if there is no such benchmark.
 Result<Inputs> inputs_of(std::string_view benchmark);
 
 // "needs --data, takes --model".

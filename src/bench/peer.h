@@ -8,11 +8,11 @@
 
 namespace pando::bench {
 
-// Runs `command` by the shell, every {name} in it replaced by its value; the last line that it
-// prints, but for blank ones, must be a number above 0, which is returned. A name is of small
-// letters; {{name}} stands for {name}, and all other braces are left to the shell. Errors:
-// kInvalidArgument for a {name} that has no value, kUnavailable for a command that fails or prints
-// no such number, with what it said.
+// Runs `command` by the shell, with every {name} in it replaced by its value. Returns the last line
+// of its output, blank lines aside, which must be a number above 0. A name has small letters only;
+// {{name}} stands for {name}, and all other braces are left to the shell. Errors: kInvalidArgument
+// for a {name} without a value; kUnavailable, with the output, for a command that fails or prints
+// no such number.
 Result<double> run_peer(const std::string& command,
                         const std::map<std::string, std::string>& values);
 

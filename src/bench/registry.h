@@ -18,7 +18,7 @@ std::vector<Benchmark> exactness_benchmarks();
 
 // All that there are, in the order of `pando bench list`.
 const std::vector<Benchmark>& registered_benchmarks();
-// Behind all that are there; names must be new. Not while another thread asks for any.
+// Appends benchmarks; their names must be new. Not while another thread asks for benchmarks.
 void add_benchmarks(const std::vector<Benchmark>& more);
 
 }  // namespace pando::bench

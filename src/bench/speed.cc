@@ -167,7 +167,7 @@ void run_compare(Harness& harness) {
   try {
     compare_rows(harness, table);
   } catch (const BenchmarkError&) {
-    if (!table.rows.empty()) harness.show(table);  // what hours may have measured
+    if (!table.rows.empty()) harness.show(table);  // may be the result of hours
     throw;
   }
   std::vector<std::string> drawn;

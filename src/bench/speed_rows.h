@@ -16,13 +16,13 @@ struct SpeedRow {
   std::string name() const;
 };
 
-// Of the answers that kDecode and kShared time, each.
+// Tokens of each answer that kDecode and kShared time.
 constexpr int kSpeedAnswer = 16;
 
 std::vector<SpeedRow> speed_rows(const Harness& harness);
-// Prompts are new in every repetition; what is shared is there before time is taken.
+// Prompts are new in every repetition; the shared part is cached before time is taken.
 Workload speed_workload(const SpeedRow& row, int vocab, int repetition);
-// Tokens: of the prompt, or of all answers.
+// Number of tokens of the prompt, or of all answers.
 int speed_tokens(const SpeedRow& row);
 
 struct SpeedWeights {

@@ -1,4 +1,4 @@
-// What drawings have in common.
+// Helpers that all drawings share.
 #pragma once
 
 #include <fmt/format.h>

@@ -10,7 +10,8 @@ struct Table {
   std::string title;
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;  // [rows][columns]
-  std::vector<std::string> notes;              // lines below it: what is comparable, what is not
+  std::vector<std::string> notes;              // lines below the table: what can be compared and
+                                               // what cannot
 
   void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
 };

@@ -25,7 +25,7 @@ double timed(int n, FunctionRef<void()> call) {
   return wall_seconds() - start;
 }
 
-// So many calls take about `seconds`; a call before does not count.
+// Number of calls that take about `seconds`. One call before does not count.
 int calls_in(double seconds, FunctionRef<void()> call) {
   call();
   return static_cast<int>(std::clamp(seconds / std::max(timed(1, call), 1e-7), 1.0, 1e6));

@@ -11,20 +11,22 @@
 
 namespace pando::bench {
 
-// Caches hold less: twice what the system says that the last of them has, 256 MiB at least. (Of a
-// virtual machine it is the host's, 480 MiB on some, which guests share.)
+// Bytes that caches cannot hold: twice the size of the last-level cache as the system reports it,
+// at least 256 MiB. (In a virtual machine that is the host's, 480 MiB on some, shared by all
+// guests.)
 size_t bytes_beyond_caches();
 
-// Of all threads of the process: other work on the machine does not count, waiting for one another
-// does. The system counts threads other than the caller at its ticks only, every few milliseconds.
+// Processor time of all threads of the process: other work on the machine does not count, waiting
+// for one another does. The system counts threads other than the caller only at its ticks, every
+// few milliseconds.
 double processor_seconds();
 
-// What others took of the machine's processors since this was made: processes that are not this one
-// or its ended children, and the host of a virtual machine.
+// Processor time that others have taken since this was made: processes other than this one and its
+// ended children, and the host of a virtual machine.
 class OtherWork {
  public:
   OtherWork();
-  // Of all processors' time, from 0 to 1; nothing where the system does not say.
+  // Their share of the time of all processors, 0 to 1; nothing if the system does not say.
   std::optional<double> share() const;
 
  private:
@@ -32,7 +34,7 @@ class OtherWork {
   std::optional<double> others_;  // seconds before
 };
 
-// Seconds of one call: of at least ten samples, after one call that does not count.
+// Seconds of one call, from at least ten samples after one call that does not count.
 struct CallTime {
   double wall;       // on the clock, the median
   double processor;  // of all threads together, the mean

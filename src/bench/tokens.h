@@ -29,12 +29,13 @@ Request request_of(std::vector<Token> tokens, int n_tokens);
 struct SharedPrompts {
   int n_prompts, n_shared, n_own;  // the latter two in tokens
   int n_answer = 1;
-  bool is_warm = false;  // what they share is answered before time is taken
-  bool is_kept = false;  // and is the same in every repetition; otherwise all is new in each
+  bool is_warm = false;  // the shared tokens are computed before time is taken
+  bool is_kept = false;  // and are the same in every repetition; otherwise all tokens are new in
+                         // each
 };
 MakeWorkload shared_prompts(const SharedPrompts& shape, int vocab);
 
-// What questions about contexts are made of, in tokens (IPPD, section 3).
+// Sizes of questions about contexts, in tokens (IPPD, section 3).
 struct QaShape {
   int instruction, context, question, answer;
   double questions;  // of a context; the mean where it is no integer
@@ -45,7 +46,7 @@ struct QaShape {
 std::vector<Request> questions_of(const QaShape& shape, int n_contexts, RandomTokens& random);
 
 size_t all_tokens(const std::vector<Request>& requests);
-// Nodes of their trie: what is left where nothing is computed twice.
+// Nodes of the requests' trie: tokens to compute if none is computed twice.
 size_t distinct_tokens(const std::vector<Request>& requests);
 
 }  // namespace pando::bench

@@ -149,7 +149,7 @@ bool KvCache::add_first_page(Node* node) {
   return true;
 }
 
-// Takes a reference over: where there is no memory the page is released.
+// Takes over a reference to the page; releases it if memory runs out.
 void KvCache::append_page(Node* node, PageId page) {
   NodePages& pages = node->pages;
   try {
@@ -176,7 +176,7 @@ void KvCache::drop_last_page(Node* node) {
   refresh(node->parent);
 }
 
-// Gives back a page that the node held. Whoever else holds it goes on in it from the node's start.
+// Gives back a page of the node. Another holder has only the positions before the node's start.
 void KvCache::release_page(const Node* node, PageId page) {
   pool_.release(page);
   if (!windows_.any()) return;
@@ -219,8 +219,9 @@ std::optional<PageId> KvCache::take_page(uint32_t part) {
   }
 }
 
-// The least recently used path that nobody runs on, of those whose end makes room in the part, now
-// or when all behind the part's pages is gone; paths that nobody waits for go first. Null: none.
+// The node to evict from: the end of the least recently used unlocked path whose eviction frees
+// pages of this part, now or after the pages behind are gone. Paths that no sequence waits for come
+// first. Null: there is none.
 Node* KvCache::next_victim(uint32_t part) const {
   if (!evictable_[part].empty()) return std::get<Node*>(*evictable_[part].begin());
   const auto has_pages = [&](const Node* node) {

@@ -28,13 +28,13 @@ struct FanOut {
 
 // Owns the tree and the counts of the pool's pages. One thread.
 //
-// A node has pages for exactly its issued tokens. Where it begins inside a page, its first page
-// holds its ancestors' last tokens too: the first child goes on in its parent's page, in place;
-// every other child gets a page of its own, filled by copies of what earlier steps compute and by
-// fan-out writes of what this step computes. A node keeps its pages as long as a child has pages.
+// A node has pages for exactly its issued tokens. If it begins inside a page, its first page holds
+// its ancestors' last tokens too: the first child continues in its parent's page, in place; every
+// other child gets a page of its own, filled by copies of rows of earlier steps and by fan-out
+// writes of rows of this step. A node keeps its pages as long as a child has pages.
 //
-// An executor carries out copies and rows in the order of submission. So a step may copy what steps
-// in flight write, and write to a page that was freed while steps in flight read it.
+// An executor carries out copies and rows in the order of submission. So a step may copy rows that
+// steps in flight write, and may write to a page that was freed while steps in flight read it.
 class KvCache {
  public:
   // n_slots: places for the states of recurrent layers; 0 for models without them.
@@ -48,30 +48,30 @@ class KvCache {
   void release(Node* tip);
   void lock(Node* tip);
   void unlock(Node* tip);
-  // Frees the pages of the path's nodes that nobody else needs, and then as `release`.
+  // Frees the pages of the path's nodes that no other sequence needs, then releases the path.
   void release_and_drop(Node* tip);
 
-  // Takes pages for the extents of one path, top first, evicting what is not locked, and issues
-  // their tokens. False where there is no room: then nothing is issued or held, as where memory for
-  // its own books runs out and it throws std::bad_alloc.
+  // Takes pages for the extents of one path, top first, evicting unlocked pages, and issues their
+  // tokens. False if there is no room; throws std::bad_alloc if memory for its own lists runs out.
+  // Nothing is issued or held then.
   bool reserve(std::span<const Extent> extents);
-  // Frees duplicated page beginnings along a path. After a refused `reserve` has evicted everything
-  // else, the path then needs no more pages than its length asks for. Only when nothing is reserved
+  // Frees duplicated page beginnings along a path, so that it takes no more pages than its length
+  // needs. For use after a refused `reserve` has evicted everything else, when nothing is reserved
   // or in flight.
   void compact(Node* tip);
-  // Evicts all that is not locked.
+  // Evicts all pages that are not locked.
   void evict_all();
 
-  // What is reserved is the step that is being put together. From now on it is in flight.
+  // Moves the reserved rows, the step being put together, to the steps in flight.
   void submit();
   bool any_in_flight() const { return tree_.n_in_flight() > 0; }
-  // The step that was submitted first is over.
+  // Ends the step that was submitted first.
   void commit();
-  // Gives back what is reserved and not submitted; abort_all: and what is in flight.
+  // Takes back rows that are reserved and not submitted; abort_all: rows in flight, too.
   void abort();
   void abort_all();
 
-  // Of the step that is being put together:
+  // Copies, fan-outs and issued tokens of the step being put together:
   const std::vector<PageCopy>& copies() const { return copies_; }
   const std::vector<PageCopy>& window_copies() const { return window_copies_; }
   const std::vector<FanOut>& fan_outs() const { return fan_outs_; }
@@ -85,8 +85,8 @@ class KvCache {
   const Places& places() const { return places_; }
   WindowPages& windows() { return windows_; }
   const WindowPages& windows() const { return windows_; }
-  // Whether rows that are cached may have to be computed again before a path can go on: for states
-  // of recurrent layers, or keys and values of layers with a window.
+  // True if cached rows may have to be computed again before a path can go on: recurrent layers
+  // need their states, layers with a window their keys and values.
   bool may_recompute() const { return places_.any() || windows_.any(); }
   void check_invariants() const;
 

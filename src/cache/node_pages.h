@@ -12,24 +12,24 @@ namespace pando {
 
 struct Node;
 
-// Which node loses its last page first: pinned, last used, id.
+// Order in which nodes lose their last page: pinned, last used, id.
 using EvictionKey = std::tuple<bool, uint64_t, uint64_t, Node*>;
 using EvictionOrder = std::set<EvictionKey>;
 
 struct NodePages {
   // Pages of the page indices from start / page_len on, as far as tokens are issued.
   std::vector<PageId> ids;
-  // The child that goes on in the last page, in place, where the node ends inside one.
+  // The child that continues in the last page, in place, if the node ends inside it.
   Node* tail_child = nullptr;
   uint32_t n_children_with_pages = 0;
   // Place in the eviction order, while the pages may be taken away.
   bool evictable = false;
-  uint32_t order = 0;  // which one, where there are several
+  uint32_t order = 0;  // index of the order, if there are several
   EvictionKey key = {};
   EvictionOrder::node_type entry = {};  // of the order, while the node has no place in it
 
   bool empty() const { return ids.empty(); }
-  // Afterwards up to n pages, and any change of place, need no memory.
+  // Reserves memory: afterwards up to n pages, and any change of place, allocate nothing.
   void make_room(size_t n) {
     ids.reserve(n);
     if (n == 0 || evictable || !entry.empty()) return;

@@ -1,4 +1,4 @@
-// Which pages of keys and values are free: reference counts within a budget.
+// Pool of pages of keys and values: reference counts within a budget.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,8 @@ class PagePool {
   size_t n_pages() const { return n_refs_.size(); }
   size_t n_free() const;
   size_t n_used() const { return n_pages() - n_free(); }
-  // Pages that were handed out at least once: of all parts, and of one, whose first ones they are.
+  // Pages that were handed out at least once, in all parts or in one. They are the first of their
+  // part.
   size_t n_touched() const;
   size_t n_touched(uint32_t part) const { return parts_[part].n_touched; }
 

@@ -17,15 +17,15 @@ struct PathPage {
   uint32_t end;  // where the page's node ends, maybe in a later page
 };
 
-// What rows [from, to) of a path read and write, when they read positions from `first_read` on.
+// Rows [from, to) of a path, which read positions from `first_read` on.
 struct PathRows {
   const Node* tip;
   uint32_t first_read, from, to;
 };
 
-// Calls use(PathPage) for the pages that these rows read or write, as far as there are any, from
-// the last index down. Where a node of the path has copied the beginning of its first page from its
-// parent, and the parent has rows among them, both pages are named: the deeper node's first.
+// Calls use(PathPage) for the existing pages that these rows read or write, from the last index
+// down. If a node has copied the beginning of its first page from its parent, and some of the rows
+// are the parent's, both pages are named: the deeper node's first.
 template <class Use>
 void for_each_page(const PathRows& rows, uint32_t page_len, const Use& use) {
   if (rows.first_read >= rows.to) return;

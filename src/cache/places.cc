@@ -70,10 +70,10 @@ Place* Places::add(Node* tip, uint32_t position) {
   return place;
 }
 
-// Rows that a path computes more without the place, times how likely a path goes on from it. What
-// was used a short time ago is likely used again. Where no path has gone on yet, none may ever: at
-// most of the places in the middle of a prompt, and at the ends of answers. A tenth is what cost
-// least on two Mooncake traces (`pando bench places`).
+// Rows that a path has to recompute without the place, times the likelihood that a path continues
+// from it. A place that was used recently is likely used again. No path may ever continue from a
+// place that no path has used yet: most places in the middle of prompts, and the ends of answers.
+// The factor of a tenth cost least on two Mooncake traces (`pando bench places`).
 double Places::cost_of_losing(const Place& place) const {
   const Place* before = nearest(place.node, place.position - 1);
   const uint32_t n_rows = place.position - (before == nullptr ? 0 : before->position);

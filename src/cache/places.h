@@ -47,20 +47,20 @@ class Places {
   Place* last(const Node* tip, uint32_t position) const;
 
   // Returns the place at this position, or makes one that the current step writes. If no slot is
-  // free, takes the slot of a committed place that no sequence holds: of the one that is cheapest
-  // to lose (cost_of_losing). Null: there is no such place.
+  // free, takes the slot of the committed place that is cheapest to lose (cost_of_losing) and that
+  // no sequence holds. Null: there is none.
   Place* add(Node* tip, uint32_t position);
   void hold(Place& place);
-  // If nobody holds the place any more and it is not kept, its slot becomes free.
+  // Frees the slot if no sequence holds the place any more and it is not kept.
   void release(Place& place);
 
   // Number of places that the current step has added.
   size_t n_added() const { return added_.size(); }
-  // Frees the added places from number n on, in the order of `add`. Nobody may hold them.
+  // Frees the added places from number n on, in the order of `add`. They must not be held.
   void take_back(size_t n);
   // The step has written the slots of its places. Frees those that are neither held nor kept.
   void commit();
-  // Frees all places of the step. Nobody may hold them.
+  // Frees all places of the step. They must not be held.
   void abort() { take_back(0); }
 
   // KvCache calls these when a node was cut, or lost the tokens after its first n_kept.

@@ -130,7 +130,7 @@ void PrefixTree::touch(Node* tip) {
 // Cuts a node after its first n_upper tokens; returns the new upper part.
 Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   PANDO_CHECK(n_upper > 0 && n_upper < node->size());
-  // What needs memory comes first.
+  // Allocations come first: if one throws, nothing has changed.
   auto owned = std::make_unique<Node>();
   Node* upper = owned.get();
   upper->parent = node->parent;
@@ -251,7 +251,7 @@ void PrefixTree::abort_all(const Visitor& on_abort) {
     return false;
   };
   for (std::vector<Issued>& step : in_flight_) std::erase_if(step, is_known);
-  // What is deeper is in the same step, or in a later one.
+  // Deeper nodes are in the same step or in a later one.
   for (size_t i = in_flight_.size(); i-- > 0;) take_back(in_flight_[i], on_abort);
   for (std::vector<Issued>& step : in_flight_) prune_all(step);
   in_flight_.clear();
@@ -299,7 +299,7 @@ std::vector<const Node*> PrefixTree::nodes() const {
 }
 
 void PrefixTree::check_invariants() const {
-  std::unordered_map<const Node*, uint32_t> ends;  // of what is in flight
+  std::unordered_map<const Node*, uint32_t> ends;  // of nodes in flight
   for (const std::vector<Issued>& step : in_flight_)
     for (const Issued& issued : step) {
       uint32_t& end = ends.try_emplace(issued.node, issued.node->n_committed).first->second;

@@ -15,7 +15,7 @@
 
 namespace pando {
 
-// The owner of what all isolation keys share; no key.
+// Owner of nodes that all isolation keys share; no key.
 constexpr uint64_t kPublicOwner = ~uint64_t{0};
 
 // A child of a node: its first token and its owner.
@@ -38,7 +38,7 @@ struct Node {
   uint32_t n_issued = 0;     // leading tokens that some step computes, or has computed
   uint32_t n_submitted = 0;  // of these, by steps that were submitted
   uint32_t n_committed = 0;  // of these, by steps that are over: keys and values are in pages
-  uint32_t n_computed = 0;   // the most that n_committed ever was: what is evicted stays counted
+  uint32_t n_computed = 0;   // maximum of n_committed so far: evicted tokens stay counted
   uint32_t n_pins = 0;       // sequences whose path runs through here
   uint32_t n_locks = 0;      // those of them that are running
   uint64_t last_used =
@@ -47,7 +47,7 @@ struct Node {
   uint64_t owner = 0;  // the isolation key, or kPublicOwner; below a public node any, else the same
   std::unordered_map<ChildKey, std::unique_ptr<Node>, ChildKeyHash> children;
   NodePages pages;          // kept by KvCache
-  Place* places = nullptr;  // kept by Places: those behind its tokens, by position
+  Place* places = nullptr;  // kept by Places: the places behind its tokens, by position
 
   uint32_t size() const { return static_cast<uint32_t>(tokens.size()); }
   uint32_t end() const { return start + size(); }
@@ -61,23 +61,22 @@ struct Issued {
   uint32_t end;
 };
 
-// Knows tokens and who needs them; no layout, no model. One thread.
+// Tree of tokens with pins and locks; knows no layout and no model. One thread.
 //
 // A sequence is a path from a root that ends exactly where its tip node ends. Pins keep the tokens
-// of a path, locks its keys and values as well. Only what is committed outlives the last pin.
-// Splits may happen at any time, also while tokens are issued: the lower part stays the same Node,
-// so tips held by others stay valid.
+// of a path, locks its keys and values as well. Only committed tokens outlive the last pin. Splits
+// may happen at any time, also while tokens are issued: the lower part stays the same Node, so tips
+// held by others stay valid.
 //
-// One step is being put together: `issue` adds to it. Steps that were submitted are in flight. They
-// are committed in the order of submission. For a step that is being put together, what they
-// compute is as good as committed.
+// One step is being put together: `issue` adds to it. Submitted steps are in flight and are
+// committed in the order of submission. The step being put together treats their rows as committed.
 //
-// acquire, extend and make_room throw std::bad_alloc where memory runs out, and have then changed
-// nothing but where nodes are split; nothing else allocates.
+// Only acquire, extend and make_room allocate. If memory runs out they throw std::bad_alloc, and
+// have changed nothing, except that nodes may be split.
 class PrefixTree {
  public:
-  // Called after a split: `upper` is new, with room for the pages of `lower`, which is the old node
-  // with what is left of it. Must not throw.
+  // Called after a split: `upper` is new, with room for the pages of `lower`, the old node with its
+  // remaining tokens. Must not throw.
   using SplitListener = std::function<void(Node& upper, Node& lower)>;
   using Visitor = std::function<void(Node&)>;
   explicit PrefixTree(SplitListener on_split) : on_split_(std::move(on_split)) {}
@@ -85,12 +84,12 @@ class PrefixTree {
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
-  // The tip of `tokens` (not empty) under one isolation key, inserted where it is new, and pinned.
-  // The first n_public of them, fewer than all, are shared with what any key acquires as public.
+  // The tip of `tokens` (not empty) under one isolation key, inserted if it is new, and pinned. The
+  // first n_public tokens, fewer than all, are shared with public tokens of any key.
   Node* acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public = 0);
   // The tip of the pinned and locked path to `tip` plus one token; pin and lock move along.
   Node* extend(Node* tip, Token token);
-  // Takes one pin off the path. Tokens that nobody pins and no page backs are forgotten.
+  // Takes one pin off the path. Forgets tokens without a pin and without a page.
   void release(Node* tip);
 
   void lock(Node* tip);
@@ -102,26 +101,27 @@ class PrefixTree {
   void issue(Node* node, uint32_t n);
   // The nodes of these tokens, each once.
   const std::vector<Issued>& issued() const { return issued_; }
-  // Of these tokens, those that were committed before and then forgotten.
+  // Number of tokens in issued() that were committed before and then forgotten.
   uint64_t n_issued_again() const;
   // This step is in flight from now on.
   void submit();
   size_t n_in_flight() const { return in_flight_.size(); }
   // The step that was submitted first is over. `on_commit` sees each of its nodes afterwards.
   void commit(const Visitor& on_commit = [](Node&) {});
-  // Takes back what is issued and not submitted; abort_all: and what is in flight. Nodes that
-  // nobody pins and that have nothing else are gone afterwards. Before that `on_abort` sees all
-  // nodes that lost something, the deepest first.
+  // Takes back tokens that are issued and not submitted; abort_all: tokens in flight, too. Calls
+  // `on_abort` for all nodes that lost tokens, the deepest first, then removes nodes without a pin,
+  // committed tokens or children.
   void abort(const Visitor& on_abort = [](Node&) {});
   void abort_all(const Visitor& on_abort = [](Node&) {});
 
   // Keeps only the first n_kept tokens of a node as committed (its pages went).
   void forget_after(Node* node, uint32_t n_kept);
-  // Forgets what nobody pins and no page backs, from `node` upwards; `node` may be gone afterwards.
+  // Forgets tokens without a pin and without a page, from `node` upwards; `node` may be gone
+  // afterwards.
   void prune(Node* node);
 
   size_t n_nodes() const { return n_nodes_; }
-  // Tokens of all nodes that somebody pins.
+  // Tokens of all pinned nodes.
   size_t n_pinned_tokens() const { return n_pinned_tokens_; }
   // Every node but the roots, parents first; for tests.
   std::vector<const Node*> nodes() const;

@@ -1,4 +1,4 @@
-// Which pages of the tree hold keys and values of layers with a sliding window.
+// Pages of the tree that hold keys and values of layers with a sliding window.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ class WindowPages {
   // The first position that a row at this position, or any after it, reads.
   uint32_t first_read(uint32_t position) const;
 
-  // Takes a window page for a page of the tree that has none. If none is free, takes the window
-  // page that `release` kept longest ago. False: all are held.
+  // Takes a window page for a page of the tree that has none. If none is free, takes the one that
+  // `release` kept longest ago. False: all are held.
   bool give(PageId page);
   // The page of the tree has this many positions, from its first, in its window page.
   void set_written(PageId page, uint32_t n);
@@ -48,7 +48,7 @@ class WindowPages {
 
   // The window page stays until `release`. There must be one.
   void hold(PageId page);
-  // If nobody holds the page any more: keeps its window page until the room is needed, or frees it.
+  // If the page is no longer held, keeps its window page until the room is needed, or frees it.
   void release(PageId page, bool keep);
   bool is_held(PageId page) const { return entries_[page].n_holders > 0; }
   // The page went back to the tree's pool.
@@ -64,7 +64,7 @@ class WindowPages {
     PageId window_page = kNoPage;
     uint32_t n_written = 0;
     uint32_t n_holders = 0;
-    bool kept = false;  // in the list of pages that nobody holds
+    bool kept = false;  // in the list of pages that are not held
     PageId before = kNoPage, behind = kNoPage;
   };
   void append(PageId page);
@@ -73,7 +73,7 @@ class WindowPages {
 
   WindowSizes sizes_;
   PagePool pool_;
-  std::vector<Entry> entries_;               // [n_tree_pages]; empty where there are no windows
+  std::vector<Entry> entries_;               // [n_tree_pages]; empty if there are no windows
   PageId first_ = kNoPage, last_ = kNoPage;  // of the list; the first goes first
   uint64_t n_evicted_ = 0;
 };

@@ -21,7 +21,7 @@ class GroupComm final : public Comm {
                 std::span<const std::span<std::byte>> theirs) override;
   void post(int to, std::vector<std::byte> bytes) override;
   bool has_message(int from) override { return all_.has_message(first_ + from); }
-  // Of all ranks, not of these alone.
+  // Ends all ranks, not the group alone.
   void abort(std::string_view why) noexcept override { all_.abort(why); }
   void set_last_words(std::chrono::milliseconds time) override { all_.set_last_words(time); }
 

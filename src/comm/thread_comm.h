@@ -17,7 +17,7 @@ class ThreadComms {
   explicit ThreadComms(int n_ranks);
   ~ThreadComms();
   Comm& of(int rank);
-  // A rank is gone: whoever waits, or will wait, throws.
+  // Says that a rank is gone: every call that waits, or will wait, throws.
   void fail();
 
  private:

@@ -1,4 +1,4 @@
-// How a program finds the other ranks of its run. A library without MPI has no transport.
+// Finds the other ranks of a run. A library without MPI has no transport.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ using OpenTransport = Result<std::unique_ptr<Comm>> (*)();
 
 // To be called before any other thread runs.
 void register_transport(OpenTransport open);
-// kUnsupported where no transport is registered.
+// kUnsupported if no transport is registered.
 Result<std::unique_ptr<Comm>> open_transport();
 
 }  // namespace pando

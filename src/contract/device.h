@@ -1,4 +1,4 @@
-// Devices by name. What computes is below; what asks for it includes this floor alone.
+// Devices by name. Their code is on floors below; callers include this floor alone.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@ namespace pando {
 class Device;
 
 struct WeightOptions {
-  std::optional<DType> requantised = {};  // what matrices become; absent: what they are stored as
+  std::optional<DType> requantised = {};  // type that matrices become; absent: as stored
   ModelShare share = {};                  // the part of the model to be loaded
 };
 
-// The weights of a model as they lie on a device. Immutable; any number of executors share it.
+// The weights of a model in the layout of a device. Immutable; any number of executors share it.
 class DeviceModel {
  public:
   virtual ~DeviceModel() = default;
@@ -54,12 +54,12 @@ class Device {
                                                     const model::TensorSource& source,
                                                     const WeightOptions& options,
                                                     ThreadPool& pool) const = 0;
-  // About what the weights would take in memory, bytes.
+  // Approximate memory of the weights, in bytes.
   virtual uint64_t weight_bytes(const model::ModelSpec& spec, const model::TensorSource& source,
                                 const WeightOptions& options) const = 0;
   // Bytes that an executor keeps for a model besides weights, keys and values.
   virtual uint64_t fixed_bytes(const model::ModelSpec& spec, int context) const = 0;
-  // spec: of the whole model, or of a share. kInvalidArgument where the memory holds too little.
+  // spec: of the whole model, or of a share. kInvalidArgument if the memory holds too little.
   virtual Result<KvRoom> kv_room(const model::ModelSpec& spec, const KvOptions& options) const = 0;
   // Keys and values of one position, in all layers.
   virtual size_t kv_bytes_per_token(const model::ModelSpec& spec, DType type) const = 0;

@@ -29,7 +29,7 @@ struct KvRoom {
   size_t page_bytes = 0, window_page_bytes = 0, slot_bytes = 0;  // of one
   int page_len = 0;                                              // positions of a page
   uint32_t window = 0;     // positions of the widest window with pages of its own; 0: there is none
-  size_t kv_capacity = 0;  // positions of which all layers have keys and values at a time
+  size_t kv_capacity = 0;  // positions with keys and values in all layers at a time
 
   // Positions that one path can have.
   size_t longest_path() const { return n_pages * static_cast<size_t>(page_len); }
@@ -44,25 +44,25 @@ struct ExecutorHooks {
 struct ExecutorOptions {
   std::string isa = {};  // as Device::isa_name gives it
   KvOptions kv = {};
-  // The last layer computes all rows, as the layers before it have to, though nothing reads most of
-  // them: for timing a model of few layers in place of one of many. No output changes.
+  // The last layer computes all rows, as earlier layers do, though most are never read: for timing
+  // a model of few layers in place of one of many. No output changes.
   bool all_rows = false;
   std::shared_ptr<ExecutorHooks> hooks = nullptr;
   size_t n_numbers = 0;       // pages, where a technique keeps keys and values itself
   bool poison_pages = false;  // fill fresh pages and slots with NaN: a test then sees reads of them
 };
 
-// Where the time of steps went, summed over all steps.
+// Time of each phase, summed over all steps.
 struct PhaseTimes {
   double linear_s = 0;      // matrix products, the LM head included
   double attention_s = 0;   // tiles of keys and values; recurrences and their convolutions
   double row_ops_s = 0;     // norms, rotation, page writes, activations and their packing
   double linear_flops = 0;  // 2 M N K of every matrix product
-  // Sent to other ranks that have other positions, by the first of them.
+  // Bytes that the first rank sent to ranks that hold other positions.
   uint64_t attention_bytes = 0;
 };
 
-// What the engine knows of its executor. Fixed when the executor is made.
+// Facts that the engine knows of its executor. Fixed when the executor is made.
 struct ExecutorFacts {
   int vocab = 0;       // logits of a row
   int d_model = 0;     // values of a hidden row
@@ -72,9 +72,10 @@ struct ExecutorFacts {
   // Pages may be in parts of equal size, part after part, each in another memory. All pages of a
   // path's positions [i * part_positions, (i + 1) * part_positions) are to be in one part.
   uint32_t n_parts = 1;
-  uint32_t part_positions = 0;  // 0 where there is one part
+  uint32_t part_positions = 0;  // 0 if there is one part
   size_t page_bytes = 0;        // bytes of one page
-  size_t kv_capacity = 0;       // positions whose keys and values, of all layers, the memory holds
+  size_t kv_capacity = 0;       // positions that the memory holds, with keys and values of all
+                                // layers
   size_t longest_path = 0;      // positions that one path can have
   // Layers with a sliding window may have pages of their own (StepPlan::windows).
   uint32_t window = 0;        // positions that the widest of them sees; 0: there are no such pages
@@ -82,15 +83,15 @@ struct ExecutorFacts {
   size_t window_page_bytes = 0;  // bytes of one
   size_t n_slots = 0;     // slots of states that may be in use at a time; 0: the model has none
   size_t slot_bytes = 0;  // bytes of one slot
-  // Of each mixture of experts; zeros where the model has none. A row has n_used_experts.
+  // Experts of each mixture, and the number that a row uses; zeros for a model without mixtures.
   int n_experts = 0, n_used_experts = 0;
   bool keeps_keys = true;  // false: keys and values are gone after a step
   int depth = 1;           // steps that may be submitted and not finished
   std::string name;        // the device and its arithmetic, as in "avx512"
 };
 
-// Has the weights as they lie on its device, owns the memory of keys and values, and computes every
-// product of rows. The engine knows page numbers and slots only. Used by one thread.
+// Computes steps on a device: holds the weights in the device's layout and owns the memory of keys
+// and values. The engine knows page numbers and slots only. Used by one thread.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -101,9 +102,9 @@ class Executor {
   // a page that was freed. Throws if the step cannot be accepted: it is dropped then, and those
   // before it are still to be finished.
   virtual void submit(StepPlan plan) = 0;
-  // Returns when the oldest submitted step has ended. Throws if that step fails. It and all steps
-  // submitted after it are then dropped. What they write is undefined, at the positions that they
-  // write and at no others.
+  // Returns when the oldest submitted step has ended. If that step fails, throws and drops it and
+  // all steps submitted after it. The positions that these steps write are undefined then, and no
+  // others.
   virtual void finish() = 0;
 
   // hidden() and logits() read the step that was finished last, until the next call of finish().
@@ -113,8 +114,8 @@ class Executor {
   virtual void logits(uint32_t first, uint32_t n, float* out) = 0;
 
   // For idle time: asks the system for memory behind a few MB more of the pages of the first part
-  // that were never handed out, those from n_touched on, and of window pages. False where nothing
-  // was left to do.
+  // from n_touched on, which were never handed out, and of window pages. False if nothing was left
+  // to do.
   virtual bool prepare(size_t n_touched, size_t n_windows_touched) = 0;
   // Bytes of these pages that have memory behind them.
   virtual size_t ready_bytes(size_t n_touched, size_t n_windows_touched) const = 0;

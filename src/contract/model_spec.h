@@ -22,9 +22,9 @@ constexpr int64_t kMaxUsedExperts = int64_t{1} << 8;  // of a row
 // The norm of rows. kLayer: LayerNorm.
 enum class Norm { kRms, kLayer };
 
-// RMSNorm of queries and keys, before the rotation: of each head, or of all heads together.
-// kPerHeadTurned: of each head, after the rotation. kLayerPerHead: LayerNorm of each head, before
-// the rotation, with weights for each head.
+// Norms of queries and keys. kPerHead, kFullWidth: RMSNorm of each head, or of all heads together,
+// before the rotation. kPerHeadTurned: RMSNorm of each head, after the rotation. kLayerPerHead:
+// LayerNorm of each head, before the rotation, with weights for each head.
 enum class QkNorm { kNone, kPerHead, kPerHeadTurned, kFullWidth, kLayerPerHead };
 
 // The part of a layer in which a row meets the rows before it. kNone: the layer is its feed-forward
@@ -40,9 +40,9 @@ enum class FeedForward {
   kExperts,  // a weighted sum of a few of many of these, which a router chooses for each row
 };
 
-// Combines gate and up of a feed-forward. kSilu, kGeluTanh: SiLU, or GELU by tanh, of the gate,
-// times up. kClampedSilu: (1 + up) times g sigmoid(alpha g), with gate and up clamped. The others
-// have no gate: the square of ReLU of up, and GELU of up by erf or by tanh.
+// Combination of gate and up in a feed-forward. kSilu, kGeluTanh: SiLU(gate) * up, or GELU(gate) *
+// up by tanh. kClampedSilu: (1 + up) * gate * sigmoid(alpha * gate), with gate and up clamped. The
+// others have no gate: ReLU(up) squared, and GELU(up) by erf or by tanh.
 enum class Activation {
   kSilu,
   kGeluTanh,
@@ -53,7 +53,7 @@ enum class Activation {
 };
 constexpr bool has_gate(Activation activation) { return activation < Activation::kSquaredRelu; }
 
-// How logits of a router become the weights of the chosen experts.
+// Function from the logits of a router to the weights of the chosen experts.
 enum class RouterScores {
   kSoftmax,          // of all experts; the best are chosen
   kSigmoid,          // of each expert
@@ -63,7 +63,7 @@ enum class RouterScores {
 
 enum class RopeType { kDefault, kLinear, kLlama3, kYarn, kLongRope, kProportional };
 
-// How rotary embeddings are scaled. A value that the type does not use has its default.
+// Scaling of rotary embeddings. A value that the type does not use has its default.
 struct RopeConfig {
   RopeType type = RopeType::kDefault;
   double theta = 10000.0;
@@ -110,7 +110,7 @@ struct LayerConfig {
   FeedForward feed_forward = FeedForward::kDense;
   int n_kv_heads = 0, head_dim = 0, d_ff = 0;  // 0: as the model has them
   bool values_are_keys = false;                // values are the keys before their norm and rotation
-  // The layer attends to the keys and values of the layer so many before it; 0: to its own.
+  // The layer attends to the keys and values of the layer keys_back before it; 0: to its own.
   int keys_back = 0;
 
   bool operator==(const LayerConfig&) const = default;
@@ -128,7 +128,7 @@ struct RecurrentConfig {
   bool conv_bias = false;
   bool doubled_beta = false;  // delta-net: beta is twice the sigmoid
   int short_channels = 0;     // of a short convolution, on one of several ranks; 0: d_model
-  float norm_eps = 0.0f;      // of a delta-net's own norm; 0: that of all norms
+  float norm_eps = 0.0f;      // of a delta-net's own norm; 0: as for all norms
 
   int key_width() const { return n_key_heads * key_dim; }
   int value_width() const { return n_heads * value_dim; }
@@ -145,8 +145,8 @@ struct LatentConfig {
   int value_dim = 0;   // of a head's values
 
   int query_dim() const { return still_dim + rope_dim; }  // of a head
-  int up_dim() const { return still_dim + value_dim; }    // what the latent becomes for a head
-  // RMSNorm of latents and of inner rows of queries, whatever the model's own is.
+  int up_dim() const { return still_dim + value_dim; }    // keys and values of a head
+  // For the RMSNorm of latents and of inner rows of queries; independent of the model's own.
   static constexpr float kEps = 1e-6f;
   bool operator==(const LatentConfig&) const = default;
 };
@@ -190,7 +190,7 @@ struct ModelSpec {
   Norm norm = Norm::kRms;
   float rms_eps = 1e-5f;   // of either norm
   bool norm_bias = false;  // of the norms of rows
-  // Attention and feed-forward read the same row, by one norm or by one each, and what they give is
+  // Attention and feed-forward read the same row, by one norm or one each, and both outputs are
   // added to it.
   bool parallel = false;
   bool feed_forward_bias = false;  // of the matrices of dense feed-forwards
@@ -216,8 +216,7 @@ struct ModelSpec {
   float logit_cap = 0.0f;        // logits l become cap tanh(l / cap); 0: they stay
   float score_cap = 0.0f;        // the same of scaled products of queries and keys
   float attention_scale = 0.0f;  // of products of queries and keys; 0: 1 / sqrt(head_dim)
-  // Each layer gets so many inputs of each token, from a table of their own with so many rows.
-  // Zeros: there are none.
+  // Inputs of each layer for each token, and rows of their table. Zeros: layers have no inputs.
   int layer_input_dim = 0, layer_input_vocab = 0;
   RecurrentConfig recurrent = {};
   ExpertsConfig experts = {};

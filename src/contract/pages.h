@@ -1,4 +1,4 @@
-// The numbers by which a plan names memory of an executor: pages of keys and values, and slots of
+// Numbers by which a plan names memory of an executor: pages of keys and values, and slots of
 // recurrent states. Only the executor knows their bytes.
 #pragma once
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr OptionName kParallel = {"parallel"};
 
-constexpr uint32_t kSpan = 2048;  // positions; what an engine's spans have
+constexpr uint32_t kSpan = 2048;  // positions of a span of the engine
 
 constexpr int kMostTokens = 1 << 30;  // of a block
 

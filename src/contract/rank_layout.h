@@ -1,4 +1,4 @@
-// How a model is spread over ranks, the processes of a run.
+// Layout of a model over ranks, the processes of a run.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 
 namespace pando {
 
-// Ranks of a replica are neighbours, of these the ranks of one stage, of these the ranks of one
-// part of the positions: of all ranks it is replica * n_ranks() + (stage * kvp + part) * tp + rank
-// in the part. What has a rank here counts in its replica.
+// Order of ranks: by replica, then by stage, then by part of the positions. The rank in the whole
+// run is replica * n_ranks() + (stage * kvp + part) * tp + rank in the part. Ranks here are counted
+// within their replica.
 struct RankLayout {
   int replicas = 1;  // of the whole model
   int spp = 1;       // stages of layers
@@ -27,7 +27,8 @@ struct RankLayout {
   // several slices in a step.
   uint32_t slice_rows = 128;
 
-  // Rows are dealt over parts so that each has so many at least: products of fewer take as long.
+  // Rows are divided among the parts so that each has at least this many: a product of fewer rows
+  // takes as long.
   uint32_t rows_each = 16;
 
   int64_t n_processes() const { return int64_t{replicas} * spp * kvp * tp; }
@@ -38,8 +39,8 @@ struct RankLayout {
     return {rank / (tp * kvp), spp, rank % tp, tp, part_of(rank)};
   }
 
-  // Of "replicas=2,spp=2,kvp=2,tp=2,kvp_tokens=16384"; what is not named is as above.
-  // kInvalidArgument, naming what was found and expected.
+  // Parses "replicas=2,spp=2,kvp=2,tp=2,kvp_tokens=16384"; names left out keep the defaults above.
+  // Errors: kInvalidArgument, with the value found and the one expected.
   static Result<RankLayout> parse(std::string_view text);
 };
 

@@ -16,12 +16,12 @@ struct RankGroup {
   RankLayout layout;
 };
 
-// kUnsupported or kInvalidArgument where this rank cannot have its share.
+// kUnsupported or kInvalidArgument if this rank cannot have its share.
 Status check_layout(const Device& device, const model::ModelSpec& spec, const RankLayout& layout,
                     int rank);
 
-// The numbers of pages and slots that fit on every rank, and the sizes of rank 0's. Where positions
-// are divided, these are the numbers of one part. Errors as Device::kv_room and check_layout.
+// Numbers of pages and slots that fit on every rank, and sizes of rank 0's. If positions are
+// divided, they are the numbers of one part. Errors: as Device::kv_room and check_layout.
 Result<KvRoom> kv_room_on_ranks(const Device& device, const model::ModelSpec& spec,
                                 const KvOptions& options, const RankLayout& layout);
 

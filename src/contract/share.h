@@ -8,7 +8,7 @@ namespace pando {
 struct ModelShare {
   int stage = 0, n_stages = 1;
   int rank = 0, n_ranks = 1;
-  int copy = 0;  // of ranks with the same matrices, which one
+  int copy = 0;  // index among ranks with the same matrices
 
   bool is_first() const { return stage == 0; }
   bool is_last() const { return stage + 1 == n_stages; }

@@ -10,13 +10,13 @@
 
 namespace pando {
 
-// What a step reads and writes of the pages that layers with a sliding window have of their own.
+// Window pages that a step reads and writes, of layers with a sliding window.
 struct WindowLists {
   std::vector<uint32_t> slot_begin;  // as those of a StepPlan; recomputed rows may write
   std::vector<KvSlot> slots;
   std::vector<PageCopy> copies;
-  // One for each of StepPlan::task_pages. kNoPage: no row of the task sees the tile. If rows see
-  // the tile but not this page, any page.
+  // [n StepPlan::task_pages]. kNoPage: no row of the task sees the tile. If rows see the tile but
+  // not this page, any page.
   std::vector<PageId> task_pages;
   bool operator==(const WindowLists&) const = default;
 };
@@ -26,15 +26,15 @@ struct StepPlan {
   // one contiguous range.
   std::vector<Token> tokens;        // [n_rows]
   std::vector<uint32_t> positions;  // [n_rows] depth on the row's path
-  // Row r writes its key and value to slots[slot_begin[r] .. slot_begin[r + 1]): to none where it
-  // is recomputed, to several where it is fanned out.
+  // Row r writes its key and value to slots[slot_begin[r] .. slot_begin[r + 1]): to none if it is
+  // recomputed, to several if it is fanned out.
   std::vector<uint32_t> slot_begin;  // [n_rows + 1]
   std::vector<KvSlot> slots;
   std::vector<PageCopy> copies;      // carried out in order, before the rows
   std::vector<AttentionTask> tasks;  // by tile, then by row; each row meets each tile once
   std::vector<PageId> task_pages;
-  WindowLists windows;  // empty where pages are for all layers
-  // Of models with recurrent layers: each row is in one task. By row.
+  WindowLists windows;  // empty if pages are for all layers
+  // By row, for models with recurrent layers. Each row is in one task.
   std::vector<StateTask> state_tasks;
   std::vector<StateWrite> state_writes;  // by row; at most one for each
   std::vector<uint32_t> outputs;         // rows whose final hidden states are wanted, ascending

@@ -64,7 +64,7 @@ class WordReader {
   std::span<const std::byte> bytes_;
 };
 
-// Reads the section's n words, all of them there, to the plan's list. False where there is none, or
+// Reads the section's n words, all of them there, to the plan's list. False if there is none, or
 // n is no whole number of its elements.
 bool read_section(StepPlan& plan, uint32_t id, uint32_t n, WordReader& words) {
   bool known = false;

@@ -1,4 +1,4 @@
-// The tensors of a model, unpacked, by what they are for; whatever the file that has them.
+// The tensors of a model, unpacked, by role, for all formats of files.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +33,13 @@ enum class Role {
   kHead,                  // [vocab, d_model]
   kHeadBias,              // [vocab]
   // Weights of a layer. Norms are [d_model] and may have a bias behind. kAttentionNorm comes before
-  // the
-  // mixer, kAttentionSumNorm is of what attention adds; so for feed-forward.
+  // the mixer, kAttentionSumNorm behind it, before the sum; the same for the feed-forward.
   kAttentionNorm,
   kQNorm,  // [head_dim], or for all heads [q_dim]; of latents [query_rank]
   kKNorm,  // the same of keys [kv_dim]; of latents [rank]
-  // [(n_heads + 2 n_kv_heads) * head_dim, d_model]; with gates they stand behind the queries, as
-  // many rows. Without values where these are the keys, and without both where the layer reads the
-  // keys of another.
+  // [(n_heads + 2 n_kv_heads) * head_dim, d_model]: queries, keys, values. Gates follow the
+  // queries, with as many rows. Has no values if these are the keys, and neither keys nor values if
+  // the layer reads those of another layer.
   kQkv,
   kQkvBias,    // [outputs of kQkv]
   kSinks,      // [n_heads] scores beside those of keys
@@ -56,15 +55,15 @@ enum class Role {
   kStateNorm,  // delta-net [value_dim], Mamba2 [n_heads * value_dim]
   kAttentionSumNorm,
   kFeedForwardNorm,  // without one parallel layers read kAttentionNorm
-  // These belong to a dense layer, or to the shared expert of a mixture, whose width d_ff is then.
+  // The following belong to a dense layer, or to the shared expert of a mixture, whose width is
+  // d_ff then.
   kGateUp,      // [2 d_ff, d_model]: gate, then up; or [d_ff, d_model]: up
   kGateUpBias,  // [2 d_ff] or [d_ff]
   kDown,        // [d_model, d_ff]
   kDownBias,    // [d_model]
   kFeedForwardSumNorm,
-  // The layer's own inputs have these: their gate [layer_input_dim, d_model], the projection of
-  // what it
-  // lets through [d_model, layer_input_dim], and the norm of that.
+  // For the layer's own inputs: their gate [layer_input_dim, d_model], the projection of the gated
+  // inputs [d_model, layer_input_dim], and the norm of the result.
   kInputGate,
   kInputProjection,
   kInputSumNorm,
@@ -74,13 +73,13 @@ enum class Role {
   kChoiceBias,   // [n_experts]
   kExpertScale,  // [n_experts] multiplies the weights of the chosen
   kSharedGate,   // [d_model] its product with a row scales the shared expert
-  // Before the router, of the residual stream; what it gives is divided by sqrt(d_model). None: the
-  // router reads kFeedForwardNorm.
+  // Norm of the residual stream for the router, divided by sqrt(d_model). None: the router reads
+  // kFeedForwardNorm.
   kRouterNorm,
   kExpertsNorm,     // before experts; none: kFeedForwardNorm
-  kExpertsSumNorm,  // of what the experts of a row give
-  kSharedSumNorm,   // of what the shared expert gives
-  // Each expert of a layer has these, as a dense layer does.
+  kExpertsSumNorm,  // of the sum of a row's experts
+  kSharedSumNorm,   // of the shared expert's output
+  // The following belong to each expert of a layer, as to a dense layer.
   kExpertGateUp,
   kExpertGateUpBias,
   kExpertDown,
@@ -106,8 +105,9 @@ class Tensor {
   // (`type` is f32 then), or if their neighbours are of another type.
   std::optional<DType> widened = {};
 
-  // Calls `read` with each row of [first, last) of a matrix, at any byte, until the next row. A row
-  // that holds NaN or infinity is an error (kBadFile). What was read of the file is given back.
+  // Calls `read` with each row of [first, last) of a matrix. A row may begin at any byte, and is
+  // valid until the next one. A row with NaN or infinity is an error (kBadFile). Memory of the
+  // mapped file is given back.
   using ReadRow = FunctionRef<Status(int64_t row, const std::byte* from)>;
   virtual Status each_row(int64_t first, int64_t last, ReadRow read) const = 0;
   // All numbers of a vector or convolution, row by row.

@@ -14,11 +14,12 @@ namespace pando {
 namespace {
 
 constexpr double kForgets = 1.0 / 64;  // weight of the latest answer's length in the mean
-constexpr double kLonger = 2;          // answers may get so many times as long as late ones
+constexpr double kLonger = 2;          // most times that an answer may be longer than the mean of
+                                       // recent ones
 
-// Leading tokens of a path that are cached or that others want too. From `first_output` on what is
-// cached is computed again, for its outputs; from `first_row` on it is computed again for all who
-// want it, to have its state.
+// Number of leading tokens of a path that are cached or that others want too. Cached tokens that
+// are computed again do not count: those from `first_output` on, for their outputs, and those from
+// `first_row` on, for states, unless others pin their node too.
 uint32_t shared_tokens(Node* tip, uint32_t first_output, uint32_t first_row) {
   uint32_t n = 0, position = 0;
   for (const Node* node : path_to(tip)) {
@@ -163,7 +164,8 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   return static_cast<uint64_t>(sequence.completion.shared_tokens);
 }
 
-// What is left of its answer, as predicted: answers get at most kLonger times the mean.
+// Predicted tokens that its answer still gets. An answer is predicted to have at most kLonger times
+// the mean length.
 uint32_t Admission::tokens_to_come(const Sequence& sequence) const {
   const double n_most = std::min<double>(sequence.max_tokens, kLonger * answer_len_);
   return static_cast<uint32_t>(

@@ -1,4 +1,4 @@
-// Which requests are let in: those that can be answered, as long as max_queue allows more.
+// Admits requests that can be answered, as long as max_queue allows more.
 #pragma once
 
 #include <memory>
@@ -16,17 +16,17 @@
 
 namespace pando {
 
-// What an engine can answer at all. Fixed when the engine is opened.
+// Upper bounds of a request that the engine can answer. Fixed when the engine is opened.
 struct Limits {
   ModelLimits model;
   size_t kv_capacity = 0;   // tokens whose keys and values fit the memory
   size_t longest_path = 0;  // tokens that one path can have in that memory
   size_t token_bytes = 0;   // keys and values of one token, without those in window pages
   bool one_pass = false;    // keys and values are gone after a pass, so a request gets only one
-  std::vector<Token> ends;  // tokens that end an answer, of the model and of its tokenizer
+  std::vector<Token> ends;  // end tokens of the model and of its tokenizer
 };
 
-// What requests are let in by. All but the limits outlives the Admission.
+// Inputs of an Admission. All but the limits outlive it.
 struct AdmissionParts {
   const EngineOptions& options;
   Limits limits;
@@ -47,20 +47,20 @@ class Admission {
   // kInvalidArgument or kTooLong for a tokenised request that can never be answered, or an error of
   // FormCache. Any thread.
   Status check(const Request& request) const;
-  // Takes a request that passes `check`, if max_queue allows it, else kUnavailable: adds one
-  // sequence to `open` for each of its answers. Throws std::bad_alloc. After an error or an
-  // exception the sequences that were added are marked `done`, and the caller removes them.
+  // Takes a request that passes `check`: adds one sequence to `open` for each of its answers.
+  // kUnavailable if max_queue does not allow it. Throws std::bad_alloc. After an error or an
+  // exception the added sequences are marked `done`, and the caller removes them.
   Status submit(RequestId id, Request request, Listener listener, Sequences& open);
 
   // Counts an answer that has ended; the length of later answers is predicted from it.
   void ended(const Sequence& sequence);
   // Marks a sequence `done`, and lets it go.
   void drop(Sequence& sequence);
-  // A sequence that is done gives back what it holds, unless it has a part in a step in flight.
+  // Frees the resources of a sequence that is done, unless it has a part in a step in flight.
   void let_go(Sequence& sequence);
-  // To be called after sequences were removed from `open`.
+  // Call after sequences were removed from `open`.
   void recount(const Sequences& open);
-  // Tokens that open answers are predicted to come to; shared tokens count once.
+  // Predicted tokens of the open answers when they are complete; shared tokens count once.
   size_t open_tokens() const { return residency_.cache().tree().n_pinned_tokens() + n_to_come_; }
 
  private:

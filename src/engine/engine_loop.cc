@@ -141,7 +141,7 @@ bool EngineLoop::submit_next() {
   });
 }
 
-// Nothing where no step is in flight, or the step failed.
+// Nothing if no step is in flight, or if the step failed.
 std::optional<SubmittedStep> EngineLoop::finish_next() {
   if (runner_.n_in_flight() == 0) return std::nullopt;
   SubmittedStep step = runner_.next();
@@ -153,7 +153,7 @@ std::optional<SubmittedStep> EngineLoop::finish_next() {
   return is_finished ? std::optional(std::move(step)) : std::nullopt;
 }
 
-// What `run` returns, or false if it throws.
+// Returns the result of `run`, or false if it throws.
 template <class Try>
 bool EngineLoop::try_step(const std::vector<Share>& shares, const Try& run) {
   try {
@@ -198,7 +198,7 @@ void EngineLoop::take(Sequence& sequence, ReadRow row) {
 }
 
 void EngineLoop::finish(Sequence& sequence, Sequence::Taken last) {
-  outbox_.make_room();  // first: what is over and was not told would be waited for
+  outbox_.make_room();  // first: a listener would wait forever for an event that is lost
   admission_.ended(sequence);
   admission_.drop(sequence);
   if (--sequence.request->n_open == 0) ++stats_.requests;

@@ -1,4 +1,5 @@
-// schedule -> reserve -> plan -> execute -> commit, step by step, on the calling thread.
+// The loop of an engine: schedule -> reserve -> plan -> execute -> commit, step by step, on the
+// calling thread.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@
 
 namespace pando {
 
-// What a loop is made of. `options` have passed fill_in (options.h).
+// Parts of an EngineLoop. `options` have passed fill_in (options.h).
 struct LoopParts {
   LoopOptions options;
   std::unique_ptr<Planner> planner;
@@ -38,7 +39,7 @@ struct LoopParts {
   int max_positions = 0;                 // of the model: its longest sequence, in tokens
 };
 
-// Joins three parts: who is let in (Admission), what is resident (Residency), the step
+// Joins three parts: admission of requests (Admission), resident paths (Residency), and steps
 // (StepRunner). Owns the open sequences. One thread.
 class EngineLoop {
  public:
@@ -46,31 +47,31 @@ class EngineLoop {
 
   // Admission::check; any thread.
   Status check(const Request& request) const { return admission_.check(request); }
-  // Takes a tokenised request that passes `check`, if max_queue allows it, else kUnavailable.
-  // Throws std::bad_alloc where memory runs out, and has then taken nothing.
+  // Takes a tokenised request that passes `check`. kUnavailable if max_queue does not allow it.
+  // Throws std::bad_alloc if memory runs out, and has then taken nothing.
   Status submit(RequestId id, Request request, Listener listener);
   void cancel(RequestId id) { cancel(std::vector{id}); }
   void cancel(std::vector<RequestId> ids);
-  // Requests of which nothing is computed except tokens that they share, in order of arrival.
+  // Requests for which only tokens that they share are computed, in order of arrival.
   std::vector<RequestId> waiting() const;
   // Ends every open request with this error.
   void fail_all(const Error& error) noexcept;
 
-  // Submits steps, as many as the executor takes and there is work for, and finishes the oldest of
-  // those in flight. False when there is nothing to do. A bug or a lack of memory ends requests
-  // with an error, and throws nothing.
+  // Submits as many steps as the executor takes and as there is work for, and finishes the oldest
+  // step in flight. False if there is nothing to do. Never throws: a bug or a lack of memory ends
+  // requests with an error.
   bool step();
-  // For idle time: makes the next step cheaper, a few milliseconds at a time. False when nothing
-  // was left to do.
+  // For idle time: makes the next step cheaper, a few milliseconds at a time. False if nothing was
+  // left to do.
   bool prepare();
-  // Tells the listeners what happened since the last call. They may call anything in this class.
+  // Delivers the events since the last call to the listeners. They may call anything in this class.
   void deliver_events() { outbox_.deliver(); }
 
   size_t n_sequences() const { return sequences_.size(); }
-  // Without figures where there is no memory for them.
+  // Has no figures if there is no memory for them.
   EngineStats stats() const noexcept;
   size_t ready_bytes()
-      const;  // of free pages, with memory behind them (EngineStats::kv_ready_bytes)
+      const;  // of free pages that have memory behind them (EngineStats::kv_ready_bytes)
   const EngineOptions& options() const { return parts_.options.engine; }
   const Executor& executor() const { return *parts_.executor; }
   // Tokens whose keys and values fit the memory.
@@ -85,10 +86,10 @@ class EngineLoop {
   }
 
  private:
-  using MakeError = FunctionRef<Error()>;  // where there is memory for it
+  using MakeError = FunctionRef<Error()>;  // called if there is memory for it
 
   Limits limits() const;
-  size_t ahead_bytes() const;  // that idle time is to have ready
+  size_t ahead_bytes() const;  // target of prepare(): bytes to have ready
   void take(Sequence& sequence, ReadRow row);
   void finish(Sequence& sequence, Sequence::Taken last);
   void fail(const std::shared_ptr<ActiveRequest>& request, const MakeError& reason) noexcept;

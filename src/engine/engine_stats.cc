@@ -14,7 +14,7 @@ constexpr double Stats::*kSums[] = {
     &Stats::step_s,     &Stats::linear_s,           &Stats::attention_s,  &Stats::row_ops_s,
     &Stats::sampling_s, &Stats::planning_s,         &Stats::linear_flops, &Stats::predicted_s,
     &Stats::timed_s,    &Stats::prediction_error_s, &Stats::budget_s};
-// What is not counted.
+// Figures that are states, not counts.
 constexpr uint64_t Stats::*kStates[] = {
     &Stats::kv_bytes_peak,  &Stats::open_answers,      &Stats::running_answers, &Stats::open_tokens,
     &Stats::kv_bytes,       &Stats::kv_capacity_bytes, &Stats::places,          &Stats::place_bytes,

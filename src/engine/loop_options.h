@@ -1,4 +1,4 @@
-// What an engine is opened with.
+// Options with which an engine loop is opened.
 #pragma once
 
 #include "pando/values/engine_options.h"

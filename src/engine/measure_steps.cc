@@ -10,8 +10,8 @@
 namespace pando {
 namespace {
 
-// Equal prompts but for their tokens, which share nothing; computed in chunks of `rows` where there
-// is one, in one step where there are more. Then so many more tokens for each.
+// Prompts of equal length that share no token. One prompt is computed in chunks of `rows`, several
+// in one step. Then each decodes n_decodes tokens.
 struct Shape {
   uint32_t rows, n_prompts, prompt_len, n_decodes;
 };
@@ -48,7 +48,7 @@ class Measuring {
     if (!loop) return loop.error();
     const auto context = static_cast<uint32_t>((*loop)->options().context);
     shape.n_decodes = std::min(shape.n_decodes, context - 1);
-    // Where memory is short: what has room at once, so that no step waits for another.
+    // If memory is short, the shape shrinks until all its prompts fit at once, so no step waits.
     const ExecutorFacts& facts = (*loop)->executor().facts();
     experts_ = {facts.n_experts, facts.n_used_experts};
     const size_t n_slots = facts.n_slots;
@@ -70,8 +70,7 @@ class Measuring {
     const double most = few ? MeasuredSteps::kMostTimes * seconds_ : seconds_;
     return taken() > most && !samples_.empty();
   }
-  // Whether a shape's prompts would end in time, if rows went on to take what they do in the
-  // largest step so far.
+  // True if the shape's prompts would end in time at the time per row of the largest step so far.
   bool has_time_for(const Shape& shape) const {
     const auto largest = std::ranges::max_element(
         samples_, {}, [](const StepSample& sample) { return sample.features.rows; });

@@ -43,7 +43,7 @@ Error wrong(const std::string& name, fmt::format_string<Args...> text, Args&&...
                invalid_argument("{} {}", name, fmt::format(text, std::forward<Args>(args)...)));
 }
 
-// What is generated and what is reported.
+// Checks the options of generation and of reports.
 Status check_outputs(const Request& request) {
   const SamplingOptions& sampling = request.sampling;
   const int n_prompt = static_cast<int>(request.tokens.size());
@@ -51,7 +51,7 @@ Status check_outputs(const Request& request) {
   if (sampling.max_tokens < (from ? 0 : 1))
     return wrong("max_tokens", "is {}, expected {}", sampling.max_tokens,
                  find_option("max_tokens", kInLine)->expected);
-  // Of a prompt of one token there is nothing to report.
+  // A prompt of one token has no log-probability to report.
   const int last = sampling.max_tokens > 0 ? n_prompt : std::max(n_prompt - 1, 1);
   if (from && (*from < 1 || *from > last))
     return wrong("prompt_logprobs_from", "is {}, expected 1 to {} for a prompt of {}", *from, last,

@@ -1,4 +1,4 @@
-// Defaults and checks of what a caller asks for.
+// Defaults and checks of the options of engines and requests.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ inline constexpr int kMostChoices = 4096;  // SamplingOptions::n
 
 DType kv_dtype(KvType type);
 
-// Replaces zeros by defaults. max_positions: of the model. kInvalidArgument for what cannot work,
-// kUnsupported for a model whose own context is too long.
+// Replaces zeros by defaults. max_positions: of the model. kInvalidArgument for options that cannot
+// work, kUnsupported for a model whose own context is too long.
 Status fill_in(EngineOptions& options, int max_positions);
 
-// What requests are checked against, of a model.
+// Properties of a model that requests are checked against.
 struct ModelLimits {
   int vocab = 0;
   int max_positions = 0;                 // longest sequence, in tokens
@@ -29,7 +29,8 @@ struct ModelLimits {
 Status check_request(const Request& request, const ModelLimits& model,
                      const EngineOptions& options);
 
-// "this model's maximum context length is 512 tokens", which clients recognise, and who set it.
+// "this model's maximum context length is 512 tokens", a text that clients recognise, and the
+// source of the limit.
 std::string context_limit(int context, int max_positions);
 
 // Replaces 0 by one thread for each processor this process may use; kInvalidArgument for a number

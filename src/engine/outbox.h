@@ -1,4 +1,4 @@
-// What listeners are to be told after a step.
+// Events for listeners, collected during a step and delivered after it.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class Outbox {
   void add(std::shared_ptr<ActiveRequest> request, Event event) {
     events_.push_back({std::move(request), std::move(event)});
   }
-  // After this, the next `add` needs no memory.
+  // Reserves memory for the next `add`.
   void make_room() {
     if (events_.size() == events_.capacity()) events_.reserve(2 * events_.size() + 16);
   }
@@ -39,7 +39,7 @@ class Outbox {
 
  private:
   struct Delivery {
-    std::shared_ptr<ActiveRequest> request;  // whose listener is told
+    std::shared_ptr<ActiveRequest> request;  // its listener gets the event
     Event event;
   };
   std::vector<Delivery> events_;

@@ -1,4 +1,4 @@
-// What the sequences of a step make of their rows: tokens, log-probabilities, embeddings.
+// Turns the output rows of a step into tokens, log-probabilities and embeddings.
 #pragma once
 
 #include <functional>
@@ -28,9 +28,10 @@ class OutputReader {
 
   void observe(LogitsObserver observer) { observer_ = std::move(observer); }
 
-  // Of the step that the executor finished last, which has n_outputs. output_of: PlannedStep;
-  // `sequences`: whose outputs are `wanted`. By wanted output and position, what take() goes on
-  // with; embeddings are in the completions already. Nothing for a sequence that is done.
+  // Reads the outputs of the step that the executor finished last. output_of: see PlannedStep.
+  // sequences: one for each wanted output. Returns the rows for Sequence::take(), by wanted output
+  // and position; none for a sequence that is done. Embeddings are added to the completions at
+  // once.
   std::vector<std::vector<ReadRow>> read(std::span<const uint32_t> output_of, uint32_t n_outputs,
                                          const std::vector<WantedOutput>& wanted,
                                          const std::vector<Sequence*>& sequences);

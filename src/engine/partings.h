@@ -1,4 +1,4 @@
-// Where paths of the tree part.
+// Nodes at which paths of the tree part.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace pando {
 
-// Whether paths part after a node, or a path that a sequence wants ends there.
+// True if paths part after the node, or if the path of a sequence ends with it.
 bool is_parting(const Node& node);
 
 }  // namespace pando

@@ -32,7 +32,7 @@ void Residency::enter(Sequence& sequence, uint64_t isolation_key, std::span<cons
 }
 
 void Residency::leave(Sequence& sequence, bool keep) {
-  // What only waits makes no room.
+  // A waiting sequence frees no pages when it leaves.
   if (sequence.running || &sequence == did_not_fit_) tight_ = false;
   if (&sequence == did_not_fit_) did_not_fit_ = nullptr;
   if (sequence.tip == nullptr) return;  // nothing yet, or nothing any more
@@ -134,7 +134,7 @@ void Residency::hold_and_cut(const Share& chosen, Share& share) {
   share.all_again = share.n_again == n_all_again;
 }
 
-// Takes all or nothing. Returns what is short.
+// Takes all or nothing. Returns the resource that is short.
 Residency::Lack Residency::take_room(const Share& share) {
   Sequence& sequence = *share.sequence;
   const uint32_t to = share.all_again ? path_count(sequence.tip, &Node::n_issued) + share.n_rows

@@ -1,4 +1,4 @@
-// What is resident: the paths of open sequences in the tree, and the pages behind them.
+// Resident paths: the paths of open sequences in the tree, and the pages behind them.
 #pragma once
 
 #include <memory>
@@ -16,31 +16,32 @@ namespace pando {
 
 using Sequences = std::vector<std::unique_ptr<Sequence>>;  // in order of arrival
 
-// What is resident, as the executor and the options say.
+// Sizes of the pools, from the executor and the options.
 struct ResidencySizes {
   size_t n_pages;
   int page_len;          // positions
   uint32_t n_parts = 1;  // of the pages
   uint32_t part_positions = 0;
   size_t n_slots = 0;         // of states; 0 for models without recurrent layers
-  WindowSizes windows = {};   // 0 where no layer has a window
+  WindowSizes windows = {};   // 0 if no layer has a window
   uint32_t place_every = 1;   // positions
   bool shares_tokens = true;  // the planner lets sequences share tokens
 };
 
-// What one step does for a sequence.
+// Work that one step does for a sequence.
 struct Share {
   Sequence* sequence;
   uint32_t n_rows;   // new rows, beyond those that earlier shares compute
   uint32_t n_again;  // cached rows that it computes again
-  bool all_again;    // these are all; only then it computes new rows
+  bool all_again;    // n_again covers all of them; only then it computes new rows
   bool decoding;     // one row from its next token
 };
 
 // Owns the tree, the pool with its page counts, the places and the windows. One thread.
 class Residency {
  public:
-  // timing: predicts what a preemption costs, and outlives this; null: the youngest goes.
+  // timing: predicts the cost of a preemption, and outlives this; null: preempts the youngest
+  // sequence.
   Residency(const ResidencySizes& sizes, const StepTiming* timing)
       : pages_(sizes.n_pages, sizes.n_parts),
         cache_(pages_, sizes.page_len, sizes.n_slots, sizes.windows,
@@ -53,7 +54,7 @@ class Residency {
   // n_public tokens. Throws std::bad_alloc; then nothing is pinned.
   void enter(Sequence& sequence, uint64_t isolation_key, std::span<const Token> prompt,
              uint32_t n_public);
-  // Gives back what an open sequence holds. keep: what it computed stays cached.
+  // Frees the resources of an open sequence. keep: its keys and values stay cached.
   void leave(Sequence& sequence, bool keep);
 
   // The first row that the sequence computes when it advances (StepPlaces::first_row,
@@ -64,16 +65,15 @@ class Residency {
   uint32_t n_ready(const Sequence& sequence) const;
 
   // Sequences that may generate at a time: each holds a place and makes another in every step. A
-  // third of the state slots is left for places that others will go on from.
+  // third of the state slots is left for places that others will continue from.
   size_t most_generating() const;
 
-  // Locks the path and takes pages and state slots for what `share` says of its sequence. Rows that
-  // are to be computed again may be more than when the share was chosen: then it is cut. Where room
-  // is short, preempts younger sequences of `open` that have no part in the step or in one in
-  // flight. False where there is still no room: then no waiting sequence starts until a running one
-  // ends.
+  // Locks the path and takes pages and state slots for the rows of `share`. If more rows have to be
+  // computed again than when the share was chosen, it is cut. If room is short, preempts younger
+  // sequences of `open` that have no part in this step or in one in flight. False if there is still
+  // no room: no waiting sequence starts then until a running one ends.
   bool reserve(Share& share, std::span<const Share> step, const Sequences& open);
-  // KvCache has the same four. Places and windows are of one step at a time.
+  // As in KvCache. Places and windows are those of one step at a time.
   void submit() { cache_.submit(); }
   void commit();
   void abort();

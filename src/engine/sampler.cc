@@ -25,7 +25,7 @@ double uniform(const SamplingKey& key) {
   return static_cast<double>(mix64(mix64(key.seed) ^ mix64(counter)) >> 11) * 0x1p-53;
 }
 
-// The lowest id of the largest; comparisons with what is no number are false.
+// The lowest id of the largest logit; comparisons with NaN are false.
 Token argmax(std::span<const float> logits) {
   constexpr size_t kLanes = 16;  // so that compilers may take vectors
   float most[kLanes];
@@ -54,7 +54,7 @@ std::vector<Token> likeliest(std::span<const float> logits, size_t n) {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// What to add to eight logits so that those without a bit are never the largest, for each byte.
+// For each byte: addends for eight logits, 0 if the bit is set, else minus infinity.
 constexpr size_t kEight = 8;
 constexpr std::array<std::array<float, kEight>, 256> kAddOfBits = [] {
   std::array<std::array<float, kEight>, 256> add{};
@@ -115,7 +115,7 @@ Token argmax(std::span<const float> logits, std::span<const uint64_t> allowed) {
   return first;  // none is a number
 }
 
-// The logits of what is allowed, in a copy.
+// A copy of the logits with masked tokens at minus infinity.
 std::vector<float> masked(std::span<const float> logits, std::span<const uint64_t> allowed) {
   if (allowed.empty()) return {logits.begin(), logits.end()};
   std::vector<float> out(logits.size(), kNever);
@@ -175,7 +175,7 @@ struct Candidate {
   double weight;  // in proportion to its probability; 1 for the likeliest
 };
 
-// In order of likelihood with top_k or top_p, otherwise of id.
+// Ordered by likelihood with top_k or top_p, otherwise by id.
 std::vector<Candidate> candidates(std::span<const float> logits, const SamplingOptions& o) {
   std::vector<Candidate> kept;
   const double largest = logits[argmax(logits)];

@@ -1,4 +1,4 @@
-// From a row of logits to a token.
+// Sampling: from a row of logits to a token.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ struct SamplingKey {
   uint32_t position;  // of the token that is drawn
 };
 
-// What stands before the token that is drawn, at which penalties look, and what it may not be.
+// Tokens that the draw of the next token depends on: the history for penalties, and the masks.
 struct TokenHistory {
   std::span<const Token> in_prompt;  // sorted, each once; only read with a repetition penalty
   std::span<const Token> answer;
-  // Are not drawn, as if their logits were minus infinity; where no other token is left, they are.
+  // Never drawn, unless no other token is left.
   std::span<const Token> barred;
-  // One bit a token, token 0 lowest in the first word: those without one, or behind the last word,
-  // are never drawn. At least one is set. Empty: all may be drawn.
+  // One bit per token; token 0 is the lowest bit of the first word. Tokens without a set bit, or
+  // behind the last word, are never drawn. At least one bit is set. Empty: no restriction.
   std::span<const uint64_t> allowed;
 };
 
-// As SamplingOptions says. Greedy at temperature 0: the largest logit, the lowest id among equals.
-// logits: [vocab] f32.
+// Draws a token as SamplingOptions says. Greedy at temperature 0: the largest logit, the lowest id
+// among equals. logits: [vocab] f32.
 Token sample_token(std::span<const float> logits, const SamplingOptions& options,
                    const SamplingKey& key, const TokenHistory& history = {});
 

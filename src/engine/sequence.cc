@@ -9,7 +9,7 @@
 namespace pando {
 namespace {
 
-// Whether the nth token of an answer, from 1, may end it, by itself or by its text.
+// True if the nth token of an answer, counted from 1, may end it as an end token or by its text.
 bool may_end(const SamplingOptions& options, size_t n) {
   return n > static_cast<size_t>(options.min_tokens);
 }
@@ -93,7 +93,7 @@ TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
   return {.token = token};
 }
 
-// Follows the token that was drawn, and what it forces. Other answers wait for that.
+// Follows the drawn token and the tokens that it forces. Other answers wait for that.
 void Sequence::filter_next(Token drawn) {
   constexpr size_t kMostAtOnce = 256;
   next_forced = {};
@@ -175,7 +175,7 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   } else if (!was_forced) {
     taken.follow = {token};
     taken.follow.insert(taken.follow.end(), forced.tokens.begin(), forced.tokens.end());
-    // What ends the answer is not computed.
+    // The last token of the answer needs no row.
     const bool ends = forced.ends || completion.tokens.size() + forced.tokens.size() >= max_tokens;
     if (ends && !forced.tokens.empty() && !fault_on(Fault::kForcedRowTooMany))
       taken.follow.pop_back();

@@ -1,4 +1,4 @@
-// One answer under way: which rows of logits it wants, and what it makes of them.
+// One open answer: the rows of logits that it wants, and the tokens that it draws from them.
 #pragma once
 
 #include <memory>
@@ -26,17 +26,17 @@ struct ActiveRequest {
   uint64_t seed = 0;
   std::vector<Token> in_prompt;  // its tokens sorted, each once, where a penalty asks for them
   int n_open = 0;                // sequences not finished
-  Error error = no_memory();     // what its listener is told where it fails
+  Error error = no_memory();     // for its listener if it fails
   std::shared_ptr<ActiveRequest> next_failed;  // in the outbox
 };
 
-// The window pages that a sequence holds, of models with sliding windows (StepWindows).
+// Window pages that a sequence holds, in models with sliding windows (StepWindows).
 struct HeldWindow {
   uint32_t from = 0;            // the next row that it computes
   std::vector<PathPage> pages;  // that rows from there on read or write; the last ones first
 };
 
-// What a sequence makes of a row that it wants.
+// Values that a sequence reads from an output row.
 struct ReadRow {
   TokenLogprob next;         // the token after it
   uint64_t logits_hash = 0;  // of all rows up to this one
@@ -61,7 +61,7 @@ struct Sequence {
   uint64_t logits_hash = 0;              // of the rows that were read
   std::optional<AnswerDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
-  // Where the answer has a form. Tokens that it forces are on the path before they are read.
+  // Set if the answer has a form. Forced tokens are on the path before they are taken.
   std::optional<TokenFilter> filter;
   bool forces_tokens = true;
   struct Forced {
@@ -79,17 +79,17 @@ struct Sequence {
   // Position of the next row whose logits it wants and no step in flight gives it.
   uint32_t next_wanted() const;
   bool wants_prompt() const { return next_wanted() + 1 < prompt().size(); }
-  // Whether it can go on only when a step in flight is over: that gives it its next token.
+  // True if it needs the next token from a step in flight before it can go on.
   bool awaits_token() const { return n_asked > 0 && next_wanted() >= tip->end(); }
   WaitingPrompt as_waiting() const;  // for a batcher
 
-  // Whether anything is computed that it does not share. Where the last node of its prompt is not
-  // its own, what runs there counts.
+  // True if its request has results, or if it runs and rows of its last node are submitted, by
+  // itself or by others.
   bool has_begun() const;
 
-  // The token after the row at `position`, one that it wants: that of the prompt, or one drawn from
-  // the logits. The row before the prompt's last token, alone, writes the alternatives. Rows of a
-  // step may be read in parallel.
+  // The token after the wanted row at `position`: the next of the prompt, or one drawn from the
+  // logits. Only the row before the prompt's last token writes the alternatives. Threads may read
+  // different rows of a step in parallel.
   TokenLogprob read(std::span<const float> logits, uint32_t position);
   // Adds the next row of hidden states, [d_model], to the embedding.
   void pool(std::span<const float> hidden);
@@ -102,11 +102,11 @@ struct Sequence {
     std::optional<FinishReason> finished;  // otherwise what follows is to be computed next:
     std::vector<Token> follow;             // the tokens that the path grows by
   };
-  // Goes on by one row. Rows that were read behind the end of the answer are not taken.
+  // Advances by one row. Not for rows behind the end of the answer.
   Taken take(ReadRow row);
 
  private:
-  // Whether the next token is one of the answer's form.
+  // True if the form restricts the next token.
   bool is_filtered() const { return filter && decoder->in_content(); }
   TokenLogprob draw(std::span<const float> logits, uint32_t position);
   void filter_next(Token drawn);
@@ -116,8 +116,8 @@ struct Sequence {
   Taken finish(FinishReason reason);
 };
 
-// The part of a request's prompt that is computed: without an answer to come, the last token's row
-// is of no use.
+// The part of a request's prompt that is computed: the last token's row is only needed for an
+// answer.
 std::span<const Token> computed_prompt(const Request& request);
 // Position of the first row whose logits a request wants.
 uint32_t first_output(const Request& request);

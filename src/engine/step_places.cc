@@ -11,8 +11,8 @@
 namespace pando {
 namespace {
 
-// A place before the last token of a prompt serves whoever asks the same again, or goes on from
-// there. It is worth a slot if so many rows would have to be computed otherwise.
+// A place before the last token of a prompt serves requests with the same prompt, or a longer one.
+// It is worth a slot if it saves this many rows.
 constexpr uint32_t kWorthAPlace = 256;
 
 // The last node that both paths have; a root where they have none.
@@ -80,8 +80,8 @@ void StepPlaces::add_for_others(const Share& share) {
     add_kept(sequence.tip, last);
 }
 
-// Where another sequence of this step computes rows behind the same node, in another child, both
-// read the state at its end. False where there is no slot.
+// Adds places where two sequences of this step both read the state at the end of a common node, as
+// each computes rows in another child of it. False if no slot is left.
 bool StepPlaces::add_shared_ends(const Share& share) {
   if (share.from >= share.sequence->tip->start) return true;  // all rows are in one node
   for (const Share& other : std::span(shares_).first(shares_.size() - 1)) {

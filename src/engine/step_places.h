@@ -1,4 +1,5 @@
-// Models with recurrent layers: from where sequences continue, and which places a step makes.
+// Places of models with recurrent layers: those that sequences continue from, and those that a step
+// makes.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,7 @@ class StepPlaces {
   uint32_t every_;
   bool shares_tokens_;
   std::vector<Share> shares_;  // of the current step
-  std::vector<Place*> held_;   // places within the step from which several shares continue
+  std::vector<Place*> held_;   // places inside the step that several shares continue from
 };
 
 }  // namespace pando

@@ -16,7 +16,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Whether the step computes rows for what is wanted.
+// True if the step computes rows for this output.
 bool has_rows(const WantedOutput& want) { return std::min(want.begin, want.first_row) < want.end; }
 
 // The node on the path that holds the position: equal answers may have other tips.
@@ -25,7 +25,7 @@ const Node* node_at(const Node* tip, uint32_t position) {
   return tip;
 }
 
-// Whether its prompt is over, and it has a next token to compute or waits for it.
+// True if its prompt is computed and it decodes, or waits for its next token.
 bool is_answering(const Sequence& sequence) {
   return sequence.running && !sequence.done && !sequence.completion.tokens.empty();
 }
@@ -54,17 +54,18 @@ std::vector<Share> StepRunner::choose(const Sequences& open) {
     goes_by_time_ = !shares.empty() && reserved_all_;
   }
   if (shares.empty()) shares = choose(open, batcher_, look(open, batcher_));
-  // What is in flight will make room, or give tokens.
+  // Steps in flight will free pages or return tokens.
   if (shares.empty() && n_in_flight() > 0) {
     stats_.planning_s += seconds_since(start);
     return shares;
   }
-  if (shares.empty() && residency_.tight()) {  // nobody runs that could make room later
+  if (shares.empty() && residency_.tight()) {  // no running sequence could make room later
     residency_.loosen();
     shares = choose(open, batcher_, look(open, batcher_));
   }
   if (shares.empty()) {
-    // Who goes first by a policy may lack the room that older ones hold. The oldest gets all of it.
+    // The sequence that a policy puts first may lack room that older ones hold. The oldest gets all
+    // of it.
     residency_.loosen();
     WorkViewBuilder oldest(residency_);
     oldest.add(*open.front());
@@ -135,7 +136,7 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
     }
     builder.add(*sequence);
     if (!sight.times) continue;
-    PANDO_CHECK(timing_ != nullptr);  // who wants times is what predicts them
+    PANDO_CHECK(timing_ != nullptr);  // only timing_ sets `times` in its sight
     builder.add_times(*sequence);
     timing_->update(sequence->scheduled, sequence->tip->end(), residency_.n_ready(*sequence));
   }
@@ -162,11 +163,11 @@ std::vector<Share> StepRunner::choose(const Sequences& open, Batcher& batcher,
   return shares;
 }
 
-// The rows of this step that the sequence wants the logits of.
+// The rows of this step whose logits the sequence wants.
 WantedOutput StepRunner::wanted_output(const Share& share) const {
   const Sequence& sequence = *share.sequence;
   const uint32_t first_row = residency_.first_row(sequence);
-  // Where not all rows that are computed again fit in the step, the rest comes first in the next.
+  // If the step has no room for all rows to compute again, the next step begins with the rest.
   const uint32_t end =
       share.all_again ? path_count(sequence.tip, &Node::n_issued) : first_row + share.n_again;
   return {sequence.tip, std::min(sequence.next_wanted(), end), end,

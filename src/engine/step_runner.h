@@ -1,4 +1,5 @@
-// Steps: chooses who advances, reserves pages, submits the pass and reads its outputs.
+// Runs steps: chooses the sequences that advance, reserves pages, submits the pass and reads its
+// outputs.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,7 @@
 
 namespace pando {
 
-// What a step works with. All of it outlives the StepRunner.
+// Parts that a StepRunner works with. All of them outlive it.
 struct StepRunnerParts {
   const EngineOptions& options;
   Planner& planner;
@@ -47,7 +48,7 @@ struct SubmittedStep {
 // Owns no sequence. One thread.
 class StepRunner {
  public:
-  // Is given the token that was read from an output row of a sequence.
+  // Receives the token that was read from an output row of a sequence.
   using Take = std::function<void(Sequence& sequence, ReadRow row)>;
 
   explicit StepRunner(const StepRunnerParts& parts);
@@ -64,10 +65,10 @@ class StepRunner {
   size_t n_in_flight() const { return in_flight_.size(); }
   // The step that was submitted first, for `finish`. Its sequences have no part in it any more.
   SubmittedStep next();
-  // Waits for it and commits it; calls `take` for each row that was read, in order. If the executor
-  // throws, all steps in flight are aborted: what they were to compute is missing again.
+  // Waits for the step and commits it; calls `take` for each row that was read, in order. If the
+  // executor throws, aborts all steps in flight: their rows are missing again.
   void finish(const SubmittedStep& step, const Take& take);
-  // To be called after each step that did not fail.
+  // Call after each step that did not fail.
   void observe(const SubmittedStep& step);
 
   // Bytes of keys, values and states in use.
@@ -78,7 +79,7 @@ class StepRunner {
   }
 
  private:
-  // As EngineStats has them.
+  // Counts as in EngineStats.
   struct StepRows {
     uint64_t decode, prefill, recomputed, pad;
   };
@@ -102,8 +103,8 @@ class StepRunner {
   FcfsBatcher fcfs_;
   Batcher& batcher_;
   OutputReader outputs_;
-  bool reserved_all_ = false;            // all that was chosen last has its pages
-  bool goes_by_time_ = false;            // what was chosen last is what timing_ chose
+  bool reserved_all_ = false;            // all shares of the last choice have their pages
+  bool goes_by_time_ = false;            // the last choice is timing_'s
   std::deque<SubmittedStep> in_flight_;  // the oldest first
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// At most a day, whatever a caller says.
+// Limits a caller's value to a day.
 double seconds_waited(Clock::time_point sent) {
   const auto seconds = [](Clock::time_point time) {
     return std::chrono::duration<double>(time.time_since_epoch()).count();

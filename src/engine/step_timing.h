@@ -34,15 +34,15 @@ class StepTiming final : public Batcher {
   // Predicted seconds of a prefill alone, from n_done tokens to n_total.
   double seconds(uint32_t n_total, uint32_t n_done) const;
 
-  // What was predicted for a step.
+  // Prediction for a step.
   struct Chosen {
     StepFeatures features;
     double limit;  // seconds that it may take
   };
-  // Of the step that was chosen last.
+  // Prediction for the step that was chosen last.
   Chosen chosen() const { return {packed_.features, packed_.limit}; }
   double predicted_seconds(const Chosen& step) const { return predictor_.seconds(step.features); }
-  // Learns from what a step took that was carried out as chosen.
+  // Learns from the measured seconds of a step that was carried out as chosen.
   void observe(const Chosen& step, double measured);
 
  private:

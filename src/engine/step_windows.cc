@@ -37,7 +37,7 @@ uint32_t StepWindows::most_rows(uint32_t from) const {
   return static_cast<uint32_t>(std::min<size_t>(end - from, UINT32_MAX));
 }
 
-// What rows [from, to) of a sequence read and write, to listed_.
+// Lists in listed_ the pages that rows [from, to) of a sequence read or write.
 void StepWindows::list_pages(const Sequence& sequence, uint32_t from, uint32_t to) {
   listed_.clear();
   for_each_page({sequence.tip, windows_.first_read(from), from, to}, page_len_,
@@ -79,7 +79,7 @@ bool StepWindows::reserve(Sequence& sequence, uint32_t to) {
     windows_.hold(page);
   }
   swap_held(sequence, from);
-  // Then hold_reserved() needs no memory: each new node may have a page beside those in between.
+  // Reserved so that hold_reserved() needs no memory: each new node may add a page.
   const size_t n_most = listed_.size() + sequence.window.pages.size() + (to - from) + 2;
   listed_.reserve(n_most);
   shares_.push_back({&sequence, from, to});
@@ -135,7 +135,7 @@ void StepWindows::slide(const WindowShare& share) {
   held.from = share.to;
 }
 
-// Whether the page at this index of the path is in a window that stays. Nothing after `to` is
+// True if the page at this index of the path belongs to a window that stays. No row after `to` is
 // computed.
 bool StepWindows::stays(const Node* tip, uint32_t index, uint32_t to) const {
   const uint32_t begin = index * page_len_, end = begin + page_len_;

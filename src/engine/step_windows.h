@@ -1,4 +1,5 @@
-// Models with sliding windows: which pages sequences read next, and which a step writes again.
+// Window pages of models with sliding windows: those that sequences read next, and those that a
+// step writes again.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,13 @@
 
 namespace pando {
 
-// A running sequence holds the window pages that its next rows read, and in a step those that its
-// rows write. Pages that leave the window are freed. Windows that others may continue from stay:
-// those that end where paths part, or at a multiple of `every`. They stay until their room is
-// needed, like the window of a sequence that has ended.
+// A running sequence holds the window pages that its next rows read, and in a step the pages that
+// its rows write. Pages that leave the window are freed. Windows that others may continue from stay
+// until their room is needed: windows that end where paths part or at a multiple of `every`, and
+// the window of a sequence that has ended.
 //
-// A path goes on from any position whose window is there. Cached rows after it are computed again,
-// and write to window pages only. One thread.
+// A path can continue from any position whose window exists. Cached rows after it are computed
+// again, and write to window pages only. One thread.
 class StepWindows {
  public:
   // every: positions from one window that stays to the next; four windows at least.
@@ -29,10 +30,11 @@ class StepWindows {
 
   // Holds the window in front of row `from`, which first_row gave. Throws std::bad_alloc.
   void hold_start(Sequence& sequence, uint32_t from);
-  // Before KvCache::reserve: takes window pages where rows up to `to` are computed again. False:
+  // Before KvCache::reserve: takes window pages for rows up to `to` that are computed again. False:
   // there is no room, and nothing was taken. Throws std::bad_alloc.
   bool reserve(Sequence& sequence, uint32_t to);
-  // After KvCache::reserve: holds all that the rows up to `to` read or write, or undoes `reserve`.
+  // After KvCache::reserve: holds all pages that the rows up to `to` read or write, or undoes
+  // `reserve`.
   void hold_reserved(Sequence& sequence);
   void take_back(Sequence& sequence);
   // The sequence gives up its window, which stays until its room is needed.

@@ -11,11 +11,11 @@ class StopMatcher {
  public:
   explicit StopMatcher(const std::vector<std::string>& stops) : stops_(&stops) {}
 
-  // Takes new text and returns what is safe to show. After a match `stopped()` is true and the stop
-  // string and everything behind it are dropped. Where it may not `stop`, no stop string that ends
-  // in this text counts, now or later.
+  // Takes new text and returns the text that is safe to show. After a match `stopped()` is true;
+  // the stop string and the text behind it are dropped. may_stop false: no stop string that ends in
+  // this text counts, now or later.
   std::string push(const std::string& text, bool may_stop = true);
-  // What was held back, at the end of an answer.
+  // Returns the text that was held back, at the end of an answer.
   std::string finish();
   bool stopped() const { return stopped_; }
 

@@ -18,22 +18,22 @@
 
 namespace pando {
 
-// A planner, and what else a technique replaces in the engine. The engine's own techniques are
-// planners alone.
+// A planner, and other parts of the engine that a technique replaces. The engine's own techniques
+// are planners alone.
 struct Technique {
   std::unique_ptr<Planner> planner;
   std::unique_ptr<Batcher> batcher;      // null: steps are filled as the engine's options say
-  std::shared_ptr<ExecutorHooks> hooks;  // into the executor; `planner` owns what they use
+  std::shared_ptr<ExecutorHooks> hooks;  // into the executor; `planner` owns their data
   bool one_layer = false;                // see KvOptions
   bool takes_int8 = true;                // keys and values may be int8
   bool caps_scores = true;               // its attention knows soft caps of scores
   bool takes_sinks = true;               // its attention knows sinks
-  // Its plans have state tasks and lists of window pages: models may be recurrent, and windows give
-  // memory back.
+  // Plans have state tasks and lists of window pages: models may be recurrent, and windows free
+  // memory.
   bool full_plans = false;
-  bool exact = true;    // it keeps the bits, whatever else is in the step
-  std::string warning;  // said wherever its output appears; empty: nothing
-  // Its counters, since it was made; empty: none.
+  bool exact = true;    // bits do not depend on other rows of the step
+  std::string warning;  // shown wherever its output appears; empty: none
+  // Counters of the technique since it was made; empty: none.
   std::function<std::vector<Figure>()> figures;
 };
 

@@ -1,4 +1,4 @@
-// What follows the name of a planner: `radix:threshold=0.9,stateless`.
+// Options after the name of a technique: `radix:threshold=0.9,stateless`.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace pando {
 
-// Each option is asked for once, by the planner that knows it; `status` then tells of the first
-// that was wrong, or that nobody asked for.
+// Each option is read once, by the planner that knows it; `status` then names the first that is
+// wrong or that no planner read.
 class TechniqueOptions {
  public:
   static constexpr uint32_t kMostCount = 1 << 20;  // rows of that many take gigabytes
@@ -24,14 +24,15 @@ class TechniqueOptions {
   bool flag(const std::string& key);
   double number(const std::string& key, double absent, double least, double most);
   uint32_t count(const std::string& key, uint32_t absent);  // 1 to kMostCount
-  // Numbers above 0 with + between them; none where it is absent.
+  // Numbers above 0 with + between them; none if it is absent.
   std::vector<uint32_t> ascending(const std::string& key);
-  // For what a planner finds wrong with an option: unless one before it was, `status` says so.
+  // Records an error that a planner finds in an option; `status` keeps the first error.
   void fail(std::string_view key, std::string_view value, std::string_view expected);
   Status status() const;
 
  private:
-  // Its value, which must be there; empty where the option is absent.
+  // Takes the option and returns its value; a missing value is an error. Empty if the option is
+  // absent.
   std::string take(const std::string& key);
 
   std::string name_;

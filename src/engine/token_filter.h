@@ -1,4 +1,4 @@
-// Which tokens an answer of a given form may go on with.
+// Masks the tokens with which an answer of a given form cannot continue.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ class TokenFilter {
   // ends: tokens that end an answer, which outlive it.
   TokenFilter(std::shared_ptr<const grammar::MaskTable> masks, std::span<const Token> ends);
 
-  // One bit a token, at least one of which is set. Valid until the next call. An error where the
-  // text cannot be followed further.
+  // One bit per token; at least one is set. Valid until the next call. An error if the text cannot
+  // be followed further.
   Result<std::span<const uint64_t>> allowed();
-  // The one token that is allowed, where it is one and ends nothing.
+  // The allowed token if there is exactly one and it is no end token.
   Result<std::optional<Token>> only();
   // The text is complete, and nothing can follow.
   bool is_over() const { return matcher_.must_end(); }
-  // Goes on by a token that is allowed and ends nothing.
+  // Advances by a token that is allowed and is no end token.
   Status accept(Token token);
 
  private:

@@ -9,7 +9,7 @@ namespace pando {
 namespace {
 
 // Calls use(node, first, n, is_cached) for the rows that a sequence waits for, from its tip
-// upwards: those that are missing, and cached ones from `begin` on that it computes again.
+// upwards: missing rows, and cached rows from `begin` on that are computed again.
 template <class Use>
 void for_each_wanted(const Sequence& sequence, uint32_t begin, const Use& use) {
   for (const Node* node = sequence.tip; !node->is_root(); node = node->parent) {

@@ -1,4 +1,4 @@
-// The work in front of the scheduler, from the sequences' paths.
+// Builds the scheduler's view of pending work from the paths of sequences.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,17 @@ class Residency;
 // Tokens from the beginning of a path that `count` includes: one of the three numbers of a Node.
 uint32_t path_count(const Node* tip, uint32_t Node::*count);
 
-// Sequences in order of arrival; what several of them want is one segment.
+// Builds the view of sequences in order of arrival; rows that several of them want are one segment.
 class WorkViewBuilder {
  public:
   explicit WorkViewBuilder(const Residency& residency) : residency_(residency) {}
   void reserve(size_t n);  // sequences that are to be added, at once
   void add(Sequence& sequence);
-  // Also what time depends on: positions, and what is read. Once for each sequence, after `add`.
+  // Adds the features that time depends on: positions and cached rows. Once for each sequence,
+  // after `add`.
   void add_times(const Sequence& sequence);
   void set_starts(uint32_t n) { view_.n_starts = n; }
-  // True where its next rows are among those added already: it reads their outputs for free.
+  // True if its next rows are already added by others: it reads their outputs for free.
   bool goes_along(const Sequence& sequence) const;
 
   uint64_t n_rows() const { return n_rows_; }

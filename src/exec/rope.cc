@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kTwoPi = 2.0 * std::numbers::pi;
 
-// Long waves are stretched, short ones are not, those between in proportion.
+// Stretches long waves, keeps short ones, and interpolates between.
 double llama3_frequency(const model::RopeConfig& rope, double frequency) {
   const double original = rope.original_positions, wave = kTwoPi / frequency;
   if (wave < original / rope.high_freq_factor) return frequency;

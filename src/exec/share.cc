@@ -18,7 +18,7 @@ struct Piece {
   int n_parts;
 };
 
-// Of the pieces that a layer's projections and vectors are made of.
+// Pieces that the projections and vectors of a layer consist of.
 class Pieces {
  public:
   Pieces(const ModelSpec& spec, int layer, int n_ranks)
@@ -31,7 +31,7 @@ class Pieces {
     const RecurrentConfig& r = spec_.recurrent;
     return all_.push_back({r.key_width(), std::min(r.n_key_heads, n_ranks_)}), *this;
   }
-  // `each` values for a value head. Those of a rank's key heads may lie apart.
+  // Adds `each` values for each value head. The value heads of a rank's key heads may lie apart.
   Pieces& add_heads(int each) {
     const RecurrentConfig& r = spec_.recurrent;
     if (!r.heads_interleaved) return add(r.n_heads * each);

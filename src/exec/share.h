@@ -1,4 +1,4 @@
-// How a model is divided over processes.
+// Division of a model over processes.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ std::pair<int, int> part_of(int n, int part, int n_parts);
 // The same of several pieces that stand one after another, each divided by itself.
 std::vector<std::pair<int, int>> parts_of(std::span<const int> sizes, int part, int n_parts);
 
-// kInvalidArgument where the heads do not divide, or there are fewer layers than stages.
+// kInvalidArgument if the heads do not divide, or there are fewer layers than stages.
 Status check_share(const model::ModelSpec& spec, const ModelShare& share);
 
 // The range [first, second) of the model's layers that the stage has. A layer is in the stage of
@@ -27,14 +27,14 @@ std::pair<int, int> layers_of_share(const model::ModelSpec& spec, const ModelSha
 // The layers of the stage, with the heads and the inner width of the rank. check_share has passed.
 model::ModelSpec spec_of_share(const model::ModelSpec& spec, const ModelShare& share);
 
-// Which of the n_rows that a part of a layer has go to the share: ranges [first, second),
-// ascending. spec, layer: of the whole model; n_rows of a convolution: taps times channels.
+// Rows of a layer's part that belong to the share: ranges [first, second) of its n_rows, ascending.
+// spec, layer: of the whole model. n_rows of a convolution: taps times channels.
 std::vector<std::pair<int, int>> rows_of_share(const model::ModelSpec& spec, int layer,
                                                model::Role role, int n_rows,
                                                const ModelShare& share);
 
-// The pieces of a mixer's result, as its output projection reads them; ranks divide each by itself.
-// spec, layer: of the whole model.
+// Sizes of the pieces of a mixer's result, as its output projection reads them; ranks divide each
+// piece. spec, layer: of the whole model.
 std::vector<int> mixed_pieces(const model::ModelSpec& spec, int layer);
 
 }  // namespace pando::exec

@@ -8,8 +8,8 @@
 
 namespace pando {
 
-// Slices of n_rows rows at most. Carried out in order they do what the plan does: a row attends
-// only to rows before it. The plan has no state tasks.
+// Slices of the plan with at most n_rows rows each. Carried out in order they give the plan's
+// results: a row attends only to rows before it. The plan has no state tasks.
 std::vector<StepPlan> slices_of(const StepPlan& plan, uint32_t n_rows);
 
 // The attention of some of the plan's rows, which ascend: their positions and tasks. The rows write

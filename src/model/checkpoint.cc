@@ -44,7 +44,7 @@ Result<json> read_index(const ModelPath& path) {
   return json(*map);
 }
 
-// Whether a tensor with this last part of its name says how keys and values are quantised.
+// True if the last part of a tensor's name says that it quantises keys and values.
 bool is_of_keys_and_values(std::string_view part) {
   constexpr std::string_view kParts[] = {"q_scale", "k_scale", "v_scale", "k_zero_point",
                                          "v_zero_point"};
@@ -60,7 +60,7 @@ std::pair<std::string_view, std::string_view> split_blocks(std::string_view name
   return {};
 }
 
-// What a directory holds instead of weights that are read.
+// Error for a directory without readable weights; names the unread files that it holds instead.
 Error no_weights(const fs::path& directory) {
   const std::string expected = fmt::format("expected {} or {}", kSingleName, kIndexName);
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
@@ -135,14 +135,13 @@ void Checkpoint::use_common_names() {
     for (const auto& [found, usual] : kLanguagePrefixes)
       if (common.starts_with(found)) common = std::string(usual) + common.substr(found.size());
     const bool taken = common != name && place_of_.contains(common);
-    // Of two names that become the same one, the second stays as it is, and is refused as unknown.
+    // If two names become equal, the second keeps its own, and is refused later as unknown.
     if (taken || !named.emplace(std::move(common), place).second) named.emplace(name, place);
   }
   place_of_ = std::move(named);
 }
 
-// Takes the tensors of each quantised matrix together. What stands beside no such matrix keeps its
-// name.
+// Joins the tensors of each quantised matrix. Tensors beside no such matrix keep their names.
 void Checkpoint::join_quantized() {
   if (!quantization_) return;
   const auto in_blocks = [](const WeightScheme& scheme) {
@@ -225,7 +224,7 @@ Status Checkpoint::open_shard(const ModelPath& path) {
   return {};
 }
 
-// An index may name a part of what its files hold.
+// An index may name only some of the tensors in its files.
 Status Checkpoint::add_unlisted(const json& weight_map) {
   for (size_t shard = 0; shard < shards_.size(); ++shard)
     for (const auto& [name, entry] : shards_[shard].tensors()) {

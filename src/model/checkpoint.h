@@ -31,8 +31,8 @@ bool is_gguf(const std::filesystem::path& path);
 class Checkpoint {
  public:
   // Opens and checks every file; reads no weights. kNotFound for a missing directory or shard,
-  // kBadFile for contents that contradict themselves. With `quantization`, of the model's
-  // configuration, the tensors of a quantised matrix M are one, "M.weight".
+  // kBadFile for contents that contradict themselves. With `quantization` from the model's
+  // configuration, the tensors of a quantised matrix M become one, "M.weight".
   static Result<Checkpoint> open(const ModelPath& path,
                                  const std::optional<Quantization>& quantization = {});
 
@@ -48,7 +48,7 @@ class Checkpoint {
   // The names of all tensors, sorted.
   std::vector<std::string> names() const;
 
-  // kBadFile where there is no such tensor or its shape differs, kUnsupported for other dtypes and
+  // kBadFile if there is no such tensor or its shape differs, kUnsupported for other dtypes and
   // quantised matrices; the message names file, tensor, found and expected.
   Result<TensorView> tensor(std::string_view name, std::span<const int64_t> expected_shape) const;
   Result<TensorView> tensor(std::string_view name,
@@ -63,8 +63,8 @@ class Checkpoint {
   // The same with the order of rows and columns that the format has, also of quantised matrices.
   // The view has the shape of `spec`; sizes of 1 may be missing in a GGUF file, or be more.
   Result<TensorView> tensor(const WeightSpec& spec) const;
-  // Whether it is a bias of zeros beside a quantised matrix, as some writers make for a model that
-  // has no biases.
+  // True for a bias of zeros beside a quantised matrix. Some writers add one to models without
+  // biases.
   bool is_empty_bias(std::string_view name) const;
 
   // [first, first + n_bytes) of the view's memory may go; it is read from the file again when

@@ -29,7 +29,7 @@ namespace {
 
 using nlohmann::json;
 
-// Whether the transformers library's class is the family's, with its head or without.
+// True if `name` is the class of the family in the transformers library, with its head or without.
 bool is_class_of(const Family& family, std::string_view name) {
   constexpr std::string_view kHeaded = "ForCausalLM";
   const std::string_view headed = family.architecture;
@@ -51,7 +51,7 @@ bool is_same_word(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, plain, plain);
 }
 
-// What `model_type` may be instead of `found`.
+// Lists the values that `model_type` may have; `found` is the one in the file.
 std::string known_types(std::string_view found) {
   std::vector<std::string_view> names;
   for (const Family* family : families()) names.push_back(family->name);
@@ -64,7 +64,7 @@ std::string known_types(std::string_view found) {
   return expected;
 }
 
-// Null where the file names none that is known; `fields` has the error then.
+// Null if the file names no known family; `fields` has the error then.
 const Family* read_family(Fields& fields) {
   const auto all = families();
   const json* architectures = fields.find("architectures");
@@ -140,7 +140,7 @@ void refuse_both_ways(Fields& fields) {
                   ErrorCode::kUnsupported);
 }
 
-// An adapter changes what its base model computes.
+// Refuses an adapter: its base model alone computes something else.
 Status refuse_adapter(const std::filesystem::path& directory) {
   constexpr const char* kName = "adapter_config.json";
   if (!is_there(directory / kName)) return {};

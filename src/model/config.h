@@ -18,7 +18,7 @@ namespace pando::model {
 
 struct Family;
 
-// What a configuration was read from. It changes nothing in the model: all of these are equal.
+// Origin of a configuration. It does not affect the model, so all values compare equal.
 struct ConfigOrigin {
   bool has_text_part = false;  // of a file that describes parts for images or sounds too
   bool is_gguf = false;        // a GGUF file, which fixes the order of rows and columns
@@ -27,11 +27,12 @@ struct ConfigOrigin {
 
 // A ModelSpec as configuration files say it, with what only the reading of files needs.
 struct ModelConfig : ModelSpec {
-  const Family* family = nullptr;                 // never null in what is read or made
+  const Family* family = nullptr;                 // never null in a configuration that was read or
+                                                  // made
   std::optional<Quantization> quantization = {};  // of a checkpoint's matrices
   ConfigOrigin origin = {};
 
-  // A configuration with what the family fixes, and nothing else.
+  // A configuration with the fields that the family fixes, and no others.
   static ModelConfig of_family(const Family& family);
 
   int64_t n_parameters() const;

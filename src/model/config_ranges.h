@@ -1,4 +1,4 @@
-// What the fields of a config.json may be. Whoever reads or checks a field names the same range.
+// Ranges of the fields of a config.json. All readers and checks of a field use the same range.
 #pragma once
 
 #include "base/ranges.h"

@@ -1,5 +1,5 @@
-// How a model's embeddings are made, by the files that embedding models carry: those of the library
-// sentence-transformers (modules.json and what it names), or a key of a GGUF file.
+// Recipe of a model's embeddings, from the files of embedding models: modules.json and the files it
+// names (sentence-transformers), or a key of a GGUF file.
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@ struct EmbeddingForm {
   int dimension = 0;         // of the pooled rows; 0: not given
 };
 
-// Of a model's directory or GGUF file. kUnsupported, with file and field, for what is not offered:
-// other poolings and modules, texts in lower case.
+// Reads the form from a model's directory or GGUF file. kUnsupported, with file and field, for
+// other poolings or modules and for lower-case texts.
 Result<EmbeddingForm> read_embedding_form(const ModelPath& path);
 
 }  // namespace pando::model

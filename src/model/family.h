@@ -1,6 +1,6 @@
 // One family of models is a row of data, which says how it differs from Llama.
-// The rows are in families/rows_*.cc; families/usual.cc reads and writes what they say. Nothing
-// outside that folder asks which family a model belongs to.
+// The rows are in families/rows_*.cc; families/usual.cc reads and writes the fields that they list.
+// Nothing outside that folder asks which family a model belongs to.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -42,7 +42,7 @@ struct DecoderFields {
   const char* activation_name = "hidden_act";  // as it is written; hidden_activation is read too
   const char* older_activation = nullptr;      // another name of it in `hidden_act`; null: none
   bool gelus = false;                          // any GELU, of a feed-forward without a gate
-  bool tied = false;                           // where the file does not say it
+  bool tied = false;                           // if the file does not say
   bool attention_bias = false;  // may be true: then queries, keys, values and the output have one
   RopeFields rope = {};
 };
@@ -50,12 +50,12 @@ struct DecoderFields {
 // A field that says whether there are biases, by any other rule than DecoderFields::attention_bias.
 struct BiasField {
   const char* name;
-  bool absent;                             // what is taken where it is absent
-  std::vector<bool ModelSpec::*> biases;   // those that there are then
+  bool absent;                             // default
+  std::vector<bool ModelSpec::*> biases;   // biases that exist then
   const char* gguf_bias = ".attn_q.bias";  // a GGUF file has such tensors then
 };
 
-// Which layers may have a sliding window. All but the last two refuse any other window.
+// Layers that may have a sliding window. All values but the last two refuse any other window.
 enum class Windows {
   kNone,       // none
   kAll,        // every layer, if `sliding_window` is given
@@ -113,14 +113,14 @@ struct OnlyValue {
   std::variant<bool, double, const char*> value;
 };
 
-// Which files hold the two rows of a head that the rotary embedding turns together side by side.
+// Files that hold the two rows of a head that the rotary embedding turns together side by side.
 // kGguf: GGUF files, in every layer. kCheckpoint: checkpoints, in layers that rotate. kAll: both,
 // in layers that rotate.
 enum class RowPairs { kNone, kGguf, kCheckpoint, kAll };
 
 // The names of the matrices of experts in checkpoints. `gate_up` and `down` are tensors of all
 // experts. Most published files have tensors of each expert instead,
-// "<module>.<expert>.<gate>.weight"; `module` is null where they do not.
+// "<module>.<expert>.<gate>.weight"; `module` is null if they do not.
 struct ExpertNames {
   const char* gate_up = "mlp.experts.gate_up_proj";
   const char* down = "mlp.experts.down_proj";
@@ -152,7 +152,7 @@ struct LayerNames {
   Stored norms = Stored::kItself;  // the weights of all norms of rows, queries and keys
 };
 
-// These functions carry out what rows say, for files and tensors.
+// The following functions apply the table rows to files and tensors.
 void read_usual(Fields& fields, ModelConfig& config);
 void write_usual(const ModelConfig& config, nlohmann::ordered_json& object);
 void translate_usual(GgufTranslator& gguf);
@@ -163,10 +163,10 @@ struct Family {
   const char* architecture;  // its class in the transformers library
   // general.architecture; families may share one. Null: there are no GGUF files of the family.
   const char* gguf_architecture = nullptr;
-  // What some files have instead, as general.architecture and as the prefix of their keys. Null: no
-  // file has another.
+  // Second name that some files use for general.architecture and as prefix of their keys. Null:
+  // none.
   const char* other_gguf_architecture = nullptr;
-  // What older files call the class. Null: the same.
+  // Class name in older files. Null: the same.
   const char* older_architecture = nullptr;
   // model_type of a config.json that has this family's as its `text_config`, beside other parts
   // that answer no text; where several families have it, the part's own model_type says which, and
@@ -180,10 +180,10 @@ struct Family {
   // none.
   const char* absent = nullptr;
 
-  ModelSpec fixed = {};  // what no file says: kinds of norms, biases that are always there
+  ModelSpec fixed = {};  // not in files: kinds of norms, biases that always exist
   DecoderFields decoder = {};
   std::vector<BiasField> biases = {};
-  QkNorm use_qk_norm = QkNorm::kNone;  // what a true use_qk_norm means; kNone: not read
+  QkNorm use_qk_norm = QkNorm::kNone;  // norm if use_qk_norm is true; kNone: not read
   WindowFields windows = {};
   std::optional<ExpertFields> experts = {};
   std::optional<RoutedFields> routed = {};
@@ -195,14 +195,15 @@ struct Family {
   const char* embedding = "model.embed_tokens.weight";
   const char *last_norm = "model.norm", *gguf_last_norm = "output_norm";
 
-  // Functions say what data cannot. Those of single families call the usual ones.
+  // Functions for the rules that data cannot express. Functions of single families call the usual
+  // ones.
   //
   // Reads the fields of a config.json; `fields` keeps the first error.
   void (*read)(Fields& fields, ModelConfig& config) = read_usual;
   // Writes the fields that only some families have, so that `read` gives the same again.
   void (*write)(const ModelConfig& config, nlohmann::ordered_json& object) = write_usual;
-  // Whether a GGUF file of the architecture belongs to this family, and not to another one that
-  // shares the architecture. Null: always.
+  // True if a GGUF file of the architecture belongs to this family and not to another that shares
+  // the architecture. Null: always.
   bool (*owns)(const GgufFile& gguf) = nullptr;
   // Translates the metadata of a GGUF file into the fields of a config.json, which `read` reads.
   void (*translate)(GgufTranslator& gguf) = translate_usual;
@@ -220,7 +221,7 @@ struct Family {
 
 // All families, in the order in which messages name them.
 std::span<const Family* const> families();
-// The family of this name; null where there is none.
+// The family of this name; null if there is none.
 const Family* find_family(std::string_view name);
 
 }  // namespace pando::model

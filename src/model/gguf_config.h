@@ -6,9 +6,8 @@
 
 namespace pando::model {
 
-// Says in the fields of a config.json what the metadata says, and reads that: what is offered and
-// what is refused is the same for both formats. kBadFile and kUnsupported name file, key, found
-// and expected.
+// Translates the metadata into the fields of a config.json and reads those, so that both formats
+// accept and refuse the same models. kBadFile and kUnsupported name file, key, found and expected.
 Result<ModelConfig> read_gguf_config(const GgufFile& gguf);
 
 }  // namespace pando::model

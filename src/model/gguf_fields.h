@@ -30,7 +30,7 @@ class GgufFields {
 
   // An array of one number for each layer counts where all are equal.
   std::optional<int64_t> integer(std::string_view name);
-  // Of a key that must be there; otherwise refuses it, and returns 1.
+  // Refuses a file without the key, and returns 1 then.
   int64_t required_integer(std::string_view name);
   std::optional<std::string_view> string(std::string_view name) {
     return keep(gguf_.string(key(name)));
@@ -46,8 +46,8 @@ class GgufFields {
   // Copies a value to a field of `object` and says whether it was there.
   bool copy_integer(std::string_view name, const char* field, nlohmann::json& object);
   bool copy_real(std::string_view name, const char* field, nlohmann::json& object);
-  // Says where a field of the config.json comes from, for errors: from the value of a key, from the
-  // quotient of two, or from something else that `source` describes.
+  // Records the source of a field of the config.json, for errors: the value of a key, the quotient
+  // of two, or another source that `source` describes.
   void comes_from_key(std::string_view field, std::string_view name);
   void comes_from_quotient(std::string_view field, std::string_view name, std::string_view divisor);
   void comes_from(std::string_view field, std::string source);
@@ -56,7 +56,7 @@ class GgufFields {
   // An error about the config.json, with the file's names in the place of its fields.
   Error in_file_names(Error error) const;
 
-  // Keeps an error: of a value that is of the right type and wrong, and any other.
+  // Keeps an error: for a wrong value of the right type, or any other.
   void refuse(std::string_view name, std::string_view expected,
               ErrorCode code = ErrorCode::kBadFile);
   void fail(Error error) {

@@ -35,7 +35,7 @@ class RopeTranslator {
   }
 
  private:
-  // What nobody reads would silently be another model.
+  // An unread key would silently make another model.
   void refuse_other_rope_keys() {
     constexpr std::string_view kKnown[] = {"dimension_count",
                                            "freq_base",
@@ -71,7 +71,7 @@ class RopeTranslator {
     return std::ranges::find(offers_, name) != offers_.end();
   }
 
-  // The factor, 1 where there is none; scale_linear is its older name, and 0 means none.
+  // The factor, 1 if there is none; scale_linear is its older name, and 0 means none.
   double scaling_factor() {
     const auto factor = fields_.finite("rope.scaling.factor"),
                older = fields_.finite("rope.scale_linear");
@@ -81,7 +81,8 @@ class RopeTranslator {
     return value == 0.0 ? 1.0 : value;
   }
 
-  // Of linear and yarn; empty where positions are as they are. `is_long`: tensors say the rest.
+  // Scaling of the types linear and yarn; empty if positions are unscaled. is_long: tensors hold
+  // the rest.
   json typed_scaling(bool is_long) {
     constexpr const char* kType = "rope.scaling.type";
     constexpr const char* kAttention = "rope.scaling.attn_factor";
@@ -137,7 +138,7 @@ class RopeTranslator {
                     {"long_factor", fields_.floats("rope_factors_long.weight", rotary_dim_ / 2)},
                     {"short_factor", fields_.floats("rope_factors_short.weight", rotary_dim_ / 2)}};
     const auto attention = fields_.finite("rope.scaling.attn_factor");
-    // Rounded to f32: left out where it is what the lengths give, in double precision.
+    // Rounded to f32: left out if it equals the value from the lengths, in double precision.
     const double least = std::max(2.0, static_cast<double>(positions.value_or(2)));
     const double ratio = config_["max_position_embeddings"].get<double>() / least;
     const double usual = std::sqrt(1.0 + std::log(std::max(1.0, ratio)) / std::log(least));

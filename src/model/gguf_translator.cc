@@ -129,7 +129,7 @@ void GgufTranslator::integer(const char* name, const char* field) {
   if (!copy_first(name, field)) fields_.refuse(name, "a whole number");
 }
 
-// Of the first layer, where layers may differ.
+// If layers may differ, copies the value of the first layer.
 bool GgufTranslator::copy_first(const char* name, const char* field) {
   const auto list = fields_.file().integers(fields_.key(name));
   if (!differs_by_layer_ || !list || !*list || (*list)->empty())
@@ -261,7 +261,7 @@ void GgufTranslator::rotated_channels(int64_t head_dim) {
   fields_.comes_from_quotient("partial_rotary_factor", kName, "attention.key_length");
 }
 
-// What the tensors say and the metadata does not.
+// Fields that follow from the tensors and are not in the metadata.
 void GgufTranslator::embeddings() {
   const GgufTensor* embedding = fields_.file().find_tensor("token_embd.weight");
   if (embedding == nullptr || embedding->shape.size() != 2)

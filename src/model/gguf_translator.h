@@ -1,4 +1,4 @@
-// What GGUF files of decoders have in common, said in the fields of a config.json.
+// Translates the metadata that GGUF files of decoders share into the fields of a config.json.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace pando::model {
 
-// Whether "<architecture>.attention.sliding_window" is there and not 0.
+// True if "<architecture>.attention.sliding_window" exists and is not 0.
 bool has_gguf_window(const GgufFile& gguf, std::string_view architecture);
 
 // The file's architecture if it is one of the family's two; otherwise the family's first.
@@ -23,12 +23,12 @@ int64_t block_of(std::string_view tensor);
 // Family::passed_over of blocks behind the last layer.
 inline constexpr std::string_view kMultiToken = "multi-token prediction";
 
-// A family calls what its files say. The first error is kept.
+// A family calls the functions for the keys that its files have. Keeps the first error.
 class GgufTranslator {
  public:
   GgufTranslator(const GgufFile& gguf, const Family& family);
 
-  // Sizes, norms, rotation, embeddings and special tokens. eps_key: of what is added in norms.
+  // Sizes, norms, rotation, embeddings and special tokens. eps_key: key of the epsilon of norms.
   void decoder(const char* eps_key = "attention.layer_norm_rms_epsilon");
   // Before decoder(): numbers of heads of keys and values and widths of feed-forward may differ by
   // layer. The fields get those of the first layer.
@@ -51,10 +51,10 @@ class GgufTranslator {
   // A window of the layers that sliding_window_pattern names, by a list or as all but every n-th;
   // `interval`: n where the file does not say it. After decoder().
   void layer_windows(int64_t interval);
-  // Whether queries have a bias, in whatever layer, which only the tensors say.
+  // Sets whether queries have a bias, in any layer; only the tensors say so.
   void attention_bias();
 
-  // Whether any layer has a tensor with this ending of its name.
+  // True if any layer has a tensor whose name ends so.
   bool has_tensor(std::string_view ending) const;
 
   const Family& family() const { return family_; }

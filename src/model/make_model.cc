@@ -39,7 +39,7 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
           "{} is {}, expected at least {}: layer {} of '{}' is its first layer with attention",
           OptionName{"layers"}, *options.n_layers, least, least, options.shape);
     config->layers.resize(static_cast<size_t>(*options.n_layers), config->layers.back());
-    // What a layer is may depend on their number.
+    // The kind of a layer may depend on the number of layers.
     config = ModelConfig::parse(config->to_json(options.dtype), "make-model");
     if (!config) return invalid_argument("{}", config.error().message);
   }
@@ -117,8 +117,8 @@ Spread spread_of(const WeightSpec& spec) {
   if (name.ends_with(".sinks")) return {0.0f, 1.0};
   if (spec.shape.size() == 1 || spec.role == Role::kChoiceBias)
     return {name.ends_with(".bias") || spec.stored == Stored::kOneLess ? 0.0f : 1.0f, 0.1};
-  // A tied LM head prefers the token it has just read the more, the larger the embedding is beside
-  // what the layers add to it.
+  // A tied LM head prefers the token that it has just read, the more so the larger the embedding is
+  // beside the layers' sums.
   const bool is_embedding =
       name == "model.embed_tokens.weight" || name == "model.embeddings.weight";
   const double gain = is_embedding ? 0.5 : 1.0;

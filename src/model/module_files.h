@@ -1,4 +1,4 @@
-// Files of the library sentence-transformers beside a model: modules.json and what it names.
+// Files of sentence-transformers beside a model: modules.json and the files it names.
 #pragma once
 
 #include <filesystem>
@@ -15,14 +15,14 @@ namespace pando::model {
 // The object in a file; an empty one where there is no such file.
 Result<nlohmann::json> read_object_file(const ModelPath& path);
 
-// What is done with a text or with a row of the model.
+// One step of the pipeline on a text or on a row of the model.
 struct Module {
   std::string kind;   // last part of its type, such as "Pooling"; empty if it is not the library's
   std::string found;  // for messages: "a module of type '...'"
   std::string path;   // its folder in the model's directory; empty: that directory
   std::filesystem::path folder;  // with its configuration
 };
-// In order; none where there is no modules.json.
+// In order; none if there is no modules.json.
 Result<std::vector<Module>> read_modules(const ModelPath& directory);
 
 // Settings of tokenisation, from sentence_bert_config.json or an older name of this file.

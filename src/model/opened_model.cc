@@ -28,7 +28,7 @@ float value_of(Stored stored, float x) {
   return x;
 }
 
-// The place of each column of a row in the file; empty where they lie in order.
+// The place of each column of a row in the file; empty if they lie in order.
 std::vector<size_t> columns_of(const TensorView& view) {
   std::vector<size_t> columns;
   for (int64_t i = 0; !view.columns.keeps() && i < view.shape[1]; ++i)
@@ -126,7 +126,7 @@ Result<OpenedModel> OpenedModel::open(const ModelPath& path) {
   if (!config) return config.error();
   Result<Checkpoint> checkpoint = Checkpoint::open(path, config->quantization);
   if (!checkpoint) return checkpoint.error();
-  // As embedding models are saved.
+  // Embedding models are saved without a head.
   const bool has_no_head =
       checkpoint->is_bare() && !config->tied_embeddings && !checkpoint->contains("lm_head.weight");
   if (has_no_head) config->tied_embeddings = true, config->head_bias = false;

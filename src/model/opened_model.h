@@ -12,7 +12,7 @@
 
 namespace pando::model {
 
-// From a model directory or a GGUF file.
+// A model opened from a directory or a GGUF file.
 struct OpenedModel final : TensorSource {
   ModelConfig config;
   Checkpoint checkpoint;

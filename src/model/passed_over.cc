@@ -39,8 +39,8 @@ std::string attention_layers(const ModelConfig& config) {
   return fmt::format("layer{} {}", found.size() == 1 ? "" : "s", fmt::join(found, ", "));
 }
 
-// Whether a layer of another kind would have such a tensor: what the configuration says of kinds
-// may be wrong, or absent.
+// True if a layer of another kind would have this tensor: the configuration may give the kinds
+// wrongly, or not at all.
 bool is_of_other_kind(const ModelConfig& config, std::string_view name) {
   const auto [own, own_part] = layer_and_part(name);
   const std::string_view part = own_part;

@@ -56,12 +56,12 @@ constexpr std::string_view kGroupFields[] = {"targets", "weights", "input_activa
 constexpr std::string_view kArgumentFields[] = {
     "num_bits", "type",     "symmetric", "strategy",        "group_size",  "block_structure",
     "dynamic",  "actorder", "observer",  "observer_kwargs", "scale_dtype", "zp_dtype"};
-// Of NVIDIA's ModelOpt, in config.json or in kModelOptFile.
+// Fields of NVIDIA's ModelOpt, in config.json or in kModelOptFile.
 constexpr std::string_view kModelOptFields[] = {
     "quant_method",    "quant_algo", "kv_cache_quant_algo", "kv_cache_scheme",
     "exclude_modules", "ignore",     "config_groups",       "producer"};
 constexpr const char* kModelOptFile = "hf_quant_config.json";
-// Of AWQ and GPTQ.
+// Fields of AWQ and GPTQ.
 constexpr std::string_view kPackedFields[] = {
     "quant_method", "method", "bits", "w_bit", "group_size", "q_group_size", "zero_point",
     "version", "format", "checkpoint_format", "pack_dtype", "sym", "desc_act", "activation",
@@ -135,7 +135,7 @@ void read_mxfp4(Fields& fields, const json& object, Quantization& out) {
                          .block_columns = 32});
 }
 
-// What AWQ and GPTQ have in common.
+// Reads the fields that AWQ and GPTQ share.
 void read_packed(Fields& fields, const json& object, Quantization& out) {
   constexpr std::string_view kWords[] = {"int32"}, kTypes[] = {"int"};
   one_of_values(fields, "pack_dtype", "int32", kWords);
@@ -276,7 +276,7 @@ void read_modelopt(Fields& fields, const json& object, Quantization& out) {
   refuse_unknown(fields, object, kModelOptFields);
 }
 
-// Of the names that files have for it; bf16 for others.
+// The type that the file names; bf16 for any other.
 DType model_type_of(Fields& fields) {
   const std::string name = fields.string(fields.has("dtype") ? "dtype" : "torch_dtype", "");
   for (const WeightTypeInfo& info : weight_types())
@@ -332,7 +332,7 @@ Status add_quantization(const ModelPath& directory, json& config) {
     fields.refuse(kPart, "an object");
     return fields.status();
   }
-  // Its errors name this file.
+  // Errors name this file.
   Fields own(*part, fmt::format("{}: {}", path.string(), kPart));
   Quantization ignored;
   read_modelopt(own, *part, ignored);

@@ -1,4 +1,4 @@
-// What config.json says of weights that are integers or 8-bit floats with scales.
+// Fields of config.json about weights that are integers or 8-bit floats with scales.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class Fields;
 
 namespace pando::model {
 
-// How a checkpoint stores a quantised matrix [n, k]; quantized_matrix.h has the tensors of each.
+// Storage of a quantised matrix [n, k] in a checkpoint; quantized_matrix.h lists its tensors.
 enum class QuantizedLayout {
   kElements,  // a byte for each weight, row by row
   kWords,     // rows of words, each of several weights of one row
@@ -37,15 +37,15 @@ struct WeightScheme {
 struct Quantization {
   std::vector<WeightScheme> schemes;  // which one is a matrix's, the shapes of its tensors say
   bool zeros_less_one = false;        // GPTQ files of the first format store zero points minus 1
-  // f32, f16 or bf16: what a matrix becomes in memory if no type holds its integers and scales.
+  // f32, f16 or bf16: type of a matrix in memory if no type holds its integers and scales.
   DType widened = DType::kBF16;
-  // What the model was made for, and is not done.
+  // Quantised activations or KV cache that the model was made for. Pando does not quantise them.
   bool has_activations = false, has_keys_and_values = false;
 
   bool operator==(const Quantization&) const = default;
 };
 
-// The field `quantization_config`, where there is one. `fields`, of config.json, keeps the first
+// Reads the field `quantization_config`, if there is one. `fields`, of config.json, keeps the first
 // error.
 std::optional<Quantization> read_quantization(Fields& fields);
 

@@ -69,7 +69,7 @@ Status check_shape(const StoredTensor& tensor, const std::vector<int64_t>& shape
                   shape_text(shape));
 }
 
-// What each layout and scheme makes of [n, k].
+// Shape of the integers for [n, k] in each layout and scheme.
 std::vector<int64_t> weights_shape(const WeightScheme& s, int64_t n, int64_t k) {
   switch (s.layout) {
     case QuantizedLayout::kElements:
@@ -104,7 +104,7 @@ std::vector<int64_t> stacked(std::vector<int64_t> shape, const StackPlace& place
   return shape;
 }
 
-// Where output i of a word of AWQ stands in it.
+// Position of output i within a word of AWQ.
 constexpr int64_t kAwqWord = 8;
 constexpr int kAwqPlace[kAwqWord] = {0, 4, 1, 5, 2, 6, 3, 7};
 
@@ -303,7 +303,7 @@ Status QuantizedMatrix::take_order(const StoredTensor& order, const RowOrder& co
   return {};
 }
 
-// Whether a type holds the integers and scales unchanged.
+// Type that holds the integers and scales unchanged; f32 if none does.
 DType QuantizedMatrix::exact_type() const {
   if (scheme_.layout == QuantizedLayout::kBlocks) return DType::kMXFP4;
   if (scheme_.is_float || k_ % kBlockLen != 0) return DType::kF32;
@@ -329,7 +329,7 @@ float QuantizedMatrix::scale_of(int64_t row, int64_t group) const {
   return scales_.entry->dtype == "F16" ? f16_to_f32(half) : bf16_to_f32(half);
 }
 
-// As a code: without a zero point, what stands for 0.
+// The zero point as a code; without one, the code of 0.
 int QuantizedMatrix::zero_of(int64_t row, int64_t group) const {
   const int bits = code_bits(), middle = 1 << (bits - 1);
   if (zeros_.data == nullptr) return middle;

@@ -48,12 +48,12 @@ struct StoredTensor {
 // All tensors of one matrix, by the last part of their names.
 using StoredParts = std::map<std::string, StoredTensor, std::less<>>;
 
-// Whether a tensor with this last part of its name, of this type, has the integers or floats.
+// True if a tensor with this last part of its name and this type holds the integers or floats.
 bool has_quantized_weights(std::string_view part, std::string_view dtype);
-// Whether it stands beside them: their scales, or those of activations, which are not read.
+// True for tensors beside them: their scales, or those of activations, which are not read.
 bool belongs_to_quantized_weights(std::string_view part);
 
-// Of which of several matrices that are stored as one a matrix is. n_stacked 0: it is stored alone.
+// Index of a matrix among several that are stored as one. n_stacked 0: it is stored alone.
 struct StackPlace {
   int n_stacked = 0, index = 0;
 };
@@ -67,12 +67,12 @@ class QuantizedMatrix {
       const std::string& where, const StoredParts& parts, const Quantization& quantization,
       int64_t n, int64_t k, const RowOrder& columns, const StackPlace& place = {});
 
-  // Of the rows that are made: q4_0, q5_0, q8_0 or mxfp4 where these hold the same numbers and
-  // scales, otherwise f32.
+  // Type of the rows that make_rows() writes: q4_0, q5_0, q8_0 or mxfp4 if it holds the same
+  // numbers and scales, otherwise f32.
   DType dtype() const { return dtype_; }
-  // What the matrix becomes in memory if it is kept as stored.
+  // Type of the matrix in memory if it is kept as stored.
   DType kept() const { return dtype_ == DType::kF32 ? widened_ : dtype_; }
-  // What it becomes where it cannot be kept so: the model's type.
+  // Type in memory if it cannot be kept so: the model's.
   DType widened() const { return widened_; }
   const StoredTensor& weights() const { return weights_; }
   size_t weight_bytes() const { return weight_bytes_; }

@@ -1,5 +1,4 @@
-// How a reranker is asked, by the files that it carries: those of the library
-// sentence-transformers.
+// Prompt form of a reranker, from the sentence-transformers files that it carries.
 #pragma once
 
 #include <optional>
@@ -19,8 +18,8 @@ struct RerankForm {
   bool has_modules = false;  // the same
 };
 
-// Of a model's directory; a GGUF file says nothing. kUnsupported for a score that is not made of
-// two tokens, other modules, and texts in lower case.
+// Reads the form from a model's directory; empty for a GGUF file. kUnsupported for a score that is
+// not made of two tokens, for other modules, and for lower-case texts.
 Result<RerankForm> read_rerank_form(const ModelPath& path);
 
 }  // namespace pando::model

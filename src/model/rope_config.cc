@@ -46,7 +46,7 @@ const NamedType& dynamic_type() {
   return type;
 }
 
-// With an alpha: of all sequences.
+// The type "dynamic" with an alpha: changes the rotation of all sequences.
 const NamedType& alpha_type() {
   static const NamedType type = {
       RopeType::kDefault,
@@ -55,10 +55,10 @@ const NamedType& alpha_type() {
   return type;
 }
 
-// Of Ministral 3: queries grow with their positions.
+// Ministral 3: queries grow with their positions.
 constexpr const char* kQueryGrowth = "llama_4_scaling_beta";
 constexpr const char* kAllScale = "mscale_all_dim";
-// Of Phi-3.5-MoE: the factor of longrope's cosines and sines, below and above the original context.
+// Phi-3.5-MoE: the factor on cosines and sines of longrope, below and above the original context.
 constexpr const char *kShortScale = "short_mscale", *kLongScale = "long_mscale";
 
 // Checked here: a count of channels is made of it before all is read.
@@ -67,7 +67,7 @@ double read_share(Fields& fields, double fallback) {
   return fields.real(kName, {"a number in (0, 1]", 0, 1}, fallback);
 }
 
-// One object of rotary parameters, with what the whole file says.
+// Reads one object of rotary parameters, together with the file's fields.
 class RopeReader {
  public:
   RopeReader(Fields& file, const json& object, const std::string& source, const RopeFields& allowed,
@@ -78,7 +78,7 @@ class RopeReader {
         allowed_(allowed),
         max_positions_(max_positions) {}
 
-  // `rope` holds what the file says outside of the object.
+  // `rope` holds the fields outside of the object.
   RopeConfig read(RopeConfig rope, int head_dim) {
     const NamedType* type = read_type();
     if (type == nullptr) return rope;
@@ -243,7 +243,7 @@ class RopeReader {
 
 namespace {
 
-// The rotary parameters of a type of layer; null where none are there.
+// The rotary parameters of a type of layer; null if none are there.
 const json* parameters_of(const json& object, std::string_view layer_type) {
   const auto found = object.is_object() ? object.find(layer_type) : object.end();
   return found == object.end() || found->is_null() ? nullptr : &*found;
@@ -323,7 +323,7 @@ RopeConfig read_rope_of(Fields& fields, std::string_view layer_type, const RopeF
 
 namespace {
 
-// What scales the rotation; empty where nothing does.
+// Scaling of the rotation; empty if there is none.
 nlohmann::ordered_json scaling_of(const RopeConfig& rope) {
   nlohmann::ordered_json scaling = nlohmann::ordered_json::object();
   if (rope.type == RopeType::kDefault) return scaling;

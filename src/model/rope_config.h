@@ -10,7 +10,7 @@
 
 namespace pando::model {
 
-// What a family allows.
+// Fields that a family allows.
 struct RopeFields {
   bool partial = false;       // partial_rotary_factor may leave channels unrotated
   bool sections = false;      // positions may have several parts, which are equal for text
@@ -21,14 +21,14 @@ struct RopeFields {
   double theta = 10000.0;     // where the file says none
   double rotary_share = 1.0;  // where the file says none
   std::span<const std::string_view> longrope_names = {};  // further names of the type longrope
-  // Where rope_parameters has an object for each type of layer: the type that is read. rope_theta
-  // and rope_scaling are of this type too.
+  // For files whose rope_parameters has an object per layer type: the type to read. rope_theta and
+  // rope_scaling belong to the same type.
   const char* layer_type = nullptr;
 };
 
 // Reads rope_theta and rope_scaling, or, in newer files, rope_parameters; some files have both.
-// What is unknown or contradicts itself is refused in `fields`. head_dim in channels, max_positions
-// in tokens.
+// Unknown or contradictory fields are refused in `fields`. head_dim in channels, max_positions in
+// tokens.
 RopeConfig read_rope(Fields& fields, const RopeFields& allowed, int head_dim, int max_positions);
 
 // Reads what rope_parameters has for `layer_type`, and nothing else.

@@ -1,4 +1,4 @@
-// In which order a file holds the rows of a tensor.
+// The order in which a file holds the rows of a tensor.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct RowOrder {
   int64_t rest = 0;
 
   bool keeps() const { return runs.empty(); }
-  // Where row `row` of the tensor lies in the file.
+  // Index in the file of row `row` of the tensor.
   int64_t stored(int64_t row) const {
     if (keeps() || row < first) return row;
     const int64_t group_len = std::accumulate(runs.begin(), runs.end(), int64_t{0});
@@ -33,7 +33,7 @@ struct RowOrder {
   }
   bool operator==(const RowOrder&) const = default;
 
-  // Heads of head_dim rows, of which the first n rotate; a head's rows i and i + n / 2, which the
+  // Heads of head_dim rows, the first n of which rotate; a head's rows i and i + n / 2, which the
   // rotary embedding turns together, lie side by side.
   static RowOrder pairs(int64_t head_dim, int64_t n) { return {0, n / 2, {1, 1}, head_dim - n}; }
   static RowOrder pairs(int64_t head_dim) { return pairs(head_dim, head_dim); }

@@ -31,7 +31,7 @@ uint64_t element_bits(std::string_view dtype) {
   return 0;
 }
 
-// Bytes of a tensor, or nothing where they do not fit uint64 or are not whole.
+// Bytes of a tensor, or nothing if they do not fit uint64 or are not whole.
 std::optional<uint64_t> tensor_bytes(std::string_view dtype, std::span<const int64_t> shape) {
   uint64_t bits = element_bits(dtype);
   for (const int64_t n : shape)

@@ -22,7 +22,7 @@ namespace pando::model {
 // "[2, 3]", for messages.
 std::string shape_text(std::span<const int64_t> shape);
 
-// What the header says about one tensor; offsets were checked against the file.
+// Header entry of one tensor. Offsets were checked against the file.
 struct TensorEntry {
   std::string dtype;           // as written in the file: "F32", "BF16", "I64", ...
   std::vector<int64_t> shape;  // outer to inner

@@ -11,7 +11,7 @@
 
 namespace pando::model {
 
-// What a number in a file stands for.
+// Meaning of a number in a file.
 enum class Stored {
   kItself,
   kOneLess,   // a norm's w of 1 + w
@@ -31,8 +31,8 @@ struct TensorView {
   RowOrder columns = {};    // of a matrix of f32, f16 or bf16
   bool transposed = false;  // of f32, f16 or bf16: the file has its columns one after another
   Stored stored = Stored::kItself;
-  // Where rows of `dtype` are made from others: `data` is its integers or floats then. TensorRows
-  // reads either.
+  // Set if rows of `dtype` are made from integers or 8-bit floats, which `data` then holds.
+  // TensorRows reads both kinds.
   std::shared_ptr<const QuantizedMatrix> quantized = {};
 };
 

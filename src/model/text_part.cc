@@ -25,9 +25,9 @@ constexpr const char *kTextConfig = "text_config", *kType = "model_type",
 struct Wrapper {
   const char* model_type;
   const char* text;  // model_type of a text part that gives none
-  // Whether the head is tied if the file does not say so for the whole.
+  // True if the head is tied when the whole file does not say.
   bool tied = false;
-  // Whether `true` in the text part ties the head although the whole says `false`.
+  // True if `true` in the text part ties the head even if the whole file says `false`.
   bool text_ties = false;
   bool never_tied = false;  // whatever the file says
   const char* part = kTextConfig;
@@ -151,7 +151,7 @@ void add_absent(const json& absent, json& object) {
     if (!object.contains(name)) object[name] = value;
 }
 
-// The same of a wrapper. What the part says of its rotation counts, be it by another name.
+// Adds the absent fields of a wrapper. The part's own rotation counts, even under another name.
 void add_absent(const Wrapper& wrapper, json& object) {
   if (wrapper.absent == nullptr) return;
   json absent = json::parse(wrapper.absent);

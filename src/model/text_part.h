@@ -9,10 +9,10 @@
 
 namespace pando::model {
 
-// Whether a config.json describes a text part beside parts for images or sounds.
+// True if a config.json describes a text part beside parts for images or sounds.
 bool has_text_part(const nlohmann::json& file);
 
-// Their types, as `model_type` gives them.
+// Values of `model_type` of files with a text part.
 std::vector<std::string_view> types_with_text_part();
 
 // `file` itself if there is none: the model reads only text. Otherwise the fields of its text part,

@@ -13,7 +13,7 @@ struct Unoffered {
   const char* neutral;  // JSON: the value that changes nothing, beside null
 };
 
-// Of config.json.
+// Fields of config.json.
 constexpr Unoffered kFields[] = {
     {"attn_logit_softcapping", "0"},
     {"final_logit_softcapping", "0"},
@@ -43,7 +43,7 @@ constexpr Unoffered kFields[] = {
     {"kv_lora_rank", "null"},
 };
 
-// Of GGUF, below the architecture: floats.
+// Keys of GGUF files, below the architecture; floats.
 constexpr Unoffered kKeys[] = {{"attn_logit_softcapping", "0"},
                                {"final_logit_softcapping", "0"},
                                {"logit_scale", "1"},
@@ -75,7 +75,7 @@ void refuse_unoffered(Fields& fields, int64_t head_dim, std::span<const std::str
       fields.refuse(name, fmt::format("{}, because other values are not supported", neutral),
                     ErrorCode::kUnsupported);
   }
-  // By its root attention is divided.
+  // Attention is divided by its square root.
   constexpr const char* kScalar = "query_pre_attn_scalar";
   const json* scalar = fields.find(kScalar);
   if (scalar != nullptr && *scalar != head_dim && !is_offered(kScalar, offers))

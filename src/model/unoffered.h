@@ -1,5 +1,5 @@
-// What other models of a family's kind compute and Pando does not: fields of their files that would
-// change every answer if they were passed over.
+// Features of other models of a family's kind that Pando lacks: fields of their files that would
+// change every answer if they were ignored.
 #pragma once
 
 #include <span>

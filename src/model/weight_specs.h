@@ -1,4 +1,4 @@
-// The tensors of a model: what files call them, their shapes, and what they are for.
+// The tensors of a model: their names in files, shapes and roles.
 #pragma once
 
 #include <cstdint>
@@ -12,48 +12,49 @@
 
 namespace pando::model {
 
-// A part of a tensor that is one of its own in a file: rows of it, of a tensor of experts rows of
-// each.
+// A part of a tensor that is a tensor of its own in a file: some of its rows, or of the rows of
+// each expert.
 struct TensorPart {
   std::string name;
   int64_t n_rows;
-  // In the file, where it is not [n_rows, columns]; n_rows counts all but the last size.
+  // Shape in the file, if it is not [n_rows, columns]; n_rows counts all sizes but the last.
   std::vector<int64_t> shape = {};
 };
 
 struct WeightSpec {
   std::string name;  // in a checkpoint
-  // Outer to inner, in a checkpoint: [n], [out, in], or [channels, 1, taps] of a convolution, which
-  // is kept as [taps, channels]. Of experts: their number before these.
+  // Outer to inner, in a checkpoint: [n], [out, in], or [channels, 1, taps] for a convolution,
+  // which is kept as [taps, channels]. For experts, their number comes first.
   std::vector<int64_t> shape;
   std::string gguf_name = {};  // in a GGUF file
-  // Tensors of a layer that have one role stand one after another, in their order. Those of experts
-  // hold all experts.
+  // Tensors of a layer with the same role are joined, in their order. Tensors of experts hold all
+  // experts.
   Role role = {};
-  std::vector<int64_t> gguf_shape = {};    // where it differs by more than sizes of 1
-  std::vector<int64_t> stored_shape = {};  // in a checkpoint, where it has other sizes
-  // Where a GGUF file that has no tensor `gguf_name` divides the rows.
+  std::vector<int64_t> gguf_shape = {};    // if it differs by more than sizes of 1
+  std::vector<int64_t> stored_shape = {};  // in a checkpoint, if it has other sizes there
+  // Parts of the rows in a GGUF file without a tensor `gguf_name`.
   std::vector<TensorPart> gguf_parts = {};
-  // Where a checkpoint that has no tensor `name` has its rows, one tensor above the other.
-  // Published files have these. Files may divide the rows elsewhere.
+  // Parts of the rows, one tensor above the other, in a checkpoint without a tensor `name`, as
+  // published files have them. Other files may divide the rows elsewhere.
   std::vector<TensorPart> parts = {};
-  // Where a checkpoint that has no tensor `name` has tensors for each expert: "{}" in a name stands
-  // for the expert's number. Published files have these.
+  // Tensors of single experts in a checkpoint without a tensor `name`, as published files have
+  // them. "{}" in a name stands for the expert's number.
   std::vector<TensorPart> expert_parts = {};
-  // Rows of a matrix or vector, of experts those of each.
+  // Order of the rows of a matrix or vector; for experts, of the rows of each.
   RowOrder rows = {}, columns = {};  // in a checkpoint
   RowOrder gguf_rows = {};           // in a GGUF file
   bool transposed = false;           // in a checkpoint: a matrix is stored as [in, out]
-  Stored stored = Stored::kItself;   // in a checkpoint; GGUF files hold what is used
-  // Of one expert: which, and of how many experts the tensor `name` is a stack; 0: of this alone.
+  Stored stored = Stored::kItself;   // in a checkpoint; GGUF files hold the value itself
+  // Index of the expert (-1: all experts), and the number of experts stacked in the tensor `name`
+  // (0: only this one).
   int expert = -1;
   int n_stacked = 0;
 
   int64_t n_elements() const;
   std::vector<int64_t> checkpoint_shape() const;  // as a checkpoint has it
-  // Where in the shape the number of rows stands.
+  // Index of the number of rows in the shape.
   size_t row_axis() const { return is_of_experts(role) && expert < 0 ? 1 : 0; }
-  // Of a tensor of experts, that of one: the slice of a tensor of all.
+  // Spec of one expert's tensor, a slice of the tensor of all experts.
   WeightSpec of_expert(int index) const;
 };
 

@@ -52,7 +52,7 @@ class Heart::Peer {
       if (!has_left_) listen();
     }
   }
-  // Nothing while the message before is not gone.
+  // Does nothing until the message before has gone out.
   void tell(Beat beat) {
     int done = 0;
     MPI_Test(&told_, &done, MPI_STATUS_IGNORE);

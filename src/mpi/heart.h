@@ -1,4 +1,4 @@
-// How processes notice that another one stands still.
+// Lets processes notice that another one has stopped.
 #pragma once
 
 #include <chrono>

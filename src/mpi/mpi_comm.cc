@@ -38,7 +38,7 @@ void check(int code, const char* what) {
   throw std::runtime_error(std::string("MPI: ") + what + ": " + text);
 }
 
-// One thread calls MPI at a time, and none waits in it.
+// Ranks over MPI. Only one thread calls MPI at a time, and none waits in it.
 class MpiComm final : public Comm {
  public:
   MpiComm() {
@@ -162,7 +162,7 @@ class MpiComm final : public Comm {
     return done;
   }
 
-  // With the lock, as the next two.
+  // Call with the lock, as the next two.
   static bool test(Requests& requests) {
     int done = 0;
     check(
@@ -189,7 +189,7 @@ class MpiComm final : public Comm {
     } while (!bytes.empty());
   }
 
-  // On a thread of its own: what is posted goes out while who posted it computes.
+  // Runs on a thread of its own, so that posted messages go out while their sender computes.
   void finish_posted() noexcept {
     std::unique_lock lock(mutex_);
     try {

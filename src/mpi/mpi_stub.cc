@@ -1,4 +1,4 @@
-// In place of mpi_comm.cc where MPI was not found.
+// Replaces mpi_comm.cc if MPI was not found.
 #include "mpi/mpi_comm.h"
 
 namespace pando {

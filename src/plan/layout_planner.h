@@ -1,4 +1,4 @@
-// What the exact planners have in common: the common row layout, and tasks over its page tables.
+// Base of the exact planners: the common row layout, and tasks over its page tables.
 #pragma once
 
 #include "plan/attention_tasks.h"

@@ -10,14 +10,14 @@
 namespace pando {
 namespace {
 
-// What a step has at and below one node.
+// Work of a step at and below one node.
 struct NodeWork {
-  std::set<uint32_t> recomputed;  // offsets of tokens that are wanted, and that earlier steps have
+  std::set<uint32_t> recomputed;  // offsets of committed tokens whose outputs are wanted
   std::vector<FanOut> fan_outs;   // pages made below that also take rows of this node
   std::vector<Node*> children;    // those with work at or below them, in order of mention
 };
 
-// The rows of a node: those computed again, ascending, then the new ones.
+// The rows of a node: recomputed rows, ascending, then new rows.
 struct NodeRows {
   uint32_t row_begin;
   std::vector<uint32_t> recomputed;  // offsets

@@ -27,8 +27,8 @@ struct RowLayout {
 // distinct path and token) at once: the position of a token is its depth.
 RowLayout lay_out_rows(const KvCache& cache, const std::vector<WantedOutput>& wanted);
 
-// Where step.output_of has a row for each wanted output: makes the plan's list of outputs of these
-// rows, each once, and indices into it of them.
+// On entry step.output_of holds a row for each wanted output. Writes the distinct rows to the
+// plan's list of outputs, and replaces output_of by indices into that list.
 void list_outputs(PlannedStep& step);
 
 }  // namespace pando

@@ -1,4 +1,4 @@
-// What a step reads and writes of window pages.
+// Window pages that a step reads and writes.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Which sequences advance together in a step: one interface for FCFS, the packer, and the batches
-// of published techniques. Pure: no clock, threads or I/O, no tree.
+// Chooses the sequences that advance together in a step: one interface for FCFS, the packer, and
+// the batches of published techniques. Pure: no clock, threads or I/O, no tree.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct Queue {
   FunctionRef<std::vector<WaitingPrompt>()> waiting;
 };
 
-// Which sequences a batcher wants to choose from. Running sequences are always shown.
+// Waiting sequences that a batcher wants to choose from. Running sequences are always shown.
 struct Sight {
   // Waiting sequences are shown in order of arrival, until the sequences shown have n_rows rows to
   // compute, or n_waiting waiting ones are shown.
@@ -39,7 +39,8 @@ struct Sight {
   bool times = false;      // also shows what time depends on, and the requests
 };
 
-// Chooses for one step at a time: first says what it wants to see, then which of it advances.
+// Chooses for one step at a time: first the sequences that it wants to see, then those that
+// advance.
 class Batcher {
  public:
   virtual ~Batcher() = default;

@@ -12,7 +12,8 @@ ScheduledRequest scheduled_request(double now, double work, const Deadlines& ask
   const double all_work = work + asked.work_beside;
   const bool by_work = asked.ttft_slo == 0 && otherwise.ttft_per_work > 0;
   double ttft_slo = asked.ttft_slo > 0 ? asked.ttft_slo : otherwise.ttft_slo;
-  // Before the last of them by what is still to do then, or that times a smaller factor.
+  // Earlier than the deadline of the group's last request by the work behind this one, or by a
+  // smaller factor of it.
   if (by_work)
     ttft_slo = std::max(ttft_slo, otherwise.ttft_per_work * all_work) -
                std::min(1.0, otherwise.ttft_per_work) * asked.work_behind;

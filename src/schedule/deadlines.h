@@ -6,12 +6,12 @@
 
 namespace pando {
 
-// Of a request; 0: as its class has it. Seconds.
+// Deadlines of one request, in seconds. 0: the value of its class.
 struct Deadlines {
   double ttft_slo = 0;     // from when it was sent to its first token
   double tpot_slo = 0;     // from one token to the next
-  double work_beside = 0;  // of others that are asked as one with it
-  double work_behind = 0;  // of these, of those that were asked after it
+  double work_beside = 0;  // seconds of prefill of the other requests of its group
+  double work_behind = 0;  // of these, seconds of requests that were asked after it
   double waited = 0;       // since it was sent, before it came
 };
 

@@ -1,4 +1,5 @@
-// Items by priority, the lowest first; of equals the first. What nobody takes is never sorted.
+// Items by priority, the lowest first; among equals the first item. Sorts only items that are
+// taken.
 #pragma once
 
 #include <algorithm>

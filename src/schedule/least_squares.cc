@@ -90,7 +90,7 @@ std::vector<double> non_negative_least_squares(std::span<const double> a, std::s
       refused[best] = true;
       continue;
     }
-    // Goes towards the solution until a coefficient reaches 0, leaves that one out, and so on.
+    // Moves towards the solution until a coefficient reaches 0, drops it, and repeats.
     for (;;) {
       double part = 1;
       for (size_t i = 0; i < n_columns; ++i)

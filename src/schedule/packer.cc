@@ -42,8 +42,8 @@ class Packer {
     grants_.clear();
     const double decodes = predictor_.seconds(draft_.features());
     set_budget(decodes);
-    // Of the decodes' own time where they miss their budget anyhow: a tpot_slo that cannot be kept
-    // holds up nobody's prefill.
+    // If the decodes miss their budget anyhow, the share is taken of their own time: a tpot_slo
+    // that cannot be kept must not stop prefill.
     const double shared = std::max(target_, std::min(decodes, options_.step_budget));
     const double least = decodes + options_.packing.least_share * shared;
     limit_ = std::max(target_, least);
@@ -88,7 +88,7 @@ class Packer {
     }
   }
 
-  // Whether an aged prefill got less than its share of the time since it became aged.
+  // True if an aged prefill got less than its share of the time since it aged.
   bool is_behind(const ScheduledRequest& request) const {
     return request.work - request.left < options_.packing.least_share * (now_ - aged_from(request));
   }
@@ -101,15 +101,15 @@ class Packer {
     return options_.n_rows - std::min(options_.n_rows, n);
   }
 
-  // So that an aged prefill goes on in every step, whoever comes before it.
+  // Lets an aged prefill advance in every step, whatever comes before it.
   void give_share(uint32_t item, double limit) {
     if (options_.packing.whole_prompts) return consider_whole(item);
     if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(requests_[item], options_))
       long_ = item;
   }
 
-  // In the policy's order. Thousands may wait, and a step has room for few. After several refusals,
-  // items for which no row fits leave the queue.
+  // Considers prefills in the policy's order. Thousands may wait, and a step has room for few.
+  // After several refusals, items for which no row fits leave the queue.
   void consider_all() {
     ItemQueue queue =
         queue_of([&](const Entry& entry) { return granted_[entry.item] || may_start(entry.item); });
@@ -138,8 +138,8 @@ class Packer {
 
   bool may_start(uint32_t item) const { return view_.items[item].running || n_starts_ > 0; }
 
-  // Those that a row may still fit for, and the aged one that has its share already. A step only
-  // grows and the rows of a path come one after another, so that what does not fit now fits never.
+  // Keeps items for which one row still fits, and the aged item that already has its share. A step
+  // only grows and the rows of a path are in order, so an item that does not fit now never fits.
   void keep_hopeful(ItemQueue& queue) const {
     if (options_.packing.whole_prompts && n_prefill_rows_ == 0) return;
     const auto fits_at = [&](uint32_t position) {
@@ -193,7 +193,7 @@ class Packer {
     return grant(item, std::min(n_most, std::max(n, n_least)));
   }
 
-  // True where the item advances.
+  // True if the item advances.
   bool grant(uint32_t item, uint32_t n_rows) {
     const bool starts = !view_.items[item].running;
     if (n_rows == 0 || granted_[item] || (starts && n_starts_ == 0)) return false;
@@ -205,8 +205,8 @@ class Packer {
     return true;
   }
 
-  // What others left of the budget returns to the long prefill of the step, or to the first that
-  // yielded all there was.
+  // Gives the unused budget to the long prefill of the step, or to the first that yielded all of
+  // it.
   void give_back() {
     if (long_) return grow(*long_);
     ItemQueue queue = queue_of([&](const Entry& entry) {
@@ -217,7 +217,7 @@ class Packer {
       if (grant_what_fits(queue.take().item, limit_)) return;
   }
 
-  // Gives it what is left of the budget besides.
+  // Adds the rest of the budget to the item's grant.
   void grow(uint32_t item) {
     uint32_t& n_granted = std::ranges::find(grants_, item, &Grant::item)->n_rows;
     const uint32_t n_before = n_granted;
@@ -240,7 +240,8 @@ class Packer {
     return draft;
   }
 
-  // Where not even one row fits beside the decodes, prefill goes on all the same.
+  // Lets one prefill row in even if it does not fit beside the decodes, so that prefill never
+  // stops.
   void take_one_row() {
     if (n_prefill_rows_ > 0 || n_rows_left() == 0) return;
     ItemQueue queue = queue_of([&](const Entry& entry) { return may_start(entry.item); });
@@ -248,7 +249,7 @@ class Packer {
       grant_what_fits(queue.take().item, limit_, /*n_least=*/1);
   }
 
-  // Those that advance at no cost.
+  // Adds the items that advance at no cost.
   void take_along() {
     for (uint32_t item = 0; item < view_.items.size(); ++item) {
       const bool starts = !view_.items[item].running;
@@ -278,7 +279,7 @@ class Packer {
   uint64_t n_prefill_rows_ = 0;
   double budget_ = 0;  // of the step
   double target_ = 0;  // the same less the margin
-  double limit_ = 0;   // of what is predicted
+  double limit_ = 0;   // bound of the predicted seconds
 };
 
 }  // namespace

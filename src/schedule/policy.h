@@ -1,4 +1,4 @@
-// Who goes first: one function for each policy. Medha, section 4.1. Pure; time is an argument.
+// Order of prefills: one function for each policy. Medha, section 4.1. Pure; time is an argument.
 #pragma once
 
 #include <string_view>
@@ -7,25 +7,25 @@
 
 namespace pando {
 
-// What a policy knows of a request. Times in seconds, on one clock.
+// Facts that a policy knows of a request. Times in seconds, on one clock.
 struct ScheduledRequest {
   double arrival = 0;   // when it was submitted
   double deadline = 0;  // of its first token
   double work = 1;      // predicted seconds of its prefill when it came, alone; above 0
   double left = 1;      // of these, still to do
-  double all_work = 0;  // work, and that of what is asked as one with it
+  double all_work = 0;  // work of its whole group, itself included
   double tpot_slo = 0;  // seconds between its tokens, once it decodes
-  // Counts instead, where longer, once decodes with prefill's least share take more than tpot_slo:
-  // a client's wish that cannot be kept holds up nobody's prefill.
+  // Counts instead of a shorter tpot_slo once decodes with prefill's least share take more than
+  // that: a tpot_slo that cannot be kept must not stop prefill.
   double class_tpot_slo = 0;
 };
 
-// The lower goes first; of equals the one that came first.
+// The lowest value goes first; among equals the earliest arrival.
 double fcfs_priority(const ScheduledRequest& request, double now);  // arrival
 double edf_priority(const ScheduledRequest& request, double now);   // deadline
 double lrs_priority(const ScheduledRequest& request, double now);   // slack: deadline - now - left
-// Relative slack: slack / work; where it is late, of all that is asked as one with it, so that a
-// long list that is late is as urgent as one long prompt.
+// Relative slack: slack / work. A late request divides by the work of its whole group, so that a
+// long late list is as urgent as one long prompt.
 double lars_priority(const ScheduledRequest& request, double now);
 
 struct Policy {
@@ -33,7 +33,7 @@ struct Policy {
   double (*priority)(const ScheduledRequest& request, double now);
   // LARS alone: long prefills with slack leave a share of the step to others
   // (PackingOptions::rho_max), and one that waited for long gets a share of every step (aging). EDF
-  // and LRS keep their flaws, and FCFS lets nobody overtake.
+  // and LRS are as published, and under FCFS nothing overtakes.
   bool shares_steps = false;
 };
 

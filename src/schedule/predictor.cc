@@ -23,7 +23,7 @@ constexpr size_t kTerms = kRowTerms + 6;
 constexpr double kRate = 0.05;
 constexpr double kMostCorrection = 10;
 
-// What each cost is multiplied by: rows in each range, step, head, outputs, keys, reads, experts.
+// Multipliers of the costs: rows in each range, step, head, outputs, keys, reads, experts.
 std::array<double, kTerms> terms(const StepFeatures& step, const ExpertCounts& experts) {
   std::array<double, kTerms> terms{};
   for (size_t i = 0; i < kRowTerms; ++i) {
@@ -74,8 +74,8 @@ std::vector<double> fit(std::span<const double> a) {
   return x;
 }
 
-// A range of rows that no step reached costs what the last measured one does, or the average row
-// where that is more: least squares alone would give its rows for nothing.
+// Gives a range of rows that no step reached the cost of the last measured range, or of the average
+// row if that is more: least squares alone would make its rows free.
 void extend_rows(StepCosts& costs, double most_rows) {
   const auto& begins = StepCosts::kRowSteps;
   double of_rows = 0;
@@ -173,7 +173,7 @@ Result<Predictor> Predictor::from_json(std::string_view text, std::string_view s
 Result<Predictor> fit_predictor(std::span<const StepSample> samples, const ExpertCounts& experts) {
   if (samples.empty())
     return invalid_argument("the predictor was fitted to no steps, expected at least one");
-  std::vector<double> a;  // [steps, kTerms], each over what it took
+  std::vector<double> a;  // [steps, kTerms], each divided by the step's seconds
   double most_rows = 1, least_seconds = std::numeric_limits<double>::infinity();
   for (const auto& [key, seconds] : group(samples)) {
     const double measured = median(seconds);

@@ -1,5 +1,5 @@
-// How long a step will take. Medha uses Vidur; here the time is a sum of a few terms fitted to
-// measured steps, and corrected while steps run.
+// Predicts the time of a step as a sum of a few terms, fitted to measured steps and corrected while
+// steps run. (Medha uses Vidur.)
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct ExpertCounts {
   int n_experts = 0;
   int n_used = 0;
 
-  // How many experts some rows have together, if every expert is as likely as any other.
+  // Expected number of distinct experts that these rows use, if all experts are equally likely.
   double touched(double rows) const;
 };
 
@@ -42,7 +42,7 @@ struct StepSample {
   double seconds = 0;  // measured, above 0
 };
 
-// Seconds by what they are spent on: other work on a machine may slow one more than the other.
+// Seconds in two parts, since other work on a machine may slow one more than the other.
 struct StepTime {
   double once = 0;  // for the step: weights, and the keys and values that are read
   double rows = 0;  // for each row: products, logits, and the keys that it sees
@@ -61,7 +61,7 @@ class Predictor {
   explicit Predictor(const StepCosts& costs) : costs_(costs) {}
 
   double seconds(const StepFeatures& step) const { return corrected(fitted(step)); }
-  // As the costs have it, without the corrections, and with them.
+  // Time by the costs, without the corrections; and with them.
   StepTime fitted(const StepFeatures& step) const;
   double corrected(const StepTime& time) const {
     return correction_.once * time.once + correction_.rows * time.rows;
@@ -72,7 +72,7 @@ class Predictor {
   void observe(const StepFeatures& step, double seconds);
 
   const StepCosts& costs() const { return costs_; }
-  // What either part is multiplied by: 1 as fitted, 0.1 to 10.
+  // Factors on the two parts of the time: 1 as fitted, 0.1 to 10.
   const StepTime& correction() const { return correction_; }
 
   // The costs as fitted, without the corrections.
@@ -85,20 +85,20 @@ class Predictor {
   StepTime correction_{1, 1};
 };
 
-// The costs that fit best, by the sum of relative errors; steps with equal features count as their
-// median. A row always takes time, more of them more than were measured too. experts: of the model
-// that was measured. kInvalidArgument where there are none, or one took no time.
+// Fits the costs by the sum of relative errors; steps with equal features count as their median.
+// The cost of a row is never 0, also beyond the measured numbers of rows. experts: of the model
+// that was measured. kInvalidArgument if there are no samples, or one took no time.
 Result<Predictor> fit_predictor(std::span<const StepSample> samples,
                                 const ExpertCounts& experts = {});
 
-// How well it predicts samples, beside how well they could be predicted at all.
+// Error of a predictor on samples, beside the noise that no predictor can beat.
 struct FitReport {
   double median_error = 0;  // median of |predicted - measured| / measured
   double repeat_noise = 0;  // median of |a - b| / min(a, b) over successive steps of equal features
   size_t n_samples = 0;
   size_t n_repeats = 0;  // pairs behind repeat_noise
 
-  // At most the greater of 5% and 1.5 times the noise.
+  // True if the median error is at most the greater of 5% and 1.5 times the noise.
   bool good() const;
 };
 FitReport report_fit(const Predictor& predictor, std::span<const StepSample> samples);

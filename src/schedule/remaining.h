@@ -14,7 +14,7 @@ class RemainingTable {
  public:
   static constexpr uint32_t kGrain = 64;
 
-  // longest: tokens. step_budget: seconds, may be infinite. n_rows: of a step at most.
+  // longest: tokens. step_budget: seconds, may be infinite. n_rows: most rows of a step.
   RemainingTable(const Predictor& predictor, double step_budget, uint32_t longest, uint32_t n_rows);
 
   // From n_done tokens to n_total, n_done <= n_total <= longest; above 0, since a prompt that is

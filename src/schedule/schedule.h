@@ -1,4 +1,5 @@
-// Which sequences advance by how many rows in a step. Pure: no clock, threads or I/O, no tree.
+// Chooses the sequences that advance in a step, and their rows. Pure: no clock, threads or I/O, no
+// tree.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,14 @@ struct WorkView {
     // it wants, and rows that are missing.
     std::vector<uint32_t> again, segments;
     bool wants_all_outputs = false;  // and those of rows that others compute before it
-    std::vector<uint32_t> cached;    // indices into cached_rows: what its rows attend to
+    std::vector<uint32_t> cached;    // indices into cached_rows: parts that its rows attend to
   };
   std::vector<uint32_t> segment_rows;  // rows of each segment that are to compute
   std::vector<Item> items;             // in order of arrival
 
   uint32_t n_starts = UINT32_MAX;  // items that do not run and may start in this step
 
-  // Where time is predicted.
+  // Only filled if time is predicted.
   std::vector<uint32_t> segment_begin;  // position of each segment's first row; rises along a path
   std::vector<uint32_t> cached_rows;    // positions of each cached part of a path
 };
@@ -35,8 +36,8 @@ struct Advance {
 };
 
 // Decodes first, then prefill in order of arrival (FCFS), up to `budget` rows in all. A sequence
-// whose missing rows are all taken by others before it advances for free; so does one that wants
-// the outputs of what others take.
+// advances for free if sequences before it take all its missing rows, or rows whose outputs it
+// wants.
 std::vector<Advance> schedule_fcfs(const WorkView& view, uint32_t budget);
 
 }  // namespace pando

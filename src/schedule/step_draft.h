@@ -1,4 +1,4 @@
-// A step that is being put together: rows are taken item by item, each row once.
+// A step being put together: rows are taken item by item, each row once.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,16 @@ class StepDraft {
   explicit StepDraft(const WorkView& view)  // which must outlive it
       : view_(&view), left_(view.segment_rows), is_read_(view.cached_rows.size()) {}
 
-  // The step, were up to n_rows of the rows that the item waits for taken besides.
+  // Features of the step if up to n_rows more of the rows that the item waits for were taken.
   StepFeatures with(uint32_t item, uint32_t n_rows) const;
-  // Takes them, and returns how many it took. The item advances where that changes anything for it:
-  // also at no cost, where others took all that it waits for, or some of what it wants the outputs
-  // of.
+  // Takes up to n_rows of them and returns their number. The item advances if it gains anything,
+  // also at no cost: if others took all rows that it waits for, or rows whose outputs it wants.
   uint32_t take(uint32_t item, uint32_t n_rows);
 
-  uint32_t n_wanted(uint32_t item) const;  // rows that it waits for and nobody took
-  // Position of the first of these; nothing where there are none.
+  uint32_t n_wanted(uint32_t item) const;  // rows that it waits for and that are not taken
+  // Position of the first of these; nothing if there are none.
   std::optional<uint32_t> next_position(uint32_t item) const;
-  // False where it does not advance at no cost, as the first rows that it waits for show.
+  // False if its first missing rows show that it cannot advance at no cost.
   bool may_go_along(uint32_t item) const;
   const StepFeatures& features() const { return features_; }
   const std::vector<Advance>& advances() const { return advances_; }
@@ -35,7 +34,7 @@ class StepDraft {
     Advance advance;
     StepFeatures features;
     uint32_t n_rows = 0;   // taken, of both kinds
-    bool complete = true;  // nothing is left that it waits for
+    bool complete = true;  // no row is left that it waits for
     bool goes_along = false;
   };
   // Calls taken(segment, n) for each segment that rows are taken of.

@@ -1,4 +1,4 @@
-// What the time of a step depends on.
+// Features that the time of a step depends on.
 #pragma once
 
 namespace pando {

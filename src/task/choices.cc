@@ -13,7 +13,7 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// As a model writes it: "Answer:" goes on with " blue".
+// A choice as a model writes it: "Answer:" continues with " blue".
 std::string behind(const std::string& prompt, const std::string& choice) {
   const bool apart = is_space(choice.front()) || (!prompt.empty() && is_space(prompt.back()));
   return apart ? choice : " " + choice;

@@ -7,7 +7,7 @@
 
 namespace pando {
 
-// How many tokens a text has, without those put around it. Errors: as Model::encode.
+// Number of tokens of a text, without special tokens around it. Errors: as Model::encode.
 Result<size_t> n_tokens(const Model& model, const std::string& text);
 
 // The text of its first `n` tokens, or with at_end false of its last; a text with no more, or one

@@ -24,13 +24,14 @@ std::string fill_in(std::string_view text,
 std::string near_fields(std::string_view text, std::span<const std::string_view> fields,
                         std::span<const std::string_view> meant);
 
-// kInvalidArgument where the template has no `field`, such as "{context}". If a name reads like
+// kInvalidArgument if the template has no `field`, such as "{context}". If a name reads like
 // `field`, the message names all names that read like fields. Otherwise it gives `reason` (", so
 // ...") and says what to write.
 Status check_field(std::string_view text, std::span<const std::string_view> fields,
                    std::string_view field, std::string_view reason = {});
 
-// For a template with all its fields: names what reads like one of them. Empty where nothing does.
+// For a template with all its fields: names text that reads like one of them. Empty if there is
+// none.
 std::string template_warning_of(std::string_view text, std::span<const std::string_view> fields);
 
 }  // namespace pando

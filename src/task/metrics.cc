@@ -9,7 +9,7 @@
 namespace pando {
 namespace {
 
-// What of a text is compared; all of it in lower case.
+// Parts of a text that are compared, all in lower case.
 enum class Kept {
   kWords,     // without punctuation and articles: SQuAD's rules
   kArticles,  // without punctuation
@@ -42,7 +42,7 @@ bool is_letter(const std::vector<std::string>& words) {
          std::isalpha(static_cast<unsigned char>(words[0][0]));
 }
 
-// The least that says what the reference says.
+// The smallest part that leaves something of the reference.
 Kept kept_for(std::string_view reference) {
   const std::vector<std::string> with_articles = words_of(reference, Kept::kArticles);
   if (is_letter(with_articles)) return Kept::kArticles;

@@ -97,12 +97,13 @@ class WindowScoring {
     return requests;
   }
 
-  // Not Engine::complete_all, which can neither be stopped nor report before all is over: a text
-  // has hours of windows. A stop drops windows under way, because a long window takes many steps.
+  // Engine::complete_all can neither be stopped nor report progress, but a text may take hours. A
+  // stop drops windows under way, because a long window takes many steps.
   Status score(std::vector<Request> requests) {
     Scored scored(requests.size());
     Waker waker;
-    Engine::Hold held = engine_.hold();  // what the group cancels before this ends is not computed
+    Engine::Hold held = engine_.hold();  // requests that the group cancels before this ends are not
+                                         // computed
     RequestGroup group(engine_, {.on_events = [&] { waker.wake(); }});
     for (Request& request : requests) {
       n_asked_ += request.tokens.size();
@@ -144,7 +145,7 @@ class WindowScoring {
     return std::min(look, retry_at.value_or(look));
   }
 
-  // In the order of the text, whichever was scored first.
+  // Adds windows in the order of the text, not in that of scoring.
   Perplexity with(const Scored& scored) const {
     Perplexity sum = result_;
     for (const std::optional<Completion>& window : scored) {

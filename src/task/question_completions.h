@@ -11,7 +11,7 @@ namespace pando {
 // Requests count through all questions, in order. One thread.
 class QuestionCompletions {
  public:
-  // The next question, and what is asked for it.
+  // Adds the next question, with its requests.
   void add_question(std::span<const Request> requests);
 
   size_t n_questions() const { return questions_.size(); }
@@ -19,7 +19,7 @@ class QuestionCompletions {
   size_t question_of(size_t request) const { return question_of_[request]; }
   size_t first_request(size_t question) const { return questions_[question].first; }
 
-  // Keeps it. Whether its question has all of its completions now.
+  // Keeps a completion. True if its question has all completions now.
   bool add_completion(size_t request, Completion completion);
   // [requests of the question][n]
   std::span<std::vector<Completion>> of(size_t question);

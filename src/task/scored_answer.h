@@ -1,4 +1,4 @@
-// What is scored of an answer against references.
+// Answer as it is scored against references.
 #pragma once
 
 #include <span>
@@ -15,11 +15,12 @@ struct ScoredAnswer {
   std::vector<double> choice_logprobs;  // [choices], where it is one of them
 };
 
-// The answers about parts of a document, as one: of choices the one that is likeliest behind any
-// part; of others the different texts, in the order of the parts, one a line.
+// Merges the answers about parts of a document. Choices: the one that is likeliest behind any part.
+// Generated answers: the distinct texts, in the order of the parts, one per line.
 ScoredAnswer merged(std::vector<ScoredAnswer> of_parts, std::span<const std::string> choices);
 
-// How well it matches the references. `choices`: of which it is one; empty: of none.
+// Scores of the answer against the references. choices: the texts that the answer was chosen from;
+// empty if it was generated.
 Metrics metrics_of(const ScoredAnswer& answer, std::span<const std::string> choices,
                    std::span<const std::string> references);
 

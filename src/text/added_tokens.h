@@ -24,8 +24,8 @@ struct AddedToken {
   bool is_normal_form = false;  // the content is normalised already
 };
 
-// Finds the longest added token at each place, from the left: of several with one content the first
-// special one, else the first. Immutable; any thread.
+// Finds the longest added token at each place, from the left. Among several with the same content,
+// the first special one counts, else the first. Immutable; any thread.
 class AddedTokens {
  public:
   explicit AddedTokens(std::vector<AddedToken> tokens);

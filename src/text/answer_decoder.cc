@@ -22,7 +22,7 @@ std::string_view word_at(std::string_view text, size_t at) {
   return {begin, std::find_if(begin, text.end(), is_space)};
 }
 
-// "to=functions.weather"; empty where there is none.
+// "to=functions.weather"; empty if there is none.
 std::string_view addressee(std::string_view head) {
   for (size_t at = head.find(kToTool); at != head.npos; at = head.find(kToTool, at + 1))
     if (at == 0 || is_space(head[at - 1])) return word_at(head, at);

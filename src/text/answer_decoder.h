@@ -20,17 +20,18 @@ struct ChannelTokens {
   std::optional<Token> returns, calls, constrain;  // <|return|>, <|call|>, <|constrain|>
 };
 
-// Nothing where the tokenizer lacks one of the first four.
+// Nothing if the tokenizer lacks one of the first four.
 std::optional<ChannelTokens> find_channel_tokens(const Tokenizer& tokenizer);
 
-// What the text of a prompt lacks so that an answer to it begins with content; empty: nothing.
+// Text to append to a prompt so that the answer begins with content; empty if none is needed.
 std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view prompt);
 
-// Whether an answer is divided, where the tokenizer has the tokens for it: answers to conversations
-// are, and those of requests that say so, unless special tokens are to give text.
+// True if the answer is to be divided into reasoning and content, given a tokenizer with the tokens
+// for it: as separate_reasoning says, by default for conversations. False if special tokens give
+// text.
 bool divides_answer(const Request& request);
 
-// New text of an answer: what it says, and how the model came to it.
+// New text of an answer.
 struct AnswerText {
   std::string content, reasoning;
 };
@@ -42,15 +43,15 @@ struct AnswerText {
 // empty line parts messages of one kind. Text outside of all messages is content.
 class AnswerDecoder {
  public:
-  // channels: null where nothing divides an answer. `prompt`: the tokens before it.
+  // channels: null if answers are not divided. prompt: the tokens before the answer.
   AnswerDecoder(const Tokenizer& tokenizer, const ChannelTokens* channels, const Request& request,
                 std::span<const Token> prompt);
 
   AnswerText push(Token token);
-  // What was held back, at the end of an answer.
+  // Returns the text that was held back, at the end of an answer.
   AnswerText finish();
 
-  // Whether the next text is content: the form that a request has is that of its content.
+  // True if the next text is content. The form of a request applies to content alone.
   bool in_content() const { return place_ == Place::kContent; }
 
  private:
@@ -65,11 +66,11 @@ class AnswerDecoder {
 
   StreamDecoder decoder_;
   std::optional<ChannelTokens> channels_;
-  // Nothing but the texts of messages is content, because it has a form.
+  // Only texts of messages are content, because the answer has a form.
   bool is_strict_;
   Place place_ = Place::kContent;
   std::string head_;                   // of the message that begins
-  size_t own_head_ = 0;                // where what the answer itself has of it begins
+  size_t own_head_ = 0;                // where the answer's own part of it begins
   std::optional<size_t> channel_;      // where in head_ the channel's name begins
   bool is_new_ = false;                // no text of the message was written yet
   std::array<bool, 2> has_text_ = {};  // reasoning, content

@@ -128,7 +128,7 @@ void Bpe::append_symbols(std::string_view piece, std::vector<Token>* tokens) con
   if (unknown_waits) tokens->push_back(*options_.unknown);
 }
 
-// Of a byte or a character; -1 for none.
+// Token of a single byte or character; -1 if there is none.
 Token Bpe::token_of(std::string_view symbol) const {
   if (options_.byte_level) return bytes_[static_cast<unsigned char>(symbol.front())];
   const auto found = characters_.find(next_utf8(symbol).point);

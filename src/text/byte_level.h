@@ -11,7 +11,7 @@ namespace pando {
 // The character, in UTF-8, that stands for a byte.
 const std::string& byte_level_character(unsigned char byte);
 
-// The bytes that a byte-level text stands for; nothing where a character stands for no byte.
+// The bytes that a byte-level text stands for; nothing if a character stands for no byte.
 std::optional<std::string> from_byte_level(std::string_view text);
 
 }  // namespace pando

@@ -77,7 +77,7 @@ class MapBytes {
   static size_t offset(uint32_t unit) { return static_cast<size_t>(unit >> 10) << (unit >> 6 & 8); }
   static size_t label(uint32_t unit) { return unit & 0x8000'00FFu; }
   static bool has_text(uint32_t unit) { return (unit >> 8 & 1) != 0; }
-  // Where the text of the unit `at`, which has one, begins.
+  // Offset of the text of the unit `at`, which has one.
   size_t text_of(size_t at) const { return unit(at ^ offset(unit(at))) & 0x7FFF'FFFFu; }
   bool begins_text(size_t at) const { return at < texts().size() && begins_character(texts()[at]); }
 

@@ -8,7 +8,7 @@
 
 namespace pando {
 
-// Whether `bytes` are a character map that never leads outside itself and whose replacements are
+// True if `bytes` are a character map that never leads outside itself and whose replacements are
 // UTF-8.
 bool is_character_map(std::string_view bytes);
 
@@ -22,8 +22,7 @@ class CharacterMap {
     std::string_view replacement;
     size_t length;  // bytes of the text that it replaces
   };
-  // Of the texts in the map that `text` begins with, the shortest or the longest; nothing if there
-  // is none.
+  // The shortest or the longest text of the map that `text` begins with; nothing if there is none.
   std::optional<Found> find(std::string_view text, bool longest = false) const;
 
   // Replaces texts in `text` as the library `tokenizers` does. A short cluster of characters (a

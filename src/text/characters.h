@@ -8,7 +8,7 @@ namespace pando {
 
 bool is_space(char32_t point);      // Unicode's White_Space
 bool is_word(char32_t point);       // a letter, mark, digit, connector or joiner
-bool is_mark(char32_t point);       // combines with what is before it
+bool is_mark(char32_t point);       // combines with the character before it
 bool is_accent(char32_t point);     // a mark without width
 bool is_control(char32_t point);    // of category C, but for unassigned ones
 bool is_ideograph(char32_t point);  // of the blocks of Chinese characters

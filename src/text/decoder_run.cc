@@ -297,7 +297,7 @@ class CtcStep final : public WholeStep {
   std::optional<std::string> last_;
 };
 
-// Makes steps. Those that treat the beginning of a text differently learn whether it has begun.
+// Makes steps. Tells steps that treat the beginning of a text differently whether it has begun.
 struct Make {
   RunStep* next;
   bool goes_on;

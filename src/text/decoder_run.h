@@ -32,13 +32,13 @@ struct Strip {
   size_t start = 0;  // most characters to remove
   size_t stop = 0;
 };
-struct Metaspace {  // marks become spaces; those of the first text are removed
+struct Metaspace {  // marks become spaces; marks of the first text are removed
   std::string mark;
 };
 struct WordPiece {  // a space before each text but the first, unless it begins with the prefix
   std::string prefix;
 };
-struct WordEnds {  // suffixes become spaces; those of the last text are removed
+struct WordEnds {  // suffixes become spaces; suffixes of the last text are removed
   std::string suffix;
 };
 struct Ctc {  // one of several equal adjacent texts stays; empty texts are removed

@@ -59,7 +59,7 @@ void warn_of_default(const GgufFile& file, std::string_view key, Token id,
                                         pieces[id].text));
 }
 
-// Before and after a text.
+// Finds the tokens before and after a text.
 Status find_around(const GgufFile& file, const std::vector<Piece>& pieces,
                    const GgufDefaults& defaults, std::optional<Token> eos, TokenizerParts* parts) {
   const Result<bool> bos_flag = gguf_flag(file, "add_bos_token", defaults.puts_bos);

@@ -1,5 +1,5 @@
-// Begin and end of a GGUF file's vocabulary: what its keys say, and what llama.cpp takes where they
-// are missing.
+// Special tokens of a GGUF file's vocabulary: from its keys, or llama.cpp's defaults if they are
+// missing.
 #pragma once
 
 #include "base/gguf.h"
@@ -8,7 +8,7 @@
 
 namespace pando {
 
-// Of a kind of tokenizer, unless the file says otherwise.
+// Special tokens of a kind of tokenizer if the file does not name others.
 struct GgufDefaults {
   std::optional<Token> bos;
   std::optional<Token> eos;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kMapKey = "tokenizer.ggml.precompiled_charsmap";
 
-// Null where the file has no character map.
+// Null if the file has no character map.
 Result<std::shared_ptr<const CharacterMap>> read_map(const GgufFile& file) {
   const auto values = file.integers(kMapKey);
   if (!values.ok()) return values.error();

@@ -108,7 +108,7 @@ class VocabReader {
     return type == 0 ? PieceType::kUnused : static_cast<PieceType>(type);  // 0: undefined
   }
 
-  // Where the file says no types.
+  // Type of a piece in a file without types.
   static Result<PieceType> type_of_text(std::string_view text) {
     return byte_of_token_text(text) ? PieceType::kByte : PieceType::kNormal;
   }
@@ -185,8 +185,8 @@ class VocabReader {
     vocab.removes_spaces = *removes;
     Result<TokenizerParts> parts = make_score_parts(vocab, file_);
     if (!parts.ok()) return parts;
-    // Of the user-defined pieces those with spaces are looked for where spaces are marks, as the
-    // SentencePiece library does; the others in the text as it is written.
+    // User-defined pieces with spaces are searched for after spaces have become marks, as in the
+    // SentencePiece library; the others in the text as written.
     std::erase_if(parts->added, [](const AddedToken& token) { return !has_space(token.content); });
     return parts;
   }

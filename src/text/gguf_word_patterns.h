@@ -1,6 +1,6 @@
 // Expressions that cut text into words, by the models that published them, in Oniguruma's syntax.
-// Matches and the text between them are words. Where a model's own expression takes time in the
-// square of a text, an equal one stands here.
+// Matches and the text between them are words. An expression that takes quadratic time is replaced
+// by an equivalent one.
 #pragma once
 
 #include <string_view>
@@ -78,7 +78,7 @@ inline constexpr std::string_view kDeepSeekLetters =
 // ASCII punctuation, its full-width forms, and CJK symbols.
 inline constexpr std::string_view kDeepSeekSymbols =
     R"(\s?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3000}-\x{3002}]+)";
-// Han, kana, Thai, Lao, Khmer, Burmese and Hangul, of AFMoE.
+// AFMoE: Han, kana, Thai, Lao, Khmer, Burmese and Hangul.
 inline constexpr std::string_view kAsianScripts =
     R"([\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{F900}-\x{FAFF}\x{3040}-\x{309F}\x{30A0}-\x{30FF})"
     R"(\x{FF65}-\x{FF9F}\x{2F00}-\x{2FDF}\x{0E40}-\x{0E7F}\x{0E80}-\x{0EFF}\x{1780}-\x{17FF})"

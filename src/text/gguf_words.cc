@@ -11,12 +11,12 @@ namespace {
 
 namespace words = gguf_patterns;
 
-// What the words of one or more names have besides expressions.
+// Pre-tokenizer of one or more names.
 struct Entry {
   std::vector<std::string_view> names;
-  std::vector<std::string_view> patterns;  // each cuts what the one before gave
+  std::vector<std::string_view> patterns;  // each cuts the pieces of the one before
   bool nfc = false;
-  // Digits in threes from the right, before all else: none, after each run of this expression.
+  // Runs of digits that are cut in threes from the right; empty: no digits are grouped.
   std::string_view threes = {};
   bool threes_apart = true;
   GgufWords flags = {};
@@ -126,7 +126,7 @@ Result<PreTokenizer> pre_tokenizer_of(const Entry& entry) {
     if (!compiled.ok()) return compiled.error();
     steps.emplace_back(pre::Split{std::move(*compiled)});
   }
-  // Of the names that group digits, superbpe finds the runs of numbers first.
+  // Digits are grouped before all patterns; only superbpe has a pattern that finds the runs first.
   const auto at = entry.threes_apart ? steps.begin() : steps.end();
   steps.insert(at, std::make_move_iterator(threes.begin()), std::make_move_iterator(threes.end()));
   return PreTokenizer(std::move(steps));

@@ -1,4 +1,4 @@
-// What a name in tokenizer.ggml.pre of a GGUF file stands for.
+// Pre-tokenizers by their names in tokenizer.ggml.pre of a GGUF file.
 #pragma once
 
 #include "text/normalizer.h"

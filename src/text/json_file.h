@@ -1,4 +1,4 @@
-// JSON files whose errors say which file, which field, what was found and what was expected.
+// JSON files whose errors name the file and the field, and say what was found and expected.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ class JsonPlace {
 
   // "'FILE': field 'NAME' is FOUND, expected EXPECTED".
   Error wrong(std::string_view expected) const;
-  // The same as kUnsupported, for what is well formed and not offered.
+  // The same as kUnsupported, for values that are well formed but not supported.
   Error not_offered(std::string_view offered) const;
 
  private:

@@ -1,4 +1,4 @@
-// What finds the matches of a pattern in a text.
+// Finds the matches of a pattern in a text.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ class Matcher {
 constexpr size_t most_steps(size_t n_bytes) { return 16 * n_bytes + 1'000'000; }
 Error too_many_steps(size_t at, size_t n_bytes);
 
-// An expression of our own, run by PCRE2 without limits: it must not need them, and must not match
-// an empty text. What PCRE2 reads otherwise than Oniguruma is written out or refused, see
-// pcre2_pattern.h.
+// Matches one of our own expressions, run by PCRE2 without limits: it must not need them, and must
+// not match an empty text. Syntax that PCRE2 reads differently from Oniguruma is translated or
+// refused (pcre2_pattern.h).
 Result<std::shared_ptr<const Matcher>> make_pcre2_matcher(std::string_view pattern);
 
 // An expression of a file, run by the library that published tokenizers are run with.

@@ -17,7 +17,7 @@ uint64_t pair_key(Token left, Token right) {
 
 // Quadratic, in registers and one cache line or two. Returns the new length.
 size_t merge_short(const MergeTable& merges, std::span<Token> word) {
-  std::array<MergeTable::Found, kShortWord> pairs;  // [i]: of word[i] and word[i + 1]
+  std::array<MergeTable::Found, kShortWord> pairs;  // [i]: merge of word[i] and word[i + 1]
   size_t n = word.size();
   for (size_t i = 0; i + 1 < n; ++i) pairs[i] = merges.find(word[i], word[i + 1]);
   while (n > 1) {
@@ -74,7 +74,7 @@ class LongWord {
     Token token;
     uint32_t previous;  // out of range at the ends
     uint32_t next;
-    uint32_t rank;  // of this symbol and the next; kNone where they do not merge
+    uint32_t rank;  // of this symbol and the next; kNone if they do not merge
   };
 
   static uint64_t entry(uint32_t rank, uint32_t position) {

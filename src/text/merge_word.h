@@ -9,13 +9,13 @@
 
 namespace pando {
 
-// Pair of tokens -> rank and result: open addressing, built once. Where a pair is listed twice the
-// later one counts.
+// Pair of tokens -> rank and result: open addressing, built once. If a pair is listed twice, the
+// later entry counts.
 class MergeTable {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Found {
-    uint32_t rank = kNone;  // the lower, the earlier; kNone where the pair does not merge
+    uint32_t rank = kNone;  // the lower, the earlier; kNone if the pair does not merge
     Token result = -1;
   };
 

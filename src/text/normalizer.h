@@ -38,8 +38,8 @@ struct MapCharacters {
 };
 // Drops control characters. Line ends, marks of direction and the like become spaces.
 struct Nmt {};
-// Spaces at the ends go, of several side by side one stays; `mark`, unless it is empty, counts as a
-// space at the end.
+// Removes spaces at the ends, and all but one of several spaces side by side. `mark`, unless it is
+// empty, counts as a space at the end.
 struct FewerSpaces {
   std::string mark;
 };
@@ -63,7 +63,7 @@ class Normalizer {
   explicit Normalizer(std::vector<NormalStep> steps) : steps_(std::move(steps)) {}
 
   bool empty() const { return steps_.empty(); }
-  // kUnsupported where a step makes more of the text than most_text() allows.
+  // kUnsupported if a step makes more of the text than most_text() allows.
   Result<std::string> apply(std::string_view text) const;
 
  private:
@@ -75,7 +75,7 @@ class Normalizer {
 constexpr size_t most_text(size_t size) { return 16 * size + 256; }
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
-// The same, or nothing where that is more than `most` bytes.
+// The same, or nothing if that is more than `most` bytes.
 std::optional<std::string> replace_all_within(size_t most, std::string_view text,
                                               std::string_view from, std::string_view to);
 

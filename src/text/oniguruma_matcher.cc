@@ -13,8 +13,8 @@ namespace {
 
 constexpr unsigned kParseDepth = 250;  // groups in groups; each takes some of the thread's stack
 
-// Entries of the stack of a match, of 40 bytes or so; one is needed for each character that may be
-// given back.
+// Most entries of the stack of a match, of about 40 bytes each. Each character that may be given
+// back takes one.
 constexpr size_t most_entries(size_t n_bytes) { return 2 * n_bytes + 1'000'000; }
 
 const OnigUChar* bytes_of(std::string_view text) {

@@ -148,7 +148,7 @@ class Translator {
     caseless_.push_back(inherited);
   }
 
-  // Without regard to case, Oniguruma also matches one character for two ("ss" for U+00DF).
+  // If case is ignored, Oniguruma also matches one character for two ("ss" for U+00DF).
   void literal(char last_letter) {
     const int length = next_utf8(rest_).length;
     const char c = rest_.front();
@@ -189,7 +189,7 @@ class Translator {
     refuse("a set that is not closed");
   }
 
-  // After the backslash.
+  // Reads an escape after its backslash.
   void escape(bool in_set) {
     if (rest_.empty()) return refuse("'\\' at the end");
     const char c = take();

@@ -8,9 +8,10 @@
 
 namespace pando {
 
-// `pattern`, written in the Ruby syntax of Oniguruma (which published tokenizers are run with), as
-// an expression of PCRE2 with UTF and UCP that matches the same. What the two read differently is
-// written out (\s, \w, ., ^, $, scripts) or refused by name (kUnsupported): nothing passes unread.
+// Translates `pattern` from the Ruby syntax of Oniguruma (which runs published tokenizers) to an
+// expression of PCRE2 with UTF and UCP that matches the same. Syntax that the two read differently
+// is written out (\s, \w, ., ^, $, scripts) or refused by name (kUnsupported): nothing passes
+// unread.
 Result<std::string> to_pcre2_pattern(std::string_view pattern);
 
 }  // namespace pando

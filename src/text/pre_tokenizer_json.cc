@@ -102,7 +102,7 @@ Result<PreTokenizerField> read_pre_tokenizer(const JsonPlace& place) {
   PreTokenizerField field;
   std::vector<PreStep> steps;
   for (const JsonPlace& step : *list) {
-    // What comes after ByteLevel would see its alphabet in place of the text.
+    // A step after ByteLevel would see its alphabet instead of the text.
     if (field.byte_level) return step.not_offered("no step after ByteLevel");
     if (Status done = read_pre_step(step, &steps); !done.ok()) return done.error();
     field.byte_level = step.type_name() == "ByteLevel";

@@ -16,7 +16,7 @@ namespace pando {
 std::string byte_level_text(std::string_view bytes);
 
 // `tokens`: bytes, by rank, none empty and none with more than kLongestMerged. The token of rank r
-// has the id `first` + r. Errors: kBadFile where a token appears twice, else those of
+// has the id `first` + r. Errors: kBadFile if a token appears twice, else those of
 // merges_of_results(); `file` is for messages.
 Result<std::unique_ptr<const WordModel>> make_ranked_model(const std::vector<std::string>& tokens,
                                                            Token first, const std::string& file);

@@ -36,7 +36,7 @@ Result<std::vector<RankedText>> rank_pieces(const std::vector<Piece>& pieces,
   return ranked;
 }
 
-// Merging begins with characters, so what they are not pieces of could not be built up.
+// Merging begins with characters, so a piece whose characters are no pieces could never be built.
 Status check_characters(const std::vector<RankedText>& pieces, const std::string& file) {
   std::unordered_set<std::string_view> texts;
   for (const RankedText& piece : pieces) texts.insert(piece.text);

@@ -1,6 +1,5 @@
-// Byte-pair encoding by scores: of two pieces side by side those are merged whose joined text is
-// the piece with the best score. The models of SentencePiece files and of GGUF "llama"
-// vocabularies.
+// Byte-pair encoding by scores: merges the two neighbouring pieces whose joined text is the piece
+// with the best score. For models of SentencePiece files and GGUF "llama" vocabularies.
 #pragma once
 
 #include "text/spm_model.h"
@@ -17,7 +16,7 @@ struct ScoredVocab {
 };
 
 // All but the special tokens around a text; user-defined pieces are looked for in normalised text.
-// kUnsupported where a character of a normal piece is no piece; `file` is for messages.
+// kUnsupported if a character of a normal piece is no piece; `file` is for messages.
 Result<TokenizerParts> make_score_parts(const ScoredVocab& vocab, const std::string& file);
 
 }  // namespace pando

@@ -31,7 +31,7 @@ Status add_named(const JsonPlace& place, TokenizerConfig* config) {
   return {};
 }
 
-// In a configuration an object is a token where it says so.
+// True for a string, and for an object that is marked as a token.
 bool is_token(const Json& value) {
   if (!value.is_object()) return value.is_string();
   const auto type = value.find("__type");
@@ -95,7 +95,7 @@ Status read_added_tokens(const JsonPlace& place, TokenizerConfig* config) {
   return {};
 }
 
-// In these files, 10^30 means no limit.
+// Reads the limit; 10^30 means none in these files.
 Status read_limit(const JsonPlace& root, TextLimit* limit) {
   const JsonPlace most = root.at("model_max_length"), side = root.at("truncation_side");
   if (!most.absent()) {

@@ -1,5 +1,5 @@
-// What the files beside a tokenizer say about its special tokens: tokenizer_config.json,
-// generation_config.json and config.json, each of which may be missing.
+// Special tokens from the files beside a tokenizer: tokenizer_config.json, generation_config.json
+// and config.json, any of which may be missing.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace pando {
 
 struct TokenizerConfig {
   std::string file;             // tokenizer_config.json, for messages
-  std::string tokenizer_class;  // empty where not said
+  std::string tokenizer_class;  // empty if not said
   std::vector<AddedToken> added;
   std::vector<std::string> named;  // texts of bos_token, eos_token and so on, and additional ones
   std::optional<std::string> bos;
@@ -40,29 +40,30 @@ struct SpecialTokens {
   std::vector<Token> ends;    // each once
 };
 
-// Puts around `*tokens`, which are those of a text, what belongs there. A text that begins with the
-// tokens that go before it, written out, does not get them twice.
+// Puts special tokens around `*tokens`, those of a text. A text that already begins with the tokens
+// that go before it does not get them twice.
 void put_around(const SpecialTokens& special, std::vector<Token>* tokens);
 
-// What the tokenizer's own file says, which the configuration completes or overrides.
+// Special tokens from the tokenizer's own file. The configuration completes or overrides them.
 struct OwnSpecialTokens {
   std::optional<Token> bos;
   std::optional<Token> eos;
   std::vector<Token> before;
   std::vector<Token> after;
-  // Says itself what is put around a text, whatever add_bos_token and add_eos_token are.
+  // The file itself says which tokens go around a text; add_bos_token and add_eos_token have no
+  // effect.
   bool is_template = false;
 };
 Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const Vocab& vocab,
                                           const OwnSpecialTokens& own);
 
-// Adds `tokens` to `*vocab` and `*added`; those already in the vocabulary must agree with it.
+// Adds `tokens` to `*vocab` and `*added`; tokens already in the vocabulary must agree with it.
 // `file` is for messages.
 Status add_tokens(const std::vector<AddedToken>& tokens, const std::string& file, Vocab* vocab,
                   std::vector<AddedToken>* added);
-// Adds the tokens of the configuration that `*added` lacks; of the named ones, only those that the
-// vocabulary has. If a token is there already, it takes the configuration's flags, but a special
-// token stays special.
+// Adds the tokens of the configuration that `*added` lacks; named tokens only if the vocabulary has
+// them. A token that exists already takes the configuration's flags, but a special token stays
+// special.
 Status add_config_tokens(const TokenizerConfig& config, Vocab* vocab,
                          std::vector<AddedToken>* added);
 

@@ -27,7 +27,7 @@ class SplitPattern {
 
   // Calls `piece` for each match (true) and for the text between matches (false), in order: nothing
   // of `text`, which must be UTF-8, is lost. A match may be empty, text between is not.
-  // kUnsupported where the limit of an expression of a file is reached.
+  // kUnsupported if the limit of an expression of a file is reached.
   Status split(std::string_view text, FunctionRef<void(std::string_view, bool)> piece) const {
     return matcher_->split(text, piece);
   }

@@ -24,7 +24,7 @@ bool is_exact_here(const SpmModel& model) {
          std::none_of(model.pieces.begin(), model.pieces.end(), odd);
 }
 
-// Nothing where the library must do it.
+// Nothing if the library must tokenise.
 std::optional<TokenizerParts> make_parts(const SpmModel& model, const std::string& file) {
   if (!is_exact_here(model)) return std::nullopt;
   Result<TokenizerParts> parts = make_score_parts({.pieces = model.pieces,

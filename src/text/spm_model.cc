@@ -13,7 +13,7 @@
 namespace pando {
 namespace {
 
-// One field after the other of a message in the wire format of protocol buffers.
+// Reads a message in the wire format of protocol buffers, field by field.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : rest_(bytes) {}

@@ -23,15 +23,15 @@ struct SpmModel {
   bool is_bpe = false;
   bool byte_fallback = false;
   bool marks_after = false;  // the mark of a space goes to the end of a word
-  // Of the normaliser.
+  // Options of the normaliser:
   std::string_view character_map;  // of the SentencePiece library; empty: none
   bool puts_space_first = true;
   bool removes_spaces = true;
   bool marks_spaces = true;
 };
 
-// `bytes` is a serialised ModelProto. kBadFile for what is not one, for scores that are no numbers
-// and for a character map that leads outside itself; `file` is for messages.
+// `bytes` is a serialised ModelProto. kBadFile if it is none, for scores that are no numbers, and
+// for a character map that leads outside itself; `file` is for messages.
 Result<SpmModel> read_spm_model(std::string_view bytes, const std::string& file);
 
 }  // namespace pando

@@ -129,7 +129,7 @@ Result<std::vector<AddedToken>> read_listed(const JsonPlace& root, size_t n) {
   return tokens;
 }
 
-// All `n`: those that are not listed are <SPECIAL_20> and so on.
+// All `n` special tokens; unlisted ones are <SPECIAL_20> and so on.
 Result<std::vector<AddedToken>> read_special(const JsonPlace& root, size_t n) {
   Result<std::vector<AddedToken>> tokens = read_listed(root, n);
   if (!tokens.ok()) return tokens;

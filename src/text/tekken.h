@@ -6,7 +6,7 @@
 
 namespace pando {
 
-// Whether a document has the form of a tekken.json.
+// True if a document has the form of a tekken.json.
 bool is_tekken(const JsonPlace& root);
 
 // Special tokens that are written out in a text are found, as with every other format.

@@ -36,10 +36,10 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   // The tokens of `text`, which must be UTF-8 (kInvalidArgument names the byte offset otherwise).
-  // Special tokens written in the text are recognised. `add_bos` puts around it what the tokenizer
-  // asks for: the beginning-of-sequence token first, of few models also others.
+  // Special tokens written in the text are recognised. add_bos: adds the tokens that the tokenizer
+  // puts around a text: the beginning-of-sequence token first, for few models others, too.
   virtual Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const = 0;
-  virtual size_t n_behind() const = 0;  // tokens that this puts behind a text
+  virtual size_t n_behind() const = 0;  // tokens that add_bos puts behind a text
 
   // The bytes that a token stands for; empty for ids outside the vocabulary. Special tokens are
   // their text, or empty with skip_special.
@@ -48,7 +48,7 @@ class Tokenizer {
   virtual int vocab_size() const = 0;  // highest id + 1
   virtual std::optional<Token> bos() const = 0;
   virtual std::span<const Token> end_tokens() const = 0;  // any of these ends a sequence
-  // True where a leading space is put before the first word and must be taken off again when a
+  // True if a leading space is put before the first word and must be taken off again when a
   // whole text is decoded (SentencePiece).
   virtual bool strips_leading_space() const = 0;
 
@@ -56,7 +56,7 @@ class Tokenizer {
   // token that no other token changes.
   virtual const Decoding* decoding() const { return nullptr; }
 
-  // What is odd about the files without being wrong: a line each, for people.
+  // Oddities of the files that are no errors, a line each, for people.
   virtual std::span<const std::string> warnings() const { return {}; }
 
   const TextLimit& limit() const { return limit_; }
@@ -65,7 +65,7 @@ class Tokenizer {
   TextLimit limit_;
 };
 
-// Whether the name is that of a tokenizer's file outside a directory of a model: .json, .model or
+// True if the path is that of a tokenizer's file outside a model's directory: .json, .model or
 // .tiktoken.
 bool is_tokenizer_file(const std::filesystem::path& path);
 

@@ -5,8 +5,8 @@
 
 namespace pando {
 
-// Reads byte-pair encoding and unigram models, byte-level or with byte fallback. Models and steps
-// outside what is offered are refused by name (kUnsupported).
+// Reads byte-pair encoding and unigram models, byte-level or with byte fallback. Other models and
+// steps are refused by name (kUnsupported).
 Result<TokenizerParts> read_tokenizer_json(const JsonPlace& root, const TokenizerConfig& config);
 
 }  // namespace pando

@@ -109,7 +109,8 @@ Status append_token(const JsonPlace& name, const Vocab& vocab, std::vector<Token
   return {};
 }
 
-// {"single": [{"SpecialToken": {"id": text}}, {"Sequence": ...}, ...]}: what is put around a text.
+// Reads {"single": [{"SpecialToken": {"id": text}}, {"Sequence": ...}, ...]}: the tokens around a
+// text.
 Status read_template(const JsonPlace& place, const Vocab& vocab, PostProcessor* around) {
   const JsonPlace single = place.at("single");
   if (Status array = single.expect_array(); !array.ok()) return array;

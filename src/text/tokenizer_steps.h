@@ -17,11 +17,11 @@ Result<PostProcessor> read_post_processor(const JsonPlace& place, const Vocab& v
 // Shared by these.
 
 constexpr size_t kMostSteps = 64;  // of a field: each step of a pre-tokenizer calls the next
-// The steps of a field in order: of a Sequence its elements (under `list`), else the field alone.
+// The steps of a field in order: the elements of a Sequence (under `list`), else the field alone.
 Result<std::vector<JsonPlace>> steps_of(const JsonPlace& place, std::string_view list);
 // {"String": text} or {"Regex": expression}
 Result<SplitPattern> read_pattern(const JsonPlace& place);
-// Whether a pattern is a text, or an expression without any operator.
+// True if a pattern is a literal text, or an expression without any operator.
 bool is_text_pattern(const JsonPlace& pattern);
 // {"pattern": from, "content": to}. The pattern must be a text (is_text_pattern).
 Result<normal::Replace> read_replace(const JsonPlace& place);

@@ -20,7 +20,7 @@ bool is_composed(UnicodeForm form) {
   return form == UnicodeForm::kNfc || form == UnicodeForm::kNfkc;
 }
 
-// NFC leaves what is below U+0300 (CC 80) alone, every form what is below U+0080.
+// NFC keeps characters below U+0300 (CC 80); every form keeps those below U+0080.
 bool surely_unchanged(std::string_view text, UnicodeForm form) {
   const unsigned char limit = form == UnicodeForm::kNfc ? 0xCC : 0x80;
   return std::none_of(text.begin(), text.end(),
@@ -56,8 +56,8 @@ void order_marks(std::vector<int32_t>* points) {
   }
 }
 
-// utf8proc joins U+11A7, which is no trailing consonant, to the syllable before it and so loses
-// it. It composes with nothing, so what is before and after it is composed apart.
+// utf8proc joins U+11A7, which is no trailing consonant, to the syllable before it and so loses it.
+// It composes with nothing, so the texts before and after it are composed apart.
 constexpr int32_t kBeforeTrailing = 0x11A7;
 
 std::string composed(std::vector<int32_t> points) {

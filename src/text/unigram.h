@@ -1,5 +1,4 @@
-// A unigram language model. Of all ways to cut a word into pieces of text, it takes the one with
-// the highest sum of scores.
+// A unigram language model: cuts a word into the pieces of text with the highest sum of scores.
 #pragma once
 
 #include <array>
@@ -19,7 +18,7 @@ class Unigram final : public WordModel {
     std::optional<Token> unknown;  // for characters without a piece; none: dropped
     bool byte_fallback = false;    // such characters become their bytes' <0xNN> tokens
     bool byte_level = false;       // pieces are written in the byte-level alphabet
-    // Of a character without a piece; none: 10 below the lowest of `scores`.
+    // Score of a character without a piece; none: 10 below the lowest of `scores`.
     std::optional<double> unknown_score;
   };
   static constexpr size_t kLongestPiece = 512;  // bytes; published vocabularies have up to 100
@@ -27,8 +26,8 @@ class Unigram final : public WordModel {
   // `scores`: by id, at least one; no text has more than kLongestPiece bytes.
   Unigram(const Vocab& vocab, const std::vector<double>& scores, const Options& options);
 
-  // Time is linear in the word's length times that of the longest piece that fits. Sums of scores
-  // are doubles, added from the left; of equal sums, the one with the longest last piece counts.
+  // Takes time linear in the word's length times the longest piece that fits. Sums of scores are
+  // doubles, added from the left; among equal sums, the one with the longest last piece counts.
   void encode(std::string_view word, std::vector<Token>* tokens) const override;
 
  private:

@@ -52,7 +52,7 @@ bool is_piece(const Json& value) {
          std::isfinite(value[1].get<double>());
 }
 
-// Whether every text has tokens even without an unknown token.
+// True if every text has tokens even without an unknown token.
 bool has_all_bytes(const Vocab& vocab, const Unigram::Options& options) {
   if (!options.byte_fallback && !options.byte_level) return false;
   for (int value = 0; value < 256; ++value) {

@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// Whether a model is a Unigram. Old files leave the type out; only a Unigram has a list as its
+// True if a model is a Unigram. Old files leave out the type; only a Unigram has a list as its
 // vocabulary.
 bool is_unigram(const JsonPlace& model);
 

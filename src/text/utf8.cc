@@ -8,8 +8,8 @@ namespace {
 
 constexpr uint64_t kHighBits = 0x8080808080808080u;
 
-// What a lead byte asks for: the bytes in all, and the range of the second one. The later ones are
-// always 80..BF.
+// Properties of a lead byte: length of the character in bytes, and range of the second byte. Later
+// bytes are always 80..BF.
 struct Lead {
   int length = 0;  // 0: no character begins so
   unsigned char low = 0x80;

@@ -15,11 +15,11 @@ enum class Utf8Kind {
 
 struct Utf8Step {
   Utf8Kind kind;
-  int length;      // bytes; of the maximal subpart where there is no character
+  int length;      // bytes; of the maximal subpart if there is no character
   char32_t point;  // of a character, else 0
 };
 
-// What `text`, which is not empty, begins with.
+// First step of `text`, which is not empty.
 Utf8Step next_utf8(std::string_view text);
 
 void append_utf8(char32_t point, std::string* out);
@@ -36,7 +36,7 @@ inline int utf8_length(char lead) {
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
-// Whether a byte of text known to be UTF-8 is the first of a character.
+// True if a byte of text known to be UTF-8 is the first of a character.
 inline bool begins_character(char c) { return (c & 0xC0) != 0x80; }
 
 // The character before the end of `text`, which is known to be UTF-8 and not empty.

@@ -30,7 +30,7 @@ constexpr Token max_token(size_t n) {
 // Text to id and back. Ids may have holes.
 class Vocab {
  public:
-  // False where the text or the id is taken.
+  // False if the text or the id is taken.
   bool add(const std::string& text, Token id);
   std::optional<Token> find(std::string_view text) const;
   // The text of an id; empty for a hole.
@@ -60,12 +60,12 @@ struct RankedText {
   uint32_t rank;
 };
 // Every way to put one of `texts` together from two others, with the rank of the result.
-// kUnsupported where there are more than most_merges(); `file` is for messages.
+// kUnsupported if there are more than most_merges(); `file` is for messages.
 Result<std::vector<Merge>> merges_of_results(const std::vector<RankedText>& texts,
                                              const std::string& file);
 // Bytes of such a text; the time is their square. Published vocabularies have up to 128 (spaces).
 constexpr size_t kLongestMerged = 256;
-// Of `n` texts; published vocabularies have 2 or 3 for each.
+// Most merges of a vocabulary of `n` texts; published ones have 2 or 3 per text.
 constexpr size_t most_merges(size_t n) { return 16 * n + 65'536; }
 
 // An object of text to id.

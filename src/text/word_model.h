@@ -1,4 +1,4 @@
-// What turns one word into tokens.
+// Turns one word into tokens.
 #pragma once
 
 #include <string_view>

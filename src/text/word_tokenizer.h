@@ -11,14 +11,14 @@
 
 namespace pando {
 
-// What a file says a tokenizer is made of.
+// Parts of a tokenizer, as its file describes them.
 struct TokenizerParts {
   std::unique_ptr<const WordModel> model;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
-  std::vector<std::string> token_bytes = {};  // by id: what is shown
+  std::vector<std::string> token_bytes = {};  // by id: bytes of the text that is shown
   std::vector<AddedToken> added = {};
-  std::vector<Token> hidden = {};  // no part of the text that is shown, besides special added ones
+  std::vector<Token> hidden = {};  // tokens without shown text, besides special added ones
   SpecialTokens special = {};
   std::vector<std::string> warnings = {};  // about the file, for people
   bool strips_leading_space = false;

@@ -21,7 +21,7 @@ class WordPiece final : public WordModel {
 
  private:
   Options options_;
-  TokenOfText first_, later_;  // without what is before their texts
+  TokenOfText first_, later_;  // without the prefixes of their texts
   size_t longest_ = 0;         // bytes
 };
 

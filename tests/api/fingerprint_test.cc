@@ -1,4 +1,5 @@
-// What tells two models apart: everything that a model is read from, and nothing else.
+// Two models differ in their fingerprint if a file differs that a model is read from, and only
+// then.
 #include <gtest/gtest.h>
 
 #include <set>

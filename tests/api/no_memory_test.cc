@@ -12,7 +12,7 @@
 
 namespace {
 
-std::atomic<size_t> refused_size = 0;  // the next allocation of so many bytes fails; 0: none does
+std::atomic<size_t> refused_size = 0;  // the next allocation of this many bytes fails; 0: none does
 std::atomic<bool> is_lasting = false;  // not only the next one
 std::atomic<int> n_refused = 0;
 
@@ -104,7 +104,7 @@ TEST(RequestGroupWithoutMemory, EventsThatCannotBeTakenAreTakenLater) {
   EXPECT_TRUE(group.is_over());
 }
 
-// What is cancelled has no more events, also those that could not be taken.
+// A cancelled request has no more events, not even those that could not be taken.
 TEST(RequestGroupWithoutMemory, EventsThatCouldNotBeTakenAreCancelled) {
   const std::unique_ptr<Engine> engine = open_tiny();
   Waker waker;

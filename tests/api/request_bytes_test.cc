@@ -1,4 +1,4 @@
-// What goes to another process comes there as it was.
+// Values arrive in another process as they were.
 #include "api/request_bytes.h"
 
 #include <gtest/gtest.h>

@@ -65,7 +65,7 @@ TEST(RequestGroup, HearsTextWhereItIsToldTo) {
   }
 }
 
-// Others hold all but one place: what is refused is submitted again when one of its own ends.
+// Others hold all places but one: a refused request is submitted again when one of its own ends.
 TEST(RequestGroup, WaitsForItsOwnWhereOthersFillTheEngine) {
   EngineOptions options = tiny_options();
   options.max_open = 65;

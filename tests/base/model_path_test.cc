@@ -1,4 +1,4 @@
-// One path stands for what was opened behind it.
+// A path shares the files that were opened through it.
 #include "base/model_path.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which name somebody may have meant.
+// Finds the name that was probably meant.
 #include "base/nearest.h"
 
 #include <gtest/gtest.h>

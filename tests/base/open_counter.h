@@ -1,4 +1,4 @@
-// How often files are opened, by this process or any other.
+// Counts how often files are opened, by this process or any other.
 #pragma once
 
 #include <sys/inotify.h>

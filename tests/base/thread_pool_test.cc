@@ -61,7 +61,7 @@ TEST(ThreadPool, WorkersKeepToTheirRunsAndEndThoseOfOthers) {
       const std::vector<int64_t>& items = of_worker[worker];
       const int64_t begin = worker * kItems / n_threads;
       EXPECT_EQ(items.front(), begin) << "worker " << worker << " of " << n_threads;
-      // Its own come before those of others, which may have ended it by then.
+      // A thread's own items come before those of others, who may have ended the loop by then.
       for (size_t i = 1; i < items.size(); ++i)
         if (items[i] >= begin && items[i] < (worker + 1) * kItems / n_threads) {
           EXPECT_GT(items[i], items[i - 1]) << "worker " << worker << " of " << n_threads;
@@ -90,7 +90,7 @@ TEST(ThreadPool, AFailureEndsRunsToo) {
   EXPECT_EQ(n_calls, 1000);
 }
 
-// What a loop wrote is there for the next one, whichever thread runs it.
+// The values that a loop wrote are visible to the next, whichever thread runs it.
 TEST(ThreadPool, LoopsFollowEachOther) {
   ThreadPool pool(3);
   std::vector<int64_t> values(64);

@@ -1,4 +1,4 @@
-// What the attention benchmark works on.
+// The work of the attention benchmark.
 #include "bench/cpu/attention_work.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What benchmarks take, and what they are refused with.
+// Inputs that benchmarks take, and messages that refuse others.
 #include "bench/inputs.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace pando::bench {
 namespace {
 
-// Benchmarks that take what none of the product's own does.
+// Benchmarks with inputs that none of the product's own takes.
 class InputsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -1,4 +1,4 @@
-// Times of short calls, and what others took of the processors.
+// Times of short calls, and processor time that others took.
 #include "bench/timing.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(OtherWork, AProcessCountsUntilItIsAnEndedChild) {
   const double while_it_works = other_work.share().value();
   kill(child, SIGKILL);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  // What the child had is its parent's now; others had next to nothing meanwhile.
+  // The child's time counts as its parent's now; others had next to nothing meanwhile.
   EXPECT_LT(other_work.share().value(), while_it_works);
   EXPECT_GT(while_it_works, 0);
 }

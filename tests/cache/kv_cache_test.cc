@@ -177,7 +177,7 @@ TEST_F(KvCacheTest, ExtendLocksWhatWasCached) {
   EXPECT_EQ(cached->n_committed, 1u);
 }
 
-// Regression: what is computed for a sequence that has gone can be evicted.
+// Regression: tokens computed for a sequence that has gone can be evicted.
 TEST_F(KvCacheTest, CommittedForNobodyCanBeEvicted) {
   make(2);
   Node* gone = locked({1, 2, 3, 4, 5});

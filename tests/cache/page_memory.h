@@ -1,5 +1,5 @@
 // Page memory without a model: each position holds the fingerprint of the path that ends there, so
-// that a test sees whether a page holds what its path needs.
+// that a test can check the contents of a path's pages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// Of a whole path from its root, owners included. Zero is no path's.
+// Fingerprint of a whole path from its root, owners included. No path has zero.
 using Fingerprint = uint64_t;
 
 // The fingerprint of a path that goes on by one token.
@@ -21,7 +21,7 @@ inline Fingerprint goes_on(Fingerprint above, Token token) {
   return (x ^ (x >> 32)) | 1;
 }
 
-// By position, for the path from the root to the end of `node`.
+// Fingerprints by position, for the path from the root to the end of `node`.
 inline std::vector<Fingerprint> fingerprints_of(const Node* node) {
   std::vector<const Node*> path;
   for (; !node->is_root(); node = node->parent) path.push_back(node);
@@ -33,7 +33,7 @@ inline std::vector<Fingerprint> fingerprints_of(const Node* node) {
   return all;
 }
 
-// By page index, for the path from the root to the end of `node`, as far as there are pages.
+// Pages by page index, for the path from the root to the end of `node`, as far as pages exist.
 inline std::vector<PageId> page_table_of(const Node* node, uint32_t page_len) {
   std::vector<const Node*> path;
   for (; !node->is_root(); node = node->parent) path.push_back(node);

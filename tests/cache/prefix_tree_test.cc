@@ -44,7 +44,7 @@ class PrefixTreeTest : public ::testing::Test {
   }};
 };
 
-// A token that was forgotten is computed again, as long as somebody needs it.
+// A forgotten token is computed again as long as a sequence needs it.
 TEST_F(PrefixTreeTest, KnowsWhatWasComputedBefore) {
   const auto again = [&](Node* node, uint32_t n) {
     tree_.issue(node, n);
@@ -85,7 +85,7 @@ TEST_F(PrefixTreeTest, WhatIsInFlightIsNotComputedAgain) {
   tree_.release(tip);
 }
 
-// What is public is one path for all keys; what is behind it is each one's own.
+// Public tokens are one path for all keys; each key has its own path behind them.
 TEST_F(PrefixTreeTest, PublicBeginnings) {
   const auto acquire = [&](uint64_t key, const Tokens& tokens, uint32_t n_public) {
     Node* tip = tree_.acquire(key, tokens, n_public);

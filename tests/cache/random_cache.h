@@ -32,12 +32,12 @@ struct RandomCacheOptions {
   }
 };
 
-// How often something happened, so that a test knows that it was tried.
+// Counts of events, so that a test knows that they occurred.
 struct RandomCacheCounts {
   int refused = 0, copies = 0, fan_outs = 0, aborts = 0, steps = 0, alone = 0, compacted = 0;
   int several_aborted = 0;   // steps in flight, at once
   int locked_by_extend = 0;  // nodes that could have been evicted before
-  int with_public = 0;       // paths that begin with what is public
+  int with_public = 0;       // paths that begin with public tokens
 };
 
 class RandomCache {
@@ -77,7 +77,7 @@ class RandomCache {
   const KvCache& cache() const { return cache_; }
 
  protected:
-  // How an operation of the cache is done that needs memory, and how one that must not.
+  // Runs an operation of the cache that needs memory, and one that must not allocate.
   using Operation = std::function<void()>;
   virtual void allocating(const Operation& operation) { operation(); }
   virtual void without_memory(const Operation& operation) { operation(); }

@@ -1,4 +1,5 @@
-// Random operations on the prefix tree against a map from whole prefixes to what is known of them.
+// Random operations on the prefix tree against a naive model: a map from whole prefixes to facts
+// about them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -251,7 +252,7 @@ class RandomTree {
   int n_splits_in_flight_ = 0;
   int n_several_aborted_ = 0;  // steps in flight, at once
   int n_forgotten_ = 0;
-  int n_public_ = 0;  // paths that begin with what is public
+  int n_public_ = 0;  // paths that begin with public tokens
   PrefixTree tree_{[this](Node& upper, Node& lower) {
     n_splits_in_flight_ +=
         upper.n_submitted + lower.n_submitted > upper.n_committed + lower.n_committed;

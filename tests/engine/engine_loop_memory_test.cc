@@ -17,13 +17,13 @@ struct Arrival {
   int step;  // before which it is submitted
 };
 
-// What a step has to compute, from the definition: a path that is not there yet, token by token, or
-// the last token of one that is.
+// Rows that a step has to compute, by definition: a path that does not exist yet, token by token,
+// or the last token of one that exists.
 struct NaiveRows {
   uint64_t prefill = 0, decode = 0, recomputed = 0;
   std::set<Path> committed;
 
-  // The paths of one step, those of answers under way first.
+  // The paths of one step, first those of open answers.
   void step(const std::vector<Path>& decodes, const std::vector<Path>& prompts) {
     std::set<Path> computed;
     for (const auto& [paths, count] : {std::pair{&decodes, &decode}, {&prompts, &prefill}})
@@ -242,7 +242,8 @@ TEST(EngineLoopMemory, WhoseGoingMakesNoRoomStays) {
     EXPECT_EQ(loop.answers(id), answers_alone(loop.heard[id].request));
 }
 
-// After a preemption nothing starts until something ends; who only waited made no room by going.
+// After a preemption no sequence starts until a running one ends; a waiting sequence frees nothing
+// when it leaves.
 TEST(EngineLoopMemory, WhoLeavesWhileItWaitsStartsNobody) {
   LoopOptions options = tiny_loop_options();
   options.engine.kv_memory = memory_for(12);
@@ -279,7 +280,7 @@ TEST(EngineLoopMemory, WhoLeavesWhileItWaitsStartsNobody) {
   EXPECT_GT(n_guests, 10);
 }
 
-// Whoever did not fit kept others waiting, until it leaves.
+// A sequence that did not fit keeps others waiting until it leaves.
 TEST(EngineLoopMemory, WhoDidNotFitLeaves) {
   LoopOptions options = tiny_loop_options();
   options.engine.kv_memory = memory_for(12);

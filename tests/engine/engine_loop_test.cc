@@ -256,7 +256,7 @@ TEST(EngineLoop, CancelAtEveryMoment) {
     }
 }
 
-// What two prompts have in common is nobody's own.
+// Tokens that two prompts share belong to neither.
 TEST(EngineLoop, RequestsWaitUntilSomethingOfTheirOwnIsComputed) {
   LoopOptions options = tiny_loop_options();
   options.engine.step_rows = 8;

@@ -33,7 +33,7 @@ struct Outcome {
   bool cancelled = false;
 };
 
-// Of a token of the prompt, whose row of logits is known.
+// Checks ln p of a token of the prompt against its row of logits.
 std::string compare_scored(std::span<const float> logits, Token token, const TokenLogprob& found) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(double{logit});
@@ -43,7 +43,7 @@ std::string compare_scored(std::span<const float> logits, Token token, const Tok
                      token, expected);
 }
 
-// Whether an answer is a text of its form, or the beginning of one where max_tokens cut it.
+// Checks that an answer is a text of its form, or the beginning of one if max_tokens cut it.
 std::string compare_text(const Completion& completion, const CaseForm& form, int max_tokens) {
   std::string text;
   for (const Token token : completion.tokens) text += CaseTokenizer().token_bytes(token, true);

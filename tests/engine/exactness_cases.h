@@ -37,7 +37,7 @@ struct CaseResult {
 // Cases over tiny random models with weights of one kind.
 class ExactnessCases {
  public:
-  // kv_type: of all cases; otherwise each draws f32, f16 or bf16.
+  // kv_type: for all cases; without it each draws f32, f16 or bf16.
   explicit ExactnessCases(CaseWeights weights, std::optional<KvType> kv_type = {});
 
   // exactness_scenario.h says what each draws.

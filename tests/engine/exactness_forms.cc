@@ -177,7 +177,7 @@ CaseForm schema(Rng& rng) {
     return CaseForm({.kind = TextForm::Kind::kJsonSchema, .text = value.schema}, value.texts);
   }
   std::string properties, required;
-  // What is written so far; with a comma behind it where a property came before.
+  // The beginnings of all texts so far.
   Texts texts{"{"};
   const size_t n = 1 + below(rng, 2);
   for (size_t i = 0; i < n; ++i) {

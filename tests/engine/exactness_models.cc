@@ -104,7 +104,7 @@ Result<LoadedModel> load_made(const CaseModel& model, CaseWeights kind,
   return load_model(path, requantised(kind), pool, share);
 }
 
-// With rows of whole blocks, where only `o_proj` has others.
+// Loads the model with rows of whole blocks; only `o_proj` has others.
 Result<LoadedModel> load_blocks(const CaseModel& model, DType type,
                                 const std::filesystem::path& directory, const ModelShare& share) {
   model::ModelConfig config = config_of(model);

@@ -66,7 +66,7 @@ class CaseModels {
 
   const DeviceModel& weights(const CaseModel& model) { return *whole(model).weights; }
   bool in_blocks() const;  // its weights are those of GGUF files
-  // Of one of several ranks.
+  // The share of one of several ranks.
   const DeviceModel& share(const CaseModel& model, const ModelShare& share);
   // Valid until the next call.
   const reference::Model& reference(const CaseModel& model, DType kv_type, const CaseSizes& sizes,

@@ -28,7 +28,7 @@ bool chance(Rng& rng, int percent) { return uniform(rng, 1, 100) <= percent; }
 
 namespace {
 
-// Whether a window is among what the family's config.json says.
+// True if the family's config.json can give a window.
 bool may_have_window(model::ModelConfig config) {
   const auto has_window = [](const model::LayerConfig& layer) { return layer.window > 0; };
   const bool some = std::ranges::any_of(config.layers, has_window);
@@ -44,8 +44,8 @@ bool reads_others(const model::ModelConfig& config) {
                              [](const model::LayerConfig& layer) { return layer.keys_back > 0; });
 }
 
-// All other tiny models without states, mixtures of experts and latent attention. Those that were
-// drawn first keep their order, so that a new family does not change what a seed draws of them.
+// All other tiny models without states, mixtures of experts and latent attention. The oldest come
+// first in their order, so that a new family does not change a seed's draw among them.
 std::vector<std::string> shapes_beside(std::span<const char* const> known) {
   constexpr std::string_view kFirst[] = {
       "tiny-granite3",       "tiny-seed-oss",   "tiny-exaone4",    "tiny-ernie4.5", "tiny-hunyuan",
@@ -166,7 +166,7 @@ void add_alternatives(uint64_t seed, std::vector<Request>& requests) {
         request.alternatives.push_back(uniform(rng, 0, kCaseVocab - 1));
 }
 
-// Of a machine that is not this one.
+// Costs of a machine other than this one.
 constexpr const char* kStepCosts =
     R"({"step_s":2e-4,"row_s":[2e-5,2e-5,2e-5,2e-5,2e-5],"head_s":0,"output_s":1e-5,"key_s":1e-7,"read_s":1e-7})";
 
@@ -255,7 +255,7 @@ Scenario draw_scenario(uint64_t seed, std::optional<KvType> kv_type) {
     s.requests.push_back(std::move(request));
   }
   const size_t n_first = s.requests.size();
-  for (size_t i = 0; i < n_first; ++i)  // asked again, with what is cached by then
+  for (size_t i = 0; i < n_first; ++i)  // asked again, when more is cached
     if (chance(rng, 30)) s.requests.push_back(s.requests[i]);
   Rng scoring_rng(seed ^ 0x2545f4914f6cdd1d);
   add_scoring(scoring_rng, s.requests);

@@ -1,5 +1,5 @@
-// What happens in one exactness case: a function of its seed. The golden hashes are of these draws,
-// so that their order may not change.
+// The events of one exactness case, as a function of its seed. The golden hashes belong to these
+// draws, so their order must not change.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Scenario {
   std::string describe() const;
 };
 
-// How an engine that goes by time is told to go.
+// Options of an engine that goes by predicted time.
 struct Timed {
   std::string policy;
   double step_budget = 0;  // seconds on a machine where a step takes 2e-4 and a row 2e-5

@@ -124,7 +124,7 @@ void run_windowed_cases(CaseWeights weights, std::optional<KvType> kv_type = {})
       n, n_rows, n_cancelled, sum.preemptions, sum.evicted_pages, sum.recomputed_rows);
 }
 
-// Wherever a policy and a budget cut the prompts, and whoever goes first.
+// Policies and budgets that cut prompts and change the order.
 TEST(Exactness, PoliciesAndBudgets) {
   ExactnessCases cases(CaseWeights::kBF16);
   int n_cut_otherwise = 0;
@@ -204,7 +204,8 @@ TEST(ExactnessLatent, Int8Weights) { run_latent_cases(CaseWeights::kInt8); }
 TEST(ExactnessLatent, Q4_KWeights) { run_latent_cases(CaseWeights::kQ4_K); }
 TEST(ExactnessLatent, Int8KeysAndValues) { run_latent_cases(CaseWeights::kF16, KvType::kInt8); }
 
-// Models with mixtures of experts: whoever else chose an expert, on one rank and on several.
+// Models with mixtures of experts, on one rank and on several: other rows with the same expert
+// change no bit.
 void run_mixture_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   ExactnessCases cases(weights, kv_type);
   const int n = n_cases(kMixtureCases, 2);
@@ -230,8 +231,8 @@ TEST(ExactnessMixtures, Q6_KWeights) { run_mixture_cases(CaseWeights::kQ6_K); }
 TEST(ExactnessMixtures, MXFP4Weights) { run_mixture_cases(CaseWeights::kMXFP4); }
 TEST(ExactnessMixtures, Int8KeysAndValues) { run_mixture_cases(CaseWeights::kF16, KvType::kInt8); }
 
-// Beside answers of any text, over all models, with states, windows and ranks. What a form forces
-// changes neither tokens nor logits, whether it goes through the model together or not.
+// Answers with a form beside answers of any text, over all models, with states, windows and ranks.
+// Forced tokens change neither tokens nor logits, whether they are computed in one step or not.
 void run_formed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   ExactnessCases cases(weights, kv_type);
   const int n = n_cases(kFormCases, 4);
@@ -243,7 +244,8 @@ void run_formed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
     ASSERT_TRUE(together.equal) << together.what;
     const CaseResult alone = cases.run_forms_one_by_one(seed);
     ASSERT_TRUE(alone.equal) << alone.what;
-    if (together.n_cancelled + alone.n_cancelled == 0) {  // who is cancelled depends on the steps
+    if (together.n_cancelled + alone.n_cancelled == 0) {  // the cancelled requests depend on the
+                                                          // steps
       EXPECT_EQ(together.logits_hash, alone.logits_hash) << seed;
     }
     n_rows += together.n_rows;

@@ -1,5 +1,5 @@
-// Answers of a form: every finished one is what the form allows, and tokens that the form forces
-// change nothing but the number of steps.
+// Answers with a form: every finished answer is allowed by the form, and forced tokens change
+// nothing but the number of steps.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -22,7 +22,7 @@ struct InFlightCase {
   uint64_t n_preempted = 0, n_evicted = 0;
 };
 
-// What the listener of a request heard.
+// Events that the listener of a request received.
 struct HeardInFlight {
   std::map<int, Completion> completions;  // by choice
   std::optional<Error> error;

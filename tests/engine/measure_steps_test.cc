@@ -111,7 +111,7 @@ TEST(SavedSteps, AreMeasuredOnce) {
   options.threads = 2;
   saved(options);
   EXPECT_EQ(n_files(), 2);
-  // What is broken is measured anew, and costs that no engine would take.
+  // Broken costs are measured again, and so are costs that no engine would take.
   for (const auto& entry : std::filesystem::directory_iterator(costs)) {
     nlohmann::json file = nlohmann::json::parse(std::ifstream(entry.path()));
     file["step_costs"]["step_s"] = file["step_costs"]["row_s"][0] = 0;

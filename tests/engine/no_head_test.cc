@@ -73,7 +73,7 @@ TEST(NoHead, GivesEmbeddingsOfGptNeoX) {
   expect_embeddings_alone("tiny-gpt-neox", 1, "GPTNeoXModel");
 }
 
-// Its head has a bias.
+// Phi's head has a bias.
 TEST(NoHead, GivesEmbeddingsOfPhi) { expect_embeddings_alone("tiny-phi", 1, "PhiModel"); }
 
 }  // namespace

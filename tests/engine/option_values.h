@@ -17,7 +17,7 @@ struct OptionValue {
   bool good;
 
   std::string text() const { return fmt::format("{}", value); }
-  // What check_request says.
+  // The message of check_request.
   std::string message() const {
     return fmt::format("{} is {}, expected {}", option->name, text(), option->expected);
   }

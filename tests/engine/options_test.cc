@@ -1,4 +1,4 @@
-// What can never work is refused, and the message says what was found and what was expected.
+// Requests that can never work are refused; the message says what was found and what was expected.
 #include "engine/options.h"
 
 #include <gtest/gtest.h>

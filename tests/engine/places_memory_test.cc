@@ -1,4 +1,4 @@
-// Engines over models with recurrent layers, windows or soft caps: memory, and what they refuse.
+// Engines over models with recurrent layers, windows or soft caps: memory and refusals.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -16,7 +16,7 @@ TestLoop loop_with(size_t n_slots, LoopOptions options = tiny_loop_options(),
   return TestLoop(open_over_plans(options, n_slots, fail_each));
 }
 
-// By request: tokens and hashes of logits.
+// Tokens and hashes of logits, by request.
 std::map<RequestId, std::vector<Answer>> answers_of(const TestLoop& loop) {
   std::map<RequestId, std::vector<Answer>> answers;
   for (const auto& [id, heard] : loop.heard) {
@@ -43,7 +43,7 @@ TEST(Places, QuestionsGoOnFromTheEndOfTheirDocument) {
   EXPECT_EQ(loop.stats().recomputed_rows, 0u);
   EXPECT_EQ(loop.stats().prefill_rows, document.size() + 8);
 
-  // Its end was a parting, so there is a place: another question computes its own row only.
+  // Paths part at its end, so a place exists: another question computes its own row only.
   ASSERT_TRUE(loop.submit(9, request_of(document + "Z", 3)).ok());
   loop.run();
   answers_of(loop);
@@ -65,7 +65,7 @@ TEST(Places, APathThatIsJoinedElsewhereIsComputedAgainFromTheLastPlace) {
   answers_of(loop);
   EXPECT_EQ(loop.stats().recomputed_rows, 4u);  // 16 to 19
   EXPECT_EQ(loop.stats().prefill_rows, n_before + 5);
-  // Where it joined there is a place now.
+  // The position where it joined has a place now.
   ASSERT_TRUE(loop.submit(3, request_of(prompt.substr(0, 20) + "?", 2)).ok());
   loop.run();
   answers_of(loop);
@@ -84,13 +84,13 @@ TEST(Places, AConversationGoesOnFromTheEndOfItsAnswer) {
   ASSERT_TRUE(loop.submit(2, next).ok());
   loop.run();
   answers_of(loop);
-  // Of the answer's six tokens the sixth was never computed, and the state behind the fifth not
-  // kept.
+  // The sixth and last token of the answer was never computed, and the state behind the fifth was
+  // not kept.
   EXPECT_EQ(loop.stats().recomputed_rows, 1u);
   EXPECT_EQ(loop.heard[2].completions[0].shared_tokens, 14);
 }
 
-// What waits for the same rows again computes them together.
+// Sequences that wait for the same rows to be computed again compute them together.
 TEST(Places, RowsOnTheWayToAPlaceAreComputedOnce) {
   TestLoop loop = loop_with(kPlentyOfSlots);
   const std::string prompt = "twenty characters or";
@@ -104,7 +104,7 @@ TEST(Places, RowsOnTheWayToAPlaceAreComputedOnce) {
   EXPECT_EQ(loop.stats().recomputed_rows, 10u);
 }
 
-// What one of them computes again for all is not shared by it, but by the others.
+// Rows that one sequence computes again for all count as shared for the others, not for it.
 TEST(Places, RowsComputedAgainCountAsSharedForAllButOne) {
   TestLoop loop = loop_with(kPlentyOfSlots);
   const std::string prompt = "forty characters, of which 20 are common";
@@ -135,7 +135,7 @@ TEST(Places, NoMoreAnswersStartThanHaveSlots) {
   EXPECT_EQ(loop.stats().prefill_rows, 20u * 8);
 }
 
-// Nobody else could go on from what a sequence leaves behind.
+// No other sequence could continue from a place that a sequence leaves.
 TEST(Places, WhereNothingIsSharedEachSequenceHasItsOwnPlaceOnly) {
   std::map<std::string, std::map<RequestId, std::vector<Answer>>> answers;
   for (const char* sharing : {"packed", "tree"}) {

@@ -39,7 +39,7 @@ class ScriptedExecutor final : public Executor {
 
  private:
   ExecutorFacts facts_;
-  std::vector<Token> script_;  // by position, of prompt and answer
+  std::vector<Token> script_;  // [position] tokens of prompt and answer
   StepPlan plan_;
 };
 
@@ -88,7 +88,7 @@ Request asked(const SamplingOptions& sampling) {
   return request;
 }
 
-// What is told of an answer that the model would write as `script`.
+// Events of an answer that the model would write as `script`.
 Told told(const std::string& script, const SamplingOptions& sampling,
           std::vector<Token> end_ids = {kReturn, kCall}) {
   const std::unique_ptr<EngineLoop> loop = loop_of(script, std::move(end_ids));

@@ -20,8 +20,8 @@ namespace pando::testing {
 
 class RecordingExecutor final : public Executor {
  public:
-  // fail_each: every so many steps one fails, and has then written some of its slots; 0: none.
-  // refused: the number, from 1, of the step that is not accepted; 0: none.
+  // fail_each: every fail_each-th step fails, after writing some of its slots; 0: none. refused:
+  // number, from 1, of the step that is not accepted; 0: none.
   explicit RecordingExecutor(const ExecutorFacts& facts, size_t fail_each = 0, size_t refused = 0)
       : facts_(facts), fail_each_(fail_each), refused_(refused) {}
 
@@ -78,7 +78,7 @@ class RecordingExecutor final : public Executor {
   PhaseTimes times() const override { return {}; }
 
  private:
-  // What a step writes that fails with one before it.
+  // Clears the places that a step writes if it fails together with one before it.
   void spoil(const StepPlan& plan) {
     for (const PageCopy& copy : plan.copies)
       for (uint32_t i = 0; i < copy.n_positions; ++i) cells_[{copy.to, i}] = 0;
@@ -101,7 +101,7 @@ class RecordingExecutor final : public Executor {
     return pages;
   }
 
-  // The path before a row: that of the position before its own. All positions before must hold the
+  // The path before a row, from the position before its own. All earlier positions must hold the
   // beginnings of that path.
   uint64_t past_of(const StepPlan& plan, uint32_t row) const {
     const auto tile_len = static_cast<uint32_t>(facts_.tile_len);

@@ -1,5 +1,4 @@
-// What is resident of models with windows, without a loop: little memory, lost windows, steps that
-// fail.
+// Residency of models with windows, without a loop: little memory, lost windows, steps that fail.
 #include "engine/residency.h"
 
 #include <gtest/gtest.h>
@@ -133,7 +132,7 @@ TEST(WindowResidency, TheLeastWindowPagesAreEnough) {
   EXPECT_TRUE(resident.compute(resident.enter(common + rest.substr(0, 41)), 17));
 }
 
-// What it goes on from belongs to others.
+// The window that an uncached request continues from belongs to others, and stays.
 TEST(WindowResidency, AnUncachedRequestLeavesTheWindowOfItsDocument) {
   Windowed resident(100, 100);
   const std::string document = text(40, 0);

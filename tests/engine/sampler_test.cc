@@ -193,7 +193,7 @@ TEST(Sampler, WhatIsBarredIsNeverDrawn) {
   }
 }
 
-// The others keep their proportions, and draw as from a vocabulary without what is barred.
+// Other tokens keep their proportions, and are drawn as from a vocabulary without barred tokens.
 TEST(Sampler, WhatIsNotBarredKeepsItsProportions) {
   const std::vector<float> logits = random_logits(13, 40, 2);
   std::vector<float> without = logits;
@@ -222,7 +222,7 @@ std::vector<uint64_t> bits_of(const std::set<Token>& tokens, size_t n_tokens) {
   return bits;
 }
 
-// Of any number of tokens, in words that are empty, sparse, dense and full.
+// For any number of tokens, with mask words that are empty, sparse, dense and full.
 TEST(Sampler, OnlyWhatIsAllowedIsDrawn) {
   std::mt19937 rng(4);
   for (const size_t n_tokens : {1, 63, 64, 65, 200, 1000})

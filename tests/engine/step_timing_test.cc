@@ -30,7 +30,7 @@ struct Work {
   }
 };
 
-// Of what a step holds besides a decode, or without one.
+// For steps with a decode and without one.
 TEST(StepTiming, ABudgetShrinksByWhatStepsTakeBeyondTheirPrediction) {
   const Result<std::unique_ptr<StepTiming>> timing = StepTiming::create(ten_milliseconds());
   ASSERT_TRUE(timing && *timing);
@@ -46,7 +46,7 @@ TEST(StepTiming, ABudgetShrinksByWhatStepsTakeBeyondTheirPrediction) {
   EXPECT_EQ(n_rows(beside_decode), n_rows(alone));
   for (int i = 0; i < 500; ++i) {
     (*timing)->choose(alone.view, alone.requests);
-    // By turns, so that what is predicted stays right in the middle.
+    // By turns, so that predictions stay right on average.
     const StepTiming::Chosen chosen = (*timing)->chosen();
     (*timing)->observe(chosen, (i % 2 == 0 ? 1.25 : 0.8) * (*timing)->predicted_seconds(chosen));
   }

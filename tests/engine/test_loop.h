@@ -1,4 +1,4 @@
-// An engine loop driven step by step, with what its listeners heard.
+// An engine loop driven step by step, with the events of its listeners.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,13 +41,12 @@ struct Heard {
 
 using Answer = std::pair<std::vector<Token>, uint64_t>;  // tokens, logits hash
 
-// Of the model that `tiny_model` makes.
+// Bytes of a page of the model that `tiny_model` makes.
 constexpr int kTinyPageBytes = 2048;
 
-// As open_loop, but over an executor that only follows plans: without weights.
-// n_slots: of states, as a model with recurrent layers has them. fail_each, refused:
-// RecordingExecutor. windows: as a model has them where some layers have a window. depth: steps in
-// flight.
+// As open_loop, but over an executor that only follows plans, without weights. n_slots: state
+// slots, as for a model with recurrent layers. fail_each, refused: see RecordingExecutor. windows:
+// as for a model with layers with a window. depth: steps in flight.
 inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& options,
                                                            size_t n_slots = 0, size_t fail_each = 0,
                                                            const WindowSizes& windows = {},
@@ -196,7 +195,7 @@ inline std::vector<Answer> answers_alone(const Request& request) {
   return loop.answers(1);
 }
 
-// Memory for so many pages of tiny_loop_options().
+// Memory for n_pages pages of tiny_loop_options().
 inline size_t memory_for(size_t n_pages) {
   static const size_t page_bytes = TestLoop()->executor().facts().page_bytes;
   return n_pages * page_bytes;

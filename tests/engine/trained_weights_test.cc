@@ -41,7 +41,7 @@ class TrainedWeights : public ::testing::TestWithParam<Trained> {
     if (!folder_.empty()) fs::remove_all(folder_);
   }
 
-  // Null where the model cannot be loaded, which fails the test.
+  // Null if the model cannot be loaded, which fails the test.
   std::unique_ptr<Engine> open() const {
     const auto model = Model::load(folder_);
     EXPECT_TRUE(model.ok()) << model.error().message;

@@ -19,7 +19,7 @@ TestLoop loop_with(size_t n_window_pages, const LoopOptions& options = tiny_loop
   return TestLoop(open_over_plans(options, /*n_slots=*/0, fail_each, windows));
 }
 
-// By request: tokens and hashes of logits.
+// Tokens and hashes of logits, by request.
 std::map<RequestId, std::vector<Answer>> answers_of(const TestLoop& loop) {
   std::map<RequestId, std::vector<Answer>> answers;
   for (const auto& [id, heard] : loop.heard) {
@@ -82,7 +82,7 @@ TEST(Windows, QuestionsGoOnFromTheEndOfTheirDocument) {
   loop.run();
   answers_of(loop);
   EXPECT_EQ(loop.stats().recomputed_rows, 0u);
-  // Behind 50 characters no window is there: all of them are computed again.
+  // No window exists behind 50 characters: all of them are computed again.
   ASSERT_TRUE(loop.submit(10, request_of(document.substr(0, 50) + "!", 3)).ok());
   loop.run();
   answers_of(loop);
@@ -104,7 +104,7 @@ TEST(Windows, StayAtRegularDistances) {
   EXPECT_EQ(loop.stats().recomputed_rows, 10u);  // from 120
 }
 
-// What is joined inside a window goes on at the token: nothing is computed again.
+// A path that is joined inside a window goes on at the token: nothing is computed again.
 TEST(Windows, ShortPathsAreJoinedAnywhere) {
   TestLoop loop = loop_with(/*n_window_pages=*/200);
   ASSERT_TRUE(loop.submit(1, request_of("abcdefghijkl", 1)).ok());

@@ -1,4 +1,4 @@
-// What feed-forwards make of gate and up, dense ones and experts alike.
+// Activations of gate and up in feed-forwards, dense ones and experts alike.
 #include "exec/cpu/layers/activate.h"
 
 #include <gtest/gtest.h>

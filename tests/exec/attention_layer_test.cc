@@ -34,7 +34,8 @@ Floats normals(size_t n, uint32_t seed) {
 
 struct Found {
   Floats rows;                  // [kRows, kHeads * kHeadDim]
-  std::vector<bool> kv_layers;  // whether keys were written to each layer of page 0; then of page 1
+  std::vector<bool> kv_layers;  // true if keys were written to the layer, for page 0, then for page
+                                // 1
 };
 
 using Change = std::function<void(model::ModelSpec&, exec::LayerWeights&, AttentionOptions&)>;

@@ -1,4 +1,4 @@
-// GGUF files that are refused: the message names tensor or key, what was found and what was
+// GGUF files that are refused: the message names the tensor or key, and says what was found and
 // expected.
 #include <gtest/gtest.h>
 
@@ -116,7 +116,7 @@ TEST_F(GgufErrors, NameKeyAndValue) {
   }
 }
 
-// Not as config.json would call them.
+// Errors name the key, not the field of a config.json.
 TEST_F(GgufErrors, NameTheKeyThatAValueComesFrom) {
   const auto expect = [&](const char* shape, auto change,
                           std::initializer_list<std::string_view> words) {

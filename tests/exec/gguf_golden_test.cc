@@ -1,4 +1,4 @@
-// A file of another writer, and what its tensors are by that writer (tools/gguf_golden.py).
+// A file of another writer, with the values of its tensors by that writer (tools/gguf_golden.py).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -100,7 +100,7 @@ TEST(GgufGolden, BlocksOfEveryTypeHaveTheirWritersValues) {
   EXPECT_EQ(n_types, golden.size());
 }
 
-// From blocks as from their values in f32, whatever is made of them while a model is loaded.
+// Conversion while loading gives the same from blocks as from their values in f32.
 TEST(GgufGolden, BlocksOfEveryTypeBecomeEveryTypeThatIsMade) {
   const nlohmann::json golden = nlohmann::json::parse(std::ifstream(kFolder / "blocks.json"));
   const kernel::Kernels& kernels = kernel::best_kernels();

@@ -1,4 +1,4 @@
-// How pages hold layers that differ, and how much memory windows and layers that see all take.
+// Pages with layers that differ, and the memory of windows and of layers that see all.
 #include "exec/cpu/kv_sizes.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,7 @@ namespace {
 
 constexpr int kLong = 32768;
 
-// Bytes of the keys and values in f16 that a path of n positions needs: of windows, and of layers
-// that see all.
+// Bytes of f16 keys and values for a path of n positions: of windows, and of layers that see all.
 double needed(const model::ModelConfig& config, int n) {
   double sum = 0;
   for (int i = 0; i < config.n_layers(); ++i) {
@@ -46,7 +45,7 @@ TEST(KvSizes, ALongPathFitsInLittleMoreThanItNeeds) {
   }
 }
 
-// Of a path of 8,192 positions, two windows and the rows of a step need window pages.
+// A path of 8,192 positions needs window pages for two windows and for the rows of a step.
 TEST(KvSizes, MemoryIsDividedByWhatPathsUse) {
   const model::ModelConfig config = model::named_shape("gemma-3-4b").value();
   const KvOptions options{.memory = size_t{16} << 30, .context = 131072, .window_pages = true};

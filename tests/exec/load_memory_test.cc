@@ -1,4 +1,4 @@
-// What loading takes at its peak: the packed weights, and little beside them.
+// Peak memory of loading: the packed weights, and little beside them.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -15,7 +15,7 @@ namespace {
 using namespace exec;
 using namespace testing;
 
-// A line of /proc/self/status, in bytes; 0 where there is none.
+// A line of /proc/self/status, in bytes; 0 if there is none.
 size_t memory(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

@@ -37,8 +37,8 @@ inline std::span<const std::byte> bytes_of(const model::Tensor& table) {
           static_cast<size_t>(table.shape[0]) * stored_bytes(table.type, table.shape[1])};
 }
 
-// The same for an engine, with a configuration that may differ from that of the files in what their
-// format cannot say.
+// The same for an engine. The configuration may differ from the files' in fields that their format
+// cannot hold.
 struct LoadedModel {
   std::unique_ptr<const model::OpenedModel> files;
   model::ModelConfig config;

@@ -1,4 +1,4 @@
-// Quantised checkpoints that differ from the fixtures: what else is read, and what is refused.
+// Quantised checkpoints that differ from the fixtures: others that are read, and refusals.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -58,7 +58,7 @@ TEST(QuantizedWeights, RefusesMissingTensors) {
 }
 
 TEST(QuantizedWeights, RefusesOtherShapesAndTypes) {
-  // Of up_proj [96, 64].
+  // Parts of up_proj [96, 64].
   const struct {
     const char *fixture, *part, *expected;
   } shapes[] = {{"fp8-blocks", "weight_scale_inv", "[3, 2]"},
@@ -102,7 +102,7 @@ TEST(QuantizedWeights, RefusesContradictions) {
                  {"weight_shape", "[95, 64]", "[96, 64]"});
   expect_refused("awq", [](EditedCheckpoint& c) { c.quantization()["group_size"] = 64; },
                  {"scales", "[2, 64]", "[1, 64]"});
-  // Without its codes a scale is a tensor that nobody reads.
+  // Without its codes a scale is an unread tensor.
   expect_refused("awq",
                  [](EditedCheckpoint& c) {
                    c.erase("mlp.up_proj.qweight");

@@ -135,7 +135,7 @@ TEST(ModelShare, HeadsOfEachLayerDivide) {
             "values");
 }
 
-// Each row of a part of a layer goes to one rank; or to several: what each of them needs.
+// Each row of a part of a layer goes to one rank, or to several if each needs it.
 TEST(ModelShare, RowsOfALayerGoToRanks) {
   for (const std::string_view shape :
        {"tiny-llama", "tiny-olmo2", "tiny-gemma4", "tiny-gemma4-moe", "tiny-qwen3.5",
@@ -172,7 +172,7 @@ TEST(ModelShare, HeadsOfLatentAttentionGoToRanks) {
   // 4 heads of 20 channels for queries, latents of 28, 8 channels that rotate.
   EXPECT_EQ(rows("tiny-deepseek-v2", model::Role::kQkv, 116), (Ranges{{40, 80}, {80, 116}}));
   EXPECT_EQ(rows("tiny-deepseek-v2", model::Role::kLatentUp, 128), (Ranges{{64, 128}}));
-  // Inner rows of 44 for queries, of heads of 32; latents of 36, 12 channels that rotate.
+  // Inner rows of 44 for queries, heads of 32; latents of 36, with 12 channels that rotate.
   EXPECT_EQ(rows("tiny-deepseek-v3", model::Role::kQkv, 92), (Ranges{{0, 44}, {44, 92}}));
   EXPECT_EQ(rows("tiny-deepseek-v3", model::Role::kQUp, 128), (Ranges{{64, 128}}));
   const model::ModelConfig config = model::named_shape("tiny-deepseek-v2").value();

@@ -1,4 +1,4 @@
-// Which experts a row has, by values that are easy to follow.
+// Choice of experts, by values that are easy to follow.
 #include "exec/cpu/layers/router.h"
 
 #include <gtest/gtest.h>

@@ -108,8 +108,8 @@ class Path {
     std::memset(states_.data(), 0xff, states_.size());  // NaN
   }
 
-  // The next n rows; of those that `outputs` lists, counted from the path's begin, their final
-  // hidden states.
+  // Computes the next n rows; returns the final hidden states of those in `outputs`, which are
+  // counted from the path's begin.
   Floats step(uint32_t n, const std::vector<uint32_t>& outputs) {
     StepPlan plan;
     plan.slot_begin = {0};

@@ -1,4 +1,4 @@
-// What is loaded, and what is refused by name.
+// Loads weights, and refuses others by name.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -215,7 +215,7 @@ TEST_F(WeightsTest, PassesOverPartsByTheirOlderNames) {
   EXPECT_NE(twice.error().message.find(other), std::string::npos) << twice.error().message;
 }
 
-// Where w stands for 1 + w, and A_log for -exp(A_log): zeros are in the file.
+// The file holds zeros: w of 1 + w, and A_log of -exp(A_log).
 TEST_F(WeightsTest, ReadsWhatANumberStandsFor) {
   shape_ = "tiny-qwen3.5";
   n_layers_ = 2;

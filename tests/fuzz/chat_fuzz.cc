@@ -1,5 +1,5 @@
 // The text of a chat template, a zero byte, a user's message: compiled and rendered within small
-// limits. What is compiled twice renders the same.
+// limits. A template that is compiled twice renders the same.
 #include "fuzz/fuzz.h"
 #include "text/chat/chat_template.h"
 #include "text/chat/jinja.h"

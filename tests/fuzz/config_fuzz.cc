@@ -1,4 +1,4 @@
-// config.json, with what it says of rotary embeddings.
+// config.json, with its fields of rotary embeddings.
 #include <cmath>
 
 #include "exec/rope.h"

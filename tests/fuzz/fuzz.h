@@ -1,5 +1,5 @@
-// What the fuzz targets share. A target returns where its input was refused as it should be, and
-// ends the program where something is wrong.
+// Helpers of the fuzz targets. A target returns if its input was refused as it should be, and ends
+// the program if something is wrong.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ inline void check_error(const Error& error) {
   demand(error.code != ErrorCode::kInternal, error.message.c_str());  // no input is a bug
 }
 
-// The pieces between zero bytes; those that are lacking are empty.
+// The pieces between zero bytes; missing pieces are empty.
 template <size_t n>
 std::array<std::string_view, n> pieces_of(std::string_view text) {
   std::array<std::string_view, n> pieces;

@@ -1,5 +1,5 @@
 // Bytes that a client sends to a server over a tiny model, in pieces with a zero byte between,
-// before it closes its sending half. The server answers what it can and stays up.
+// before it closes its sending half. The server answers valid requests and stays up.
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>

@@ -26,7 +26,7 @@ Json byte_level(const Json& normalizer, const Json& pre_tokenizer) {
           {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", merges}}}};
 }
 
-// As Llama 2 has it: marks for spaces, bytes for what is no token.
+// As Llama 2 has it: marks for spaces, bytes for characters without a token.
 Json byte_fallback() {
   Json vocab = {{"<unk>", 0}};
   for (int byte = 0; byte < 256; ++byte) vocab[fmt::format("<0x{:02X}>", byte)] = 1 + byte;

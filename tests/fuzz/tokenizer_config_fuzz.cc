@@ -1,5 +1,5 @@
-// What lies beside a tokenizer: tokenizer_config.json, generation_config.json, special tokens and
-// the choice of a chat template. The input is the two files with a zero byte between.
+// Files beside a tokenizer: tokenizer_config.json, generation_config.json, special tokens and the
+// choice of a chat template. The input is the two files with a zero byte between.
 #include "fuzz/fuzz.h"
 #include "pando/generation_config.h"
 #include "text/byte_tokenizer.h"

@@ -1,4 +1,4 @@
-// tokenizer.json or tekken.json, and a text through what it describes.
+// tokenizer.json or tekken.json, and a text that it encodes.
 #include "fuzz/fuzz.h"
 #include "text/stream_decoder.h"
 #include "text/tokenizer.h"

@@ -8,7 +8,7 @@ trap 'rm -r "$work"' EXIT
 cd "$work"
 echo "package==1" >pins.txt
 
-# Installs with a command that writes half of a package, and then does what it is told.
+# Installs with a command that writes half of a package, and then runs its argument.
 install_with() {
   bash -euc '. "$0/scripts/install-once"
     fill() { mkdir "$1"; echo begun >>calls.txt; cat "$2" >"$1/package"; '"$1"'; }

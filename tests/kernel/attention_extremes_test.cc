@@ -1,10 +1,10 @@
-// Values that must harm nobody who does not see them, and the largest ones.
+// Extreme values, which must not change rows that do not see them; and the largest ones.
 #include "kernel/attention_step.h"
 
 namespace pando::kernel {
 namespace {
 
-// A row that has left a position behind is not harmed by what it holds.
+// A position outside of a row's window cannot change the row, whatever it holds.
 TEST(Attention, InfinityBeforeTheWindowHarmsNobody) {
   for (const DType type : kTypes)
     for (const int page_len : {4, 32}) {

@@ -68,7 +68,7 @@ inline float take_weights(std::vector<float>& s, int begin, ReferenceSpan& state
   return a;
 }
 
-// What the values are multiplied by where a sink, a score of base 2, takes weight too; null: none.
+// Factor on the values: a sink, a score of base 2, takes part of the weight; null: none.
 inline float reference_factor(const ReferenceSpan& all, const float* sink) {
   if (sink == nullptr) return 1.0f / all.z;
   const float m = std::max(all.m, *sink);
@@ -132,7 +132,7 @@ std::vector<float> attention_in_floats(const KvShape& shape, float scale, float 
   return reference_attention(shape, from, position, fold, sink);
 }
 
-// The same with integers of int8; key_scale(j), value_scale(j): of position j.
+// The same with int8; key_scale(j), value_scale(j): scales of position j.
 template <class Key, class KeyScale, class Value, class ValueScale>
 std::vector<float> attention_in_integers(const KvShape& shape, float scale, float cap,
                                          const float* q, int from, int position, const Key& key,

@@ -4,7 +4,7 @@
 namespace pando::kernel {
 namespace {
 
-// From far below the scores of keys to far above them.
+// Sinks from far below the scores of keys to far above them.
 std::vector<float> sinks(int n_heads) {
   constexpr float kSinks[] = {-300.0f, -4.0f, 0.0f, 1.5f, 6.0f, 30.0f};
   std::vector<float> all;

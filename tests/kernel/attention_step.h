@@ -81,8 +81,8 @@ class Step {
                [&](const AttentionArgs& args) { attention(kernels, pool, args, scratch_); });
   }
 
-  // The same where every n_parts-th block of spans_each spans is in one place, and the states of
-  // blocks come together.
+  // The same with every n_parts-th block of spans_each spans in one part; joins the states of the
+  // blocks.
   std::vector<float> run_parts(const Kernels& kernels, ThreadPool& pool, uint32_t n_parts,
                                uint32_t spans_each) {
     return run(Grouping::kMaximal, [&](const AttentionArgs& args) {
@@ -154,7 +154,7 @@ class Step {
     }
   }
 
-  // Of int8: all keys and all values alike, in every channel.
+  // int8 only: sets all keys to one integer and all values to another, in every channel.
   void make_all(int key, int value) {
     for (PageId page = 0; page < n_used_pages_; ++page)
       for (int head = 0; head < shape_.n_kv_heads; ++head)

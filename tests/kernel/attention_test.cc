@@ -93,7 +93,7 @@ TEST(Attention, RealSizes) {
     }
 }
 
-// As of latents: the heads of one row are divided among threads.
+// As for latents: the heads of one row are divided among threads.
 TEST(Attention, ManyHeadsShareAWideKey) {
   for (const DType type : {DType::kF16, DType::kI8})
     for (const int n_rows : {1, 2}) {

@@ -23,7 +23,7 @@ TEST(Attention, Windows) {
     }
 }
 
-// As where no window is, to the bit, while all positions are visible.
+// While all positions are visible, the bits are those without a window.
 TEST(Attention, WideWindowsChangeNoBit) {
   Step step(tiny(DType::kF16, 2, 32), 2, 300, 9);
   step.grow({}, 0, 40, 3);

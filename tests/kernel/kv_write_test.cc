@@ -140,7 +140,8 @@ TEST(CopyPages, FirstPositionsOfAllLayersInOrder) {
     std::vector<std::byte> memory(5 * shape.page_bytes());
     for (std::byte& x : memory) x = static_cast<std::byte>(random());
     std::vector<std::byte> expected = memory;
-    // The second copy reads what the first wrote; the third copies nothing, the last a whole page.
+    // The second copy reads the page that the first wrote; the third copies nothing, the last a
+    // whole page.
     const std::vector<PageCopy> copies{{0, 1, 5}, {1, 2, 7}, {0, 3, 0}, {2, 4, 8}};
     const size_t size = dtype_size(type);
     for (const PageCopy& copy : copies)
@@ -160,7 +161,7 @@ TEST(CopyPages, FirstPositionsOfAllLayersInOrder) {
   }
 }
 
-// Of int8 too, whose positions lie byte by byte.
+// Also for int8, whose positions lie byte by byte.
 TEST(CopyPages, ACopyIsWhatWritingGives) {
   for (const DType type : kTypes) {
     const KvShape shape = small_shape(type, 20, 8);

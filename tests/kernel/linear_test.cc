@@ -184,7 +184,7 @@ TEST(Linear, IntegersAreCloseToTheExactProduct) {
     // Steps of the weights and of the activations in deviations: the largest of 32 normal values is
     // about 2.1, of 1,024 about 3.4. Two rounded factors, k independent terms.
     const double amax = type == DType::kI8 ? 3.4 : 2.1;
-    // Blocks are what they are, of a deviation near 1/16 up to 1/5.
+    // Blocks have a deviation of 1/16 to 1/5.
     const double step = reference::comes_in_blocks(type)
                             ? 2.1 / 127 / 5
                             : std::hypot(amax / (type == DType::kQ4_0 ? 8 : 127), amax / 127);

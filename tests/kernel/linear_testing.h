@@ -1,4 +1,4 @@
-// Products with weights of every type, and what they must be.
+// Products with weights of every type, and their expected values.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ inline int whole(DType type, int k) {
   return (k + len - 1) / len * len;
 }
 
-// Weights as a file stores them, row-major, and what they mean in f32.
+// Weights as a file stores them, row-major, and their values in f32.
 struct Weights {
   Weights(DType type, int n, int k, uint32_t seed)
       : type(type), n(n), k(k), exact(normal(size_t(n) * k, seed)) {

@@ -1,4 +1,4 @@
-// How matrices are filled: from elements, from blocks of files, and made from other types.
+// Fills matrices from elements, from blocks of files, and by conversion from other types.
 #include <gtest/gtest.h>
 
 #include "exec/cpu/kernel/read_weights.h"
@@ -159,7 +159,7 @@ TEST(Linear, BlocksHoldAtTheExtremes) {
   }
 }
 
-// What a type that is packed as another's integers means is not rounded.
+// A type whose integers are packed as those of another type is not rounded.
 TEST(Linear, Q3KBecomesQ6KWithoutRounding) {
   const int n = 37, k = 512, m = 5;
   const std::string blocks = reference::random_blocks(DType::kQ3_K, n * k, 15);

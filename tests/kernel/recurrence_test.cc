@@ -126,7 +126,7 @@ Floats columns_of(const Case& c, const Floats& slice) {
   return state;
 }
 
-// In two pieces, rows [0, stop] and the rest: the first writes one slice, the second another.
+// Runs two pieces, rows [0, stop] and the rest: the first writes one slice, the second another.
 Result in_two(const Kernels& kernels, const Case& c, int stop) {
   Result result;
   result.out.assign(size_t(c.n_rows) * (c.n_columns + 1), NAN);

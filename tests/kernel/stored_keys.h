@@ -42,7 +42,7 @@ class StoredKeys {
               {&slot, 1}});
   }
 
-  // Element `channel` of what a slot holds.
+  // Element `channel` of a slot.
   float key(KvSlot slot, int head, int channel) {
     if (shape_.type == DType::kI8) {
       const std::byte* chunk = view().page(slot.page) + shape_.key_offset(0, head);

@@ -1,4 +1,4 @@
-// Configurations as JSON for tests: a small decoder, what is read of it, and what is refused.
+// Configurations as JSON for tests: a small decoder, with helpers for reading and refusals.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace pando::model::config_json {
 
-// Of 4 layers and 64 channels; `change` is merged into it.
+// A decoder of 4 layers and 64 channels; `change` is merged into it.
 inline nlohmann::json decoder(const char* architecture, const char* type,
                               const nlohmann::json& change = nlohmann::json::object()) {
   nlohmann::json object = {{"architectures", {architecture}},
@@ -32,7 +32,7 @@ inline Result<ModelConfig> parse(const nlohmann::json& object) {
   return ModelConfig::parse(object.dump(), "test.json");
 }
 
-// What is read; written and read again it is the same.
+// Reads a configuration; checks that it is the same after writing and reading it again.
 inline ModelConfig read(const nlohmann::json& object) {
   Result<ModelConfig> config = parse(object);
   EXPECT_TRUE(config.ok()) << config.error().message;
@@ -55,7 +55,7 @@ inline void expect_error(const nlohmann::json& object, std::vector<std::string> 
         << config.error().message << " lacks " << word;
 }
 
-// Of each layer.
+// The rotation of each layer.
 inline std::vector<int> rotations(const ModelConfig& config) {
   std::vector<int> all;
   for (const LayerConfig& layer : config.layers) all.push_back(layer.rotation);

@@ -1,4 +1,4 @@
-// Configurations that are refused, and what the messages say.
+// Configurations that are refused, and the messages.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -161,7 +161,7 @@ TEST(Config, ChecksEveryNumber) {
   expect_error({{"eos_token_id", {"x", 2}}}, code, {"'eos_token_id[0]' is \"x\""});
 }
 
-// Of whatever is wrong with a field, the message expects the same.
+// The message expects the same whatever is wrong with a field.
 TEST(Config, OneRangeForAField) {
   const auto expected = [](const std::string& name, const json& value) {
     json object = llama();

@@ -1,4 +1,4 @@
-// What is read of a configuration, and what is written.
+// Reading and writing of configurations.
 #include "model/config.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(Config, TakesTheTypeOfWeightsByEitherName) {
   }
 }
 
-// As a model is saved without its head.
+// The class of a model that is saved without its head.
 TEST(Config, TakesTheClassWithoutAHead) {
   json object = llama();
   object["architectures"] = {"LlamaModel"};

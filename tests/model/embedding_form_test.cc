@@ -1,4 +1,4 @@
-// What files say of embeddings: those of sentence-transformers, and GGUF.
+// Embedding forms in files of sentence-transformers and in GGUF files.
 #include "model/embedding_form.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How GGUF files hold mixtures of experts, by the published layout.
+// Mixtures of experts in GGUF files, by the published layout.
 #pragma once
 
 #include <algorithm>
@@ -86,7 +86,7 @@ inline void add_expert_keys(const model::ModelConfig& c, GgufWriter* out) {
         .uint32(arch + ".expert_gating_func", e.scores == model::RouterScores::kSigmoid ? 2 : 1);
 }
 
-// Beside add_expert_keys, of models whose experts are described as those of DeepSeek.
+// Adds keys beside add_expert_keys, for models whose experts are described like DeepSeek's.
 inline void add_routed_keys(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c) + ".";
   const model::ExpertsConfig& e = c.experts;

@@ -36,8 +36,8 @@ struct GgufFileOptions {
   std::vector<std::string> tokens = {};  // for a byte-level tokenizer; the last is user-defined
 };
 
-// The matrices of all experts of a layer: of the type that the options say, or, where rows are no
-// whole number of its blocks, as stored. Or their biases.
+// Adds the matrices of all experts of a layer, or their biases. Type: as the options say, or as
+// stored if rows are no whole number of its blocks.
 inline void add_experts(const model::ModelConfig& c, const model::Checkpoint& checkpoint,
                         const model::WeightSpec& spec, const GgufFileOptions& options,
                         GgufWriter* out) {
@@ -95,7 +95,7 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
     std::string bytes = hybrid_order(
         c, spec, {reinterpret_cast<const char*>(view.data), view.n_bytes}, dtype_size(view.dtype));
     DType type = options.matrices;
-    // As writers of files do.
+    // Types as writers of files choose them.
     const bool is_wide = spec.role == model::Role::kRouter ||
                          spec.role == model::Role::kChoiceBias ||
                          spec.role == model::Role::kSharedGate;
@@ -144,8 +144,8 @@ inline std::string gguf_of(const model::ModelConfig& c, const model::Checkpoint&
   return out.bytes();
 }
 
-// Random weights: of a type in blocks where rows are whole blocks of 256, but for every fourth
-// matrix, else f32. type_of: those of single tensors, where they differ.
+// Random weights: in blocks if rows are whole blocks of 256, except for every fourth matrix; else
+// f32. type_of: types of single tensors that differ.
 inline std::string random_gguf(
     const model::ModelConfig& c, uint64_t seed, DType type,
     const std::function<std::optional<DType>(std::string_view name)>& type_of = {}) {

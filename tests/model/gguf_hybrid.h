@@ -1,5 +1,5 @@
-// How GGUF files hold models with recurrent layers, by the published layout: what differs from a
-// checkpoint in keys, values and order.
+// Models with recurrent layers in GGUF files, by the published layout: keys, values and order that
+// differ from a checkpoint.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How GGUF files hold models with latent attention, by the published layout.
+// Models with latent attention in GGUF files, by the published layout.
 #pragma once
 
 #include <string>

@@ -26,18 +26,18 @@ inline int window_of_all(const model::ModelConfig& c) {
   return c.layers[0].window;
 }
 
-// Whether files say which layers have a window.
+// True if the files of a family say which layers have a window.
 inline bool says_windows(const model::ModelConfig& c) {
   return is_family(c, "olmo3") || is_family(c, "gemma2") || is_family(c, "cohere2") ||
          is_family(c, "gemma3_text") || is_family(c, "gemma4_text") || is_family(c, "exaone4");
 }
 
-// Of layers that see all, where those with a window have others.
+// Head size of layers that see all; layers with a window may have another.
 inline int usual_head_dim(const model::ModelConfig& c) {
   return is_family(c, "gemma4_text") ? c.heads(c.n_layers() - 1).head_dim : c.head_dim;
 }
 
-// What layers have of their own.
+// Adds the keys of values that differ by layer.
 inline void add_gemma4_keys(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c);
   int n_shared = 0;
@@ -58,7 +58,7 @@ inline void add_gemma4_keys(const model::ModelConfig& c, GgufWriter* out) {
   if (c.logit_cap > 0) out->float32(arch + ".final_logit_softcapping", c.logit_cap);
 }
 
-// Whether files give a window to layers that the family fixes.
+// True if files give only the size of the window: the family fixes which layers have one.
 inline bool fixes_windows(const model::ModelConfig& c) { return is_family(c, "gpt_oss"); }
 
 inline void add_windows(const model::ModelConfig& c, GgufWriter* out) {
@@ -75,7 +75,7 @@ inline void add_windows(const model::ModelConfig& c, GgufWriter* out) {
     out->numbers(arch + ".attention.sliding_window_pattern", GgufType::kBool, slides);
 }
 
-// Of single families.
+// Adds the keys of single families.
 inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c);
   if (is_family(c, "granite") || is_family(c, "granitemoe") || is_family(c, "granitemoeshared"))
@@ -104,11 +104,11 @@ inline void add_other_keys(const model::ModelConfig& c, GgufWriter* out) {
     out->float32(arch + ".attention.temperature_scale", c.rotations[0].query_growth);
 }
 
-// What is not the default; factors of frequencies are tensors.
+// Adds the keys of rotation that are not the default; factors of frequencies are tensors.
 inline void add_rope(const model::ModelConfig& c, GgufWriter* out) {
   const std::string arch = gguf_architecture(c), scaling = arch + ".rope.scaling.";
   const model::RopeConfig& rope = c.rotations[0];
-  // Says it without rotation too.
+  // These families write the dimension without rotation too.
   const bool says_all = is_family(c, "granitemoehybrid") || is_family(c, "nemotron_h");
   const int dim = says_all         ? c.head_dim
                   : c.has_latent() ? rope.rotary_dim(c.latent.rope_dim)

@@ -124,8 +124,8 @@ inline ModelConfig named_shape_with_vocab(const char* shape, int vocab) {
   return config;
 }
 
-// What a GGUF file of this model can say: factors in f32, no layers of their own kind, and of
-// SmolLM3 no layers but every fourth that do not rotate, and of gpt-oss no limit.
+// The part of a configuration that a GGUF file can hold: factors in f32, no windows where its keys
+// have none, for SmolLM3 rotation in all but every fourth layer, for gpt-oss the published limit.
 inline ModelConfig as_gguf(ModelConfig config) {
   RopeConfig& rope = config.rotations[0];
   for (std::vector<double>* factors : {&rope.long_factor, &rope.short_factor})

@@ -84,7 +84,7 @@ inline std::string quantised_blocks(const std::vector<float>& w, DType type) {
 
 inline bool is_in_blocks(DType type) { return type == DType::kQ8_0 || type == DType::kQ4_0; }
 
-// Of f32, f16 or bf16.
+// Bytes of the values as f32, f16 or bf16.
 inline std::string narrowed(const std::vector<float>& values, DType type) {
   std::string bytes;
   for (const float x : values) {

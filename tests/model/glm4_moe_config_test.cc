@@ -1,4 +1,4 @@
-// Configurations of GLM-4.5, of mixtures of experts.
+// Configurations of GLM-4.5, a mixture of experts.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

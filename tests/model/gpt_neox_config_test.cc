@@ -133,7 +133,7 @@ TEST(GptNeoXConfig, OrdersTheRowsOfHeads) {
   for (const auto& [row, expected] : stored) EXPECT_EQ(rows.stored(row), expected) << row;
 }
 
-// Biases of what is divided are divided in the same way, and those of sums are not.
+// Biases of divided outputs are divided in the same way; biases of sums are not.
 TEST(GptNeoXConfig, DividesBiases) {
   const ModelConfig config = named_shape("tiny-gpt-neox").value();
   using Ranges = std::vector<std::pair<int, int>>;

@@ -161,7 +161,7 @@ class GptOssExperts : public ::testing::Test {
   ModelConfig config_;
 };
 
-// Where row `row` of gates and then ups lies in a file.
+// Index in the file of row `row` of gates and then ups.
 int64_t by_turns(int64_t row) { return row < kInner ? 2 * row : 2 * (row - kInner) + 1; }
 
 TEST_F(GptOssExperts, AreTransposedWithGatesAndUpsByTurns) {

@@ -93,7 +93,7 @@ TEST(HybridConfig, ReadsQwen3_5) {
   EXPECT_EQ(mixers(read(object)), (std::vector<Mixer>{kA, kD, kD, kA}));
 }
 
-// As published: beside a vision tower. What is said of the whole counts.
+// As published: beside a vision tower. Fields of the whole count.
 TEST(HybridConfig, ReadsTheTextPartOfAModel) {
   json text = qwen3_5();
   text.erase("architectures");

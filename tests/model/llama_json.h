@@ -1,4 +1,4 @@
-// The configuration of a small Llama as JSON, and what is read of it or refused when it is changed.
+// The configuration of a small Llama as JSON, with helpers for changes that are read or refused.
 #pragma once
 
 #include <gtest/gtest.h>

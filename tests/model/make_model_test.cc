@@ -98,7 +98,7 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
     EXPECT_TRUE(named_shape(name)->validate(name).ok()) << name;
 }
 
-// A few of them, of equally near ones the smallest first.
+// The error lists a few names, the smallest first among equally near ones.
 TEST(NamedShapes, AnErrorHasTheNearestNames) {
   const Error error = named_shape("qwen3").error();
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
@@ -120,7 +120,7 @@ TEST(RandomWeights, AreTheSameEverywhere) {
   random_weights(7, embedding, 0, first);
   random_weights(7, embedding, 1, later);
   EXPECT_EQ(std::memcmp(first + 1, later, sizeof later), 0);
-  // These bits are part of the format: benchmarks of other machines ran on them.
+  // These bits must not change: benchmarks of other machines ran on them.
   const uint32_t bits[] = {0x3c7b5baf, 0x3e607bac, 0xbd834235, 0xbe65c8c6};
   EXPECT_EQ(std::memcmp(first, bits, sizeof bits), 0)
       << fmt::format("{:#010x} {:#010x} {:#010x} {:#010x}", std::bit_cast<uint32_t>(first[0]),
@@ -254,13 +254,13 @@ TEST_F(MakeModelTest, OverridesCutTheSameModel) {
   }
 }
 
-// Which layers read the keys of others depends on the number of layers, and the last one sees all.
+// The layers that read the keys of others depend on the number of layers; the last layer sees all.
 TEST_F(MakeModelTest, LayersAreThoseOfTheirNumber) {
   const auto layers = [&](int n) {
     const auto out = make(fmt::format("of{}", n).c_str(), {.shape = "tiny-gemma4", .n_layers = n});
     const ModelConfig config = ModelConfig::load(out).value();
     EXPECT_EQ(Checkpoint::open(out)->names().size(), weight_specs(config).size());
-    std::vector<std::pair<bool, int>> all;  // whether it has a window, and keys_back
+    std::vector<std::pair<bool, int>> all;  // of each layer: has a window, keys_back
     for (const LayerConfig& layer : config.layers)
       all.emplace_back(layer.window > 0, layer.keys_back);
     return all;

@@ -23,7 +23,7 @@ TEST(DenseConfig, ReadsOlmo3) {
   EXPECT_EQ(usual.rotations[0].theta, 5e5);
   EXPECT_EQ(usual.rms_eps, 1e-5f);
   EXPECT_EQ(usual.qk_norm, QkNorm::kFullWidth);
-  // As first published: what the file says is of the layers that see all.
+  // As first published: the fields are those of the layers that see all.
   const ModelConfig old = read(
       olmo3({{"rope_theta", 700.0},
              {"rope_scaling",

@@ -95,7 +95,7 @@ TEST(OlmoHybridConfig, FillsInWhatIsAbsent) {
   EXPECT_EQ(read(object).recurrent.value_dim, 288);
   object["linear_key_head_dim"] = 64;
   EXPECT_EQ(read(object).recurrent.value_dim, 128);
-  // Of fewer than four layers, the last has attention.
+  // With fewer than four layers, the last has attention.
   object["num_hidden_layers"] = 3;
   const ModelConfig config = read(object);
   EXPECT_EQ(config.layers[1].mixer, Mixer::kDeltaNet);

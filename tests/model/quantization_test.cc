@@ -1,4 +1,4 @@
-// quantization_config: what is read, and what is refused by name.
+// quantization_config: reading, and refusals by name.
 #include "model/quantization.h"
 
 #include <gtest/gtest.h>

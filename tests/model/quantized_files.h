@@ -66,7 +66,7 @@ struct EditedCheckpoint {
   }
 
   nlohmann::json& quantization() { return config["quantization_config"]; }
-  // Of the first layer.
+  // A tensor of the first layer.
   Tensor& part(const std::string& name) { return tensors["model.layers.0." + name]; }
   void erase(const std::string& name) { tensors.erase("model.layers.0." + name); }
 

@@ -32,7 +32,7 @@ Opened open_model(const fs::path& directory) {
   return {std::move(config).value(), std::move(checkpoint).value()};
 }
 
-// Of the largest logit: both sides round in f32.
+// Bound relative to the largest logit: both sides round in f32.
 constexpr double kGoldenBound = 1e-5;
 
 Model load(const Opened& opened, const Options& options = {}) {

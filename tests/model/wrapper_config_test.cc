@@ -45,7 +45,7 @@ TEST(DenseConfig, ReadsTheTextPartOfWrappers) {
   expect_error(wrapper("llava", text), {"'model_type' is \"t5\"", "llama, "});
 }
 
-// Without a word of it in the file, each has a default of its own.
+// If the file says nothing, each wrapper has a default of its own.
 TEST(DenseConfig, TiesTheHeadsOfWrappersAsTheLibrary) {
   const json text = decoder("LlamaForCausalLM", "llama"), untied = {{"tie_word_embeddings", false}},
              tied = {{"tie_word_embeddings", true}};
@@ -88,7 +88,7 @@ TEST(DenseConfig, FillsInWhatWrappersLeaveOut) {
   expect_error(wrapper("internvl", text), {"hidden_size", "absent"}, ErrorCode::kBadFile);
 }
 
-// These two have defaults of their own for a part that is there.
+// These two wrappers have defaults of their own for a text part that exists.
 TEST(DenseConfig, FillsInTheDefaultsOfAWrapper) {
   const ModelConfig voxtral = read(wrapper("voxtral", json::object()));
   EXPECT_EQ(voxtral.family, find_family("llama"));

@@ -20,8 +20,8 @@ namespace pando {
 // One row of a step: the token at `offset` of a node.
 using RowOf = std::pair<const Node*, uint32_t>;
 
-// Whose pages the rows of a layout see at their own positions. A slot belongs to one token only, so
-// that tells which token a row is.
+// Identifies the token of each row by the page that the row sees at its own position: a slot
+// belongs to one token only.
 inline std::vector<RowOf> identify_rows(const RowLayout& layout, const KvCache& cache) {
   const uint32_t page_len = cache.page_len();
   std::map<std::pair<PageId, uint32_t>, RowOf> owner;

@@ -14,7 +14,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// What a page of the type gives back.
+// The value after storing it in a page of the type.
 float through_kv(DType type, float value) {
   if (type == DType::kBF16) return bf16_to_f32(f32_to_bf16(value));
   if (type == DType::kF16) return f16_to_f32(f32_to_f16(std::clamp(value, -65504.0f, 65504.0f)));
@@ -40,7 +40,7 @@ Partial merge(const Partial& a, const Partial& b) {
   return both;
 }
 
-// What the values are multiplied by where a sink takes weight too.
+// Factor on the values if a sink takes part of the weight.
 float with_sink(const Partial& all, float sink) {
   const auto t = static_cast<float>(std::numbers::log2e * sink);
   const float m = std::max(all.m, t), x = exp2(all.m - m), y = exp2(t - m);

@@ -7,7 +7,8 @@
 
 namespace pando::reference {
 
-// Of every token of one sequence, which sees the last `window` up to itself, or all for 0.
+// Attention of every token of one sequence over the last `window` tokens up to itself, or over all
+// for 0.
 // sinks: [heads.n], or empty.
 // q: [n_tokens, heads.n, D]; k, v: [n_tokens, heads.n_kv, D]; returns [n_tokens, heads.n, D].
 std::vector<float> attend(const model::ModelConfig& config, const model::Heads& heads,

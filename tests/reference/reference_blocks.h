@@ -20,7 +20,8 @@ struct BlockShape {
   std::vector<int> f16_at;  // where its numbers in f16 lie
 };
 
-// Of the types that products read as groups but q8_0 and q4_0, and q3_K, which becomes one.
+// Shapes of the types that products read as groups, except q8_0 and q4_0; and of q3_K, which
+// becomes one.
 inline BlockShape block_shape(DType type) {
   switch (type) {
     case DType::kQ4_1:
@@ -48,7 +49,7 @@ inline BlockShape block_shape(DType type) {
   }
 }
 
-// Whether weights of a type are made of blocks.
+// True if weights of a type are stored in blocks.
 inline bool comes_in_blocks(DType type) { return block_shape(type).len > 0; }
 
 namespace blocks {
@@ -163,7 +164,7 @@ inline std::vector<Quantised> read_blocks(DType type, const void* bytes, int64_t
   return groups;
 }
 
-// n weights in blocks of any bits, of a deviation near 1/16.
+// n weights in blocks of random bits, with a deviation near 1/16.
 inline std::string random_blocks(DType type, int64_t n, uint64_t seed) {
   const BlockShape shape = block_shape(type);
   std::mt19937_64 random(seed);
@@ -172,7 +173,7 @@ inline std::string random_blocks(DType type, int64_t n, uint64_t seed) {
     const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
     return f32_to_f16(static_cast<float>((2 * unit - 1) * largest));
   };
-  // A scale times what its factors and integers come to.
+  // Largest scale: small where factors and integers are large.
   const double largest = type == DType::kQ4_K                           ? 6e-4
                          : type == DType::kQ5_K                         ? 3e-4
                          : type == DType::kQ6_K || type == DType::kQ3_K ? 1e-4

@@ -18,7 +18,8 @@ struct Experts {
   std::vector<float> router_bias, choice_bias, weight_of;  // [n_experts], or empty
   std::vector<Gated> all;
   std::vector<float> shared_gate;  // [d_model], or empty
-  // Before router and experts, and of what experts and shared expert give: [d_model], or empty.
+  // Norms before router and experts, and of the outputs of experts and shared expert: [d_model], or
+  // empty.
   std::vector<float> router_norm, norm, sum_norm, shared_sum_norm;
 };
 
@@ -26,8 +27,8 @@ struct Experts {
 std::vector<float> gated(const model::ModelConfig& config, const Gated& weights,
                          const std::vector<float>& h, int n);
 
-// What experts and shared expert give, [n, d_model]. h: the normed rows that the shared expert
-// reads, and router and experts too, unless these have norms of their own, of the rows x.
+// Sum of the experts and the shared expert, [n, d_model]. h: the normed rows that the shared expert
+// reads. Router and experts read h too, or norms of their own of the rows x.
 std::vector<float> experts(const model::ModelConfig& config, const Experts& layer,
                            const Gated& shared, const std::vector<float>& x,
                            const std::vector<float>& h, int n);

@@ -58,7 +58,7 @@ Model::Keys Model::keys_of(int index, const Floats& h, int n) const {
   return keys;
 }
 
-// What the attention of a layer adds, from the rows of its input: [n, d_model].
+// Output of a layer's attention for the rows of its input: [n, d_model].
 Floats Model::attention(int index, const Floats& h, const Keys& keys, int n) const {
   const Layer& layer = layers_[index];
   const model::LayerConfig& kind = config_.layers[index];
@@ -93,7 +93,7 @@ Floats Model::norm_rows(const Floats& x, const Floats& w) const {
   return y;
 }
 
-// What each layer gets of each token: [n_tokens, n_layers, layer_input_dim].
+// Inputs of each layer for each token: [n_tokens, n_layers, layer_input_dim].
 Floats Model::layer_inputs(std::span<const int32_t> tokens, const Floats& embeddings) const {
   const int n = static_cast<int>(tokens.size()), dim = config_.layer_input_dim;
   if (dim == 0) return {};
@@ -110,7 +110,7 @@ Floats Model::layer_inputs(std::span<const int32_t> tokens, const Floats& embedd
   return inputs;
 }
 
-// What a layer makes of its inputs: [n, d_model].
+// Output of a layer for its inputs: [n, d_model].
 Floats Model::of_inputs(int index, const Floats& inputs, const Floats& x, int n) const {
   const Layer& layer = layers_[index];
   const int dim = config_.layer_input_dim;

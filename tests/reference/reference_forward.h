@@ -28,7 +28,7 @@ struct Options {
 // Frequencies of the rotary embedding, [rotary dimensions / 2].
 std::vector<double> frequencies(const model::RopeConfig& rope, int head_dim, int context);
 
-// Of attention over latents, in place of the matrices of other attention.
+// Matrices of latent attention, in place of those of other attention.
 struct Latent {
   Matrix q, q_up;             // of inner rows and q_up, or all of queries and none
   Matrix kv;                  // of latents and of the channels of keys that turn
@@ -38,7 +38,8 @@ struct Latent {
 };
 
 struct Layer {
-  // Before a part, and of what it adds: [d_model], a bias behind it where there is one, or empty.
+  // Norms before a part, and of its summand: [d_model], with a bias behind if there is one, or
+  // empty.
   std::vector<float> attention_norm, attention_sum_norm, feed_forward_norm, feed_forward_sum_norm;
   std::vector<float> q_norm, k_norm;  // [head_dim] or of all heads, or empty
   std::vector<float> q_bias, gate_bias, k_bias, v_bias, o_bias;  // [out], or empty

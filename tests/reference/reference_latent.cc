@@ -42,7 +42,7 @@ Floats attend_latents(const model::ModelConfig& c, const Options& options, const
     rotate(x, n, turning, turns, rope.attention_factor);
     return x;
   };
-  // Of all heads one key, which is the value too.
+  // All heads share one key, which is the value too.
   Floats k(size_t(n) * head_dim), q(size_t(n) * c.n_heads * head_dim);
   put(rms_norm_rows(columns(keys, n, 0, rank), layer.kv_norm, 1e-6f), n, k, 0);
   put(rotated(columns(keys, n, rank, turning)), n, k, rank);

@@ -97,7 +97,7 @@ class Loader {
         {begin, begin + int64_t{n} * k}, n, k, integers_ == DType::kF32 ? std::nullopt : integers_};
   }
 
-  // The same of rows that become columns. Blocks go along rows: such weights become q8_0.
+  // The same for rows that become columns. Blocks go along rows: such weights become q8_0.
   Matrix turned(const std::string& name, int n, int k, int first, int n_all) {
     const Result<model::TensorView> view = tensor(name, {n_all, k});
     const bool blocks = view && comes_in_blocks(view->dtype);
@@ -214,7 +214,7 @@ Recurrent load_recurrent(const model::ModelConfig& c, model::Mixer mixer, const 
     layer.norm = load.vector(name("linear_attn.o_norm.weight"), {r.value_dim});
     layer.out = load.matrix(name("linear_attn.o_proj.weight"), d, values);
   } else {
-    // Names of one tensor each, of Qwen3-Next's fused ones, and of their parts in GGUF files.
+    // Names of single tensors, of Qwen3-Next's fused tensors, and of their parts in GGUF files.
     const std::pair<const char*, int> tensors[] = {
         {"linear_attn.in_proj_qkv.weight", channels},
         {"linear_attn.in_proj_qkvz.weight", channels + values},

@@ -33,7 +33,7 @@ class Matrix {
   int group_len_ = 0;              // inputs that share a scale: 32, or all for int8
   std::vector<int8_t> quantised_;  // [n, groups, group_len]
   std::vector<float> scales_;      // [n, groups], widened
-  std::vector<int> factors_;       // [n, groups, 2], of halves of 32
+  std::vector<int> factors_;       // [n, groups, 2] of half groups
   std::vector<float> minima_;      // [n, groups], or empty
 };
 

@@ -16,7 +16,7 @@ struct Recurrent {
   Matrix out;
 };
 
-// h: [n_tokens, d_model], from position 0 on. Returns what the layer adds, of the same shape.
+// h: [n_tokens, d_model], from position 0 on. Returns the layer's summand, of the same shape.
 std::vector<float> recurrent(const model::ModelConfig& config, model::Mixer mixer,
                              const Recurrent& layer, const std::vector<float>& h, int n_tokens);
 

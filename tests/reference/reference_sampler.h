@@ -41,7 +41,7 @@ inline std::vector<float> adjusted(std::span<const float> logits, const Sampling
   return out;
 }
 
-// `allowed`, of each token: others are never drawn; empty: all may be.
+// allowed: [vocab], false: never drawn; empty: all may be drawn.
 inline Token sample(std::span<const float> row, const SamplingOptions& options, uint64_t seed,
                     int choice, uint32_t position, std::span<const Token> prompt,
                     std::span<const Token> answer, const std::vector<bool>& allowed = {}) {

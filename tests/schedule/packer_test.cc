@@ -21,7 +21,7 @@ constexpr double kMs = 1e-3;
 // A row costs a millisecond, a position read a microsecond.
 const Predictor kRows(StepCosts{.row = {kMs, kMs, kMs, kMs, kMs}, .read = kMs / 1000});
 
-// A prefill of n_rows after n_done, of work that takes as long as it says.
+// A prefill of n_rows after n_done rows, whose work takes the predicted time.
 struct Prefill {
   uint32_t n_rows;
   double slack = 0;  // relative
@@ -304,7 +304,7 @@ Random random_case(std::mt19937& rng, uint32_t most_items = 14, uint32_t most_se
   return made;
 }
 
-// The step keeps what the header says of it.
+// Checks the invariants of a step (packer.h).
 void check_step(const Random& c, const PackedStep& step, const std::vector<uint32_t>& taken) {
   const auto seconds = [](const StepDraft& draft) { return kRows.seconds(draft.features()); };
   StepDraft draft(c.view), decodes(c.view);
@@ -351,7 +351,7 @@ void check_step(const Random& c, const PackedStep& step, const std::vector<uint3
     if (c.view.items[item].decoding || draft.n_wanted(item) == 0) continue;
     if (is_long(c.requests[item], c.options) && n_long > 0 && !has_rows[item]) continue;
     StepFeatures more = draft.with(item, 1);
-    more.reads = draft.features().reads;  // as if nobody else read what it reads
+    more.reads = draft.features().reads;  // as if its positions were not read already
     for (const uint32_t part : c.view.items[item].cached) more.reads += c.view.cached_rows[part];
     ASSERT_TRUE(draft.features().rows == c.options.n_rows || kRows.seconds(more) > limit)
         << "another row of item " << item;
@@ -381,7 +381,7 @@ TEST(Packer, RandomWorkKeepsWithinTheBudgetAndNoneIsLost) {
   }
 }
 
-// All that there is to a step's time, so that what fits depends on positions and on what is read.
+// All terms of a step's time, so that the rows that fit depend on positions and on reads.
 const Predictor kAll(StepCosts{.step = kMs,
                                .row = {kMs, 0.5 * kMs, 0.5 * kMs, kMs, kMs},
                                .head = 0.5 * kMs,
@@ -406,7 +406,7 @@ TEST(Packer, ChoosesWhatAPlainLoopOverAllChooses) {
       ASSERT_EQ(packed.advances, plain.advances) << "round " << round << " step " << step;
       ASSERT_EQ(packed.features, plain.features);
       ASSERT_EQ(packed.limit, plain.limit);
-      if (packed.advances.empty()) break;  // nobody may start
+      if (packed.advances.empty()) break;  // no sequence may start
       for (const Advance& advance : packed.advances) c.view.items[advance.item].running = true;
       const CarriedOut done = carry_out(c.view, packed.advances, /*in_order=*/false);
       if (HasFailure()) FAIL() << "round " << round << " step " << step;

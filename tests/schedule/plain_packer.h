@@ -36,13 +36,13 @@ class PlainPacker {
     for (const uint32_t item : decodes_) grant(item, n_rows_left());
     const double decodes = predictor_.seconds(draft_.features());
     set_budget(decodes);
-    // Of the decodes' own time where they miss their budget anyhow: a tpot_slo that cannot be kept
-    // holds up nobody's prefill.
+    // If the decodes miss their budget anyhow, the share is taken of their own time: a tpot_slo
+    // that cannot be kept must not stop prefill.
     const double shared = std::max(target_, std::min(decodes, options_.step_budget));
     const double least = decodes + options_.packing.least_share * shared;
     limit_ = std::max(target_, least);
     if (aged_ && options_.many_prefills) give_share(*aged_, least);
-    // One prefill at a time: the aged one gets all of so many steps that it has its share of time.
+    // One prefill at a time: the aged one gets whole steps, until it has had its share of the time.
     if (aged_ && !options_.many_prefills && is_behind(requests_[*aged_]))
       give_share(*aged_, limit_);
     for (const uint32_t item : prefills_) consider(item);
@@ -81,7 +81,7 @@ class PlainPacker {
     }
   }
 
-  // Whether an aged prefill was given less than its share of the time since it is aged.
+  // True if an aged prefill got less than its share of the time since it aged.
   bool is_behind(const ScheduledRequest& request) const {
     return request.work - request.left < options_.packing.least_share * (now_ - aged_from(request));
   }
@@ -94,7 +94,7 @@ class PlainPacker {
     return options_.n_rows - std::min(options_.n_rows, n);
   }
 
-  // So that an aged prefill goes on in every step, whoever comes before it.
+  // Lets an aged prefill advance in every step, whatever comes before it.
   void give_share(uint32_t item, double limit) {
     if (options_.packing.whole_prompts) return consider_whole(item);
     if (grant_what_fits(item, limit, /*n_least=*/1) && is_long(requests_[item], options_))
@@ -136,7 +136,7 @@ class PlainPacker {
     return grant(item, std::min(n_most, std::max(n, n_least)));
   }
 
-  // True where the item advances.
+  // True if the item advances.
   bool grant(uint32_t item, uint32_t n_rows) {
     const bool starts = !view_.items[item].running;
     if (n_rows == 0 || granted_[item] || (starts && n_starts_ == 0)) return false;
@@ -148,15 +148,15 @@ class PlainPacker {
     return true;
   }
 
-  // What others left of the budget returns to the long prefill of the step, or to the first that
-  // yielded all there was.
+  // Gives the unused budget to the long prefill of the step, or to the first that yielded all of
+  // it.
   void give_back() {
     if (long_) return grow(*long_);
     for (const uint32_t item : prefills_)
       if (is_long(requests_[item], options_) && grant_what_fits(item, limit_)) return;
   }
 
-  // Gives it what is left of the budget besides.
+  // Adds the rest of the budget to the item's grant.
   void grow(uint32_t item) {
     uint32_t& n_granted = std::ranges::find(grants_, item, &Grant::item)->n_rows;
     const uint32_t n_before = n_granted;
@@ -179,13 +179,14 @@ class PlainPacker {
     return draft;
   }
 
-  // Where not even one row fits beside the decodes, prefill goes on all the same.
+  // Lets one prefill row in even if it does not fit beside the decodes, so that prefill never
+  // stops.
   void take_one_row() {
     for (const uint32_t item : prefills_)
       if (n_prefill_rows_ == 0) grant_what_fits(item, limit_, /*n_least=*/1);
   }
 
-  // Those that advance at no cost.
+  // Adds the items that advance at no cost.
   void take_along() {
     for (uint32_t item = 0; item < view_.items.size(); ++item) {
       const bool starts = !view_.items[item].running;
@@ -214,7 +215,7 @@ class PlainPacker {
   uint64_t n_prefill_rows_ = 0;
   double budget_ = 0;  // of the step
   double target_ = 0;  // the same less the margin
-  double limit_ = 0;   // of what is predicted
+  double limit_ = 0;   // bound of the predicted seconds
 };
 
 }  // namespace pando::testing

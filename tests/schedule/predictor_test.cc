@@ -207,7 +207,7 @@ TEST(Predictor, IsNotFittedToNothing) {
   EXPECT_FALSE(fit_predictor(std::vector<StepSample>{{{1, 1, 1, 0}, 0}}).ok());
 }
 
-// What a short measurement of a slow or busy machine gives.
+// Samples of a short measurement on a slow or busy machine.
 TEST(Predictor, RowsThatNobodyMeasuredAreNotFree) {
   const Predictor machine(some_costs());
   std::vector<StepSample> samples;

@@ -1,4 +1,4 @@
-// Random work for the scheduler, and what a step makes of it.
+// Random work for the scheduler, and its state after a step.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ struct CarriedOut {
 inline CarriedOut carry_out(WorkView& view, const std::vector<Advance>& advances, bool in_order) {
   std::vector<uint32_t> left = view.segment_rows;
   CarriedOut step{.through = std::vector<bool>(view.items.size())};
-  bool refused = false;  // somebody before wanted more than there was
+  bool refused = false;  // an earlier sequence wanted more rows than there were
   for (const Advance& advance : advances) {
     const WorkView::Item& item = view.items[advance.item];
     const uint32_t n_before = step.n_rows;

@@ -98,7 +98,7 @@ TEST(Metrics, ScoresOfChoicesAndOfOtherAnswers) {
   EXPECT_DOUBLE_EQ(scores.all().choice_accuracy, 2 / 3.0);
   EXPECT_DOUBLE_EQ(scores.all().exact_match, 0.5);
   EXPECT_DOUBLE_EQ(scores.groups().at("y").choice_accuracy, 0.5);
-  // Of shares p of n: sqrt(p (1 - p) / (n - 1)).
+  // For a share p of n answers: sqrt(p (1 - p) / (n - 1)).
   EXPECT_DOUBLE_EQ(scores.all().standard_error.choice_accuracy, std::sqrt(2 / 9.0 / 2));
   EXPECT_DOUBLE_EQ(scores.all().standard_error.exact_match, std::sqrt(0.25 / 3));
   EXPECT_EQ(scores.groups().at("x").standard_error.choice_accuracy, 0);

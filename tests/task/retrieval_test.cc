@@ -1,6 +1,6 @@
-// Qwen3-Embedding and Qwen3-Reranker by the recipes of their cards: what the transformers library
-// computes from tiny random models of their form (tools/retrieval_golden.py), with no more said
-// than the files say.
+// Qwen3-Embedding and Qwen3-Reranker by the recipes of their cards, against the transformers
+// library on tiny random models of their form (tools/retrieval_golden.py). All settings come from
+// the files.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -238,8 +238,8 @@ TEST(Perplexity, WindowsScoreEachTokenOnceWithWhatTheyHoldBeforeIt) {
   EXPECT_EQ(found->n_windows, n_windows);
 }
 
-// One window runs at a time, in 160 steps: nearly every stop finds one under way. The result
-// counts what a text of only the complete windows would have.
+// One window runs at a time, in 160 steps: nearly every stop finds one under way. The result equals
+// that of a text of the complete windows alone.
 TEST(Perplexity, AStopDropsWhatIsUnderWay) {
   std::string text;
   for (int i = 0; i < 20'000; ++i) text += fmt::format("{} ", i * i);

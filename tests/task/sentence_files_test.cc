@@ -211,7 +211,7 @@ TEST_F(SentenceFiles, TextsAreCutAsTheFilesSay) {
   fs::remove(at_ / "modules.json");
   const auto plain = open();
   EXPECT_EQ(embed(*plain, {text}).error().code, ErrorCode::kTooLong);
-  // These files never cut prompts of generation.
+  // The files of embedding models never cut prompts of generation.
   Request request;
   request.prompt = text;
   request.pooling = Pooling::kLast;

@@ -5,7 +5,7 @@
 namespace pando::testing {
 namespace {
 
-// "text[id]text": what is found, with ids in brackets.
+// The tokens found, with ids in brackets: "text[id]text".
 std::string found(const AddedTokens& tokens, std::string_view text) {
   std::string out;
   tokens.split(text, [&](const AddedTokens::Part& part) {
@@ -55,7 +55,7 @@ TEST(AddedTokens, Strips) {
   EXPECT_EQ(found(tokens, "  <l>"), "[1]");
 }
 
-// Where a token takes the spaces behind it, a token among these spaces is found as well.
+// If a token takes the spaces behind it, a token among these spaces is found as well.
 TEST(AddedTokens, TokensInStrippedSpaces) {
   AddedToken right = token(1, "<r>");
   right.rstrip = true;

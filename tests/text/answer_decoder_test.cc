@@ -77,7 +77,7 @@ TEST_F(ChannelsOfAnswers, TextComesWithItsToken) {
   EXPECT_EQ(push("b"), "b|");
 }
 
-// Also where a character is cut off by the token that ends its message.
+// Also if the token that ends a message cuts off a character.
 TEST_F(ChannelsOfAnswers, CharactersComeWhole) {
   AnswerDecoder decoder = this->decoder(conversation(), kPrompt);
   for (const Token token : tokens("<|channel|>analysis<|message|>")) decoder.push(token);
@@ -137,7 +137,7 @@ TEST_F(ChannelsOfAnswers, WhereNothingIsDivided) {
   EXPECT_EQ(divided(answer, request), answer + "|");
 }
 
-// What has a form is the text of messages and nothing else.
+// A form applies to the text of messages and to nothing else.
 TEST_F(ChannelsOfAnswers, OfAForm) {
   Request request = conversation();
   request.sampling.form = TextForm{};

@@ -63,7 +63,7 @@ TEST(Bpe, AgreesWithTheDefinitionOnRandomMerges) {
     std::vector<Token> word(1 + draw(round % 2 == 0 ? 40 : 400));
     for (Token& token : word) token = draw(20);
     const std::vector<Token> expected = merged_naively(table, word);
-    std::vector<Token> tokens = {7, 7};  // what is before the word stays
+    std::vector<Token> tokens = {7, 7};  // tokens before the word stay
     tokens.insert(tokens.end(), word.begin(), word.end());
     merge_word(table, 2, &tokens);
     EXPECT_EQ(std::vector<Token>(tokens.begin() + 2, tokens.end()), expected);

@@ -1,5 +1,5 @@
-// Character maps, and the normalizers of tokenizer.json around them. What they make of a text was
-// read off the library `tokenizers`.
+// Character maps, and the normalizers of tokenizer.json around them. Expected texts come from the
+// library `tokenizers`.
 #include "text/character_map.h"
 
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace pando::testing {
 namespace {
 
-// That of the tokenizer "map" in data/unigram.jsonl.
+// The character map of the tokenizer "map" in data/unigram.jsonl.
 const std::string& made_map() {
   static const std::string map = [] {
     std::ifstream file(PANDO_SOURCE_DIR "/tests/text/data/unigram.jsonl");
@@ -45,7 +45,8 @@ TEST(CharacterMap, Characters) {
   EXPECT_EQ(mapped(std::string("Q\0Q", 3)), std::string("q\0q", 3));
 }
 
-// A cluster of up to five bytes becomes what the shortest text of the map at its beginning does.
+// A cluster of up to five bytes is replaced by the replacement of the shortest text of the map that
+// it begins with.
 TEST(CharacterMap, Clusters) {
   EXPECT_EQ(mapped("a\r\nb"), "a b");
   EXPECT_EQ(mapped("\n\r"), "  ");

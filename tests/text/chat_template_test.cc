@@ -1,5 +1,5 @@
-// Published templates against `transformers` (tools/chat_golden.py), where templates are found, and
-// what is refused.
+// Published templates against `transformers` (tools/chat_golden.py), the search for templates, and
+// refusals.
 #include "text/chat/chat_template.h"
 
 #include <xxhash.h>

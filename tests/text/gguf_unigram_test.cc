@@ -50,7 +50,7 @@ GgufWriter with_spaces(GgufWriter writer, bool first, bool removes) {
   return writer;
 }
 
-// That of the tokenizer "map" in data/unigram.jsonl.
+// The character map of the tokenizer "map" in data/unigram.jsonl.
 std::vector<uint8_t> character_map_bytes() {
   std::ifstream file(PANDO_SOURCE_DIR "/tests/text/data/unigram.jsonl");
   for (std::string line; std::getline(file, line);) {

@@ -99,7 +99,7 @@ TEST(GgufVocab, MissingWordsAreThoseOfDefaultWithAWarning) {
   }
 }
 
-// What llama.cpp takes where a file names no special tokens.
+// Defaults of llama.cpp for files without special tokens.
 TEST(GgufVocab, MissingSpecialTokens) {
   GgufWriter merged = byte_level_vocabulary().writer("gpt2");
   merged.strings("tokenizer.ggml.merges", {}).string("tokenizer.ggml.pre", "gpt-2");
@@ -158,7 +158,7 @@ TEST(GgufVocab, Scores) {
       .uint32("tokenizer.ggml.eos_token_id", 2);
   const auto tokenizer = load_or_fail(writer);
   ASSERT_NE(tokenizer, nullptr);
-  // "_a" before "aa"; of equal pairs the leftmost.
+  // "_a" before "aa"; the leftmost of equal pairs.
   EXPECT_EQ(encode(*tokenizer, "aaaa", true), (std::vector<Token>{1, 262, 261, 260}));
   EXPECT_EQ(encode(*tokenizer, "\u00E9"), (std::vector<Token>{259, 3 + 0xC3, 3 + 0xA9}));
   EXPECT_EQ(encode(*tokenizer, "a<user>a</s>"), (std::vector<Token>{262, 264, 262, 2}));

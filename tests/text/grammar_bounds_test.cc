@@ -299,7 +299,7 @@ TEST(GrammarBounds, DeepReferences) {
   const auto schema = R"({"$ref": "#/$defs/d0", "$defs": {)" + definitions + end + "}}";
   const auto result = from_json_schema(schema);
   EXPECT_TRUE(result.ok() || result.error().message.find("too complex") != std::string::npos);
-  // Twice the reference at each level: what holds already is not looked at again.
+  // Twice the reference at each level: a known schema is not looked at again.
   definitions.clear();
   for (int i = 0; i < 60; ++i)
     definitions += fmt::format(

@@ -29,7 +29,7 @@ Result<grammar::GrammarPtr> compile(const json& line) {
   return grammar::from_lark(line.at("lark").get<std::string>());
 }
 
-// Reads `text` token by token. False where a mask and accept() do not agree, or it is refused.
+// Reads `text` token by token. False if a mask and accept() do not agree, or it is refused.
 bool follow(const std::shared_ptr<const grammar::MaskTable>& masks, const Tokenizer& tokenizer,
             const std::string& text, json* times) {
   grammar::Matcher matcher(masks);

@@ -38,12 +38,12 @@ TEST(GrammarConflict, OfNumbers) {
       R"({"$schema": "http://json-schema.org/draft-04/schema#", "type": "number", "minimum": 5,
           "exclusiveMinimum": true, "maximum": 5})",
       "'#/minimum' is 5, but '#/exclusiveMinimum' is true and '#/maximum' is 5");
-  // Of several bounds, the narrowest.
+  // Names the narrowest of several bounds.
   expect_conflict(
       R"({"type": "integer", "maximum": 20, "allOf": [{"minimum": 1}, {"minimum": 9},
           {"maximum": 3}]})",
       "'#/allOf/1/minimum' is 9, but '#/allOf/2/maximum' is 3");
-  // What says nothing about numbers is not to blame.
+  // Does not blame keywords that are not about numbers.
   expect_conflict(
       R"({"type": "number", "minimum": 4, "maximum": 6, "multipleOf": 7, "format": "email",
           "not": {"const": "a"}})",
@@ -73,7 +73,7 @@ TEST(GrammarConflict, OfValues) {
           {"type": ["string", "integer"]}]})",
       "'#/type' is [\"string\",\"null\"], but '#/allOf/0/type' is [\"null\",\"integer\"] and "
       "'#/allOf/1/type' is [\"string\",\"integer\"]");
-  // Of many values, only that none is left.
+  // For many values says only that none is left.
   std::string values = "0";
   for (int i = 1; i < 100; ++i) values += "," + std::to_string(i);
   expect_conflict(R"({"enum": [)" + values + R"(], "minimum": 200})",
@@ -173,7 +173,7 @@ TEST(GrammarConflict, WithoutEnd) {
       R"({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]})",
       "every text would be endless, because each value of '#/properties/next' must contain another "
       "one");
-  // What contradicts itself is told rather than the circle beside it.
+  // Names a contradiction rather than the circle beside it.
   expect_conflict(
       R"({"type": "object", "properties": {"next": {"$ref": "#"}, "b": {"enum": []}},
           "required": ["next", "b"]})",

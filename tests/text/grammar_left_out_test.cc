@@ -69,7 +69,7 @@ TEST(GrammarLeftOut, Alternatives) {
   expect_left_out(
       R"({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 2, "maximum": 1}]})",
       "#/anyOf/1", "'#/anyOf/1/minimum' is 2, but '#/anyOf/1/maximum' is 1");
-  // With what is beside it.
+  // With the keywords beside it.
   expect_left_out(R"({"type": "object", "properties": {"a": {"type": "string", "oneOf": [
                       {"type": "integer"}, {"maxLength": 2}]}}})",
                   "#/properties/a/oneOf/0",
@@ -78,7 +78,7 @@ TEST(GrammarLeftOut, Alternatives) {
   // Each integer is a number too, so "oneOf" excludes it.
   EXPECT_TRUE(warning_of(R"({"oneOf": [{"type": "number"}, {"type": "integer"}]})")
                   .starts_with("no value fits '#/oneOf/1', so every answer leaves it out"));
-  // Of an optional property without values, the alternatives are not listed.
+  // Does not list the alternatives of an optional property without values.
   EXPECT_TRUE(warning_of(R"({"type": "object", "properties": {"a": {"type": "null", "anyOf": [
                              {"type": "string"}, {"type": "integer"}]}}})")
                   .starts_with("no value fits '#/properties/a', so every answer leaves it out"));

@@ -62,7 +62,7 @@ std::vector<Token> allowed_by_mask(Matcher* matcher, size_t n_tokens) {
   return tokens;
 }
 
-// Walks at random along what the mask allows; at each place it is what accept() allows.
+// Walks at random along allowed tokens; at each place the mask agrees with accept().
 void walk_at_random(const grammar::GrammarPtr& grammar, unsigned seed, int n_steps) {
   const auto table = table_of(grammar);
   const size_t n_tokens = table->vocabulary().size();
@@ -131,7 +131,7 @@ TEST(GrammarMatcher, HalvesOfCharacters) {
   EXPECT_TRUE(matcher.can_end());
 }
 
-// What was refused leaves the state as it was, after any number of tokens.
+// A refused token leaves the state as it was, after any number of tokens.
 TEST(GrammarMatcher, ARefusedTokenChangesNothing) {
   Matcher matcher(table_of(compiled(grammar::from_any_json(true))));
   const std::string text = R"({"a":[1,{"b":"c"}],"d":{"e":null}})";
@@ -213,7 +213,7 @@ TEST(GrammarMatcher, MasksAreBoundedInBytes) {
   for (uint32_t state = 0; state < 1000; ++state) {
     store.add({1, state}, mask(40));
     EXPECT_LE(store.n_bytes(), kMostBytes);
-    // What is used again and again stays.
+    // Masks in regular use stay.
     if (store.find({2, 0}) == nullptr) {
       EXPECT_EQ(state, 0u);
       store.add({2, 0}, mask(40));

@@ -84,7 +84,7 @@ TEST(GrammarOversights, RequiredNamesThatAreNoPropertiesAreWarnedOf) {
                             "required": ["colour"]})"),
             Told{"'#/required/0' is 'colour', which is not in 'properties', so each answer has it "
                  "with any value"});
-  // Something says what it may be.
+  // The schema constrains the value.
   for (const char* none :
        {R"({"type": "object", "required": ["a"], "additionalProperties": {"type": "null"}})",
         R"({"type": "object", "properties": {"b": {}}, "required": ["a"],

@@ -328,7 +328,7 @@ TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
             "names of the answer's fields into 'properties')");
   EXPECT_NE(schema_warning(R"({"a": 1, "b": 2, "c": 3, "d": 4})").find("'c' and others"),
             std::string::npos);
-  // Also of a part that has names only.
+  // Also for a part that has names only.
   EXPECT_EQ(
       schema_warning(R"({"type": "object", "properties": {"user": {"name": {"type": "string"}}}})"),
       "'#/properties/user' has no keyword that constrains the answer, only 'name': any JSON fits "
@@ -420,7 +420,7 @@ TEST(GrammarSchema, NamesThatAreNearlyKeywordsAreWarnedOf) {
     EXPECT_EQ(schema_warning(none), "") << none;
 }
 
-// What a proof met and went without is refused where it is compiled.
+// A part that a proof passed over is still refused when it is compiled.
 TEST(GrammarSchema, WhatAProofMeetsIsStillRefused) {
   const auto schema = [](const std::string& inside) {
     return R"({"oneOf": [{"type": "object", "required": ["a", "k"], "properties": {"a": )" +

@@ -32,7 +32,7 @@ inline void expect_reads(const grammar::GrammarPtr& grammar, const std::vector<s
   for (const std::string& text : no) EXPECT_FALSE(reads(grammar, text)) << text;
 }
 
-// That something is refused, with a message that contains `names`.
+// Expects a refusal with a message that contains `names`.
 inline void expect_grammar_refused(const Result<grammar::GrammarPtr>& grammar, ErrorCode code,
                                    const std::string& names) {
   ASSERT_FALSE(grammar.ok()) << "expected a refusal with: " << names;

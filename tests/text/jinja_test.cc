@@ -1,5 +1,5 @@
-// The template language: small templates of our own against what jinja2 makes of them
-// (tools/jinja_golden.py), its limits, and what its errors say.
+// The template language: small templates against jinja2 (tools/jinja_golden.py), limits, and
+// messages.
 #include "text/chat/jinja.h"
 
 #include <sys/resource.h>
@@ -138,7 +138,7 @@ TEST(Jinja, NamesThatOnlyABranchAssigns) {
   check("{% if a %}{% set x = 1 %}{% endif %}{% set x = x ~ 2 %}{{ x }}", "12", "given2");
 }
 
-// Whatever takes long takes steps. 5,000,000 of them are a tenth of what a template may take.
+// All work that takes long counts as steps. 5,000,000 steps are a tenth of the limit.
 TEST(Jinja, StepsBoundTime) {
   const char* kLong[] = {
       "{% set a='a'*20000000~'b' %}{% set b='a'*20000000~'c' %}{{ b in [a]*100000 }}",
@@ -199,7 +199,7 @@ TEST(Jinja, NothingIsMadeOfEachCharacter) {
       error_of("{{ ('a\n' * 30000000).split('\n')|length }}").find("limit of 268435456 bytes"),
       std::string::npos);
   getrusage(RUSAGE_SELF, &after);
-  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 600 * 1024);  // KiB; sanitizers keep what is freed
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 600 * 1024);  // KiB; sanitizers keep freed memory
 }
 
 TEST(Jinja, CharactersAsInPython) {

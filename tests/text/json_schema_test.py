@@ -24,7 +24,7 @@ NARROWER = ("optional/format/hostname.json", "optional/format/date-time.json", "
 # Formats that are enforced (docs/grammar.md). Others are annotations: values that break them are allowed.
 FORMATS = {"date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid",
            "json-pointer", "relative-json-pointer", "float", "double", "int32", "int64", "uint32", "uint64"}
-# At least so many schemas of the sample are served.
+# Fewest schemas of the sample that are supported.
 LEAST_SERVED = 1270
 
 

@@ -25,7 +25,7 @@ Words words(std::string_view pattern, std::string_view text) {
 bool matches(std::string_view pattern, char32_t point) {
   std::string text;
   append_utf8(point, &text);
-  const std::string other = "\xEF\xBF\xBD";  // U+FFFD, not matched by what is asked here
+  const std::string other = "\xEF\xBF\xBD";  // U+FFFD, which no pattern here matches
   return words(pattern, other + text + other).size() == 3;
 }
 
@@ -118,7 +118,7 @@ Words words_of_file(std::string_view pattern, std::string_view text) {
   return found;
 }
 
-// What only Oniguruma reads so; data/steps.jsonl has more, against the library `tokenizers`.
+// Syntax that only Oniguruma reads so; data/steps.jsonl has more, against the library `tokenizers`.
 TEST(SplitPattern, RubysSyntaxInFiles) {
   EXPECT_EQ(words_of_file(R"(\b)", "ab c"), (Words{"", "ab", "", " ", "", "c", ""}));
   EXPECT_EQ(words_of_file(R"(\h+)", "xafz"), (Words{"x", "af", "z"}));

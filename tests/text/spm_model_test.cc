@@ -1,4 +1,4 @@
-// SentencePiece models of strangers: what the library would trust is checked before.
+// Untrusted SentencePiece models: everything that the library would trust is checked before.
 #include "text/spm_model.h"
 
 #include <sentencepiece_trainer.h>

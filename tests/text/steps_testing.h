@@ -20,7 +20,7 @@ inline std::vector<Json> read_step_cases(const std::string& name = "steps.jsonl"
   return cases;
 }
 
-// Of each case, by its name.
+// The hash of each case, by its name.
 inline std::map<std::string, uint64_t> read_step_hashes(const std::string& name) {
   std::map<std::string, uint64_t> hashes;
   std::ifstream file(kStepsData + name);
@@ -54,7 +54,7 @@ inline Json add_pairs(const std::vector<std::string>& symbols, int first, Json* 
   return merges;
 }
 
-// Whether the model of a case has a token for a byte.
+// True if the model of a case has a token for the byte.
 inline bool step_has_byte(const Json& step_case, int byte) {
   return !step_case.contains("lacks") || byte % step_case["lacks"].get<int>() != 1;
 }

@@ -71,7 +71,7 @@ TEST(Tekken, HasNoChatTemplate) {
                         directory.path().string()));
 }
 
-// Mistral's library takes them for text; all formats here find what is written out.
+// Mistral's library reads them as text; here all formats find special tokens in a text.
 TEST(Tekken, SpecialTokens) {
   const auto tokenizer = load_tekken(tekken_json());
   ASSERT_NE(tokenizer, nullptr);

@@ -1,4 +1,4 @@
-// Which files are read, what they say about special tokens, and how bad ones are refused.
+// Files of tokenizers: the search, special tokens, and refusals.
 #include <sys/stat.h>
 
 #include "text/bpe.h"
@@ -58,7 +58,7 @@ TEST(TokenizerFiles, ADirectoryInPlaceOfAFile) {
   }
 }
 
-// Each file that is read as text, and what the message says of one that cannot be.
+// Each file that is read as text, and the message for one that cannot be read.
 TEST(TokenizerFiles, WhatIsNoFileIsNotWaitedFor) {
   const std::pair<const char*, const char*> targets[] = {
       {"itself", "is a broken link to"},
@@ -361,7 +361,7 @@ TEST(TokenizerFiles, EndTokenAfterAText) {
   directory.write_json("vocab.json", byte_vocab());
   expect_refused(directory, ErrorCode::kBadFile, {"add_eos_token", "eos_token"});
 
-  // A tokenizer.json says itself what is put around a text.
+  // A tokenizer.json says itself which tokens go around a text.
   const TempDirectory other;
   other.write_json("tokenizer.json", byte_level_json({"<s>"}, Json::array()));
   other.write_json("tokenizer_config.json", Json{{"add_eos_token", true}, {"eos_token", "<s>"}});

@@ -16,7 +16,7 @@ model=$models/qwen3-0.6b-${weights%_dot}.gguf  # with bf16 weights both peers ro
 read -ra flags <<<"${PEER_FLAGS:-}"
 read -ra batched_flags <<<"${PEER_BATCHED_FLAGS:-}"
 
-# What a program says besides is kept for the case that it fails or prints no figure.
+# Other output of a program is kept, for the case that it fails or prints no figure.
 said=$(mktemp)
 trap 'rm -f "$said"' EXIT
 failed() {

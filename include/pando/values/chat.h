@@ -1,4 +1,4 @@
-// Conversations: what a chat model is asked in, rendered to a prompt by the model's own template.
+// Conversations with chat models, rendered to prompts by the model's own template.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct LocalTime {
   int second = 0;   // 0 to 59
 };
 
-// How a conversation is rendered.
+// Options of rendering a conversation.
 struct ChatOptions {
   bool thinking = false;              // `enable_thinking` and `thinking` of the template
   bool add_generation_prompt = true;  // ends with the beginning of the assistant's next message
@@ -37,8 +37,8 @@ struct ChatOptions {
   std::string documents = {};  // a JSON array of documents; empty: none
   // A JSON object of further variables of the template; they go before all others of their names.
   std::string template_kwargs = {};
-  // What a template takes for now; where nothing is said the day on which the model was loaded, at
-  // midnight, so that equal requests give equal prompts.
+  // The time that the template takes for now. Absent: midnight of the day on which the model was
+  // loaded, so that equal requests give equal prompts.
   std::optional<LocalTime> now = std::nullopt;
 };
 

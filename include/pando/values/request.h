@@ -1,4 +1,4 @@
-// What an engine is asked, and what it answers.
+// A request to an engine, and its answers.
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,9 @@
 
 namespace pando {
 
-// What the text of an answer must be: every finished answer is. One that max_tokens cuts, or that a
-// stop text or token ends, is the beginning of such a text. docs/extraction.md says what is
-// supported.
+// A form that the text of an answer must have. Every finished answer has it. An answer that
+// max_tokens cuts, or that a stop text or token ends, is the beginning of such a text.
+// docs/extraction.md lists the supported features.
 struct TextForm {
   enum class Kind {
     kJsonSchema,  // `text` is a JSON Schema; its answers have no white space between values
@@ -33,20 +33,22 @@ struct TextForm {
   bool operator==(const TextForm&) const = default;
 };
 
-// A token is drawn so: a form leaves out tokens that no such text goes on with; min_tokens makes
-// the logits of tokens that would end the answer minus infinity; logit_bias and the penalties
-// change the logits, in this order; then the temperature divides them; of the distribution that
-// gives, min_p, top_k and top_p, in this order, leave out what is unlikely.
+// A token is drawn in these steps: a form masks tokens that cannot continue a valid text;
+// min_tokens masks tokens that would end the answer; logit_bias and the penalties change the
+// logits, in this order; the temperature divides them; min_p, top_k and top_p, in this order, drop
+// unlikely tokens of the resulting distribution.
 struct SamplingOptions {
   int max_tokens = 128;    // tokens to generate at most; also bounded by the context. 0: none, with
                            // prompt_logprobs_from
-  int min_tokens = 0;      // so many come before a token or text may end it; at most max_tokens
+  int min_tokens = 0;      // tokens before a token or text may end the answer; at most max_tokens
   double temperature = 0;  // 0: always the likeliest token
   int top_k = 0;           // sample from the k likeliest tokens; 0: from all
   double top_p = 1;        // sample from the likeliest tokens that sum to p, in [0, 1]; 0: from one
-  double min_p = 0;  // and from those at least so likely, as a part of the likeliest, in [0, 1]
+  double min_p = 0;  // sample from tokens with at least min_p times the largest probability, in [0,
+                     // 1]
   std::map<Token, double> logit_bias;  // added to the logits of these tokens
-  // Of tokens that prompt or answer hold: positive logits are divided by it, others multiplied.
+  // On tokens that the prompt or the answer holds: positive logits are divided by it, others
+  // multiplied.
   double repetition_penalty = 1;    // more than 0; 1: off
   double presence_penalty = 0;      // taken off the logits of tokens that the answer holds
   double frequency_penalty = 0;     // the same, times how often it holds them
@@ -57,42 +59,42 @@ struct SamplingOptions {
   bool ignore_eos = false;          // go on after the model's end-of-sequence token
   bool skip_special_tokens = true;  // special tokens give no text
   bool logprobs = false;            // report ln p of every generated token
-  int top_logprobs = 0;             // beside every ln p, those of so many of the likeliest tokens
+  int top_logprobs = 0;             // number of likeliest tokens to report beside every ln p
   std::optional<TextForm> form;     // of the answer's text; absent: any text
 };
 
-// What of a prompt's hidden states, after the final norm, is its embedding.
+// Hidden states of the prompt, after the final norm, that make the embedding.
 enum class Pooling {
   kNone,  // no embedding is wanted
   kLast,  // that of the last token
   kMean,  // the mean over all tokens: f32 sums in the order of positions, times 1/n
 };
 
-// A prompt, and what is wanted of it.
+// A prompt, and the options of its answers.
 struct Request {
   std::string id;      // the caller's name for it; with the engine's seed it decides sampling
   std::string prompt;  // text, or
   std::vector<ChatMessage> messages;  // a conversation, used where not empty, or
   std::vector<Token> tokens;          // tokens, used where not empty
   ChatOptions chat;                   // how `messages` are rendered
-  // Whether the tokens that the tokenizer puts around a text, such as that of its beginning, are
-  // put there. Absent: around `prompt`, not around `messages`, whose template writes its own.
+  // True if the tokenizer's tokens around a text, such as that of its beginning, are added. Absent:
+  // around `prompt`, not around `messages`, whose template writes its own.
   std::optional<bool> add_special_tokens;
-  // Whether what the model writes as its reasoning goes to Completion::reasoning, and the rest
-  // to its text, for models whose chat format marks it. Absent: for `messages`, not for others.
+  // True if the model's reasoning goes to Completion::reasoning and the rest to its text, for
+  // models whose chat format marks it. Absent: true for `messages` alone.
   std::optional<bool> separate_reasoning;
-  // A prompt of more tokens is cut to so many, at its beginning or at its end; those around the
-  // text stay. 0: none is cut.
+  // A longer prompt is cut to this many tokens, at its beginning or at its end; the tokens around
+  // the text stay. 0: no limit.
   int truncate_prompt_tokens = 0;
   bool truncate_at_end = false;
   SamplingOptions sampling;  // how answers are drawn
-  // Report ln p of the prompt's tokens from this index on, at least 1. What is cached is used.
+  // Report ln p of the prompt's tokens from this index on, at least 1. Cached keys and values are
+  // used.
   std::optional<int> prompt_logprobs_from;
-  // And ln p of each of these in the place of the prompt's last token: what single tokens are worth
-  // behind the tokens before it, for one row of logits. Goes with prompt_logprobs_from and
-  // max_tokens = 0.
+  // Report ln p of each of these tokens in place of the prompt's last token, too: it takes no
+  // further row of logits. Goes with prompt_logprobs_from and max_tokens = 0.
   std::vector<Token> alternatives;
-  // Instead of an answer, the embedding of the prompt. Goes with n = 1 and without
+  // Compute the embedding of the prompt instead of an answer. Goes with n = 1 and without
   // prompt_logprobs_from; the rest of `sampling` is not used.
   Pooling pooling = Pooling::kNone;
   // The beginning of `prompt` that the mean leaves out. It leaves out as many tokens as this text
@@ -101,22 +103,23 @@ struct Request {
   int pooled_from = 0;         // first token of the mean; computed from `unpooled`
   int cut_tokens = 0;          // tokens cut from `prompt`; set when it is encoded
   uint64_t isolation_key = 0;  // requests share prefixes only within one key; below 2^64 - 1
-  // So many first tokens, but the last of all, are shared with what other keys say is public.
+  // Number of first tokens that are public: requests of any isolation key whose public tokens are
+  // the same share them. The last token is never public.
   size_t n_public = 0;
-  // What it computes stays for later requests; false: what no open one shares goes when it ends,
-  // with what others of its isolation key left there before.
+  // True if its keys and values stay cached for later requests. False: those that no open request
+  // shares are dropped when it ends, also those that others of its isolation key left there before.
   bool cached = true;
-  // When tokens are due, for a policy that asks (EngineOptions). Seconds until the first token,
-  // and from one to the next. 0: as its class has it.
+  // Deadlines, for policies that use them (EngineOptions): seconds until the first token, and from
+  // one token to the next. 0: as its class has it.
   double ttft_slo = 0, tpot_slo = 0;
   std::string deadline_class;  // of EngineOptions::deadline_classes
-  // Tokens of other prompts that are asked as one with it, without what it holds itself: their work
-  // counts as its own where it says how soon the first token is due, or how late it is.
+  // Tokens of the other prompts of its group, excluding tokens shared with this one. Their work
+  // counts as its own for the deadline of the first token, and for how late the request is.
   size_t tokens_beside = 0;
-  size_t tokens_behind = 0;  // of these, those of prompts that were asked after it
-  // When it was sent, from which its first token is due; absent: when it is submitted.
+  size_t tokens_behind = 0;  // of these, tokens of prompts that were asked after it
+  // When it was sent: ttft_slo counts from then. Absent: when it is submitted.
   std::optional<std::chrono::steady_clock::time_point> sent;
-  // Hash the logits that every answer was drawn from; of an embedding, the hidden states.
+  // Hash the logits that every answer was drawn from; for an embedding, the hidden states.
   bool logits_hash = false;
 };
 
@@ -137,7 +140,7 @@ struct TokenLogprob {
 struct Completion {
   int choice = 0;                                      // in [0, n)
   std::string text;                                    // UTF-8, without what ended it
-  std::string reasoning;                               // the same, of Request::separate_reasoning
+  std::string reasoning;                               // UTF-8, with Request::separate_reasoning
   std::vector<Token> tokens;                           // generated, the ending token included
   std::vector<TokenLogprob> logprobs;                  // [tokens] with `logprobs`
   std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]
@@ -146,7 +149,8 @@ struct Completion {
   std::vector<float> embedding;                        // [d_model], where asked for
   int prompt_tokens = 0;                               // length of the prompt
   int cut_tokens = 0;  // tokens cut by Request::truncate_prompt_tokens
-  // Of these, when the request arrived: cached, or wanted by others too. No bit depends on it.
+  // Tokens of the prompt that were cached when the request arrived, or that others wanted too. No
+  // bit depends on it.
   int shared_tokens = 0;
   uint64_t logits_hash = 0;             // XXH3-64 over the raw f32 logits rows, chained by seed
   std::vector<double> choice_logprobs;  // [choices] ln p of each, where the answer is one of them

@@ -13,7 +13,7 @@ namespace pando {
 enum class ErrorCode {
   kInvalidArgument,  // a request or option that can never work
   kNotFound,         // a file, directory or id that is not there
-  kBadFile,          // a file that is there and is not what it should be
+  kBadFile,          // a file exists but is malformed
   kUnsupported,      // well-formed, and outside what this version offers
   kTooLong,          // prompt and answer exceed the context or the memory for keys and values
   kUnavailable,      // the engine is shutting down, its queue is full or memory ran out
@@ -24,9 +24,9 @@ enum class ErrorCode {
 // The word used in messages and JSON: "invalid_argument", "not_found", ...
 const char* error_code_name(ErrorCode code);
 
-// What was found, what was expected, and where; `message` is one line for people.
+// An error. `message` is one line for people: what was found, what was expected, and where.
 struct Error {
-  ErrorCode code = ErrorCode::kInternal;  // what kind it is
+  ErrorCode code = ErrorCode::kInternal;  // kind of the error
   std::string message;                    // UTF-8
   std::string field = {};  // to blame, as in "top_p" or "messages[2].role"; empty: none or several
 };

@@ -1,4 +1,4 @@
-// What EngineOptions::sharing takes: the engine's planners, and those that were added to them.
+// Values of EngineOptions::sharing: the engine's planners, and those that were added to them.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace pando {
 
-// What a way of sharing promises of its answers.
+// Properties of a way of sharing.
 struct SharingInfo {
   std::string name;  // without its options
   // The bits do not depend on what else is asked; otherwise they are right to rounding.
   bool exact = true;
-  std::string warning;   // what is said wherever its answers appear; empty: nothing
-  bool batches = false;  // puts whole prompts together in batches of what waits
+  std::string warning;   // text to show wherever its answers appear; empty: none
+  bool batches = false;  // puts whole waiting prompts together in batches
 };
 
 // NAME, or NAME:OPTION,OPTION=VALUE,... (docs/planners.md). Errors: kInvalidArgument.

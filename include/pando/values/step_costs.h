@@ -1,4 +1,4 @@
-// How long steps take, as measured.
+// Measured times of steps.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,19 @@
 
 namespace pando {
 
-// Costs fitted to steps that were run, and how well they say how long those took.
+// Costs fitted to measured steps, and the error of their predictions.
 struct MeasuredSteps {
   static constexpr size_t kFewestRepeats = 10;
-  static constexpr int kMostTimes = 3;  // the seconds that were asked for, until so many were run
+  static constexpr int kMostTimes = 3;  // factor on the seconds asked for, until kFewestRepeats
+                                        // were run
 
   std::string costs;           // JSON
   double median_error = 0;     // median of |predicted - measured| / measured
   double repeat_noise = 0;     // median of the relative differences of repeated equal steps
   size_t n_steps = 0;          // that were run
   size_t n_repeats = 0;        // pairs behind repeat_noise
-  std::filesystem::path file;  // they are kept in; empty: in none
-  std::string not_kept;        // why saving them failed: "cannot write ..."; else empty
+  std::filesystem::path file;  // that keeps them; empty: none
+  std::string not_kept;        // why they could not be saved: "cannot write ..."; else empty
 
   bool good() const;             // the error is at most the greater of 5% and 1.5 times the noise
   bool disturbed() const;        // equal steps differ by more than a quarter, or fewer than

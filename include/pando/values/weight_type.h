@@ -1,4 +1,4 @@
-// What weights are held as, and how the choices are named.
+// Types in which weights are held, and their names.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,9 @@ enum class WeightType {
   kNone,     // not loaded: the model encodes, decodes and renders, and no engine takes it
 };
 
-// Of all but kNone: "stored", "f32", "f16", "bf16", "q8_0", "q4_0", "int8", "bf16_dot".
+// The names of all but kNone: "stored", "f32", "f16", "bf16", "q8_0", "q4_0", "int8", "bf16_dot".
 std::vector<std::string_view> weight_type_names();
-// Nothing for a name that is not one of these.
+// Nothing for any other name.
 std::optional<WeightType> weight_type_of(std::string_view name);
 // "none" for kNone.
 std::string_view weight_type_name(WeightType type);

@@ -20,7 +20,8 @@ T number_at(const std::byte* from) {
   return value;
 }
 
-// n weights of four bits, two to a byte: of `run` bytes first the low halves, then the high ones.
+// Reads n weights of four bits, two to a byte: for each `run` bytes first the low halves, then the
+// high ones.
 void read_nibbles(const std::byte* from, int n, int run, uint8_t* q) {
   const uint8_t* b = block_bytes_at(from);
   for (int i = 0; i < n; i += 2 * run, b += run)

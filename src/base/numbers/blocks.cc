@@ -11,7 +11,7 @@
 namespace pando {
 namespace {
 
-// Whether no exponent is all ones. Without a branch, so that it takes whole registers.
+// True if no exponent is all ones. Has no branch, so that it runs on whole registers.
 template <class T>
 bool finite_elements(const std::byte* from, int64_t n, T exponent) {
   T found = 0;
@@ -34,7 +34,7 @@ void widen(DType type, const std::byte* from, int64_t n, float* to) {
   }
 }
 
-// Whether `test` holds for every block.
+// True if `test` holds for every block.
 template <class Test>
 bool every_block(DType type, const std::byte* from, int64_t n, const Test& test) {
   const WeightTypeInfo& info = info_of(type);

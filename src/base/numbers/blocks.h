@@ -12,12 +12,12 @@ namespace pando {
 // n weights of any stored type, whole blocks of them, at any byte, as f32.
 void read_weights(DType type, const std::byte* from, int64_t n, float* to);
 
-// Whether n weights of any stored type, whole blocks of them, are finite numbers. Of a block only
-// its factors can be other than finite; their products fit f32.
+// True if n weights of any stored type, whole blocks of them, are finite numbers. Only the factors
+// of a block can be infinite or NaN; their products fit f32.
 bool all_finite(DType type, const std::byte* from, int64_t n);
 
-// The tests of base/numbers/weight_types.h: of elements; of blocks with kFactors numbers in f16
-// from byte kAt on; of those whose scale is a power of two; of IQ1_M.
+// The tests of base/numbers/weight_types.h: for elements; for blocks with kFactors f16 numbers from
+// byte kAt on; for blocks whose scale is a power of two; for IQ1_M.
 bool all_finite_f32(DType type, const std::byte* from, int64_t n);
 bool all_finite_f16(DType type, const std::byte* from, int64_t n);
 bool all_finite_bf16(DType type, const std::byte* from, int64_t n);

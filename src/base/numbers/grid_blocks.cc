@@ -9,7 +9,7 @@
 namespace pando {
 namespace {
 
-// What entries of a grid stand for.
+// Values that the entries of a grid stand for.
 constexpr int kIq2Levels[4] = {8, 25, 43, 0};
 constexpr int kIq3XxsLevels[8] = {4, 12, 20, 28, 36, 44, 52, 62};
 

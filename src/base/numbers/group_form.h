@@ -1,6 +1,6 @@
-// Weights in groups of 32 integers that share factors: what differs between these types. How memory
-// holds them (cpu/linear_layout.h), how blocks of files are read (block_codes.h) and what a product
-// multiplies (cpu/linear_block_grouped.h) all follow from it.
+// Differences between the types of weights in groups of 32 integers that share factors. The memory
+// layout (cpu/linear_layout.h), the reading of blocks (block_codes.h) and the products
+// (cpu/linear_block_grouped.h) all follow from them.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace pando {
 
 struct GroupForm {
   int code_bits = 0;     // of an integer as it is stored: 8, or 4, 5 or 6; 0: no such type
-  int offset = 0;        // what is added to integers as they are stored, or by their table
+  int offset = 0;        // added to integers as they are stored, or by their table
   int heads = 0;         // numbers in f16 for 256 weights: none; d; or d and the minima's
-  int factor_bytes = 0;  // what each group has of its own
+  int factor_bytes = 0;  // factors of each group
   int factor_len = 32;   // weights that share a factor
   bool minima = false;   // w = scale q + minimum, not scale q alone
 };
@@ -54,7 +54,7 @@ inline constexpr uint8_t kIq4Table[16] = {1,   24,  45,  63,  79,  93,  106, 118
 // Twice the values of e2m1.
 inline constexpr uint8_t kMxfp4Table[16] = {128, 129, 130, 131, 132, 134, 136, 140,
                                             128, 127, 126, 125, 124, 122, 120, 116};
-// Null where codes are the integers themselves.
+// Null if codes are the integers themselves.
 static constexpr const uint8_t* code_table(DType type) {
   return type == DType::kIQ4_NL || type == DType::kIQ4_XS ? kIq4Table
          : type == DType::kMXFP4                          ? kMxfp4Table

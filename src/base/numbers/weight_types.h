@@ -22,7 +22,7 @@ struct WeightTypeInfo {
   DType type;
   std::string_view name;  // in messages; in options too, where made_as is set
 
-  // In files. A type that no file holds has the defaults here.
+  // Names and sizes in files. A type that no file holds has these defaults.
   int gguf_id = -1;                   // its number in GGUF files
   std::string_view safetensors = {};  // its name in safetensors files
   std::string_view torch = {};        // its name in config.json
@@ -32,7 +32,7 @@ struct WeightTypeInfo {
   // `codes`, which is exact, or as f32, [block_len].
   void (*read_codes)(const std::byte* block, BlockCodes& to) = nullptr;
   void (*read_block)(const std::byte* block, float* to) = nullptr;
-  // Whether n weights of the type, whole blocks of them, are finite numbers.
+  // True if n weights of the type, whole blocks of them, are finite numbers.
   bool (*all_finite)(DType type, const std::byte* from, int64_t n) = nullptr;
 
   // The type whose integers `read_codes` gives.
@@ -42,13 +42,13 @@ struct WeightTypeInfo {
   std::optional<WeightType> made_as = {};
 
   bool is_in_files() const { return block_bytes != 0; }
-  // Whether rows of this type become rows of `other` without rounding.
+  // True if rows of this type become rows of `other` without rounding.
   bool becomes(DType other) const {
     return type == other || (codes == other && read_codes != nullptr);
   }
 };
 
-// In the order of DType.
+// All types, in the order of DType.
 std::span<const WeightTypeInfo> weight_types();
 const WeightTypeInfo& info_of(DType type);
 
@@ -56,7 +56,7 @@ const WeightTypeInfo& info_of(DType type);
 // is none.
 const WeightTypeInfo* find_gguf_type(uint32_t id);
 const WeightTypeInfo* find_safetensors_type(std::string_view name);
-// The type that a WeightType makes; nothing where it makes none.
+// The type that a WeightType makes; nothing if it makes none.
 std::optional<DType> made_type(WeightType choice);
 
 // The name of a GGUF type number, whether Pando reads the type or not: "Q8_K", or "type 99".

@@ -24,11 +24,11 @@ struct AttentionCase {
 
   int n_keys() const { return prefix + suffix; }
   double flops() const { return 4.0 * batch * n_heads * n_keys() * head_dim; }
-  // Of the keys and values of one layer.
+  // Bytes of the keys and values of one layer.
   double bytes() const;
 };
 
-// Every call works on the next layer, of so many that they have n_bytes; 2 to 64.
+// Every call works on the next layer. There are 2 to 64 layers, enough for n_bytes.
 class AttentionWork {
  public:
   AttentionWork(const AttentionCase& shape, size_t n_bytes);

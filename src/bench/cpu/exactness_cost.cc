@@ -1,5 +1,5 @@
-// What the fixed order of sums costs: the engine's kernels beside ones that may add in any order.
-// Sums of integers (int8 weights, int8 keys) have no order, so nothing could be gained there.
+// Cost of the fixed order of sums: the engine's kernels beside ones that may add in any order. Sums
+// of integers (int8 weights, int8 keys) have no order, so nothing could be gained there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ double seconds_each_way(const Harness& harness) { return harness.choose(0.02, 0.
 // Every thread multiplies a part of the inputs with all outputs; the parts are added.
 class SplitProduct {
  public:
-  // n_bytes: of the copies of all parts together.
+  // n_bytes: bytes of the copies of all parts together.
   SplitProduct(DType type, int n, int k, int n_parts, size_t n_bytes) : n_(n) {
     for (int i = 0; i < n_parts; ++i) {
       parts_.push_back(std::make_unique<ProductWork>(type, n, k / n_parts, n_bytes / n_parts));

@@ -26,8 +26,8 @@ void keep(const void* p) { asm volatile("" : : "r"(p) : "memory"); }
 constexpr int kRounds = 20'000;
 constexpr int kChains = 16;  // independent, so that latency is hidden
 
-// Each returns the operations it did: of f32, of pairs of bf16 (vdpbf16ps), or of bytes (vpdpbusd)
-// in registers taken for f32.
+// Each returns its number of operations: on f32, on pairs of bf16 (vdpbf16ps), or on bytes
+// (vpdpbusd) in registers taken for f32.
 template <int kEach>  // multiply-adds of a lane
 __attribute__((target("avx512f,avx512vnni,avx512bf16"), noinline)) double burst_avx512() {
   __m512 acc[kChains];
@@ -72,7 +72,7 @@ __attribute__((target("avx2,fma"), noinline)) double fma_burst_avx2() {
 
 using Burst = double (*)();
 
-// Null where this program has no measure.
+// Null if this program has no measure.
 Burst burst_for(DType weights) {
 #if defined(__x86_64__)
   const kernel::Isa isa = kernel::best_kernels().isa;
@@ -89,10 +89,10 @@ Burst burst_for(DType weights) {
   return nullptr;
 }
 
-// Attempts of half a second, of what returns the work it did. On the clock the best counts: a
-// scheduler takes a while to give every thread a processor. The processors' time is that of all
-// attempts: the system adds up what other threads spent at its ticks only, which are longer than
-// one.
+// Calls `attempt`, which returns its work, for attempts of half a second. The best counts on the
+// clock: a scheduler takes a while to give every thread a processor. Processor time is that of all
+// attempts together: the system counts other threads only at its ticks, which are longer than one
+// attempt.
 Peak best_of(FunctionRef<double()> attempt) {
   Peak best{0, 0};
   double all_work = 0;

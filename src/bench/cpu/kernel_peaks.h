@@ -1,4 +1,4 @@
-// What the machine can do at most: multiply-adds in registers, and reading memory.
+// Peaks of the machine: multiply-adds in registers, and reading memory.
 #pragma once
 
 #include "base/dtype.h"
@@ -6,19 +6,19 @@
 
 namespace pando::bench {
 
-// Of several attempts, on all threads of the pool.
+// Peak over several attempts, on all threads of the pool.
 struct Peak {
-  double wall;       // a second on the clock, of all threads; the best attempt
-  double processor;  // a second of one processor; all attempts together
+  double wall;       // per second on the clock, all threads; the best attempt
+  double processor;  // per second of one processor; all attempts together
 };
 
 // Operations (two for a multiply-add) of the kind that products with weights of this type are made
 // of: f32, pairs of bf16 (bf16_dot), or 8-bit integers summed in 32 bits. Not finite where this
 // program has no measure of it.
 Peak multiply_peak(ThreadPool& pool, DType weights);
-// Bytes, of n_bytes of memory: more than caches hold.
+// Bytes read from n_bytes of memory: more than caches hold.
 Peak read_peak(ThreadPool& pool, size_t n_bytes);
-// Bytes, of n_bytes that each thread reads again and again; a power of two, 128 to 1 MiB.
+// Bytes read when each thread reads its n_bytes again and again; a power of two, 128 to 1 MiB.
 Peak cached_read_peak(ThreadPool& pool, size_t n_bytes);
 
 }  // namespace pando::bench

@@ -58,7 +58,7 @@ double own_read_rate(const Harness& harness, AttentionCase shape) {
   AttentionWork work(shape, harness.cold_bytes());
   const double seconds =
       time_calls(seconds_each_rate(harness), [&] { work.per_sequence(pool); }).wall;
-  shape.own_copies = true;  // what is read counts for each
+  shape.own_copies = true;  // counts the bytes once per sequence
   return shape.bytes() / seconds;
 }
 

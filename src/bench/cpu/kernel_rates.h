@@ -32,8 +32,8 @@ class ProductWork {
 
 // Bytes read from memory.
 double read_bandwidth(const Harness& harness);
-// Bytes of keys and values that sequences read one after another, each for itself, of a prefix that
-// all have in the same pages: from memory once, then from caches as far as these hold them.
+// Bytes per second of keys and values that sequences read one after another from the pages of a
+// common prefix: the first from memory, the others from caches as far as these hold them.
 double own_read_rate(const Harness& harness, AttentionCase shape);
 // Operations (4 for each row, head, key and channel) of n_rows rows for each KV head against the
 // same n_keys positions, which come from memory.

@@ -1,4 +1,4 @@
-// The kernels alone, as shares of what the machine can do.
+// The kernels alone, as shares of the machine's peaks.
 #include "exec/cpu/kernel/kernels.h"
 
 #include <fmt/format.h>

@@ -9,8 +9,8 @@
 
 namespace pando::bench {
 
-// Heads of 128 x 128, as of Qwen3.5. Sequences bring n_rows rows each, of which every call takes
-// their states from one slot to another.
+// Heads of 128 x 128, as in Qwen3.5. Every call takes the states of all sequences from one slot to
+// another over n_rows rows each.
 class RecurrenceWork {
  public:
   static constexpr int kHeads = 16, kDim = 128;

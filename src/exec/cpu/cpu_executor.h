@@ -17,7 +17,7 @@ namespace pando::exec {
 // One step at a time: `submit` keeps the plan, `finish` runs it.
 class CpuExecutor final : public StageExecutor {
  public:
-  // `weights` and `pool` outlive it; sizes: of options.kv. Throws std::bad_alloc.
+  // `weights` and `pool` outlive it. sizes: those of options.kv. Throws std::bad_alloc.
   CpuExecutor(const Weights& weights, ThreadPool& pool, const ExecutorOptions& options,
               const KvSizes& sizes);
 

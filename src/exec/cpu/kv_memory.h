@@ -10,21 +10,21 @@
 
 namespace pando::exec {
 
-// Of a page with these groups.
+// Bytes of a page with these groups.
 size_t page_bytes(std::span<const kernel::KvShape> groups);
 
-// Takes address space at once, and memory when a page is first used. One thread.
+// Memory of the pages: address space from the start, memory when a page is first used. One thread.
 class KvMemory {
  public:
   KvMemory(std::span<const kernel::KvShape> groups, size_t n_pages);
-  // Of pages with one group.
+  // For pages with one group.
   KvMemory(const kernel::KvShape& group, size_t n_pages)
       : KvMemory(std::span(&group, 1), n_pages) {}
 
   std::span<const kernel::KvView> views() const { return views_; }  // of each group
 
   // Asks the system for memory behind 2 MiB more of the pages from n_touched on. In a virtual
-  // machine the first touch of these takes up to 5 ms. False where all pages have memory.
+  // machine the first touch of these takes up to 5 ms. False if all pages have memory.
   bool prepare(size_t n_touched);
   // Bytes of the pages from n_touched on that have memory behind them.
   size_t ready_bytes(size_t n_touched) const;

@@ -34,8 +34,8 @@ void divide_windows(const KvOptions& options, KvSizes& sizes) {
     sizes.n_pages = n_windows + kLongest * ceil_div(options.context, options.page_len);
     return;
   }
-  // As if paths had 8,192 positions, or as many as they can have, of which two windows and the rows
-  // of a step need window pages.
+  // Assumes paths of 8,192 positions, or of the longest length. Two windows and the rows of a step
+  // need window pages.
   constexpr double kPath = 8192, kStepRows = 1024;
   const double share =
       std::min(1.0, (2.0 * sizes.window + kStepRows) / std::min<double>(options.context, kPath));

@@ -1,4 +1,4 @@
-// How the memory for keys, values and states is divided.
+// Sizes of the memory for keys, values and states.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,14 @@
 
 namespace pando::exec {
 
-// Where the keys and values are that a layer reads.
+// Location of the keys and values that a layer reads.
 struct KvPlace {
   bool in_windows = false;  // in pages of their own
   int group = 0;            // of the layers of such a page
   int layer = 0;            // in the group
 };
-// Of each layer; those of recurrent layers mean nothing. Layers with the same heads are a group.
+// The place for each layer; meaningless for recurrent layers. Layers with the same heads form a
+// group.
 std::vector<KvPlace> kv_places(const model::ModelSpec& spec, bool window_pages, int context);
 
 struct KvSizes {
@@ -31,7 +32,7 @@ struct KvSizes {
   size_t n_pages = 0, n_window_pages = 0, n_slots = 0;
   size_t slot_bytes = 0;  // of a state
 
-  size_t kv_capacity = 0;  // positions of which all layers have keys and values at a time
+  size_t kv_capacity = 0;  // positions with keys and values in all layers at a time
 
   KvRoom room() const;
 
@@ -40,20 +41,19 @@ struct KvSizes {
                          const KvRoom& room);
   // The same without counts.
   static KvSizes shapes_of(const model::ModelSpec& spec, const KvOptions& options);
-  // kInvalidArgument where the memory holds no page, or more pages than PageId can number, or no
+  // kInvalidArgument if the memory holds no page, or more pages than PageId can number, or no
   // two states of a model that has states, or not one window.
   static Result<KvSizes> of(const model::ModelSpec& spec, const KvOptions& options);
 };
 
-// Of positions of which at least one path has keys and values in all layers, if the memory allows
-// it.
+// Positions for which at least one path has keys and values in all layers, if the memory allows it.
 inline constexpr int kLongestSure = 32768;
 
 // The fewest window pages with which the longest sequence can continue: its window in whole tiles,
 // a page that it writes, and a page that it copies from.
 size_t least_window_pages(const KvOptions& options, uint32_t window);
 
-// Whether the layer attends to a window that some sequence outgrows.
+// True if the layer has a window that is shorter than the longest sequence.
 bool has_window(const model::LayerConfig& layer, int context);
 
 }  // namespace pando::exec

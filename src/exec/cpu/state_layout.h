@@ -1,5 +1,5 @@
-// Where the states of a model's recurrent layers lie in a slot (kernel/state_layout.h has a
-// layer's part of it).
+// Layout of a state slot: offsets of the layers. kernel/state_layout.h describes the part of one
+// layer.
 #pragma once
 
 #include <cstddef>

@@ -177,7 +177,7 @@ void Transformer::begin_layer_inputs(std::span<const Token> tokens) {
   layer_inputs_.begin(tokens, embeddings, products_);
 }
 
-// What each row gets of the rows before it: mixed = mixer(norm(x)).
+// Mixes each row with the rows before it: mixed = mixer(norm(x)).
 void Transformer::mix(int i, const StepPlan& plan, RowRange own, const KvViews& kv,
                       const StateMemory& states) {
   switch (spec_.layers[i].mixer) {
@@ -193,7 +193,7 @@ void Transformer::mix(int i, const StepPlan& plan, RowRange own, const KvViews& 
   }
 }
 
-// What the output projection of a layer reads.
+// Input of the output projection of layer i.
 float* Transformer::mixed(int i, uint32_t row) {
   return spec_.layers[i].mixer == model::Mixer::kAttention ? attention_.row(i, row)
                                                            : recurrent_.row(row);
@@ -248,7 +248,7 @@ float* Transformer::gathered(const float* own, uint32_t n_rows, std::span<const 
   return gathered_.as<float>();
 }
 
-// x += W_o mixed, and then what the feed-forward makes of the row that the mixer read.
+// x += W_o mixed, then x += the feed-forward of the row that the mixer read.
 void Transformer::add_both(int i, uint32_t n_rows) {
   const LayerWeights& layer = weights_.layers[i];
   x_.end_add();
@@ -315,8 +315,8 @@ void Transformer::down(const LayerWeights& layer, uint32_t n_rows) {
   }
 }
 
-// Between two layers: the rows of outputs take what is pending and move to the front. Returns the
-// plan of what is left.
+// Between two layers: output rows take their pending summands and move to the front. Returns the
+// plan for these rows.
 StepPlan Transformer::leave_outputs(const StepPlan& plan, std::span<const uint32_t> outputs,
                                     uint32_t first_row) {
   const auto n = static_cast<uint32_t>(outputs.size());

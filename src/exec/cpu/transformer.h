@@ -22,21 +22,21 @@
 
 namespace pando::exec {
 
-// How a Transformer computes, besides its weights.
+// Options of a Transformer besides its weights.
 struct TransformerOptions {
   int context = 0;            // positions of the longest sequence
   LayerAttention attention;   // empty: kernel::attention
   bool window_pages = false;  // layers with a window have pages of their own
-  // The last layer computes all rows, as the layers before it have to, though nothing reads most of
-  // them: for timing a model of few layers in place of one of many. No output changes.
+  // The last layer computes all rows, as earlier layers do, though most are never read: for timing
+  // a model of few layers in place of one of many. No output changes.
   bool all_rows = false;
   GatherRows gather = {};  // empty: one rank has all outputs
   SpreadRows spread = {};  // empty: one rank computes all rows
 };
 
 // Executes StepPlans and reads nothing else: no tree, no requests. Computes the share of a model
-// that the weights are of. Owned by one executor, used by its thread, works on its pool. Row by row
-// the arithmetic is that of docs/arithmetic.md.
+// that its weights belong to. Owned by one executor, used by its thread, works on its pool. The
+// arithmetic of each row is that of docs/arithmetic.md.
 class Transformer {
  public:
   Transformer(const Weights& weights, const kernel::Kernels& kernels, ThreadPool& pool,

@@ -28,7 +28,7 @@ const StepPlan& KvExchange::begin(const StepPlan& plan) {
   return plan_;
 }
 
-// Sends what is in `out` of each parcel, and fills `in` with n_from(i) values.
+// Sends `out` of each parcel, and fills `in` with n_from(i) values.
 template <class SizeFrom>
 void KvExchange::exchange(const SizeFrom& n_from) {
   std::vector<std::span<const std::byte>> own;

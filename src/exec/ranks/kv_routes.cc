@@ -62,7 +62,7 @@ StepPlan plan_of_part(const StepPlan& plan, const KvParts& parts, uint32_t part)
   return own;
 }
 
-// Whole blocks on every part, then what is left of the part in which the path begins.
+// Whole blocks on every part, then the rest of the part in which the path begins.
 size_t longest_path(size_t part_len, const KvParts& parts) {
   const size_t n_blocks = part_len / parts.block_len;
   return n_blocks * parts.block_len * parts.n_parts + part_len % parts.block_len;

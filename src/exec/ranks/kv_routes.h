@@ -1,4 +1,4 @@
-// How a step is divided over ranks that divide the positions of paths.
+// Division of a step over ranks that divide the positions of paths.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct KvParts {
 // The rows of a step that the part computes.
 RowRange rows_of_part(uint32_t n_rows, const KvParts& parts, uint32_t part);
 
-// Which part has which block of a row's path.
+// Table of the part that holds each block of each row's path.
 class KvRoutes {
  public:
   KvRoutes() = default;
@@ -30,11 +30,11 @@ class KvRoutes {
 
   uint32_t n_rows() const { return n_rows_; }
   uint32_t n_blocks() const { return n_blocks_; }
-  // Whether the part has the block of the row's path; no part has blocks behind the row.
+  // True if the part holds the block of the row's path; no part holds blocks behind the row.
   bool has(uint32_t part, uint32_t block, uint32_t row) const {
     return holders_[block * n_rows_ + row] == part;
   }
-  // Whether it has any of them.
+  // True if the part holds any block of the row's path.
   bool reads(uint32_t part, uint32_t row) const { return reads_[part * n_rows_ + row] != 0; }
 
  private:
@@ -45,8 +45,8 @@ class KvRoutes {
   std::vector<uint8_t> reads_;    // [n_parts, n_rows]
 };
 
-// What the part does of the plan: its slots, copies and tasks, with its own page numbers. Rows and
-// outputs stay.
+// The plan as one part carries it out: its slots, copies and tasks, with its own page numbers. Rows
+// and outputs stay.
 StepPlan plan_of_part(const StepPlan& plan, const KvParts& parts, uint32_t part);
 
 // Positions of the longest path, where each part has pages for part_len positions.

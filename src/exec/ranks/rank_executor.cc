@@ -21,7 +21,7 @@
 namespace pando::exec {
 namespace {
 
-// What rank 0 tells the others. After kOpen and kStep more bytes follow.
+// Commands of rank 0 to the others. More bytes follow kOpen and kStep.
 enum class Word : uint32_t { kLoad, kOpen, kStep, kClose, kDismiss };
 
 struct Head {
@@ -29,7 +29,7 @@ struct Head {
   uint32_t id;  // of an executor
 };
 
-// How the other ranks make an executor.
+// Parameters with which the other ranks make an executor.
 struct Opening {
   KvOptions kv;
   uint64_t n_pages, n_window_pages, n_slots;
@@ -110,12 +110,12 @@ RankExecutor::~RankExecutor() {
     collect_all();
     send_to_others(comm_, message(Head{Word::kClose, id_}, std::span<const std::byte>()));
   } catch (const std::exception& error) {
-    // What is left unread would be taken for the outputs of other steps.
+    // Unread outputs would be taken for those of other steps.
     comm_.abort(fmt::format("a step failed on rank 0: {}", reason_of(error)));
   }
 }
 
-// Outputs come in the order in which steps were submitted, whoever submitted them.
+// Outputs come in the order in which steps were submitted, by any executor.
 void RankExecutor::take_turn() {
   if (in_turn != nullptr && in_turn != this) in_turn->collect_all();
   in_turn = this;

@@ -115,8 +115,8 @@ std::vector<StepPlan> RankPart::cut(StepPlan plan) const {
   return whole;
 }
 
-// Whether ranks of the last stage send rank 0 the hidden states of their outputs. With several
-// stages they do so even if there are none: then rank 0 is never ahead by more steps than are in
+// True if ranks of the last stage send rank 0 the hidden states of their outputs. With several
+// stages they send even if there are none, so that rank 0 is never ahead by more steps than are in
 // flight.
 bool RankPart::gives_hidden(std::span<const StepPlan> slices) const {
   const RankLayout& layout = ranks_.layout;
@@ -125,7 +125,7 @@ bool RankPart::gives_hidden(std::span<const StepPlan> slices) const {
          std::ranges::any_of(slices, [](const StepPlan& slice) { return !slice.outputs.empty(); });
 }
 
-// Ranks wait for what they receive, never for what they send.
+// Ranks wait for messages from others, never for the delivery of their own.
 void RankPart::post(int to, const float* values, size_t n) {
   const std::span<const std::byte> bytes = bytes_of(values, n);
   ranks_.comm->post(to, {bytes.begin(), bytes.end()});

@@ -1,4 +1,4 @@
-// What one rank does in a step.
+// Part of a step that one rank computes.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ KvParts kv_parts(const RankLayout& layout, size_t n_pages_each, int tile_len);
 // stages work at the same time. One thread, the same on which the others of its rank are used.
 class RankPart {
  public:
-  // `model`, of the rank's share, `pool` and `ranks.comm` outlive it.
-  // room: of its share, with the numbers of pages of all ranks.
+  // `model` (the rank's share), `pool` and `ranks.comm` outlive it. room: of the share, with
+  // numbers of pages that fit on all ranks.
   RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOptions& options,
            const KvRoom& room, const RankGroup& ranks);
 

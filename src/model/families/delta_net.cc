@@ -9,7 +9,7 @@
 namespace pando::model {
 namespace {
 
-// Sizes. `usual`: of absent ones.
+// Sizes, with defaults for absent fields.
 struct DeltaSizes {
   int64_t n_key_heads = 16, n_heads = 32, key_dim = 128, value_dim = 128;
 };
@@ -46,7 +46,7 @@ void add_gated_attention(LayerSpecs& specs, const ModelConfig& c) {
 void add_qwen3_5(LayerSpecs& specs, const ModelConfig& c) {
   const RecurrentConfig& r = c.recurrent;
   const int channels = c.conv_channels(Mixer::kDeltaNet), values = r.value_width();
-  // Behind `first` rows come the value heads, of `run` rows each.
+  // The value heads follow after `first` rows, with `run` rows each.
   const auto add = [&](const char* name, const char* gguf_name, std::vector<int64_t> shape,
                        Role part, int64_t first, int64_t run) -> WeightSpec& {
     WeightSpec& spec =
@@ -202,8 +202,7 @@ constexpr const char *kDoubled = "linear_allow_neg_eigval", *kRope = "rope_param
                      *kTheta = "rope_theta";
 constexpr int kInterval = 4;  // every fourth layer has attention, where nothing else is said
 
-// A theta of null says that nothing rotates. Programs differ in what they make of a file without
-// any field of the rotation.
+// False if theta is null. Programs read a file without any field of the rotation differently.
 bool rotates(Fields& fields) {
   const nlohmann::json* parameters = fields.find(kRope);
   if (parameters != nullptr && parameters->is_object() && parameters->contains(kTheta))

@@ -26,13 +26,14 @@ bool has_gguf_experts(const GgufFile& gguf, std::string_view architecture);
 void set_mixtures(int n_dense, ModelConfig& config);
 // The first layers, up to the first mixture.
 int n_dense_layers(const ModelConfig& config);
-// So many shared experts, each as wide as an expert, which are one together. After read_experts.
+// Reads the number of shared experts. Each is as wide as an expert; together they are one wide
+// expert. After read_experts.
 void read_shared_experts(Fields& fields, const char* name, ModelConfig& config);
 
-// What files call the function that makes scores of a router's logits.
+// Key of the function that turns router logits into scores.
 inline constexpr const char* kGatingFunction = "expert_gating_func";
 inline constexpr int64_t kGgufSigmoid = 2;
-// Refuses files that name another one. Some name none.
+// Refuses files that name another function. Some files name none.
 void require_sigmoids(GgufTranslator& gguf);
 
 }  // namespace pando::model

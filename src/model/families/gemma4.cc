@@ -34,7 +34,7 @@ void set_heads(const Heads& heads, const ModelConfig& config, LayerConfig& layer
   layer.head_dim = heads.head_dim == config.head_dim ? 0 : heads.head_dim;
 }
 
-// {"5": {"head_dim": 512}}: what single layers have in place of the model's.
+// Reads {"5": {"head_dim": 512}}: sizes of single layers that differ from the model's.
 void read_heads_of_layers(Fields& fields, const json& layers, ModelConfig& config) {
   if (!layers.is_object()) return fields.refuse(kPerLayer, "an object");
   for (const auto& [name, own] : layers.items()) {
@@ -296,8 +296,8 @@ std::vector<WeightSpec> gemma4_layer(const ModelConfig& config, int layer) {
 
 namespace {
 
-// Whether a tensor is of the keys or values of a layer that reads another's. Names are those of a
-// checkpoint or of a GGUF file.
+// True if the tensor holds keys or values of a layer that reads those of another layer. The name is
+// that of a checkpoint or of a GGUF file.
 bool is_unread(const ModelConfig& config, std::string_view tensor) {
   constexpr std::string_view kCheckpoint = "model.layers.", kGguf = "blk.";
   const bool is_gguf = tensor.starts_with(kGguf);

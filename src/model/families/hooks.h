@@ -40,7 +40,7 @@ void read_glm4v(Fields& fields, ModelConfig& config);
 void translate_glm4v(GgufTranslator& gguf);
 // True if positions have several parts, of which one is not empty.
 bool has_gguf_sections(const GgufFile& gguf, std::string_view architecture);
-// By its root the products of queries and keys are divided.
+// Products of queries and keys are divided by its square root.
 inline constexpr const char* kGemmaScalar = "query_pre_attn_scalar";
 void read_gemma2(Fields& fields, ModelConfig& config);
 void write_gemma2(const ModelConfig& config, ordered_json& object);

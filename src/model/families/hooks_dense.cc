@@ -216,8 +216,7 @@ void write_gemma2(const ModelConfig& config, ordered_json& object) {
 
 namespace {
 
-// A GGUF file does not have the scalar: readers know that of the largest model, which has so many
-// layers.
+// A GGUF file lacks the scalar: readers know that of the largest model, which has `largest` layers.
 void translate_gemma(GgufTranslator& gguf, int largest) {
   if (!gguf.fields().status()) return;
   json& config = gguf.config();
@@ -320,7 +319,7 @@ void write_gpt_neox(const ModelConfig& config, ordered_json& object) {
   object[kParallel] = config.parallel;
 }
 
-// Files do not say which GELU it is: that of Pythia.
+// Files do not name the kind of GELU: it is Pythia's.
 void translate_gpt_neox(GgufTranslator& gguf) {
   translate_usual(gguf);
   const std::optional<bool> parallel = gguf.fields().boolean(kParallel);
@@ -328,7 +327,7 @@ void translate_gpt_neox(GgufTranslator& gguf) {
   gguf.config()[kParallel] = parallel.value_or(true);
 }
 
-// Which positions a position sees, as older files store it.
+// The attention mask as older files store it.
 std::string_view gpt_neox_mask(const ModelConfig&, std::string_view tensor) {
   return tensor.ends_with(".attention.bias") || tensor.ends_with(".attention.masked_bias")
              ? "attention mask"

@@ -276,7 +276,7 @@ std::vector<WeightSpec> ernie4_5_moe_layer(const ModelConfig& config, int layer)
   return specs;
 }
 
-// In checkpoints what predicts further tokens stands beside the layers.
+// Checkpoints hold tensors for multi-token prediction beside the layers.
 std::string_view ernie4_5_multi_token(const ModelConfig&, std::string_view tensor) {
   return tensor.starts_with("model.mtp_") ? kMultiToken : std::string_view();
 }

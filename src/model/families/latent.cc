@@ -58,7 +58,7 @@ void read_latent(Fields& fields, const LatentFields& usual, ModelConfig& config)
   set_latent(latent, config);
 }
 
-// How DeepSeek-V2 chooses experts.
+// Reads how DeepSeek-V2 chooses experts.
 void read_choice(Fields& fields, ExpertsConfig& experts) {
   const std::string method = fields.string(kMethod, "greedy");
   if (method != "greedy" && method != kGrouped)
@@ -163,7 +163,7 @@ void translate_latent(GgufTranslator& gguf) {
   const double tenth = fields.finite(kMultiplier).value_or(0.0);
   if (tenth <= 0.0)
     return fields.refuse(kMultiplier, "a number above 0 with rope.scaling.type yarn");
-  // In f32: seven digits of it are those that were written.
+  // Rounded to f32, of which seven digits are those that were written.
   (*scaling)["mscale_all_dim"] = std::stod(fmt::format("{:.7g}", 10.0 * tenth));
   (*scaling)["mscale"] = (*scaling)["mscale_all_dim"];
 }

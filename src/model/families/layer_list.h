@@ -8,8 +8,8 @@
 
 namespace pando::model {
 
-// Whether the field, which is there, is a list with one of `words` for each layer. Otherwise
-// refuses it, with kUnsupported, and names the entry or the number of entries.
+// True if the field, which must exist, is a list with one of `words` for each layer. Otherwise
+// refuses it with kUnsupported, naming the entry or the number of entries.
 bool is_layer_list(Fields& fields, std::string_view name, size_t n_layers,
                    std::span<const std::string_view> words);
 // Refuses entry `i` of the list.

@@ -16,7 +16,7 @@ class LayerSpecs {
   LayerSpecs(const ModelConfig& config, int layer)
       : config_(config), layer_(layer), heads_(config.heads(layer)), names_(config.family->layer) {}
 
-  // What is returned is valid until the next one is added.
+  // The reference is valid until the next tensor is added.
   //
   // One tensor: "model.layers.<layer>.<name>" in a checkpoint, "blk.<layer>.<gguf_name>" in a GGUF
   // file.
@@ -24,16 +24,16 @@ class LayerSpecs {
   // "<name>.weight" [d_model], and "<name>.bias" where norms have biases.
   void norm(const char* name, const char* gguf_name, Role role);
 
-  // Groups of tensors, under the family's names or those that most families use. Biases and norms
-  // are listed where the configuration has them, and of keys and values what the layer does not
-  // take from elsewhere.
+  // Groups of tensors, under the family's names or the usual ones. Biases and norms are listed if
+  // the configuration has them; keys and values only if the layer does not read those of another
+  // layer.
   void attention();                                            // from queries to output
   void queries_keys_values(const char* module = "self_attn");  // and their biases
   void query_key_norms();
   void output(const char* name);  // of attention, and its bias
   // Router and experts of a mixture, then the shared expert and its gate, or a dense feed-forward.
   void feed_forward();
-  // In a mixture of experts these are the shared expert's.
+  // In a mixture of experts these belong to the shared expert.
   void gate_and_up(const char* module);  // or up alone, where there is no gate
   void gate_up(const char* name);        // one tensor, which GGUF files divide
   void down(const char* module);

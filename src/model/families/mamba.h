@@ -17,8 +17,9 @@ struct MambaNames {
   const char *conv_taps, *n_groups, *state_dim, *n_heads, *head_dim, *conv_bias;
 };
 
-// Reads all these fields. All are required but conv_bias, which is true if absent. `width`: of all
-// heads together; then head_dim may be absent or "auto", which is a head's part of it.
+// Reads all these fields. All are required except conv_bias, which is true if absent. width: of all
+// heads together, 0 if unknown. With a width, head_dim may be absent or "auto": a head's part of
+// it.
 void read_mamba(Fields& fields, const MambaNames& names, ModelConfig& config, int64_t width = 0);
 void write_mamba(const MambaNames& names, const ModelConfig& config,
                  nlohmann::ordered_json& object);

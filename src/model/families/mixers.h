@@ -10,14 +10,13 @@
 
 namespace pando::model {
 
-// A kind of layer by the name that `layer_types` has for it. Where a kind has several names, the
-// first is written.
+// A kind of layer and its name in `layer_types`. If a kind has several names, the first is written.
 struct NamedMixer {
   std::string_view name;
   Mixer mixer;
 };
 
-// Sets the kind of each layer, once read_decoder has set their number. False where the field is
+// Sets the kind of each layer, once read_decoder has set their number. False if the field is
 // absent. Refuses a model without attention.
 bool read_mixers(Fields& fields, std::span<const NamedMixer> names, ModelConfig& config,
                  const char* field = "layer_types");

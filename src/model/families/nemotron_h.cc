@@ -61,7 +61,8 @@ std::vector<LayerConfig> layers_of(std::string_view pattern) {
   return layers;
 }
 
-// From a list of names or, if there is none, from a letter for each layer. Empty after an error.
+// Reads the kinds of layers from a list of names or, if there is none, from a letter for each
+// layer. Empty after an error.
 std::vector<LayerConfig> read_kinds(Fields& fields) {
   const char* const field = fields.has(kTypes)        ? kTypes
                             : fields.has(kOtherTypes) ? kOtherTypes

@@ -19,8 +19,8 @@ inline std::vector<Family> joined(std::initializer_list<std::vector<Family>> gro
   return all;
 }
 
-// Granite: of embeddings, of what layers add, of products of queries and keys; and the divisor of
-// logits.
+// Granite's multipliers of embeddings, of the sums of layers, and of products of queries and keys;
+// and the divisor of logits.
 inline std::vector<NumberField> multipliers() {
   return {{"embedding_multiplier", "embedding_scale", &ModelSpec::embedding_scale, 1.0},
           {"residual_multiplier", "residual_scale", &ModelSpec::residual_scale, 1.0},

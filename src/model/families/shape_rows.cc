@@ -4,7 +4,7 @@ namespace pando::model {
 namespace {
 
 // Published ones, in the order in which `pando make-model --help` lists them; then tiny ones, which
-// show what is particular to their family within two or four layers.
+// show the features of their family within two or four layers.
 constexpr ShapeRow kRows[] = {
     // clang-format off
     {"llama-2-7b", "llama", {32000, 4096, 32, 32, 32, 11008, 128, 4096}, R"("rms_norm_eps": 1e-5)"},

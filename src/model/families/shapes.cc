@@ -40,8 +40,8 @@ std::string parameters_text(int64_t n_parameters) {
                    : fmt::format("{:.1f}B", 1e-9 * n);
 }
 
-// Names and sizes of the few shapes that are nearest to `name`; of equally near ones, the smallest
-// first. If none is near, two examples.
+// Names and sizes of the few shapes that are nearest to `name`; equally near ones by size, the
+// smallest first. If none is near, two examples.
 std::string known_shapes(std::string_view name) {
   constexpr size_t kFew = 5;
   std::vector<std::pair<int64_t, std::string_view>> by_size;

@@ -17,12 +17,13 @@ inline constexpr const char* kFullAttention = "full_attention";
 // Family::offers.
 inline constexpr const char* kSlidingBase = "rope.freq_base_swa";
 
-// After read_decoder, which reads rotation 0, and the windows. `sliding`: what is allowed, and what
-// is taken where the file says nothing.
+// Call after read_decoder, which reads rotation 0, and after the windows. sliding: the fields that
+// are allowed, and their defaults.
 void read_typed_rotations(Fields& fields, const RopeFields& sliding, ModelConfig& config);
 void set_typed_rotations(ModelConfig& config);  // of the layers, by their windows
 void write_typed_rotations(const ModelConfig& config, nlohmann::ordered_json& object);
-// After decoder(). sliding_theta: where the file does not say it; absent: that of rotation 0.
+// Call after decoder(). sliding_theta: default if the file gives none; absent: the theta of
+// rotation 0.
 void translate_typed_rotations(GgufTranslator& gguf, std::optional<double> sliding_theta);
 
 }  // namespace pando::model

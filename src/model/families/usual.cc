@@ -1,4 +1,4 @@
-// Reads, writes and translates what the rows of families say.
+// Reads, writes and translates the fields that the rows of families list.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// Which layers slide by layer_types; empty where it is absent. `window`: 0 where none may.
+// Layers that slide by layer_types; empty if the field is absent. window: 0 if none may slide.
 std::vector<bool> read_layer_types(Fields& fields, const ModelConfig& config, int window) {
   const json* types = fields.find("layer_types");
   if (types == nullptr) return {};

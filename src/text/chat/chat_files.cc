@@ -99,7 +99,7 @@ Result<NamedTokens> tokens_in_gguf(const GgufFile& gguf, const Tokenizer& tokeni
   return tokens;
 }
 
-// A field's text, or the "content" of its object; nothing where it is something else.
+// A field's text, or the "content" of its object; nothing if it is something else.
 const std::string* token_text(const Json& value) {
   if (value.is_string()) return value.get_ptr<const std::string*>();
   if (!value.is_object() || !value.contains("content") || !value["content"].is_string())

@@ -1,4 +1,4 @@
-// Where the files of a model have its chat templates and the texts of its special tokens.
+// Finds the chat templates and the texts of special tokens in the files of a model.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ struct TemplateText {
   std::string source;  // "'FILE'", for messages
 };
 
-// All of a directory, of a GGUF file, or of the directory of a tokenizer's file, each name once.
-// May be empty.
+// All templates of a directory, of a GGUF file, or of the directory of a tokenizer's file; each
+// name once. May be empty.
 Result<std::vector<TemplateText>> find_chat_templates(const ModelPath& tokenizer);
-// As `transformers` gives them to a template.
+// Texts of the special tokens, as `transformers` gives them to a template.
 Result<NamedTokens> find_named_tokens(const ModelPath& of_tokenizer, const Tokenizer& tokenizer);
 
 }  // namespace pando

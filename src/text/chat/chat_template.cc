@@ -63,15 +63,15 @@ Status check_parts(const Ordered& message, size_t index) {
   return {};
 }
 
-// Behind all others, of which none has that name; in no time that grows with them.
+// Appends a member whose name no other has, in constant time.
 void add_member(Ordered& object, const std::string& name, Ordered value) {
   object.get_ref<Ordered::object_t&>().emplace_back(name, std::move(value));
 }
 
-// Behind the text that an answer goes on with. The space tells whether the template strips texts.
+// Mark behind the text that an answer continues. The space shows whether the template strips texts.
 constexpr std::string_view kGoesOn = "pando-goes-on-here ";
 
-// Puts the mark behind the message's text; returns that text, or nothing where there is none.
+// Puts the mark behind the message's text; returns that text, or nothing if there is none.
 std::optional<std::string> mark_end(Ordered& message) {
   Ordered* text = last_text(message);
   if (text == nullptr) return std::nullopt;
@@ -159,8 +159,8 @@ Result<ChatTemplate> ChatTemplate::load(const ModelPath& path, const Tokenizer& 
   return out;
 }
 
-// As `transformers` prepares a message: what is null is not there, and reasoning has the names that
-// templates read it by.
+// Prepares a message as `transformers` does: drops null fields, and gives reasoning the names that
+// templates read.
 Ordered ChatTemplate::prepared(const Named& named, const ChatMessage& message,
                                Ordered fields) const {
   Ordered out = Ordered::object();

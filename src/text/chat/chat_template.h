@@ -31,25 +31,25 @@ class ChatTemplate {
  public:
   // The templates of a tokenizer's directory or GGUF file (docs/chat.md says where they are looked
   // for). `choice`: a file with another one, or the name of one of several; empty: the model's.
-  // kUnsupported where there is none, or where it is no template that Pando knows how to read.
+  // kUnsupported if there is none, or if Pando cannot read it.
   static Result<ChatTemplate> load(const ModelPath& path, const Tokenizer& tokenizer,
                                    const std::string& choice = {});
   // `source` is for messages.
   static Result<ChatTemplate> from_text(std::string_view text, std::string_view source,
                                         NamedTokens tokens);
 
-  // kInvalidArgument for what the template itself refuses, in its words; for a message that it
-  // would leave out, those of an assistant and of a tool only where it leaves out all users; for
-  // thinking where it has no switch.
+  // kInvalidArgument if the template itself refuses, in its words; if it would leave out a message
+  // (one of an assistant or a tool only if it leaves out all users); and for thinking if it has no
+  // switch.
   Result<std::string> render(std::span<const ChatMessage> messages,
                              const ChatOptions& options) const;
-  // Whether it may write the date.
+  // True if the template may write the date.
   bool reads_clock() const;
   std::string day() const;  // on which it was loaded, as in "2026-11-25"; empty: no matter to it
-  // Of the first template. Whether contents may be lists of parts; where not they are joined to
+  // True if the first template takes lists of parts as contents. Otherwise the parts are joined to
   // one text.
   bool takes_parts() const { return templates_.front().takes_parts; }
-  // Whether the arguments of a tool's call may be objects; where not they stay texts of JSON.
+  // True if the arguments of a tool call may be objects. Otherwise they stay texts of JSON.
   bool takes_arguments() const { return templates_.front().takes_arguments; }
 
  private:

@@ -33,7 +33,7 @@ OrderedTrial content_of(std::string_view text, bool in_parts) {
   return content;
 }
 
-// How much of a user's text a template shows.
+// Share of a user's text that a template shows.
 enum class Shown { kFails, kNothing, kSome, kWhole };
 
 // Compares the renderings for kMark and kOtherMark. A template that writes a part as Python or JSON
@@ -198,7 +198,7 @@ Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const Ch
     const bool is_user = is_text(role, "user");
     Asked other = asked;
     std::string& longer = other.text(place);
-    // An instruction must not lose its end. A template may show any part of what a user says.
+    // An instruction must not lose its end. A template may show any part of a user's text.
     longer = (is_user ? "Another text: " : "") + longer + " (and another text)";
     const Result<std::string> changed = render_by(named, other, options);
     if (!changed || *changed != text) continue;
@@ -226,8 +226,8 @@ bool ChatTemplate::join_parts(Asked& asked) {
   return joins;
 }
 
-// Removes the places of texts that the template shows. All are tried at once: around each stand
-// runs of a character of its own, of which a template may show any part.
+// Removes the places of texts that the template shows. Tries all at once: each place is filled with
+// runs of its own character, any part of which a template may show.
 void ChatTemplate::drop_shown(const Named& named, const Asked& asked, const ChatOptions& options,
                               std::vector<Place>& places) const {
   constexpr char32_t kFirst = 0xF0000, kEnd = 0x110000;  // of private use

@@ -16,7 +16,7 @@ namespace pando::jinja {
 
 struct Root;
 
-// What one rendering may take; beyond it, it ends with an error that names the limit.
+// Limits of one rendering. A rendering that exceeds one ends with an error that names it.
 struct Limits {
   size_t n_steps = 50'000'000;  // expressions, statements and items of loops
   size_t output_bytes = size_t{64} << 20;
@@ -25,20 +25,20 @@ struct Limits {
   int depth = 1500;                         // of expressions, blocks and macros inside each other
 };
 
-// What a template is given. The values are of that template alone while it is rendered.
+// Variables of a rendering. The values belong to that template alone while it is rendered.
 using Variables = std::vector<std::pair<std::string, Value>>;
 
 // Immutable; any thread may render.
 class Template {
  public:
-  // kUnsupported, with the line, for what is no Jinja or not offered.
+  // kUnsupported, with the line, for text that is no Jinja, or syntax that is not supported.
   static Result<Template> compile(std::string_view text);
 
-  // kInvalidArgument, with the line, for what the template raises or a limit refuses.
+  // kInvalidArgument, with the line, if the template raises an error or a limit is exceeded.
   Result<std::string> render(const Variables& variables, const LocalTime& now,
                              const Limits& limits = {}) const;
 
-  // Whether it may read the variable of that name.
+  // True if the template may read the variable of that name.
   bool reads(std::string_view name) const;
 
  private:

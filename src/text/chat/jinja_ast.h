@@ -42,12 +42,12 @@ enum class ExprKind : uint8_t {
   kOr,
   kCompare,  // items[0] ops[0] items[1] ops[1] ...
   kIf,       // items[0] if items[1] else items[2], which may be null
-  kField,    // items[0].name as a target: of a namespace
+  kField,    // items[0].name of a namespace, as a target
 };
 
 enum class CompareOp : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kIn, kNotIn };
 
-// Where a name's value lies: so many frames out, in that slot.
+// Location of a name's value: slot `slot` of the frame `up` levels out.
 struct Place {
   int up = 0;
   int slot = -1;
@@ -94,7 +94,7 @@ enum class StmtKind : uint8_t {
   kContinue,
 };
 
-// What a frame begins with.
+// Initial values of the slots of a frame.
 enum class LoadKind : uint8_t { kResolve, kAlias };
 struct Load {
   LoadKind kind;
@@ -113,7 +113,7 @@ struct Parameter {
   int slot = -1;
 };
 
-// A macro, or what a call block gives as `caller`.
+// A macro, or the `caller` of a call block.
 struct MacroShape {
   std::string name;
   std::vector<Parameter> parameters;
@@ -126,9 +126,9 @@ struct Stmt {
   StmtKind kind;
   int line = 0;
   std::string text;
-  std::vector<ExprPtr> exprs;  // of If the conditions; of For: iterable, condition or null
+  std::vector<ExprPtr> exprs;  // kIf: the conditions; kFor: iterable, condition or null
   ExprPtr target;
-  ExprPtr filter;                // of kSetBlock and kFilterBlock: a chain that ends in a null
+  ExprPtr filter;                // kSetBlock and kFilterBlock: a chain that ends in a null
   std::vector<Body> bodies;      // of For: body, else
   std::vector<ExprPtr> targets;  // of kWith
   std::unique_ptr<MacroShape> macro;
@@ -143,7 +143,7 @@ struct Stmt {
 struct Root {
   Body body;
   FrameShape frame;
-  std::vector<std::string> top_level_names;  // of slots: what `block` sees
+  std::vector<std::string> top_level_names;  // names of the slots that `block` sees
   std::vector<std::string> reads;            // variables that it may read, sorted
 };
 

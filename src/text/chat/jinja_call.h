@@ -1,4 +1,4 @@
-// What a template may call: filters, tests, functions, methods; and how their arguments are read.
+// Callables of a template: filters, tests, functions and methods; and the binding of arguments.
 #pragma once
 
 #include <initializer_list>
@@ -27,7 +27,7 @@ class Bound {
   bool has(size_t i) const { return !values_[i].missing(); }
   const Value& operator[](size_t i) const { return values_[i]; }
 
-  // As Python would take them; what is missing is `otherwise`.
+  // Arguments as Python would take them; `otherwise` if missing.
   int64_t integer(size_t i, int64_t otherwise) const;
   bool flag(size_t i, bool otherwise) const { return has(i) ? truth(values_[i]) : otherwise; }
   std::string_view text(size_t i, std::string_view otherwise) const;  // fails for another type
@@ -38,11 +38,11 @@ class Bound {
   std::vector<Value> values_;
 };
 
-// What operations on an undefined value say; any other value passes.
+// Fails for an undefined value with its message; any other value passes.
 void demand_defined(const Value& v);
-// What operations on a number of more than 64 bits say; any other value passes.
+// Fails for a number of more than 64 bits; any other value passes.
 void demand_small(const Value& v);
-// As Python's __index__.
+// The value as an integer, as Python's __index__.
 int64_t index_of_value(const Value& v);
 
 struct Callable : Object {

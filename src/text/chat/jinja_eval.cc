@@ -1,4 +1,4 @@
-// Statements: what a rendering does.
+// Evaluation of statements.
 #include "text/chat/jinja_eval.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ Evaluator::Evaluator(const Root& root, const Variables& variables, const Limits&
   budget_.most_value_bytes = limits.value_bytes;
 }
 
-// What may hold itself lets go here, or it would never be freed.
+// Breaks the reference cycles of values that may hold themselves, to free them.
 Evaluator::~Evaluator() {
   for (const Ref<Frame>& frame : kept_frames_) frame->slots.clear();
   for (const Value& value : kept_) {
@@ -80,7 +80,7 @@ Ref<Frame> Evaluator::make_frame(const FrameShape& shape, const Ref<Frame>& pare
     frame->slots[load.slot] =
         load.kind == LoadKind::kAlias ? at(frame, load.from) : resolve(load.name);
   if (parent || !top_) return frame;
-  // A `block` also sees what the template has assigned outside of all loops.
+  // A `block` also sees names that the template has assigned outside of all loops.
   for (const Load& load : shape.loads) {
     step(root_.top_level_names.size() / 8);
     const auto found =
@@ -289,7 +289,7 @@ void Evaluator::run_call_block(const Stmt& stmt, const Ref<Frame>& frame) {
   write(printed(call(callee, args)));
 }
 
-// As Jinja's Macro.__call__ reads arguments.
+// Binds arguments as Jinja's Macro.__call__ does.
 void Evaluator::bind(const Stmt& stmt, const Ref<Frame>& in, const CallArgs& args) {
   const MacroShape& macro = *stmt.macro;
   const size_t n = macro.parameters.size();

@@ -50,7 +50,8 @@ class Evaluator {
   // ---- for filters, methods and functions
 
   void step(size_t n = 1) { budget_.step(n); }  // throws where there were too many
-  // Of bytes that are copied, compared or searched; of a text that is gone through by characters.
+  // scan: bytes that are copied, compared or searched. walk: bytes of a text that is read by
+  // characters.
   void scan(size_t n_bytes) { step(n_bytes / 64); }
   void walk(size_t n_bytes) { step(n_bytes / 8); }
   size_t most_bytes() const { return budget_.most_value_bytes; }

@@ -9,7 +9,7 @@
 namespace pando::jinja {
 namespace {
 
-// Whether Jinja2 can write the value as a constant of its compiled code.
+// True if Jinja2 can write the value as a constant of its compiled code.
 bool is_literal(const Value& v) {
   if (v.is_list_like())
     return std::all_of(v.as<List>().items.begin(), v.as<List>().items.end(), is_literal);
@@ -171,7 +171,7 @@ Value Evaluator::eval_slice(const Expr& expr, const Ref<Frame>& frame) {
   for (size_t i = 0; i < 3; ++i)
     bounds[i] = expr.items[i + 1] ? eval(*expr.items[i + 1], frame) : Value::none();
   line_ = expr.line;
-  // Where Jinja2 computes a slice when it compiles, a wrong type gives an undefined value.
+  // Jinja2 folds constant slices when it compiles; a wrong type gives an undefined value then.
   const bool has_items = of.is(Kind::kString) || of.is_list_like() || of.is(Kind::kRange);
   const bool has_indices = std::all_of(std::begin(bounds), std::end(bounds), [](const Value& v) {
     return v.is(Kind::kNone) || v.is_integral();

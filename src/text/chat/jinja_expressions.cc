@@ -143,7 +143,7 @@ ExprPtr ExpressionParser::parse_expression(bool with_if) {
   const int line = peek().line;
   const size_t n_unknown = unknown_.size();
   ExprPtr value = parse_or();
-  // In an `if` unknown filters are no error yet.
+  // Unknown filters in an `if` are no error yet.
   if (peek().is_name("if")) unknown_.resize(n_unknown);
   while (skip_name("if")) {
     const Soft soft(*this, true);

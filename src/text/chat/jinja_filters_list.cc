@@ -29,8 +29,7 @@ std::vector<Value> sorted(Evaluator& in, const std::vector<Value>& items,
   return out;
 }
 
-// A list of what the attribute names, of several where it is "a,b": so that equal ones need no
-// order.
+// The values of the attributes as a list, several for "a,b"; equal lists need no order.
 Value sort_key(Evaluator& in, const Value& item, const Value& attribute, bool keeps_case) {
   const auto one = [&](const Value& path) {
     const Value v = attribute_path(in, item, path);

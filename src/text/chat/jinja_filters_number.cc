@@ -103,7 +103,7 @@ Value filter_filesizeformat(Evaluator& in, const Value& of, const CallArgs& args
   return in.text(fmt::format("{:.1f} {}B", base * *n / unit, prefix));
 }
 
-// Digits with single underscores between them, without these; nothing where they stand wrong.
+// Digits with single underscores between them, without these; nothing if they stand wrong.
 std::optional<std::string> without_underscores(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -1,4 +1,4 @@
-// What the parts of the evaluator share.
+// Helpers that the parts of the evaluator share.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace pando::jinja {
 
-// One level of what is inside each other.
+// One level of nesting.
 class Evaluator::Deeper {
  public:
   explicit Deeper(Evaluator& in) : in_(in) {
@@ -28,7 +28,7 @@ class Evaluator::Deeper {
   Evaluator& in_;
 };
 
-// What is written goes into `into` instead.
+// Redirects output into `into` while it lives.
 class Evaluator::Capture {
  public:
   Capture(Evaluator& in, std::string& into) : in_(in), before_(std::exchange(in.out_, &into)) {}

@@ -92,7 +92,7 @@ class Lexer {
     }
   }
 
-  // What stands before a tag, as its sign and lstrip_blocks leave it.
+  // Adds the text before a tag, trimmed as the tag's sign and lstrip_blocks ask.
   void add_data(std::string_view text, char sign, bool before_variable) {
     if (sign == '-') {
       text = strip_space(text, Side::kRight);
@@ -105,7 +105,7 @@ class Lexer {
     if (!text.empty()) add(TokenKind::kData, std::string(text));
   }
 
-  // Of "{% raw %}" at the front; 0 where that is not there.
+  // Length up to the end of "{% raw %}" at the front; 0 if it is not there.
   size_t raw_length(size_t begin) const {
     size_t at = after_space(begin);
     if (!rest_.substr(at).starts_with("raw")) return 0;
@@ -276,7 +276,7 @@ class Lexer {
     return out;
   }
 
-  // Of an escape without its backslash; its length.
+  // Appends the escape at the front of `rest`, which has no backslash any more. Returns its length.
   size_t append_escape(std::string_view rest, std::string& out) const {
     constexpr std::string_view kFrom = "\\'\"abfnrtv", kTo = "\\'\"\a\b\f\n\r\t\v";
     const char c = rest[0];

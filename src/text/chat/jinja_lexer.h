@@ -24,7 +24,7 @@ enum class TokenKind {
 struct Lexeme {
   TokenKind kind;
   int line;
-  std::string text;  // of a string: what it stands for
+  std::string text;  // of a string: its value
 
   bool is_name(std::string_view name) const { return kind == TokenKind::kName && text == name; }
   bool is_operator(std::string_view sign) const {

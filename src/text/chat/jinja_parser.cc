@@ -229,7 +229,8 @@ class TemplateParser : ExpressionParser {
     return stmt;
   }
 
-  // What transformers uses to mark the assistant's text: a scope of its own, and nothing else.
+  // {% generation %}, with which transformers marks the assistant's text: a scope, and nothing
+  // else.
   StmtPtr parse_generation(int line) {
     StmtPtr stmt = make(StmtKind::kScope, line);
     const Soft hard(*this, false);
@@ -280,7 +281,7 @@ class TemplateParser : ExpressionParser {
     return make(kind, line);
   }
 
-  // Whether the statements that are read belong to a loop.
+  // Sets whether the statements that are read belong to a loop.
   class Inside {
    public:
     Inside(TemplateParser& parser, bool loop) : parser_(parser), before_(parser.in_loop_) {

@@ -10,7 +10,7 @@ namespace pando::jinja {
 // Throws JinjaError with the line.
 Body parse_template(std::string_view text);
 
-// Of expressions and of statements inside each other.
+// Deepest nesting in the source of a template, and in the tree of an expression.
 constexpr int kDeepestSource = 120;
 constexpr int kDeepestExpression = 400;
 

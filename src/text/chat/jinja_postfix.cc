@@ -1,4 +1,4 @@
-// What stands behind a value: fields, subscripts, calls, filters, tests.
+// Parser of the suffixes of a value: fields, subscripts, calls, filters, tests.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -16,8 +16,8 @@ struct Beginning {
   Place from;
 };
 
-// What is known of one scope. The branches of an `if` share it: what one of them assigns has, where
-// another is taken, the value from before.
+// Facts about one scope. The branches of an `if` share it: a name that one branch assigns keeps its
+// value from before if another branch is taken.
 struct Symbols {
   const Symbols* parent = nullptr;
   std::map<std::string, int>* slots = nullptr;  // of the frame
@@ -35,7 +35,7 @@ struct Symbols {
       if (at->known.contains(name)) return Place{up, at->slot(name)};
     return std::nullopt;
   }
-  // The same in the scopes around, counted from this one.
+  // The same for the outer scopes, counted from this one.
   std::optional<Place> find_outside(const std::string& name) const {
     if (parent == nullptr) return std::nullopt;
     std::optional<Place> place = parent->find(name);
@@ -138,7 +138,7 @@ void find_in(const Body& body, Symbols& symbols) {
   }
 }
 
-// Whether a name is read anywhere inside, in inner scopes too.
+// True if the name is read anywhere inside, inner scopes included.
 bool reads_name(const Expr& expr, std::string_view name) {
   bool found = expr.kind == ExprKind::kName && expr.name == name;
   for (const ExprPtr& item : expr.items) found = found || (item && reads_name(*item, name));

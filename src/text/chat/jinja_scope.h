@@ -1,6 +1,6 @@
-// Which variable a name means, decided when a template is compiled, by the rules of Jinja:
-// assignments in loops, macros and blocks stay inside; a name that a scope assigns before it reads
-// it does not see the variable of the rendering.
+// Resolves names to variables when a template is compiled, by the rules of Jinja: assignments in
+// loops, macros and blocks stay inside; a name that a scope assigns before it reads it does not see
+// the variable of the rendering.
 #pragma once
 
 #include "text/chat/jinja_ast.h"

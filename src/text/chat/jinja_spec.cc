@@ -71,7 +71,8 @@ std::string float_body(double value, const FormatSpec& spec) {
       break;
   }
   if (!spec.precision) return float_text(value);
-  // Like 'g', but to an exponent one digit sooner, and with a digit behind the point at least.
+  // Like 'g', but changes to an exponent one digit sooner, and has at least one digit behind the
+  // point.
   const int digits = std::max(precision, 1);
   const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
   const size_t e = scientific.find('e');

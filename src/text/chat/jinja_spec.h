@@ -1,4 +1,4 @@
-// How a value is written in a format: width, sign, digits.
+// Formatting of a value by a format specification: width, sign, digits.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Methods of Python's str. Of a text that `safe` made, arguments that become part of it are
-// escaped.
+// Methods of Python's str. Arguments that become part of a text that `safe` made are escaped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +28,7 @@ Value strip(Evaluator& in, const Value& self, const CallArgs& args) {
                                             : strip_chars(own(self), bound.text(0, ""), side)));
 }
 
-// What a function of pieces takes as the last argument: it makes values of them.
+// Collects the pieces that a function passes to its last argument, as values.
 class Pieces {
  public:
   Pieces(Evaluator& in, const Value& self) : in_(in), self_(self) {}
@@ -97,7 +96,7 @@ Value partition(Evaluator& in, const Value& self, const CallArgs& args) {
   return pieces.tuple();
 }
 
-// What becomes part of the text. A text that `safe` made takes any value, printed.
+// Text of `part` as a part of `self`. A text that `safe` made takes any value, printed and escaped.
 std::string escaped_for(Evaluator& in, const Value& self, const Value& part) {
   return self.is_markup() && !part.is_markup() ? escape_html(in.printed(part)) : text_of(part);
 }
@@ -140,7 +139,7 @@ Value join(Evaluator& in, const Value& self, const CallArgs& args) {
 struct Section {
   std::string_view text;
   int64_t begin = 0;     // characters before it
-  bool is_there = true;  // false where it begins behind the text's end
+  bool is_there = true;  // false if it begins behind the text's end
 };
 Section section_of(Evaluator& in, const Value& self, const Bound& bound, size_t first) {
   const int64_t n = length_of(self);
@@ -270,7 +269,7 @@ Value expandtabs(Evaluator& in, const Value& self, const CallArgs& args) {
   return in.text_like(self, std::move(out));
 }
 
-// Whether there are characters and all are of a class.
+// True if all characters are of a class; `empty` for a text without characters.
 template <bool (*is)(char32_t), bool empty>
 Value all_are(Evaluator& in, const Value& self, const CallArgs& args) {
   const Bound none("the method", args, {});

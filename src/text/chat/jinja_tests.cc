@@ -1,4 +1,4 @@
-// What `is` asks.
+// Tests behind `is`.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -18,7 +18,7 @@ char32_t point_at(std::string_view text, size_t at) {
                                                      : next_utf8(text.substr(at)).point;
 }
 
-// Where the character before byte `end` begins.
+// Offset of the character before byte `end`.
 size_t before(std::string_view text, size_t end) {
   do --end;
   while (end > 0 && (text[end] & 0xc0) == 0x80);

@@ -15,7 +15,7 @@
 namespace pando::jinja {
 
 size_t count_points(std::string_view text);
-// Where character `index` begins; the end of the text where there is none.
+// Byte offset of character `index`; the end of the text if there is no such character.
 size_t byte_of(std::string_view text, size_t index);
 // Characters [begin, end) by step of one.
 std::string_view points_between(std::string_view text, size_t begin, size_t end);
@@ -55,12 +55,12 @@ class Characters {
   std::string_view text_;
 };
 inline Characters characters_of(std::string_view text) { return Characters(text); }
-// Those at start, start + step, ...: `count` of them, all of which are there.
+// Characters at start, start + step, ...: `count` of them, which must all exist.
 std::string every_nth(std::string_view text, int64_t start, int64_t step, int64_t count);
 
-// Where `piece` begins at or behind `from`, or npos; in time linear in the lengths of both.
+// Offset of the first `piece` at or behind `from`, or npos; in time linear in the lengths of both.
 size_t find_text(std::string_view text, std::string_view piece, size_t from = 0);
-// Where it begins last; what is looked at is counted.
+// Offset of the last `piece`, or npos; the bytes that are compared count as steps.
 size_t find_last(std::string_view text, std::string_view piece, Budget* budget);
 std::string encode(char32_t point);
 
@@ -73,7 +73,7 @@ bool is_numeric(char32_t point);
 bool is_upper(char32_t point);
 bool is_lower(char32_t point);
 bool is_title(char32_t point);
-bool begins_name(char32_t point);  // str.isidentifier(): of its first character
+bool begins_name(char32_t point);  // str.isidentifier() for the first character
 bool continues_name(char32_t point);
 
 std::string lower(std::string_view text);

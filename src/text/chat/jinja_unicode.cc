@@ -13,7 +13,7 @@ namespace {
 
 using Points = std::pair<char32_t, char32_t>;  // the first and the last
 
-// What UnicodeData.txt says by other properties than the general category.
+// Properties from UnicodeData.txt that do not follow from the general category.
 constexpr Points kDigits[] = {
     {0xb2, 0xb3},       {0xb9, 0xb9},       {0x1369, 0x1371},   {0x19da, 0x19da},
     {0x2070, 0x2070},   {0x2074, 0x2079},   {0x2080, 0x2089},   {0x2460, 0x2468},
@@ -31,8 +31,7 @@ constexpr char32_t kNumerals[] = {
     0x9646,  0x964c,  0x9678,  0x96f6,  0xf96b,  0xf973,  0xf978,  0xf9b2,  0xf9d1,
     0xf9d3,  0xf9fd,  0x20001, 0x20064, 0x200e2, 0x20121, 0x2092a, 0x20983, 0x2098c,
     0x2099c, 0x20aea, 0x20afd, 0x20b19, 0x22390, 0x22998, 0x23b1b, 0x2626d, 0x2f890};
-// Those that begin or continue a name though their category does not say so, and the other way
-// round.
+// Exceptions to the general category: characters that begin or continue a name, or that do not.
 constexpr Points kBegin[] = {{0x1885, 0x1886}, {0x2118, 0x2118}, {0x212e, 0x212e}};
 constexpr Points kNeverBegin[] = {{0xe33, 0xe33}, {0xeb3, 0xeb3}, {0xff9e, 0xff9f}};
 constexpr Points kContinue[] = {{0xb7, 0xb7}, {0x387, 0x387}, {0x1369, 0x1371}, {0x19da, 0x19da}};
@@ -49,7 +48,7 @@ bool is_in(const Points (&ranges)[n], char32_t c) {
 
 int category(char32_t point) { return utf8proc_category(static_cast<utf8proc_int32_t>(point)); }
 
-// Those whose capital is more than one character, and what it is.
+// Characters whose capital is more than one character, with the capital.
 struct Expansion {
   char32_t point;
   const char* upper;

@@ -13,7 +13,7 @@
 namespace pando::jinja {
 namespace {
 
-// Of what a list holds and nobody counted: generators, methods, undefined values.
+// Bytes of items of a list that nobody counted: generators, methods, undefined values.
 size_t uncounted_bytes(const Value& v) {
   constexpr size_t kAbout = 160;
   const bool is_small = v.undefined() || v.kind() >= Kind::kRange;
@@ -70,7 +70,7 @@ int compare_digits(std::string_view a, std::string_view b) {
   return negative ? -of_sizes : of_sizes;
 }
 
-// Of a number of more than 64 bits and any other.
+// Compares a number of more than 64 bits with any other number.
 int compare_large(const Value& large, const Value& other, bool& unordered) {
   const int sign = text_of(large).starts_with('-') ? -1 : 1;
   if (other.is(Kind::kLarge)) return compare_digits(text_of(large), text_of(other));
@@ -328,7 +328,7 @@ size_t hash_of(const Value& v, Budget* budget) {
     const bool whole = std::abs(f) < 0x1p63 && f == std::floor(f);
     return whole ? hash_whole(static_cast<int64_t>(f)) : std::hash<double>{}(f);
   }
-  // As a float of that value.
+  // Hashes like a float of that value.
   if (v.is(Kind::kLarge)) return std::hash<double>{}(std::strtod(text_of(v).c_str(), nullptr));
   if (v.is(Kind::kString)) {
     count_bytes(budget, text_of(v).size());

@@ -1,8 +1,8 @@
-// The values of a template, with the rules of Python: what is true, equal, ordered, printed.
+// The values of a template, with Python's rules for truth, equality, order and printing.
 //
 // Values are immutable but for namespaces, loops and iterators, so they are shared, never copied.
-// Those of a compiled template may be used by several threads; those made while rendering belong to
-// that rendering and go with it.
+// Values of a compiled template may be used by several threads. Values made while rendering belong
+// to that rendering and end with it.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@ namespace pando::jinja {
 class Evaluator;
 class Value;
 
-// What a template or its limits refuse. Thrown inside this folder only; compile() and render() make
-// a Result of it.
+// Refusal by a template or by its limits. Thrown inside this folder only; compile() and render()
+// turn it into a Result.
 struct JinjaError {
   std::string message;
   int line = 0;  // of the template; 0: not known yet
@@ -28,7 +28,7 @@ struct JinjaError {
 [[noreturn]] void fail(std::string message);
 [[noreturn]] void fail_at(int line, std::string message);
 
-// What one rendering holds in its values, and the steps that it has taken.
+// Memory that the values of one rendering hold, and steps that it has taken.
 struct Budget {
   size_t bytes = 0;
   size_t most_bytes = 0;
@@ -38,7 +38,7 @@ struct Budget {
 
   void step(size_t n = 1);  // throws where there were too many
 };
-// Of bytes that are copied, compared or searched. A null budget counts nothing.
+// Counts bytes that are copied, compared or searched. A null budget counts nothing.
 inline void count_bytes(Budget* budget, size_t n_bytes) {
   if (budget != nullptr) budget->step(n_bytes / 64);
 }
@@ -57,7 +57,7 @@ enum class Kind : uint8_t {
   kDict,
   kRange,
   kView,      // keys(), values() or items() of a dict
-  kIterator,  // what filters such as `map` give: may be walked once
+  kIterator,  // result of filters such as `map`: may be walked once
   kNamespace,
   kLoop,
   kCallable,  // a macro, a function, a method
@@ -144,7 +144,7 @@ class Value {
     v.word_.f = f;
     return v;
   }
-  // Of `object`, which must be what the kind says.
+  // Value that holds `object`, which must be of the class that the kind names.
   static Value of(Kind kind, Object* object, bool markup = false) {
     Value v(kind);
     v.word_.object = object;
@@ -199,7 +199,7 @@ struct Str : Object {
   const size_t length;     // characters
 };
 
-// What using the value says; reading or printing it is no error.
+// Error message for uses of an undefined value. Reading or printing it is no error.
 struct UndefinedInfo : Object {
   std::string message;
 };
@@ -251,7 +251,7 @@ struct Namespace : Object {
 
 // ---- making values
 
-// Of UTF-8 text. A null budget is for what a template or the caller brings.
+// text: UTF-8. budget: null for values of the template itself or of the caller.
 Value make_string(std::string text, Budget* budget = nullptr, bool markup = false);
 Value make_list(std::vector<Value> items, Budget* budget = nullptr, Kind kind = Kind::kList);
 Value make_dict(Ref<Dict> dict, Budget* budget = nullptr);
@@ -266,7 +266,7 @@ bool truth(const Value& v);
 // The number of its elements; -1 where Python's len() fails.
 int64_t length_of(const Value& v);
 bool hashable(const Value& v);
-// What these look at is counted as steps.
+// These count the bytes they look at as steps.
 size_t hash_of(const Value& v, Budget* budget);
 bool equal(const Value& a, const Value& b, Budget* budget);
 // a < b as Python orders them; fails where it does not.

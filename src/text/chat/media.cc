@@ -8,7 +8,7 @@
 namespace pando {
 namespace {
 
-// Words of names: a singular, of which the plural has an s.
+// Words in names: the singular; the plural has an s.
 constexpr std::pair<std::string_view, std::string_view> kMedia[] = {
     {"image", "an image"}, {"img", "an image"},  {"video", "a video"},
     {"audio", "audio"},    {"sound", "a sound"}, {"file", "a file"}};

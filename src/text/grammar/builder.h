@@ -17,7 +17,7 @@
 
 namespace pando::grammar {
 
-// How characters become bytes.
+// Encoding of characters as bytes.
 enum class Encoding {
   kUtf8,        // themselves
   kJsonString,  // inside a string of JSON: escaped where they must be, and nowhere else
@@ -55,9 +55,9 @@ class Builder {
   std::optional<Rule> string_rule;
 
   bool is_too_large() const { return edges_.size() > kMostNfaStates; }
-  // Which rules have a text that is finite. [n_rules]
+  // [n_rules] true if the rule has a finite text.
   std::vector<bool> has_text() const;
-  // kInvalidArgument where the first rule has none.
+  // kInvalidArgument if the first rule has none.
   Result<GrammarPtr> finish() const;
 
  private:

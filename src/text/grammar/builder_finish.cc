@@ -12,7 +12,7 @@
 
 namespace pando::grammar {
 
-// Which states lead to the end of their rule by a text that is finite.
+// Finds states that lead to the end of their rule by a finite text.
 class Productive {
  public:
   explicit Productive(const Builder& builder)
@@ -80,7 +80,7 @@ class RuleDeterminiser {
   RuleDeterminiser(const Builder& builder, const Productive& productive, GrammarPacker* out)
       : builder_(builder), productive_(productive), out_(out), seen_(builder.edges_.size()) {}
 
-  // False where a limit is exceeded.
+  // False if a limit is exceeded.
   bool run() {
     number_of(0);
     for (size_t i = 0; i < rules_.size(); ++i)

@@ -9,7 +9,7 @@ namespace pando::grammar {
 
 namespace {
 
-// How many bytes are whole characters, and the beginning of one at the end.
+// Bytes in front of the first that is not UTF-8; a character that is cut off at the end counts.
 size_t utf8_bytes(std::string_view text) {
   size_t n = 0;
   while (n < text.size()) {

@@ -34,9 +34,9 @@ struct Classes {
   std::vector<std::vector<uint32_t>> members;
 };
 
-// Nothing where they take too much work.
+// Nothing if they take too much work.
 std::optional<Classes> classes_of(const std::vector<const CharSet*>& sets) {
-  // Where a set begins or ends.
+  // Points where a set begins or ends.
   std::map<char32_t, std::vector<std::pair<uint32_t, bool>>> cuts;
   for (uint32_t i = 0; i < sets.size(); ++i)
     for (const CharRange& range : sets[i]->ranges()) {
@@ -124,8 +124,8 @@ class Determiniser {
   }
 
  private:
-  // All that `states` reach without a character; sorted. Where the rest of the text cannot matter
-  // any more, the last state alone.
+  // States that `states` reach without a character; sorted. Only the last state if the rest of the
+  // text cannot matter any more.
   std::vector<uint32_t> closure(std::vector<uint32_t> states, bool is_start) {
     ++epoch_;
     std::vector<uint32_t> all;
@@ -149,7 +149,7 @@ class Determiniser {
     return edges.size() == 1 && edges[0].kind == CharNfa::Kind::kSet && edges[0].target == state &&
            nfa_.sets[edges[0].set] == CharSet::all();
   }
-  // Whether the text may end here: also by what holds at its end.
+  // True if the text may end here, also by assertions that hold at its end.
   bool accepts(const std::vector<uint32_t>& states) {
     if (!nfa_.has_assertions) return std::binary_search(states.begin(), states.end(), nfa_.final);
     ++epoch_;
@@ -231,7 +231,7 @@ Result<CharDfa> CharDfa::both(const CharDfa& other, size_t* n_steps) const {
     if (n_steps != nullptr) *n_steps += kMostClassWork;
     return too_many_classes();
   }
-  std::vector<std::pair<uint32_t, uint32_t>> of_class;  // of this, of the other
+  std::vector<std::pair<uint32_t, uint32_t>> of_class;  // (class of this, class of the other)
   for (const auto& members : classes->members) {
     // Both partitions cover every character.
     of_class.emplace_back(members.front(), members.back() - static_cast<uint32_t>(classes_.size()));
@@ -317,7 +317,7 @@ bool CharDfa::matches(std::string_view text) const {
   return accepts_[state];
 }
 
-// Takes out states that lead to no end, or that the start does not lead to.
+// Removes states that lead to no end, or that the start does not reach.
 void CharDfa::trim() {
   const size_t n = accepts_.size(), n_classes = classes_.size();
   std::vector<std::vector<uint32_t>> before(n);

@@ -1,5 +1,5 @@
-// Deterministic automata over characters: what a pattern, a length or a set of numbers allows. They
-// can be intersected and complemented, which expressions cannot.
+// Deterministic automata over characters, for the texts of a pattern, a length or a set of numbers.
+// They can be intersected and complemented, unlike expressions.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ class CharDfa {
  public:
   static constexpr uint32_t kDead = UINT32_MAX;
 
-  // The texts that match `regex` as a whole; with `is_search`, those that contain a match. "^" and
-  // "$" are the ends of the text. Errors go on from "the pattern is": "too complex: ...".
-  // `n_steps`: what making it takes is added, an error included.
+  // The texts that match `regex` as a whole; with `is_search`, texts that contain a match. "^" and
+  // "$" are the ends of the text. Errors continue "the pattern is": "too complex: ...". n_steps:
+  // receives the steps of the construction in addition, also after an error.
   static Result<CharDfa> of(const Regex& regex, bool is_search = false, size_t* n_steps = nullptr);
-  // By its parts: classes part all characters; next[state * n_classes + class].
+  // Makes an automaton from its table: classes partition all characters; next[state * n_classes +
+  // class].
   static CharDfa of_table(std::vector<CharSet> classes, std::vector<uint32_t> next,
                           std::vector<bool> accepts);
 

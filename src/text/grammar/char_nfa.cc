@@ -86,7 +86,7 @@ class NfaMaker {
     edge(from, CharNfa::Kind::kEmpty, to);
     return to;
   }
-  // A repetition of what is empty adds no states by itself, and must not go on for ever.
+  // A repetition of an empty part adds no states, and must not run for ever.
   uint32_t step(const Regex& part, uint32_t from) {
     const uint32_t begin = state();
     edge(from, CharNfa::Kind::kEmpty, begin);
@@ -106,7 +106,7 @@ Result<CharNfa> char_nfa_of(const Regex& regex, bool is_search) {
   if (is_search) at = maker.add(anything, at);
   at = maker.add(regex, at);
   if (is_search) {
-    // One last state that all of the rest stays in.
+    // A last state in which the rest of the text stays.
     const uint32_t rest = maker.state();
     maker.edge(at, CharNfa::Kind::kEmpty, rest);
     maker.edge(rest, CharNfa::Kind::kSet, rest, maker.set_index(CharSet::all()));

@@ -14,7 +14,7 @@ struct CharNfa {
   struct Edge {
     Kind kind;
     uint32_t target;
-    uint32_t set = 0;  // index in `sets`, of kSet
+    uint32_t set = 0;  // kSet: index in `sets`
   };
   std::vector<std::vector<Edge>> edges;  // of each state
   std::vector<CharSet> sets;

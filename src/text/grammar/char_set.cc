@@ -24,7 +24,7 @@ std::vector<CharRange> merged(std::vector<CharRange> ranges) {
   return out;
 }
 
-// What is in one of `ranges` and not a surrogate.
+// The characters of `ranges` without surrogates.
 std::vector<CharRange> without_surrogates(const std::vector<CharRange>& ranges) {
   std::vector<CharRange> out;
   for (const CharRange& range : ranges) {

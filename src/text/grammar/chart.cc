@@ -64,7 +64,7 @@ Chart::Frontier Chart::keep_only(const Frontier& last) {
 }
 
 void Chart::begin() {
-  if (++epoch_ == 0) {  // after four thousand million: what is marked with the numbers before goes
+  if (++epoch_ == 0) {  // after 2^32 epochs: forget the marks of earlier epochs
     std::fill(node_of_rule_.begin(), node_of_rule_.end(), std::pair<uint32_t, uint32_t>{});
     std::fill(seen_.begin(), seen_.end(), std::pair<uint32_t, uint32_t>{});
     epoch_ = 1;
@@ -117,8 +117,8 @@ void Chart::call(uint32_t rule, Config back) {
     nodes_.push_back({kNoEdge, false});
   }
   const uint32_t called = node;
-  // Where nothing comes behind the call, its end is its caller's: what comes behind that one is put
-  // here at once, so that a long list does not make a long stack.
+  // A call with nothing behind it returns to the callers of its caller: their edges are copied, so
+  // that a long list does not make a long stack.
   if (grammar_->only_ends(back.state) && back.node != kBottom && back.node < first_node_) {
     for (uint32_t at = nodes_[back.node].first_edge; at != kNoEdge; at = edges_[at].next)
       add_edge(called, {edges_[at].state, edges_[at].node});
@@ -151,7 +151,7 @@ Chart::Frontier Chart::close() {
     const Config config = configs_[i];
     if (!grammar_->is_plain(config.state)) expand(config);
   }
-  // What has no bytes has done its part.
+  // Configs without steps over bytes have done their part.
   configs_.erase(std::remove_if(configs_.begin() + first_config_, configs_.end(),
                                 [&](Config config) { return !grammar_->has_steps(config.state); }),
                  configs_.end());

@@ -42,9 +42,9 @@ class Chart {
   Frontier at_state(uint32_t state);
   // Some configs of a frontier by themselves, in a copy behind it.
   Frontier some_of(const Frontier& from, std::span<const Config> configs);
-  // What comes behind the calls that are the nodes of `configs`.
+  // The frontier after the calls that are the nodes of `configs` have returned.
   Frontier behind(std::span<const Config> configs);
-  // Behind one more byte. `from` must be the last frontier that is kept (see go_back).
+  // The frontier after one more byte. `from` must be the last frontier that is kept (see go_back).
   Frontier step(const Frontier& from, uint8_t byte);
   // Forgets what came after a frontier.
   void go_back(const Frontier& to) {
@@ -57,15 +57,15 @@ class Chart {
 
   const Config& config(uint32_t index) const { return configs_[index]; }
   const Grammar& grammar() const { return *grammar_; }
-  // There were more configs at once than kMostConfigs, or more in all since start_work() than
-  // kMostChartWork; nothing the chart says holds then.
+  // True if there were more configs at once than kMostConfigs, or more work since start_work() than
+  // kMostChartWork. The results of the chart are invalid then.
   bool is_overflown() const { return is_overflown_; }
   void start_work() {
     is_overflown_ = false;
     work_ = 0;
   }
 
-  // Behind a byte that leads from the only config of a frontier to a plain state.
+  // The frontier after a byte that leads from the only config of a frontier to a plain state.
   Frontier push(Config config) {
     const auto begin = static_cast<uint32_t>(configs_.size());
     configs_.push_back(config);
@@ -96,7 +96,7 @@ class Chart {
   std::vector<Config> configs_;
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
-  // Of the frontier that is made.
+  // State of the frontier being made:
   uint32_t first_config_ = 0;
   uint32_t first_node_ = 0;
   bool is_end_ = false;

@@ -19,8 +19,8 @@ struct Decimal {
   bool is_integer() const { return fraction.empty(); }
 };
 
-// Of a number that parse_ordered_json read with LargeNumbers::kKept; nothing where it has more than
-// 400 digits or is no number.
+// Value of a number that parse_ordered_json read with LargeNumbers::kKept; nothing if it has more
+// than 400 digits or is no number.
 std::optional<Decimal> decimal_of(const nlohmann::ordered_json& number);
 std::string text_of(const Decimal& number);  // as JSON: 1 for 1.0
 bool is_less(const Decimal& a, const Decimal& b);
@@ -34,7 +34,7 @@ Regex texts_from(const Decimal& bound, bool is_above);
 Regex texts_to(const Decimal& bound, bool is_below);
 // All ways without exponent to write one number.
 Regex texts_equal(const Decimal& number);
-// Numbers without exponent that are a multiple; nothing where that takes too many states.
+// Numbers without exponent that are a multiple; nothing if that takes too many states.
 std::optional<CharDfa> multiples_of(const Decimal& divisor);
 
 }  // namespace pando::grammar

@@ -156,7 +156,7 @@ class ExpressionRules {
   }
 
  private:
-  // Of a rule that has no text, the rule that it fails by: itself, or one that it leads to.
+  // The rule that makes a rule without texts fail: itself, or one that it leads to.
   std::string rule_without_text(const std::string& name, const std::vector<bool>& has_text,
                                 std::set<std::string>& known) const {
     known.insert(name);

@@ -17,7 +17,7 @@ struct Expression {
   enum class Kind { kSequence, kOneOf, kRepeat, kRule, kRegex };
   Kind kind = Kind::kSequence;
   std::vector<Expression> parts = {};
-  uint32_t least = 0;  // of kRepeat, of its only part
+  uint32_t least = 0;  // kRepeat: repetitions of its only part
   uint32_t most = Regex::kNoEnd;
   std::string rule = {};  // its name
   Regex regex = {};       // without "^" and "$"
@@ -26,7 +26,7 @@ Expression of_regex(Regex regex);
 Expression of_rule(std::string name);
 Expression repeated(Expression part, uint32_t least, uint32_t most = Regex::kNoEnd);
 
-// Whether a grammar's text is UTF-8, and not too long.
+// Checks that a grammar's text is UTF-8, and not too long.
 Status check_grammar_text(std::string_view text);
 
 // A text that is read from its start, with the first error that was met. Lines are for messages.
@@ -69,7 +69,7 @@ class Cursor {
 // Rules by name, as an automaton.
 class RuleSet {
  public:
-  // False where there is one of that name.
+  // False if there is one of that name.
   bool add(const std::string& name, Expression expression) {
     return rules_.emplace(name, std::move(expression)).second;
   }

@@ -88,7 +88,7 @@ std::optional<Error> FormCache::find_refusal(const TextForm& form) {
   return refusal_->error;
 }
 
-// With the lock.
+// Call with the lock.
 void FormCache::use(std::list<Entry>::iterator entry, std::shared_ptr<const MaskTable> masks) {
   entry->kept = std::move(masks);
   entries_.splice(entries_.begin(), entries_, entry);
@@ -104,7 +104,7 @@ void FormCache::use(std::list<Entry>::iterator entry, std::shared_ptr<const Mask
 Result<std::shared_ptr<const MaskTable>> FormCache::get(const TextForm& form) {
   if (std::shared_ptr<const MaskTable> masks = find(form)) return masks;
   if (std::optional<Error> error = find_refusal(form)) return *std::move(error);
-  // Without the lock: what others ask for does not wait for it.
+  // Compiles without the lock, so that other requests do not wait for it.
   std::vector<std::string> warnings;
   ++n_compiled_;
   Result<GrammarPtr> grammar = compile(form, &warnings);

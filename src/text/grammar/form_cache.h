@@ -17,12 +17,12 @@ namespace pando::grammar {
 
 class FormCache;
 
-// Whether answers of a model can have the form; `forms` is null where it has no tokenizer. Errors:
-// those of FormCache::get, and kUnsupported without a tokenizer.
+// Checks that answers of a model can have the form. forms: null if the model has no tokenizer.
+// Errors: those of FormCache::get, and kUnsupported without a tokenizer.
 Status check_form(FormCache* forms, const TextForm& form);
 
-// Keeps the forms that were asked for last, as far as they take kMostFormBytes together, and finds
-// all that somebody holds. Any thread.
+// Cache of compiled forms: keeps the latest within kMostFormBytes, and finds all that are in use.
+// Any thread.
 class FormCache {
  public:
   // The tokenizer must outlive it. `most_tokens`: the model has only ids below this.
@@ -30,8 +30,8 @@ class FormCache {
                      size_t most_tokens = SIZE_MAX)
       : tokenizer_(tokenizer), most_bytes_(most_bytes), most_tokens_(most_tokens) {}
 
-  // Compiles a form that is not there. Errors name what is malformed (kInvalidArgument) or not
-  // supported (kUnsupported). The last refusal is kept.
+  // Returns a form; compiles it if it is not cached. Errors name the part that is malformed
+  // (kInvalidArgument) or not supported (kUnsupported). The last refusal is kept.
   Result<std::shared_ptr<const MaskTable>> get(const TextForm& form);
 
   // Warnings about a form; none if the form is refused. Compiles the form if it is not kept.
@@ -47,7 +47,7 @@ class FormCache {
     size_t n_bytes;
     std::vector<std::string> warnings;
     std::weak_ptr<const MaskTable> masks;
-    std::shared_ptr<const MaskTable> kept;  // null: only somebody else may hold it
+    std::shared_ptr<const MaskTable> kept;  // null: only answers may still hold it
   };
   struct Refusal {
     TextForm form;

@@ -25,7 +25,7 @@ const std::string kByte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 const std::string kIpv4 = kByte + "(\\." + kByte + "){3}";
 const std::string kGroup = "[0-9a-fA-F]{1,4}";
 
-// An address of eight groups, of which one run of zeros may be left out.
+// An address of eight groups; one run of zeros may be left out.
 std::string ipv6() {
   const std::string last = "(" + kGroup + ":" + kGroup + "|" + kIpv4 + ")";
   std::string all = "(" + kGroup + ":){6}" + last;
@@ -45,7 +45,7 @@ std::string ipv6() {
   return "(" + all + ")";
 }
 
-// Without labels whose third and fourth characters are hyphens, which stand for other characters.
+// Excludes labels whose third and fourth characters are hyphens: they encode other characters.
 const std::string kAlnum = "[A-Za-z0-9]";
 const std::string kLabel = kAlnum + "(" + kAlnum + "|[A-Za-z0-9-](" + kAlnum + "|" + kAlnum +
                            "[A-Za-z0-9-]{0,59}" + kAlnum + "|-" + kAlnum + "([A-Za-z0-9-]{0,58}" +

@@ -79,7 +79,7 @@ class GbnfReader {
       } else {
         break;
       }
-      // In the next line another rule begins.
+      // Another rule begins in the next line.
       skip_space(is_nested);
       all.parts.push_back(repetitions(std::move(one), is_nested));
     }

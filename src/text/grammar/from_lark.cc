@@ -77,8 +77,8 @@ class LarkReader {
         break;
     }
   }
-  // To the next part of a rule: in the same line, in brackets in any, and in the next line only
-  // where it begins with "|".
+  // Skips to the next part of a rule: in the same line; in brackets in any line; and in the next
+  // line only if it begins with "|".
   void skip_in_rule() {
     skip_space(depth_ > 1);
     if (depth_ > 1 || (in_.peek() != '\n' && in_.peek() != '\r')) return;
@@ -182,7 +182,7 @@ class LarkReader {
     return all;
   }
 
-  // False where no part begins.
+  // False if no part begins.
   bool atom(Expression* one) {
     const char c = in_.peek();
     if (in_.take("(")) {
@@ -211,7 +211,7 @@ class LarkReader {
     return true;
   }
 
-  // What may be ignored stands behind it.
+  // A terminal, with ignored text behind it.
   Expression terminal(Expression inside) const {
     if (is_in_terminal_) return inside;
     Expression out;

@@ -1,4 +1,4 @@
-// What an answer may be: rules over bytes, compiled. docs/grammar.md has the algorithm.
+// Compiled grammar of an answer: rules over bytes. docs/grammar.md has the algorithm.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ class Grammar {
     uint8_t last;
     uint32_t target;
   };
-  // After the text of `rule` comes `target`.
+  // A call of `rule`, which continues in state `target`.
   struct Call {
     uint32_t rule;
     uint32_t target;
@@ -75,14 +75,14 @@ class Grammar {
   uint8_t loops(uint32_t state) const {
     return state < n_states() || counts_no_more(state) ? of(state).loops : 0;
   }
-  // So many characters may follow, whatever they are but quotes, backslashes and control
-  // characters: kManyCharacters is without end.
+  // Number of characters that may follow, of any kind but quotes, backslashes and control
+  // characters. kManyCharacters: no bound.
   uint8_t n_free_characters(uint32_t state) const {
     return state < n_states() ? states_[state].n_free_characters : n_free_counted(state);
   }
   // A state from which the grammar reads all texts of at most `n_bytes` as from this one.
   uint32_t alike(uint32_t state, size_t n_bytes) const;
-  // Which state of the rule of any string of JSON it is, or kNone. That rule is the same in all
+  // Index of the state in the rule of any JSON string, or kNone. That rule is the same in all
   // grammars.
   uint32_t place_in_string(uint32_t state) const {
     const uint32_t place = state - first_string_state_;
@@ -90,7 +90,7 @@ class Grammar {
   }
   size_t n_bytes() const;  // of memory
 
-  // Where a byte leads to, or kNone.
+  // State after a byte, or kNone.
   uint32_t next(uint32_t state, uint8_t byte) const {
     return state < n_states() ? next_uncounted(state, byte) : next_counted(state, byte);
   }
@@ -155,8 +155,8 @@ constexpr uint8_t byte_kind(uint8_t byte) {
 
 using GrammarPtr = std::shared_ptr<const Grammar>;
 
-// What cannot be kept is refused, with its name (kUnsupported); what is malformed is
-// kInvalidArgument. Time and memory are bounded by limits.h.
+// Errors of the functions below: kUnsupported, naming the part, for what the engine cannot
+// guarantee; kInvalidArgument for a malformed grammar. limits.h bounds time and memory.
 
 // Texts of JSON without white space that are valid under a JSON Schema (2020-12 or draft 7); the
 // properties of an object in the order of the schema. If the schema compiles, `warnings`, unless
@@ -167,7 +167,7 @@ Result<GrammarPtr> from_json_schema(std::string_view schema,
 Result<GrammarPtr> from_any_json(bool only_objects);
 // The texts that match a regular expression from start to end.
 Result<GrammarPtr> from_regex(std::string_view pattern);
-// One of the texts, which are at least one.
+// One of the texts; there must be at least one.
 Result<GrammarPtr> from_choices(std::span<const std::string> choices);
 // A grammar as llama.cpp writes it; its first rule is "root".
 Result<GrammarPtr> from_gbnf(std::string_view text);

@@ -1,4 +1,4 @@
-// Limits of what is compiled, so that a hostile text ends in a refusal that names one of them.
+// Limits of compilation, so that a hostile text ends in a refusal that names one of them.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@ namespace pando::grammar {
 
 namespace {
 
-constexpr size_t kEntryBytes = 192;  // of what is around a mask
+constexpr size_t kEntryBytes = 192;  // of the entry around a mask
 
 size_t bytes_of(const StateMask& mask) {
   return kEntryBytes + mask.bits.size() * sizeof(uint64_t) + mask.rests.n_bytes();

@@ -1,4 +1,4 @@
-// What the tokens of a vocabulary do from the states of grammars; kept for all grammars together.
+// Token masks of the states of grammars, kept for all grammars together.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@
 
 namespace pando::grammar {
 
-// From one state, whatever called its rule.
+// Tokens from one state, independent of the caller of its rule.
 struct StateMask {
-  bool is_walked = false;      // it takes so little that it is walked each time
+  bool is_walked = false;      // so cheap that it is walked each time
   std::vector<uint64_t> bits;  // tokens that stay in the rule, or reach its end
-  ByteTrie rests;              // behind the rule's end, of tokens that go on there
+  ByteTrie rests;              // rests behind the rule's end, of tokens that continue there
 };
 
-// Keeps two generations: when the younger one has half of the bytes, the elder one goes. What is
-// used moves to the younger one. Any thread.
+// Keeps two generations: when the younger one has half of the bytes, the older one is dropped.
+// Masks in use move to the younger one. Any thread.
 class MaskStore {
  public:
   struct Key {
@@ -35,7 +35,7 @@ class MaskStore {
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   uint64_t new_grammar();
-  std::shared_ptr<const StateMask> find(Key key);  // null where there is none
+  std::shared_ptr<const StateMask> find(Key key);  // null if there is none
   void add(Key key, std::shared_ptr<const StateMask> mask);
   size_t n_bytes();  // that are kept
 

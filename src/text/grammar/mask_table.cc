@@ -39,7 +39,7 @@ std::bitset<256> bytes_behind_calls(const Grammar& grammar) {
   return bytes;
 }
 
-// What may stand behind a string in JSON without white space.
+// Bytes that may follow a string in JSON without white space.
 std::bitset<256> bytes_behind_strings() {
   std::bitset<256> bytes;
   for (const char c : {',', ':', ']', '}'}) bytes.set(static_cast<uint8_t>(c));
@@ -66,7 +66,7 @@ class Walk {
   size_t n_nodes() const { return n_nodes_; }  // that it looked at
 
  private:
-  // All nodes from `begin` to `end`, which are siblings with what is below them.
+  // All nodes from `begin` to `end`: siblings with the nodes below them.
   void below(const Chart::Frontier& from, uint32_t begin, uint32_t end) {
     if (begin >= end) return;
     if (from.end - from.begin == 1)
@@ -85,17 +85,17 @@ class Walk {
     }
     chart_.go_back(from);
   }
-  // Whether every text at the node and below it leads on from the state.
+  // True if every text at the node or below it leads on from the state.
   bool allows_all(const ByteTrie::Node& node, uint32_t state) const {
     if ((node.kinds & ~grammar_.loops(state)) == 0) return true;
     // Inside a character none begins, and the state says nothing of it.
     return (node.kinds & ~(kPlainAscii | kNotAscii)) == 0 && node.n_characters > 0 &&
            node.n_characters <= grammar_.n_free_characters(state);
   }
-  // The same for one config, which local states need no chart for.
+  // The same for one config; local states need no chart.
   void one_config(const Chart::Frontier& from, uint32_t begin, uint32_t end) {
     const Chart::Config config = chart_.config(from.begin);
-    // Where nothing called it, the end of its rule is the end of the text.
+    // At the bottom there is no caller: the end of the rule is the end of the text.
     const bool is_bottom = config.node == Chart::kBottom;
     states_[trie_[begin].depth] = config.state;
     for (uint32_t at = begin; at < end && !chart_.is_overflown();) {
@@ -120,7 +120,7 @@ class Walk {
         if (grammar_.ends(to)) at_end_(at);
         at = grammar_.has_steps(to) ? at + 1 : node.skip;
       } else {
-        // What it does there to states_ is at greater depths.
+        // step() changes states_ at greater depths only.
         const Chart::Frontier here = chart_.push({state, config.node});
         step(here, at);
         chart_.go_back(from);

@@ -1,4 +1,4 @@
-// Which tokens a grammar allows, for one vocabulary; what one answer computes serves all others.
+// Masks of the tokens that a grammar allows, for one vocabulary; all answers share computed masks.
 #pragma once
 
 #include <bitset>

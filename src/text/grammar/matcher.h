@@ -15,12 +15,12 @@ class Matcher {
  public:
   explicit Matcher(std::shared_ptr<const MaskTable> masks);
 
-  // The next token of the answer. kInvalidArgument where the grammar does not allow it,
-  // kUnsupported where the grammar can read the answer in too many ways; the state is as before
+  // The next token of the answer. kInvalidArgument if the grammar does not allow it,
+  // kUnsupported if the grammar can read the answer in too many ways; the state is as before
   // then.
   Status accept(Token token);
-  // One bit a token, [n_mask_words] words: those that accept() takes. The end tokens are among them
-  // where the text may end. The number of bits that are set, or 2 where they are more.
+  // Sets one bit for each token that accept() takes, [n_mask_words] words; for end tokens, too, if
+  // the text may end. Returns the number of set bits, or 2 if there are more.
   Result<size_t> mask(std::span<uint64_t> bits);
 
   bool can_end() const { return at_.is_end; }           // the text so far is complete
@@ -28,7 +28,7 @@ class Matcher {
   bool is_ended() const { return is_ended_; }           // an end token was accepted
 
  private:
-  // Behind the bytes, or a frontier that is not alive.
+  // The frontier after the bytes; one that is not alive if they do not fit.
   Chart::Frontier read(std::string_view bytes);
   bool is_end_token(Token token) const;
 
@@ -38,7 +38,7 @@ class Matcher {
   bool is_ended_ = false;
 };
 
-// Whether a grammar allows a whole text; for tests and checks.
+// True if a grammar allows a whole text; for tests and checks.
 Result<bool> allows(const GrammarPtr& grammar, std::string_view text);
 
 }  // namespace pando::grammar

@@ -27,8 +27,8 @@ void GrammarPacker::add_state(std::span<const Grammar::Step> steps,
   out.jumps_.insert(out.jumps_.end(), jumps.begin(), jumps.end());
 }
 
-// Whether bytes `first` to `last` and then `n_more` continuation bytes lead from `from` to `to`, by
-// plain states.
+// True if bytes `first` to `last`, each followed by n_more continuation bytes, lead from `from` to
+// `to` through plain states.
 bool GrammarPacker::leads(uint32_t from, uint8_t first, uint8_t last, int n_more,
                           uint32_t to) const {
   uint32_t known = Grammar::kNone;  // which is looked at already
@@ -44,7 +44,7 @@ bool GrammarPacker::leads(uint32_t from, uint8_t first, uint8_t last, int n_more
   return true;
 }
 
-// Whether every character that is not ASCII leads from `from` to `to`.
+// True if every character that is not ASCII leads from `from` to `to`.
 bool GrammarPacker::leads_over_characters(uint32_t from, uint32_t to) const {
   const auto after = [&](uint8_t lead, uint8_t first, uint8_t last, int n_more) {
     const uint32_t next = grammar_->next(from, lead);

@@ -18,7 +18,7 @@ class GrammarPacker {
   // The next state. Steps ascend.
   void add_state(std::span<const Grammar::Step> steps, std::span<const Grammar::Call> calls,
                  std::span<const uint32_t> jumps, bool ends);
-  // So many states from `first` on are those of the rule of any string.
+  // The n states from `first` on belong to the rule of any string.
   void set_string_states(uint32_t first, uint32_t n);
   // Counts the characters of the rule that was begun last. in_lengths: [states of the rule] the
   // state of `lengths`, or kNone inside a character and outside the quotes.

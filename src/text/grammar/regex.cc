@@ -86,7 +86,7 @@ const std::map<std::string, CharSet, std::less<>>& categories() {
   return all;
 }
 
-// By any of their names. Empty: no such name.
+// Characters of a category by any of its names; empty for an unknown name.
 CharSet of_category(std::string_view name) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kLongNames{
       {{"Letter", "L"},
@@ -309,7 +309,7 @@ class RegexParser {
     return set;
   }
 
-  // What stands behind a backslash.
+  // Reads an escape after its backslash.
   CharSet escape(bool in_bracket) {
     if (ends()) {
       fail("a '\\' at its end");

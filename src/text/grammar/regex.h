@@ -34,8 +34,9 @@ Regex sequence(std::vector<Regex> parts);
 Regex one_of(std::vector<Regex> parts);
 Regex repeat(Regex part, uint32_t least, uint32_t most = Regex::kNoEnd);
 
-// How a pattern is written. Backreferences, assertions other than ^ and $, and what dialects read
-// in different ways are refused by name (kUnsupported); what is no pattern is kInvalidArgument.
+// Options of a pattern. Backreferences, assertions other than ^ and $, and syntax that dialects
+// read differently are refused by name (kUnsupported); a text that is no pattern is
+// kInvalidArgument.
 struct RegexSyntax {
   bool any_case = false;    // ASCII letters in either case
   bool dot_is_all = false;  // "." matches line ends too

@@ -48,7 +48,7 @@ class ArrayRule {
   bool can_close(size_t n, size_t tally) const {
     return n >= facts_.min_items && tally + 1 == n_tallies_;
   }
-  // Where an item begins, after n others.
+  // State at the beginning of an item, after n others.
   Builder::State item(size_t n, size_t tally) {
     Builder::State& at = items_[n * n_tallies_ + tally];
     if (at == kNoState) {
@@ -114,7 +114,7 @@ void SchemaCompiler::add_arrays(const SchemaFacts& facts, State from, State to) 
   if (facts.contained.size() > kMostContained)
     return document_.refuse(facts.parts[0], "a combination of more than {} 'contains'",
                             kMostContained);
-  // Behind so many items all are alike.
+  // Items behind this number are all alike.
   const size_t n_counted = std::max(facts.min_items, most == SIZE_MAX ? n_prefix : most);
   if (n_counted > kMostCountedItems)
     return document_.refuse(facts.parts[0], "a 'minItems' or 'maxItems' above {}",

@@ -59,7 +59,7 @@ const std::vector<Parts>& SchemaCases::of(const Parts& schemas) {
   for (const Node schema : schemas) add(&open, schema);
   Found found;
   expand(&open, 0, &found);
-  // After a refusal, which may be forgiven, they are not all.
+  // The cases are incomplete after a refusal, which may be forgiven.
   if (document_.has_failed()) return no_cases_;
   return memo[schemas] = std::move(found.list);
 }
@@ -94,7 +94,7 @@ void SchemaCases::add(Open* open, Node schema, size_t from) {
     const bool is_known = std::any_of(open->seen.begin(), open->seen.end(),
                                       [&](const Open::Seen& one) { return one.schema == at; });
     if (is_known) {
-      // What holds already, unless it is what is being asked.
+      // A known schema holds already, unless a chain of '$ref' leads from it back to itself.
       for (size_t i = met_by; i != SIZE_MAX; i = open->seen[i].from)
         if (open->seen[i].schema == at)
           return document_.refuse(
@@ -158,7 +158,7 @@ void SchemaCases::add_choices(Open* open, Node at) {
       }
 }
 
-// The property is not there, or what it needs holds.
+// Either the property is absent, or the schema that it needs holds.
 Parts SchemaCases::dependency_branches(Node schema, const std::string& name, const Json& needed) {
   const Node without = document_.made(schema, "without " + name, [&] {
     return Json{{"properties", Json{{name, false}}}};

@@ -1,5 +1,5 @@
-// What a schema says by "$ref", "allOf", "anyOf", "oneOf", "not", "if" and dependencies, as cases:
-// a value is valid where it is valid under all parts of one case.
+// Expands "$ref", "allOf", "anyOf", "oneOf", "not", "if" and dependencies of a schema into cases: a
+// value is valid if it is valid under all parts of one case.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@
 
 namespace pando::grammar {
 
-// Schemas that all hold, in the order in which they were met. Of a part, only the keywords that say
-// something about the value by itself count (SchemaFacts reads them).
+// Schemas that all hold, in the order in which they were met. Only keywords about the value itself
+// count (SchemaFacts reads them).
 using Parts = std::vector<Node>;
 
 struct SchemaFacts;
@@ -23,10 +23,10 @@ class SchemaCases {
 
   // The cases under which all of `schemas` hold. Refusals are in the document.
   const std::vector<Parts>& of(const Parts& schemas);
-  // What a case says; kept for all values that are compared with it.
+  // Facts of a case; kept for all values that are compared with it.
   std::shared_ptr<const SchemaFacts> facts_of(const Parts& parts);
-  // Whether a proof goes on, which more values than there are do not harm: "oneOf" is read as
-  // "anyOf" then, and a "not" that cannot be kept as nothing.
+  // True during a proof that stays right if it assumes too many values: "oneOf" is read as "anyOf"
+  // then, and a "not" that cannot be kept is ignored.
   bool is_loose() const { return looseness_ > 0; }
 
  private:
@@ -45,7 +45,7 @@ class SchemaCases {
     std::vector<Choice> choices;
     bool is_never = false;
 
-    // Goes back to where it had fewer of each.
+    // Sizes to go back to.
     struct Mark {
       size_t n_parts, n_seen, n_choices;
       bool is_never;

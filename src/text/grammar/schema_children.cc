@@ -1,4 +1,4 @@
-// What the parts of a case say about the properties and items of a value.
+// Schemas of properties and items, from all parts of a case.
 #include <algorithm>
 
 #include "text/grammar/schema_facts.h"

@@ -14,7 +14,8 @@
 
 namespace pando::grammar {
 
-// One rule for each list of schemas that hold together at some place, made once. Used once.
+// Compiles a schema to rules: one for each list of schemas that hold together at some place. Used
+// once.
 class SchemaCompiler {
  public:
   explicit SchemaCompiler(SchemaDocument* document)
@@ -82,7 +83,7 @@ class SchemaCompiler {
   bool has_listed_places_ = false;  // others, inside objects and arrays of "enum" and "const"
   std::vector<Parts> lists_;        // schemas of rules; at most kMostValuePlaces
   SchemaOversights oversights_;
-  std::map<std::string, Rule> string_rules_;  // by what they ask for
+  std::map<std::string, Rule> string_rules_;  // by their constraints
   std::optional<Rule> integer_, number_;
 };
 

@@ -47,7 +47,7 @@ class ConflictSearch {
   }
 
  private:
-  // Of schemas that hold together and have no text.
+  // Reason why schemas that hold together have no text.
   Told of_schemas(const Parts& schemas) {
     document_.work(1 + schemas.size() / 16);
     if (document_.has_failed()) return std::nullopt;
@@ -88,7 +88,8 @@ class ConflictSearch {
     return found;
   }
 
-  // What is open leads back to itself. Its place explains everything where there is no choice.
+  // Schemas that are still open lead back to themselves. If the path has no choice, this place
+  // explains everything.
   Told of_known(const Parts& schemas, bool is_open) {
     if (!is_open) return std::nullopt;
     is_endless_ = true;
@@ -105,7 +106,7 @@ class ConflictSearch {
     return known_only(places_.told(parts, names, types));
   }
 
-  // Where the schema has "false", or a "not" of everything.
+  // Names the "false", or the "not" of everything, in the schemas.
   Told of_never(const Parts& schemas) {
     for (const Node schema : schemas)
       if (const Node found = never_.find(schema)) return document_.told(found);
@@ -246,7 +247,7 @@ class ConflictSearch {
   const std::function<bool(const Parts&)>& has_no_text_;
   SchemaPlaces places_;
   NeverSearch never_;
-  // What was met, and whether it is on the present path.
+  // Schemas and cases that were met; true if on the present path.
   std::map<Parts, bool> schemas_seen_, cases_seen_;
   size_t n_choices_ = 0;  // on the present path: places with alternatives, or with several types
   bool is_endless_ = false, is_unknown_ = false;

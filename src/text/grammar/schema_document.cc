@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 15> kSchemas{"additionalProperties",
 constexpr std::array<std::string_view, 6> kObjects{
     "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"};
 
-// Constraints that are not kept; what is in no list is an annotation.
+// Constraints that are not supported. Keywords in no list are annotations.
 constexpr std::array<std::string_view, 8> kRefused{
     "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef", "extends",
     "disallow",         "divisibleBy",           "maxContains"};
@@ -62,7 +62,7 @@ bool are_strings(const Json& value) {
          std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_string(); });
 }
 
-// As it is written, cut short.
+// The value as written, cut short.
 std::string shown(const Json& value) {
   constexpr size_t kMostBytes = 60;
   std::string text = json_text(value);
@@ -92,7 +92,7 @@ std::string in_pointer(std::string_view name) {
   return out;
 }
 
-// Whether a value is in a tree. Adds to `path` where.
+// True if the value is in the tree; its place is then appended to `path`.
 bool find_path(const Json* value, const Json& tree, std::string* path) {
   if (value == &tree) return true;
   const size_t n = path->size();
@@ -161,7 +161,7 @@ bool is_count(const Json& value) {
          std::floor(value.get<double>()) == value.get<double>();
 }
 
-// What the value of a keyword is expected to be; empty where it is that.
+// Expected value of a keyword, for messages; empty if the value is right.
 std::string_view expected_of(std::string_view name, const Json& value) {
   if (is_one(name, kCounts)) return is_count(value) ? "" : "a whole number from 0";
   if (is_one(name, kNumbers)) return is_number(value) ? "" : "a number";

@@ -29,21 +29,20 @@ class SchemaDocument {
   static Result<std::unique_ptr<SchemaDocument>> parse(std::string_view text);
 
   Node root() const { return &root_; }
-  // A schema that is written nowhere: `key` and `of` say what it was made from, so that it is made
-  // once.
+  // A schema that is not in the document, made from `of`. `key` names it, so that it is made once.
   Node made(Node of, const std::string& key, const std::function<Json()>& make);
   Node always() const { return &always_; }
   Node never() const { return &never_; }
 
   // A member of a schema, or null.
   static Node find(Node schema, std::string_view name);
-  Node target_of(Node schema, const Json& reference);  // of "$ref"; null where it is refused
+  Node target_of(Node schema, const Json& reference);  // of "$ref"; null if it is refused
   // Before draft 2019-09 "$ref" hides what stands beside it, and there is no "minContains".
   bool is_draft_7() const { return is_draft_7_; }
   // Refuses the schema where it has a keyword that is not kept, or one that is malformed.
   void check(Node schema);
 
-  // The texts that a pattern matches somewhere; null where it is refused, for which `schema` is to
+  // The texts that a pattern matches somewhere; null if it is refused, for which `schema` is to
   // blame.
   const CharDfa* matches_of(const std::string& pattern, Node schema);
   // The counted set of a pattern such as "^[a-z]{1,9}$"; null for other patterns.
@@ -65,20 +64,20 @@ class SchemaDocument {
       failure_ = {ErrorCode::kUnsupported, schema,
                   fmt::format(text, std::forward<Args>(args)...) + " is not supported"};
   }
-  // What is too large or too complex.
+  // Refuses a schema that is too large or too complex.
   template <class... Args>
   void exceed(Node schema, fmt::format_string<Args...> text, Args&&... args) {
     if (!failure_)
       failure_ = {ErrorCode::kUnsupported, schema, fmt::format(text, std::forward<Args>(args)...)};
   }
-  // What is malformed.
+  // Refuses a malformed schema.
   template <class... Args>
   void fault(Node schema, fmt::format_string<Args...> text, Args&&... args) {
     if (!failure_)
       failure_ = {ErrorCode::kInvalidArgument, schema,
                   fmt::format(text, std::forward<Args>(args)...)};
   }
-  // Counts steps of some microseconds, of which a schema has kMostSchemaWork.
+  // Counts steps of some microseconds; a schema may take kMostSchemaWork.
   void work(size_t n = 1);
   size_t work_left() const { return work_left_; }
   bool has_failed() const { return failure_.has_value(); }
@@ -86,11 +85,12 @@ class SchemaDocument {
   // Forgets a refusal of something that was only tried; not that the steps are used up.
   void forgive();
 
-  // The JSON pointer of a value, "#/properties/a/minimum"; "#": the whole document. Of one that is
-  // written nowhere, and after a refusal, nothing. Both search what there is, which counts as work.
+  // The JSON pointer of a value, "#/properties/a/minimum"; "#": the whole document. Nothing for a
+  // value that the document does not contain, and after a refusal. This and told() search the
+  // document, which counts as work.
   std::optional<std::string> pointer_of(const Json* value);
-  // For messages: "'#/properties/a/minimum' is 3". Of a value that is written nowhere, the schema
-  // that it was made from: "'#/not' sets another condition".
+  // For messages: "'#/properties/a/minimum' is 3". A value that the document does not contain is
+  // named by the schema that it was made from: "'#/not' sets another condition".
   std::string told(const Json* value);
 
  private:

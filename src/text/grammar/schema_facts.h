@@ -1,4 +1,4 @@
-// What the parts of a case say together.
+// Constraints of a case: all its parts together.
 #pragma once
 
 #include <optional>
@@ -90,12 +90,12 @@ size_t count_of(const Json& value);
 // Equal values have the same one, also 1 and 1.0, and objects in another order.
 std::string canonical_text(const Json& value);
 
-// What stands at a name of an object, or at an index of an array, under all parts.
+// Schemas for the property `name` of an object, or item `index` of an array, under all parts.
 Parts property_of(const Parts& parts, const std::string& name, SchemaDocument* document);
 Parts item_of(const Parts& parts, size_t index);
 // The number of items from which on item_of is the same for all.
 size_t n_prefix_items(const Parts& parts);
-// The schemas of the items in front, and of the rest, of one schema; null where there are none.
+// The schemas of a schema's first items, and of its other items; null if there are none.
 Node prefix_items_of(Node schema);
 Node rest_items_of(Node schema);
 

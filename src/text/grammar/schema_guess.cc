@@ -15,7 +15,7 @@
 namespace pando::grammar {
 namespace {
 
-// Of all drafts.
+// Keywords of all drafts.
 constexpr std::string_view kConstraints[] = {"$ref",
                                              "$dynamicRef",
                                              "$recursiveRef",
@@ -69,7 +69,7 @@ constexpr std::string_view kAnnotations[] = {
     "$schema", "$id",        "id",       "$anchor",          "$dynamicAnchor",  "$vocabulary",
     "title",   "$comment",   "default",  "description",      "contentEncoding", "examples",
     "example", "deprecated", "readOnly", "contentMediaType", "writeOnly",       "nullable"};
-// Of OpenAI's response_format and tools, and of Anthropic's tools.
+// Names around a schema in OpenAI's response_format and tools, and in Anthropic's tools.
 constexpr std::string_view kHolders[] = {"response_format", "json_schema", "schema",
                                          "input_schema",    "function",    "parameters"};
 // Keywords whose value is a schema or a list of schemas; then those whose members are schemas.
@@ -100,7 +100,7 @@ bool has_constraint(const Json& object) {
   return false;
 }
 
-// Not operator==, which allocates and must not throw.
+// Compares without operator==, which allocates and must not throw.
 bool is_text(const Json& value, std::string_view text) {
   return value.is_string() && value.get_ref<const std::string&>() == text;
 }
@@ -129,7 +129,7 @@ std::vector<std::string> names_in(const Json& schema) {
   return names;
 }
 
-// Whether an object among definitions holds only definitions.
+// True if an object among definitions holds only definitions.
 bool is_group(const Json& object) {
   if (!object.is_object() || has_constraint(object)) return false;
   for (const auto& [name, value] : object.items())
@@ -145,7 +145,7 @@ bool is_object_without_properties(const Json& schema) {
   return true;
 }
 
-// Whether a value says what a field may be: a schema, or the name of a type.
+// True if the value describes a field: a schema, or the name of a type.
 bool is_of_field(const Json& value) {
   if (value.is_object()) return has_constraint(value);
   return std::ranges::any_of(kTypes, [&](std::string_view type) { return is_text(value, type); });
@@ -233,7 +233,7 @@ class MisspelledSearch {
     found_.push_back({place(), fmt::format(" (hint: '{}'?)", keyword)});
     return true;
   }
-  // Whether a value is that of a keyword, rather than that of a field.
+  // True if the value fits the keyword, rather than a field of that name.
   static bool takes(std::string_view keyword, const Json& value) {
     if (value.is_string())
       return std::ranges::find(kTextKeywords, keyword) != std::end(kTextKeywords);

@@ -1,4 +1,4 @@
-// What somebody may have meant by an object that is given as a JSON Schema.
+// Guesses what was meant by an object that is given as a JSON Schema.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace pando::grammar {
 
-// Where an object of another form has the schema: "json_schema.schema" in the response_format of
-// OpenAI. Empty: it is a schema itself.
+// Path of the schema in an object of another form: "json_schema.schema" in the response_format of
+// OpenAI. Empty: the object is a schema itself.
 std::string place_of_schema(Node object);
 
 // A warning about a schema that is true, has a name that is nearly a keyword, has a part with names
 // of fields outside of "properties", or has no keyword that constrains the answer. Empty for any
-// other text. Of the names that are no keywords, only the first 64 are compared with the keywords.
+// other text. Compares only the first 64 names that are no keywords.
 std::string schema_warning(std::string_view text);
 
 }  // namespace pando::grammar

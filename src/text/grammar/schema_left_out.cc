@@ -101,12 +101,12 @@ class LeftOutSearch {
     return conflict_of_case(own, &cases_, &document_, has_no_text_);
   }
 
-  // Whether it is shown that no value fits schemas that apply together.
+  // True if it is proved that no value fits schemas that apply together.
   bool are_surely_empty(const Parts& schemas) {
     if (document_.has_failed()) return false;
     const std::vector<Parts> cases = cases_.of(schemas);
     if (document_.has_failed()) {
-      document_.forgive();  // what is not supported is not shown to be empty
+      document_.forgive();  // an unsupported schema is not proved to be empty
       return false;
     }
     return std::ranges::all_of(
@@ -127,7 +127,7 @@ class LeftOutSearch {
     return first;
   }
 
-  // Whether a schema is written for one property, and not for all properties of a pattern.
+  // True if the schema is written for this one property, not for all properties of a pattern.
   static bool is_own(const ValuePlace& place, const std::string& pointer) {
     if (!place.property) return true;
     const Json::json_pointer path(pointer.substr(1));

@@ -11,7 +11,7 @@
 
 namespace pando::grammar {
 
-// Where a property of an object or an item of an array stands.
+// A property of an object, or an item of an array.
 struct ValuePlace {
   Parts schemas;                        // that apply together there
   std::optional<std::string> property;  // its name; nothing for an item

@@ -26,7 +26,7 @@ class ObjectRule {
         properties_(std::move(properties)),
         free_(std::move(free)) {}
 
-  // False where they take too many places.
+  // False if they take too many places.
   bool add(size_t least, size_t most, Builder::State from, Builder::State to) {
     const size_t n = properties_.size();
     least_ = least;
@@ -55,7 +55,7 @@ class ObjectRule {
 
   bool can_close(size_t i, size_t count) const { return i >= last_required_ && count >= least_; }
 
-  // Where the name of property i, or of a later one, begins.
+  // State at the beginning of the name of property i, or of a later one.
   Builder::State key(size_t i, size_t count) {
     Builder::State& at = keys_[i * (cap_ + 1) + count];
     if (at == kNoState) {
@@ -64,7 +64,7 @@ class ObjectRule {
     }
     return at;
   }
-  // Behind a value.
+  // State behind a value.
   Builder::State after(size_t i, size_t count) {
     count = std::min(count, cap_);
     Builder::State& at = afters_[i * (cap_ + 1) + count];

@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned kNumberTypes = kInteger | kFraction;
 constexpr size_t kMostKept = 64;  // of each kind; some may prove to have an effect
 
-// Adds what is not there yet by its `key`.
+// Adds elements whose `key` is new.
 template <class T, class Key>
 void keep(const T& one, Key key, std::vector<T>* all) {
   if (all->size() < kMostKept && std::ranges::find(*all, std::invoke(key, one), key) == all->end())
@@ -50,7 +50,7 @@ constexpr std::array<std::pair<std::string_view, unsigned>, 21> kTypesOfKeywords
     {"maxProperties", kObject},
 }};
 
-// Whether a keyword with this value constrains nothing.
+// True if a keyword with this value constrains nothing.
 bool is_trivial(std::string_view name, const Json& value) {
   if (value.is_structured()) return value.empty();
   if (value.is_boolean()) {
@@ -91,7 +91,7 @@ std::string type_names(unsigned types) {
   return names.empty() ? "number" : one_of_these(names);
 }
 
-// The keyword for the same bound, lower or upper, of one of the types. Empty: there is none.
+// The keyword for the same bound, lower or upper, for one of the types; empty if there is none.
 std::string_view bound_for(std::string_view keyword, unsigned types) {
   constexpr std::array<std::pair<unsigned, std::array<std::string_view, 2>>, 4> kBounds{
       {{kNumberTypes, {"minimum", "maximum"}},

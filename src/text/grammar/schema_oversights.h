@@ -10,10 +10,9 @@
 
 namespace pando::grammar {
 
-// Looks at each place that is compiled, together with all schemas that apply there. So a keyword
-// causes no warning if its type stands in another of these schemas. Does not change what is
-// compiled, and does not count as work of the document. Looks at only a part of a very large
-// schema.
+// Looks at each compiled place, together with all schemas that apply there. So a keyword causes no
+// warning if its type stands in another of these schemas. Does not change the grammar, and does not
+// count as work of the document. Looks at only a part of a very large schema.
 class SchemaOversights {
  public:
   explicit SchemaOversights(SchemaDocument* document) : document_(*document) {}
@@ -36,7 +35,7 @@ class SchemaOversights {
     Node part;
     std::string_view name;
     const Json* value;
-    unsigned types;  // that it applies to; of a keyword without effect, those of its place
+    unsigned types;  // that it applies to; for a keyword without effect, the types of its place
   };
   struct Required {
     Parts parts;

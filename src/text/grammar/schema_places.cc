@@ -67,7 +67,7 @@ Told SchemaPlaces::bounds(const SchemaFacts& facts) const {
   return joined(all);
 }
 
-// By the first keyword that says it.
+// Adds the text of the first keyword that gives the bound.
 void SchemaPlaces::add_bound(const Parts& parts, const SchemaFacts::Bound& bound,
                              std::vector<std::string>* all) const {
   const char* inclusive = bound.is_lower ? "minimum" : "maximum";

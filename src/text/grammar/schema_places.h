@@ -1,4 +1,4 @@
-// How a message names the places of a schema that contradict each other.
+// Texts of messages that name the places of a schema that contradict each other.
 #pragma once
 
 #include <initializer_list>
@@ -18,8 +18,8 @@ class SchemaPlaces {
   using Names = std::initializer_list<std::string_view>;  // of keywords
   explicit SchemaPlaces(SchemaDocument* document) : document_(*document) {}
 
-  // What the parts say by some keywords about values of some types, each text once:
-  // "'#/minimum' is 5".
+  // Texts for some keywords in the parts, as far as they are about values of these types; each text
+  // once: "'#/minimum' is 5".
   std::vector<std::string> listed(const Parts& parts, Names names, unsigned types = kAnyType) const;
   Told told(const Parts& parts, Names names, unsigned types = kAnyType) const {
     return joined(listed(parts, names, types));
@@ -31,11 +31,11 @@ class SchemaPlaces {
   // "'#/required' has 'a'"
   std::string requires_name(const Parts& parts, const std::string& name) const;
 
-  // Whether a keyword says something where it stands, about values of some types.
+  // True if the keyword constrains values of these types at this place.
   bool has_effect(Node part, std::string_view name, const Json& value,
                   unsigned types = kAnyType) const;
 
-  // "A, but B and C"; of many the first ones.
+  // "A, but B and C"; only the first ones if there are many.
   static Told joined(const std::vector<std::string>& all);
   static Told joined(std::vector<std::string> all, std::string last);
 
@@ -47,8 +47,8 @@ class SchemaPlaces {
   SchemaDocument& document_;
 };
 
-// " (hint: 'NAME'?)" with the property of the parts whose name is nearest to `name`. Of very many
-// properties, only the first are compared. Empty if none is near, or if `name` is one of them.
+// " (hint: 'NAME'?)" with the property of the parts whose name is nearest to `name`. Compares only
+// the first of very many properties. Empty if none is near, or if `name` is one of them.
 std::string name_hint(const Parts& parts, std::string_view name);
 
 }  // namespace pando::grammar

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kDeepestProof = 4;
 
-// Whether every case of `schemas` is empty.
+// True if every case of `schemas` is empty.
 bool are_surely_empty(const Parts& schemas, SchemaCases* cases, SchemaDocument* document,
                       int depth) {
   const std::vector<Parts> all = cases->of(schemas);
@@ -52,7 +52,7 @@ bool is_surely_empty(const Parts& parts, SchemaCases* cases, SchemaDocument* doc
   if (depth > kDeepestProof || document->has_failed()) return false;
   document->work(1 + parts.size());
   const SchemaFacts facts(parts, document);
-  // What is refused here is refused where it is compiled; a proof goes without.
+  // A refusal here only ends the proof; compilation reports it.
   const auto holds = [&](bool is_proof) {
     const bool has_failed = document->has_failed();
     if (has_failed) document->forgive();

@@ -42,7 +42,7 @@ const std::vector<Keywords>& keyword_groups() {
   return groups;
 }
 
-// Whether a keyword says something else where the others of its group are not beside it.
+// True if the keyword means something else without the other keywords of its group.
 bool depends_on_others(Node part, std::string_view name) {
   if (name == "items")
     return !SchemaDocument::find(part, name)->is_array() ||
@@ -107,7 +107,7 @@ class UnmetSearch {
     return {};
   }
 
-  // With a schema that has only these keywords of a part.
+  // True if the value meets a schema with only these keywords of a part.
   bool is_met(const Json& value, Node part, const Keywords& names) {
     document_.work();
     if (document_.has_failed()) return false;

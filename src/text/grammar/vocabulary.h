@@ -18,7 +18,7 @@ class Vocabulary {
  public:
   // Leaves out tokens with ids from `most_tokens` on.
   explicit Vocabulary(const Tokenizer& tokenizer, size_t most_tokens = SIZE_MAX);
-  // Of other texts, in the order of their ids.
+  // Makes a vocabulary of other texts, by id.
   Vocabulary(std::vector<std::string> bytes, std::vector<Token> end_tokens);
   Vocabulary(const Vocabulary&) = delete;  // the trie's entries point into it
   Vocabulary& operator=(const Vocabulary&) = delete;

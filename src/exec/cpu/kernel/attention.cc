@@ -36,8 +36,8 @@ AttentionSplit split(const AttentionArgs& args, int n_threads, const AttentionBl
   s.n_parts = ceil_div(n_spans, s.spans_each);
   while (n_items() * s.n_parts < wanted && s.rows_each * s.group >= 2 * kFewestQueriesEach)
     s.rows_each = ceil_div(s.rows_each, 2);
-  // Of many heads that share a KV head, products take longer than reading it: rather again than by
-  // one thread while others idle.
+  // If many heads share a KV head, products take longer than reading it. Then several threads read
+  // it, rather than one while others idle.
   while (n_items() * s.n_parts < n_threads && s.group % 2 == 0 && s.group >= 2 * kFewestHeadsEach) {
     s.group /= 2;
     s.n_groups *= 2;

@@ -33,7 +33,7 @@ struct AttentionArgs {
 // Memory that `attention` reuses between calls; one per engine, used by one call at a time.
 class AttentionScratch {
  public:
-  // At least n_bytes for each of n_workers and n_shared_bytes for all; grows, never shrinks.
+  // Makes room for n_bytes for each of n_workers, and n_shared_bytes for all; grows, never shrinks.
   void reserve(int n_workers, size_t n_bytes, size_t n_shared_bytes);
   std::byte* of(int worker) const { return buffer_.data() + worker * bytes_each_; }
   std::byte* shared() const { return shared_.data(); }

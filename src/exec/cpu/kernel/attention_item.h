@@ -11,8 +11,8 @@
 
 namespace pando::kernel {
 
-// Where a binary counter of spans (docs/arithmetic.md, step 4) keeps span s, and how often the two
-// topmost results merge once it is there.
+// A binary counter of spans (docs/arithmetic.md, step 4): the slot that keeps span s, and the
+// number of merges of the two topmost results once it is there.
 int span_slot(uint32_t s);
 int n_span_merges(uint32_t s, bool last);
 
@@ -23,7 +23,7 @@ struct SpanState {
   float* acc;  // [padded head_dim] f32
 };
 
-// Of state_len values.
+// The state in state_len values from `p` on.
 inline SpanState state_at(float* p) { return {.max = p, .sum = p + 1, .acc = p + 16}; }
 
 // A state of no visible position has max -infinity, and nothing else of it is read.
@@ -33,7 +33,7 @@ inline void make_empty(const SpanState& state) {
 
 // a becomes merge(a, b); merged with an empty state a, b stays as it is.
 void merge_states(const Kernels& kernels, int head_dim, const SpanState& a, const SpanState& b);
-// Of a head; null where it has none.
+// Sink score of a head; null if it has none.
 inline const float* sink_of(const AttentionArgs& args, int head) {
   return args.sinks == nullptr ? nullptr : args.sinks + head;
 }
@@ -41,9 +41,8 @@ inline const float* sink_of(const AttentionArgs& args, int head) {
 void finish_state(const Kernels& kernels, int head_dim, const SpanState& state, const float* sink,
                   float* out);
 
-// How a call is cut into work items: group of query heads x chunk of rows x part, an aligned run of
-// spans.
-// Parts are subtrees of the merge tree, so cutting changes no bit.
+// Division of a call into work items: group of query heads x chunk of rows x part, an aligned run
+// of spans. Parts are subtrees of the merge tree, so the division changes no bit.
 struct AttentionSplit {
   int group;     // query heads of an item: all of a KV head, or some of them
   int n_groups;  // of all KV heads
@@ -104,7 +103,7 @@ class AttentionItem {
         n_queries_((row_end_ - row_begin_) * split.group),
         work_(shape_, args.cap) {}
 
-  // Takes its work space from `memory` on and returns the size of it, in bytes.
+  // Places its work space at `memory`, and returns the size of it in bytes.
   size_t use(std::byte* memory);
   // Attends and merges; writes rows of args.out, or of `partials` where results are states.
   void run(const PartialStates& partials);
@@ -114,7 +113,7 @@ class AttentionItem {
   // The first position that a row sees.
   uint32_t first_seen(int64_t row) const;
   bool sees(int64_t row, uint32_t tile) const;
-  // Whether a row of the task and of this item sees its tile.
+  // True if a row of the task that belongs to this item sees the task's tile.
   bool is_seen(const AttentionTask& task) const;
   uint32_t first_tile() const;
   // All states of this item, before the first span.

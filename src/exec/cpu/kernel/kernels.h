@@ -81,8 +81,8 @@ struct Kernels {
   // --------------------------------------------
   void (*attend_tile)(const AttendTileArgs& args);
   void (*merge_spans)(const MergeSpansArgs& args);
-  // What a weighted sum of values is multiplied by where a sink takes weight too. max, sum: of the
-  // state of all spans; sink: its score. Scores are base 2.
+  // Factor on a weighted sum of values where a sink takes part of the weight. max, sum: state of
+  // all spans; sink: its score. Scores are base 2.
   float (*sink_factor)(float max, float sum, float sink);
 
   // --- recurrent layers: exec/cpu/layers/recurrent_layer.h drives these
@@ -93,25 +93,26 @@ struct Kernels {
   void (*mamba2)(const RecurrenceArgs& args);
 };
 
-// The table for one instruction set, or null where this machine or build does not have it.
+// The table for one instruction set, or null if this machine or build does not have it.
 const Kernels* kernels_for(Isa isa);
 // The fastest table that this machine can run.
 const Kernels& best_kernels();
 
-// Whether attention of so many query rows over a tile in 16 bits had better widen it once for all
-// of them, not in registers for every block of rows: the same bits. Of AMD's processors only a
-// Zen 5 was measured, which widens beside multiply-adds (AVX-512 and AVX2; 32 rows: 74 against 56%
-// of the peak); others are taken to do it in the same pipes.
+// True if attention of n_queries query rows over a 16-bit tile should widen it once for all of
+// them, rather than in registers for every block of rows. The bits are the same. Among AMD
+// processors only a Zen 5 was measured, which widens beside multiply-adds (AVX-512 and AVX2; 32
+// rows: 74 against 56% of the peak); the others are assumed to use the same pipes for it.
 bool widens_once(int n_queries);
 
-// Whether products of few rows, which wait for weights from memory, had better fetch them by
-// instructions, not leave it to the processor: the same bits. An Intel processor with AMX reads
-// 32 GB/s on two threads, of q8_0 with one and four rows 29.8 and 27.8 instead of 24.8 and 18.1, of
-// bf16 30.0 and 26.6 instead of 27.2 and 20.5; with AVX2 there 28.4 instead of 20.0 with one row of
-// q8_0. AMD's Zen 3 gains only with quantized weights (two threads, one answer of a model of 0.6B,
-// tokens/s: q4_K 42 instead of 32, q6_K 30 instead of 21, q8_0 24 instead of 18, int8 28 instead of
-// 22; bf16 14 either way, f32 6.4 instead of 7.3). For other AMD processors, FloatBlock and
-// GroupedBlock decide by type and rows; older ones were not measured, nor were other makers'.
+// True if products of few rows, which wait for weights from memory, should fetch them by
+// instructions rather than rely on the processor. The bits are the same. An Intel processor with
+// AMX reads 32 GB/s on two threads; products of q8_0 with one and four rows reach 29.8 and 27.8
+// instead of 24.8 and 18.1 GB/s, of bf16 30.0 and 26.6 instead of 27.2 and 20.5, and of q8_0 with
+// one row and AVX2 28.4 instead of 20.0. AMD's Zen 3 gains only with quantized weights (two
+// threads, one answer of a model of 0.6B, tokens/s: q4_K 42 instead of 32, q6_K 30 instead of 21,
+// q8_0 24 instead of 18, int8 28 instead of 22; bf16 14 either way, f32 6.4 instead of 7.3). For
+// other AMD processors, FloatBlock and GroupedBlock decide by type and rows. Older ones and other
+// makers' were not measured.
 bool fetches_few_rows(DType weights);
 
 }  // namespace pando::kernel

@@ -1,4 +1,4 @@
-// Where keys and values lie in a page: the one description of it.
+// Memory layout of keys and values in a page. No other file describes it.
 //
 // A page holds `page_len` consecutive positions of one path, for all layers and KV heads. Layers
 // whose heads differ are in groups, one behind the other, each with a KvShape. Within a group,
@@ -32,7 +32,7 @@ static constexpr int int8_element_bytes(int page_len, int head_dim) {
   return (page_len + 3) / 4 * 4 * ((head_dim + 15) / 16 * 16);
 }
 
-// Of f32, f16 and bf16.
+// Bytes of an f32, f16 or bf16 element.
 static constexpr size_t kv_element_bytes(DType type) { return type == DType::kF32 ? 4 : 2; }
 
 // A group of layers with heads of one shape.
@@ -53,7 +53,7 @@ struct KvShape {
       return (int8_element_bytes(page_len, head_dim) + 4 * page_len + 63) / 64 * size_t{64};
     return static_cast<size_t>(page_len) * head_dim * kv_element_bytes(type);
   }
-  // Of the group's part of a page.
+  // Bytes of the group's part of a page.
   size_t page_bytes() const { return chunk_bytes() * 2 * n_layers * n_kv_heads; }
   // Byte offset of a chunk in that part.
   size_t key_offset(int layer, int kv_head) const {

@@ -16,7 +16,7 @@ struct NewKeys {
   int64_t stride;
 };
 
-// What is written where, for one layer. A row may have no slot or several.
+// Keys and values to write for one layer, and their slots. A row may have no slot or several.
 struct KvWrite {
   const KvView& kv;                      // the pages
   int layer;                             // of the pages
@@ -28,7 +28,7 @@ struct KvWrite {
 // Rounds each row's key and value to the page's type and stores them in the row's slots.
 void write_kv(const Kernels& kernels, ThreadPool& pool, const KvWrite& write);
 
-// So many rows are best written together: neighbours fill the same cache lines of a key chunk.
+// Rows to write together: neighbours fill the same cache lines of a key chunk.
 inline constexpr uint32_t kKvRowsEach = 16;
 
 // The same for rows [begin, end), on this thread.

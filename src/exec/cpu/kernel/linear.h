@@ -14,7 +14,7 @@
 
 namespace pando::kernel {
 
-// Where row `row` of some activations lies, [k] f32. `own`: [k], which it may be written to.
+// Returns row `row` of the activations, [k] f32. It may be written to `own`, [k].
 using RowSource = FunctionRef<const float*(int row, float* own)>;
 
 // Activations [m, k] in the form that products with weights of a type read (cpu/linear_layout.h),
@@ -22,8 +22,8 @@ using RowSource = FunctionRef<const float*(int row, float* own)>;
 // Memory is kept between calls; one per engine.
 class PackedRows {
  public:
-  // Asks the source for each row once, rows of one call on any of the pool's threads: what has to
-  // be done to a row before the product is best done there, while the row is in a cache.
+  // Asks the source for each row once, on any of the pool's threads. Work on a row before the
+  // product is best done in the source, while the row is in a cache.
   void pack(const Kernels& kernels, ThreadPool& pool, DType weights, int m, int k,
             RowSource source) {
     pack(kernels, pool, weights, {&m, 1}, k, source);
@@ -32,7 +32,7 @@ class PackedRows {
   void pack(const Kernels& kernels, ThreadPool& pool, DType weights,
             std::span<const int> group_ends, int k, RowSource source);
 
-  // Whether rows packed for weights of type `a` are those for type `b`.
+  // True if rows packed for weights of type `a` equal those for type `b`.
   static bool same_for(DType a, DType b);
 
   DType weights() const { return weights_; }

@@ -25,7 +25,7 @@ namespace {
 
 int strip_count(int n) { return (n + kStripLen - 1) / kStripLen; }
 
-// To the nearest integer, ties to even, for |x| < 2^22.
+// Rounds to the nearest integer, ties to even, for |x| < 2^22.
 float round_to_even(float x) { return (x + 0x1.8p23f) - 0x1.8p23f; }
 
 // x in [least, most]; most where it is not a number.
@@ -34,7 +34,7 @@ int8_t round_into(float x, float least, float most) {
   return static_cast<int8_t>(round_to_even(least < x ? x : least));
 }
 
-// As integers, whose order is that of magnitudes: one that is not a number is the largest.
+// Compares magnitudes as integers, which have the same order: NaN is the largest.
 float amax_of(const float* x, int n) {
   uint32_t amax = 0;
   for (int i = 0; i < n; ++i) amax = std::max(amax, std::bit_cast<uint32_t>(x[i]) & 0x7FFF'FFFFu);
@@ -87,7 +87,7 @@ class RowWriter {
     }
   }
 
-  // [k] f32, as elements. Whether all of them are finite numbers then.
+  // Narrows [k] f32 to elements. True if all are finite afterwards.
   bool narrow(const float* from) {
     if (type_ == DType::kF32) copy<float>(reinterpret_cast<const std::byte*>(from));
     if (type_ == DType::kF32)
@@ -114,7 +114,7 @@ class RowWriter {
     }
   }
 
-  // [k] f32; docs/arithmetic.md. Whether every scale is a finite number.
+  // Quantises [k] f32 (docs/arithmetic.md). True if every scale is finite.
   bool quantize(const float* from) {
     if (type_ == DType::kI8) {
       quantize_row(from);
@@ -169,7 +169,7 @@ class RowWriter {
     return (quad(q, half_quad(type_, vector, false)) & kLowHalves) |
            (quad(q, half_quad(type_, vector, true)) & kLowHalves) << 4;
   }
-  // Of all quads, or of four of them.
+  // Upper bits of all quads, or of four of them.
   uint32_t upper_bits(const uint8_t* q, int part) const {
     const int each = form_.code_bits - 4, n = 8 / each;
     uint32_t bits = 0;
@@ -191,7 +191,7 @@ class RowWriter {
     if (form_.minima) to[kStripLen + lane_] = static_cast<std::byte>(block.minima[group]);
   }
 
-  // In array `index` of those at `to`, of all outputs of the strip.
+  // Writes to array `index` of the arrays at `to`, each with all outputs of the strip.
   void put_f16(std::byte* to, int index, uint16_t bits) const {
     std::memcpy(to + (index * kStripLen + lane_) * sizeof bits, &bits, sizeof bits);
   }

@@ -24,11 +24,11 @@ class PackedMatrix {
   static int max_inputs(DType type);
 
   // Fills rows [first_row, first_row + n_rows) from row-major [n_rows, k] elements of `from_type`.
-  // That becomes the matrix's type, and nothing is rounded, or the matrix is of a type that can be
-  // made, and rows of another type are rounded. `from_type` is any but int8 and bf16_dot; of a
-  // type in blocks (base/numbers/blocks.h) k must be whole blocks. Threads may fill different rows
-  // at once. False: a weight that was to be rounded is not finite, or too large for the matrix's
-  // type.
+  // Either these elements become the matrix's type without rounding, or the matrix is of a type
+  // that can be made, and rows of another type are rounded. from_type: any but int8 and bf16_dot;
+  // for a type in blocks (base/numbers/blocks.h) k must be whole blocks. Threads may fill different
+  // rows at once. Returns false if a weight to be rounded is not finite, or too large for the
+  // matrix's type.
   bool set_rows(const Kernels& kernels, int first_row, int n_rows, DType from_type,
                 const void* from);
 

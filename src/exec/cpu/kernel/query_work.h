@@ -23,7 +23,7 @@ class QueryWork {
   QueryWork(const KvShape& shape, float cap)
       : shape_(shape), dim_(round_up_16(shape.head_dim)), cap_(cap) {}
 
-  // Takes memory for n queries.
+  // Takes work space for n queries.
   void use(WorkSpace& space, size_t n) {
     const size_t n_tile = round_up_16(shape_.tile_len);
     if (is_int8()) {
@@ -52,8 +52,8 @@ class QueryWork {
     if (is_int8()) q_rows_[i] = kernels.quantize(scaled, shape_.head_dim, q_int8_ + i * dim_);
   }
 
-  // For queries [first, first + n), of which `visible` and `from` have the first n; what is left
-  // are pages, max and acc, whether the tile is the first, and `from` where it is not null.
+  // Arguments for queries [first, first + n); their `visible` and `from` are the first n. Still to
+  // set: pages, max and acc, whether the tile is the first, and `from` if it is not null.
   AttendTileArgs args(int first, int n) const {
     return {.type = shape_.type,
             .head_dim = shape_.head_dim,
@@ -77,7 +77,7 @@ class QueryWork {
   }
 
   float* lanes = nullptr;      // [n_queries, 16] sums of weights
-  int32_t* visible = nullptr;  // [n_queries] of the tile at hand: what a query sees
+  int32_t* visible = nullptr;  // [n_queries] positions of the current tile that a query sees
   int32_t* from = nullptr;     // [n_queries]
 
  private:

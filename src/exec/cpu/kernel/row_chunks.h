@@ -1,4 +1,4 @@
-// How attention cuts rows into work items.
+// Division of the rows of attention into work items.
 #pragma once
 
 #include <algorithm>
@@ -13,22 +13,22 @@ namespace pando::kernel {
 inline constexpr int kItemsPerThread = 4;      // enough for an even end
 inline constexpr int kFewestQueriesEach = 24;  // below, reading pages again costs more than idling
 
-// Of the operators of the published techniques: rows [begin, end) of one task or stack.
+// Rows [begin, end) of one task or stack, for the operators of published techniques.
 template <class Rows>
 struct RowChunk {
   const Rows* of;
   uint32_t begin, end;
 };
 
-// Rows of a chunk at most, where `group` query heads share a KV head: their state stays in a cache.
+// Most rows of a chunk if `group` query heads share a KV head: their state stays in a cache.
 inline uint32_t most_chunk_rows(int group) {
   constexpr int kQueriesEach = 96;
   return static_cast<uint32_t>(std::max(1, kQueriesEach / group));
 }
 
-// All rows in chunks, those of one task or stack of nearly equal size. A chunk of one KV head has
-// at most its share of all products of rows and keys, a thread's divided by kItemsPerThread, but
-// where it would have too few queries.
+// Divides all rows into chunks; those of one task or stack are of nearly equal size. A chunk of one
+// KV head has at most its share of all products of rows and keys (a thread's share divided by
+// kItemsPerThread), unless it would have too few queries.
 template <class Rows>
 std::vector<RowChunk<Rows>> row_chunks(std::span<const Rows> all, int group, int n_kv_heads,
                                        int n_threads) {

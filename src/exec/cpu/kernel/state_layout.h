@@ -1,4 +1,4 @@
-// How the states of recurrent layers lie in a state slot. No other file describes it.
+// Memory layout of recurrent states in a state slot. No other file describes it.
 //
 // A state slot holds the states of all recurrent layers after one position of one path, in f32. The
 // part of one layer is, in this order:
@@ -18,7 +18,7 @@ namespace pando::kernel {
 
 constexpr int kStateSlice = 32;  // columns
 
-// Of one layer.
+// Shape of the state of one layer.
 struct StateShape {
   int conv_rows = 0;  // conv_taps - 1
   int channels = 0;

@@ -89,7 +89,7 @@ void AttentionLayer::run(int layer, const LayerWeights& weights, const StepPlan&
                             attended_.as<float>(), products);
 }
 
-// Null where the layer has none.
+// Null if the layer has none.
 const float* AttentionLayer::sink_scores(const LayerWeights& weights) {
   sinks_.clear();
   for (const float sink : weights.sinks)

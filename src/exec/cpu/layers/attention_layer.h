@@ -48,7 +48,7 @@ class AttentionLayer {
   int dim(int layer) const { return spec_.attended_dim(layer); }
 
  private:
-  // The pages that a layer reads and writes, and what a step does with them.
+  // The pages that a layer reads and writes, and a step's lists for them.
   struct Pages {
     kernel::KvView kv;
     int layer;  // of the pages

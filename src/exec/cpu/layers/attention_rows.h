@@ -12,7 +12,7 @@
 
 namespace pando::exec {
 
-// A row of queries, gates as many where the model has them, keys and values, of one layer.
+// Parts of a row of one layer: queries, as many gates if the model has them, keys and values.
 struct QkvParts {
   model::Heads heads;
   // keys, values: where they begin, which for latents is one place; kv_dim: 0 of a layer with none
@@ -25,7 +25,7 @@ class AttentionRows {
   virtual ~AttentionRows() = default;
 
   virtual QkvParts parts(int layer) const = 0;
-  // All products up to attention, of the n_rows rows that `source` yields, and what needs other
+  // Computes all products up to attention for the n_rows rows of `source`, and exchanges with other
   // ranks. qkv: [n_rows, row_len] f32.
   virtual void project(int layer, const LayerWeights& weights, uint32_t n_rows,
                        kernel::RowSource source, float* qkv, Products& products) = 0;

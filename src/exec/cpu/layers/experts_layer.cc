@@ -12,8 +12,8 @@
 namespace pando::exec {
 namespace {
 
-// Entries that are multiplied at a time, where one expert does not have more: what they give lies
-// in memory until it is added.
+// Entries that are multiplied at a time, unless one expert has more: their outputs stay in memory
+// until they are added.
 constexpr size_t kMostEntries = 4096;
 
 }  // namespace
@@ -60,7 +60,7 @@ void ExpertsLayer::run(const LayerWeights& layer, uint32_t n_rows, ResidualStrea
   if (!layer.gate_up.empty()) add_shared(layer, n_rows, x.sums(), products);
 }
 
-// What the shared expert, the experts and the router read.
+// Computes the norms that the shared expert, the experts and the router read.
 void ExpertsLayer::norm_rows(const LayerWeights& layer, uint32_t n_rows, ResidualStream& x) {
   Stopwatch watch;
   const size_t n_bytes = size_t{n_rows} * d_model_ * sizeof(float);
@@ -130,7 +130,7 @@ ExpertsLayer::Batch ExpertsLayer::batch_from(size_t begin) const {
   return {begin, end};
 }
 
-// sums += what the experts of the batch give, [n_rows, own d_model] f32.
+// sums += outputs of the batch's experts, [n_rows, own d_model] f32.
 void ExpertsLayer::add_batch(const LayerWeights& layer, Batch batch, uint32_t n_rows, float* sums,
                              Products& products) {
   groups_.clear();
@@ -165,7 +165,7 @@ void ExpertsLayer::add_batch(const LayerWeights& layer, Batch batch, uint32_t n_
   watch.lap(times_.row_ops_s);
 }
 
-// sums += what the shared expert gives, [n_rows, d_model] f32.
+// sums += output of the shared expert, [n_rows, d_model] f32.
 void ExpertsLayer::add_shared(const LayerWeights& layer, uint32_t n_rows, float* sums,
                               Products& products) {
   groups_.clear();
@@ -195,7 +195,7 @@ void ExpertsLayer::add_shared(const LayerWeights& layer, uint32_t n_rows, float*
   watch.lap(times_.row_ops_s);
 }
 
-// outputs = down(activation(gate, up)) of the rows of all groups. d_ff: of this rank.
+// outputs = down(activation(gate, up)) for the rows of all groups. d_ff: of this rank.
 void ExpertsLayer::apply(int d_ff, int whole_d_ff, kernel::RowSource source, AddBias add_bias,
                          Products& products) {
   const auto n_rows = static_cast<uint32_t>(groups_.ends.back());

@@ -1,4 +1,4 @@
-// The mixtures of experts of a model: from the residual stream to what they add to it.
+// The mixtures of experts of a model, from the residual stream to their summands.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ namespace pando::exec {
 // Transformer, used by its thread.
 class ExpertsLayer {
  public:
-  // spec: of the share; whole: of the model. gather: empty where one rank has all outputs.
+  // spec: of the share; whole: of the model. gather: empty if one rank has all outputs.
   ExpertsLayer(const model::ModelSpec& spec, const model::ModelSpec& whole,
                const kernel::Kernels& kernels, ThreadPool& pool, const GatherRows& gather,
                PhaseTimes& times);
 
-  // Leaves what the layer gives in x.sums(), for the first n_rows rows of x, which it reads.
+  // Writes the layer's outputs for the first n_rows rows of x to x.sums(); reads these rows.
   void run(const LayerWeights& layer, uint32_t n_rows, ResidualStream& x, Products& products);
 
  private:
@@ -67,7 +67,7 @@ class ExpertsLayer {
   const model::ModelSpec& spec_;         // of the share
   const model::ExpertsConfig& experts_;  // of the share
   int d_model_;
-  float router_scale_;      // of what the router reads, where it has a norm of its own
+  float router_scale_;      // factor on the router's input, if it has a norm of its own
   int d_ff_, shared_d_ff_;  // of all ranks
   const kernel::Kernels& kernels_;
   ThreadPool& pool_;

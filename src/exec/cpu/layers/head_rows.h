@@ -17,7 +17,7 @@ namespace pando::exec {
 
 class HeadRows : public AttentionRows {
  public:
-  // gather: empty where one rank has all heads.
+  // gather: empty if one rank has all heads.
   HeadRows(const model::ModelSpec& spec, const kernel::Kernels& kernels, ThreadPool& pool,
            int context, ModelShare share, GatherRows gather, PhaseTimes& times);
 

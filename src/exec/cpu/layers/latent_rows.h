@@ -36,7 +36,7 @@ class LatentRows : public AttentionRows {
   // Multiplies rows by the matrix of each head, into by_head_.
   void multiply_heads(std::span<const kernel::PackedMatrix> heads, HeadRow source,
                       Products& products);
-  // What it wrote: `n` outputs of each.
+  // Result of multiply_heads() for a head and row: [n].
   const float* of_head(int head, uint32_t row, int n) const {
     return by_head_.as<float>() + (size_t(head) * n_rows_ + row) * n;
   }

@@ -1,5 +1,4 @@
-// The attention of one layer as the forward pass calls it, and what a technique may use in its
-// place.
+// The attention of one layer as the forward pass calls it, and hooks for a technique's own.
 #pragma once
 
 #include <functional>
@@ -29,8 +28,8 @@ struct LayerPass {
 // Writes args.out, [own rows, n_heads, head_dim] f32.
 using LayerAttention = std::function<void(const LayerPass&)>;
 
-// Where each rank computes some rows of a step: brings queries, keys and values of the other rows,
-// as far as this rank reads them. qkv: [n_rows, row_len] f32, of all rows.
+// Called where each rank computes some rows of a step. Brings the queries, keys and values of other
+// rows that this rank reads. qkv: [n_rows, row_len] f32, of all rows.
 using SpreadRows = std::function<void(float* qkv, size_t row_len)>;
 
 // The model whose keys and values a technique keeps.

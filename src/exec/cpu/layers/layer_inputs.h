@@ -19,7 +19,7 @@ namespace pando::exec {
 // Owned by one Transformer, used by its thread.
 class LayerInputs {
  public:
-  // first_layer: of the stage, in the model.
+  // first_layer: index in the model of the stage's first layer.
   LayerInputs(const Weights& weights, int first_layer, const kernel::Kernels& kernels,
               ThreadPool& pool, PhaseTimes& times);
 
@@ -27,9 +27,9 @@ class LayerInputs {
   // Computes the inputs of a step's rows, which have these tokens and embeddings [n_rows, d_model]
   // f32, for all layers of the stage.
   void begin(std::span<const Token> tokens, const float* embeddings, Products& products);
-  // Adds what a layer of the stage makes of its inputs to the first n_rows rows of x.
+  // Adds the projected inputs of a layer of the stage to the first n_rows rows of x.
   void add(int layer, uint32_t n_rows, ResidualStream& x, Products& products);
-  // From now on row `to` has the inputs of row `from`.
+  // Moves the inputs of row `from` to row `to`.
   void move(uint32_t from, uint32_t to);
 
  private:
@@ -41,7 +41,7 @@ class LayerInputs {
   ThreadPool& pool_;
   PhaseTimes& times_;
   int dim_;               // inputs of a layer
-  size_t first_;          // the stage's first input, of those of all layers
+  size_t first_;          // index of the stage's first input among those of all layers
   size_t row_len_;        // inputs of all layers of the stage
   AlignedBuffer inputs_;  // [n_rows, row_len] f32
   AlignedBuffer gates_;   // [n_rows, dim] f32

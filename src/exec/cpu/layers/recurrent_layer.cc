@@ -230,7 +230,7 @@ void RecurrentLayer::recur_slice(const Pass& pass, int head, int slice, float* w
   }
 }
 
-// Norm and gate of what a row got.
+// Norms and gates the mixed values of a row.
 void RecurrentLayer::finish(const Pass& pass, uint32_t row) {
   float* const y = this->row(row);
   const float* const z = projected(pass, row) + pass.form.z;

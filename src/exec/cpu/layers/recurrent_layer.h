@@ -35,19 +35,19 @@ class RecurrentLayer {
            const kernel::StateView& view, ResidualStream& x, Products& products);
   float* row(uint32_t row) { return mixed_.as<float>() + row * mixed_dim_; }
   int dim() const { return static_cast<int>(mixed_dim_); }  // of a row
-  // What Mamba2 does last with a row, over the heads of each group. y: [value_width] f32 of
-  // `shape`, which has all heads.
+  // Last operation of Mamba2 on a row: the norm over the heads of each group. y: [value_width] f32
+  // of `shape`, which has all heads.
   void norm_groups(const LayerWeights& weights, const model::RecurrentConfig& shape,
                    float* y) const;
 
  private:
-  // At which value the parts of a row begin.
+  // Offsets of the parts of a row, in values.
   struct Form {
-    // Of a projected row. conv: inputs of the convolution (of a short convolution: B). z: gates of
+    // In a projected row. conv: inputs of the convolution (of a short convolution: B). z: gates of
     // the output (of a short convolution: C). beta and decay: the values that these are made of.
-    // end: the length of the row.
+    // end: length of the row.
     size_t conv = 0, z = 0, beta = 0, decay = 0, end = 0;
-    // Of a convolved row. In Mamba2: B, C and x.
+    // In a convolved row. Mamba2: B, C and x.
     size_t keys = 0, queries = 0, values = 0;
   };
   // One layer of one step.

@@ -15,7 +15,7 @@ namespace pando::exec {
 // threads may read different rows.
 class ResidualStream {
  public:
-  // scale: of all that is added.
+  // scale: factor on all summands.
   ResidualStream(const kernel::Kernels& kernels, int d_model, model::Norm norm, float eps,
                  float scale = 1.0f)
       : kernels_(kernels),
@@ -34,7 +34,7 @@ class ResidualStream {
   // call. factor: multiplies x after that.
   void add(std::span<const float> bias, std::span<const float> norm, float factor = 1.0f);
   float* sums() { return sums_.as<float>(); }
-  // Says that every row was read: from now on reading adds nothing.
+  // Call when every row was read: from now on reading adds nothing.
   void end_add() { pending_ = false; }
 
   // Adds the row's summand and returns the row, [d_model] f32. norm: [d_model], [2 d_model]

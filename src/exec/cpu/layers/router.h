@@ -1,4 +1,4 @@
-// Which experts a row has, and with which weights.
+// Chooses the experts of each row, and their weights.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace pando::exec {
 
 struct ChosenExpert {
   int expert;
-  float weight;  // of what the expert gives
+  float weight;  // of the expert's output
 };
 
 // Chooses for one row at a time, from nothing but its logits (docs/arithmetic.md, "Mixtures of

@@ -17,8 +17,8 @@ struct StateSegment {
   bool operator==(const StateSegment&) const = default;
 };
 
-// The plan's tasks in order, each cut behind the rows whose states are written. The slot that a
-// piece of a task writes is what the next piece reads.
+// The plan's tasks in order, each cut behind the rows whose states are written. A piece of a task
+// reads the slot that the piece before it writes.
 std::vector<StateSegment> state_segments(const StepPlan& plan);
 
 }  // namespace pando::exec

@@ -9,14 +9,14 @@
 
 namespace pando::exec {
 
-// Any thread may call. What it is made of outlives it.
+// Loads the weights of layers. Any thread may call. Its arguments outlive it.
 class LayerLoader {
  public:
   // spec: of the whole model.
   LayerLoader(const model::ModelSpec& spec, const ModelShare& share, const TensorLoader& tensors)
       : spec_(spec), share_(share), tensors_(tensors) {}
 
-  // index: of the layer in the model.
+  // index: that of the layer in the model.
   Status load(int index, LayerWeights& layer) const;
 
  private:

@@ -22,7 +22,7 @@ DType kept_as(const model::Tensor& tensor, bool widens = false);
 // Any thread may call. Source and kernels outlive it.
 class TensorLoader {
  public:
-  // requantised: what matrices become; absent: what they are kept as.
+  // requantised: type that matrices become; absent: the type they are kept in.
   TensorLoader(const model::TensorSource& source, std::optional<DType> requantised,
                const kernel::Kernels& kernels)
       : source_(source), requantised_(requantised), kernels_(kernels) {}
@@ -39,7 +39,7 @@ class TensorLoader {
   // The elements of vectors, one after another, or of convolutions of neighbouring channels with
   // the taps outside.
   Result<std::vector<float>> values(const model::Tensors& tensors) const;
-  // The rows in `ranges` of the matrices, of one width, one above the other. A router is f32.
+  // Stacks the rows in `ranges` of matrices of one width. A router is f32.
   Status stack(const model::Tensors& tensors, std::span<const WeightRows> ranges, bool is_router,
                Stack& out) const;
 

@@ -33,7 +33,7 @@ class EndLoader {
   }
 
  private:
-  // Every rank has all of what its stage needs.
+  // Every rank loads all inputs of its stage's layers.
   Status load_layer_inputs() const {
     if (Status status = table(Role::kLayerInputTable, true, w_.layer_input_table); !status)
       return status;

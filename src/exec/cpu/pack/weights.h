@@ -16,11 +16,11 @@ namespace pando::exec {
 // Immutable once loaded; shared by any number of executors.
 struct Weights {
   model::ModelSpec spec;                           // of the whole model
-  ModelShare share = {};                           // what of the model is here
+  ModelShare share = {};                           // the loaded part of the model
   std::unique_ptr<const model::Tensor> embedding;  // [vocab, d_model], where it lies in its file
   std::vector<LayerWeights> layers;                // of the share, as spec_of_share has them
   std::vector<float> final_norm;
-  kernel::PackedMatrix head;  // empty where the share has none
+  kernel::PackedMatrix head;  // empty if the share has none
   std::vector<float> head_bias;
   // Models whose layers have inputs of their own have the table, the share's rows of the
   // projection, and the norm.

@@ -23,9 +23,10 @@ struct SimdAmx : SimdAvx512 {
 constexpr int kTileRegisterRows = 16;
 constexpr int kTileRowBytes = 64;
 
-// The shapes of all eight registers, of the thread that makes it and while it lives: [0, 4) hold
-// n_rows rows of sixteen sums, 4 as many of `bytes` activations, and [5, 8) their weights, four
-// inputs to a row. With other_bytes 6 and 7 are for activations of so many and their weights.
+// Shapes of all eight tile registers of the calling thread, while this lives: [0, 4) hold n_rows
+// rows of sixteen sums, 4 holds n_rows rows of `bytes` activations, and [5, 8) hold their weights,
+// four inputs to a row. With other_bytes, 6 holds activations of that many bytes, and 7 their
+// weights.
 class TileShapes {
  public:
   TileShapes(int n_rows, int bytes, int other_bytes = 0) {

@@ -225,7 +225,7 @@ struct Attend {
     F sum = t.first ? S::zero() : S::mul(S::load(t.sum + 16 * i), S::set1(t.factor[i]));
 #pragma GCC unroll 4
     for (int j = begin_of<kWindow>(t, i); j < n_touched; j += 16) {
-      const F x = S::sub(S::load(s + j), max);  // what is not visible may be anything
+      const F x = S::sub(S::load(s + j), max);  // scores of invisible positions may be anything
       F w = kWhole ? Exp2<S>::of_at_most_127(x) : Exp2<S>::of(x);
       if constexpr (!kWhole) w = S::select_first(n - j, w, S::zero());
       if constexpr (kWindow) w = S::select_first(t.from[i] - j, S::zero(), w);
@@ -253,7 +253,7 @@ struct Attend {
       add_rest<R>(query, common);
     }
 
-    // What queries see from position `begin` on.
+    // Adds the positions from `begin` on, which not all R queries see, query by query.
     template <int R>
     void add_rest(int query, int begin) const {
       if constexpr (R > 1) {

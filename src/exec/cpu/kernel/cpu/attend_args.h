@@ -1,4 +1,4 @@
-// What the attention kernels of every instruction set are called with.
+// Arguments of the attention kernels, for all instruction sets.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace pando::kernel {
 
-// One tile of one KV head against query rows that all hold it on their paths. Padded: rounded up
-// to sixteen; what lies in the padding is never used.
+// One tile of one KV head against query rows that all have it on their paths. Padded: rounded up to
+// sixteen; values in the padding are never used.
 struct AttendTileArgs {
   DType type;  // of keys and values
   int head_dim;
@@ -37,7 +37,7 @@ struct AttendTileArgs {
   float* factor;           // [n_queries] f32 work space
   bool widen_once;         // not in registers for each block of queries: the same bits
   float* widened;          // [kStripChannels, padded tile_len] f32 work space
-  // Of int8 only:
+  // int8 only:
   const int8_t* q_int8;        // [n_queries, padded head_dim], instead of q
   const QuantizedRow* q_rows;  // [n_queries]
   uint8_t* shares;             // [n_queries, padded tile_len] work space

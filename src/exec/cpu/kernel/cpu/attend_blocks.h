@@ -1,4 +1,4 @@
-// Blocks of query rows, and what they see of a tile.
+// Blocks of query rows, and the positions of a tile that they see.
 #pragma once
 
 #include "exec/cpu/kernel/cpu/attend_args.h"
@@ -40,7 +40,7 @@ struct FetchAhead {
 
 template <class S>
 struct QueryBlocks {
-  // The running maximum with a tile's, and what the states from before it are to be scaled by.
+  // Joins the running maximum with a tile's, and sets the factor for the states before the tile.
   static void carry_max(const AttendTileArgs& t, int query, float tile_max) {
     const float old = t.first ? -__builtin_inff() : t.max[query];
     const float now = old > tile_max ? old : tile_max;

@@ -191,9 +191,9 @@ struct AttendInt8 {
     }
   }
 
-  // Scores become shares, u8, of the weights times the values' scales; max, sum, factor (of sum and
-  // acc) and share_scale of each query follow. In passes over the queries, so that the chains of
-  // one query's maximum overlap with the next one's.
+  // Turns scores into shares, u8, of the weights times the values' scales, and sets max, sum,
+  // factor (of sum and acc) and share_scale of each query. Works in passes over the queries, so
+  // that the maxima of neighbouring queries overlap.
   template <bool kWindow>
   static void softmax(const Tile& tile) {
     const AttendTileArgs& t = tile.t;
@@ -270,7 +270,7 @@ struct AttendInt8 {
     F most = S::zero();
 #pragma GCC unroll 4
     for (int j = begin_of<kWindow>(t, i); j < n; j += 16) {
-      // 0 where the score is -infinity
+      // 0 if the score is -infinity
       const F w = Exp2<S>::of_at_most_127(S::sub(S::load(s + j), max));
       sum = S::add(sum, w);
       F share = S::mul(w, S::load(tile.value_scales + j));

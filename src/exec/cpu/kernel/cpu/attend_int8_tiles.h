@@ -83,7 +83,7 @@ struct Int8Tiles {
  private:
   static constexpr int kLen = 64;  // positions of a tile, and channels at a time
 
-  // What comes next, spread over the blocks.
+  // Cache lines to fetch ahead in each call, so that the next pages are spread over all calls.
   int lines_each(const FetchAhead<S>& ahead) const {
     const int n_calls = 2 * n_blocks * t.n_pages * (1 + t.head_dim / kLen);
     return (t.n_ahead * ahead.chunk_bytes / 64 + n_calls - 1) / n_calls;

@@ -142,7 +142,7 @@ struct TileProduct {
     block<T, R, 1>(o, ahead);
   }
 
-  // The widest block that fits into what is left of a row of vectors.
+  // The widest block that fits into the rest of a row of vectors.
   template <int R>
   static int width(int n_left) {
     constexpr int kMost = ProductShape<S>::max_vectors(R);

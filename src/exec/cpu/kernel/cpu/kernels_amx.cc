@@ -3,15 +3,15 @@
 
 #include "exec/cpu/kernel/cpu/attend_int8_tiles.h"
 
-// What follows uses what it declares.
+// The headers below use declarations of those above.
 #include "exec/cpu/kernel/cpu/attend_int8.h"
 #include "exec/cpu/kernel/cpu/linear_tiles.h"
 
 namespace pando::kernel {
 
-// Whether the operating system lets this process have the tile registers: it must be asked once.
+// True if the operating system grants this process the tile registers; asks for them once.
 bool amx_granted();
-// In place of the table's for AVX-512, where `amx_takes`.
+// Replaces the AVX-512 kernel of the table if `amx_takes`.
 bool amx_takes(DType weights, int m);
 void amx_linear_block(const LinearBlockArgs& args);
 void amx_pack_row(const PackRowArgs& args);

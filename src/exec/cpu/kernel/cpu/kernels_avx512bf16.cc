@@ -3,7 +3,7 @@
 
 namespace pando::kernel {
 
-// In place of the table's for AVX-512, for DType::kBF16Dot alone.
+// Replaces the kernel of the AVX-512 table for DType::kBF16Dot alone.
 void bf16_dot_block(const LinearBlockArgs& args);
 void bf16_dot_block(const LinearBlockArgs& args) {
   LinearBlock<SimdAvx512Bf16>::run_type<FloatBlock<SimdAvx512Bf16, DType::kBF16Dot>>(args);

@@ -1,5 +1,5 @@
-// Matrix product kernels: the walk over panels, slices and row blocks, and what is done on it over
-// a sixteen-lane type S. Reference: docs/arithmetic.md, "Matrix products". An output's accumulator
+// Matrix product kernels: the walk over panels, slices and row blocks, and its body over a
+// sixteen-lane type S. Reference: docs/arithmetic.md, "Matrix products". An output's accumulator
 // lives in registers within a slice and in memory between slices; no order of these loops changes
 // its chain over k.
 #pragma once
@@ -36,16 +36,16 @@ struct PackRowArgs {
   std::byte* out;  // the packed tile; linear_layout.h
 };
 
-// Goes over a matrix of kType once, in the order in which it lies, with all n_blocks row blocks for
-// each slice. Calls on_slice(block, unit) for the slice that begins with that unit, which may put
-// other weights in place of block.w; then for each row block
+// Walks once over a matrix of kType in memory order; each slice is used with all n_blocks row
+// blocks. Calls on_slice(block, unit) at the first unit of a slice; it may replace the weights in
+// block.w. Then calls, for each row block,
 //
 //   on_rows(block, unit, index, row, n_rows)
 //
-// where what is left to set is x and sums, where they are used.
+// which still has to set x and sums, if they are used.
 //
-// What comes next is fetched while a slice is used, a share with each row block; with may_fetch
-// only: with few rows that read a panel in one pass, some processors' own prefetching does better
+// With may_fetch, the next slice is fetched while one is used, a share with each row block. With
+// few rows that read a panel in one pass, the hardware prefetchers of some processors do better
 // (Zen 4, AVX2, one thread, one row of q8_0: 25 against 13 GB/s; fetches_few_rows).
 template <DType kType, class OnSlice, class OnRows>
 [[gnu::always_inline]] static inline void walk(const LinearBlockArgs& args, int n_blocks,
@@ -207,7 +207,7 @@ struct LinearBlock {
     for (int strip = 0; strip < args.n_strips; ++strip) Block::template run<kRows, 1>(args, strip);
   }
 
-  // Of blocks that may widen slices; the others have neither.
+  // Sizes of blocks that may widen slices; 0 for other blocks.
   template <class Block>
   static constexpr int min_widen_blocks() {
     if constexpr (is_grouped(Block::kType))

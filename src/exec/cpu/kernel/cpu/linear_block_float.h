@@ -31,7 +31,7 @@ struct BlockArgs {
 // (AVX2, Zen 4, one thread, two rows of q8_0: 20 against 12 GB/s).
 class Prefetch {
  public:
-  // Of strips [strip, strip + n_strips).
+  // Fetches ahead for strips [strip, strip + n_strips).
   [[gnu::always_inline]] Prefetch(const BlockArgs& args, int strip, int n_strips, int n_steps) {
     const int64_t lines = (args.next_end - args.next) / kLine;
     next_ = args.next + lines * strip / args.n_strips * kLine;

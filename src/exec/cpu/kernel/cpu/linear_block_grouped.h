@@ -10,9 +10,9 @@
 
 namespace pando::kernel {
 
-// Groups of 32 allow 80% of the peak of vpdpbusd: of ten instructions on its two pipes eight are
+// Groups of 32 allow 80% of the peak of vpdpbusd: eight of ten instructions on its two pipes are
 // dot products (Zen 4: this loop from the first-level cache 77%, whole products 68 to 71%).
-// kWidened: of halves, after widen_slice.
+// kWidened: for halves after widen_slice.
 template <class S, DType kElement, bool kWidened = false>
 struct GroupedBlock {
   using F = typename S::F;
@@ -38,9 +38,9 @@ struct GroupedBlock {
                                          : !GroupCodes<S, kType>::kPlain ? 3
                                          : S::kDotsBytes                 ? 9
                                                                          : 3;
-  // Whether a widened slice has scales and minima in f32 in place of the heads and factors that
-  // they are products of (Zen 3, one thread, 256 rows, with plain halves widened: q4_K 178 instead
-  // of 158 GOP/s). With vpdpbusd it was not measured.
+  // True if a widened slice holds f32 scales and minima in place of the heads and factors that they
+  // are products of (Zen 3, one thread, 256 rows, with plain halves widened: q4_K 178 instead of
+  // 158 GOP/s). Not measured with vpdpbusd.
   static constexpr bool kMakesFactors = !S::kDotsBytes && unit_head_bytes(kType) > 0 &&
                                         group_form(kType).factor_len == kGroupLen;
   static constexpr int kWideScaleBytes =
@@ -108,7 +108,8 @@ struct GroupedBlock {
       if constexpr (kHalfFactors) return d;
       return S::mul(d, kMinima ? S::load_u8(bytes(own(s))) : S::load_s8(bytes(own(s))));
     }
-    // Of the first 16 inputs, and of the others, where these have factors of their own.
+    // Factor of the first 16 inputs or of the other 16, for types with a factor for each half
+    // group.
     F half_factor(int s, int half) const { return S::load_s8(bytes(own(s)) + half * kStripLen); }
     // Negative minima, with heads; else minima.
     F minimum(int s) const {
@@ -187,7 +188,7 @@ struct GroupedBlock {
   // Codes of 5 and 6 bits by dot_pair.
   static constexpr bool kPairs =
       S::kPairsQuads && (Codes::kForm.code_bits == 5 || Codes::kForm.code_bits == 6);
-  // What widen_slice leaves as it is stored.
+  // True if widen_slice leaves the integers as they are stored.
   static constexpr bool kCodes = kPairs || (Codes::kPlain && !S::kDotsBytes);
   using Factors = std::conditional_t<kHalves, typename S::Nibbles, typename S::Weights>;
   using Dots = std::conditional_t<kHalves, typename S::NibbleSums, I>;
@@ -196,7 +197,7 @@ struct GroupedBlock {
   static constexpr bool kWideFactors = kWidened && kMakesFactors;
   static constexpr int kHeadBytes = kWideFactors ? 0 : unit_head_bytes(kType);
   static constexpr int kScaleBytes = kWideFactors ? kWideScaleBytes : group_scale_bytes(kType);
-  // What is added to integers as they are stored.
+  // Added to the integers as they are stored.
   static constexpr int kOffset = kPacked || kCodes ? Codes::kForm.offset : 128;
   static constexpr bool kMinima = Codes::kForm.minima;
   static constexpr bool kHalfFactors = Codes::kForm.factor_len < kGroupLen;

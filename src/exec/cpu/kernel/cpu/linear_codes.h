@@ -11,11 +11,11 @@ template <class S, DType kType>
 struct GroupCodes {
   static constexpr GroupForm kForm = group_form(kType);
   static constexpr int kHalves = kQuads / 2;  // vectors of halves
-  // Whether halves are the integers themselves, but for their offset.
+  // True if halves are the integers themselves, plus an offset.
   static constexpr bool kPlain = kForm.code_bits == 4 && code_table(kType) == nullptr;
 
-  // What the low or high halves of a vector stand for, [16][4] u8: integers + kForm.offset.
-  // group: its first vector of a strip; vectors are `stride` bytes apart.
+  // Integers + kForm.offset of the low or high halves of a vector, [16][4] u8. group: first vector
+  // of a group in one strip; vectors are `stride` bytes apart.
   template <int kVector, bool kHigh>
   [[gnu::always_inline]] static typename S::Nibbles quad(const uint8_t* group, int64_t stride) {
     const uint8_t* halves = group + (upper_vectors(kType) + kVector) * stride;

@@ -1,5 +1,5 @@
-// Where the weights and the activations of a matrix product lie in memory: the one description, but
-// of activations that tile registers read (linear_tiles.h).
+// Memory layout of the weights and activations of a matrix product. Only the activations for tile
+// registers are described elsewhere (linear_tiles.h).
 //
 // Weights [n, k]: outputs in strips of 16, three strips to a panel (the last panel may have fewer);
 // inputs in units of 2 (f32, f16, bf16, bf16_dot), 64 (integers) or 256 (q4_K and others with
@@ -14,14 +14,14 @@
 //   int8       [panel] { [unit] [16] [strip] [16 outputs] [4 inputs] u8, the integer + 128; then
 //              [strip] [16 outputs] f32 scales }
 //
-// What the vectors of a group are (quad i: inputs [4 i, 4 i + 4), one to a byte):
+// Vectors of a group (quad i: inputs [4 i, 4 i + 4), one to a byte):
 //
 //   8 bits     8: the quads
 //   4 bits     4: in the low halves of bytes one quad, in the high halves another (half_quad)
 //   5 bits     one whose bit i is the fifth of quad i, and the same 4
 //   6 bits     two whose bits 2 i and 2 i + 1 are the upper ones of quad i, or 4 + i; the same 4
 //
-// What heads and factors are, [16 outputs] each:
+// Heads and factors, [16 outputs] each:
 //
 //   q8_0, q4_0, q5_0, iq4_nl    f16 scales
 //   q4_1, q5_1                  f16 scales, f16 minima
@@ -71,7 +71,7 @@ struct QuantizedGroup {
   float sum;          // scale * the sum of q: for minima
 };
 
-// Of the activations of one row in one slice, for int8.
+// Activations of one row in one slice, for int8.
 struct QuantizedRow {
   float scale;   // of the whole row
   int32_t bias;  // -128 * the sum of the slice's integers
@@ -105,15 +105,15 @@ static constexpr int half_quad(DType type, int vector, bool high) {
   return group_form(type).factor_len == 16 ? vector / 2 * 4 + vector % 2 + 2 * high
                                            : vector + 4 * high;
 }
-// Of a group of a strip: with the upper bits of integers; all.
+// Vectors of a group in one strip: those with upper bits of the integers, and all of them.
 static constexpr int upper_vectors(DType type) {
   return is_halves(type) ? group_form(type).code_bits - 4 : 0;
 }
 static constexpr int group_vectors(DType type) {
   return is_halves(type) ? upper_vectors(type) + kQuads / 2 : kQuads;
 }
-// Bytes of one strip: what a unit begins with; the integers of a pair of groups; the factors of
-// one.
+// Bytes of one strip: heads at the beginning of a unit; integers of a pair of groups; factors of
+// one group.
 static constexpr int unit_head_bytes(DType type) { return group_form(type).heads * kStripLen * 2; }
 static constexpr int pair_integer_bytes(DType type) { return 2 * group_vectors(type) * kStripQuad; }
 static constexpr int group_scale_bytes(DType type) {

@@ -102,7 +102,7 @@ struct LinearTiles {
   static int block_count(int m) { return (m + kTileRegisterRows - 1) / kTileRegisterRows; }
   static int most_rows(int m) { return (m + block_count(m) - 1) / block_count(m); }
 
-  // Where a row block or one of its rows lies.
+  // Position of a row block, or of one of its rows, in memory.
   struct Place {
     Place(DType type, int k, int m, int row_of_tile)
         : piece(type == DType::kI8 ? 2 * kGroupLen : kGroupLen),
@@ -174,7 +174,7 @@ struct LinearTiles {
     }
   }
 
-  // What a row block has of a slice.
+  // Part of a slice that belongs to a row block.
   struct GroupedRows {
     const int8_t* q;      // [n_groups][rows][32]
     const float* scales;  // [n_groups][rows]
@@ -215,7 +215,8 @@ struct LinearTiles {
     add_groups<kType, kRows>(block, strip, slice, rows);
   }
 
-  // Sums of products, [rows][16], that share factors of weights: of a group, or of each half.
+  // Sums of products, [rows][16], that share factors of weights: those of a group, or of each half
+  // group.
   template <DType kType>
   struct GroupDots {
     static constexpr int kParts = kGroupLen / group_form(kType).factor_len;

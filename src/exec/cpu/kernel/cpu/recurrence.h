@@ -33,7 +33,7 @@ struct Recurrence {
   static constexpr int kColumns = 16 * kVectors;
   static_assert(kStateSlice % kColumns == 0);
 
-  // What a row reads of the state: S^T k and S^T q.
+  // Products of the state with the key and the query of a row: S^T k and S^T q.
   struct Sums {
     F r[kVectors], p[kVectors];
 

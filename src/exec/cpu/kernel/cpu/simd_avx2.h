@@ -306,7 +306,7 @@ struct SimdAvx2 {
     if constexpr (kBit > 4) bits = _mm256_srli_epi16(bits, kBit - 4);
     return _mm256_or_si256(w, _mm256_and_si256(bits, _mm256_set1_epi8(kMask)));
   }
-  // Of the first eight bytes.
+  // The first eight bytes as scales.
   static __m256 power_of(__m128i bytes) {
     const __m256i bits = _mm256_slli_epi32(_mm256_cvtepu8_epi32(bytes), 23);
     const __m256i twice = _mm256_max_epu32(bits, _mm256_set1_epi32(0x400000));

@@ -104,7 +104,7 @@ struct SimdPortable {
     for (int i = 0; i < 16; ++i) a.lane[i] = a.lane[i] < b.lane[i] ? yes.lane[i] : no.lane[i];
     return a;
   }
-  // To the nearest integer, ties to even.
+  // Rounds to the nearest integer, ties to even.
   static F round(F a) {
     for (int i = 0; i < 16; ++i) a.lane[i] = std::nearbyint(a.lane[i]);
     return a;
@@ -184,8 +184,9 @@ struct SimdPortable {
     for (int i = 0; i < 64; ++i) w.q[i / 4][i % 4] = static_cast<int8_t>(p[i] - 128);
     return w;
   }
-  // The same for integers of four bits, stored with an offset: of one group of 32 activations, with
-  // a bias of -offset * their sum. [16][4]: the low halves of the bytes, and the high halves.
+  // The same for integers of four bits that are stored with an offset: sums over one group of 32
+  // activations, with a bias of -offset * their sum. [16][4]: the low halves of the bytes, and the
+  // high halves.
   static NibbleSums first_nibbles(int32_t bias) {
     NibbleSums sums;
     for (int32_t& lane : sums.lane) lane = bias;
@@ -207,7 +208,7 @@ struct SimdPortable {
     return w;
   }
   static I finish_nibbles(const NibbleSums& sums, int32_t) { return sums; }
-  // Bytes of nibbles with some of plane's bits from kBit on above them, those of kMask.
+  // Nibbles with bits of `plane` above them: from kBit on, those in kMask.
   template <int kBit, int kMask>
   static Nibbles with_bits(Nibbles w, const uint8_t* plane) {
     for (int i = 0; i < 64; ++i)
@@ -222,7 +223,7 @@ struct SimdPortable {
     }
     return w;
   }
-  // Of bytes that are integers + kOffset.
+  // Weights from bytes that hold integers + kOffset.
   template <int kOffset>
   static Weights weights_of(Nibbles w) {
     for (int i = 0; i < 64; ++i) {
