@@ -1,4 +1,4 @@
-"""The sizes that docs/papers.md names, read from the sources of the benchmarks. For papers_test.py."""
+"""The sizes of papers_sizes.csv, read from the sources of the benchmarks. For papers_test.py."""
 import re
 
 MODEL = {"model": r"\.shape =", "layers": r"\.n_layers ="}
@@ -18,7 +18,7 @@ SIZES = {
     "ippd-table-2": {"documents": r"documents\.resize\("},
     "ippd-table-5": MODEL | {
         "contexts of each data set": PAPER_SET + r"(\d+), (\d+)",
-        "questions of each to `padded` and `packed`": PAPER_SET + r"\d+, \d+, (\d+)",
+        "questions of each to padded and packed": PAPER_SET + r"\d+, \d+, (\d+)",
         "prompts of a padded batch": r"padded:batch="},
     "hydragen-figure-3": {
         "model": r"llama_spec\(", "layers": r'llama_spec\("codellama-13b",',

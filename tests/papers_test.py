@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The paths, names in files, benchmarks and options of planners in docs/papers.md and docs/planners.md exist.
-docs/papers.md has every section, equation, algorithm, table and figure of the papers, and the benchmarks' sizes.
+docs/papers.md has every section, equation, algorithm, table and figure of the papers. papers_sizes.csv has the
+benchmarks' sizes.
 
 usage: papers_test.py SOURCE_DIR
 """
+import csv
 import pathlib
 import re
 import sys
@@ -60,37 +62,30 @@ def not_listed(root):
             yield f"docs/papers.md: {paper} has no {kind} {number}"
 
 
-def cells_of(line):
-    return [cell.strip() for cell in line.strip("|").split(" |")]
-
-
 def wrong_sizes(root):
-    """The table of sizes has the sources'. An empty first cell stands for the benchmark of the row above."""
-    text = (root / "docs/papers.md").read_text()
-    rows, _, table = text.partition("\n## Sizes of the benchmarks\n")
+    """The sizes of papers_sizes.csv are those of the sources. An empty last cell: --full has the usual size."""
+    if "`tests/papers_sizes.csv`" not in (root / "docs/papers.md").read_text():
+        yield "docs/papers.md: does not say in what size the benchmarks run"
     sources = "".join(p.read_text() for p in (root / "src/lab/papers").glob("*.cc"))
     known = set(SIZES) | NO_OTHER_SIZES
     for name in re.findall(r'"((?:ippd|hydragen|prepacking|radixmlp|medha)-[\w-]+)",', sources):
         if name not in known:
-            yield f"docs/papers.md: no sizes of {name}"
-    if "(#sizes-of-the-benchmarks)" not in rows:
-        yield "docs/papers.md: does not say in what size the benchmarks run"
-    named = {}
-    name = ""
-    for cells in map(cells_of, re.findall(r"^\| (?:`.*)?\|.*\|$", table, re.M)):
-        name = cells[0] or name
-        named[name, cells[1]] = cells[3:]
+            yield f"papers_sizes.csv: no sizes of {name}"
+    with open(root / "tests/papers_sizes.csv", newline="", encoding="utf-8") as file:
+        named = {(row["benchmark"], row["size"]): row for row in csv.DictReader(file)}
     for benchmark in SIZES:
         for size, usual, full in sizes_of(root / "src/lab", benchmark):
-            found = [size_in(cell) for cell in named.pop((f"`{benchmark}`", size), [])]
+            row = named.pop((benchmark, size), {"pando": "", "full": ""})
+            found = [size_in(size, row["pando"]), size_in(size, row["full"])]
             if found != [usual, [] if full == usual else full]:
-                yield f"docs/papers.md: {benchmark}, {size}: found {found}, expected {usual} and with --full {full}"
+                yield f"papers_sizes.csv: {benchmark}, {size}: found {found}, expected {usual} and with --full {full}"
     for benchmark, size in named:
-        yield f"docs/papers.md: {benchmark} has no size '{size}'"
+        yield f"papers_sizes.csv: {benchmark} has no size '{size}'"
 
 
-def size_in(cell):
-    return re.findall(r"`([^`]+)`", cell) or [n.replace(",", "") for n in re.findall(r"\ball\b|\d+(?:,\d{3})*", cell)]
+def size_in(size, cell):
+    """The names in a cell, or else its numbers."""
+    return re.findall(r"[\w.-]+", cell) if size in ("model", "models") else re.findall(r"\ball\b|\d+", cell)
 
 
 def problems_of(root, document):
