@@ -73,7 +73,7 @@ void Bpe::find_joined(const Vocab& vocab, const std::vector<Merge>& merges) {
   }
   for (const Merge& merge : merges) {
     const std::string& left = vocab.text(merge.left);
-    const auto last = left.empty() ? 0 : static_cast<unsigned char>(left.back());
+    const size_t last = left.empty() ? 0 : static_cast<unsigned char>(left.back());
     if (last < joined_.size() && vocab.text(merge.right).starts_with(written)) joined_.set(last);
   }
 }

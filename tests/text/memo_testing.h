@@ -12,7 +12,7 @@ inline TextMemoLimits eager_limits() {
   TextMemoLimits limits;
   limits.least_bytes = 1;
   limits.part_bytes = 1;
-  limits.most_texts = 4;
+  limits.most_texts = 8;
   return limits;
 }
 
@@ -50,7 +50,8 @@ class AwkwardTexts {
   std::string next() {
     std::string text;
     if (!texts_.empty() && choices_.below(8) != 0) {
-      const std::string& earlier = texts_[choices_.below(texts_.size())];
+      const size_t n_back = 1 + choices_.below(std::min<size_t>(texts_.size(), 6));
+      const std::string& earlier = texts_[texts_.size() - n_back];
       text = earlier.substr(0, choices_.below(earlier.size() + 1));
       if (text.size() < earlier.size() && !begins_character(earlier[text.size()])) {
         finish_character(earlier, &text);
@@ -209,5 +210,43 @@ class AwkwardTexts {
   std::vector<std::string> own_;
   std::vector<std::string> texts_;
 };
+
+inline bool is_slow() { return std::getenv("PANDO_SLOW_TESTS") != nullptr; }
+
+// Compares the tokens of `n` texts with and without the memo. Returns the bytes that were
+// remembered.
+inline size_t expect_same_tokens(const std::string& name, Tokenizer& tokenizer, size_t n,
+                                 const std::vector<std::string>& pieces = {}) {
+  SCOPED_TRACE(name);
+  AwkwardTexts texts(static_cast<uint32_t>(std::hash<std::string>()(name)), tokenizer);
+  for (const std::string& piece : pieces) texts.add_own(piece);
+  TextMemoLimits limits = eager_limits();
+  size_t n_bytes = 0, n_encoded = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const std::string text = texts.next();
+    tokenizer.set_memo_limits(no_memo());
+    const auto expected = tokenizer.encode(text, true);
+    limits.part_bytes = i % 3 == 0 ? 1 : 24;
+    tokenizer.set_memo_limits(limits);
+    const size_t before = tokenizer.n_bytes_encoded();
+    const auto found = tokenizer.encode(text, true);
+    n_encoded += tokenizer.n_bytes_encoded() - before;
+    n_bytes += text.size();
+    EXPECT_EQ(found.ok(), expected.ok()) << text;
+    if (!found.ok() || !expected.ok() || *found == *expected) continue;
+    ADD_FAILURE() << Json(text).dump() << "\n"
+                  << ::testing::PrintToString(*found) << "\n"
+                  << ::testing::PrintToString(*expected);
+    break;
+  }
+  return n_bytes - std::min(n_bytes, n_encoded);
+}
+
+inline std::vector<std::string> added_texts(const Json& document) {
+  std::vector<std::string> texts;
+  for (const Json& token : document.value("added_tokens", Json::array()))
+    texts.push_back(token["content"]);
+  return texts;
+}
 
 }  // namespace pando::testing

@@ -5,84 +5,9 @@
 
 #include "memo_testing.h"
 #include "text/byte_tokenizer.h"
-#include "text/gguf_words.h"
 
 namespace pando::testing {
 namespace {
-
-bool is_slow() { return std::getenv("PANDO_SLOW_TESTS") != nullptr; }
-
-// Compares the tokens of `n` texts with and without the memo. Returns the bytes that were
-// remembered.
-size_t expect_same_tokens(const std::string& name, Tokenizer& tokenizer, size_t n,
-                          const std::vector<std::string>& pieces = {}) {
-  SCOPED_TRACE(name);
-  AwkwardTexts texts(static_cast<uint32_t>(std::hash<std::string>()(name)), tokenizer);
-  for (const std::string& piece : pieces) texts.add_own(piece);
-  TextMemoLimits limits = eager_limits();
-  size_t n_bytes = 0, n_encoded = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const std::string text = texts.next();
-    tokenizer.set_memo_limits(no_memo());
-    const auto expected = tokenizer.encode(text, true);
-    limits.part_bytes = i % 3 == 0 ? 1 : 24;
-    tokenizer.set_memo_limits(limits);
-    const size_t before = tokenizer.n_bytes_encoded();
-    const auto found = tokenizer.encode(text, true);
-    n_encoded += tokenizer.n_bytes_encoded() - before;
-    n_bytes += text.size();
-    EXPECT_EQ(found.ok(), expected.ok()) << text;
-    if (!found.ok() || !expected.ok() || *found == *expected) continue;
-    ADD_FAILURE() << Json(text).dump() << "\n"
-                  << ::testing::PrintToString(*found) << "\n"
-                  << ::testing::PrintToString(*expected);
-    break;
-  }
-  return n_bytes - std::min(n_bytes, n_encoded);
-}
-
-std::vector<std::string> added_texts(const Json& document) {
-  std::vector<std::string> texts;
-  for (const Json& token : document.value("added_tokens", Json::array()))
-    texts.push_back(token["content"]);
-  return texts;
-}
-
-TEST(TextMemo, EveryStep) {
-  size_t n_with_cuts = 0;
-  const auto cases = read_step_cases();
-  for (const Json& step_case : cases) {
-    const Json document = step_document(step_case);
-    const auto tokenizer = load_json(document);
-    if (tokenizer == nullptr) continue;
-    const size_t n = is_slow() ? 20'000 : 150;
-    n_with_cuts += expect_same_tokens(step_case["name"], *tokenizer, n, added_texts(document)) > 0;
-  }
-  EXPECT_GT(n_with_cuts, cases.size() / 3);
-}
-
-TEST(TextMemo, EveryUnigramTokenizer) {
-  for (const Json& unigram_case : read_step_cases("unigram.jsonl")) {
-    const Json& document = unigram_case["tokenizer"];
-    const auto tokenizer = load_json(document);
-    if (tokenizer == nullptr) continue;
-    expect_same_tokens(unigram_case["name"], *tokenizer, is_slow() ? 20'000 : 100,
-                       added_texts(document));
-  }
-}
-
-TEST(TextMemo, EveryNameOfWordsInGgufFiles) {
-  for (const Json& word_case : read_step_cases("gguf_words.jsonl")) {
-    const std::string name = word_case["names"][0];
-    const TempDirectory directory;
-    directory.write("model.gguf", gguf_of_case(word_case, name).bytes());
-    const auto tokenizer = load_tokenizer(directory.path() / "model.gguf");
-    if (tokenizer == nullptr) continue;
-    const size_t remembered = expect_same_tokens(name, *tokenizer, is_slow() ? 20'000 : 150);
-    const bool across_spaces = name == "superbpe" || name == "whitespace";
-    if (!across_spaces) EXPECT_GT(remembered, 0u) << name;
-  }
-}
 
 TEST(TextMemo, BytesAsTokens) {
   const TempDirectory directory;
@@ -154,8 +79,7 @@ TEST(TextMemo, PublishedVocabularies) {
     if (tokenizer == nullptr) continue;
     const size_t remembered =
         expect_same_tokens(path.filename().string(), *tokenizer, is_slow() ? 20'000 : 300);
-    RecordProperty(path.filename().string(), static_cast<int>(remembered));
-    std::printf("%s %zu\n", path.c_str(), remembered);
+    EXPECT_EQ(remembered > 0, path.filename() != "tok105.model") << path;  // drops spaces
   }
 }
 
@@ -209,7 +133,7 @@ TEST(TextMemo, AConversationGoesOn) {
   for (int turn = 0; turn < 100; ++turn) {
     const size_t before = tokenizer->n_bytes_encoded();
     encode(*tokenizer, text);
-    if (turn > 0) EXPECT_LT(tokenizer->n_bytes_encoded() - before, 1000u);
+    EXPECT_LT(tokenizer->n_bytes_encoded() - before, turn == 0 ? 6000u : 1000u);
     text += numbered_words(500, "turn");
   }
 }
