@@ -30,7 +30,7 @@ struct TextLimit {
 // from where they differ.
 struct TextMemoLimits {
   size_t least_bytes = 4096;        // shorter texts are encoded whole
-  size_t part_bytes = 256;          // at least, between two places where encoding can begin again
+  size_t part_bytes = 128;          // at least, between two places where encoding can begin again
   size_t most_bytes = 32ull << 20;  // of texts and tokens together; 0: none is remembered
   size_t most_texts = 64;
 };
