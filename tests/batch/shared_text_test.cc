@@ -37,11 +37,13 @@ class SharedText : public ::testing::Test {
   size_t n_encoded(const std::string& line, const AnswerOptions& options = {}) const {
     const Result<std::unique_ptr<wire::Line>> parsed = parse_line(line, 1, options);
     EXPECT_TRUE(parsed.ok());
+    EngineOptions engine;
+    engine.context = 1 << 18;
     const Tokenizer& tokenizer = *tokenizer_of(*model_);
     const size_t before = tokenizer.n_bytes_encoded();
     for (const wire::Question& question : (*parsed)->questions) {
-      const auto requests = engine_requests(*model_, {}, **parsed, question);
-      EXPECT_TRUE(requests.ok()) << requests.error().message;
+      const auto requests = engine_requests(*model_, engine, **parsed, question);
+      EXPECT_TRUE(requests.ok()) << (requests.ok() ? "" : requests.error().message);
     }
     return tokenizer.n_bytes_encoded() - before;
   }
