@@ -52,7 +52,8 @@ class AwkwardTexts {
     if (!texts_.empty() && choices_.below(8) != 0) {
       const size_t n_back = 1 + choices_.below(std::min<size_t>(texts_.size(), 6));
       const std::string& earlier = texts_[texts_.size() - n_back];
-      text = earlier.substr(0, choices_.below(earlier.size() + 1));
+      const size_t least = choices_.below(4) == 0 ? 0 : earlier.size() / 2;
+      text = earlier.substr(0, least + choices_.below(earlier.size() - least + 1));
       if (text.size() < earlier.size() && !begins_character(earlier[text.size()])) {
         finish_character(earlier, &text);
       }
@@ -183,7 +184,7 @@ class AwkwardTexts {
                                                      std::string(1, '\0'),
                                                      "IMGIMG",
                                                      "<sentinel:12>"};
-    switch (choices_.below(12)) {
+    switch (choices_.below(14)) {
       case 0: {
         for (size_t n = 1 + choices_.below(9); n > 0; --n)
           *text += static_cast<char>('a' + choices_.below(26));
@@ -201,6 +202,14 @@ class AwkwardTexts {
         *text += own.substr(0, n);
         return;
       }
+      case 4:
+      case 5:
+        *text += std::string("word to X of A 12 end,")
+                     .substr(choices_.below(12), 1 + choices_.below(10));
+        return;
+      case 6:
+        *text += choices_.below(2) == 0 ? "\u4E2D\u6587\uFF0C\u6587" : "\u6587\u3002\u6587";
+        return;
       default:
         *text += kPieces[choices_.below(kPieces.size())];
     }

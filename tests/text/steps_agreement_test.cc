@@ -25,7 +25,7 @@ TEST(StepsAgreement, EveryCase) {
     for (const std::string& text : texts) hash.add(encode(*tokenizer, text, true));
     EXPECT_EQ(hash.value(), hashes.at(name));
     n_with_cuts +=
-        expect_same_tokens(name, *tokenizer, is_slow() ? 20'000 : 60, added_texts(document)) > 0;
+        expect_same_tokens(name, *tokenizer, is_slow() ? 20'000 : 40, added_texts(document)) > 0;
   }
   EXPECT_GT(n_with_cuts, cases.size() / 3);
 }
