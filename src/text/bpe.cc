@@ -24,6 +24,7 @@ Bpe::Bpe(const Vocab& vocab, const std::vector<Merge>& merges, const Options& op
     : merges_(merges), options_(options) {
   find_symbols(vocab);
   find_boundaries(vocab, merges);
+  find_joined(vocab, merges);
   find_words(vocab);
 }
 
@@ -58,6 +59,23 @@ void Bpe::find_boundaries(const Vocab& vocab, const std::vector<Merge>& merges) 
   const bool drops = !options_.unknown && !has_bytes;
   cut_at_spaces_ = !drops && !options_.byte_level && !options_.ignore_merges &&
                    vocab.find(kSpaceMark) && std::none_of(merges.begin(), merges.end(), crosses);
+}
+
+// A character without a token is dropped or becomes others, and a word that is a token need not
+// come of merges: then nothing is known.
+void Bpe::find_joined(const Vocab& vocab, const std::vector<Merge>& merges) {
+  const std::string written =
+      options_.byte_level ? byte_level_character(' ') : std::string(kSpaceMark);
+  const bool has_space = token_of(space()) >= 0;
+  for (size_t c = 0; c < joined_.size(); ++c) {
+    const char character = static_cast<char>(c);
+    joined_[c] = !has_space || options_.ignore_merges || token_of({&character, 1}) < 0;
+  }
+  for (const Merge& merge : merges) {
+    const std::string& left = vocab.text(merge.left);
+    const size_t last = left.empty() ? 0 : static_cast<unsigned char>(left.back());
+    if (last < joined_.size() && vocab.text(merge.right).starts_with(written)) joined_.set(last);
+  }
 }
 
 void Bpe::find_words(const Vocab& vocab) {

@@ -38,10 +38,15 @@ class Bpe final : public WordModel {
   // O(n log n) for any word. A byte or character without a token, where there is no unknown token,
   // gives nothing.
   void encode(std::string_view word, std::vector<Token>* tokens) const override;
+  std::bitset<128> joined_to(std::string_view space) const override {
+    return space == this->space() ? joined_ : std::bitset<128>().set();
+  }
 
  private:
+  std::string_view space() const { return options_.byte_level ? " " : kSpaceMark; }
   void find_symbols(const Vocab& vocab);
   void find_boundaries(const Vocab& vocab, const std::vector<Merge>& merges);
+  void find_joined(const Vocab& vocab, const std::vector<Merge>& merges);
   void find_words(const Vocab& vocab);
 
   void encode_piece(std::string_view piece, std::vector<Token>* tokens) const;
@@ -56,6 +61,7 @@ class Bpe final : public WordModel {
   TokenOfText words_;           // texts that end as one token: most words of a prompt, unmerged
   size_t longest_word_ = 0;     // bytes
   bool cut_at_spaces_ = false;  // no merge joins another character to a U+2581 after it
+  std::bitset<128> joined_;     // see joined_to()
 };
 
 }  // namespace pando

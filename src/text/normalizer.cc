@@ -165,10 +165,11 @@ struct Apply {
 
 }  // namespace
 
-Result<std::string> Normalizer::apply(std::string_view text) const {
+Result<std::string> Normalizer::apply(std::string_view text, bool continues) const {
   Result<std::string> out = std::string(text);
   const size_t most = most_text(text.size());
   for (const NormalStep& step : steps_) {
+    if (continues && std::holds_alternative<normal::Prepend>(step)) continue;
     const Apply apply{*out, most};
     out = std::visit(apply, step);
     if (!out.ok()) break;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -63,8 +64,10 @@ class Normalizer {
   explicit Normalizer(std::vector<NormalStep> steps) : steps_(std::move(steps)) {}
 
   bool empty() const { return steps_.empty(); }
-  // kUnsupported if a step makes more of the text than most_text() allows.
-  Result<std::string> apply(std::string_view text) const;
+  // kUnsupported if a step makes more of the text than most_text() allows. `continues`: the text
+  // goes on from another, so nothing is put in front.
+  Result<std::string> apply(std::string_view text, bool continues = false) const;
+  std::span<const NormalStep> steps() const { return steps_; }
 
  private:
   std::vector<NormalStep> steps_;

@@ -49,6 +49,7 @@ class PreTokenizer {
   // Calls `word` in order. `at_start`: the section begins the whole text.
   Status split(std::string_view section, bool at_start,
                FunctionRef<void(std::string_view)> word) const;
+  std::span<const PreStep> steps() const { return steps_; }
 
  private:
   std::vector<PreStep> steps_;

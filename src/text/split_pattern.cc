@@ -39,24 +39,25 @@ class LiteralMatcher final : public Matcher {
 
 }  // namespace
 
-Result<SplitPattern> SplitPattern::of(Result<std::shared_ptr<const Matcher>> matcher) {
+Result<SplitPattern> SplitPattern::of(Result<std::shared_ptr<const Matcher>> matcher,
+                                      std::string_view source) {
   if (!matcher.ok()) return matcher.error();
-  return SplitPattern(std::move(*matcher));
+  return SplitPattern(std::move(*matcher), source, /*is_literal=*/false);
 }
 
 Result<SplitPattern> SplitPattern::compile(std::string_view pattern) {
-  return of(make_pcre2_matcher(pattern));
+  return of(make_pcre2_matcher(pattern), pattern);
 }
 
 // The expressions of most files are also our own: PCRE2 runs them in half the time and gives the
 // same words (100,000 random strings each, tests/text/unicode_agreement_test.cc).
 Result<SplitPattern> SplitPattern::compile_of_file(std::string_view pattern) {
   const bool own = pattern == kGpt2Pattern || pattern == kQwen2Pattern || pattern == kLlama3Pattern;
-  return own ? compile(pattern) : of(make_oniguruma_matcher(pattern));
+  return own ? compile(pattern) : of(make_oniguruma_matcher(pattern), pattern);
 }
 
 SplitPattern SplitPattern::literal(std::string_view text) {
-  return SplitPattern(std::make_shared<LiteralMatcher>(text));
+  return SplitPattern(std::make_shared<LiteralMatcher>(text), text, /*is_literal=*/true);
 }
 
 }  // namespace pando

@@ -32,10 +32,17 @@ class SplitPattern {
     return matcher_->split(text, piece);
   }
 
+  const std::string& source() const { return source_; }  // the expression, or the literal text
+  bool is_literal() const { return is_literal_; }
+
  private:
-  explicit SplitPattern(std::shared_ptr<const Matcher> matcher) : matcher_(std::move(matcher)) {}
-  static Result<SplitPattern> of(Result<std::shared_ptr<const Matcher>> matcher);
+  SplitPattern(std::shared_ptr<const Matcher> matcher, std::string_view source, bool is_literal)
+      : matcher_(std::move(matcher)), source_(source), is_literal_(is_literal) {}
+  static Result<SplitPattern> of(Result<std::shared_ptr<const Matcher>> matcher,
+                                 std::string_view source);
   std::shared_ptr<const Matcher> matcher_;
+  std::string source_;
+  bool is_literal_;
 };
 
 }  // namespace pando

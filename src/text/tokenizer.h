@@ -26,6 +26,15 @@ struct TextLimit {
   std::optional<bool> at_end;
 };
 
+// Long texts that a tokenizer remembers, so that a text that begins like one of them is encoded
+// from where they differ.
+struct TextMemoLimits {
+  size_t least_bytes = 4096;        // shorter texts are encoded whole
+  size_t part_bytes = 128;          // at least, between two places where encoding can begin again
+  size_t most_bytes = 32ull << 20;  // of texts and tokens together; 0: none is remembered
+  size_t most_texts = 64;
+};
+
 // Immutable once loaded; any thread may call any method at any time.
 class Tokenizer {
  public:
@@ -60,6 +69,11 @@ class Tokenizer {
   virtual std::span<const std::string> warnings() const { return {}; }
 
   const TextLimit& limit() const { return limit_; }
+
+  // For tests. Limits are set before other threads have the tokenizer; the count is of bytes that
+  // encode() did not remember.
+  virtual void set_memo_limits(const TextMemoLimits&) {}
+  virtual size_t n_bytes_encoded() const { return 0; }
 
  private:
   TextLimit limit_;

@@ -2,11 +2,15 @@
 // itself.
 #pragma once
 
+#include <atomic>
+
 #include "text/added_tokens.h"
 #include "text/decoder_run.h"
 #include "text/normalizer.h"
 #include "text/pre_tokenizer.h"
+#include "text/safe_cuts.h"
 #include "text/special_tokens.h"
+#include "text/text_memo.h"
 #include "text/word_model.h"
 
 namespace pando {
@@ -38,16 +42,26 @@ class WordTokenizer final : public Tokenizer {
   bool strips_leading_space() const override { return parts_.strips_leading_space; }
   const Decoding* decoding() const override { return parts_.decoding.get(); }
   std::span<const std::string> warnings() const override { return parts_.warnings; }
+  void set_memo_limits(const TextMemoLimits& limits) override { memo_.set_limits(limits); }
+  size_t n_bytes_encoded() const override { return n_bytes_encoded_.load(); }
 
  private:
-  WordTokenizer(TokenizerParts parts, std::vector<AddedToken> as_written,
-                std::vector<AddedToken> as_normalised);
-  Status encode_section(std::string_view section, bool at_start, std::vector<Token>* tokens) const;
+  WordTokenizer(TokenizerParts parts, const std::vector<AddedToken>& as_written,
+                const std::vector<AddedToken>& as_normalised);
+  Status encode_after(const TextMemo::Beginning& beginning, std::string_view text,
+                      std::vector<Token>* tokens) const;
+  // `continues`: the part begins at a cut, see SafeCuts.
+  Status encode_part(std::string_view part, bool continues, std::vector<Token>* tokens) const;
+  Status encode_section(std::string_view section, bool at_start, bool continues,
+                        std::vector<Token>* tokens) const;
 
   TokenizerParts parts_;
   std::vector<bool> is_special_;  // by id
   AddedTokens as_written_;        // looked for in the text as it is
   AddedTokens as_normalised_;
+  SafeCuts cuts_;
+  mutable TextMemo memo_;
+  mutable std::atomic<size_t> n_bytes_encoded_ = 0;
 };
 
 }  // namespace pando

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/gguf_writer.h"
 #include "text/bpe.h"
 #include "text/utf8.h"
 #include "text_testing.h"
@@ -107,6 +108,29 @@ inline Json step_document(const Json& step_case) {
     document[field] = step_case.value(field, Json());
   }
   return document;
+}
+
+// The model of a case as a GGUF file.
+inline GgufWriter gguf_of_case(const Json& word_case, const std::string& name) {
+  const Json document = step_document(word_case);
+  const Json& model = document["model"];
+  std::vector<std::string> texts(model["vocab"].size());
+  for (const auto& [text, id] : model["vocab"].items()) texts[id.get<size_t>()] = text;
+  std::vector<int32_t> types(texts.size(), 1);
+  for (size_t id = 0; id < texts.size(); ++id) {
+    if (byte_of_token_text(texts[id])) types[id] = 6;
+  }
+  std::vector<std::string> merges;
+  for (const Json& merge : model["merges"]) {
+    merges.push_back(merge[0].get<std::string>() + " " + merge[1].get<std::string>());
+  }
+  GgufWriter writer;
+  writer.string("tokenizer.ggml.model", "gpt2")
+      .string("tokenizer.ggml.pre", name)
+      .strings("tokenizer.ggml.tokens", texts)
+      .numbers("tokenizer.ggml.token_type", GgufType::kInt32, types)
+      .strings("tokenizer.ggml.merges", merges);
+  return writer;
 }
 
 }  // namespace pando::testing

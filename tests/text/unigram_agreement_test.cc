@@ -1,5 +1,6 @@
 // Agreement with the Python library `tokenizers` on small Unigram tokenizers, each on 2,000 random
 // strings and 2,000 texts of its own pieces. All are written by tools/unigram_golden.py.
+#include "memo_testing.h"
 #include "steps_testing.h"
 #include "text/normalizer.h"
 
@@ -39,6 +40,7 @@ TEST(UnigramAgreement, EveryTokenizer) {
       hash.add(encode(*tokenizer, text, true));
     }
     EXPECT_EQ(hash.value(), hashes.at(name));
+    expect_same_tokens(name, *tokenizer, is_slow() ? 20'000 : 40, added_texts(document));
   }
 }
 
