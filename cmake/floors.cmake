@@ -1,4 +1,4 @@
-# One static library per floor of docs/architecture.md. A floor links what stands below it and
+# One static library per floor of docs/architecture.md, and one of the laboratory. A floor links what stands below it and
 # nothing else, so an upward call does not link; tests/floors_test.py checks the includes.
 
 add_library(pando_options INTERFACE)
@@ -91,24 +91,27 @@ function(pando_unity target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   foreach(source ${ARGN})
     file(STRINGS ${source} names_fault REGEX "#include \"base/fault\\.h\"")
-    if(names_fault OR source MATCHES "src/(lab/kernel/.*|model/families/.*|serve/(asio|connection))\\.cc$")
+    if(names_fault OR source MATCHES "/(lab/kernel/.*|src/model/families/.*|src/serve/(asio|connection))\\.cc$")
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
-    if(source MATCHES "src/lab/kernel/")  # with options of their own for an instruction set
+    if(source MATCHES "/lab/kernel/")  # with options of their own for an instruction set
       set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endforeach()
 endfunction()
 
 # pando_floor(NAME LINKS...): src/NAME/**.cc as library pando_NAME. The kernels of the processors, which have options of
-# their own, are a library apart from the rest of exec/.
+# their own, are a library apart from the rest of exec/. The laboratory is not in src/.
 set(pando_kernels exec/cpu/kernel)
 function(pando_floor name)
-  set(folder ${name})
+  set(folder src/${name})
   if(name STREQUAL "kernel")
-    set(folder ${pando_kernels})
+    set(folder src/${pando_kernels})
+  elseif(name STREQUAL "lab")
+    set(folder lab)
   endif()
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/lab/tests/")
   if(name STREQUAL "exec")
     list(FILTER sources EXCLUDE REGEX "/src/${pando_kernels}/")
   endif()
@@ -179,6 +182,7 @@ macro(pando_all_floors)
   pando_floor(mpi comm ${pando_mpi_links})
   if(PANDO_LAB)
     pando_floor(lab serve batch bench)
+    target_include_directories(pando_lab PUBLIC ${PROJECT_SOURCE_DIR})
     pando_floor(cli lab bench serve mpi CLI11::CLI11 PkgConfig::tomlplusplus)
   else()
     pando_floor(cli bench serve mpi CLI11::CLI11 PkgConfig::tomlplusplus)
@@ -253,9 +257,9 @@ endfunction()
 # GCC 12 gives false alarms of uninitialised values in its own AVX-512 intrinsics.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   file(GLOB avx512_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/*_avx512.cc
-       ${PROJECT_SOURCE_DIR}/src/lab/kernel/cpu/*_avx512.cc)
+       ${PROJECT_SOURCE_DIR}/lab/kernel/cpu/*_avx512.cc)
   file(GLOB avx2_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/*_avx2.cc
-       ${PROJECT_SOURCE_DIR}/src/lab/kernel/cpu/*_avx2.cc)
+       ${PROJECT_SOURCE_DIR}/lab/kernel/cpu/*_avx2.cc)
   set(avx512_options
     "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
   set_source_files_properties(${avx512_sources} PROPERTIES COMPILE_OPTIONS "${avx512_options}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Clang accepts the sources of src/ and the headers of include/, with the warnings of the build.
+"""Clang accepts the sources of src/ and lab/ and the headers of include/, with the warnings of the build.
 
 usage: clang_test.py COMPILE_COMMANDS
 
@@ -19,6 +19,7 @@ import sys
 
 COMPILER = "clang++-14"
 SKIPPED = 77
+FOLDERS = ("src", "include", "lab")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -44,19 +45,19 @@ def changed_sources(compiled):
     """Paths of recently changed sources, and for each changed header of a compiled source that includes it."""
     newest = int(git("log", "-1", "--format=%ct")[0])
     base = git("rev-list", "-1", f"--before={newest - 86400}", "HEAD") or git("rev-list", "--max-parents=0", "HEAD")
-    names = git("diff", "--name-only", "--diff-filter=d", base[0], "--", "src", "include")
-    names += git("ls-files", "--others", "--exclude-standard", "--", "src", "include")
+    names = git("diff", "--name-only", "--diff-filter=d", base[0], "--", *FOLDERS)
+    names += git("ls-files", "--others", "--exclude-standard", "--", *FOLDERS)
     including = includes()
     return {source for name in names if (source := source_with(name, including, compiled))}
 
 
 def includes():
-    """By source or header of src/ and include/, what it includes; paths below the repository."""
-    paths = [path for folder in ("src", "include") for path in sorted((ROOT / folder).rglob("*.[ch]*"))]
+    """By source or header of FOLDERS, what it includes; paths below the repository."""
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.[ch]*"))]
     found = {}
     for path in paths:
         named = re.findall(r'^#include "(.*)"', path.read_text(), re.M)
-        found[str(path.relative_to(ROOT))] = {f"{folder}/{name}" for folder in ("src", "include") for name in named}
+        found[str(path.relative_to(ROOT))] = {f"{folder}{name}" for folder in ("src/", "include/", "") for name in named}
     return found
 
 
@@ -75,7 +76,7 @@ def sources_of(unit):
     """Paths below the repository of the sources of one translation unit."""
     file = pathlib.Path(unit["file"])
     paths = re.findall(r'#include "(.*)"', file.read_text()) if "Unity" in file.parts else [unit["file"]]
-    return {path[path.rindex("/src/") + 1:] for path in paths if "/src/" in path}
+    return {str(pathlib.Path(path).relative_to(ROOT)) for path in paths if pathlib.Path(path).is_relative_to(ROOT)}
 
 
 def main() -> int:

@@ -19,7 +19,8 @@ def run(source: pathlib.Path, tool: str, *arguments: object) -> tuple[int, str]:
 
 def copy_of(source: pathlib.Path, at: pathlib.Path) -> None:
     shutil.copytree(source / "docs/figures", at / "docs/figures", dirs_exist_ok=True)
-    for name in ("README.md", "docs/performance.md", "docs/performance-papers.md", "docs/questions-per-document.svg"):
+    (at / "lab/docs").mkdir(parents=True, exist_ok=True)
+    for name in ("README.md", "docs/performance.md", "lab/docs/performance-papers.md", "docs/questions-per-document.svg"):
         shutil.copy(source / name, at / name)
 
 

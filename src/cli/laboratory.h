@@ -1,4 +1,4 @@
-// The laboratory (src/lab), where the program was built with it (PANDO_LAB): laboratory.cc, else
+// The laboratory (lab/), where the program was built with it (PANDO_LAB): laboratory.cc, else
 // laboratory_stub.cc.
 #pragma once
 

@@ -67,7 +67,7 @@ std::string sharing_help() {
   return fmt::format(
       "{}; or a published technique, to compare:\n"
       "{}; write its options\n"
-      "after a colon, such as radix:threshold=0.9 (docs/planners.md)",
+      "after a colon, such as radix:threshold=0.9 (page \"Techniques of sharing\")",
       help, fmt::join(names.begin() + kOwn, names.end(), ", "));
 }
 

@@ -48,7 +48,7 @@ void register_techniques(std::span<const NamedTechnique> techniques);
 
 std::span<const NamedTechnique> registered_techniques();
 
-// Makes a technique. sharing: NAME, or NAME:OPTION,OPTION=VALUE,... (docs/planners.md). Errors:
+// Makes a technique. sharing: NAME, or NAME:OPTION,OPTION=VALUE,... (lab/docs/planners.md). Errors:
 // kInvalidArgument.
 Result<Technique> make_technique(std::string_view sharing, int tile_len);
 

@@ -1,6 +1,7 @@
 #include "engine/technique_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -39,6 +40,7 @@ TechniqueOptions::TechniqueOptions(std::string_view sharing) {
 }
 
 bool TechniqueOptions::flag(const std::string& key) {
+  known_.push_back(key);
   const auto found = values_.extract(key);
   if (found && found.mapped()) fail(key, *found.mapped(), "no value");
   return !found.empty();
@@ -79,11 +81,13 @@ std::vector<uint32_t> TechniqueOptions::ascending(const std::string& key) {
 
 Status TechniqueOptions::status() const {
   if (!status_ || values_.empty()) return status_;
-  return invalid_argument("sharing '{}' has no option '{}' (docs/planners.md lists them)", name_,
-                          values_.begin()->first);
+  return invalid_argument("sharing '{}' has no option '{}', expected {}", name_,
+                          values_.begin()->first,
+                          known_.empty() ? "none" : fmt::format("{}", fmt::join(known_, ", ")));
 }
 
 std::string TechniqueOptions::take(const std::string& key) {
+  known_.push_back(key);
   const auto found = values_.extract(key);
   if (!found) return {};
   std::string value = found.mapped().value_or("");

@@ -37,6 +37,7 @@ class TechniqueOptions {
 
   std::string name_;
   std::map<std::string, std::optional<std::string>> values_;  // none: no "=" is there
+  std::vector<std::string> known_;                            // options that the planner read
   Status status_;
 };
 

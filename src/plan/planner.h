@@ -1,5 +1,5 @@
 // Turns reserved work into a StepPlan. One planner for each way of sharing; all feed the same
-// executor. docs/planners.md describes the steps of each.
+// executor. lab/docs/planners.md describes the steps of each.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ struct SharingInfo {
   bool batches = false;  // puts whole waiting prompts together in batches
 };
 
-// NAME, or NAME:OPTION,OPTION=VALUE,... (docs/planners.md). Errors: kInvalidArgument.
+// NAME, or NAME:OPTION,OPTION=VALUE,... (page "Techniques of sharing"). Errors: kInvalidArgument.
 Result<SharingInfo> sharing_info(const std::string& sharing);
 
 // The names there are.

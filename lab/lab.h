@@ -1,5 +1,5 @@
 // The laboratory: published techniques beside the product's own, and the experiments of their
-// papers. The product builds without it, and of the product only src/cli/laboratory.cc knows it.
+// papers. The product builds without it, and only its src/cli/laboratory.cc includes it.
 #pragma once
 
 namespace pando::lab {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/technique_testing.h"
+#include "lab/tests/technique_testing.h"
 #include "pando/values/sharing.h"
 
 namespace pando {
@@ -14,7 +14,9 @@ TEST(TechniqueOptions, ErrorsNameTheOption) {
   EXPECT_TRUE(sharing_info("tree"));
   EXPECT_TRUE(sharing_info("radix:threshold=0.5,bucket=64,rows=100,stateless"));
   EXPECT_NE(message("bush").find("unknown sharing 'bush'"), std::string::npos);
-  EXPECT_NE(message("tree:x=1").find("no option 'x'"), std::string::npos);
+  EXPECT_EQ(message("tree:x=1"), "sharing 'tree' has no option 'x', expected none");
+  EXPECT_EQ(message("padded:bach=3"),
+            "sharing 'padded' has no option 'bach', expected rows, batch");
   EXPECT_NE(message("radix:threshold=2").find("a number from 0 to 1"), std::string::npos);
   for (const char* sharing : {"radix:threshold", "radix:threshold="})
     EXPECT_EQ(message(sharing), "sharing 'radix': option 'threshold' is '', expected a value");

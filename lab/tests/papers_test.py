@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The paths, names in files, benchmarks and options of planners in docs/papers.md and docs/planners.md exist.
-docs/papers.md has every section, equation, algorithm, table and figure of the papers. papers_sizes.csv has the
+"""The paths, names in files, benchmarks and options of planners in lab/docs/papers.md and lab/docs/planners.md exist.
+lab/docs/papers.md has every section, equation, algorithm, table and figure of the papers. papers_sizes.csv has the
 benchmarks' sizes.
 
 usage: papers_test.py SOURCE_DIR
@@ -51,30 +51,30 @@ def listed_in(rows):
 
 
 def not_listed(root):
-    parts = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", (root / "docs/papers.md").read_text(), re.M | re.S))
+    parts = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", (root / "lab/docs/papers.md").read_text(), re.M | re.S))
     for paper, (sections, counts) in PAPERS.items():
         expected = {("section", s) for s in sections.split()}
         expected |= {(kind, str(n + 1)) for kind, count in counts.items() for n in range(count)}
         found = set(listed_in(parts.get(paper, "")))
         for kind, number in sorted(expected - found):
-            yield f"docs/papers.md: no row of {paper} has {kind} {number}"
+            yield f"lab/docs/papers.md: no row of {paper} has {kind} {number}"
         for kind, number in sorted(found - expected):
-            yield f"docs/papers.md: {paper} has no {kind} {number}"
+            yield f"lab/docs/papers.md: {paper} has no {kind} {number}"
 
 
 def wrong_sizes(root):
     """The sizes of papers_sizes.csv are those of the sources. An empty last cell: --full has the usual size."""
-    if "`tests/papers_sizes.csv`" not in (root / "docs/papers.md").read_text():
-        yield "docs/papers.md: does not say in what size the benchmarks run"
-    sources = "".join(p.read_text() for p in (root / "src/lab/papers").glob("*.cc"))
+    if "`lab/tests/papers_sizes.csv`" not in (root / "lab/docs/papers.md").read_text():
+        yield "lab/docs/papers.md: does not say in what size the benchmarks run"
+    sources = "".join(p.read_text() for p in (root / "lab/papers").glob("*.cc"))
     known = set(SIZES) | NO_OTHER_SIZES
     for name in re.findall(r'"((?:ippd|hydragen|prepacking|radixmlp|medha)-[\w-]+)",', sources):
         if name not in known:
             yield f"papers_sizes.csv: no sizes of {name}"
-    with open(root / "tests/papers_sizes.csv", newline="", encoding="utf-8") as file:
+    with open(root / "lab/tests/papers_sizes.csv", newline="", encoding="utf-8") as file:
         named = {(row["benchmark"], row["size"]): row for row in csv.DictReader(file)}
     for benchmark in SIZES:
-        for size, usual, full in sizes_of(root / "src/lab", benchmark):
+        for size, usual, full in sizes_of(root / "lab", benchmark):
             row = named.pop((benchmark, size), {"pando": "", "full": ""})
             found = [size_in(size, row["pando"]), size_in(size, row["full"])]
             if found != [usual, [] if full == usual else full]:
@@ -89,9 +89,9 @@ def size_in(size, cell):
 
 
 def problems_of(root, document):
-    text = (root / "docs" / document).read_text()
-    benchmarks = "".join(p.read_text() for top in ("bench", "lab") for p in sorted((root / "src" / top).rglob("*.cc")))
-    planners = "".join(p.read_text() for folder in ("src/engine", "src/plan", "src/lab/techniques")
+    text = (root / "lab/docs" / document).read_text()
+    benchmarks = "".join(p.read_text() for top in ("src/bench", "lab") for p in sorted((root / top).rglob("*.cc")))
+    planners = "".join(p.read_text() for folder in ("src/engine", "src/plan", "lab/techniques")
                        for p in sorted((root / folder).glob("*")))
 
     def is_missing(name, path):
@@ -116,7 +116,7 @@ def problems_of(root, document):
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
-    problems = [f"docs/{document}: {problem}" for document in ("papers.md", "planners.md")
+    problems = [f"lab/docs/{document}: {problem}" for document in ("papers.md", "planners.md")
                 for problem in problems_of(root, document)]
     problems += not_listed(root)
     problems += wrong_sizes(root)

@@ -1,6 +1,6 @@
 #include "engine/open_laboratory.h"
 
-#include "lab/technique_testing.h"
+#include "lab/tests/technique_testing.h"
 
 namespace pando::testing {
 

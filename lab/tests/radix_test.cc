@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "lab/beside_packed.h"
 #include "lab/techniques/expanded_pass.h"
 #include "lab/techniques/static_batcher.h"
+#include "lab/tests/beside_packed.h"
 
 namespace pando::lab {
 namespace {

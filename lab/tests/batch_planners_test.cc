@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "lab/beside_packed.h"
 #include "lab/techniques/masked_pass.h"
 #include "lab/techniques/relayout.h"
 #include "lab/techniques/static_batcher.h"
+#include "lab/tests/beside_packed.h"
 
 namespace pando::lab {
 namespace {

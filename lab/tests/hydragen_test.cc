@@ -2,8 +2,8 @@
 // level, in pages that hold its own past.
 #include <gtest/gtest.h>
 
-#include "lab/technique_testing.h"
 #include "lab/techniques/level_pass.h"
+#include "lab/tests/technique_testing.h"
 #include "plan/random_plans.h"
 
 namespace pando::lab {

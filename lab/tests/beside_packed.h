@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cache/random_cache.h"
-#include "lab/technique_testing.h"
 #include "lab/techniques/relayout.h"
+#include "lab/tests/technique_testing.h"
 #include "plan/planner.h"
 #include "plan/row_layout.h"
 

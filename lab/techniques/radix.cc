@@ -2,7 +2,7 @@
 // equal pasts are one row of position-wise work (sections 3.1 and 3.2); attention has a row for
 // every copy, each with keys and values of its own (3.4, algorithm 1). Bypassed where too little
 // repeats (5.2). Maps are made on the engine's thread, not beside the pass before (3.3, where they
-// take three orders of magnitude less than a pass; docs/planners.md has what they take here).
+// take three orders of magnitude less than a pass; lab/docs/planners.md has what they take here).
 #include <fmt/format.h>
 
 #include <algorithm>

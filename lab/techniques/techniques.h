@@ -1,4 +1,4 @@
-// The techniques of the papers, one file each, and the libraries' baselines (docs/planners.md).
+// The techniques of the papers, one file each, and the libraries' baselines (lab/docs/planners.md).
 #pragma once
 
 #include "engine/technique.h"

@@ -12,8 +12,8 @@
 
 #include "cache/kv_cache.h"
 #include "exec/cpu/kernel/row_chunks.h"
-#include "lab/technique_testing.h"
 #include "lab/techniques/masked_pass.h"
+#include "lab/tests/technique_testing.h"
 #include "plan/planner.h"
 
 namespace pando::lab {

@@ -8,10 +8,10 @@
 #include <span>
 
 #include "cache/kv_cache.h"
-#include "lab/technique_testing.h"
 #include "lab/techniques/masked_pass.h"
 #include "lab/techniques/prompt_groups.h"
 #include "lab/techniques/stack.h"
+#include "lab/tests/technique_testing.h"
 #include "plan/planner.h"
 
 namespace pando::lab {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/tiny_engine.h"
-#include "lab/technique_testing.h"
+#include "lab/tests/technique_testing.h"
 #include "pando/batch.h"
 
 namespace pando::testing {

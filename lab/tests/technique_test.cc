@@ -4,7 +4,7 @@
 #include <random>
 
 #include "engine/test_loop.h"
-#include "lab/technique_testing.h"
+#include "lab/tests/technique_testing.h"
 #include "pando/values/sharing.h"
 
 namespace pando::testing {
