@@ -9,6 +9,7 @@
 
 #include "lab/techniques/level_cuts.h"
 #include "lab/techniques/level_pass.h"
+#include "lab/techniques/pass_executor.h"
 #include "lab/techniques/techniques.h"
 #include "plan/row_layout.h"
 
@@ -145,8 +146,7 @@ Technique hydragen_technique(TechniqueOptions& options, int tile_len) {
   auto attention = planner->attention();
   const auto* const counts = planner.get();
   return {.planner = std::move(planner),
-          .hooks = exec::pass_hooks(std::move(attention)),
-          .takes_sinks = false,
+          .executor = pass_executor({.attention = std::move(attention), .takes_sinks = false}),
           .exact = false,
           .figures = [counts] { return counts->figures(); }};
 }

@@ -2,7 +2,7 @@
 // Projections are computed, keys and values are written. The output is wrong, and said to be.
 #include <algorithm>
 
-#include "exec/cpu/layers/layer_attention.h"
+#include "lab/techniques/pass_executor.h"
 #include "lab/techniques/techniques.h"
 #include "plan/row_layout.h"
 
@@ -28,7 +28,7 @@ void attend_to_nothing(const exec::LayerPass& layer) {
 
 Technique no_attention_technique(TechniqueOptions&, int) {
   return {.planner = std::make_unique<NoAttentionPlanner>(),
-          .hooks = exec::pass_hooks(attend_to_nothing),
+          .executor = pass_executor({.attention = attend_to_nothing}),
           .exact = false,
           .warning = "computed without attention"};
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lab/techniques/pass_executor.h"
 #include "lab/techniques/relayout.h"
 #include "lab/techniques/static_batcher.h"
 #include "lab/techniques/techniques.h"
@@ -82,9 +83,8 @@ inline Technique padded_batches(const char* name, StaticBatching::Order order,
   const auto* const counts = planner.get();
   return {.planner = std::move(planner),
           .batcher = std::make_unique<StaticBatcher>(batching),
-          .hooks = exec::pass_hooks(std::move(attention)),
-          .caps_scores = false,
-          .takes_sinks = false,
+          .executor = pass_executor(
+              {.attention = std::move(attention), .caps_scores = false, .takes_sinks = false}),
           .exact = false,
           .figures = [counts] { return counts->figures(); }};
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "lab/techniques/bin_packing.h"
+#include "lab/techniques/pass_executor.h"
 #include "lab/techniques/relayout.h"
 #include "lab/techniques/static_batcher.h"
 #include "lab/techniques/techniques.h"
@@ -110,9 +111,8 @@ Technique prepacked_technique(TechniqueOptions& options, int tile_len) {
   const auto* const counts = planner.get();
   return {.planner = std::move(planner),
           .batcher = std::make_unique<StaticBatcher>(batching),
-          .hooks = exec::pass_hooks(std::move(attention)),
-          .caps_scores = !dense,
-          .takes_sinks = !dense,
+          .executor = pass_executor(
+              {.attention = std::move(attention), .caps_scores = !dense, .takes_sinks = !dense}),
           .exact = !dense,
           .figures = [counts] { return counts->figures(); }};
 }

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "lab/techniques/expanded_pass.h"
+#include "lab/techniques/pass_executor.h"
 #include "lab/techniques/prefix_index.h"
 #include "lab/techniques/relayout.h"
 #include "lab/techniques/static_batcher.h"
@@ -178,11 +179,11 @@ Technique radix_technique(TechniqueOptions& options, int tile_len) {
   auto planner = std::make_unique<RadixPlanner>(radix, tile_len);
   auto attention = planner->attention();
   const auto* const counts = planner.get();
-  return {.planner = std::move(planner),
-          .batcher = std::make_unique<StaticBatcher>(StaticBatching{.n_rows = radix.n_rows}),
-          .hooks = exec::pass_hooks(std::move(attention)),
-          .one_layer = radix.stateless,
-          .figures = [counts] { return counts->figures(); }};
+  return {
+      .planner = std::move(planner),
+      .batcher = std::make_unique<StaticBatcher>(StaticBatching{.n_rows = radix.n_rows}),
+      .executor = pass_executor({.attention = std::move(attention), .one_layer = radix.stateless}),
+      .figures = [counts] { return counts->figures(); }};
 }
 
 }  // namespace pando::lab

@@ -16,6 +16,7 @@
 #include "cache/page_pool.h"
 #include "exec/cpu/kv_memory.h"
 #include "lab/techniques/kept_instruction.h"
+#include "lab/techniques/pass_executor.h"
 #include "lab/techniques/prompt_groups.h"
 #include "lab/techniques/relayout.h"
 #include "lab/techniques/stack_batch.h"
@@ -34,7 +35,7 @@ struct StackedOptions {
   uint32_t n_rows;      // of a batch's headers, where n_stacks is 0
 };
 
-class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
+class StackedPlanner final : public MaskedPlanner, public KvStore {
  public:
   StackedPlanner(const StackedOptions& options, int tile_len)
       : options_(options), tile_len_(static_cast<uint32_t>(tile_len)) {}
@@ -42,7 +43,7 @@ class StackedPlanner final : public MaskedPlanner, public exec::KvStore {
   std::string_view name() const override { return "stacked"; }
   bool shares_tokens() const override { return false; }
 
-  void open(const exec::StoredModel& model, size_t n_bytes) override {
+  void open(const StoredModel& model, size_t n_bytes) override {
     const kernel::KvShape& shape = model.shape;
     page_len_ = static_cast<uint32_t>(shape.page_len);
     const size_t n_pages = n_bytes / shape.page_bytes();
@@ -343,10 +344,11 @@ Technique stacked_technique(TechniqueOptions& options, int tile_len) {
   StackedPlanner* const own = planner.get();
   return {.planner = std::move(planner),
           .batcher = std::make_unique<StackedBatcher>(*own),
-          .hooks = exec::pass_hooks(own->attention(), own),
-          .takes_int8 = false,
-          .caps_scores = false,
-          .takes_sinks = false,
+          .executor = pass_executor({.attention = own->attention(),
+                                     .store = own,
+                                     .takes_int8 = false,
+                                     .caps_scores = false,
+                                     .takes_sinks = false}),
           .exact = false,
           .figures = [own] { return own->figures(); }};
 }

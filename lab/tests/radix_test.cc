@@ -156,11 +156,9 @@ TEST(Radix, CountsBothLayouts) {
   EXPECT_EQ(counts("radix", 5), (Counts{1, 1, 9, 9})) << "nothing is shared between keys";
 }
 
-TEST(Radix, TakesWholePromptsAndKeepsPagesUnlessStateless) {
+TEST(Radix, TakesWholePrompts) {
   const Technique technique = technique_named("radix", RadixPlans::kTile);
   EXPECT_NE(dynamic_cast<StaticBatcher*>(technique.batcher.get()), nullptr);
-  EXPECT_FALSE(technique.one_layer);
-  EXPECT_TRUE(technique_named("radix:stateless", RadixPlans::kTile).one_layer);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "cache/kv_cache.h"
 #include "exec/cpu/kernel/row_chunks.h"
 #include "lab/techniques/masked_pass.h"
+#include "lab/techniques/pass_executor.h"
 #include "lab/tests/technique_testing.h"
 #include "plan/planner.h"
 
@@ -106,12 +107,12 @@ class Passes {
                              .n_kv_heads = shape.n_kv_heads,
                              .head_dim = shape.head_dim,
                              .page_len = kPage};
-    dynamic_cast<exec::PassHooks&>(*technique_.hooks)
-        .store->open({.shape = kv,
-                      .n_heads = shape.n_heads,
-                      .n_threads = 2,
-                      .row_products = shape.row_products()},
-                     kv.page_bytes() * kPages);
+    dynamic_cast<KvStore&>(*technique_.planner)
+        .open({.shape = kv,
+               .n_heads = shape.n_heads,
+               .n_threads = 2,
+               .row_products = shape.row_products()},
+              kv.page_bytes() * kPages);
   }
 
   Works answer(std::span<const Tokens> prompts, uint32_t n_tokens) {

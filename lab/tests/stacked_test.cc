@@ -9,6 +9,7 @@
 
 #include "cache/kv_cache.h"
 #include "lab/techniques/masked_pass.h"
+#include "lab/techniques/pass_executor.h"
 #include "lab/techniques/prompt_groups.h"
 #include "lab/techniques/stack.h"
 #include "lab/tests/technique_testing.h"
@@ -129,9 +130,9 @@ constexpr kernel::KvShape kShape{
 
 Technique stacked(const char* sharing, size_t n_pages) {
   Technique technique = technique_named(sharing, kTile);
-  dynamic_cast<exec::PassHooks&>(*technique.hooks)
-      .store->open({.shape = kShape, .n_heads = 1, .n_threads = 1, .row_products = 1e4},
-                   kShape.page_bytes() * n_pages);
+  dynamic_cast<KvStore&>(*technique.planner)
+      .open({.shape = kShape, .n_heads = 1, .n_threads = 1, .row_products = 1e4},
+            kShape.page_bytes() * n_pages);
   return technique;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -23,45 +22,46 @@ namespace {
 
 ExecutorOptions executor_options(const LoopOptions& options, const Technique& technique) {
   const EngineOptions& engine = options.engine;
-  const size_t longest = engine.context / options.page_len + 1;
   return {.kv = {.type = kv_dtype(engine.kv_type),
                  .memory = engine.kv_memory,
                  .context = engine.context,
                  .page_len = options.page_len,
                  .tile_len = options.tile_len,
                  .span_len = options.span_len,
-                 .one_layer = technique.one_layer,
                  // Not if positions are divided over ranks.
-                 .window_pages = technique.full_plans &&
+                 .window_pages = technique.executor == nullptr &&
                                  (options.ranks == nullptr || options.ranks->layout.kvp == 1),
                  .n_window_pages = options.n_window_pages,
                  .n_slots = options.n_slots},
           .all_rows = options.all_rows,
-          .hooks = technique.hooks,
-          .n_numbers = longest * engine.max_running,  // as many as can be open at a time
           .poison_pages = options.poison_pages};
 }
 
-// Sizes of the KV memory of an engine with these options.
-Result<KvOptions> kv_options(const Model& model, const EngineOptions& options) {
-  LoopOptions loop{.engine = options};
-  if (Status status = fill_in(loop.engine, model.parts().files->config.max_positions); !status)
-    return status.error();
-  const Result<Technique> technique = make_technique(loop.engine.sharing, loop.tile_len);
-  if (!technique) return technique.error();
-  return executor_options(loop, *technique).kv;
+// The KV memory of one process.
+Result<KvRoom> kv_room(const Device& device, const model::ModelSpec& spec,
+                       const Technique& technique, const KvOptions& options) {
+  return technique.executor == nullptr ? device.kv_room(spec, options)
+                                       : technique.executor->kv_room(device, spec, options);
 }
 
-// True if layers with keys of their own differ in their heads.
-bool has_several_heads(const model::ModelSpec& spec) {
-  std::optional<model::Heads> first;
-  for (int i = 0; i < spec.n_layers(); ++i) {
-    const model::LayerConfig& layer = spec.layers[i];
-    if (layer.mixer != model::Mixer::kAttention || layer.keys_back > 0) continue;
-    if (first && *first != spec.heads(i)) return true;
-    first = spec.heads(i);
+// The technique and the KV memory of an engine.
+struct KvUse {
+  Technique technique;
+  KvOptions options;
+
+  Result<KvRoom> room_of(const Model::Parts& model) const {
+    return kv_room(*model.device, model.files->config, technique, options);
   }
-  return false;
+};
+
+Result<KvUse> kv_use(const Model::Parts& model, const EngineOptions& options) {
+  LoopOptions loop{.engine = options};
+  if (Status status = fill_in(loop.engine, model.files->config.max_positions); !status)
+    return status.error();
+  Result<Technique> technique = make_technique(loop.engine.sharing, loop.tile_len);
+  if (!technique) return technique.error();
+  const KvOptions kv = executor_options(loop, *technique).kv;
+  return KvUse{std::move(*technique), kv};
 }
 
 // Opens the loop, given options and technique.
@@ -73,41 +73,18 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
   const Device& device = weights.device();
   const RankGroup* ranks = std::exchange(parts.options.ranks, nullptr);
   PANDO_CHECK(ranks != nullptr || weights.share().is_whole());
+  if (technique.executor != nullptr) {
+    if (ranks != nullptr)
+      return unsupported(
+          "sharing '{}' does not run on several processes, expected 'tree', 'prefix_cached' or "
+          "'packed'",
+          engine.sharing);
+    if (Status status = technique.executor->check(weights, engine); !status) return status.error();
+  }
   const Result<KvRoom> room = ranks == nullptr
-                                  ? device.kv_room(spec, computing.kv)
+                                  ? kv_room(device, spec, technique, computing.kv)
                                   : kv_room_on_ranks(device, spec, computing.kv, ranks->layout);
   if (!room) return room.error();
-  if (spec.n_recurrent_layers() > 0 && !technique.full_plans)
-    return unsupported(
-        "sharing '{}' does not support models with recurrent layers, such as {}, expected 'tree', "
-        "'prefix_cached' or 'packed'",
-        engine.sharing, spec.family_name);
-  const auto reads_others = [](const model::LayerConfig& layer) { return layer.keys_back > 0; };
-  if (!technique.full_plans &&
-      (has_several_heads(spec) || std::ranges::any_of(spec.layers, reads_others)))
-    return unsupported(
-        "sharing '{}' does not support models whose layers have different heads or read the keys "
-        "of others, such as {}, expected 'tree', 'prefix_cached' or 'packed'",
-        engine.sharing, spec.family_name);
-  if (spec.score_cap > 0.0f && !technique.caps_scores)
-    return unsupported(
-        "sharing '{}' does not support models with soft caps of scores, such as {}, expected "
-        "'tree', 'prefix_cached' or 'packed'",
-        engine.sharing, spec.family_name);
-  if (spec.attention_sinks && !technique.takes_sinks)
-    return unsupported(
-        "sharing '{}' does not support models with attention sinks, such as {}, expected 'tree', "
-        "'prefix_cached' or 'packed'",
-        engine.sharing, spec.family_name);
-  if (ranks != nullptr && !technique.full_plans)
-    return unsupported(
-        "sharing '{}' does not run on several processes, expected 'tree', 'prefix_cached' or "
-        "'packed'",
-        engine.sharing);
-  if (engine.kv_type == KvType::kInt8 && !technique.takes_int8)
-    return invalid_argument(
-        "sharing '{}' cannot use keys and values in int8, expected f32, f16 or bf16",
-        engine.sharing);
   Result<std::string> isa = device.isa_name(engine.isa);
   if (!isa) return isa.error();
   engine.isa = computing.isa = std::move(*isa);
@@ -119,14 +96,16 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
         "{} '{}' forms its own batches of whole prompts, expected {} fcfs and no {}",
         OptionName{"sharing"}, engine.sharing, OptionName{"policy"}, OptionName{"step_budget"});
   parts.timing = std::move(*timing);
-  // Published techniques compute one row of an answer in a step.
-  parts.options.forces_tokens &= technique.full_plans;
+  // Forced tokens are several rows of an answer in a step (see ExecutorMaker).
+  parts.options.forces_tokens &= technique.executor == nullptr;
   parts.planner = std::move(technique.planner);
   parts.batcher = std::move(technique.batcher);
   parts.figures = std::move(technique.figures);
   parts.max_positions = spec.max_positions;
   parts.pool = std::make_unique<ThreadPool>(engine.threads, engine.nice);
-  if (ranks == nullptr || ranks->layout.n_ranks() == 1) {
+  if (technique.executor != nullptr) {
+    parts.executor = technique.executor->open(weights, engine, computing, *room, *parts.pool);
+  } else if (ranks == nullptr || ranks->layout.n_ranks() == 1) {
     parts.executor = weights.open(computing, *room, *parts.pool);
   } else {
     parts.executor = open_on_ranks(weights, computing, *room, *parts.pool, *ranks);
@@ -170,20 +149,20 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, const Token
 
 Result<size_t> longest_sequence(const Model& model, const EngineOptions& options) {
   const Model::Parts& parts = model.parts();
-  const Result<KvOptions> kv = kv_options(model, options);
+  const Result<KvUse> kv = kv_use(parts, options);
   if (!kv) return kv.error();
-  const Result<KvRoom> room = parts.device->kv_room(parts.files->config, *kv);
+  const Result<KvRoom> room = kv->room_of(parts);
   if (!room) return room.error();
-  return std::min(static_cast<size_t>(kv->context), room->longest_path());
+  return std::min(static_cast<size_t>(kv->options.context), room->longest_path());
 }
 
 Result<size_t> kv_memory_for(const Model& model, const EngineOptions& options, size_t n_tokens) {
   const Model::Parts& parts = model.parts();
-  Result<KvOptions> kv = kv_options(model, options);
+  Result<KvUse> kv = kv_use(parts, options);
   if (!kv) return kv.error();
   const auto is_enough = [&](size_t memory) {
-    kv->memory = memory;
-    const Result<KvRoom> room = parts.device->kv_room(parts.files->config, *kv);
+    kv->options.memory = memory;
+    const Result<KvRoom> room = kv->room_of(parts);
     return room.ok() && room->longest_path() >= n_tokens;
   };
   constexpr size_t kMost = size_t{1} << 50;  // no machine has it

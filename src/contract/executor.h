@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "base/dtype.h"
@@ -17,7 +16,6 @@ struct KvOptions {
   size_t memory = 0;                                  // bytes for keys, values and states
   int context = 0;                                    // positions of the longest sequence
   int page_len = 32, tile_len = 64, span_len = 2048;  // positions
-  bool one_layer = false;     // pages have one layer, which all layers write in turn
   bool window_pages = false;  // layers with a window have pages of their own
   size_t n_window_pages = 0;  // of these; 0: a share of the memory
   size_t n_slots = 0;         // of states; 0: half of the memory
@@ -35,20 +33,12 @@ struct KvRoom {
   size_t longest_path() const { return n_pages * static_cast<size_t>(page_len); }
 };
 
-// A technique, or ranks that divide a model, put these in place of parts of an executor. Each kind
-// of executor has its own kind of hooks (exec/cpu/layers/layer_attention.h).
-struct ExecutorHooks {
-  virtual ~ExecutorHooks() = default;
-};
-
 struct ExecutorOptions {
   std::string isa = {};  // as Device::isa_name gives it
   KvOptions kv = {};
   // The last layer computes all rows, as earlier layers do, though most are never read: for timing
   // a model of few layers in place of one of many. No output changes.
   bool all_rows = false;
-  std::shared_ptr<ExecutorHooks> hooks = nullptr;
-  size_t n_numbers = 0;       // pages, where a technique keeps keys and values itself
   bool poison_pages = false;  // fill fresh pages and slots with NaN: a test then sees reads of them
 };
 

@@ -13,7 +13,7 @@ namespace {
 // A planner without options.
 template <std::unique_ptr<Planner> (*kMake)(int)>
 Technique plain(TechniqueOptions&, int tile_len) {
-  return {.planner = kMake(tile_len), .full_plans = true};
+  return {.planner = kMake(tile_len)};
 }
 
 std::vector<NamedTechnique>& techniques() {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "contract/device.h"
 #include "contract/executor.h"
 #include "engine/technique_options.h"
 #include "pando/values/engine_options.h"
@@ -18,21 +19,30 @@
 
 namespace pando {
 
+// Makes an executor for a technique that needs one of its own. Its plans have no state tasks and no
+// lists of window pages, and one row of an answer in a step.
+class ExecutorMaker {
+ public:
+  virtual ~ExecutorMaker() = default;
+  // kUnsupported or kInvalidArgument if the technique cannot compute this model with these options.
+  virtual Status check(const DeviceModel& model, const EngineOptions& engine) const = 0;
+  // As Device::kv_room.
+  virtual Result<KvRoom> kv_room(const Device& device, const model::ModelSpec& spec,
+                                 const KvOptions& options) const = 0;
+  // As DeviceModel::open, once `check` allows it; the technique's planner outlives the executor.
+  virtual std::unique_ptr<Executor> open(const DeviceModel& model, const EngineOptions& engine,
+                                         const ExecutorOptions& options, const KvRoom& room,
+                                         ThreadPool& pool) const = 0;
+};
+
 // A planner, and other parts of the engine that a technique replaces. The engine's own techniques
 // are planners alone.
 struct Technique {
   std::unique_ptr<Planner> planner;
-  std::unique_ptr<Batcher> batcher;      // null: steps are filled as the engine's options say
-  std::shared_ptr<ExecutorHooks> hooks;  // into the executor; `planner` owns their data
-  bool one_layer = false;                // see KvOptions
-  bool takes_int8 = true;                // keys and values may be int8
-  bool caps_scores = true;               // its attention knows soft caps of scores
-  bool takes_sinks = true;               // its attention knows sinks
-  // Plans have state tasks and lists of window pages: models may be recurrent, and windows free
-  // memory.
-  bool full_plans = false;
-  bool exact = true;    // bits do not depend on other rows of the step
-  std::string warning;  // shown wherever its output appears; empty: none
+  std::unique_ptr<Batcher> batcher;         // null: steps are filled as the engine's options say
+  std::unique_ptr<ExecutorMaker> executor;  // null: the device's own
+  bool exact = true;                        // bits do not depend on other rows of the step
+  std::string warning;                      // shown wherever its output appears; empty: none
   // Counters of the technique since it was made; empty: none.
   std::function<std::vector<Figure>()> figures;
 };

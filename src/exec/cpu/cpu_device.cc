@@ -88,10 +88,11 @@ std::string CpuModel::weight_type() const {
 }
 
 std::unique_ptr<StageExecutor> CpuModel::open(const ExecutorOptions& options, const KvRoom& room,
-                                              ThreadPool& pool) const {
+                                              ThreadPool& pool,
+                                              const RankExchange& exchange) const {
   const KvSizes sizes =
       KvSizes::in_room(spec_of_share(weights_.spec, weights_.share), options.kv, room);
-  return std::make_unique<CpuExecutor>(weights_, pool, options, sizes);
+  return std::make_unique<CpuExecutor>(weights_, pool, options, sizes, exchange);
 }
 
 }  // namespace pando::exec

@@ -1,7 +1,12 @@
 // The processors of this machine.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "contract/device.h"
+#include "exec/cpu/layers/layer_attention.h"
 #include "exec/cpu/pack/weights.h"
 
 namespace pando::exec {
@@ -16,7 +21,12 @@ class CpuModel final : public DeviceModel {
   std::string weight_type() const override;
   size_t weight_bytes() const override { return weights_.bytes(); }
   std::unique_ptr<StageExecutor> open(const ExecutorOptions& options, const KvRoom& room,
-                                      ThreadPool& pool) const override;
+                                      ThreadPool& pool) const override {
+    return open(options, room, pool, {});
+  }
+  // exchange: of a rank whose stage has several.
+  std::unique_ptr<StageExecutor> open(const ExecutorOptions& options, const KvRoom& room,
+                                      ThreadPool& pool, const RankExchange& exchange) const;
 
   const Weights& weights() const { return weights_; }
 

@@ -14,12 +14,17 @@
 
 namespace pando::exec {
 
+// Facts of an executor with memory of these sizes.
+ExecutorFacts facts_of(const Weights& weights, const ExecutorOptions& options,
+                       const KvSizes& sizes);
+
 // One step at a time: `submit` keeps the plan, `finish` runs it.
 class CpuExecutor final : public StageExecutor {
  public:
-  // `weights` and `pool` outlive it. sizes: those of options.kv. Throws std::bad_alloc.
+  // `weights` and `pool` outlive it. sizes: those of options.kv. exchange: of a rank whose stage
+  // has several. Throws std::bad_alloc.
   CpuExecutor(const Weights& weights, ThreadPool& pool, const ExecutorOptions& options,
-              const KvSizes& sizes);
+              const KvSizes& sizes, const RankExchange& exchange = {});
 
   const ExecutorFacts& facts() const override { return facts_; }
   void submit(StepPlan plan) override;
@@ -37,16 +42,14 @@ class CpuExecutor final : public StageExecutor {
   size_t ready_bytes(size_t n_touched, size_t n_windows_touched) const override {
     return memory_.ready_bytes(n_touched) + windows_.ready_bytes(n_windows_touched);
   }
-  size_t kv_bytes(size_t n_used) const override;
+  size_t kv_bytes(size_t n_used) const override { return n_used * facts_.page_bytes; }
   PhaseTimes times() const override { return transformer_.times(); }
 
  private:
-  CpuExecutor(const Weights& weights, ThreadPool& pool, const ExecutorOptions& options,
-              const PassHooks& hooks, const KvSizes& sizes);
+  // Fresh pages and slots. A slot is fresh if it is written.
   void poison(const StepPlan& plan) const;
 
   ExecutorFacts facts_;
-  const KvStore* store_;  // null: keys and values are in memory_ and windows_
   bool poison_pages_;
   AlignedBuffer states_;  // slots, side by side
   KvMemory memory_;

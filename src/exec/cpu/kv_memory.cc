@@ -1,6 +1,7 @@
 #include "exec/cpu/kv_memory.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace pando::exec {
 
@@ -31,6 +32,17 @@ bool KvMemory::prepare(size_t n_touched) {
 size_t KvMemory::ready_bytes(size_t n_touched) const {
   const size_t used = n_touched * page_bytes_;
   return std::max(ready_, used) - used;
+}
+
+void poison_pages(const kernel::KvView& view, std::span<const PageCopy> copies,
+                  std::span<const KvSlot> slots) {
+  const auto fill_page = [&](PageId page) {
+    if (std::ranges::find(copies, page, &PageCopy::from) != copies.end()) return;
+    std::memset(view.page(page), 0xff, view.shape.page_bytes());
+  };
+  for (const PageCopy& copy : copies) fill_page(copy.to);
+  for (const KvSlot& slot : slots)
+    if (slot.offset == 0) fill_page(slot.page);
 }
 
 }  // namespace pando::exec

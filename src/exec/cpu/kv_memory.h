@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "contract/step_plan.h"
 #include "exec/cpu/kernel/kv_layout.h"
 
 namespace pando::exec {
@@ -35,6 +36,11 @@ class KvMemory {
   std::vector<kernel::KvView> views_;
   size_t ready_ = 0;  // bytes [0, ready_) were prepared
 };
+
+// Fills pages that are fresh in a step with NaN. A page is fresh if a copy goes to it, or if its
+// first position is written and no copy reads it first.
+void poison_pages(const kernel::KvView& view, std::span<const PageCopy> copies,
+                  std::span<const KvSlot> slots);
 
 // The pages of all layers, or of those without and of those with a window, by group.
 struct KvViews {

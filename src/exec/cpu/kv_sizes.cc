@@ -110,8 +110,7 @@ KvSizes KvSizes::shapes_of(const model::ModelSpec& spec, const KvOptions& option
                         .page_len = options.page_len,
                         .tile_len = options.tile_len,
                         .span_len = options.span_len});
-    int& n_layers = groups[place.group].n_layers;
-    n_layers = options.one_layer ? 1 : place.layer + 1;
+    groups[place.group].n_layers = place.layer + 1;
   }
   sizes.slot_bytes = StateLayout(spec).slot_bytes();
   return sizes;

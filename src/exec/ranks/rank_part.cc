@@ -4,7 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "base/check.h"
 #include "base/fault.h"
+#include "exec/cpu/cpu_device.h"
 #include "exec/share.h"
 #include "exec/slice.h"
 
@@ -39,7 +41,7 @@ RankPart::RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOpt
       part_(ranks.layout.part_of(ranks.comm->rank())),
       state_bytes_(model.spec().n_heads / share_.n_ranks *
                    kernel::state_len(model.spec().widest_head()) * sizeof(float)),
-      executor_(model.open(with_hooks(options), room, pool)) {
+      executor_(open(model, pool, options, room)) {
   const RankLayout& layout = ranks_.layout;
   const int own = ranks_.comm->rank(), first = own - share_.rank;
   for (int rank = 0; rank < share_.n_ranks; ++rank)
@@ -53,18 +55,20 @@ RankPart::RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOpt
                     kv_parts(layout, room.n_pages, options.kv.tile_len));
 }
 
-ExecutorOptions RankPart::with_hooks(ExecutorOptions options) {
-  if (share_.n_ranks == 1 && ranks_.layout.kvp == 1) return options;
-  auto hooks = std::make_shared<PassHooks>();
+std::unique_ptr<StageExecutor> RankPart::open(const DeviceModel& model, ThreadPool& pool,
+                                              const ExecutorOptions& options, const KvRoom& room) {
+  if (share_.n_ranks == 1 && ranks_.layout.kvp == 1) return model.open(options, room, pool);
+  RankExchange exchange;
   if (share_.n_ranks > 1)
-    hooks->gather = [this](const float* own, uint32_t n_rows, std::span<const int> sizes,
-                           float* all) { gather(own, n_rows, sizes, all); };
+    exchange.gather = [this](const float* own, uint32_t n_rows, std::span<const int> sizes,
+                             float* all) { gather(own, n_rows, sizes, all); };
   if (ranks_.layout.kvp > 1) {
-    hooks->spread = [this](float* qkv, size_t row_len) { exchange_->spread(qkv, row_len); };
-    hooks->attention = [this](const LayerPass& pass) { exchange_->attend(pass); };
+    exchange.spread = [this](float* qkv, size_t row_len) { exchange_->spread(qkv, row_len); };
+    exchange.attention = [this](const LayerPass& pass) { exchange_->attend(pass); };
   }
-  options.hooks = std::move(hooks);
-  return options;
+  const auto* const cpu = dynamic_cast<const CpuModel*>(&model);
+  PANDO_CHECK(cpu != nullptr);  // check_layout: no other device divides rows
+  return cpu->open(options, room, pool, exchange);
 }
 
 void RankPart::gather(const float* own, uint32_t n_rows, std::span<const int> sizes, float* all) {

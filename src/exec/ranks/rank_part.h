@@ -1,6 +1,7 @@
 // Part of a step that one rank computes.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -38,7 +39,8 @@ class RankPart {
 
  private:
   void gather(const float* own, uint32_t n_rows, std::span<const int> sizes, float* all);
-  ExecutorOptions with_hooks(ExecutorOptions options);
+  std::unique_ptr<StageExecutor> open(const DeviceModel& model, ThreadPool& pool,
+                                      const ExecutorOptions& options, const KvRoom& room);
   bool gives_hidden(std::span<const StepPlan> slices) const;
   void post(int to, const float* values, size_t n);
 

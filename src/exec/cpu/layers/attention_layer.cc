@@ -36,10 +36,7 @@ AttentionLayer::Pages AttentionLayer::pages_of(int layer, const StepPlan& plan,
   if (place.in_windows)
     return {kv.windows[place.group], place.layer, plan.windows.slot_begin, plan.windows.slots,
             plan.windows.task_pages};
-  // If there is one layer, all write it in turn.
-  const kernel::KvView& view = kv.pages[place.group];
-  return {view, view.shape.n_layers == 1 ? 0 : place.layer, plan.slot_begin, plan.slots,
-          plan.task_pages};
+  return {kv.pages[place.group], place.layer, plan.slot_begin, plan.slots, plan.task_pages};
 }
 
 void AttentionLayer::begin(uint32_t n_rows) {

@@ -1,12 +1,9 @@
-// The attention of one layer as the forward pass calls it, and hooks for a technique's own.
+// The attention of one layer as the forward pass calls it, and what ranks put in its place.
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <utility>
 
 #include "base/thread_pool.h"
-#include "contract/executor.h"
 #include "contract/step_plan.h"
 #include "exec/cpu/kernel/attention.h"
 #include "exec/cpu/kernel/kv_write.h"
@@ -32,36 +29,11 @@ using LayerAttention = std::function<void(const LayerPass&)>;
 // rows that this rank reads. qkv: [n_rows, row_len] f32, of all rows.
 using SpreadRows = std::function<void(float* qkv, size_t row_len)>;
 
-// The model whose keys and values a technique keeps.
-struct StoredModel {
-  kernel::KvShape shape;
-  int n_heads;          // query heads
-  int n_threads;        // compute threads
-  double row_products;  // cost of a row's products with all weights, in multiply-adds of f32
+// The exchange of a rank with the others of its stage.
+struct RankExchange {
+  GatherRows gather = {};         // empty: one rank has all outputs
+  SpreadRows spread = {};         // empty: one rank computes all rows
+  LayerAttention attention = {};  // over positions on several ranks; empty: kernel::attention
 };
-
-// Keys and values that a technique keeps itself. The engine's pages are numbers only then.
-class KvStore {
- public:
-  virtual ~KvStore() = default;
-  // Called once, before the first step. n_bytes: room for keys and values.
-  virtual void open(const StoredModel& model, size_t n_bytes) = 0;
-  virtual size_t n_bytes() const = 0;  // in use
-};
-
-// A published technique, or ranks that divide a model, put these in place of the executor's own.
-struct PassHooks : ExecutorHooks {
-  LayerAttention attention;  // empty: kernel::attention
-  KvStore* store = nullptr;  // outlives the executor; null: pages hold keys and values
-  GatherRows gather;         // empty: one rank has all outputs
-  SpreadRows spread;         // empty: one rank computes all rows
-};
-
-inline std::shared_ptr<PassHooks> pass_hooks(LayerAttention attention, KvStore* store = nullptr) {
-  auto hooks = std::make_shared<PassHooks>();
-  hooks->attention = std::move(attention);
-  hooks->store = store;
-  return hooks;
-}
 
 }  // namespace pando::exec
