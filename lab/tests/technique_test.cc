@@ -5,6 +5,7 @@
 
 #include "engine/test_loop.h"
 #include "lab/tests/technique_testing.h"
+#include "pando/inspect.h"
 #include "pando/values/sharing.h"
 
 namespace pando::testing {
@@ -47,6 +48,13 @@ TEST(Radix, StatelessKeepsKeysAndValuesOfOneLayer) {
   const auto n_layers = static_cast<uint64_t>(tiny_model()->info().n_layers);
   EXPECT_GT(n_layers, 1u);
   EXPECT_EQ(stateless * n_layers, kept);
+}
+
+TEST(Radix, StatelessNeedsMemoryForOneLayer) {
+  const auto needed = [](const char* sharing) {
+    return kv_memory_for(*tiny_model(), options_for(sharing).engine, 64).value();
+  };
+  EXPECT_EQ(needed("radix:stateless") * tiny_model()->info().n_layers, needed("radix"));
 }
 
 TEST(Radix, StatelessAnswersInOnePassOnly) {
