@@ -1,4 +1,6 @@
 // JSON Schema as grammars. json_schema_test.py has thousands of cases more.
+#include <fmt/format.h>
+
 #include "grammar_testing.h"
 
 namespace pando::testing {
