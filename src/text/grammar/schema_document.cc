@@ -267,7 +267,7 @@ void SchemaDocument::keep_unknown(const std::string& name, const Json& value) {
 std::vector<std::string> SchemaDocument::warnings() {
   constexpr size_t kMostTold = 8;
   std::vector<std::string> all;
-  if (has_no_keyword(root_))
+  if (!has_keyword(root_))
     all.emplace_back("the schema has no keyword that constrains the answer: any JSON fits it");
   for (const auto& [name, value] : unknown_) {
     const bool is_format = name == "format";

@@ -113,11 +113,10 @@ std::string_view expected_of(std::string_view name, const Json& value) {
   return has_names ? "" : "an object of lists of names";
 }
 
-bool has_no_keyword(const Json& schema) {
-  if (!schema.is_object()) return true;
-  for (auto member = schema.begin(); member != schema.end(); ++member)
-    if (is_keyword(member.key())) return false;
-  return true;
+bool has_keyword(const Json& schema) {
+  for (auto member = schema.begin(); schema.is_object() && member != schema.end(); ++member)
+    if (is_keyword(member.key())) return true;
+  return false;
 }
 
 std::string place_of_schema(const Json& value) {
@@ -129,7 +128,7 @@ std::string place_of_schema(const Json& value) {
   if (type != value.end()) {
     const auto* name = type->get_ptr<const std::string*>();
     if (name == nullptr || (*name != "json_schema" && *name != "function")) return {};
-  } else if (!has_no_keyword(value)) {
+  } else if (has_keyword(value)) {
     return {};
   }
   for (const std::string_view holder : kHolders) {

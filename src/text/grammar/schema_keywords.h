@@ -24,8 +24,7 @@ bool is_schema(const Json& value);  // true, false or an object
 // Expected value of a keyword, for messages; empty if the value is right.
 std::string_view expected_of(std::string_view keyword, const Json& value);
 
-// True if any JSON is valid under the value, because it has no keyword.
-bool has_no_keyword(const Json& schema);
+bool has_keyword(const Json& schema);  // it is an object with a keyword
 // Path of the schema that an object of another form holds, "json_schema.schema". Empty if the value
 // is a schema itself.
 std::string place_of_schema(const Json& value);
