@@ -196,7 +196,8 @@ class ConflictSearch {
     for (const Node part : facts.parts)
       for (auto member = part->begin(); member != part->end(); ++member) {
         if (document_.has_failed()) return std::nullopt;
-        if (is_fact(member.key()) && has_effect(part, member.key(), *member, kAnyType))
+        const std::string& name = member.key();
+        if ((is_fact(name) || name == "minContains") && has_effect(part, name, *member, kAnyType))
           add_once(document_.told(&*member), &all);
       }
     return known_only(joined(all));
