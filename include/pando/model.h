@@ -91,8 +91,8 @@ class Model {
   // Checks that answers can have the form. Errors name the part that is malformed
   // (kInvalidArgument) or not supported (kUnsupported).
   Status check_form(const TextForm& form) const;
-  // One warning for each probable mistake in a valid form; empty if there are none. Compiles the
-  // form, as check_form does.
+  // Warnings about what a valid form has that is not enforced; empty if there is nothing. Compiles
+  // the form, as check_form does.
   std::vector<std::string> form_warnings(const TextForm& form) const;
 
   struct Parts;

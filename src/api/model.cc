@@ -17,7 +17,6 @@
 #include "base/thread_pool.h"
 #include "engine/options.h"
 #include "model/family.h"
-#include "text/grammar/schema_guess.h"
 #include "text/special_tokens.h"
 #include "text/stream_decoder.h"
 
@@ -155,14 +154,8 @@ Status Model::check_form(const TextForm& form) const {
 }
 
 std::vector<std::string> Model::form_warnings(const TextForm& form) const {
-  if (form.kind != TextForm::Kind::kJsonSchema) return {};
-  std::vector<std::string> all;
-  if (std::string of_names = grammar::schema_warning(form.text); !of_names.empty())
-    all.push_back(std::move(of_names));
-  if (parts_->forms != nullptr)
-    for (std::string& of_values : parts_->forms->warnings_of(form))
-      all.push_back(std::move(of_values));
-  return all;
+  if (parts_->forms == nullptr || form.kind != TextForm::Kind::kJsonSchema) return {};
+  return parts_->forms->warnings_of(form);
 }
 
 ModelInfo Model::info() const {

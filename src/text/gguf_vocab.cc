@@ -124,8 +124,8 @@ class VocabReader {
     if (!name.ok()) return name.error();
     if (!*name) {
       warnings_.push_back(
-          fmt::format("'{}': 'tokenizer.ggml.pre' is missing; using 'default', which is right for "
-                      "few models. Tokens may be wrong, and answers worse",
+          fmt::format("'{}': 'tokenizer.ggml.pre' is missing; using 'default', so tokens may be "
+                      "wrong",
                       file_));
     }
     return gguf_words(name->value_or("default"), file_);

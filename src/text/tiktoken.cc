@@ -124,9 +124,8 @@ Result<TokenizerParts> read_tiktoken(const std::string& content, const std::stri
   const bool is_llama3 = tokens->size() == kLlama3Tokens;
   if (!is_llama3 && tokens->size() != kCl100kTokens) {
     return unsupported(
-        "'{}' is a tiktoken vocabulary of {} tokens; supported: {} (Llama 3), {} (cl100k). If "
-        "there were a tokenizer.json in the same directory, it would be used instead",
-        file, tokens->size(), kLlama3Tokens, kCl100kTokens);
+        "'{}' is a tiktoken vocabulary of {} tokens; supported: {} (Llama 3), {} (cl100k)", file,
+        tokens->size(), kLlama3Tokens, kCl100kTokens);
   }
   auto words = make_ranked_model(*tokens, 0, file);
   if (!words.ok()) return words.error();

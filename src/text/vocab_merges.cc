@@ -22,8 +22,7 @@ Result<ClassSteps> steps_of_class(const TokenizerConfig& config) {
   const bool gpt2 = name == "GPT2Tokenizer" || name.empty();
   if (!qwen2 && !gpt2) {
     return unsupported(
-        "'{}': field 'tokenizer_class' is '{}'; supported: Qwen2Tokenizer, GPT2Tokenizer. If there "
-        "were a tokenizer.json in the same directory, it would be used instead",
+        "'{}': field 'tokenizer_class' is '{}'; supported: Qwen2Tokenizer, GPT2Tokenizer",
         config.file, config.tokenizer_class);
   }
   Result<SplitPattern> pattern = SplitPattern::compile(qwen2 ? kQwen2Pattern : kGpt2Pattern);

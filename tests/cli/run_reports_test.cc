@@ -258,20 +258,14 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
     folder().write("given.json", schema);
     return run("--input good.jsonl --schema given.json");
   };
-  EXPECT_TRUE(with(R"({"foo": 1})")
-                  .says("pando: --schema: the schema has no keyword that "
-                        "constrains the answer, only 'foo': any JSON fits it"));
-  EXPECT_TRUE(with("{}").says(
-      "pando: --schema: the schema has no keyword that constrains the answer: any JSON"));
+  for (const char* any : {R"({"foo": 1})", "{}"})
+    EXPECT_TRUE(
+        with(any).says("pando: --schema: the schema has no keyword that constrains the answer: any "
+                       "JSON fits it\n"));
   EXPECT_FALSE(with(R"({"type": "string"})").says("keyword"));
-  EXPECT_TRUE(
-      with(R"({"properties": {"a": {"type": "string"}}})")
-          .says("pando: --schema: the schema has 'properties' but no 'type', so any JSON of "
-                "a type other than object fits it too (hint: add \"type\": \"object\")\n"));
   const Finished wrapped = with(R"({"name": "s", "schema": {"type": "object"}})");
   EXPECT_EQ(wrapped.code, kUsage) << wrapped;
-  EXPECT_TRUE(wrapped.says("expected only the schema (hint: pass the value of 'schema')"))
-      << wrapped;
+  EXPECT_TRUE(wrapped.says("its field 'schema' holds one, expected only the schema\n")) << wrapped;
   folder().write("own.jsonl", R"({"prompt": "P", "schema": {"foo": 1}})"
                               "\n"
                               R"({"prompt": "P", "schema": {"enum": [1]}})"
@@ -280,23 +274,6 @@ TEST_F(RunReports, ObjectsThatAreNoSchemaAreToldOf) {
   EXPECT_TRUE(own.says("pando: line 1: the schema has no keyword that constrains the answer"))
       << own;
   EXPECT_FALSE(own.says("line 2")) << own;
-}
-
-TEST_F(RunReports, PropertiesThatNoAnswerHasAreToldOf) {
-  const std::string schema =
-      R"({"type": "object", "properties": {"age": {"minimum": 3, "maximum": 2, "type": "integer"}},
-          "additionalProperties": false})";
-  const std::string told =
-      "no value fits '#/properties/age', so every answer leaves it out: "
-      "'#/properties/age/minimum' is 3, but '#/properties/age/maximum' is 2\n";
-  folder().write("never.json", schema);
-  const Finished all = run("--input good.jsonl --schema never.json");
-  EXPECT_EQ(all.code, kOk) << all;
-  EXPECT_TRUE(all.says("pando: --schema: " + told)) << all;
-  folder().write("never.jsonl",
-                 R"({"prompt": "P", "schema": )" + Json::parse(schema).dump() + "}\n");
-  const Finished own = run("--input never.jsonl");
-  EXPECT_TRUE(own.says("pando: line 1: " + told)) << own;
 }
 
 }  // namespace

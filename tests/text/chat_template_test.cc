@@ -151,8 +151,7 @@ TEST(ChatTemplate, ASystemMessageIsNotLost) {
   const ChatTemplate loses = made(
       "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}");
   EXPECT_EQ(loses.render(asked, {}).error().message,
-            "the chat template leaves out message 0 (role 'system') of this conversation "
-            "(hint: put its text into the user's message)");
+            "the chat template leaves out message 0 (role 'system') of this conversation");
   EXPECT_TRUE(loses.render(kUser, {}).ok());
   EXPECT_TRUE(loses.render(std::vector<ChatMessage>{{"system", " "}, {"user", "?"}}, {}).ok());
   for (const char* keeps :
@@ -195,8 +194,7 @@ TEST(ChatTemplate, ASystemMessageIsNotLostWhereOnlyPartsAreRead) {
                 .render(asked, {})
                 .error()
                 .message,
-            "the chat template leaves out message 0 (role 'system') of this conversation "
-            "(hint: put its text into the user's message)");
+            "the chat template leaves out message 0 (role 'system') of this conversation");
   EXPECT_EQ(*made("{% for m in messages %}{% for p in m.content %}{{ p.text|upper }}{% endfor %}"
                   "{% endfor %}")
                  .render(asked, {}),
@@ -280,23 +278,19 @@ TEST(ChatTemplate, NoUserIsLost) {
     return text ? "rendered: " + *text : text.error().message;
   };
   EXPECT_EQ(refused(last, {{"user", "first"}, {"assistant", "a"}, {"user", "last"}}),
-            "the chat template leaves out message 0 (role 'user') of this conversation "
-            "(hint: set chat_template to a template file)");
+            "the chat template leaves out message 0 (role 'user') of this conversation");
   EXPECT_EQ(refused(last, {{"user", " "}, {"assistant", "a"}, {"user", "last"}}), "rendered: last");
   // A text that is also part of another message.
   EXPECT_EQ(refused(last, {{"user", "last"}, {"assistant", "a"}, {"user", "the last one"}}),
-            "the chat template leaves out message 0 (role 'user') of this conversation "
-            "(hint: set chat_template to a template file)");
+            "the chat template leaves out message 0 (role 'user') of this conversation");
   EXPECT_EQ(refused(made("{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"),
                     {{"system", "hello"}, {"user", "hello world"}}),
-            "the chat template leaves out message 0 (role 'system') of this conversation "
-            "(hint: put its text into the user's message)");
+            "the chat template leaves out message 0 (role 'system') of this conversation");
   // A role that the template does not know.
   EXPECT_EQ(refused(made("{% for m in messages if m.role in ['user', 'assistant'] %}"
                          "{{ m.content }}{% endfor %}"),
                     {{"user", "a"}, {"User", "b"}}),
-            "the chat template leaves out message 1 (role 'User') of this conversation "
-            "(hint: put its text into the user's message)");
+            "the chat template leaves out message 1 (role 'User') of this conversation");
   // In another order, and in other words.
   EXPECT_EQ(refused(made("{% for m in messages|reverse %}{{ m.content|upper }}{% endfor %}"),
                     {{"system", "a"}, {"user", "b"}, {"user", "b"}}),
@@ -324,7 +318,7 @@ TEST(ChatTemplate, ALostUserIsFoundBesideTextsThatAreCut) {
     const Result<std::string> text = made_without(lost).render(messages, {});
     EXPECT_EQ(text ? *text : text.error().message,
               fmt::format("the chat template leaves out message {} (role 'user') of this "
-                          "conversation (hint: set chat_template to a template file)",
+                          "conversation",
                           lost));
   }
 }
@@ -334,12 +328,10 @@ TEST(ChatTemplate, NoMessageIsLostWhereUsersAre) {
       made("{% for m in messages if m.role == 'assistant' %}A: {{ m.content }}\n{% endfor %}A:");
   EXPECT_EQ(loses.render(kUser, {}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(loses.render(kUser, {}).error().message,
-            "the chat template leaves out message 0 (role 'user') of this conversation "
-            "(hint: set chat_template to a template file)");
+            "the chat template leaves out message 0 (role 'user') of this conversation");
   EXPECT_EQ(
       loses.render(std::vector<ChatMessage>{{"assistant", "a"}, {"tool", "b"}}, {}).error().message,
-      "the chat template leaves out message 1 (role 'tool') of this conversation "
-      "(hint: set chat_template to a template file)");
+      "the chat template leaves out message 1 (role 'tool') of this conversation");
   EXPECT_EQ(*loses.render(std::vector<ChatMessage>{{"user", " "}, {"assistant", "a"}}, {}),
             "A: a\nA:");
   // Roles that a template leaves out beside users are its own matter.
@@ -352,13 +344,12 @@ TEST(ChatTemplate, Thinking) {
   ChatOptions thinking;
   thinking.thinking = true;
   EXPECT_EQ(made("{{ messages[0].content }}").render(kUser, thinking).error().message,
-            "'thinking' is true, but the chat template has no switch for it (hint: leave out "
-            "'thinking')");
+            "'thinking' is true, but the chat template has no switch for it");
   thinking.template_kwargs = R"({"enable_thinking": true})";
   const auto by_kwargs = made("{{ messages[0].content }}").render(kUser, thinking);
   EXPECT_EQ(by_kwargs.error().message,
             "'chat_template_kwargs.enable_thinking' is true, but the chat template has no switch "
-            "for it (hint: leave out 'chat_template_kwargs.enable_thinking')");
+            "for it");
   EXPECT_EQ(by_kwargs.error().field, "chat_template_kwargs.enable_thinking");
   thinking.template_kwargs = R"({"extra": 1})";
   EXPECT_EQ(made("").render(kUser, thinking).error().field, "thinking");
@@ -373,8 +364,7 @@ TEST(ChatTemplate, Thinking) {
 TEST(ChatTemplate, ThinkingThatIsNoYesOrNo) {
   const ChatTemplate chat = made("{{ reasoning_effort }}");
   EXPECT_EQ(chat.render(kUser, {.thinking = true}).error().message,
-            "'thinking' is true, but the chat template has no switch for it (hint: set "
-            "'reasoning_effort' in 'chat_template_kwargs')");
+            "'thinking' is true, but the chat template has no switch for it");
   EXPECT_EQ(*chat.render(kBlank, {.template_kwargs = R"({"reasoning_effort": "high"})"}), "high");
 }
 
@@ -510,7 +500,7 @@ TEST(ChatTemplate, WhatIsRefused) {
   wrong.tools = "{}";
   EXPECT_EQ(chat.render(kUser, wrong).error().message, "field 'tools' is {}, expected a list");
   EXPECT_EQ(chat.render(kUser, {.tools = "[{}]"}).error().message,
-            "'tools' is given, but the chat template never reads it (hint: remove it)");
+            "'tools' is given, but the chat template never reads it");
 }
 
 class ChatTemplateFiles : public ::testing::Test {
@@ -541,13 +531,10 @@ class ChatTemplateFiles : public ::testing::Test {
 TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
   EXPECT_EQ(rendered(), "user: \nassistant:");
   set_config(nullptr);
-  EXPECT_EQ(rendered(), fmt::format("'{}' has no chat template (hint: ask without chat, or set "
-                                    "chat_template to a template file)",
-                                    directory.path().string()));
+  EXPECT_EQ(rendered(),
+            fmt::format("'{}' has no chat template, expected one there or chat_template",
+                        directory.path().string()));
   EXPECT_EQ(load().error().code, ErrorCode::kUnsupported);
-  directory.write("tekken.json", "{}");
-  EXPECT_EQ(rendered().find("Mistral"), std::string::npos) << rendered();  // tokenizer.json counts
-  std::filesystem::remove(directory.path() / "tekken.json");
   directory.write_json("chat_template.json", {{"chat_template", "of json{{ eos_token }}"}});
   EXPECT_EQ(rendered(), "of json<|endoftext|>");
   set_config("of config");
@@ -579,12 +566,11 @@ TEST_F(ChatTemplateFiles, OneOfSeveral) {
   EXPECT_NE(rendered("broken").find("line 1: unknown tag 'x'"), std::string::npos);
   set_config({{{"name", "long"}, {"template", "a"}}, {{"name", "short"}, {"template", "b"}}});
   EXPECT_EQ(rendered(),
-            "the model has several chat templates and none named 'default' (hint: set "
-            "chat_template to one of long or short)");
+            "the model has several chat templates and none named 'default', expected chat_template "
+            "to name one: long or short");
   {
     const OptionStyleScope program(OptionStyle::kCommandLine);
-    EXPECT_NE(rendered().find("(hint: set --chat-template to one of long or short)"),
-              std::string::npos)
+    EXPECT_NE(rendered().find("expected --chat-template to name one"), std::string::npos)
         << rendered();
   }
   directory.write("mine.jinja", "mine");

@@ -53,7 +53,7 @@ TEST(GrammarRegex, RefusesByName) {
                                                         {"(a)\\1", "backreference"},
                                                         {"a\\b", "word boundary"},
                                                         {"a*+", "possessive"},
-                                                        {"a{,3}", "dialects"},
+                                                        {"a{,3}", "'{,'"},
                                                         {"\\p{Script=Greek}", "Script=Greek"},
                                                         {"(?i)a", "a group"},
                                                         {"\\Z", "escaped letter"}})

@@ -1,6 +1,7 @@
 // JSON Schema as grammars. json_schema_test.py has thousands of cases more.
+#include <fmt/format.h>
+
 #include "grammar_testing.h"
-#include "text/grammar/schema_guess.h"
 
 namespace pando::testing {
 namespace {
@@ -280,7 +281,7 @@ TEST(GrammarSchema, RefusesByName) {
            {R"({"type": "strin"})",
             "'type' names 'strin', expected null, boolean, integer, number, "
             "string, array or object (hint: 'string'?)"},
-           {R"({"type": "float"})", "array or object (hint: 'number'?)"},
+           {R"({"type": "float"})", "array or object"},
            {R"({"type": ["String", "null"]})", "array or object (hint: 'string'?)"},
            {R"({"minLength": -1})", "'minLength' is -1, expected a whole number from 0"},
            {R"({"minLength": -1000000000000000000000000000000})", "expected a whole number from 0"},
@@ -319,105 +320,94 @@ TEST(GrammarSchema, SchemasInsideOtherFormsAreRefusedWithTheirPlace) {
   expect_schema(R"({"type": "integer", "schema": {"type": "object"}})", {"1"}, {"{}"});
 }
 
-TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
-  using grammar::schema_warning;
-  expect_schema(R"({"foo": 1})", {"1", "{}"}, {});
-  EXPECT_EQ(schema_warning(R"({"foo": 1, "title": "a"})"),
-            "the schema has no keyword that constrains the answer, only 'foo': any JSON fits it "
-            "(hint: put the "
-            "names of the answer's fields into 'properties')");
-  EXPECT_NE(schema_warning(R"({"a": 1, "b": 2, "c": 3, "d": 4})").find("'c' and others"),
-            std::string::npos);
-  // Also for a part that has names only.
-  EXPECT_EQ(
-      schema_warning(R"({"type": "object", "properties": {"user": {"name": {"type": "string"}}}})"),
-      "'#/properties/user' has no keyword that constrains the answer, only 'name': any JSON fits "
-      "it (hint: "
-      "put the names of the answer's fields into 'properties')");
-  EXPECT_TRUE(schema_warning(R"({"anyOf": [{"type": "null"}, {"items": {"foo": 1}}]})")
-                  .starts_with(
-                      "'#/anyOf/1/items' has no keyword that constrains the answer, only 'foo': "));
-  EXPECT_EQ(
-      schema_warning("true"),
-      "the schema is true: any JSON fits it (hint: pass an object with the answer's fields in "
-      "'properties')");
-  for (const char* any : {"{}", R"({"title": "a"})"})
-    EXPECT_EQ(schema_warning(any),
-              "the schema has no keyword that constrains the answer: any JSON fits it (hint: put "
-              "the names of "
-              "the answer's fields into 'properties')");
-  for (const char* none :
-       {"false", R"({"foo": 1, "enum": [1]})", "{", R"({"items": {}})",
-        R"({"properties": {"a": {}, "b": {"description": "any"}, "c": {"$ref": "#", "x": 1}}})",
-        R"({"properties": {"a": {"x-order": 1, "title": "A"}}})", R"({"const": {"foo": 1}})",
-        R"({"$defs": {"ns": {"Foo": {"type": "null"}}}, "$ref": "#/$defs/ns/Foo"})",
-        R"({"definitions": {"ns": {"Foo": {}}}, "type": "string"})",
-        R"({"name": "s", "schema": {"type": "object"}})"})
-    EXPECT_EQ(schema_warning(none), "") << none;
+using Told = std::vector<std::string>;
+
+Told warnings_of(const std::string& schema) {
+  Told warnings = {"not set"};
+  compiled(from_json_schema(schema, &warnings));
+  return warnings;
 }
 
-// Among such fields, a name such as 'item' is not taken for a misspelt 'items'.
-TEST(GrammarSchema, FieldsOutsideOfPropertiesAreWarnedOf) {
-  using grammar::schema_warning;
-  const std::string hint = " (hint: put the names of the answer's fields into 'properties')";
-  const auto bare = [&](const std::string& names) {
-    return "the schema has no keyword that constrains the answer, only " + names +
-           ": any JSON fits it" + hint;
-  };
-  EXPECT_EQ(schema_warning(R"({"name": "string", "item": "string"})"), bare("'name', 'item'"));
-  EXPECT_EQ(schema_warning(R"({"item": "what is sold"})"), bare("'item'"));
-  EXPECT_EQ(schema_warning(R"({"item": {"type": "string"}, "note": {"type": "string"}})"),
-            bare("'item', 'note'"));
-  EXPECT_EQ(schema_warning(R"({"name": "string", "form": "string"})"), bare("'name', 'form'"));
-  const auto typed = [&](const std::string& place, const std::string& names) {
-    return place + " has no 'properties', and " + names + " no effect" + hint;
-  };
-  EXPECT_EQ(schema_warning(R"({"type": "object", "item": {"type": "string"}, "required": ["item"],
-                               "additionalProperties": false})"),
-            typed("the schema", "'item' beside its type has"));
-  EXPECT_EQ(schema_warning(R"({"items": {"type": "object", "name": "string", "age": "integer"}})"),
-            typed("'#/items'", "'name', 'age' beside its type have"));
-  // Other programs write such names beside the keywords.
-  for (const char* none :
-       {R"({"type": "object", "strict": true, "discriminator": {"propertyName": "a"}})",
-        R"({"type": "object", "properties": {}, "foo": {"type": "string"}})",
-        R"({"type": "object", "allOf": [{"$ref": "#"}], "foo": {"type": "string"}})"})
-    EXPECT_EQ(schema_warning(none), "") << none;
+TEST(GrammarSchema, SchemasWithoutAKeywordAreWarnedOf) {
+  for (const char* any : {"true", "{}", R"({"title": "a", "foo": {"type": "integer"}})"}) {
+    expect_schema(any, {"1", "{}"}, {});
+    EXPECT_EQ(warnings_of(any),
+              Told{"the schema has no keyword that constrains the answer: any JSON fits it"});
+  }
+  // Parts may have none.
+  EXPECT_EQ(warnings_of(R"({"properties": {"a": {}, "b": {"description": "any"}}})"), Told());
 }
 
 TEST(GrammarSchema, NamesThatAreNearlyKeywordsAreWarnedOf) {
-  const auto warning = [](std::string_view name, std::string_view keyword) {
+  const auto told = [](std::string_view name, std::string_view keyword) {
     return fmt::format("'{}' is not a JSON Schema keyword and has no effect (hint: '{}'?)", name,
                        keyword);
   };
-  using grammar::schema_warning;
-  EXPECT_EQ(schema_warning(R"({"type": "object", "propertys": {"a": {}}})"),
-            warning("#/propertys", "properties"));
-  EXPECT_EQ(schema_warning(R"({"properties": {"a": {"type": "string", "maxlength": 5}}})"),
-            warning("#/properties/a/maxlength", "maxLength"));
-  EXPECT_EQ(schema_warning(R"({"anyOf": [{"items": {"Enum": [1]}}]})"),
-            warning("#/anyOf/0/items/Enum", "enum"));
-  EXPECT_EQ(schema_warning(R"({"properties": {"a/b": {"Type": 1}}, "requird": []})"),
-            "these names are not JSON Schema keywords and have no effect: '#/properties/a~1b/Type' "
-            "(hint: 'type'?), '#/requird' (hint: 'required'?)");
-  // Also beside a name that is not nearly a keyword.
-  EXPECT_EQ(schema_warning(R"({"Type": "string", "foo": 1})"), warning("#/Type", "type"));
-  // A misspelt keyword in a definition that has no keyword.
-  EXPECT_EQ(schema_warning(R"({"$ref": "#/$defs/a", "$defs": {"a": {"propertys": {"b": {}}}}})"),
-            warning("#/$defs/a/propertys", "properties"));
-  // Names of definitions are never taken for keywords.
-  for (
-      const char* none :
-      {R"({"$ref": "#/$defs/item", "$defs": {"item": {"type": "string"}, "propertys": {}}})",
-       R"({"$ref": "#/$defs/shop/item", "$defs": {"shop": {"item": {"type": "string"},
-            "note": {"enum": [1]}, "Type": {"title": "any"}}}})",
-       R"({"$ref": "#/$defs/any", "$defs": {"any": {"title": "T", "default": {"Type": 1}}}})",
-       R"({"$ref": "#/definitions/a/b/item", "definitions": {"a": {"b": {"item": {"enum": [1]}}}}})"})
-    EXPECT_EQ(schema_warning(none), "") << none;
-  // Names of an answer's fields, and values, are no keywords.
-  for (const char* none : {R"({"properties": {"maxlength": {"type": "string"}}})",
-                           R"({"enum": [{"Enum": 1}], "x-order": 1, "default": {"Type": 1}})"})
-    EXPECT_EQ(schema_warning(none), "") << none;
+  const std::string schema = R"({"type": "object", "propertys": {"a": {"type": "null"}}})";
+  expect_schema(schema, {R"({"a":1})"}, {"1"});
+  EXPECT_EQ(warnings_of(schema), Told{told("#/propertys", "properties")});
+  EXPECT_EQ(warnings_of(R"({"anyOf": [{"items": {"Enum": [1]}}]})"),
+            Told{told("#/anyOf/0/items/Enum", "enum")});
+  // Each name once.
+  EXPECT_EQ(warnings_of(R"({"properties": {"a/b": {"Type": 1}, "c": {"Type": 1}}, "requird": []})"),
+            (Told{told("#/requird", "required"), told("#/properties/a~1b/Type", "type")}));
+  // Names of properties and definitions, values, and other names.
+  for (const char* none :
+       {R"({"properties": {"maxlength": {"type": "string"}}})",
+        R"({"$ref": "#/$defs/item", "$defs": {"item": {"type": "string"}, "propertys": {}}})",
+        R"({"enum": [{"Enum": 1}], "x-order": 1, "id": "a", "default": {"Type": 1}})",
+        R"({"type": "object", "strict": true, "discriminator": {"propertyName": "a"}})"})
+    EXPECT_EQ(warnings_of(none), Told()) << none;
+  // The first eight.
+  std::string many = R"({"type": "object")";
+  for (const char* name : {"Properties", "Required", "Items", "Enum", "Const", "Pattern", "Format",
+                           "Minimum", "Maximum"})
+    many += std::string(R"(, ")") + name + R"(": 1)";
+  EXPECT_EQ(warnings_of(many + "}").size(), 8u);
+}
+
+TEST(GrammarSchema, UnknownFormatsAreAnnotations) {
+  const auto told = [](const std::string& place, const std::string& format) {
+    return Told{"'" + place + "' is \"" + format + "\", a format that is not enforced"};
+  };
+  for (const std::string format : {"path", "binary", "password", "byte", "regex"}) {
+    const std::string schema = R"({"type": "object", "properties": {"a": {"type": "string",
+                                   "format": ")" +
+                               format + R"(", "maxLength": 3}}, "required": ["a"]})";
+    expect_schema(schema, {R"({"a":"x y"})"}, {R"({"a":"x yz"})", R"({"a":1})"});
+    EXPECT_EQ(warnings_of(schema), told("#/properties/a/format", format));
+  }
+  EXPECT_EQ(warnings_of(R"({"type": "string", "format": "datetime"})"),
+            Told{told("#/format", "datetime")[0] + " (hint: 'date-time'?)"});
+  // At any place of a schema.
+  EXPECT_EQ(warnings_of(R"({"type": "object", "propertyNames": {"format": "path"}})"),
+            told("#/propertyNames/format", "path"));
+  EXPECT_EQ(warnings_of(R"({"enum": ["a"], "format": "path"})"), told("#/format", "path"));
+  EXPECT_EQ(
+      warnings_of(R"({"type": ["string", "null"], "not": {"type": "null", "format": "path"}})"),
+      told("#/not/format", "path"));
+}
+
+// An optional part that no value fits is in no text.
+TEST(GrammarSchema, PartsThatNoValueFits) {
+  const std::string age =
+      R"({"type": "object", "properties": {"name": {"type": "string"},
+          "age": {"type": "integer", "minimum": 10, "maximum": 5}}})";
+  EXPECT_EQ(warnings_of(age), Told());
+  expect_schema(age, {"{}", R"({"name":"a"})"}, {R"({"age":7})"});
+  expect_schema(R"({"type": "object", "properties": {"Age": {"type": "integer"}},
+                    "propertyNames": {"pattern": "^[a-z]+$"}})",
+                {"{}", R"({"b":1})"}, {R"({"Age":1})"});
+  expect_schema(R"({"type": "array", "items": {"type": "string", "minLength": 2, "maxLength": 1}})",
+                {"[]"}, {R"(["a"])"});
+  expect_schema(R"({"oneOf": [{"type": "number"}, {"type": "integer"}]})", {"1.5"}, {"1"});
+}
+
+// A keyword says nothing of values of another type.
+TEST(GrammarSchema, KeywordsOfAnotherType) {
+  expect_schema(R"({"properties": {"a": {"type": "string"}}, "required": ["a"]})",
+                {"5", "[]", R"({"a":""})"}, {"{}"});
+  expect_schema(R"({"type": "integer", "maxLength": 3})", {"12345"}, {R"("a")"});
 }
 
 // A part that a proof passed over is still refused when it is compiled.

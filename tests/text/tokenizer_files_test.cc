@@ -265,7 +265,7 @@ TEST(TokenizerFiles, BadModelFiles) {
   directory.write("tokenizer.model", "not a model");
   expect_refused(directory, ErrorCode::kBadFile, {"tokenizer.model", "SentencePiece"});
   directory.write("tokenizer.model", "IQ== 0\nIg== 1\n");
-  expect_refused(directory, ErrorCode::kUnsupported, {"tiktoken", "tokenizer.json"});
+  expect_refused(directory, ErrorCode::kUnsupported, {"tiktoken", "supported: 128000"});
 }
 
 TEST(TokenizerFiles, EndTokens) {

@@ -25,9 +25,8 @@ constexpr OptionName kTemplateOption = {"chat_template"};
 
 using Ordered = nlohmann::ordered_json;
 
-// Names under which templates ask whether to think, and those that say more than yes or no.
+// Names under which templates ask whether to think.
 constexpr const char* kThinkingNames[] = {"enable_thinking", "thinking"};
-constexpr const char* kEffortNames[] = {"reasoning_effort", "thinking_mode", "thinking_budget"};
 
 LocalTime today() {
   const time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -132,15 +131,9 @@ Result<ChatTemplate> ChatTemplate::load(const ModelPath& path, const Tokenizer& 
                               names.empty() ? "which has none" : "expected " + one_of_these(names));
     return from_text(named->text, named->source, std::move(*tokens));
   }
-  if (found->empty()) {
-    const bool tekken = path.path().filename() == "tekken.json" ||
-                        (std::filesystem::exists(path.path() / "tekken.json", failure) &&
-                         !std::filesystem::exists(path.path() / "tokenizer.json", failure));
-    return unsupported(
-        "'{}' has no chat template{} (hint: ask without chat, or set {} to a template file)",
-        path.string(), tekken ? ", because Mistral's tekken.json contains none" : "",
-        kTemplateOption);
-  }
+  if (found->empty())
+    return unsupported("'{}' has no chat template, expected one there or {}", path.string(),
+                       kTemplateOption);
   std::stable_sort(found->begin(), found->end(), [](const TemplateText& a, const TemplateText& b) {
     return (a.name == "default") > (b.name == "default");
   });
@@ -213,8 +206,8 @@ Result<const ChatTemplate::Named*> ChatTemplate::chosen(const ChatOptions& optio
   for (const Named& one : templates_) names.push_back(one.name);
   if (named == nullptr)
     return unsupported(
-        "the model has several chat templates and none named 'default' (hint: set {} to one of "
-        "{})",
+        "the model has several chat templates and none named 'default', expected {} to name one: "
+        "{}",
         kTemplateOption, one_of_these(names));
   if (!named->compiled)
     return unsupported("chat template '{}', {}", named->name, named->compiled.error().message);
@@ -248,13 +241,8 @@ Status ChatTemplate::check_thinking(const Named& named, const ChatOptions& optio
   if (!options.thinking || std::any_of(std::begin(kThinkingNames), std::end(kThinkingNames), reads))
     return {};
   const std::string field = thinking_field(options);
-  const auto* other = std::find_if(std::begin(kEffortNames), std::end(kEffortNames), reads);
-  const std::string hint = other == std::end(kEffortNames)
-                               ? fmt::format("leave out '{}'", field)
-                               : fmt::format("set '{}' in 'chat_template_kwargs'", *other);
-  return blame(
-      field, invalid_argument("'{}' is true, but the chat template has no switch for it (hint: {})",
-                              field, hint));
+  return blame(field,
+               invalid_argument("'{}' is true, but the chat template has no switch for it", field));
 }
 
 Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
@@ -287,9 +275,8 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
   for (const auto& [list, name] :
        {std::pair(&asked.tools, "tools"), std::pair(&asked.documents, "documents")})
     if (!list->empty() && !(*named)->compiled->reads(name))
-      return blame(
-          name, invalid_argument(
-                    "'{}' is given, but the chat template never reads it (hint: remove it)", name));
+      return blame(name,
+                   invalid_argument("'{}' is given, but the chat template never reads it", name));
   std::optional<std::string> final_text;
   if (options.continue_final_message) {
     if (options.add_generation_prompt)

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "base/option_names.h"
 #include "text/chat/chat_asked.h"
 #include "text/chat/chat_template.h"
 #include "text/chat/jinja_text.h"
@@ -195,19 +194,15 @@ Status ChatTemplate::check_lost(const Named& named, const Asked& asked, const Ch
   constexpr size_t kMostTried = 16;  // each renders the whole conversation
   for (const Place& place : std::span(places).first(std::min(places.size(), kMostTried))) {
     const OrderedTrial& role = asked.messages[place.message]["role"];
-    const bool is_user = is_text(role, "user");
     Asked other = asked;
     std::string& longer = other.text(place);
     // An instruction must not lose its end. A template may show any part of a user's text.
-    longer = (is_user ? "Another text: " : "") + longer + " (and another text)";
+    longer = (is_text(role, "user") ? "Another text: " : "") + longer + " (and another text)";
     const Result<std::string> changed = render_by(named, other, options);
     if (!changed || *changed != text) continue;
     return invalid_argument(
-        "the chat template leaves out message {} (role '{}') of this conversation (hint: {})",
-        place.message, role.get<std::string>(),
-        named.drops_users || is_user
-            ? fmt::format("set {} to a template file", OptionName{"chat_template"})
-            : "put its text into the user's message");
+        "the chat template leaves out message {} (role '{}') of this conversation", place.message,
+        role.get<std::string>());
   }
   return {};
 }

@@ -73,8 +73,7 @@ std::string describe_callable(const Value& v) {
   const Callable& callable = v.as<Callable>();
   if (dynamic_cast<const Macro*>(&callable) != nullptr)
     return callable.name.empty() ? "<Macro 'caller'>" : fmt::format("<Macro '{}'>", callable.name);
-  fail(fmt::format("the function '{}' is printed, expected a call (hint: '()' after its name)",
-                   callable.name));
+  fail(fmt::format("the function '{}' is printed, expected a call", callable.name));
 }
 
 Value make_function(std::string_view name, Function function) {

@@ -208,9 +208,7 @@ std::string to_text(const Value& v) {
     case Kind::kIterator:
     case Kind::kObject:
       // Python prints an address.
-      fail(fmt::format(
-          "a value of type '{}' is printed, which has no fixed text (hint: use the filter 'list')",
-          type_name(v)));
+      fail(fmt::format("a value of type '{}' is printed, which has no fixed text", type_name(v)));
     default:
       return to_repr(v);
   }

@@ -238,9 +238,7 @@ std::vector<bool> Builder::has_text() const {
 
 Result<GrammarPtr> Builder::finish() const {
   if (is_too_large())
-    return unsupported(
-        "the form is too large: more than {} parts (hint: smaller counts, fewer alternatives)",
-        kMostNfaStates);
+    return unsupported("the form is too large: more than {} parts", kMostNfaStates);
   if (rules_.size() > kMostRules)
     return unsupported("the form is too large: more than {} rules", kMostRules);
   const Productive productive(*this);
@@ -250,14 +248,9 @@ Result<GrammarPtr> Builder::finish() const {
         "endless");
   GrammarPacker packer;
   if (!RuleDeterminiser(*this, productive, &packer).run())
-    return unsupported(
-        "the form is too large: its automaton has more than {} states (hint: smaller counts, "
-        "simpler patterns)",
-        kMostStates);
+    return unsupported("the form is too large: its automaton has more than {} states", kMostStates);
   if (GrammarPtr grammar = packer.finish()) return grammar;
-  return unsupported(
-      "the form is too large: its strings may have too many lengths (hint: smaller bounds of "
-      "lengths)");
+  return unsupported("the form is too large: its strings may have too many lengths");
 }
 
 }  // namespace pando::grammar

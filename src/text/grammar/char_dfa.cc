@@ -15,16 +15,11 @@ namespace pando::grammar {
 namespace {
 
 Error too_many_states() {
-  return unsupported(
-      "too complex: its automaton has more than {} states (hint: write it simpler, or with smaller "
-      "counts)",
-      kMostPatternStates);
+  return unsupported("too complex: its automaton has more than {} states", kMostPatternStates);
 }
 
 Error too_many_classes() {
-  return unsupported(
-      "too complex: its sets of characters overlap in too many ways (hint: fewer different "
-      "characters and sets)");
+  return unsupported("too complex: its sets of characters overlap in too many ways");
 }
 
 // Cuts all characters at the ends of the sets' ranges. Characters that are in the same of the sets

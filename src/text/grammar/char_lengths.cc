@@ -69,8 +69,7 @@ Result<CharLengths> CharLengths::of(const CharDfa& dfa, Lengths bounds, size_t* 
     out.shortest_.insert(out.shortest_.end(), next.begin(), next.end());
     ++out.n_rows_;
     if (n_steps != nullptr) *n_steps += n_edges;
-    if (out.shortest_.size() > kMostPatternCells)
-      return unsupported("too complex (hint: a smaller 'minLength', or a simpler pattern)");
+    if (out.shortest_.size() > kMostPatternCells) return unsupported("too complex");
   }
   return out;
 }

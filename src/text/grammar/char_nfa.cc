@@ -114,9 +114,8 @@ Result<CharNfa> char_nfa_of(const Regex& regex, bool is_search) {
   }
   maker.nfa.final = at;
   if (maker.is_too_large)
-    return unsupported(
-        "too large: it has more than {} parts, each repetition counted (hint: smaller counts)",
-        kMostPatternNodes);
+    return unsupported("too large: it has more than {} parts, each repetition counted",
+                       kMostPatternNodes);
   return std::move(maker.nfa);
 }
 

@@ -10,11 +10,7 @@ Result<GrammarPtr> from_regex(std::string_view pattern) {
   if (!regex) return regex.error();
   const auto dfa = CharDfa::of(*regex);
   if (!dfa) return unsupported("the pattern is {}", dfa.error().message);
-  if (dfa->is_empty())
-    return invalid_argument(
-        "no text fits the pattern '{}', expected one that matches some text (hint: [] matches no "
-        "character, and ^ and $ match only at the ends)",
-        pattern);
+  if (dfa->is_empty()) return invalid_argument("no text fits the pattern '{}'", pattern);
   Builder builder;
   const Builder::Rule rule = builder.add_rule();
   builder.automaton(builder.start(rule), *dfa, Encoding::kUtf8, builder.end(rule));

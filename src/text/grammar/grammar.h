@@ -160,7 +160,7 @@ using GrammarPtr = std::shared_ptr<const Grammar>;
 
 // Texts of JSON without white space that are valid under a JSON Schema (2020-12 or draft 7); the
 // properties of an object in the order of the schema. If the schema compiles, `warnings`, unless
-// null, receives the warnings about it (schema_oversights.h, schema_left_out.h).
+// null, receives the warnings about what is not enforced.
 Result<GrammarPtr> from_json_schema(std::string_view schema,
                                     std::vector<std::string>* warnings = nullptr);
 // Any value of JSON, without white space; an object where `only_objects`.

@@ -33,7 +33,5 @@ inline constexpr size_t kMostFormBytes = 64u
                                          << 20;   // of compiled forms that are kept, for the same
 inline constexpr size_t kMostCount = 1'000'000;   // largest bound of lengths, items or repetitions
 inline constexpr size_t kMostLength = 2'097'152;  // largest bound of a schema's strings
-// Properties and items. A schema with more is not searched for those that no value fits.
-inline constexpr size_t kMostValuePlaces = 5'000;
 
 }  // namespace pando::grammar

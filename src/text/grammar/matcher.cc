@@ -11,10 +11,8 @@ namespace pando::grammar {
 namespace {
 
 Error too_many_ways() {
-  return unsupported(
-      "the grammar is too ambiguous: it can read the answer in more than {} ways (hint: remove "
-      "alternatives that match the same text)",
-      kMostConfigs);
+  return unsupported("the grammar is too ambiguous: it can read the answer in more than {} ways",
+                     kMostConfigs);
 }
 
 }  // namespace

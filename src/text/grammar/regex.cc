@@ -204,7 +204,7 @@ class RegexParser {
     const auto is = [&](char32_t c) { return i < text_.size() && text_[i] == c; };
     if (!number(least)) {
       if (is(',') && i + 1 < text_.size() && text_[i + 1] >= '0' && text_[i + 1] <= '9')
-        refuse("'{,' (dialects differ in what it means)");
+        refuse("'{,'");
       return false;
     }
     *most = *least;

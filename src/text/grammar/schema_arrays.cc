@@ -103,11 +103,8 @@ class ArrayRule {
 void SchemaCompiler::add_arrays(const SchemaFacts& facts, State from, State to) {
   const size_t n_prefix = n_prefix_items(facts.parts);
   size_t most = facts.max_items;
-  for (size_t i = 0; i <= n_prefix && i < most; ++i) {
-    const Parts items = item_of(facts.parts, i);
-    if (is_never(items)) most = i;
-    keep_place({items, std::nullopt, i < facts.min_items});
-  }
+  for (size_t i = 0; i <= n_prefix && i < most; ++i)
+    if (is_never(item_of(facts.parts, i))) most = i;
   if (document_.has_failed() || facts.min_items > most) return;
   if (facts.has_unique_items && most > 1)
     return document_.refuse(facts.parts[0], "'uniqueItems' with more than one item");

@@ -46,11 +46,15 @@ constexpr std::array<std::string_view, 31> kFacts{"type",
 
 bool has_facts(Node schema) {
   for (const auto& [name, value] : schema->items())
-    if (std::find(kFacts.begin(), kFacts.end(), name) != kFacts.end()) return true;
+    if (is_fact(name)) return true;
   return false;
 }
 
 }  // namespace
+
+bool is_fact(std::string_view keyword) {
+  return std::ranges::find(kFacts, keyword) != kFacts.end();
+}
 
 const std::vector<Parts>& SchemaCases::of(const Parts& schemas) {
   auto& memo = is_loose() ? loose_cases_ : cases_;
@@ -61,7 +65,13 @@ const std::vector<Parts>& SchemaCases::of(const Parts& schemas) {
   expand(&open, 0, &found);
   // The cases are incomplete after a refusal, which may be forgiven.
   if (document_.has_failed()) return no_cases_;
+  if (found.list.empty()) nevers_[schemas] = found.never;
   return memo[schemas] = std::move(found.list);
+}
+
+Node SchemaCases::never_of(const Parts& schemas) {
+  const auto known = nevers_.find(schemas);
+  return known == nevers_.end() ? nullptr : known->second;
 }
 
 std::shared_ptr<const SchemaFacts> SchemaCases::facts_of(const Parts& parts) {
@@ -75,7 +85,7 @@ void SchemaCases::Open::go_back(const Mark& to) {
   parts.resize(to.n_parts);
   seen.resize(to.n_seen);
   choices.resize(to.n_choices);
-  is_never = to.is_never;
+  never = to.never;
 }
 
 void SchemaCases::add(Open* open, Node schema, size_t from) {
@@ -88,7 +98,7 @@ void SchemaCases::add(Open* open, Node schema, size_t from) {
     document_.work(1 + open->seen.size() / 64 + at->size() / 16);
     if (document_.has_failed()) return;
     if (at->is_boolean()) {
-      open->is_never = open->is_never || !at->get<bool>();
+      if (is_false(at) && open->never == nullptr) open->never = at;
       continue;
     }
     const bool is_known = std::any_of(open->seen.begin(), open->seen.end(),
@@ -181,20 +191,23 @@ void SchemaCases::keep_case(const Parts& parts, Found* out) {
   if (out->list.size() > kMostCases)
     document_.exceed(nullptr,
                      "too complex: anyOf, oneOf and similar keywords make more than {} "
-                     "combinations at one place (hint: use fewer alternatives)",
+                     "combinations at one place",
                      kMostCases);
 }
 
 void SchemaCases::expand(Open* open, size_t next, Found* out) {
   document_.work();
-  if (open->is_never || document_.has_failed()) return;
+  if (out->never == nullptr) out->never = open->never;
+  if (open->never != nullptr || document_.has_failed()) return;
   if (next == open->choices.size()) return keep_case(open->parts, out);
   if (next >= kMostChoices)
     return document_.exceed(nullptr,
                             "too complex: more than {} anyOf, oneOf and similar keywords apply at "
-                            "one place (hint: use fewer)",
+                            "one place",
                             kMostChoices);
   const Choice choice = open->choices[next];
+  if (choice.branches.empty() && out->never == nullptr)
+    out->never = SchemaDocument::find(open->seen[choice.met_at].schema, "not");
   if (choice.one_of != nullptr && !is_loose()) return expand_one_of(open, next, choice, out);
   const Open::Mark mark = open->mark();
   for (const Node branch : choice.branches) {
@@ -213,6 +226,7 @@ void SchemaCases::expand_one_of(Open* open, size_t next, const Choice& choice, F
     add(open, choice.branches[i], choice.met_at);
     expand(open, next + 1, &found);
     open->go_back(mark);
+    if (out->never == nullptr) out->never = found.never;
     cases[i] = std::move(found.list);
   }
   if (document_.has_failed()) return;

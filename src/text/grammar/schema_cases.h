@@ -15,6 +15,9 @@ namespace pando::grammar {
 // count (SchemaFacts reads them).
 using Parts = std::vector<Node>;
 
+// A keyword about the value itself, rather than about other schemas that hold for it.
+bool is_fact(std::string_view keyword);
+
 struct SchemaFacts;
 
 class SchemaCases {
@@ -23,6 +26,8 @@ class SchemaCases {
 
   // The cases under which all of `schemas` hold. Refusals are in the document.
   const std::vector<Parts>& of(const Parts& schemas);
+  // For schemas without cases: the first "false", or "not" of everything, that leaves them none.
+  Node never_of(const Parts& schemas);
   // Facts of a case; kept for all values that are compared with it.
   std::shared_ptr<const SchemaFacts> facts_of(const Parts& parts);
   // True during a proof that stays right if it assumes too many values: "oneOf" is read as "anyOf"
@@ -43,20 +48,21 @@ class SchemaCases {
     Parts parts;
     std::vector<Seen> seen;
     std::vector<Choice> choices;
-    bool is_never = false;
+    Node never = nullptr;  // a schema that leaves no value
 
     // Sizes to go back to.
     struct Mark {
       size_t n_parts, n_seen, n_choices;
-      bool is_never;
+      Node never;
     };
-    Mark mark() const { return {parts.size(), seen.size(), choices.size(), is_never}; }
+    Mark mark() const { return {parts.size(), seen.size(), choices.size(), never}; }
     void go_back(const Mark& to);
   };
   // The cases that are found, each once.
   struct Found {
     std::vector<Parts> list;
     std::set<Parts> known;
+    Node never = nullptr;  // the first that ended a case
   };
   // Adds a schema that another one, `from` of `seen`, leads to.
   void add(Open* open, Node schema, size_t from = SIZE_MAX);
@@ -73,6 +79,7 @@ class SchemaCases {
 
   SchemaDocument& document_;
   std::map<Parts, std::vector<Parts>> cases_, loose_cases_;
+  std::map<Parts, Node> nevers_;
   const std::vector<Parts> no_cases_;
   std::map<Parts, std::shared_ptr<const SchemaFacts>> facts_;
   size_t looseness_ = 0;

@@ -20,28 +20,16 @@ Result<GrammarPtr> SchemaCompiler::compile(std::vector<std::string>* warnings) {
   }
   if (document_.has_failed()) return document_.error();
   Result<GrammarPtr> grammar = builder_.finish();
-  if (grammar ? warnings == nullptr : grammar.error().code != ErrorCode::kInvalidArgument)
-    return grammar;
+  if (grammar && warnings != nullptr) *warnings = document_.warnings();
+  if (grammar || grammar.error().code != ErrorCode::kInvalidArgument) return grammar;
   const std::vector<bool> has_text = builder_.has_text();
-  const std::function<bool(const Parts&)> has_no_text = [&](const Parts& schemas) {
-    const auto rule = rules_.find(schemas);
-    return rule != rules_.end() ? !has_text[rule->second] : is_never(schemas);
-  };
-  if (grammar) {
-    *warnings = oversights_.warnings();
-    if (has_listed_places_) places_.clear();
-    std::string left_out = left_out_warning(places_, lists_, &cases_, &document_, has_no_text);
-    if (!left_out.empty()) warnings->push_back(std::move(left_out));
-    return grammar;
-  }
-  const std::string conflict = conflict_of({document_.root()}, &cases_, &document_, has_no_text);
+  const std::string conflict =
+      conflict_of({document_.root()}, &cases_, &document_, [&](const Parts& schemas) {
+        const auto rule = rules_.find(schemas);
+        return rule != rules_.end() ? !has_text[rule->second] : is_never(schemas);
+      });
   if (conflict.empty()) return grammar;
   return invalid_argument("no text fits the schema: {}", conflict);
-}
-
-void SchemaCompiler::keep_place(ValuePlace place) {
-  const bool takes_all = place.schemas.empty() && place.is_name_allowed;
-  if (!takes_all && places_.size() <= kMostValuePlaces) places_.push_back(std::move(place));
 }
 
 SchemaCompiler::Rule SchemaCompiler::rule_of(const Parts& schemas) {
@@ -54,7 +42,6 @@ SchemaCompiler::Rule SchemaCompiler::rule_of(const Parts& schemas) {
 }
 
 void SchemaCompiler::fill(Rule rule, const Parts& schemas) {
-  if (lists_.size() < kMostValuePlaces) lists_.push_back(schemas);
   const std::vector<Parts> cases = cases_.of(schemas);
   for (const Parts& parts : cases) {
     if (document_.has_failed()) return;
@@ -75,7 +62,6 @@ void SchemaCompiler::fill(Rule rule, const Parts& schemas) {
 void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
   const SchemaFacts facts(parts, &document_);
   if (document_.has_failed()) return;
-  oversights_.look_at(facts);
   if (facts.values) return add_values(facts, from, to);
   for (const Json* value : facts.not_values)
     if (value->is_structured() && (facts.types & type_of(*value)))
@@ -94,22 +80,12 @@ void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
 }
 
 void SchemaCompiler::add_values(const SchemaFacts& facts, State from, State to) {
-  std::vector<const Json*> unfit;
-  bool has_fitting = false;
   for (const Json* value : *facts.values) {
     document_.work();
     if (document_.has_failed()) return;
-    if (!meets(*value, facts, &cases_, &document_)) {
-      if (!facts.is_not_value(*value)) unfit.push_back(value);
-      continue;
-    }
-    has_fitting = true;
-    oversights_.look_at_value(value, true);
-    has_listed_places_ = has_listed_places_ || value->is_structured();
-    builder_.empty(builder_.text(from, compact_text(*value)), to);
+    if (meets(*value, facts, &cases_, &document_))
+      builder_.empty(builder_.text(from, compact_text(*value)), to);
   }
-  if (!has_fitting) return;  // left_out_warning and conflict_of say so
-  for (const Json* value : unfit) oversights_.look_at_value(value, false);
 }
 
 SchemaCompiler::Rule SchemaCompiler::integer() {

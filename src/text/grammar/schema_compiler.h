@@ -9,8 +9,6 @@
 
 #include "text/grammar/builder.h"
 #include "text/grammar/schema_facts.h"
-#include "text/grammar/schema_left_out.h"
-#include "text/grammar/schema_oversights.h"
 
 namespace pando::grammar {
 
@@ -18,10 +16,8 @@ namespace pando::grammar {
 // once.
 class SchemaCompiler {
  public:
-  explicit SchemaCompiler(SchemaDocument* document)
-      : document_(*document), cases_(document), oversights_(document) {}
-  // If the schema compiles, `warnings`, unless null, receives the warnings of SchemaOversights and
-  // the left_out_warning.
+  explicit SchemaCompiler(SchemaDocument* document) : document_(*document), cases_(document) {}
+  // If the schema compiles, `warnings`, unless null, receives those of the document.
   Result<GrammarPtr> compile(std::vector<std::string>* warnings = nullptr);
 
  private:
@@ -32,7 +28,6 @@ class SchemaCompiler {
   Rule rule_of(const Parts& schemas);
   bool is_never(const Parts& schemas) { return cases_.of(schemas).empty(); }
   void fill(Rule rule, const Parts& schemas);
-  void keep_place(ValuePlace place);
   void add_case(const Parts& parts, State from, State to);
   void add_values(const SchemaFacts& facts, State from, State to);
   void add_numbers(const SchemaFacts& facts, State from, State to);
@@ -79,10 +74,6 @@ class SchemaCompiler {
   Builder builder_;
   std::map<Parts, Rule> rules_, case_rules_;
   std::deque<std::pair<Rule, Parts>> todo_;
-  std::vector<ValuePlace> places_;  // at most one more than kMostValuePlaces
-  bool has_listed_places_ = false;  // others, inside objects and arrays of "enum" and "const"
-  std::vector<Parts> lists_;        // schemas of rules; at most kMostValuePlaces
-  SchemaOversights oversights_;
   std::map<std::string, Rule> string_rules_;  // by their constraints
   std::optional<Rule> integer_, number_;
 };

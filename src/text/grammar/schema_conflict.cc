@@ -1,31 +1,61 @@
 #include "text/grammar/schema_conflict.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "base/counted.h"
+#include "base/nearest.h"
+#include "text/grammar/formats.h"
 #include "text/grammar/limits.h"
-#include "text/grammar/schema_never.h"
-#include "text/grammar/schema_places.h"
 #include "text/grammar/schema_proofs.h"
-#include "text/grammar/schema_unmet.h"
 
 namespace pando::grammar {
 
 namespace {
 
+using Told = std::optional<std::string>;  // nothing: no place is to blame
+using Texts = std::vector<std::string>;   // "'#/minimum' is 5"
+
+constexpr unsigned kNumber = kInteger | kFraction;
+
+void add_once(std::string text, Texts* all) {
+  if (std::ranges::find(*all, text) == all->end()) all->push_back(std::move(text));
+}
+
+// "A, but B and C"; only the first ones if there are many.
+Told joined(const Texts& all) {
+  constexpr size_t kMost = 6;
+  if (all.empty()) return std::nullopt;
+  if (all.size() == 1) return all[0];
+  const std::span others = std::span(all).subspan(1, std::min(all.size(), kMost) - 1);
+  const std::string left =
+      all.size() > kMost ? " and " + counted(all.size() - kMost, "other conditions") : "";
+  return fmt::format("{}, but {}{}", all[0], fmt::join(others, " and "), left);
+}
+
+// " (hint: 'NAME'?)" with the nearest property, of the first ones of very many. Empty if none is
+// near, or if `name` is one of them.
+std::string property_hint(const Parts& parts, std::string_view name) {
+  constexpr size_t kMostCompared = 1000;
+  std::vector<std::string_view> names;
+  for (const Node part : parts)
+    if (const Node properties = SchemaDocument::find(part, "properties"))
+      for (auto member = properties->begin();
+           member != properties->end() && names.size() < kMostCompared; ++member)
+        names.push_back(member.key());
+  return std::ranges::find(names, name) == names.end() ? nearest_hint(name, names) : "";
+}
+
 class ConflictSearch {
  public:
   ConflictSearch(SchemaCases* cases, SchemaDocument* document,
                  const std::function<bool(const Parts&)>& has_no_text)
-      : cases_(*cases),
-        document_(*document),
-        has_no_text_(has_no_text),
-        places_(document),
-        never_(document) {}
+      : cases_(*cases), document_(*document), has_no_text_(has_no_text) {}
 
   std::string find(const Parts& schemas) {
     const Told found = of_schemas(schemas);
@@ -39,11 +69,6 @@ class ConflictSearch {
     return fmt::format(
         "every text would be endless, because each value of '{}' must contain another one",
         *pointer);
-  }
-
-  std::string find_in_case(const Parts& parts) {
-    const Told found = of_case(parts);
-    return found && !document_.has_failed() ? *found : std::string();
   }
 
  private:
@@ -102,19 +127,44 @@ class ConflictSearch {
     is_unknown_ = is_unknown_ || !found;
     return found;
   }
-  Told told(const Parts& parts, SchemaPlaces::Names names, unsigned types = kAnyType) {
-    return known_only(places_.told(parts, names, types));
+
+  // True if the keyword constrains values of these types.
+  bool has_effect(Node part, std::string_view name, const Json& value, unsigned types) const {
+    if (name == "minContains") return !document_.is_draft_7();
+    if (name == "additionalItems") {
+      const Node items = SchemaDocument::find(part, "items");
+      return items != nullptr && items->is_array();
+    }
+    if (name.starts_with("exclusiveM")) return value != Json(false);
+    if (name == "format" && types != kAnyType) {
+      const auto& format = value.get_ref<const std::string&>();
+      if (!is_known_format(format)) return false;
+      return bounds_of_format(format).has_value() == ((types & kNumber) != 0);
+    }
+    return name != kNotValues ||
+           std::ranges::any_of(value, [&](const Json& one) { return (type_of(one) & types) != 0; });
   }
 
-  // Names the "false", or the "not" of everything, in the schemas.
+  using Names = std::initializer_list<std::string_view>;  // of keywords
+  // Adds a text for each of some keywords in the parts that is about values of these types.
+  void list(const Parts& parts, Names names, unsigned types, Texts* all) {
+    for (const std::string_view name : names)
+      for (const Node part : parts) {
+        if (document_.has_failed()) return;
+        const Node value = SchemaDocument::find(part, name);
+        if (value != nullptr && has_effect(part, name, *value, types))
+          add_once(document_.told(value), all);
+      }
+  }
+  Told told(const Parts& parts, Names names, unsigned types = kAnyType) {
+    Texts all;
+    list(parts, names, types, &all);
+    return known_only(joined(all));
+  }
+
   Told of_never(const Parts& schemas) {
-    for (const Node schema : schemas)
-      if (const Node found = never_.find(schema)) return document_.told(found);
-    for (const Node schema : schemas)
-      if (cases_.of({schema}).empty() && !document_.has_failed())
-        if (const auto pointer = document_.pointer_of(schema))
-          return fmt::format("'{}' allows no value", *pointer);
-    return std::nullopt;
+    const Node never = cases_.never_of(schemas);
+    return never == nullptr ? Told() : document_.told(never);
   }
 
   Told of_case(const Parts& parts) {
@@ -122,7 +172,7 @@ class ConflictSearch {
     if (document_.has_failed()) return std::nullopt;
     if (facts.values && facts.values->empty()) return told(parts, {"enum", "const"});
     if (facts.types == 0) return told(parts, {"type", kNotTypes, "enum", "const"});
-    if (facts.values) return known_only(unmet_of(facts, &cases_, &document_));
+    if (facts.values) return of_values(facts);
     std::vector<unsigned> types;
     for (const unsigned type :
          {+kObject, +kArray, kInteger | kFraction, +kString, +kNull, +kBoolean})
@@ -139,35 +189,44 @@ class ConflictSearch {
     return found;
   }
 
+  // Listed values none of which meets the other keywords.
+  Told of_values(const SchemaFacts& facts) {
+    Texts all;
+    list(facts.parts, {"const", "enum"}, kAnyType, &all);
+    for (const Node part : facts.parts)
+      for (auto member = part->begin(); member != part->end(); ++member) {
+        if (document_.has_failed()) return std::nullopt;
+        const std::string& name = member.key();
+        if ((is_fact(name) || name == "minContains") && has_effect(part, name, *member, kAnyType))
+          add_once(document_.told(&*member), &all);
+      }
+    return known_only(joined(all));
+  }
+
   Told of_type(const SchemaFacts& facts, unsigned type) {
     if (type == kObject) return of_object(facts);
     if (type == kArray) return of_array(facts);
-    if (type == (kInteger | kFraction)) return of_number(facts);
+    if (type == kNumber) return of_number(facts);
     if (type != kString) return told(facts.parts, {"type", kNotTypes, kNotValues}, type);
-    if (facts.min_length > facts.max_length)
-      return known_only(places_.counts(facts.parts, "minLength", "maxLength"));
+    if (facts.min_length > facts.max_length) return told(facts.parts, {"minLength", "maxLength"});
     return told(facts.parts,
                 {"pattern", kNotPattern, "format", "minLength", "maxLength", kNotValues}, type);
   }
 
   Told of_number(const SchemaFacts& facts) {
-    if (bounds_contradict(facts)) return known_only(places_.bounds(facts));
-    constexpr unsigned kNumber = kInteger | kFraction;
-    const bool is_any_number = (facts.types & kNumber) == kNumber;
-    std::vector<std::string> all;
-    if (!is_any_number) all = places_.listed(facts.parts, {"type", kNotTypes});
-    for (std::string& text :
-         places_.listed(facts.parts,
-                        {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf",
-                         kNotMultiple, "format", kNotValues},
-                        kNumber))
-      all.push_back(std::move(text));
-    return known_only(SchemaPlaces::joined(all));
+    if (bounds_contradict(facts))
+      return told(facts.parts, {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"});
+    Texts all;
+    if ((facts.types & kNumber) != kNumber) list(facts.parts, {"type", kNotTypes}, kAnyType, &all);
+    list(facts.parts,
+         {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", kNotMultiple,
+          "format", kNotValues},
+         kNumber, &all);
+    return known_only(joined(all));
   }
 
   Told of_array(const SchemaFacts& facts) {
-    if (facts.min_items > facts.max_items)
-      return known_only(places_.counts(facts.parts, "minItems", "maxItems"));
+    if (facts.min_items > facts.max_items) return told(facts.parts, {"minItems", "maxItems"});
     const size_t n_prefix = n_prefix_items(facts.parts);
     bool is_told_inside = false;
     const auto of_items = [&](const Parts& items) {
@@ -179,9 +238,12 @@ class ConflictSearch {
       if (document_.has_failed()) return std::nullopt;
       const Parts items = item_of(facts.parts, i);
       if (!has_no_text_(items)) continue;
-      if (const Node never = false_of(items))
-        return SchemaPlaces::joined(places_.listed(facts.parts, {"minItems"}),
-                                    document_.told(never));
+      if (const Node never = false_of(items)) {
+        Texts all;
+        list(facts.parts, {"minItems"}, kAnyType, &all);
+        all.push_back(document_.told(never));
+        return joined(all);
+      }
       if (Told found = of_items(items)) return found;
     }
     for (const SchemaFacts::Contained& one : facts.contained) {
@@ -199,7 +261,7 @@ class ConflictSearch {
 
   Told of_object(const SchemaFacts& facts) {
     if (facts.min_properties > facts.max_properties)
-      return known_only(places_.counts(facts.parts, "minProperties", "maxProperties"));
+      return told(facts.parts, {"minProperties", "maxProperties"});
     if (facts.required.size() > facts.max_properties)
       return told(facts.parts, {"required", "maxProperties"});
     size_t n_looked_at = 1;  // for each name
@@ -219,14 +281,23 @@ class ConflictSearch {
         if (to_blame == nullptr) continue;
       }
       if (to_blame != nullptr)
-        return SchemaPlaces::joined({places_.requires_name(facts.parts, name)},
-                                    document_.told(to_blame));
+        return joined({requires_name(facts.parts, name), document_.told(to_blame)});
       if (Told found = of_schemas(inside)) return found;
       is_told_inside = true;
     }
     if (is_told_inside) return std::nullopt;
     return told(facts.parts, {"minProperties", "required", "properties", "patternProperties",
                               "additionalProperties", "propertyNames", "maxProperties"});
+  }
+
+  // "'#/required' has 'a'"
+  std::string requires_name(const Parts& parts, const std::string& name) {
+    for (const Node part : parts)
+      if (const Node list = SchemaDocument::find(part, "required"))
+        if (std::ranges::find(*list, Json(name)) != list->end())
+          if (const auto pointer = document_.pointer_of(list))
+            return fmt::format("'{}' has '{}'{}", *pointer, name, property_hint(parts, name));
+    return fmt::format("property '{}' is required", name);
   }
 
   // A "propertyNames" that a name is not valid under.
@@ -245,8 +316,6 @@ class ConflictSearch {
   SchemaCases& cases_;
   SchemaDocument& document_;
   const std::function<bool(const Parts&)>& has_no_text_;
-  SchemaPlaces places_;
-  NeverSearch never_;
   // Schemas and cases that were met; true if on the present path.
   std::map<Parts, bool> schemas_seen_, cases_seen_;
   size_t n_choices_ = 0;  // on the present path: places with alternatives, or with several types
@@ -259,11 +328,6 @@ class ConflictSearch {
 std::string conflict_of(const Parts& schemas, SchemaCases* cases, SchemaDocument* document,
                         const std::function<bool(const Parts&)>& has_no_text) {
   return ConflictSearch(cases, document, has_no_text).find(schemas);
-}
-
-std::string conflict_of_case(const Parts& parts, SchemaCases* cases, SchemaDocument* document,
-                             const std::function<bool(const Parts&)>& has_no_text) {
-  return ConflictSearch(cases, document, has_no_text).find_in_case(parts);
 }
 
 }  // namespace pando::grammar

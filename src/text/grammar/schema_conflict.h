@@ -15,8 +15,4 @@ namespace pando::grammar {
 std::string conflict_of(const Parts& schemas, SchemaCases* cases, SchemaDocument* document,
                         const std::function<bool(const Parts&)>& has_no_text);
 
-// The same for one case (schema_cases.h) that no text fits. `parts`: all schemas of the case.
-std::string conflict_of_case(const Parts& parts, SchemaCases* cases, SchemaDocument* document,
-                             const std::function<bool(const Parts&)>& has_no_text);
-
 }  // namespace pando::grammar

@@ -1,66 +1,20 @@
 #include "text/grammar/schema_document.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <functional>
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "text/grammar/formats.h"
 #include "text/grammar/limits.h"
-#include "text/grammar/schema_guess.h"
 #include "text/utf8.h"
 
 namespace pando::grammar {
 
 namespace {
 
-// Keywords whose value is a schema, a list of schemas, or an object of schemas.
-constexpr std::array<std::string_view, 15> kSchemas{"additionalProperties",
-                                                    "additionalItems",
-                                                    "propertyNames",
-                                                    "items",
-                                                    "contains",
-                                                    "not",
-                                                    "if",
-                                                    "then",
-                                                    "else",
-                                                    "unevaluatedItems",
-                                                    "unevaluatedProperties",
-                                                    "contentSchema",
-                                                    "allOf",
-                                                    "anyOf",
-                                                    "oneOf"};
-constexpr std::array<std::string_view, 6> kObjects{
-    "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"};
-
-// Constraints that are not supported. Keywords in no list are annotations.
-constexpr std::array<std::string_view, 8> kRefused{
-    "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef", "extends",
-    "disallow",         "divisibleBy",           "maxContains"};
-
-constexpr std::array<std::string_view, 8> kCounts{"minLength",   "maxLength",     "minItems",
-                                                  "maxItems",    "minProperties", "maxProperties",
-                                                  "minContains", "maxContains"};
-constexpr std::array<std::string_view, 3> kNumbers{"minimum", "maximum", "multipleOf"};
-
-template <size_t n>
-bool is_one(std::string_view name, const std::array<std::string_view, n>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // Take as long as a step of a schema.
 constexpr size_t kAutomatonSteps = 128;
 constexpr size_t kValuesPerStep = 32;  // that a search passes
-
-bool is_number(const Json& value) { return value.is_number() || !kept_digits(value).empty(); }
-
-bool is_schema(const Json& value) { return value.is_boolean() || value.is_object(); }
-
-bool are_strings(const Json& value) {
-  return value.is_array() &&
-         std::all_of(value.begin(), value.end(), [](const Json& one) { return one.is_string(); });
-}
 
 // The value as written, cut short.
 std::string shown(const Json& value) {
@@ -155,36 +109,6 @@ Node element_at(const Json& list, const std::string& name) {
   return index < list.size() ? &list[index] : nullptr;
 }
 
-bool is_count(const Json& value) {
-  if (const std::string digits = kept_digits(value); !digits.empty()) return digits[0] != '-';
-  return value.is_number() && value.get<double>() >= 0 &&
-         std::floor(value.get<double>()) == value.get<double>();
-}
-
-// Expected value of a keyword, for messages; empty if the value is right.
-std::string_view expected_of(std::string_view name, const Json& value) {
-  if (is_one(name, kCounts)) return is_count(value) ? "" : "a whole number from 0";
-  if (is_one(name, kNumbers)) return is_number(value) ? "" : "a number";
-  if (name.starts_with("exclusiveM"))
-    return is_number(value) || value.is_boolean() ? "" : "a number";
-  if (name == "uniqueItems") return value.is_boolean() ? "" : "true or false";
-  if (name == "pattern" || name == "format") return value.is_string() ? "" : "a string";
-  if (name == "required") return are_strings(value) ? "" : "a list of names";
-  if (name == "enum") return value.is_array() ? "" : "a list";
-  if (name == "type")
-    return value.is_string() || are_strings(value) ? "" : "a name or a list of names";
-  if (name == "allOf" || name == "anyOf" || name == "oneOf")
-    return value.is_array() && !value.empty() ? "" : "a list of at least one schema";
-  if (name == "prefixItems") return value.is_array() ? "" : "a list of schemas";
-  if (name == "items") return is_schema(value) || value.is_array() ? "" : "a schema";
-  if (is_one(name, kSchemas)) return is_schema(value) ? "" : "a schema";
-  if (name == "definitions" || name == "$defs") return "";
-  if (is_one(name, kObjects)) return value.is_object() ? "" : "an object";
-  if (name != "dependentRequired") return "";
-  const bool has_names = value.is_object() && std::all_of(value.begin(), value.end(), are_strings);
-  return has_names ? "" : "an object of lists of names";
-}
-
 }  // namespace
 
 Node SchemaDocument::find(Node schema, std::string_view name) {
@@ -209,10 +133,9 @@ Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view t
   if (!is_schema(document->root_))
     return invalid_argument("the schema is of type '{}', expected an object, true or false",
                             document->root_.type_name());
-  if (const std::string place = place_of_schema(document->root()); !place.empty())
+  if (const std::string place = place_of_schema(document->root_); !place.empty())
     return invalid_argument(
-        "schema: the object is not a schema; its field '{0}' holds one, expected only the schema "
-        "(hint: pass the value of '{0}')",
+        "schema: the object is not a schema; its field '{}' holds one, expected only the schema",
         place);
   if (const Node dialect = find(document->root(), "$schema")) {
     if (!dialect->is_string())
@@ -254,8 +177,8 @@ void SchemaDocument::index(Node schema) {
       else if (schema != &root_)
         has_inner_ids_ = true;
     }
-    if (is_one(name, kSchemas) || name == "prefixItems") index(&value);
-    if (is_one(name, kObjects) && value.is_object())
+    if (holds_schemas(name)) index(&value);
+    if (holds_named_schemas(name) && value.is_object())
       for (const auto& [key, one] : value.items()) index(&one);
   }
 }
@@ -291,9 +214,7 @@ Node SchemaDocument::target_of(Node schema, const Json& reference) {
 Node SchemaDocument::target_at(Node schema, std::string_view to) {
   const auto names = names_of_pointer(to);
   if (!names) {
-    fault(schema,
-          "'$ref' '{}' is not a JSON pointer (hint: in one, '~' is written ~0, '/' ~1 and '%' %25)",
-          to);
+    fault(schema, "'$ref' '{}' is not a JSON pointer", to);
     return nullptr;
   }
   Node at = &root_;
@@ -303,9 +224,9 @@ Node SchemaDocument::target_at(Node schema, std::string_view to) {
     if (place == Place::kNamedSchemas)
       place = Place::kSchema;
     else if (place == Place::kSchema && !at->is_array())
-      place = is_one(name, kObjects)                            ? Place::kNamedSchemas
-              : is_one(name, kSchemas) || name == "prefixItems" ? Place::kSchema
-                                                                : Place::kUnknown;
+      place = holds_named_schemas(name) ? Place::kNamedSchemas
+              : holds_schemas(name)     ? Place::kSchema
+                                        : Place::kUnknown;
     at = at->is_array() ? element_at(*at, name) : find(at, name);
     if (at == nullptr) {
       fault(schema, "'$ref' '{}' is not in the document", to);
@@ -324,16 +245,44 @@ void SchemaDocument::check(Node schema) {
   if (schema->is_boolean()) return;
   for (const auto& [name, value] : schema->items()) {
     work();
-    if (is_one(name, kRefused)) return refuse(schema, "'{}'", name);
+    if (is_refused(name)) return refuse(schema, "'{}'", name);
     if (name == "contains" && is_draft_4_) return refuse(schema, "'contains' in draft 4");
     if (const std::string_view expected = expected_of(name, value); !expected.empty())
       return fault(schema, "'{}' is {}, expected {}", name, shown(value), expected);
-    constexpr size_t kMostUnknown = 64;
-    if (name == "format" && !is_known_format(value.get_ref<const std::string&>()) &&
-        unknown_formats_.size() < kMostUnknown)
-      unknown_formats_.push_back(&value);
+    if (name == "format" ? !is_known_format(value.get_ref<const std::string&>())
+                         : !is_keyword(name))
+      keep_unknown(name, value);
   }
   if (!has_failed()) checked_.insert(schema);  // a refusal may be forgiven, and is met again
+}
+
+void SchemaDocument::keep_unknown(const std::string& name, const Json& value) {
+  constexpr size_t kMostUnknown = 64;
+  const bool is_known = std::ranges::any_of(unknown_, [&](const auto& one) {
+    return one.first == name && (name != "format" || *one.second == value);
+  });
+  if (!is_known && unknown_.size() < kMostUnknown) unknown_.emplace_back(name, &value);
+}
+
+std::vector<std::string> SchemaDocument::warnings() {
+  constexpr size_t kMostTold = 8;
+  std::vector<std::string> all;
+  if (!has_keyword(root_))
+    all.emplace_back("the schema has no keyword that constrains the answer: any JSON fits it");
+  for (const auto& [name, value] : unknown_) {
+    const bool is_format = name == "format";
+    const std::string hint =
+        is_format ? nearest_hint(value->get_ref<const std::string&>(), format_names())
+                  : keyword_hint(name);
+    if (!is_format && (hint.empty() || name == "id")) continue;  // "id" is a name in draft 4
+    const std::string place = pointer_of(value).value_or(name);
+    if (all.size() == kMostTold || has_failed()) break;
+    all.push_back(one_line(
+        is_format
+            ? fmt::format("'{}' is {}, a format that is not enforced{}", place, shown(*value), hint)
+            : fmt::format("'{}' is not a JSON Schema keyword and has no effect{}", place, hint)));
+  }
+  return all;
 }
 
 Node SchemaDocument::made(Node of, const std::string& key, const std::function<Json()>& make) {
@@ -414,10 +363,7 @@ std::optional<CharLengths> SchemaDocument::lengths_of(const CharDfa& dfa, Length
 
 void SchemaDocument::work(size_t n) {
   if (work_left_ < n)
-    exceed(nullptr,
-           "too complex: reading it takes more than {} steps (hint: fewer combinations of anyOf, "
-           "oneOf, allOf and references, simpler patterns)",
-           kMostSchemaWork);
+    exceed(nullptr, "too complex: reading it takes more than {} steps", kMostSchemaWork);
   work_left_ -= std::min(n, work_left_);
 }
 

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,11 +16,13 @@
 #include "base/errors.h"
 #include "text/grammar/char_dfa.h"
 #include "text/grammar/char_lengths.h"
+#include "text/grammar/schema_keywords.h"
 
 namespace pando::grammar {
 
-using Json = nlohmann::ordered_json;
 using Node = const Json*;  // a schema: true, false or an object
+
+inline bool is_false(Node schema) { return schema->is_boolean() && !schema->get<bool>(); }
 
 // The document stays where it is; one thread. The first refusal is kept, and ends all that is done.
 class SchemaDocument {
@@ -49,8 +50,9 @@ class SchemaDocument {
   const CountedSet* counted_set_of(const std::string& pattern);
   // The texts of a known format. Null after a refusal.
   const CharDfa* format_of(const std::string& name, Node schema);
-  // Values of "format" that are annotations, in the checked schemas.
-  const std::vector<const Json*>& unknown_formats() const { return unknown_formats_; }
+  // What the checked schemas have that is not enforced: formats that are not known, and names that
+  // are nearly keywords. At most eight, each once.
+  std::vector<std::string> warnings();
   // CharDfa::of and both, whose steps count.
   Result<CharDfa> automaton_of(const Regex& regex, bool is_search = false);
   Result<CharDfa> both(const CharDfa& a, const CharDfa& b);
@@ -101,6 +103,7 @@ class SchemaDocument {
     std::string what;
   };
   void index(Node schema);
+  void keep_unknown(const std::string& name, const Json& value);
   Node target_at(Node schema, std::string_view to);
   std::string place_of(Node schema) const;
 
@@ -117,7 +120,7 @@ class SchemaDocument {
   size_t n_written_values_ = 0, n_made_values_ = 0;  // in trees; 0: not counted yet
   std::map<std::string, CharDfa> patterns_, formats_;
   std::map<std::string, std::optional<CountedSet>> counted_sets_;  // by pattern
-  std::vector<const Json*> unknown_formats_;                       // the first few
+  std::vector<std::pair<std::string, const Json*>> unknown_;       // the first few, for warnings
   std::optional<Failure> failure_;
   size_t work_left_ = 0;
 };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "base/json.h"
 #include "base/nearest.h"
@@ -26,40 +25,16 @@ unsigned type_named(const Json& name) {
   return 0;
 }
 
-// A hint with the type that other languages call `name`, or with the type that has the nearest
-// name.
-std::string type_hint(const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kOthers{
-      {{"str", "string"},
-       {"text", "string"},
-       {"int", "integer"},
-       {"float", "number"},
-       {"double", "number"},
-       {"decimal", "number"},
-       {"bool", "boolean"},
-       {"list", "array"},
-       {"dict", "object"},
-       {"map", "object"},
-       {"none", "null"},
-       {"nil", "null"}}};
+unsigned types_of(Node schema, const Json& value, SchemaDocument* document) {
   constexpr std::array<std::string_view, 7> kNames{"null",   "boolean", "integer", "number",
                                                    "string", "array",   "object"};
-  std::string small;
-  for (const char c : name) small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  for (const auto& [other, type] : kOthers)
-    if (small == other) return fmt::format(" (hint: '{}'?)", type);
-  return nearest_hint(small, kNames);
-}
-
-unsigned types_of(Node schema, const Json& value, SchemaDocument* document) {
   unsigned types = 0;
   const auto add = [&](const Json& name) {
     const unsigned type = type_named(name);
+    const auto& text = name.get_ref<const std::string&>();
     if (type == 0)
-      document->fault(
-          schema,
-          "'type' names '{}', expected null, boolean, integer, number, string, array or object{}",
-          name.get<std::string>(), type_hint(name.get_ref<const std::string&>()));
+      document->fault(schema, "'type' names '{}', expected {}{}", text, one_of_these(kNames),
+                      nearest_hint(text, kNames));
     types |= type;
   };
   if (value.is_string())
@@ -328,8 +303,7 @@ const CharDfa* numbers_of(const SchemaFacts& facts, SchemaDocument* document) {
     if (all_multiples)
       document->work(all_multiples->n_states() / 8);
     else
-      document->exceed(all.schema(), "'multipleOf' {} has too many digits (hint: use fewer)",
-                       text_of(divisor));
+      document->exceed(all.schema(), "'multipleOf' {} has too many digits", text_of(divisor));
     return all_multiples;
   };
   for (const Decimal& divisor : facts.divisors)

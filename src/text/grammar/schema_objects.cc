@@ -254,9 +254,7 @@ void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to)
     Parts schemas = property_of(facts.parts, name, &document_);
     const bool is_required = facts.is_required.contains(name);
     if (document_.has_failed()) return;
-    const bool is_allowed = !allowed || allowed->have(name);
-    keep_place({schemas, name, is_required, is_allowed});
-    if (!is_allowed || is_never(schemas)) {
+    if ((allowed && !allowed->have(name)) || is_never(schemas)) {
       if (is_required) return;  // no object is valid
       continue;
     }
