@@ -128,9 +128,8 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
     };
     return measure_steps(open, options, seconds);
   } catch (const std::bad_alloc&) {
-    return make_error(ErrorCode::kUnavailable,
-                      "not enough memory to measure step times: {} (hint: lower {})", free_text(),
-                      OptionName{"kv_memory"});
+    return make_error(ErrorCode::kUnavailable, "not enough memory to measure step times: {}",
+                      free_text());
   }
 }
 
