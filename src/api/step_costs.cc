@@ -15,7 +15,6 @@
 #include "api/ranks.h"
 #include "base/errors.h"
 #include "base/machine.h"
-#include "base/option_names.h"
 #include "base/write_file.h"
 #include "engine/measure_steps.h"
 #include "engine/options.h"

@@ -129,9 +129,7 @@ int rerank_batch(RerankCommandOptions& o) {
   const int top = o.run.batch.top;
   if (!o.qrels.empty() && top > 0 && top < kDepth) {
     report_error(
-        fmt::format("--top is {}, expected 0 (all) or at least {} with --qrels, because nDCG@{} "
-                    "needs that many documents",
-                    top, kDepth, kDepth));
+        fmt::format("--top is {}, expected 0 (all) or at least {} with --qrels", top, kDepth));
     return kUsage;
   }
   if (!o.trec_run.empty()) {

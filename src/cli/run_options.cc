@@ -280,9 +280,8 @@ Status settle(RunOptions& o) {
   if (o.resume && o.output == "-")
     return invalid_argument("--resume continues a file, expected one for --output");
   if (o.resume && (o.verify > 0 || !o.compare.empty()))
-    return invalid_argument(
-        "--resume cannot be combined with {}, because it answers only what is left",
-        o.compare.empty() ? "--verify" : "--compare");
+    return invalid_argument("--resume is given with {}, expected one of them",
+                            o.compare.empty() ? "--verify" : "--compare");
   if (o.verify > 0 || !o.compare.empty()) o.batch.defaults.logits_hash = true;
   const Result<OutputForm> form = output_form(o.output);
   if (!form) return invalid_argument("--output: {}", form.error().message);

@@ -79,8 +79,7 @@ std::vector<uint32_t> TechniqueOptions::ascending(const std::string& key) {
 
 Status TechniqueOptions::status() const {
   if (!status_ || values_.empty()) return status_;
-  return invalid_argument("sharing '{}' has no option '{}' (docs/planners.md lists them)", name_,
-                          values_.begin()->first);
+  return invalid_argument("sharing '{}' has no option '{}'", name_, values_.begin()->first);
 }
 
 std::string TechniqueOptions::take(const std::string& key) {

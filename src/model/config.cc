@@ -115,14 +115,12 @@ Status check_numbers(std::span<const Number> numbers, std::string_view source) {
 // Attention to what comes after a row, as encoders are trained.
 void refuse_both_ways(Fields& fields) {
   if (!fields.boolean("is_causal", true))
-    fields.refuse("is_causal", fmt::format("true, because {}", kNoBothWays),
-                  ErrorCode::kUnsupported);
+    fields.refuse("is_causal", "true", ErrorCode::kUnsupported);
   // "vision": the tokens of images alone, which are not supported anyway.
   constexpr const char* kBothWays = "use_bidirectional_attention";
   const json* both_ways = fields.find(kBothWays);
   if (both_ways != nullptr && *both_ways != "vision" && *both_ways != false)
-    fields.refuse(kBothWays, fmt::format("false, because {}", kNoBothWays),
-                  ErrorCode::kUnsupported);
+    fields.refuse(kBothWays, "false", ErrorCode::kUnsupported);
 }
 
 // Refuses an adapter: its base model alone computes something else.

@@ -154,9 +154,7 @@ TEST_F(RunTest, EmptyInput) {
     const Finished verified = pando(fmt::format("verify --model m --quiet --input {}", input));
     EXPECT_EQ(verified.code, kFailed) << verified;
     EXPECT_EQ(verified.err,
-              std::string(message) +
-                  "pando: nothing was verified, because there are no answers, expected at least "
-                  "one\n");
+              std::string(message) + "pando: nothing was verified, expected at least one answer\n");
     const Finished compared = run(options + " --compare packed");
     EXPECT_EQ(compared.code, kFailed) << compared;
     EXPECT_EQ(compared.err, std::string(message) + "nothing to compare: no answers\n");

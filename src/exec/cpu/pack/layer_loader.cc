@@ -8,7 +8,6 @@
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "base/option_names.h"
 
 namespace pando::exec {
 namespace {
