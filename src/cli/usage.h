@@ -16,8 +16,8 @@ std::string unknown_command(const CLI::App& app, const std::string& name);
 std::string unknown_option(const CLI::App& command, const std::string& name);
 
 bool takes_number(const CLI::Option& option);
-// Adds a check to every option of `app` and its commands that takes a number: the parser would read
-// "010" as 8, and has no words for what is not a number.
+// Adds a check to every option of a command that takes a number: the parser would read "010" as 8,
+// and has no words for what is not a number.
 void check_numbers(CLI::App& app);
 
 }  // namespace pando::cli

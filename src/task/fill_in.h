@@ -14,8 +14,8 @@ namespace pando {
 std::string fill_in(std::string_view text,
                     std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
 
-// kInvalidArgument, with `reason` (", so ..."), if the template has no `field`, such as
-// "{context}".
+// kInvalidArgument if the template has no `field`, such as "{context}". The message ends with
+// `reason` (", so ...").
 Status check_field(std::string_view text, std::string_view field, std::string_view reason = {});
 
 }  // namespace pando
