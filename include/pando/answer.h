@@ -41,10 +41,6 @@ Request question_request(const AnswerOptions& options, const std::string& contex
 // kInvalidArgument if the template has no {question}.
 Status check_template(const AnswerOptions& options);
 
-// Names text in braces that reads like a misspelled field of the template: "{contxt}". Empty where
-// there is none. Such text stays as it is.
-std::string template_warning(const AnswerOptions& options);
-
 // Refuses options with which the model's chat template cannot render a question. Without `chat`
 // the template is not used. A question may add tools or documents.
 // Errors: as Model::render_chat.

@@ -63,10 +63,6 @@ std::vector<float> embedding_of(const Completion& completion, const EmbedOptions
 // kInvalidArgument for options that no model with rows of this length can follow.
 Status check_embed_options(const EmbedOptions& options, int d_model);
 
-// Names text in braces that reads like a misspelled field of the template: "{texts}". Empty where
-// there is none. Such text stays as it is.
-std::string template_warning(const EmbedOptions& options);
-
 // The vectors of all texts, computed together; shared beginnings are computed once. A text's vector
 // does not depend on the others, to the bit. Any thread. Errors: as embed_options_for and
 // Engine::complete_all.

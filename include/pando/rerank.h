@@ -56,10 +56,6 @@ Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOpt
 // kInvalidArgument for a template without {query} or {document}.
 Status check_rerank_options(const RerankOptions& options);
 
-// Names text in braces that reads like a misspelled field of the template: "{documents}". Empty
-// where there is none. Such text stays as it is.
-std::string template_warning(const RerankOptions& options);
-
 // p(yes) / (p(yes) + p(no)), from ln p of both.
 double share_of_yes(double yes, double no);
 // p(yes) + p(no), from ln p of both. It is small where the model would answer something else. It is

@@ -141,7 +141,7 @@ class ByteReader {
   }
   [[noreturn]] static void ends_early() {
     throw std::runtime_error(
-        "a message of another process is too short (hint: all processes must run the same build)");
+        "a message of another process is too short, expected one of the same build");
   }
 
   std::span<const std::byte> bytes_;

@@ -60,8 +60,7 @@ class Engine::Impl {
       if (stopping_) return shutting_down_;
       const size_t n_open = n_taken_ + n_in_inbox_, n_most = loop_->options().max_open;
       if (n_open > 0 && n_open + request.sampling.n > n_most)
-        return make_error(ErrorCode::kUnavailable,
-                          "the engine is full: it has {} (hint: try again later)",
+        return make_error(ErrorCode::kUnavailable, "the engine is full: it has {}",
                           counted(n_open, "open answers"));
       id = next_id_++;
       const int n_answers = request.sampling.n;
@@ -76,7 +75,7 @@ class Engine::Impl {
     if (model_->parts().files->has_no_head && request.pooling == Pooling::kNone)
       return unsupported(
           "the model cannot generate: its files have no lm_head.weight, and its configuration does "
-          "not tie the head to the embeddings (hint: it can still compute embeddings)");
+          "not tie the head to the embeddings");
     return loop_->check(request);
   }
 

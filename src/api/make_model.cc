@@ -77,8 +77,7 @@ Status make_random_model(const RandomModelOptions& options) {
     if (std::error_code failure; std::filesystem::is_regular_file(options.tokenizer, failure))
       return invalid_argument(
           "the tokenizer '{}' is a file, expected a directory with tokenizer.json, vocab.json and "
-          "merges.txt, tekken.json, or tokenizer.model (the tokenizer of a GGUF file cannot be "
-          "copied)",
+          "merges.txt, tekken.json, or tokenizer.model",
           options.tokenizer.string());
     Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::load(options.tokenizer);
     if (!tokenizer) return tokenizer.error();
@@ -92,9 +91,8 @@ Status make_random_model(const RandomModelOptions& options) {
   if (!shape) return shape.error();
   if (const int vocab = make.vocab.value_or(shape->vocab);
       vocab < n_tokens)  // said before gigabytes are written
-    return invalid_argument(
-        "the vocabulary has {} tokens, expected at least the tokenizer's {} (hint: raise {})",
-        vocab, n_tokens, OptionName{"vocab"});
+    return invalid_argument("{} is {}, expected at least the tokenizer's {}", OptionName{"vocab"},
+                            vocab, n_tokens);
   if (options.tokenizer.empty()) make.eos_id = kByteTokenizerVocab - 1;
   if (Status status = model::make_model(make); !status) return status;
   std::error_code same;

@@ -123,10 +123,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
   }
   Result<ChatTemplate> chat =
       tokenizer != nullptr ? ChatTemplate::load(of_tokenizer, *tokenizer, options.chat_template)
-                           : unsupported(
-                                 "the model has no tokenizer, so it has no chat template "
-                                 "(hint: set {} to the directory of a tokenizer)",
-                                 OptionName{"tokenizer"});
+                           : unsupported("the model has no tokenizer, so it has no chat template");
   if (!chat && !options.chat_template.empty()) return chat.error();
   std::unique_ptr<grammar::FormCache> forms;
   if (tokenizer != nullptr)
@@ -198,10 +195,8 @@ bool Model::has_tokenizer() const { return parts_->tokenizer != nullptr; }
 
 Result<std::vector<Token>> Model::encode(std::string_view text, bool add_bos) const {
   if (!has_tokenizer())
-    return unsupported(
-        "the model has no tokenizer, expected one beside its weights, because the input is text "
-        "(hint: set {} to the directory of a tokenizer, or use token ids)",
-        OptionName{"tokenizer"});
+    return unsupported("the model has no tokenizer, expected one beside its weights or a {}",
+                       OptionName{"tokenizer"});
   return parts_->tokenizer->encode(text, add_bos);
 }
 
@@ -213,10 +208,8 @@ std::string Model::prompt_warning() const {
   const Token last = around->back();
   const std::span<const Token> ends = tokenizer->end_tokens();
   if (std::find(ends.begin(), ends.end(), last) == ends.end()) return {};
-  return fmt::format(
-      "the tokenizer adds the end token '{}' ({}) to the end of each prompt, so the answer may be "
-      "empty or about something else",
-      tokenizer->token_bytes(last, /*skip_special=*/false), last);
+  return fmt::format("the tokenizer adds the end token '{}' ({}) to the end of each prompt",
+                     tokenizer->token_bytes(last, /*skip_special=*/false), last);
 }
 
 Result<std::string> Model::decode(std::span<const Token> tokens) const {

@@ -23,18 +23,12 @@ namespace fs = std::filesystem;
 
 bool is_gguf_name(const fs::path& path) { return path.extension() == ".gguf"; }
 
-// Files of weights that need what stands beside them, or a conversion.
-bool is_weights_name(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  return extension == ".safetensors" || extension == ".bin" || extension == ".pt" ||
-         extension == ".pth";
-}
-
-// A file that stands beside the weights.
+// A file that is only a part of a model.
 bool is_part_name(const fs::path& path) {
   const std::string extension = path.extension().string();
-  return extension == ".json" || extension == ".model" || extension == ".jinja" ||
-         extension == ".txt";
+  constexpr std::string_view kParts[] = {".safetensors", ".bin",   ".pt",    ".pth",
+                                         ".json",        ".model", ".jinja", ".txt"};
+  return std::ranges::find(kParts, extension) != std::end(kParts);
 }
 
 // One part of a hub id: nothing that leads elsewhere.
@@ -90,10 +84,8 @@ Result<fs::path> find_snapshot(const fs::path& repository, const std::string& na
   const fs::path ref = repository / "refs" / "main";
   std::error_code failure;
   if (!fs::is_directory(repository, failure))
-    return not_found(
-        "'{}' is neither a path nor in the local hub cache: {} does not exist (hint: Pando "
-        "downloads nothing; download the model with the hub's own tools)",
-        name, repository.string());
+    return not_found("'{}' is neither a path nor in the local hub cache: {} does not exist", name,
+                     repository.string());
   std::ifstream file;
   if (fs::is_regular_file(ref, failure)) file.open(ref);
   std::string revision;
@@ -163,16 +155,9 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
     const Result<fs::path> snapshot = snapshot_of_folder(name);
     return snapshot ? with_files(*snapshot) : snapshot;
   }
-  if (fs::exists(status) && is_weights_name(name))
-    return invalid_argument(
-        "{}: is a weights file; pass its directory (with config.json and safetensors) or a GGUF "
-        "file",
-        name);
   if (fs::exists(status) && is_part_name(name))
-    return invalid_argument(
-        "{}: is one file of a model; pass its directory (with config.json and safetensors) or a "
-        "GGUF file",
-        name);
+    return invalid_argument("{}: is one file of a model, expected its directory or a GGUF file",
+                            name);
   if (fs::exists(status)) return fs::path(name);
   if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
     return io_error("{}: cannot be read: {}", name, failure.message());

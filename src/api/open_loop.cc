@@ -136,10 +136,9 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, const Token
     const uint64_t n_fixed = weights.device().fixed_bytes(weights.spec(), context);
     return make_error(ErrorCode::kUnavailable,
                       "not enough memory for a {} of {} bytes and a context of {} "
-                      "positions: at least {} (hint: lower {} or {}, or shorten the context)",
+                      "positions: at least {}",
                       OptionName{"kv_memory"}, kv_memory, context,
-                      shortage_text(kv_memory + n_fixed), OptionName{"kv_memory"},
-                      OptionName{"step_rows"});
+                      shortage_text(kv_memory + n_fixed));
   } catch (const std::system_error& error) {
     return cannot_start(fmt::format("{} threads", threads), error.what());
   }

@@ -170,10 +170,9 @@ Result<std::shared_ptr<Ranks>> Ranks::join(std::string_view parallel) {
   const int64_t n = layout->n_processes();
   const int n_started = (*comm)->size();
   if (n_started != n)
-    return make_error(code, "{} is '{}', which needs {}; {} {} started (hint: mpirun -n {})",
-                      OptionName{"parallel"}, parallel,
-                      counted(static_cast<uint64_t>(n), "processes"), n_started,
-                      n_started == 1 ? "was" : "were", n);
+    return make_error(code, "{} is '{}', which needs {}; {} {} started", OptionName{"parallel"},
+                      parallel, counted(static_cast<uint64_t>(n), "processes"), n_started,
+                      n_started == 1 ? "was" : "were");
   return over(std::make_unique<Impl>(std::move(*comm), *layout));
 }
 

@@ -15,7 +15,6 @@
 #include "api/ranks.h"
 #include "base/errors.h"
 #include "base/machine.h"
-#include "base/option_names.h"
 #include "base/write_file.h"
 #include "engine/measure_steps.h"
 #include "engine/options.h"
@@ -128,9 +127,8 @@ Result<MeasuredSteps> measure_steps(const Model& model, const EngineOptions& opt
     };
     return measure_steps(open, options, seconds);
   } catch (const std::bad_alloc&) {
-    return make_error(ErrorCode::kUnavailable,
-                      "not enough memory to measure step times: {} (hint: lower {})", free_text(),
-                      OptionName{"kv_memory"});
+    return make_error(ErrorCode::kUnavailable, "not enough memory to measure step times: {}",
+                      free_text());
   }
 }
 

@@ -28,7 +28,7 @@ template <class... Args>
 Error invalid_argument(fmt::format_string<Args...> text, Args&&... args) {
   return make_error(ErrorCode::kInvalidArgument, text, std::forward<Args>(args)...);
 }
-inline constexpr std::string_view kNoMemory = "not enough memory (hint: try again later)";
+inline constexpr std::string_view kNoMemory = "not enough memory";
 // The error for a lack of memory. Making it takes memory itself: see made_or.
 inline Error no_memory() { return make_error(ErrorCode::kUnavailable, "{}", kNoMemory); }
 inline bool is_no_memory(const Error& error) {

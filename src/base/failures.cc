@@ -7,10 +7,7 @@
 namespace pando {
 
 Error cannot_start(std::string_view what, std::string_view reason) {
-  return make_error(ErrorCode::kUnavailable,
-                    "cannot start {}: {} (hint: fewer threads, or a higher limit of processes, "
-                    "ulimit -u, or of address space, ulimit -v)",
-                    what, reason);
+  return make_error(ErrorCode::kUnavailable, "cannot start {}: {}", what, reason);
 }
 
 std::string reason_of(const std::exception& error) {

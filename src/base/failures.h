@@ -9,7 +9,7 @@
 
 namespace pando {
 
-// A thread: "cannot start 4 threads: ... (hint: ...)". kUnavailable.
+// A thread: "cannot start 4 threads: REASON". kUnavailable.
 Error cannot_start(std::string_view what, std::string_view reason);
 
 // Message of an exception, with plain words for std::bad_alloc.

@@ -47,8 +47,7 @@ void GgufParser::fail(Error error) {
 }
 
 void GgufParser::fail_cut_short(std::string_view what) {
-  fail(bad_file("ends at byte {} inside {}: the file is cut short (hint: download it again)",
-                gguf_.file_.size(), what));
+  fail(bad_file("ends at byte {} inside {}: the file is cut short", gguf_.file_.size(), what));
 }
 
 void GgufParser::skip(uint64_t n_bytes, std::string_view what) {
@@ -214,7 +213,7 @@ void GgufParser::place_tensors() {
     if (tensor.place >= size - begin) {
       return fail(
           bad_file("tensor '{}' is at offset {}, expected an offset below {}, the bytes of data in "
-                   "the file: the file is cut short (hint: download it again)",
+                   "the file: the file is cut short",
                    tensor.name, tensor.place, size - begin));
     }
     tensor.alignment = alignment;

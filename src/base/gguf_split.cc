@@ -72,12 +72,11 @@ Status GgufFile::add_parts() {
   const std::vector<std::filesystem::path> paths = gguf_parts(file_.path());
   if (std::ssize(paths) != **count)
     return bad_file(
-        "{}: is part {} of {} of a model, expected its name to end in -{:05}-of-{:05}.gguf (hint: "
-        "rename the parts)",
-        source, number->value_or(0) + 1, **count, number->value_or(0) + 1, **count);
+        "{}: is part {} of {} of a model, expected its name to end in -{:05}-of-{:05}.gguf", source,
+        number->value_or(0) + 1, **count, number->value_or(0) + 1, **count);
   if (number->value_or(0) != 0)
-    return invalid_argument("{}: is part {} of {} of a model, expected part 1 (hint: pass {})",
-                            source, number->value_or(0) + 1, **count, paths[0].string());
+    return invalid_argument("{}: is part {} of {} of a model, expected part 1, {}", source,
+                            number->value_or(0) + 1, **count, paths[0].string());
   for (size_t i = 1; i < paths.size(); ++i) {
     Result<GgufFile> part = open_one(paths[i]);
     if (!part)

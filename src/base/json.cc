@@ -32,27 +32,6 @@ std::string digits_of(const Json& value) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-// True if a comma precedes the bracket that ends `text`.
-bool is_after_comma(std::string_view text) {
-  text.remove_suffix(text.empty() ? 0 : 1);
-  const size_t before = text.find_last_not_of(" \t\r\n");
-  return before != text.npos && text[before] == ',';
-}
-
-// A hint for a common mistake. `last`: ends with the first wrong character, as does `read`, the
-// text up to there. `told`: the parser's message.
-std::string_view hint_of(std::string_view last, std::string_view read, std::string_view told) {
-  if (told.find("invalid literal") != told.npos) {
-    if (last.ends_with('\'')) return " (hint: JSON uses double quotes)";
-    for (const char first : {'T', 'F', 'N'})  // of Python's words
-      if (last.ends_with(first)) return " (hint: write true, false or null)";
-  }
-  const bool is_bracket = told.find("object key - unexpected '}'") != told.npos ||
-                          told.find("parsing value - unexpected ']'") != told.npos;
-  if (is_bracket && is_after_comma(read)) return " (hint: remove the comma before it)";
-  return {};
-}
-
 // Empties children first: an empty value is destroyed without an allocation.
 template <class Json>
 void empty(Json& value) noexcept {
@@ -139,8 +118,7 @@ class JsonBuilder {
     return true;
   }
 
-  bool parse_error(size_t position, const std::string& last,
-                   const typename Json::exception& failure) {
+  bool parse_error(size_t, const std::string&, const typename Json::exception& failure) {
     std::string_view what = failure.what();
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
     // Leaves out the text itself, which may be long and no UTF-8.
@@ -151,7 +129,7 @@ class JsonBuilder {
     const bool is_one_line = text_.find('\n') == text_.npos;
     if (const size_t at = text.find(kLine); is_one_line && at != text.npos)
       text.erase(at, kLine.size());
-    error_ = bad_file("not JSON: {}{}", text, hint_of(last, text_.substr(0, position), text));
+    error_ = bad_file("not JSON: {}", text);
     return false;
   }
 

@@ -6,10 +6,8 @@ namespace pando {
 
 Status refuse_lfs_pointer(const std::filesystem::path& path, std::string_view bytes) {
   if (!bytes.starts_with("version https://git-lfs.github.com/spec/")) return {};
-  return bad_file(
-      "{}: is a Git LFS pointer of {} bytes, expected the file itself (hint: run 'git lfs pull' in "
-      "its repository, or download the file)",
-      path.string(), bytes.size());
+  return bad_file("{}: is a Git LFS pointer of {} bytes, expected the file itself", path.string(),
+                  bytes.size());
 }
 
 }  // namespace pando

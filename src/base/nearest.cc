@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
+#include <vector>
 
 namespace pando {
 namespace {
@@ -56,19 +56,6 @@ size_t distance_to_words(std::string_view name, std::string_view known) {
 bool may_be_name(std::string_view name) { return !name.empty() && name.size() <= 64; }
 
 }  // namespace
-
-std::vector<std::string_view> nearest_names(std::string_view name,
-                                            std::span<const std::string_view> known) {
-  if (!may_be_name(name)) return {};
-  std::vector<std::pair<size_t, std::string_view>> near;
-  for (const std::string_view other : known)
-    if (const size_t d = distance_to_words(name, other); d != kNotMeant)
-      near.emplace_back(d, other);
-  std::ranges::stable_sort(near, {}, &std::pair<size_t, std::string_view>::first);
-  std::vector<std::string_view> names;
-  for (const auto& [d, other] : near) names.push_back(other);
-  return names;
-}
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
   if (!may_be_name(name)) return {};

@@ -1,10 +1,9 @@
-// Finds the name that was probably meant.
+// Finds the known name that is nearest to an unknown one.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace pando {
 
@@ -15,9 +14,5 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 
 // " (hint: 'NAME'?)" with the nearest name, or nothing.
 std::string nearest_hint(std::string_view name, std::span<const std::string_view> known);
-
-// All of `known` that are so near, the nearest first, and equally near ones in their order.
-std::vector<std::string_view> nearest_names(std::string_view name,
-                                            std::span<const std::string_view> known);
 
 }  // namespace pando

@@ -40,7 +40,6 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
   if (options_.trec_ids)
     if (Status status = check_ids(**line); !status && !was_answered) return status.error();
   warn_of_references(record, **line);
-  warn_of_template(record, **line);
   warn_of_forms(record, **line);
   warn_of_end_token(record, **line);
   if (options_.on_line) options_.on_line(described(record, **line));
@@ -113,13 +112,6 @@ void LineParser::warn_of_references(const InputRecord& record, const wire::Line&
                                question.id ? fmt::format("question '{}': ", *question.id) : "",
                                question.answers->front(), fmt::join(question.choices, "', '")));
   }
-}
-
-// Only of a line's own template: the caller checks the template of all lines, and their form.
-void LineParser::warn_of_template(const InputRecord& record, const wire::Line& line) const {
-  if (line.options.prompt_template == options_.defaults.prompt_template) return;
-  if (const std::string warning = template_warning(line.options); !warning.empty())
-    warn(record, warning);
 }
 
 void LineParser::warn_of_forms(const InputRecord& record, const wire::Line& line) const {

@@ -50,7 +50,6 @@ class LineParser {
   // Of what is answered all the same.
   void warn(const InputRecord& record, const std::string& message) const;
   void warn_of_references(const InputRecord& record, const wire::Line& line) const;
-  void warn_of_template(const InputRecord& record, const wire::Line& line) const;
   void warn_of_forms(const InputRecord& record, const wire::Line& line) const;
   void warn_of_end_token(const InputRecord& record, const wire::Line& line);
 

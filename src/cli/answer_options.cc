@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <limits>
 #include <type_traits>
 
 #include "cli/model_options.h"
@@ -27,19 +26,14 @@ std::optional<LocalTime> date_of(const std::string& text) {
   return day.tm_mday == date.day ? std::optional(date) : std::nullopt;
 }
 
-// Refuses values that the option does not allow. `expected` does not give the largest number of the
-// type, so the message adds it for a larger number.
+// Refuses values that the option does not allow. Texts that are no T are left to its type.
 template <class T>
 CLI::Validator within(const RequestOption& option) {
   return CLI::Validator(
       [&option](const std::string& text) {
-        double value = 0;
-        const bool is_number = CLI::detail::lexical_cast(text, value);
-        if (is_number && option.holds(value)) return std::string();
-        constexpr T kMost = std::numeric_limits<T>::max();
-        const bool is_too_large = std::is_integral_v<T> && is_number && value > double{kMost};
-        return fmt::format("{}, expected {}{}", text, option.expected,
-                           is_too_large ? fmt::format(" (at most {})", kMost) : "");
+        T value{};
+        const bool is_wrong = CLI::detail::lexical_cast(text, value) && !option.holds(value);
+        return is_wrong ? fmt::format("{}, expected {}", text, option.expected) : std::string();
       },
       "", "");
 }

@@ -84,7 +84,6 @@ Command add_bench(CLI::App& app) {
     }
     bench::Settings settings = options->settings;
     settings.peer_variables = peer_variables();
-    warn_of_threads(settings.threads);
     settings.length = options->quick  ? bench::RunLength::kQuick
                       : options->full ? bench::RunLength::kFull
                                       : bench::RunLength::kUsual;

@@ -12,7 +12,6 @@
 #include "cli/run_checks.h"
 #include "cli/run_settings.h"
 #include "cli/task_nouns.h"
-#include "cli/unused_options.h"
 #include "pando/file_input.h"
 #include "pando/preview.h"
 
@@ -87,10 +86,6 @@ int print_prompts(RunOptions o) {
   GroupedMessages messages([](const std::string& message) { report_error(message); }, o.verbose);
   BatchOptions options = o.batch;
   options.on_problem = [&](const std::string& message) { messages.add(message); };
-  UnusedOptions unused(o);
-  options.on_line = [&](const BatchLine& line) {
-    for (const std::string& message : unused.of(line)) messages.add(message);
-  };
   std::istream stream(&input);
   const Result<PreviewSummary> found =
       preview_batch(**model, *context, stream, options, o.dry_run, print_prompt);

@@ -47,8 +47,7 @@ Command add_embed(CLI::App& app) {
              "\"input_type\"?: \"...\"};\n"
              "tables: a column named text.\n"
              "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\", \"cut_tokens\"?}.");
-  return [options, pooling, &app] {
-    options->given = given_to(app);
+  return [options, pooling] {
     options->batch.embed.pooling = *pooling == "mean"   ? Pooling::kMean
                                    : *pooling == "last" ? Pooling::kLast
                                                         : Pooling::kNone;

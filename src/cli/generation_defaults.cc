@@ -45,9 +45,7 @@ Result<std::optional<GenerationConfig>> find_defaults(const DefaultsArguments& o
   }
   if (!o.required && config.error().code == ErrorCode::kNotFound)
     return std::optional<GenerationConfig>();
-  Error error = config.error();
-  if (!o.required) error.message += " (hint: --no-generation-config)";
-  return error;
+  return config.error();
 }
 
 std::string take_defaults(const GenerationConfig& config, const IsGiven& given,

@@ -35,9 +35,8 @@ class GroupedMessages {
   void end() {
     for (const auto& [words, kind] : kinds_)
       if (kind.n > kFirst)
-        print_(fmt::format("and {} more {} (hint: --verbose shows all), the last: {}",
-                           kind.n - kFirst, words.empty() ? "of other kinds" : "like it",
-                           kind.last));
+        print_(fmt::format("and {} more {}, the last: {}", kind.n - kFirst,
+                           words.empty() ? "of other kinds" : "like it", kind.last));
     kinds_.clear();
   }
 

@@ -19,7 +19,6 @@
 #include "cli/run_checks.h"
 #include "cli/run_options.h"
 #include "cli/task_nouns.h"
-#include "cli/unused_options.h"
 #include "pando/file_input.h"
 #include "pando/inspect.h"
 #include "pando/step_costs.h"
@@ -134,10 +133,6 @@ int inspect(InspectOptions& o) {
   GroupedMessages messages([](const std::string& message) { report_error(message); },
                            o.run.verbose);
   options.on_problem = [&](const std::string& message) { messages.add(message); };
-  UnusedOptions unused(o.run, /*draws=*/false);
-  options.on_line = [&](const BatchLine& line) {
-    for (const std::string& message : unused.of(line)) messages.add(message);
-  };
   std::istream stream(&input);
   EngineOptions engine = engine_options(o.run.model);
   engine.context = *context;
@@ -200,11 +195,10 @@ Command add_inspect(CLI::App& app) {
       "and\n"
       "computes nothing.\n" +
       std::string(kEscapesHelp) + "Example:\n  pando inspect MODEL --input questions.jsonl");
-  return [options, named, alone, &app] {
-    options->run.given = given_to(app);
+  return [options, named, alone] {
     if (named->count() > 0 && alone->count() > 0)
-      return refuse({ErrorCode::kInvalidArgument,
-                     "inspect: the model is given twice, once with --model; give it once"});
+      return refuse(
+          {ErrorCode::kInvalidArgument, "inspect: the model is given twice, expected once"});
     return inspect(*options);
   };
 }

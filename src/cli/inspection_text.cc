@@ -51,8 +51,7 @@ std::string inspection_text(const Inspection& i) {
     say("{} the same 'custom_id' as an earlier line\n",
         i.repeated_ids == 1 ? "1 line has" : fmt::format("{} lines have", i.repeated_ids));
   if (i.equal_ids > 0)
-    say("{} the same id as an earlier line, such as {} (hint: --ordered or --with question tells "
-        "their answers apart)\n",
+    say("{} the same id as an earlier line, such as {}\n",
         i.equal_ids == 1 ? "1 line has" : fmt::format("{} lines have", i.equal_ids),
         quoted(i.equal_id));
   const auto teraflops = [&](uint64_t n_tokens, double n_keys) {

@@ -19,8 +19,8 @@
 #include "cli/laboratory.h"
 #include "cli/options_file.h"
 #include "cli/output_files.h"
-#include "cli/parse_errors.h"
 #include "cli/ranks.h"
+#include "cli/usage.h"
 #include "pando/version.h"
 
 namespace pando::cli {
@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
   add("make-model", "Write a model with random weights", add_make_model);
   add("devices", "List what this build and machine can compute with", add_devices);
   add("completion", "Print a completion script for a shell", add_completion);
+  check_numbers(app);
   app.footer(
       "Each command has --help, with examples. Options on the command line override those in "
       "--config.");
@@ -86,9 +87,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error), print_rest(kOk);  // --help, --version
-    return report_error(explain(app, error, {argv + 1, argv + argc})), kUsage;
+    return report_error(usage_error(app, error)), kUsage;
   }
-  if (const std::string wrong = misread(app); !wrong.empty()) return report_error(wrong), kUsage;
   int code = kUsage;  // not left so: a command is required
   try {
     for (const auto& [command, run] : commands) {

@@ -7,10 +7,8 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/errors.h"
 #include "cli/hub_cache.h"
 #include "cli/print_stderr.h"
@@ -53,21 +51,6 @@ std::optional<uint64_t> bytes_of(std::string_view text) {
   return static_cast<uint64_t>(number);
 }
 
-// Of --context: a number that is not negative. Some users give it a text or a file.
-CLI::Validator context_len() {
-  return CLI::Validator(
-      [](std::string& text) {
-        double value = 0;
-        if (!CLI::detail::lexical_cast(text, value))
-          return fmt::format(
-              "{}, expected a number of tokens (hint: --context limits the length of a sequence; "
-              "put the text that questions are about into the 'context' of input lines)",
-              text);
-        return value >= 0 ? std::string() : fmt::format("{}, expected 0 or more", text);
-      },
-      "", "");
-}
-
 // In the repository beside the build directory, or where it is installed.
 Result<std::filesystem::path> demo_model() {
   namespace fs = std::filesystem;
@@ -78,8 +61,7 @@ Result<std::filesystem::path> demo_model() {
     if (fs::exists(place / "config.json", error)) return fs::canonical(place, error);
   return Error{
       ErrorCode::kNotFound,
-      fmt::format("no --model given, and the demo model is neither in {} nor in {} (hint: "
-                  "give --model, or copy the folder models/demo of Pando there)",
+      fmt::format("no --model given, and the demo model is neither in {} nor in {}",
                   places[0].lexically_normal().string(), places[1].lexically_normal().string())};
 }
 
@@ -205,8 +187,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
          "Memory for keys and values, and for states of recurrent layers, such as 4GiB or 1.5g "
          "(default: half of the free memory)")
       ->transform(size_in_bytes())
-      ->check(expect("a size above 0, or no --kv-memory for half of the free memory",
-                     [](double x) { return x > 0; }))
+      ->check(expect("a size above 0", [](double x) { return x > 0; }))
       ->group(group);
   app.add_option("--place-every", a.engine.place_every,
                  "Distance in tokens between the states of recurrent layers, or between the "
@@ -219,7 +200,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
       ->group(group);
   app.add_option("--context", a.engine.context,
                  "Longest sequence in tokens; 0: the model's (default)")
-      ->check(context_len())
+      ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->group(group);
   app.add_option("--threads", a.engine.threads, "Threads; 0: one per available processor (default)")
       ->check(thread_number())
@@ -287,15 +268,6 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
 
 }  // namespace
 
-void warn_of_threads(int n_threads) {
-  const auto n_processors = static_cast<int>(std::thread::hardware_concurrency());
-  if (n_processors == 0 || n_threads <= n_processors) return;
-  print_stderr(
-      "pando: --threads is {}, but there {} {}; more threads than processors do not help\n",
-      n_threads, n_processors == 1 ? "is" : "are",
-      counted(static_cast<uint64_t>(n_processors), "processors"));
-}
-
 Result<std::shared_ptr<const TokenizerFiles>> load_tokenizer_files(
     const ModelArguments& arguments) {
   const bool own = arguments.tokenizer.empty();
@@ -310,7 +282,6 @@ Result<std::shared_ptr<const TokenizerFiles>> load_tokenizer_files(
 }
 
 Result<std::shared_ptr<const Model>> load_model(const ModelArguments& arguments, bool quiet) {
-  warn_of_threads(arguments.engine.threads);
   return load(arguments, weight_type_of(arguments.weights).value_or(WeightType::kAsStored), quiet);
 }
 

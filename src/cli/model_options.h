@@ -40,8 +40,6 @@ void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 Result<std::filesystem::path> model_path(const ModelArguments& arguments);
 // The same of --tokenizer, where it is given.
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
-// Prints a warning if there are more threads than processors.
-void warn_of_threads(int n_threads);
 // The tokenizer alone, of --tokenizer or else of --model.
 Result<std::shared_ptr<const TokenizerFiles>> load_tokenizer_files(const ModelArguments& arguments);
 // `quiet`: does not say that it is the demo model, or which parts of its files are not loaded.

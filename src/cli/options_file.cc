@@ -10,8 +10,8 @@
 
 #include "base/byte_order_mark.h"
 #include "base/errors.h"
-#include "cli/parse_errors.h"
 #include "cli/prompt_text.h"
+#include "cli/usage.h"
 
 namespace pando::cli {
 namespace {
@@ -50,6 +50,23 @@ std::optional<std::string> value_of(CLI::Option& option, const toml::node& node)
   return is_unescaped(option) ? with_escapes(text->get()) : text->get();
 }
 
+// Gives the option these values, at least one. Returns the message if they are wrong.
+std::string wrong_values(CLI::Option& option, const std::string& name,
+                         const std::vector<std::string>& values) {
+  const bool takes_words = option.get_allow_extra_args();
+  option.allow_extra_args(false);  // otherwise the parser removes brackets from a text
+  try {
+    option.clear();
+    for (const std::string& value : values)
+      option.add_result(is_flag(option) ? option.get_flag_value(name, value) : value);
+    option.run_callback();
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  option.allow_extra_args(takes_words);
+  return {};
+}
+
 // Throws errors that name a line.
 class Lines {
  public:
@@ -75,7 +92,7 @@ class Section {
     CLI::Option* option = command_.get_option_no_throw("--" + name);
     if (option == nullptr) option = command_.get_option_no_throw(name);  // has no dashes
     if (option == nullptr || !option->get_configurable())
-      lines_.refuse(node, unknown_name(command_, name));
+      lines_.refuse(node, unknown_option(command_, name));
     const std::vector<std::string> values = values_of(*option, name, node);
     if (!option->empty()) return;  // the command line gave it
     if (option->get_expected_min() == 0 && !is_flag(*option) && node.is_boolean()) {
@@ -137,12 +154,9 @@ std::vector<CLI::ConfigItem> OptionsFile::from_config(std::istream& file) const 
     const std::string name(key.str());
     CLI::App* const command = find_command(app_, name);
     const toml::table* const options = node.as_table();
-    if (command == nullptr)
-      lines.refuse(node,
-                   options != nullptr ? unknown_command(app_, name) : unknown_name(app_, name));
     if (options == nullptr)
-      lines.refuse(node,
-                   fmt::format("'{}' is {}, expected a section [{}]", name, found(node), name));
+      lines.refuse(node, fmt::format("'{}' is {}, expected a section", name, found(node)));
+    if (command == nullptr) lines.refuse(node, unknown_command(app_, name));
     for (const auto& [option, value] : *options)
       Section(*command, lines).take(std::string(option.str()), value);
   }

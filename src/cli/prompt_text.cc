@@ -33,10 +33,7 @@ Result<std::string> text_of_file(const std::string& path) {
   Result<std::string> text = read_text(path);
   if (!text && text.error().code == ErrorCode::kNotFound)
     return Error{text.error().code,
-                 fmt::format("{}, expected the name of a readable file{}", text.error().message,
-                             path.find_first_of("{\n") == std::string::npos
-                                 ? ""
-                                 : " (hint: write the text into a file and pass the file's name)")};
+                 text.error().message + ", expected the name of a readable file"};
   if (text && text->empty()) return Error{ErrorCode::kBadFile, fmt::format("'{}' is empty", path)};
   return text;
 }

@@ -52,8 +52,8 @@ std::optional<int> refuse_copies(const CLI::App& command) {
   if (command.get_option_no_throw("--parallel") == nullptr) return std::nullopt;
   const auto report = [](std::string_view found, std::string_view n) {
     report_error(
-        fmt::format("{} processes were started without --parallel: each would do all of the work "
-                    "(hint: --parallel replicas={})",
+        fmt::format("{} processes were started without --parallel, each of which would do all of "
+                    "the work, expected --parallel replicas={}",
                     found, n));
   };
   for (const auto& [size, number] : kLaunchers) {

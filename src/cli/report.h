@@ -13,8 +13,7 @@ namespace pando::cli {
 struct RunRecord {
   std::string sharing;
   BatchSummary summary;
-  bool was_finished = false;          // by an earlier run; only that one knew times and tokens
-  bool memory_limits_length = false;  // an answer is limited by kv_memory, not by the context
+  bool was_finished = false;  // by an earlier run; only that one knew times and tokens
 };
 
 // Prompt tokens that were not computed because another answer's computation served, in [0, 1].

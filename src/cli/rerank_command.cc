@@ -90,10 +90,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels) {
     if (Status status = run.keep(); !status) return report_error(status.error().message);
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(
-        fmt::format("'{}' has grades for none of the queries (hint: the 'id' of a query must be "
-                    "its id in the --qrels "
-                    "file)",
-                    o.qrels));
+        fmt::format("'{}' has grades for none of the queries, expected their ids", o.qrels));
   if (n_judged > 0)
     print_stderr("{}nDCG@{}: {:.4f}, the mean of {}{}\n", warning_mark(warning), kDepth,
                  sum / static_cast<double>(n_judged), counted(n_judged, "queries"),
@@ -113,9 +110,8 @@ int rerank_batch(RerankCommandOptions& o) {
     return refuse({ErrorCode::kInvalidArgument,
                    "--yes or --no is empty, expected the model's word for each"});
   if (o.has_instruction && rerank.prompt_template.find("{instruction}") == std::string::npos)
-    return refuse({ErrorCode::kInvalidArgument,
-                   "--instruction has no effect: the template has no {instruction} (hint: write "
-                   "{instruction} where the instruction belongs)"});
+    return refuse(
+        {ErrorCode::kInvalidArgument, "the template has no {instruction} in it for --instruction"});
   if (o.run.dry_run > 0) return run_batches(o.run);
   if (wants_report && (o.run.output == "-" || (std::filesystem::exists(o.run.output, error) &&
                                                !std::filesystem::is_regular_file(o.run.output)))) {
@@ -133,9 +129,7 @@ int rerank_batch(RerankCommandOptions& o) {
   const int top = o.run.batch.top;
   if (!o.qrels.empty() && top > 0 && top < kDepth) {
     report_error(
-        fmt::format("--top is {}, expected 0 (all) or at least {} with --qrels, because nDCG@{} "
-                    "needs that many documents",
-                    top, kDepth, kDepth));
+        fmt::format("--top is {}, expected 0 (all) or at least {} with --qrels", top, kDepth));
     return kUsage;
   }
   if (!o.trec_run.empty()) {

@@ -24,9 +24,7 @@ Status may_write(const RunOptions& o, const OutputFile& output) {
   if (o.resume || o.overwrite || !output.is_regular()) return {};
   Status status = AnswerFile::expect_empty(o.output);
   if (status) return status;
-  return Error{status.error().code, status.error().message +
-                                        " (hint: --resume continues the same run; --overwrite "
-                                        "starts over and discards what is there)"};
+  return Error{status.error().code, status.error().message + ", --resume or --overwrite"};
 }
 
 Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFile* output) {
@@ -39,10 +37,6 @@ Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFi
   Result<std::unique_ptr<AnswerFile>> file =
       o.resume ? AnswerFile::resume(o.output, *settings)
                : AnswerFile::create(o.output, *settings, o.overwrite);
-  if (!file && o.resume && file.error().code == ErrorCode::kInvalidArgument)  // other settings
-    return Error{file.error().code, file.error().message +
-                                        " (hint: repeat the settings of that run, or give "
-                                        "--overwrite instead of --resume to start over)"};
   if (!file) return file.error();
   if (const uint64_t n = (*file)->n_cut_off(); n > 0)
     print_stderr("pando: cut off {} of '{}' that its journal does not confirm\n",

@@ -28,7 +28,6 @@
 #include "cli/stop_notice.h"
 #include "cli/stop_signal.h"
 #include "cli/task_nouns.h"
-#include "cli/unused_options.h"
 #include "cli/verify_answers.h"
 #include "pando/file_input.h"
 #include "pando/values/sharing.h"
@@ -45,7 +44,6 @@ class BatchRun {
 
   int operator()() {
     if (Status status = settle(o_); !status) return usage(status.error().message);
-    if (o_.quiet && o_.show > 0) report_error("--show has no effect with --quiet");
     FileInput input;
     if (Status status = input.open(o_.input); !status) return report_error(status.error().message);
     if ((!o_.compare.empty() || o_.verify > 0) && !input.is_regular())
@@ -78,8 +76,6 @@ class BatchRun {
     if (!defaults) return refuse(defaults.error());
     if (Status status = prepare_task(**model); !status) return usage(status.error().message);
     if (Status status = check_run(o_, **model, input); !status) return refuse(status.error());
-    const auto chat = (*model)->render_chat(std::vector<ChatMessage>{{"user", "?"}});
-    has_chat_template_ = chat || chat.error().code != ErrorCode::kUnsupported;
 
     RunRecord first{o_.model.engine.sharing, {}}, second{o_.compare, {}};
     const int code = run(*model, first, input, &output, o_.quiet);
@@ -169,8 +165,6 @@ class BatchRun {
     options.sharing = record.sharing;
     Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
     if (!engine) return refuse(engine.error());
-    record.memory_limits_length =
-        (*engine)->longest() < static_cast<size_t>((*engine)->options().context);
     const Result<Answers> answers = open_answers(o_, **engine, output);
     if (!answers) return report_error(answers.error().message);
     if (answers->sink == nullptr) return take_finished(*answers, record, **engine);
@@ -197,11 +191,6 @@ class BatchRun {
       const bool is_new = comparison_ ? problems_.insert(message).second : true;
       if (is_new || !is_second) messages.add(message);
     };
-    UnusedOptions unused(o_);
-    if (!is_second)
-      batch.on_line = [&](const BatchLine& line) {
-        for (const std::string& message : unused.of(line)) messages.add(message);
-      };
     batch.on_answer = [&](const BatchAnswer& answer) {
       if (comparison_) comparison_->add(is_second ? 1 : 0, answer);
       if (!is_second && answer.key.choice == 0) ++n_asked_;
@@ -241,8 +230,6 @@ class BatchRun {
   // A run that is finished already: what it kept of its summary, for scores and report.
   int take_finished(const Answers& answers, RunRecord& record, const Engine& engine) {
     const int code = answers.n_left_out > 0 ? kIncomplete : kOk;
-    if (o_.show > 0 && !o_.quiet)
-      report_error("--show has no effect on a finished run, because nothing is asked again");
     if (!answers.summary) {
       if (!o_.report.empty() && !o_.quiet)
         print_stderr(
@@ -281,13 +268,11 @@ class BatchRun {
     if (n_places > 0)
       print_stderr(
           "evicted: {} (states of recurrent layers), those that cost least to recompute, because "
-          "no "
-          "state slot was free (hint: a larger --kv-memory)\n",
+          "no state slot was free\n",
           counted(n_places, "places"));
     if (n_preempted > 0)
       print_stderr(
-          "preempted: {}, the youngest, because older ones need the memory for keys and values; to "
-          "be resumed later (hint: a larger --kv-memory)\n",
+          "preempted: {}, the youngest, because older ones need the memory for keys and values\n",
           counted(n_preempted, "answers"));
     printed = now;
   }
@@ -296,10 +281,10 @@ class BatchRun {
     const BatchSummary& s = run.summary;
     std::error_code error;
     const bool is_file = std::filesystem::is_regular_file(o_.output, error);
-    const char* hint = !is_file || o_.verify > 0 || !o_.compare.empty()
+    const char* more = !is_file || o_.verify > 0 || !o_.compare.empty()
                            ? ""
                            : "; run the same command with --resume to continue";
-    return report_stop(signal_, s.answers + s.earlier, nouns_.outputs, hint);
+    return report_stop(signal_, s.answers + s.earlier, nouns_.outputs, more);
   }
 
   void print_summary(const RunRecord& first, const RunRecord& second) const {
@@ -308,7 +293,6 @@ class BatchRun {
     if (o_.quiet) {
       tell_of_small_mass(first.summary);
       tell_of_cut_forms(first.summary);
-      tell_of_empty_answers(first.summary);
       return print_verdict(first);
     }
     for (const auto& [place, text] : first_answers_.texts()) print_stderr("{}\n", text);
@@ -326,15 +310,6 @@ class BatchRun {
                    s.cut);
     tell_of_small_mass(s);
     tell_of_cut_forms(s);
-    tell_of_empty_answers(s);
-    if (s.too_long > 0 && first.memory_limits_length)
-      print_stderr(
-          "(hint: a larger --kv-memory. --too-long skip counts them as done; its other values cut "
-          "prompts to the context window alone)\n");
-    else if (s.too_long > 0 && o_.batch.too_long == TooLong::kError)
-      print_stderr(
-          "(hint: --too-long skip counts them as done; --too-long truncate-middle{} them fit)\n",
-          o_.batch.task == BatchTask::kAnswer ? " or split makes" : " makes");
     if (can_compare(first)) print_speeds(first, second);
     print_verdict(first);
   }
@@ -362,28 +337,15 @@ class BatchRun {
     const RerankOptions& r = o_.batch.rerank;
     report_error(fmt::format(
         "the scores mean little: the model answers '{}' or '{}' with a probability of only {:.2g} "
-        "(mean of {}), so it is probably not made for ranking (hint: use a model for ranking, or "
-        "set --template, --yes and --no to the prompt and the answers of its training)",
+        "(mean of {})",
         one_line(r.yes.value_or("yes")), one_line(r.no.value_or("no")), *mean,
         counted(s.n_masses, "documents")));
   }
 
   void tell_of_cut_forms(const BatchSummary& s) const {
     if (s.forms_cut > 0)
-      print_stderr(
-          "stopped by the length limit: {} with a form (hint: raise --max-tokens, or set bounds in "
-          "the schema, such as maxLength)\n",
-          counted(s.forms_cut, nouns_.outputs));
-  }
-
-  // A model that was trained on conversations often ends its answer at once after any other text.
-  void tell_of_empty_answers(const BatchSummary& s) const {
-    if (has_chat_template_ && 2 * s.plain_empty > s.plain)
-      report_error(fmt::format(
-          "empty answers: {} of {}. The model ended them at their first token, and its chat "
-          "template was not used (hint: --chat asks questions as conversations; a line with "
-          "'prompt' needs 'messages' instead)",
-          s.plain_empty, s.plain));
+      print_stderr("stopped by the length limit: {} with a form\n",
+                   counted(s.forms_cut, nouns_.outputs));
   }
 
   // What --compare was given for, so that --quiet leaves it.
@@ -411,9 +373,8 @@ class BatchRun {
   std::set<std::string> problems_;  // of the first run, where a second one would say them again
   Hashes hashes_;                   // of the first run's logits, for verifying
   uint64_t n_asked_ = 0;            // questions of the first run that have answers
-  bool has_chat_template_ = false;
-  int signal_ = 0;         // that stopped a run
-  EngineOptions options_;  // as the engine filled them in
+  int signal_ = 0;                  // that stopped a run
+  EngineOptions options_;           // as the engine filled them in
   std::vector<RunRecord> runs_;
   std::string last_report_;
 };

@@ -249,13 +249,10 @@ Status read_columns(const std::vector<std::string>& given,
 Status check_input_type(const EmbedOptions& embed) {
   if (embed.input_type.empty()) return {};
   if (!embed.instruction.empty())
-    return invalid_argument(
-        "--input-type has no effect: --instruction replaces the prompt that --input-type names "
-        "(hint: give only one of them)");
+    return invalid_argument("--input-type is given with --instruction, expected one of them");
   if (embed.prompt_template.find("{instruction}") == std::string::npos)
     return invalid_argument(
-        "--input-type has no effect: the template has no {{instruction}}, so it applies to all "
-        "texts and replaces the prompt (hint: give only one of --input-type and --template)");
+        "--input-type is given with a template without {{instruction}}, expected one of them");
   return {};
 }
 
@@ -271,26 +268,20 @@ Status settle(RunOptions& o) {
   if (o.batch.task == BatchTask::kEmbed)
     if (Status status = check_input_type(o.batch.embed); !status) return status;
   if (asked.chat_options.thinking && !asked.chat)
-    return invalid_argument(
-        "--thinking is given without --chat, expected both: only a chat template makes a model "
-        "think (hint: add --chat)");
+    return invalid_argument("--thinking is given without --chat, expected both");
   if (!asked.choices.empty() && asked.sampling.n != 1)
     return invalid_argument("--n: {}, expected 1 with --choice", asked.sampling.n);
   if (!asked.choices.empty() && asked.prompt_logprobs)
-    return invalid_argument(
-        "--prompt-logprobs cannot be combined with --choice, because only the choices are scored");
+    return invalid_argument("--prompt-logprobs is given with --choice, expected one of them");
   const std::string text = asked.template_text();
   if (Status status = check_template(asked); !status) return status;
   if (!asked.instruction.empty() && !asked.chat && text.find("{instruction}") == std::string::npos)
-    return invalid_argument(
-        "--instruction has no effect: the template has no {{instruction}} (hint: write "
-        "{{instruction}} where the instruction belongs)");
+    return invalid_argument("the template has no {{instruction}} in it for --instruction");
   if (o.resume && o.output == "-")
     return invalid_argument("--resume continues a file, expected one for --output");
   if (o.resume && (o.verify > 0 || !o.compare.empty()))
-    return invalid_argument(
-        "--resume cannot be combined with {}, because it answers only what is left",
-        o.compare.empty() ? "--verify" : "--compare");
+    return invalid_argument("--resume is given with {}, expected one of them",
+                            o.compare.empty() ? "--verify" : "--compare");
   if (o.verify > 0 || !o.compare.empty()) o.batch.defaults.logits_hash = true;
   const Result<OutputForm> form = output_form(o.output);
   if (!form) return invalid_argument("--output: {}", form.error().message);
@@ -314,10 +305,7 @@ Status settle(RunOptions& o) {
                    : is("tsv") ? InputFormat::kTsv
                                : InputFormat::kJsonLines;
   if (o.batch.format != InputFormat::kJsonLines && !takes_tables(o.batch.task))
-    return invalid_argument(
-        "'{}' has the name of a table, expected JSON lines (hint: if it holds JSON lines, give it "
-        "a name that ends in .jsonl)",
-        o.input);
+    return invalid_argument("'{}' has the name of a table, expected JSON lines", o.input);
   o.batch.too_long = o.too_long == "skip"              ? TooLong::kSkip
                      : o.too_long == "truncate-middle" ? TooLong::kTruncateMiddle
                      : o.too_long == "split"           ? TooLong::kSplit

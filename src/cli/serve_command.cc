@@ -59,23 +59,9 @@ Status learn_steps(const Model& model, EngineOptions& options) {
                  kept ? "; the next start measures them again" : "");
   else if (!steps->good())
     print_stderr(
-        "pando: predicted step times are less accurate than usual, so steps are kept shorter{}\n",
-        kept ? fmt::format(" (hint: delete {} to measure them again at the next start)",
-                           steps->file.string())
-             : "");
+        "pando: predicted step times are less accurate than usual, so steps are kept shorter\n");
   options.step_costs = std::move(steps->costs);
   return {};
-}
-
-// The folder of the documents: beside the build directory in the repository, or installed.
-std::string documentation() {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* place : {"../docs", "../share/doc/pando/docs"})
-    if (fs::exists(program / place / "http-api.md", error))
-      return fs::canonical(program / place, error).string();
-  return "docs/ of Pando's sources";
 }
 
 // Reads the sampling defaults. Returns the line that names them.
@@ -110,18 +96,11 @@ void print_start(const ServeOptions& o, const Engine& engine, const serve::Serve
   if (engine.longest() < static_cast<size_t>(options.context))
     print_stderr(
         "pando: a prompt and its answer can have at most {} tokens, fewer than the context of {}, "
-        "for lack of memory (hint: a larger --kv-memory)\n",
+        "for lack of memory\n",
         engine.longest(), options.context);
   if (o.server.api_keys.empty() && !server.is_local())
-    print_stderr(
-        "pando: there are no API keys, so anyone who can reach {} can send requests (hint: "
-        "--api-key-file)\n",
-        o.server.host);
-  if (!o.server.allowed_hosts.empty() && (!o.server.api_keys.empty() || !server.is_local()))
-    print_stderr("pando: --allow-host has no effect {}\n",
-                 o.server.api_keys.empty() ? "unless the server listens on this machine alone"
-                                           : "with --api-key-file");
-  print_stderr("pando: GET / lists the paths; documentation is in {}\n", documentation());
+    print_stderr("pando: there are no API keys, so anyone who can reach {} can send requests\n",
+                 o.server.host);
   // An address of IPv6 stands in brackets.
   const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
   print_stderr("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
@@ -142,7 +121,7 @@ int serve_model(ServeOptions o) {
   if (!model) return refuse(model.error());
   if (!defaults) return refuse(defaults.error());
   if (const std::string warning = (*model)->prompt_warning(); !warning.empty())
-    print_stderr("pando: {} (hint: clients can send \"add_special_tokens\": false)\n", warning);
+    print_stderr("pando: {}\n", warning);
   EngineOptions options = engine_options(o.model);
   options.step_budget = 1e-3 * o.step_budget_ms;
   if (Status status = learn_steps(**model, options); !status) return refuse(status.error());

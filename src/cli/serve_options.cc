@@ -230,8 +230,7 @@ int read_serve_options(ServeOptions& o) {
   if (o.server.tls_certificate.empty() != o.server.tls_key.empty())
     return report_error("--tls-cert and --tls-key must be given together"), kUsage;
   if (const EngineOptions& engine = o.model.engine; engine.step_rows <= engine.max_running)
-    return report_error(fmt::format("--step-rows is {}, expected more than {}, the answers that "
-                                    "run at once, because prompts need rows too",
+    return report_error(fmt::format("--step-rows is {}, expected more than --max-running {}",
                                     engine.step_rows, engine.max_running)),
            kUsage;
   if (!o.api_key_file.empty()) {

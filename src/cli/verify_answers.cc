@@ -60,7 +60,7 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
                                     counted(verified->answers, "answers"),
                                     verified->different.size(), verified->different.front()));
   if (verified->answers == 0) {
-    report_error("nothing was verified, because there are no answers, expected at least one");
+    report_error("nothing was verified, expected at least one answer");
     return code == kOk ? kFailed : code;
   }
   print_stderr(

@@ -13,9 +13,7 @@ void register_transport(OpenTransport open) { registered = open; }
 
 Result<std::unique_ptr<Comm>> open_transport() {
   if (registered != nullptr) return registered();
-  return unsupported(
-      "this program was built without MPI, and several processes need MPI (hint: install "
-      "libopenmpi-dev and openmpi-bin, and build again)");
+  return unsupported("this program was built without MPI, and several processes need MPI");
 }
 
 }  // namespace pando

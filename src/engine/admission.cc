@@ -69,23 +69,20 @@ Status Admission::check(const Request& request) const {
     if (channels_ && divides_answer(request) &&
         std::ranges::find(request.sampling.stop_tokens, channels_->end) !=
             request.sampling.stop_tokens.end())
-      return blame("stop_token_ids",
-                   invalid_argument(
-                       "stop_token_ids has {}, which is <|end|>: the answer would stop after its "
-                       "reasoning, before the text of the required form (hint: remove it)",
-                       channels_->end));
+      return blame(
+          "stop_token_ids",
+          invalid_argument("stop_token_ids has {}, which is <|end|>: the answer would stop "
+                           "after its reasoning, before the text of the required form",
+                           channels_->end));
   }
   const size_t n_longest = longest(request), n_room = limits_.longest_path;
   if (n_longest <= n_room) return {};
-  const bool prompt_fits = request.tokens.size() < n_room;
   return blame(
-      prompt_fits ? "max_tokens" : "prompt",
-      make_error(
-          ErrorCode::kTooLong,
-          "prompt and answer take up to {} tokens, but the memory for keys and values has room for "
-          "only {}, at {} bytes per token (hint: raise {}{})",
-          n_longest, n_room, limits_.token_bytes, OptionName{"kv_memory"},
-          prompt_fits ? ", or lower max_tokens" : ""));
+      request.tokens.size() < n_room ? "max_tokens" : "prompt",
+      make_error(ErrorCode::kTooLong,
+                 "prompt and answer take up to {} tokens, but {} has room for only {}, at {} bytes "
+                 "per token",
+                 n_longest, OptionName{"kv_memory"}, n_room, limits_.token_bytes));
 }
 
 Status Admission::submit(RequestId id, Request request, Listener listener, Sequences& open) {
@@ -183,7 +180,7 @@ Status Admission::check_queue(const Sequences& open, int n_new) const {
   if (static_cast<double>(n_tokens) <= n_most) return {};
   return make_error(ErrorCode::kUnavailable,
                     "the open answers are predicted to need the keys and values of {} tokens, "
-                    "expected at most {:.0f} (hint: try again later)",
+                    "expected at most {:.0f}",
                     n_tokens, n_most);
 }
 

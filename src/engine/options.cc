@@ -31,8 +31,7 @@ std::string class_names(const std::map<std::string, DeadlineClass>& classes) {
   std::vector<std::string> names;
   for (const auto& [name, deadlines] : classes)
     if (!name.empty()) names.push_back(fmt::format("'{}'", name));
-  return names.empty() ? "no deadline class, because none is defined (hint: the server's option "
-                         "--deadline-class NAME=FIRST,NEXT)"
+  return names.empty() ? "no deadline class, because none is defined"
                        : fmt::format("{}", fmt::join(names, " or "));
 }
 
@@ -183,8 +182,8 @@ Status fill_in(EngineOptions& options, int max_positions) {
   if (is_default) options.context = max_positions;
   if (options.context > kMostContext)
     return make_error(is_default ? ErrorCode::kUnsupported : ErrorCode::kInvalidArgument,
-                      "{} is {}, expected at most {} (hint: the default is the model's {})",
-                      OptionName{"context"}, options.context, kMostContext, max_positions);
+                      "{} is {}, expected at most {}", OptionName{"context"}, options.context,
+                      kMostContext);
   return {};
 }
 

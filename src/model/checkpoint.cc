@@ -60,21 +60,14 @@ std::pair<std::string_view, std::string_view> split_blocks(std::string_view name
   return {};
 }
 
-// Error for a directory without readable weights; names the unread files that it holds instead.
+// Error for a directory without readable weights.
 Error no_weights(const fs::path& directory) {
-  const std::string expected = fmt::format("expected {} or {}", kSingleName, kIndexName);
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
     if (is_there(directory / name))
-      return unsupported(
-          "{}: holds weights in PyTorch's own format, {} (hint: load the model with transformers "
-          "and save it as safetensors)",
-          (directory / name).string(), expected);
-  std::string shards;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored))
-    if (entry.path().extension() == ".safetensors")
-      shards = fmt::format(" ({} exists, but no index names it)", entry.path().filename().string());
-  return not_found("{}: has no weights{}, {}", directory.string(), shards, expected);
+      return unsupported("{}: is in PyTorch's own format, expected {} or {}",
+                         (directory / name).string(), kSingleName, kIndexName);
+  return not_found("{}: has no weights, expected {} or {}", directory.string(), kSingleName,
+                   kIndexName);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "model/config.h"
 
 #include <algorithm>
-#include <cctype>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,26 +41,12 @@ bool is_class_of(const Family& family, std::string_view name) {
   return rest == "Model" || rest == "TextModel";
 }
 
-// The same but for dashes and capitals. Other names that are alike, such as "mistral4", are of
-// other models.
-bool is_same_word(std::string_view a, std::string_view b) {
-  const auto plain = [](char c) {
-    return c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  };
-  return std::ranges::equal(a, b, {}, plain, plain);
-}
-
-// Lists the values that `model_type` may have; `found` is the one in the file.
-std::string known_types(std::string_view found) {
+// Lists the values that `model_type` may have.
+std::string known_types() {
   std::vector<std::string_view> names;
   for (const Family* family : families()) names.push_back(family->name);
-  const std::vector<std::string_view> wrappers = types_with_text_part();
-  std::string expected = fmt::format("{}; or a model whose text part is read: {}",
-                                     fmt::join(names, ", "), fmt::join(wrappers, ", "));
-  names.insert(names.end(), wrappers.begin(), wrappers.end());
-  for (const std::string_view name : names)
-    if (is_same_word(found, name)) expected += fmt::format(" (hint: '{}'?)", name);
-  return expected;
+  return fmt::format("{}; or a model whose text part is read: {}", fmt::join(names, ", "),
+                     fmt::join(types_with_text_part(), ", "));
 }
 
 // Null if the file names no known family; `fields` has the error then.
@@ -71,7 +56,7 @@ const Family* read_family(Fields& fields) {
   const std::string model_type = fields.string("model_type", "");
   const Family* typed = find_family(model_type);
   if (typed == nullptr && (!model_type.empty() || architectures == nullptr))
-    fields.refuse("model_type", known_types(model_type), ErrorCode::kUnsupported);
+    fields.refuse("model_type", known_types(), ErrorCode::kUnsupported);
   if (architectures == nullptr) return typed;
   const bool one =
       architectures->is_array() && architectures->size() == 1 && architectures->front().is_string();
@@ -130,24 +115,19 @@ Status check_numbers(std::span<const Number> numbers, std::string_view source) {
 // Attention to what comes after a row, as encoders are trained.
 void refuse_both_ways(Fields& fields) {
   if (!fields.boolean("is_causal", true))
-    fields.refuse("is_causal", fmt::format("true, because {}", kNoBothWays),
-                  ErrorCode::kUnsupported);
+    fields.refuse("is_causal", "true", ErrorCode::kUnsupported);
   // "vision": the tokens of images alone, which are not supported anyway.
   constexpr const char* kBothWays = "use_bidirectional_attention";
   const json* both_ways = fields.find(kBothWays);
   if (both_ways != nullptr && *both_ways != "vision" && *both_ways != false)
-    fields.refuse(kBothWays, fmt::format("false, because {}", kNoBothWays),
-                  ErrorCode::kUnsupported);
+    fields.refuse(kBothWays, "false", ErrorCode::kUnsupported);
 }
 
 // Refuses an adapter: its base model alone computes something else.
 Status refuse_adapter(const std::filesystem::path& directory) {
   constexpr const char* kName = "adapter_config.json";
   if (!is_there(directory / kName)) return {};
-  return unsupported(
-      "{}: is an adapter, expected a complete model (hint: merge it into its base model with "
-      "peft's merge_and_unload, and save the result)",
-      (directory / kName).string());
+  return unsupported("{}: is an adapter, expected a complete model", (directory / kName).string());
 }
 
 }  // namespace

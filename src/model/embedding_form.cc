@@ -96,11 +96,6 @@ Status read_all_modules(const std::vector<Module>& modules, const ModelPath& dir
                         EmbeddingForm& form) {
   const std::string path = (directory / "modules.json").string();
   constexpr std::string_view kKinds[] = {"Transformer", "Pooling", "Normalize"};
-  for (const Module& module : modules)
-    if (module.kind == "LogitScore")
-      return unsupported(
-          "{}: has {}: the model is a reranker, which gives no vectors (hint: pando rerank)", path,
-          module.found);
   for (size_t i = 0; i < std::max<size_t>(modules.size(), 2); ++i) {
     const std::string_view expected = kKinds[std::min<size_t>(i, 2)];
     if (i == modules.size())
@@ -154,9 +149,7 @@ Status check_vector_settings(const Prompts& prompts) {
   Fields fields(prompts.fields, prompts.source);
   if (fields.string("model_type", "SentenceTransformer") != "SentenceTransformer")
     fields.refuse("model_type", "\"SentenceTransformer\"", ErrorCode::kUnsupported);
-  if (fields.has("truncate_dim"))
-    fields.refuse("truncate_dim", "null (hint: --dimensions cuts vectors)",
-                  ErrorCode::kUnsupported);
+  if (fields.has("truncate_dim")) fields.refuse("truncate_dim", "null", ErrorCode::kUnsupported);
   return fields.status();
 }
 
@@ -193,12 +186,7 @@ Result<EmbeddingForm> read_gguf(const GgufFile& gguf) {
     case 3:
       return EmbeddingForm{.pooling = Pooling::kLast};
     default: {
-      constexpr int64_t kRank = 4;
-      Error error = gguf.wrong(
-          key, type->value_or(0) == kRank
-                   ? "0 (none), 1 (mean) or 3 (last); 4 is a reranker, which gives no vectors "
-                     "(hint: pando rerank)"
-                   : "0 (none), 1 (mean) or 3 (last)");
+      Error error = gguf.wrong(key, "0 (none), 1 (mean) or 3 (last)");
       error.code = ErrorCode::kUnsupported;
       return error;
     }

@@ -57,10 +57,8 @@ Status check_classifier(const Checkpoint& checkpoint, const ModelConfig& config)
         token < config.vocab && cosine(row_of(*rows, i), row_of(*head, token)) >= kAlike;
     if (!is_alike)
       return unsupported(
-          "{}: the row for '{}' differs from that of the LM head, expected equal rows: the file "
-          "lacks "
-          "the model's own LM head (hint: use the published checkpoint)",
-          where, label);
+          "{}: the row for '{}' differs from that of the LM head, expected equal rows", where,
+          label);
   }
   return {};
 }

@@ -5,7 +5,6 @@
 #include "base/errors.h"
 #include "model/family.h"
 #include "model/gguf_translator.h"
-#include "model/unoffered.h"
 
 namespace pando::model {
 namespace {
@@ -46,10 +45,7 @@ Result<ModelConfig> read_gguf_config(const GgufFile& gguf) {
     for (const char* one : {family->gguf_architecture, family->other_gguf_architecture})
       if (one != nullptr && std::ranges::find(known, one) == known.end()) known.push_back(one);
   }
-  // EmbeddingGemma, whose checkpoint is one of Gemma 3 with a field that says so.
-  const bool both_ways = *name == "gemma-embedding";
-  Error error = gguf.wrong(
-      kKey, both_ways ? fmt::format("another, because {}", kNoBothWays) : one_of_these(known));
+  Error error = gguf.wrong(kKey, one_of_these(known));
   if (name->has_value()) error.code = ErrorCode::kUnsupported;
   return error;
 }

@@ -69,9 +69,8 @@ Status check(const GgufFile& gguf) {
     const std::optional<uint64_t> bytes = bytes_of(tensor, *type);
     if (!bytes || *bytes > tensor.available)
       return bad_file(
-          "{} of shape {} needs {} bytes as {}, but only {} are left: the file is cut short (hint: "
-          "download it again)",
-          where, shape_text(tensor.shape), bytes ? std::to_string(*bytes) : "2^64",
+          "{} of shape {} needs {} bytes as {}, but only {} are left: the file is cut short", where,
+          shape_text(tensor.shape), bytes ? std::to_string(*bytes) : "2^64",
           gguf_type_name(tensor.type), tensor.available);
     last = &tensor;
     place += (*bytes + tensor.alignment - 1) / tensor.alignment * tensor.alignment;

@@ -68,8 +68,7 @@ void GgufTranslator::decoder(const char* eps_key) {
   embeddings();
   special_tokens();
   if (!fields_.boolean("attention.causal").value_or(true))
-    fields_.refuse("attention.causal", fmt::format("true, because {}", kNoBothWays),
-                   ErrorCode::kUnsupported);
+    fields_.refuse("attention.causal", "true", ErrorCode::kUnsupported);
   refuse_unoffered(fields_, config_.value("head_dim", int64_t{0}), offers_);
   constexpr std::string_view kExperts = "expert_count";
   const bool may_have_experts = std::ranges::find(offers_, kExperts) != offers_.end();
@@ -229,7 +228,7 @@ void GgufTranslator::sizes_of_latent() {
                                                      {"attention.head_count_kv", 1}};
   for (const auto& [name, expected] : lengths)
     if (fields_.integer(name).value_or(expected) != expected)
-      fields_.refuse(name, fmt::format("{}, because heads share a latent", expected));
+      fields_.refuse(name, fmt::format("{}", expected));
 }
 
 void GgufTranslator::heads() {

@@ -146,10 +146,7 @@ Status make_model(const MakeModelOptions& options) {
   const Result<ModelConfig> config = chosen_config(options);
   if (!config) return config.error();
   if (info_of(options.dtype).safetensors.empty())
-    return invalid_argument(
-        "dtype is {}, expected f32, f16 or bf16 (hint: other types are made when a model is "
-        "loaded)",
-        dtype_name(options.dtype));
+    return invalid_argument("dtype is {}, expected f32, f16 or bf16", dtype_name(options.dtype));
   std::error_code failure;
   for (const char* name : {"config.json", "model.safetensors"})
     if (fs::exists(options.out / name, failure))

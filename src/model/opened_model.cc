@@ -191,9 +191,8 @@ Status OpenedModel::check_tied_head() const {
     return {};
   return bad_file(
       "{}: tensor '{}' differs from tensor '{}', expected a copy of it, because "
-      "'tie_word_embeddings' is true (hint: set 'tie_word_embeddings' to false in config.json to "
-      "use '{}')",
-      file(), kHead, config.family->embedding, kHead);
+      "'tie_word_embeddings' is true",
+      file(), kHead, config.family->embedding);
 }
 
 std::string OpenedModel::name_in_file(const WeightSpec& spec) const {

@@ -1,7 +1,5 @@
 #include "model/passed_over.h"
 
-#include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <string_view>
@@ -14,52 +12,6 @@
 #include "model/weight_specs.h"
 
 namespace pando::model {
-namespace {
-
-// "3" and "mlp.up_proj.weight" of a tensor of layer 3; -1 and nothing of others.
-std::pair<int, std::string_view> layer_and_part(std::string_view name) {
-  for (const std::string_view before : {"model.layers.", "blk."}) {
-    if (!name.starts_with(before)) continue;
-    int layer = -1;
-    const char* const end = name.data() + name.size();
-    const auto [at, error] = std::from_chars(name.data() + before.size(), end, layer);
-    if (error == std::errc() && at != end && *at == '.')
-      return {layer, name.substr(static_cast<size_t>(at + 1 - name.data()))};
-  }
-  return {-1, {}};
-}
-
-// "layers 3, 7, 11, ..."
-std::string attention_layers(const ModelConfig& config) {
-  constexpr size_t kMost = 3;
-  std::vector<std::string> found;
-  for (int layer = 0; layer < config.n_layers() && found.size() <= kMost; ++layer)
-    if (config.layers[layer].mixer == Mixer::kAttention)
-      found.push_back(found.size() < kMost ? std::to_string(layer) : "...");
-  return fmt::format("layer{} {}", found.size() == 1 ? "" : "s", fmt::join(found, ", "));
-}
-
-// True if a layer of another kind would have this tensor: the configuration may give the kinds
-// wrongly, or not at all.
-bool is_of_other_kind(const ModelConfig& config, std::string_view name) {
-  const auto [own, own_part] = layer_and_part(name);
-  const std::string_view part = own_part;
-  if (own < 0 || own >= config.n_layers()) return false;
-  for (int layer = 0; layer < config.n_layers(); ++layer) {
-    const LayerConfig &one = config.layers[layer], &other = config.layers[own];
-    if (one.mixer == other.mixer &&
-        (one.mixer != Mixer::kNone || one.feed_forward == other.feed_forward))
-      continue;
-    const auto is_part = [&](std::string_view name) { return layer_and_part(name).second == part; };
-    for (const WeightSpec& spec : config.family->layer_weights(config, layer))
-      if (is_part(spec.name) || is_part(spec.gguf_name) ||
-          std::ranges::any_of(spec.parts, is_part, &TensorPart::name))
-        return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
                                                    const Checkpoint& checkpoint) {
@@ -83,22 +35,6 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
       if (Status status = check_classifier(checkpoint, config); !status) return status.error();
       ++parts["copy of rows of the LM head"];
       continue;
-    }
-    if (part.empty() && config.has(Mixer::kNone) && is_of_other_kind(config, name))
-      return unsupported(
-          "{}: tensor '{}' does not fit the kind of layer that the configuration gives layer {} "
-          "(hint: correct the kinds of layers in config.json)",
-          checkpoint.path().string(), name, layer_and_part(name).first);
-    if (part.empty() && is_of_other_kind(config, name)) {
-      const LayerConfig& layer = config.layers[layer_and_part(name).first];
-      const bool has_attention = layer.mixer == Mixer::kAttention;
-      return unsupported(
-          "{}: tensor '{}' is part of a layer {} attention, but by the configuration layer {} has "
-          "{}: only {} {} attention (hint: correct 'layer_types' in config.json, which names the "
-          "kind of each layer)",
-          checkpoint.path().string(), name, has_attention ? "without" : "with",
-          layer_and_part(name).first, has_attention ? "it" : "none", attention_layers(config),
-          config.n_attention_layers() == 1 ? "has" : "have");
     }
     if (part.empty())
       return unsupported("{}: tensor '{}' is unknown, expected those of {} with this configuration",

@@ -74,10 +74,8 @@ Result<TensorEntry> read_entry(const std::string& source, const std::string& nam
   const uint64_t begin = static_cast<uint64_t>((*offsets)[0]);
   const uint64_t end = static_cast<uint64_t>((*offsets)[1]);
   if (end > file_size - data_begin)
-    return bad_file(
-        "{}: ends at byte {} of the data, expected at most {}: the file is cut short (hint: "
-        "download it again)",
-        where, end, file_size - data_begin);
+    return bad_file("{}: ends at byte {} of the data, expected at most {}: the file is cut short",
+                    where, end, file_size - data_begin);
   const auto n_bytes = tensor_bytes(entry.dtype, entry.shape);
   if (!n_bytes || *n_bytes != end - begin)
     return bad_file("{}: has {} bytes, expected {} for {} {}", where, end - begin,
@@ -154,7 +152,7 @@ Result<Safetensors> Safetensors::open(const ModelPath& path) {
   if (header_len > most)
     return bad_file(
         "{}: header length is {}, expected at most {}: the file is not safetensors, or is cut "
-        "short (hint: download it again)",
+        "short",
         source, header_len, most);
   const char* text = reinterpret_cast<const char*>(file->data()) + sizeof header_len;
   if (header_len == 0 || *text != '{')

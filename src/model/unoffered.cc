@@ -72,8 +72,7 @@ void refuse_unoffered(Fields& fields, int64_t head_dim, std::span<const std::str
     if (is_offered(name, offers)) continue;
     const json* value = fields.find(name);
     if (value != nullptr && !is_neutral(*value, json::parse(neutral)))
-      fields.refuse(name, fmt::format("{}, because other values are not supported", neutral),
-                    ErrorCode::kUnsupported);
+      fields.refuse(name, neutral, ErrorCode::kUnsupported);
   }
   // Attention is divided by its square root.
   constexpr const char* kScalar = "query_pre_attn_scalar";
@@ -88,13 +87,11 @@ void refuse_unoffered(GgufFields& fields, int64_t head_dim,
     if (!fields.has(name) || is_offered(name, offers)) continue;
     const std::optional<double> value = fields.finite(name);
     if (value && *value != json::parse(neutral))
-      fields.refuse(name, fmt::format("{}, because other values are not supported", neutral),
-                    ErrorCode::kUnsupported);
+      fields.refuse(name, neutral, ErrorCode::kUnsupported);
   }
   constexpr const char* kParallel = "use_parallel_residual";
   if (!is_offered(kParallel, offers) && fields.boolean(kParallel).value_or(false))
-    fields.refuse(kParallel, "false, because other values are not supported",
-                  ErrorCode::kUnsupported);
+    fields.refuse(kParallel, "false", ErrorCode::kUnsupported);
   constexpr const char* kScale = "attention.scale";
   if (!fields.has(kScale) || is_offered(kScale, offers)) return;
   const double scale = fields.finite(kScale).value_or(0);
@@ -111,7 +108,7 @@ void refuse_unknown(Fields& fields, const json& object, std::span<const std::str
   };
   for (const auto& [name, value] : object.items())
     if (!asks_for_nothing(value) && std::ranges::find(known, name) == known.end())
-      fields.refuse(name, "null, because this field is unknown", ErrorCode::kUnsupported);
+      fields.refuse(name, "null", ErrorCode::kUnsupported);
 }
 
 }  // namespace pando::model

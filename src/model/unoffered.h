@@ -11,9 +11,6 @@
 
 namespace pando::model {
 
-inline constexpr std::string_view kNoBothWays =
-    "bidirectional attention, as in EmbeddingGemma, is not supported";
-
 // kUnsupported, by name, for a field that asks for such a computation, but for those that the
 // family offers.
 void refuse_unoffered(Fields& fields, int64_t head_dim, std::span<const std::string_view> offers);

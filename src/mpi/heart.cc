@@ -112,10 +112,8 @@ void Heart::run() {
         beat(std::min<Seconds>(now - std::exchange(last, now), 2 * kBeat), leaving);
     for (const std::unique_ptr<Peer>& peer : peers_)
       if (peer->is_silent())
-        return on_silence_(fmt::format(
-            "rank {} on {} is silent for {} s, so all processes end (hint: it was stopped, or its "
-            "machine hangs)",
-            peer->rank(), hosts_[peer->rank()], kPatience.count()));
+        return on_silence_(fmt::format("rank {} on {} is silent for {} s, so all processes end",
+                                       peer->rank(), hosts_[peer->rank()], kPatience.count()));
     if (is_over) return;
     lock.lock();
     const Seconds pause = leaving ? Seconds(kLeavingBeat) : kBeat;

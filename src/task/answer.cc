@@ -23,11 +23,7 @@ std::string AnswerOptions::template_text() const {
 }
 
 Status check_template(const AnswerOptions& options) {
-  return check_field(options.template_text(), kQuestionFields, "{question}");
-}
-
-std::string template_warning(const AnswerOptions& options) {
-  return template_warning_of(options.template_text(), kQuestionFields);
+  return check_field(options.template_text(), "{question}");
 }
 
 Status check_chat(const Model& model, const AnswerOptions& options) {

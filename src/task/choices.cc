@@ -36,9 +36,7 @@ Status check_choices(const Request& question, std::span<const std::string> choic
     return blame("truncate_prompt_tokens",
                  invalid_argument("'truncate_prompt_tokens' cannot be combined with 'choices'"));
   if (!question.tokens.empty())
-    return invalid_argument(
-        "'tokens' cannot be combined with 'choices', because choices are scored after a text "
-        "(hint: use 'prompt')");
+    return invalid_argument("'tokens' cannot be combined with 'choices'");
   return {};
 }
 

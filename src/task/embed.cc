@@ -17,8 +17,6 @@ std::string EmbedOptions::default_prompt_template() {
 
 namespace {
 
-constexpr std::string_view kEmbedTemplateFields[] = {"{instruction}", "{text}"};
-
 bool has(const std::string& prompt_template, const char* field) {
   return prompt_template.find(field) != std::string::npos;
 }
@@ -77,10 +75,8 @@ Status take_prompt_for(const std::string& input_type, EmbedOptions& options) {
   std::vector<std::string_view> names;
   for (const auto& [name, text] : options.prompts) names.push_back(name);
   if (names.empty())
-    return invalid_argument(
-        "input_type is '{}', but the model's files name no prompts (hint: an instruction or a "
-        "template instead)",
-        input_type);
+    return invalid_argument("input_type is '{}', but the model's files name no prompts",
+                            input_type);
   return invalid_argument("input_type is '{}', expected a prompt of the model's files: {}",
                           input_type, one_of_these(names));
 }
@@ -121,19 +117,11 @@ Status check_embed_options(const EmbedOptions& options, int d_model) {
     return invalid_argument("dimensions is {}, expected at most the model's {}, or 0 for all",
                             options.dimensions, d_model);
   const bool needs_instruction = !options.instruction.empty();
-  std::vector<std::string_view> missing;
-  if (!has(options.prompt_template, "{text}")) missing.push_back("{text}");
-  if (needs_instruction && !has(options.prompt_template, "{instruction}"))
-    missing.push_back("{instruction}");
-  if (missing.empty()) return {};
-  if (!near_fields(options.prompt_template, kEmbedTemplateFields, missing).empty())
-    return invalid_argument("{}", template_warning(options));
+  if (has(options.prompt_template, "{text}") &&
+      (!needs_instruction || has(options.prompt_template, "{instruction}")))
+    return {};
   return invalid_argument("the template is '{}', expected {}{{text}} in it",
                           options.prompt_template, needs_instruction ? "{instruction} and " : "");
-}
-
-std::string template_warning(const EmbedOptions& options) {
-  return template_warning_of(options.prompt_template, kEmbedTemplateFields);
 }
 
 Result<std::vector<std::vector<float>>> embed(Engine& engine, const std::vector<std::string>& texts,

@@ -96,13 +96,8 @@ Status fit_pair(const Model& model, int max_tokens, std::string_view end,
 
 Status check_rerank_options(const RerankOptions& options) {
   for (const char* field : {"{query}", "{document}"})
-    if (Status status = check_field(options.prompt_template, kRerankTemplateFields, field); !status)
-      return status;
+    if (Status status = check_field(options.prompt_template, field); !status) return status;
   return {};
-}
-
-std::string template_warning(const RerankOptions& options) {
-  return template_warning_of(options.prompt_template, kRerankTemplateFields);
 }
 
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,

@@ -48,7 +48,7 @@ Result<std::vector<Request>> continuation_requests(const Model& model, std::stri
   if (n_common == 0)
     return invalid_argument(
         "the continuations change the first token of the prompt, expected at least one token "
-        "before them that stays the same (hint: a longer prompt)");
+        "before them that stays the same");
   std::vector<Request> requests;
   for (std::vector<Token>& tokens : texts) {
     const size_t index = requests.size();

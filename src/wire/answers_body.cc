@@ -71,11 +71,6 @@ class AnswersBody : public Body {
                   : "schema";
   }
 
-  // About the template that the body gives to all questions.
-  void warn_of_template() {
-    if (options.prompt_template) warn("template", template_warning(options));
-  }
-
   // Makes the requests of all questions, which are read.
   Status add_requests(const BodyContext& context) {
     for (const Question& question : questions) {
@@ -222,7 +217,6 @@ Result<std::unique_ptr<Body>> read_answers_body(const nlohmann::json& json,
   if (Status status = check_copies(json, fields, sampling); !status) return status.error();
   if (Status status = read_questions(source, *body); !status) return status.error();
   yield_default_length(json, body->options.sampling);
-  body->warn_of_template();
   if (fields.has("max_tokens")) body->length_field = "max_tokens";
   if (Status status = body->add_requests(context); !status) return status.error();
   if (Status status = check_answers(body->requests, context, "top_logprobs"); !status)

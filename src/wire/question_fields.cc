@@ -114,10 +114,9 @@ Status check_template(const AnswerOptions& options, const std::string& context) 
   const std::string text = options.template_text();
   Status status = pando::check_template(options);
   if (status && !context.empty())
-    status = check_field(text, kQuestionFields, "{context}", ", so the context would be ignored");
+    status = check_field(text, "{context}", ", so the context would be ignored");
   if (status && !options.chat && !options.instruction.empty())
-    status = check_field(text, kQuestionFields, "{instruction}",
-                         ", so the instruction would be ignored");
+    status = check_field(text, "{instruction}", ", so the instruction would be ignored");
   if (!status) return blame("template", status.error());
   return {};
 }

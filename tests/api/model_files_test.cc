@@ -79,8 +79,7 @@ TEST_F(FindModel, HubIdsAreSnapshotsOfMain) {
   EXPECT_EQ(find("org/name").value(), cache() / "models--org--name/snapshots/abc123");
   error = find("org/other").error();
   EXPECT_EQ(error.code, ErrorCode::kNotFound);
-  EXPECT_TRUE(
-      holds(error, {"org/other", (cache() / "models--org--other").string(), "downloads nothing"}))
+  EXPECT_TRUE(holds(error, {"org/other", (cache() / "models--org--other").string()}))
       << error.message;
   EXPECT_EQ(find_model("org/name", "").error().code, ErrorCode::kNotFound);
   for (const char* bad : {"../up", "...", ""}) {

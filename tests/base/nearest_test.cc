@@ -37,17 +37,5 @@ TEST(NearestHint, NoneWhereHalfOfANameWouldDiffer) {
   EXPECT_EQ(meant(std::string(65, 'a'), {std::string_view("aaaa")}), "");
 }
 
-TEST(NearestNames, TheNearestComesFirst) {
-  const std::vector<std::string_view> known = {"tiny-llama", "qwen3-8b", "qwen3-0.6b",
-                                               "qwen2.5-7b"};
-  EXPECT_EQ(nearest_names("qwen3-6b", known),
-            (std::vector<std::string_view>{"qwen3-8b", "qwen3-0.6b"}));
-  EXPECT_EQ(nearest_names("qwen3-0.6", known).front(), "qwen3-0.6b");
-  EXPECT_EQ(nearest_names("qwen", known),
-            (std::vector<std::string_view>{"qwen3-8b", "qwen3-0.6b", "qwen2.5-7b"}));
-  EXPECT_TRUE(nearest_names("gpt", known).empty());
-  EXPECT_TRUE(nearest_names("", known).empty());
-}
-
 }  // namespace
 }  // namespace pando

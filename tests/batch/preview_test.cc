@@ -239,10 +239,8 @@ TEST(Preview, WarnsOnceOfAnEndTokenBehindPrompts) {
 )";
   EXPECT_EQ(problems(others, preview_options()), std::vector<std::string>{});
   const std::vector<std::string> warned = {
-      "line 5: the tokenizer adds the end token '<|endoftext|>' (256) to the end of each prompt, "
-      "so "
-      "the answer may be empty or about something else (hint: --no-special-tokens, or "
-      "\"add_special_tokens\": false on the line)"};
+      "line 5: the tokenizer adds the end token '<|endoftext|>' (256) to the end of each prompt "
+      "(hint: --no-special-tokens, or \"add_special_tokens\": false on the line)"};
   const std::string plain = R"({"prompt": "P"}
 {"prompt": "P"}
 )";

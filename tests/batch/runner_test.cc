@@ -59,22 +59,6 @@ constexpr const char* kMixed =
 {"id": "c", "context": "A context.", "questions": ["One?"], "max_tokens": 1}
 )";
 
-// As --template's are. The template of the run is not said again with each line.
-TEST(Batch, ALinesMisspelledTemplateFieldsAreTold) {
-  BatchOptions options = batch_options();
-  options.defaults.prompt_template = "{context} {question} {questions}";
-  const auto line = [](const char* fields) {
-    return fmt::format(R"({{"context": "C", "questions": ["Q"]{}}})", fields) + "\n";
-  };
-  const Ran ran = run(line("") + line(R"(, "template": "{context} {question} {contxt}")") +
-                          line(R"(, "template": "{context} {question} {answer}")"),
-                      options);
-  EXPECT_EQ(ran.lines.size(), 3u);
-  EXPECT_EQ(ran.problems,
-            std::vector<std::string>{"line 2: the template has the field {contxt}, which is "
-                                     "unknown (hint: '{context}'?)"});
-}
-
 TEST(Batch, TokensComeBackWhereThereIsNoTokenizer) {
   const TemporaryFolder folder;
   const RandomModelOptions model_options{

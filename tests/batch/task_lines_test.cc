@@ -314,7 +314,7 @@ TEST(TaskLines, ContinuationsThatChangeThePromptAreNamed) {
   EXPECT_EQ(problems,
             std::vector<std::string>{
                 "line 1: the continuations change the first token of the prompt, expected at least "
-                "one token before them that stays the same (hint: a longer prompt)"});
+                "one token before them that stays the same"});
 }
 
 TEST(TaskLines, APairWhoseContinuationAddsNoTokenIsNamed) {

@@ -20,13 +20,11 @@ TEST_F(BenchTest, SaysWhatIsWrong) {
               "no benchmark is named 'peek', expected one of `pando bench list` (hint: 'peak'?)");
   expect_says("list --quick", 2,
               "bench list: --quick and --full need the name of a benchmark, not 'list'");
-  expect_says("", 2, "bench: name is required (hint: `pando bench --help`)");
-  expect_says("peak twice", 2, "bench: The following argument was not expected: twice");
+  expect_says("", 2, "bench: name is required\n");
+  expect_says("peak twice", 2, "bench: unexpected argument 'twice', expected an option");
   expect_says("peak --threads 100000", 2,
               "bench: --threads: 100000, expected 0 (all processors) to 1024");
   expect_says("peak --threads -1", 2, "bench: --threads: -1, expected 0 (all processors) to 1024");
-  EXPECT_TRUE(
-      pando("bench peak --threads 1024 --out file").says("pando: --threads is 1024, but there "));
   expect_says("peak --quick --out file", 1, "--out: 'file' is not a directory");
   const Finished unwritable = pando("bench speed --quick --models file/models");
   EXPECT_EQ(unwritable.code, 1) << unwritable;

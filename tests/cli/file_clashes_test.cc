@@ -154,8 +154,8 @@ TEST_F(FileClashes, CopiesByALauncherAreRefused) {
     const Finished first = started(names + "0"), second = started(names + "1");
     EXPECT_EQ(first.code, kUsage) << names << first;
     EXPECT_EQ(first.err,
-              "pando: 2 processes were started without --parallel: each would do all of the work "
-              "(hint: --parallel replicas=2)\n");
+              "pando: 2 processes were started without --parallel, each of which would do all of "
+              "the work, expected --parallel replicas=2\n");
     EXPECT_EQ(second.code, kUsage) << names << second;
     EXPECT_EQ(second.err, "") << "said once";
   }

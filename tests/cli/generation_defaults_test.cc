@@ -114,10 +114,7 @@ TEST_F(GenerationDefaults, AWrongValueEndsTheRun) {
   bring(R"({"temperature": "hot"})");
   const Finished wrong = run_n();
   EXPECT_EQ(wrong.code, kFailed);
-  EXPECT_TRUE(
-      wrong.says("'temperature' is \"hot\", expected 0 or more (hint: "
-                 "--no-generation-config)\n"))
-      << wrong;
+  EXPECT_TRUE(wrong.says("'temperature' is \"hot\", expected 0 or more\n")) << wrong;
   EXPECT_EQ(run_n("--dry-run").code, kFailed);
   EXPECT_EQ(run_n("--no-generation-config").code, kOk);
 }
@@ -237,8 +234,6 @@ TEST_F(GenerationDefaults, TheServerSaysAtItsStartWhichHold) {
       << said;
   EXPECT_NE(said.find("pando: 1 thread ("), std::string::npos) << said;
   EXPECT_NE(said.find("), weights in bf16, a context of 640 tokens; "), std::string::npos) << said;
-  EXPECT_NE(said.find("documentation is in " PANDO_SOURCE_DIR "/docs\n"), std::string::npos)
-      << said;
   const std::string own = "temperature 1, 0 for /v1/answers\n";
   EXPECT_NE(serve_and_end("n --no-generation-config").find("defaults are Pando's own: " + own),
             std::string::npos);
@@ -254,7 +249,7 @@ TEST_F(GenerationDefaults, TheServerSaysAtItsStartWhichHold) {
   bring(R"({"temperature": "hot"})");
   const Finished wrong = pando("serve --model n --port 0 --policy fcfs --kv-memory 64MiB");
   EXPECT_EQ(wrong.code, kFailed) << wrong;
-  EXPECT_TRUE(wrong.says("(hint: --no-generation-config)")) << wrong;
+  EXPECT_TRUE(wrong.says("'temperature' is \"hot\", expected 0 or more\n")) << wrong;
 }
 
 }  // namespace

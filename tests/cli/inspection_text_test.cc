@@ -43,9 +43,7 @@ TEST(InspectionText, SaysThatIdsAreEqual) {
   EXPECT_EQ(inspection_text(found).find("same id"), std::string::npos);
   found.equal_id = "a/y";
   found.equal_ids = 1;
-  const std::string behind =
-      " the same id as an earlier line, such as \"a/y\" (hint: --ordered or --with question tells "
-      "their answers apart)\n";
+  const std::string behind = " the same id as an earlier line, such as \"a/y\"\n";
   EXPECT_TRUE(inspection_text(found).ends_with("\n1 line has" + behind)) << inspection_text(found);
   found.equal_ids = 2;
   EXPECT_TRUE(inspection_text(found).ends_with("\n2 lines have" + behind));

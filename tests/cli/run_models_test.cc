@@ -120,7 +120,7 @@ TEST_F(RunModels, MemoryAndThreadsOfAProcess) {
   const Finished threads = pando("run --model m --threads 64 --kv-memory 64MiB --input good.jsonl",
                                  some + "ulimit -s 131072; ");
   EXPECT_EQ(threads.code, kFailed) << threads;
-  EXPECT_TRUE(threads.says("cannot start 64 threads: ") && threads.says("ulimit -v")) << threads;
+  EXPECT_TRUE(threads.says("cannot start 64 threads: ")) << threads;
 }
 
 TEST_F(RunModels, PerplexityOfAText) {

@@ -113,11 +113,6 @@ TEST_F(RunTest, SomeLinesLeftOut) {
   const Finished failed = run("--input long.jsonl");
   EXPECT_EQ(failed.code, kIncomplete) << failed;
   EXPECT_TRUE(failed.says("0 failed, 1 too long")) << failed;
-  EXPECT_TRUE(failed.says("hint: --too-long")) << failed;
-  // Where memory is the limit, cutting prompts to the context does not help.
-  const Finished little =
-      pando("run --model m --threads 1 --kv-memory 64KB --max-tokens 4 --input long.jsonl");
-  EXPECT_TRUE(little.says("hint: a larger --kv-memory")) << little;
   const Finished skipped = run("--input long.jsonl --too-long skip");
   EXPECT_EQ(skipped.code, kOk) << skipped;
   EXPECT_TRUE(skipped.says("0 failed, 1 too long")) << skipped;
@@ -132,9 +127,7 @@ TEST_F(RunTest, WhatManyLinesHaveInCommonIsCounted) {
   EXPECT_TRUE(few.says("line 1: field 'prompt' is 5")) << few;
   EXPECT_TRUE(few.says("line 11: unknown field 'promt' (hint: 'prompt'?)\n")) << few;
   EXPECT_FALSE(few.says("line 12: ")) << few;
-  EXPECT_TRUE(few.says(
-      "and 15 more like it (hint: --verbose shows all), the last: line 26: unknown field 'promt'"))
-      << few;
+  EXPECT_TRUE(few.says("and 15 more like it, the last: line 26: unknown field 'promt'")) << few;
   EXPECT_TRUE(few.says("not answered: 26 bad lines")) << few;
   const Finished all = run("--input wrong.jsonl --verbose");
   EXPECT_TRUE(all.says("line 12: ") && all.says("line 26: ")) << all;
@@ -161,9 +154,7 @@ TEST_F(RunTest, EmptyInput) {
     const Finished verified = pando(fmt::format("verify --model m --quiet --input {}", input));
     EXPECT_EQ(verified.code, kFailed) << verified;
     EXPECT_EQ(verified.err,
-              std::string(message) +
-                  "pando: nothing was verified, because there are no answers, expected at least "
-                  "one\n");
+              std::string(message) + "pando: nothing was verified, expected at least one answer\n");
     const Finished compared = run(options + " --compare packed");
     EXPECT_EQ(compared.code, kFailed) << compared;
     EXPECT_EQ(compared.err, std::string(message) + "nothing to compare: no answers\n");

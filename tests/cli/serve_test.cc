@@ -66,18 +66,6 @@ TEST_F(ServeTest, SaysAtOnceThatChatsAreRefused) {
       << said;
 }
 
-TEST_F(ServeTest, SaysThatAHostNameHasNoEffect) {
-  folder().write("keys.txt", "alice:0123456789abcdef\n");
-  const std::string said = "pando: --allow-host has no effect ";
-  EXPECT_NE(serve_and_end("m --allow-host name --api-key-file keys.txt")
-                .find(said + "with --api-key-file\n"),
-            std::string::npos);
-  EXPECT_NE(serve_and_end("m --allow-host name --host 0.0.0.0")
-                .find(said + "unless the server listens on this machine alone\n"),
-            std::string::npos);
-  EXPECT_EQ(serve_and_end("m --allow-host name").find(said), std::string::npos);
-}
-
 TEST_F(ServeTest, SaysWhichArgumentsAreWrong) {
   for (const auto& [arguments, message] :
        {std::pair{"--port 99999", "--port: 99999, expected 0 to 65535"},

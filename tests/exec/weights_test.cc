@@ -148,8 +148,8 @@ TEST_F(WeightsTest, RefusesAHeadThatDiffersFromTiedEmbeddings) {
     EXPECT_EQ(weights.error().code, ErrorCode::kBadFile);
     EXPECT_TRUE(weights.error().message.ends_with(
         "model.safetensors: tensor 'lm_head.weight' differs from tensor "
-        "'model.embed_tokens.weight', expected a copy of it, because 'tie_word_embeddings' is true "
-        "(hint: set 'tie_word_embeddings' to false in config.json to use 'lm_head.weight')"))
+        "'model.embed_tokens.weight', expected a copy of it, because 'tie_word_embeddings' is "
+        "true"))
         << weights.error().message;
   }
   folder_.write("model.safetensors", same);
@@ -233,7 +233,7 @@ TEST_F(WeightsTest, ReadsWhatANumberStandsFor) {
 }
 
 // The configuration of the kinds of layers is another than the weights'.
-TEST_F(WeightsTest, SaysOfWhichKindALayerIs) {
+TEST_F(WeightsTest, RefusesTensorsOfAnotherKindOfLayer) {
   shape_ = "tiny-qwen3.5";
   n_layers_ = 4;
   const std::filesystem::path folder = write({});
@@ -244,10 +244,9 @@ TEST_F(WeightsTest, SaysOfWhichKindALayerIs) {
   const Result<LoadedWeights> weights = load(folder);
   ASSERT_FALSE(weights.ok());
   EXPECT_EQ(weights.error().code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(weights.error().message.ends_with(
-      "tensor 'model.layers.1.self_attn.k_norm.weight' is part of a layer with attention, but by "
-      "the configuration layer 1 has none: only layer 3 has attention (hint: correct 'layer_types' "
-      "in config.json, which names the kind of each layer)"))
+  EXPECT_NE(weights.error().message.find(
+                "tensor 'model.layers.1.self_attn.k_norm.weight' is unknown, expected those of "),
+            std::string::npos)
       << weights.error().message;
 }
 

@@ -78,18 +78,11 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
       << infinite.error().message;
   expect_error({{"model_type", "jamba"}}, code,
                {"; or a model whose text part is read: ", ", lfm2_vl, ", ", gemma3, "});
-  for (const auto& [found, meant] : {std::pair{"lfm2-vl", "lfm2_vl"}, {"Qwen3-MoE", "qwen3_moe"}})
-    expect_error({{"model_type", found}}, code, {std::string(" (hint: '") + meant + "'?)"});
-  const Result<ModelConfig> other = ModelConfig::parse(R"({"model_type": "mistral4"})", "x");
-  ASSERT_FALSE(other.ok());
-  EXPECT_EQ(other.error().message.find("hint"), std::string::npos) << other.error().message;
   expect_error({{"architectures", {"LlamaForSequenceClassification"}}}, code,
                {"architectures", "LlamaForSequenceClassification"});
-  expect_error({{"is_causal", false}}, code,
-               {"'is_causal' is false, expected true, because bidirectional attention"});
+  expect_error({{"is_causal", false}}, code, {"'is_causal' is false, expected true"});
   expect_error({{"use_bidirectional_attention", true}}, code,
-               {"'use_bidirectional_attention' is true, expected false, because bidirectional "
-                "attention, as in EmbeddingGemma, is not supported"});
+               {"'use_bidirectional_attention' is true, expected false"});
   expect_error({{"architectures", json::array()}}, code, {"architectures", "[]"});
   expect_error({{"architectures", nullptr}, {"model_type", nullptr}}, code, {"model_type"});
   expect_error({{"rope_scaling", {{"rope_type", "dynamic"}, {"alpha", 8.0}}}}, code, {"alpha"});

@@ -99,19 +99,13 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
 }
 
 // The error lists a few names, the smallest first among equally near ones.
-TEST(NamedShapes, AnErrorHasTheNearestNames) {
-  const Error error = named_shape("qwen3").error();
+TEST(NamedShapes, AnErrorHasTheNearestName) {
+  const Error error = named_shape("qwen3-0.6").error();
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  const std::string hint = " (hint: `pando make-model --help` lists all shapes)";
-  EXPECT_TRUE(error.message.starts_with(
-      "shape is 'qwen3', expected qwen3-0.6b (596M), qwen3.5-0.8b (752M), "))
-      << error.message;
-  EXPECT_TRUE(error.message.ends_with(hint)) << error.message;
-  EXPECT_EQ(std::ranges::count(error.message, ')'), 5 + 1) << error.message;
+  EXPECT_EQ(error.message,
+            "shape is 'qwen3-0.6', expected the name of a shape (hint: 'qwen3-0.6b'?)");
   EXPECT_EQ(named_shape("no-such-shape").error().message,
-            "shape is 'no-such-shape', expected the name of a shape such as tiny-qwen3 (189K) or "
-            "qwen3-0.6b (596M)" +
-                hint);
+            "shape is 'no-such-shape', expected the name of a shape");
 }
 
 TEST(RandomWeights, AreTheSameEverywhere) {

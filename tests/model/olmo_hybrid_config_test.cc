@@ -129,7 +129,7 @@ TEST(OlmoHybridConfig, RotatesByTheThetaThatIsThere) {
 TEST(OlmoHybridConfig, RefusesByNameWhatIsNotOffered) {
   const ErrorCode bad = ErrorCode::kBadFile, unsupported = ErrorCode::kUnsupported;
   expect_error(published(), {{"rope_parameters", nullptr}}, bad,
-               {"'rope_parameters' is null, expected an object with 'rope_theta'", "hint"});
+               {"'rope_parameters' is null, expected an object with 'rope_theta'"});
   expect_error(published(), {{"sliding_window", 4096}}, unsupported, {"sliding_window"});
   expect_error(published(), {{"hidden_act", "gelu"}}, unsupported, {"hidden_act", "silu"});
   expect_error(published(), {{"linear_allow_neg_eigval", 1}}, bad, {"linear_allow_neg_eigval"});

@@ -84,20 +84,6 @@ TEST_F(Endpoints, PropertiesThatNoAnswerHas) {
   EXPECT_FALSE(answer.contains("warnings"));
 }
 
-// As the program does of --template.
-TEST_F(Endpoints, MisspelledFieldsOfATemplateAreTold) {
-  Json body = {{"context", "C"},
-               {"questions", {"Q", "R"}},
-               {"template", "{context} {question} {contxt}"},
-               {"max_tokens", 8}};
-  const Json expected = Json::array(
-      {"template: the template has the field {contxt}, which is unknown (hint: '{context}'?)"});
-  EXPECT_EQ(post("/v1/answers", body)["warnings"], expected);
-  EXPECT_EQ(stream("/v1/answers", body).back()["warnings"], expected);
-  body["template"] = "{context} {question} {answer}";
-  EXPECT_FALSE(post("/v1/answers", body).contains("warnings"));
-}
-
 // However many questions are between two that have the same schema.
 TEST_F(Endpoints, AWarningIsToldOnce) {
   const Json own = {{"text", "Q"}, {"schema", {{"type", "string"}, {"maxLength", 2}}}};

@@ -192,7 +192,7 @@ bool is_in_words(const Heard& heard) {
   if (at == std::string::npos || (heard.status == 200 && at == 0)) return false;
   const size_t end = heard.body.find("\n\n", at);
   const Json error = Json::parse(heard.body.substr(at, end - at))["error"];
-  return error["message"] == "not enough memory (hint: try again later)";
+  return error["message"] == "not enough memory";
 }
 
 // Names what the destructor of JSON allocates: room for the children, and for children of these.

@@ -100,16 +100,9 @@ TEST(Rerank, ATemplateHasBoth) {
   options.prompt_template = "{query}";
   const auto scores = rerank(*open_tiny(), kQuery, kDocuments, options);
   ASSERT_FALSE(scores.ok());
-  EXPECT_EQ(
-      scores.error().message,
-      "the template has no {document} in it (hint: write {document} where the document belongs)");
-  options.prompt_template = "{query} {documents}";
-  EXPECT_EQ(check_rerank_options(options).error().message,
-            "the template has the field {documents}, which is unknown (hint: "
-            "'{document}'?)");
+  EXPECT_EQ(scores.error().message, "the template has no {document} in it");
   options.prompt_template = "{query} {document} {documents}";
   EXPECT_TRUE(check_rerank_options(options).ok());
-  EXPECT_TRUE(template_warning(options).starts_with("the template has the field {documents}, "));
 }
 
 TEST(Rerank, YesAndNoAreTwoAnswers) {

@@ -216,8 +216,7 @@ TEST(InputLine, ChoicesOfTheQuestionOrTheLine) {
   EXPECT_EQ(line->questions[1].choices, (std::vector<std::string>{"A", "B", "C"}));
   EXPECT_EQ(parsed(R"({"prompt": "P", "choices": ["A"]})")->questions[0].choices.size(), 1u);
   EXPECT_EQ(refused(R"({"tokens": [1], "choices": ["A"]})"),
-            "'tokens' cannot be combined with 'choices', because choices are scored after a text "
-            "(hint: use 'prompt')");
+            "'tokens' cannot be combined with 'choices'");
 }
 
 TEST(InputLine, PromptLogprobs) {
@@ -310,21 +309,12 @@ TEST(InputLine, ShapesThatAreRefused) {
             "the line is a whole data set in SQuAD's format, expected a 'context' with 'questions' "
             "(hint: `tools/dataset_to_jsonl.py squad FILE` makes such lines from it)");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),
-            "the template has no {question} in it (hint: write {question} where the question "
-            "belongs)");
-  EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{contxt} {question}"})"),
-            "the template has the field {contxt}, which is unknown (hint: '{context}'?)");
-  EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"],
-                        "template": "{contxt} {question} {instrction}"})"),
-            "the template has fields that are unknown: {contxt} (hint: '{context}'?), "
-            "{instrction} (hint: '{instruction}'?)");
+            "the template has no {question} in it");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{a} {question}"})"),
-            "the template has no {context} in it, so the context would be ignored (hint: write "
-            "{context} where the context belongs)");
+            "the template has no {context} in it, so the context would be ignored");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "instruction": "I",
                         "template": "{context} {question}"})"),
-            "the template has no {instruction} in it, so the instruction would be ignored (hint: "
-            "write {instruction} where the instruction belongs)");
+            "the template has no {instruction} in it, so the instruction would be ignored");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"],
                         "template": "{context} {question} {content} {{questions}}"})"),
             "taken");

@@ -209,9 +209,7 @@ bool rotates(Fields& fields) {
     return !(*parameters)[kTheta].is_null();
   if (fields.contains(kTheta)) return fields.has(kTheta);
   if (parameters == nullptr && !fields.has("rope_scaling"))
-    fields.refuse(kRope,
-                  "an object with 'rope_theta' (hint: set its 'rope_theta' to null if layers with "
-                  "attention do not rotate queries and keys)");
+    fields.refuse(kRope, "an object with 'rope_theta'");
   return true;
 }
 

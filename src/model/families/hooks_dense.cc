@@ -261,9 +261,7 @@ void refuse_older_name(Fields& fields, const char* older, const char* name, doub
   if (value == nullptr) return;
   const auto number = static_cast<float>(used);
   if (!value->is_number() || value->get<float>() != number)
-    fields.refuse(older,
-                  fmt::format("{}, as '{}' (hint: rename '{}' to '{}')", number, name, older, name),
-                  ErrorCode::kUnsupported);
+    fields.refuse(older, fmt::format("{}, as '{}'", number, name), ErrorCode::kUnsupported);
 }
 
 }  // namespace

@@ -60,8 +60,7 @@ void refuse_time_limits(Fields& fields) {
   };
   const bool none =
       limits->is_array() && limits->size() == 2 && (*limits)[0] == 0.0 && is_infinite((*limits)[1]);
-  if (!none)
-    fields.refuse(kName, "null, because limits are not supported", ErrorCode::kUnsupported);
+  if (!none) fields.refuse(kName, "null", ErrorCode::kUnsupported);
 }
 
 void add_mamba(LayerSpecs& specs, const ModelConfig& c, const std::string& module) {

@@ -1,9 +1,7 @@
 #include "model/families/shapes.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/errors.h"
@@ -32,37 +30,6 @@ Result<ModelConfig> config_of(const ShapeRow& row) {
   return ModelConfig::from_json(fields, row.name);
 }
 
-// "2.4B"
-std::string parameters_text(int64_t n_parameters) {
-  const auto n = static_cast<double>(n_parameters);
-  return n < 1e6   ? fmt::format("{:.0f}K", 1e-3 * n)
-         : n < 1e9 ? fmt::format("{:.0f}M", 1e-6 * n)
-                   : fmt::format("{:.1f}B", 1e-9 * n);
-}
-
-// Names and sizes of the few shapes that are nearest to `name`; equally near ones by size, the
-// smallest first. If none is near, two examples.
-std::string known_shapes(std::string_view name) {
-  constexpr size_t kFew = 5;
-  std::vector<std::pair<int64_t, std::string_view>> by_size;
-  for (const ShapeRow& row : shape_rows())
-    if (const auto config = config_of(row)) by_size.emplace_back(config->n_parameters(), row.name);
-  std::ranges::sort(by_size);
-  std::vector<std::string_view> names;
-  for (const auto& [size, known] : by_size) names.push_back(known);
-  std::vector<std::string_view> near = nearest_names(name, names);
-  const bool is_near = !near.empty();
-  if (!is_near) near = {"tiny-qwen3", "qwen3-0.6b"};
-  near.resize(std::min(near.size(), kFew));
-  std::vector<std::string> with_sizes;
-  for (const std::string_view known : near) {
-    const auto found = std::ranges::find(by_size, known, [](const auto& of) { return of.second; });
-    with_sizes.push_back(fmt::format("{} ({})", known, parameters_text(found->first)));
-  }
-  const std::vector<std::string_view> texts(with_sizes.begin(), with_sizes.end());
-  return fmt::format("{}{}", is_near ? "" : "the name of a shape such as ", one_of_these(texts));
-}
-
 }  // namespace
 
 std::vector<std::string_view> shape_names() {
@@ -74,9 +41,8 @@ std::vector<std::string_view> shape_names() {
 Result<ModelConfig> named_shape(std::string_view name) {
   for (const ShapeRow& row : shape_rows())
     if (row.name == name) return config_of(row);
-  return invalid_argument(
-      "{} is '{}', expected {} (hint: `pando make-model --help` lists all shapes)",
-      OptionName{"shape"}, name, known_shapes(name));
+  return invalid_argument("{} is '{}', expected the name of a shape{}", OptionName{"shape"}, name,
+                          nearest_hint(name, shape_names()));
 }
 
 }  // namespace pando::model

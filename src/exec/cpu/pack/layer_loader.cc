@@ -8,7 +8,6 @@
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "base/option_names.h"
 
 namespace pando::exec {
 namespace {
@@ -134,8 +133,8 @@ Status LayerLoader::load_experts(Role role, int index, T ExpertWeights::*member,
   if (!stored) return stored.error();
   return unsupported(
       "{}: tensor '{}' has another type than the same matrix of the layer's first expert, expected "
-      "one type in all experts (hint: set {} to a type such as q8_0)",
-      tensors_.source().file(), stored->front()->name, OptionName{"weights"});
+      "one type in all experts",
+      tensors_.source().file(), stored->front()->name);
 }
 
 Status LayerLoader::fill(const TensorLoader& tensors, const WeightId& id,

@@ -137,9 +137,8 @@ Status TensorLoader::pack(const Tensor& tensor, WeightRows range, kernel::Packed
 }
 
 Error TensorLoader::too_large(const Tensor& tensor, DType type) const {
-  return unsupported(
-      "{}: tensor '{}' has weights that are too large for {} (hint: load the weights as {})",
-      source_.file(), tensor.name, dtype_name(type), tensor.widened ? "f32" : "stored");
+  return unsupported("{}: tensor '{}' has weights that are too large for {}", source_.file(),
+                     tensor.name, dtype_name(type));
 }
 
 DType kept_as(const Tensor& tensor, bool widens) {
