@@ -27,7 +27,7 @@ Result<std::vector<nlohmann::json>> output_objects(std::string_view lines) {
 
 // Whether answers to a question are generated from a text that no chat template made, and only the
 // model can make them empty.
-bool is_plain(const wire::Line& line, const wire::Question& question) {
+bool is_plain(const ask::Line& line, const ask::Question& question) {
   const Request& request = question.request;
   const bool is_chat = line.contexts.empty() ? !request.messages.empty() : line.options.chat;
   const auto is_empty = [](const std::string& text) { return text.empty(); };
@@ -65,9 +65,9 @@ uint64_t n_cut(const std::vector<nlohmann::json>& objects) {
 
 }  // namespace
 
-void Results::take_line(const wire::Line& line) {
+void Results::take_line(const ask::Line& line) {
   if (std::exchange(has_first_line_, true) || !table_) return;
-  const auto has_choices = [](const wire::Question& question) { return !question.choices.empty(); };
+  const auto has_choices = [](const ask::Question& question) { return !question.choices.empty(); };
   table_->take_choices(options_, std::ranges::any_of(line.questions, has_choices));
 }
 
@@ -90,7 +90,7 @@ void Results::end(OpenRecord& record) {
   if (table_) record.lines = table_->rows(record.lines);
   for (size_t i = 0; i < answers.size(); ++i) note(record, record.questions()[i], answers[i]);
   if (record.error)
-    for (const wire::Question& question : record.questions())
+    for (const ask::Question& question : record.questions())
       scoring_.add(*record.of, question, {}, /*is_new=*/true);
   record.completions = {};
   summary_.combined_hash += record.journal.logits_hash;
@@ -136,7 +136,7 @@ Status Results::take_earlier(const OpenRecord& record, const AnswerRecord& found
   if (record.n == 0) return {};
   const bool has_form = record.question().request.sampling.form.has_value();
   if (!record.question().answers)
-    for (const wire::Question& question : record.questions())
+    for (const ask::Question& question : record.questions())
       scoring_.add(*record.of, question, {}, /*is_new=*/false);
   if (!record.question().answers && !has_form) return {};
   const Result<std::string> lines = output_.read(found);
@@ -198,7 +198,7 @@ void Results::problem(uint64_t line, const std::string& message) const {
   if (options_.on_problem) options_.on_problem(fmt::format("{} {}{}", place_, line, message));
 }
 
-void Results::note(OpenRecord& record, const wire::Question& question,
+void Results::note(OpenRecord& record, const ask::Question& question,
                    const std::vector<Completion>& answers) {
   std::vector<ScoredAnswer> scored;
   const bool plain = is_plain(*record.of->line, question);

@@ -26,7 +26,7 @@ class Results {
     if (table_) table_->take_input_columns(names);
   }
   // A line was read: the first one says whether questions have choices of their own.
-  void take_line(const wire::Line& line);
+  void take_line(const ask::Line& line);
   // A record was read, and keeps its place where order is wanted.
   void take(const std::shared_ptr<OpenRecord>& record);
   // All of it is answered, or it has an error.
@@ -54,7 +54,7 @@ class Results {
   void write(OpenRecord& record);
   void add_problem(OpenRecord& record);
   void report(OpenLine& line);
-  void note(OpenRecord& record, const wire::Question& question,
+  void note(OpenRecord& record, const ask::Question& question,
             const std::vector<Completion>& answers);
 
   const Model& model_;

@@ -6,6 +6,9 @@
 
 #include "api/model_access.h"
 #include "api/prompt.h"
+#include "ask/chat_fields.h"
+#include "ask/errors.h"
+#include "ask/sampling_fields.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
@@ -13,9 +16,6 @@
 #include "pando/version.h"
 #include "serve/overview.h"
 #include "text/stream_decoder.h"
-#include "wire/chat_fields.h"
-#include "wire/errors.h"
-#include "wire/sampling_fields.h"
 
 namespace pando::serve {
 namespace {
@@ -79,14 +79,14 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
   fields.flag("add_special_tokens", add_special);
   if (fields.has("add_special_tokens")) request.add_special_tokens = add_special;
   fields.flag("return_token_strs", with_texts);
-  const wire::WrittenOrder order(asked.body);
-  wire::read_chat_options(fields, order, request.chat);
-  constexpr wire::OtherName kOtherNames[] = {{"text", "prompt"},
-                                             {"content", "prompt"},
-                                             {"input", "prompt"},
-                                             {"with_pieces", "return_token_strs"},
-                                             {"add_special", "add_special_tokens"}};
-  wire::refuse_other_names(fields, kOtherNames);
+  const ask::WrittenOrder order(asked.body);
+  ask::read_chat_options(fields, order, request.chat);
+  constexpr ask::OtherName kOtherNames[] = {{"text", "prompt"},
+                                            {"content", "prompt"},
+                                            {"input", "prompt"},
+                                            {"with_pieces", "return_token_strs"},
+                                            {"add_special", "add_special_tokens"}};
+  ask::refuse_other_names(fields, kOtherNames);
   fields.only(std::initializer_list<std::string_view>{
       "model", "prompt", "messages", "add_special_tokens", "add_generation_prompt",
       "continue_final_message", "return_token_strs", "chat_template_kwargs", "tools", "tool_choice",
@@ -96,7 +96,7 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
     return invalid_argument(
         "the body has both or neither of 'prompt' and 'messages', expected one");
   if (fields.has("messages")) {
-    Result<std::vector<ChatMessage>> messages = wire::parse_messages(body["messages"], order);
+    Result<std::vector<ChatMessage>> messages = ask::parse_messages(body["messages"], order);
     if (!messages) return messages.error();
     request.messages = std::move(*messages);
   }
@@ -143,12 +143,12 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   std::vector<Token> tokens;
   fields.text("model", ignored);
   fields.tokens("tokens", tokens);
-  constexpr wire::OtherName kOtherNames[] = {
+  constexpr ask::OtherName kOtherNames[] = {
       {"ids", "tokens"}, {"token_ids", "tokens"}, {"input_ids", "tokens"}};
-  wire::refuse_other_names(fields, kOtherNames);
+  ask::refuse_other_names(fields, kOtherNames);
   fields.only(std::initializer_list<std::string_view>{"model", "tokens"});
   if (!fields.status()) return fields.status().error();
-  if (!fields.has("tokens")) return wire::missing_field("tokens");
+  if (!fields.has("tokens")) return ask::missing_field("tokens");
   const Model& model = service.engine.model();
   const Tokenizer* tokenizer = tokenizer_of(model);
   const int n_vocab =
@@ -162,15 +162,15 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
 }
 
 constexpr Route kRoutes[] = {
-    {"/v1/completions", "POST", wire::read_completions_body},
-    {"/v1/chat/completions", "POST", wire::read_chat_body},
-    {"/v1/embeddings", "POST", wire::read_embeddings_body},
-    {"/v1/rerank", "POST", wire::read_rerank_body},
-    {"/rerank", "POST", wire::read_rerank_body},
-    {"/v2/rerank", "POST", wire::read_cohere_rerank_body},
-    {"/v1/score", "POST", wire::read_score_body},
-    {"/score", "POST", wire::read_score_body},
-    {"/v1/answers", "POST", wire::read_answers_body},
+    {"/v1/completions", "POST", ask::read_completions_body},
+    {"/v1/chat/completions", "POST", ask::read_chat_body},
+    {"/v1/embeddings", "POST", ask::read_embeddings_body},
+    {"/v1/rerank", "POST", ask::read_rerank_body},
+    {"/rerank", "POST", ask::read_rerank_body},
+    {"/v2/rerank", "POST", ask::read_cohere_rerank_body},
+    {"/v1/score", "POST", ask::read_score_body},
+    {"/score", "POST", ask::read_score_body},
+    {"/v1/answers", "POST", ask::read_answers_body},
     {"/v1/models", "GET", nullptr, models},
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "ask/parsed_line.h"
 #include "engine/tiny_engine.h"
-#include "wire/parsed_line.h"
 
 namespace pando::testing {
 namespace {
@@ -18,13 +18,13 @@ AnswerOptions chat_defaults() {
 }
 
 Request asked(const std::string& text, const AnswerOptions& defaults = {}) {
-  Result<std::unique_ptr<wire::Line>> line = parse_line(text, 7, defaults);
+  Result<std::unique_ptr<ask::Line>> line = parse_line(text, 7, defaults);
   EXPECT_TRUE(line.ok()) << text << ": " << line.error().message;
   return line.ok() ? (*line)->request_of((*line)->questions.at(0)) : Request{};
 }
 
 std::string refused(const std::string& text, const AnswerOptions& defaults = {}) {
-  const Result<std::unique_ptr<wire::Line>> line = parse_line(text, 7, defaults);
+  const Result<std::unique_ptr<ask::Line>> line = parse_line(text, 7, defaults);
   return line.ok() ? "taken" : line.error().message;
 }
 

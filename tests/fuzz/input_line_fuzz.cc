@@ -1,8 +1,8 @@
 // A line of a batch's input.
+#include "ask/line.h"
 #include "base/json.h"
 #include "fuzz/fuzz.h"
 #include "text/utf8.h"
-#include "wire/line.h"
 
 using namespace pando;
 
@@ -17,16 +17,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       fuzz::check_error(json.error());
       continue;
     }
-    const Result<std::unique_ptr<wire::Line>> read = wire::read_answer_line(
+    const Result<std::unique_ptr<ask::Line>> read = ask::read_answer_line(
         *json, {.number = 7, .options = options, .embed = embed, .text = text});
     if (!read) {
       fuzz::check_error(read.error());
       continue;
     }
-    const std::unique_ptr<wire::Line>& line = *read;
+    const std::unique_ptr<ask::Line>& line = *read;
     fuzz::demand(parse_json(line->id_json).ok(), "an id that is no JSON");
     fuzz::demand(line->questions.empty() == line->refused.has_value(), "a line that asks nothing");
-    for (const wire::Question& question : line->questions) {
+    for (const ask::Question& question : line->questions) {
       const Request request = line->request_of(question);
       fuzz::demand(!line->answers_apart() || !request.prompt.empty() || !request.tokens.empty() ||
                        !request.messages.empty(),

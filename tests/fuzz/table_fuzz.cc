@@ -1,11 +1,11 @@
 // A CSV file: records, names of columns, rows, and the lines that they are.
 #include <sstream>
 
+#include "ask/line.h"
 #include "batch/input_table.h"
 #include "batch/record_scanner.h"
 #include "fuzz/fuzz.h"
 #include "text/utf8.h"
-#include "wire/line.h"
 
 using namespace pando;
 
@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const BatchOptions options;
     const Result<EmbedOptions> embed = EmbedOptions();
     const auto line =
-        wire::read_answer_line(*row, {.number = record->line, .options = options, .embed = embed});
+        ask::read_answer_line(*row, {.number = record->line, .options = options, .embed = embed});
     if (!line) fuzz::check_error(line.error());
   }
   return 0;
