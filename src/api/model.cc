@@ -157,7 +157,9 @@ Status Model::check_form(const TextForm& form) const {
 std::vector<std::string> Model::form_warnings(const TextForm& form) const {
   if (form.kind != TextForm::Kind::kJsonSchema) return {};
   std::vector<std::string> all;
-  if (std::string of_names = grammar::schema_warning(form.text); !of_names.empty())
+  if (std::string of_names = form.schema.is_null() ? grammar::schema_warning(form.text)
+                                                   : grammar::schema_warning(form.schema);
+      !of_names.empty())
     all.push_back(std::move(of_names));
   if (parts_->forms != nullptr)
     for (std::string& of_values : parts_->forms->warnings_of(form))

@@ -20,7 +20,7 @@ class AnswerLine : public Line {
     std::string lines;
     if (answered.error != nullptr) return lines;
     for (const Completion& completion : answered.answers[0]) {
-      nlohmann::ordered_json object = {{"id", id_value(id_json)}};
+      Json object = {{"id", id_json}};
       object.update(answer_object(*this, *answered.question, completion, with.model));
       add_fields(*answered.question, completion, with, object);
       lines += json_text(object) + "\n";
@@ -31,7 +31,7 @@ class AnswerLine : public Line {
  private:
   // What the options of the run want besides.
   void add_fields(const Question& question, const Completion& completion, const LineWriting& with,
-                  nlohmann::ordered_json& object) const {
+                  Json& object) const {
     const ExtraFields& wanted = with.options.with;
     if (wanted.question && !contexts.empty()) object["question"] = question.text;
     if (wanted.answers && question.answers) object["answers"] = *question.answers;
@@ -55,13 +55,11 @@ class AnswerLine : public Line {
 
 }  // namespace
 
-Result<std::unique_ptr<Line>> read_answer_line(const nlohmann::json& json,
-                                               const LineContext& context) {
+Result<std::unique_ptr<Line>> read_answer_line(const Json& json, const LineContext& context) {
   if (is_openai_line(json)) return read_openai_line(json, context);
   auto line = std::make_unique<AnswerLine>();
   if (Status status = begin_line(json, context, *line); !status) return status.error();
-  if (Status status = read_questions(
-          {.json = json, .text = context.text, .other_fields = context.other_fields}, *line);
+  if (Status status = read_questions({.json = json, .other_fields = context.other_fields}, *line);
       !status)
     return status.error();
   return std::unique_ptr<Line>(std::move(line));

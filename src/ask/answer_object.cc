@@ -4,25 +4,24 @@
 
 #include "ask/line.h"
 #include "ask/logprobs.h"
+#include "base/json.h"
 
 namespace pando::ask {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
-OrderedJson logprobs_json(const std::vector<TokenLogprob>& tokens) {
-  OrderedJson list = OrderedJson::array();
+Json logprobs_json(const std::vector<TokenLogprob>& tokens) {
+  Json list = Json::array();
   for (const TokenLogprob& token : tokens) list.push_back(printed(token.logprob));
   return list;
 }
 
 // For each token, the likeliest ones in its place.
-OrderedJson top_json(const std::vector<TokenLogprob>& tokens, const Model& model) {
-  OrderedJson list = OrderedJson::array();
+Json top_json(const std::vector<TokenLogprob>& tokens, const Model& model) {
+  Json list = Json::array();
   for (const TokenLogprob& token : tokens) {
-    OrderedJson places = OrderedJson::array();
+    Json places = Json::array();
     for (const auto& [id, logprob] : token.top) {
-      OrderedJson place = {{"token", id}};
+      Json place = {{"token", id}};
       if (const Result<std::string> text = model.decode(std::span(&id, 1)); text)
         place["text"] = *text;
       place["logprob"] = printed(logprob);
@@ -35,11 +34,11 @@ OrderedJson top_json(const std::vector<TokenLogprob>& tokens, const Model& model
 
 }  // namespace
 
-OrderedJson answer_object(const Job& job, const Question& question, const Completion& completion,
-                          const Model& model) {
+Json answer_object(const Job& job, const Question& question, const Completion& completion,
+                   const Model& model) {
   const SamplingOptions& sampling = question.request.sampling;
-  OrderedJson object = OrderedJson::object();
-  if (question.id) object["question_id"] = id_value(question.id_json);
+  Json object = Json::object();
+  if (question.id) object["question_id"] = question.id_json;
   if (job.contexts.size() > 1) {
     object["part"] = question.part;
     object["parts"] = job.contexts.size();

@@ -17,8 +17,6 @@
 namespace pando::ask {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
 // How often a template has a field.
 size_t n_times(const std::string& text, std::string_view field) {
   size_t n = 0;
@@ -99,18 +97,18 @@ class AnswersBody : public Body {
   }
 
   std::string end() override {
-    OrderedJson last = head();
+    Json last = head();
     last["object"] = "answers.end";
     add_counts(last, include_usage);
     return include_usage || serving.sharing || has_warnings() ? stream_event(last) : std::string();
   }
 
-  OrderedJson answer() override {
-    OrderedJson json = head();
-    json["answers"] = OrderedJson::array();
+  Json answer() override {
+    Json json = head();
+    json["answers"] = Json::array();
     for (size_t question = 0; question < questions.size(); ++question)
       for (const Completion& completion : answers_to(question)) {
-        OrderedJson answer = {{"index", question}};
+        Json answer = {{"index", question}};
         answer.update(answer_object(*this, questions[question], completion, model_));
         json["answers"].push_back(std::move(answer));
       }
@@ -122,7 +120,7 @@ class AnswersBody : public Body {
   std::string write_answers(size_t question) override {
     std::string events;
     for (const Completion& completion : answers_to(question)) {
-      OrderedJson answer = {{"id", name()}, {"object", "answer"}, {"index", question}};
+      Json answer = {{"id", name()}, {"object", "answer"}, {"index", question}};
       answer.update(answer_object(*this, questions[question], completion, model_));
       events += stream_event(answer);
     }
@@ -132,7 +130,7 @@ class AnswersBody : public Body {
  private:
   std::string name() const { return "answers-" + envelope_.id; }
 
-  OrderedJson head() const {
+  Json head() const {
     return {{"id", name()},
             {"object", "answers"},
             {"created", envelope_.created},
@@ -148,7 +146,7 @@ class AnswersBody : public Body {
     return answers;
   }
 
-  void add_counts(OrderedJson& json, bool with_usage) const {
+  void add_counts(Json& json, bool with_usage) const {
     if (with_usage) json["usage"] = usage_.json(/*cached=*/true);
     if (serving.sharing) json["sharing"] = sharing_.json();
     add_warnings(json);
@@ -160,8 +158,7 @@ class AnswersBody : public Body {
 };
 
 // Lists of the body that each question gets a copy of.
-Status check_copies(const nlohmann::json& json, const Fields& fields,
-                    const SamplingOptions& sampling) {
+Status check_copies(const Json& json, const Fields& fields, const SamplingOptions& sampling) {
   const auto n_of = [&](const char* name) { return fields.has(name) ? json[name].size() : 1; };
   constexpr size_t kMost = Bounds::kMostRequests;
   if (const size_t n = n_of("questions"); n > kMost)
@@ -178,8 +175,7 @@ Status check_copies(const nlohmann::json& json, const Fields& fields,
 
 }  // namespace
 
-Result<std::unique_ptr<Body>> read_answers_body(const nlohmann::json& json,
-                                                const BodyContext& context) {
+Result<std::unique_ptr<Body>> read_answers_body(const Json& json, const BodyContext& context) {
   auto body = std::make_unique<AnswersBody>(context);
   body->id = context.envelope.id;
   context.defaults.apply_to(body->options.sampling);
@@ -206,7 +202,6 @@ Result<std::unique_ptr<Body>> read_answers_body(const nlohmann::json& json,
   for (const std::string_view name : serving_field_names()) others.push_back(name);
   const QuestionSource source{
       .json = json,
-      .text = context.text,
       .name = "body",
       .other_fields = others,
       .asking = ", expected 'context' and 'questions'",

@@ -62,7 +62,7 @@ void Body::warn(const std::string& field, const std::string& text) {
   if (told_.insert(told).second) warnings_.push_back(std::move(told));
 }
 
-void Body::add_warnings(nlohmann::ordered_json& answer) const {
+void Body::add_warnings(Json& answer) const {
   if (has_warnings()) answer["warnings"] = warnings_;
 }
 
@@ -84,7 +84,7 @@ uint64_t Body::n_of(int Completion::*count, size_t n_alike) const {
   return n_tokens;
 }
 
-void Body::add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const {
+void Body::add_prompt_usage(Json& answer, size_t n_alike) const {
   const uint64_t n_tokens = n_of(&Completion::prompt_tokens, n_alike);
   answer["usage"] = {{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}};
   if (const uint64_t n_cut = n_of(&Completion::cut_tokens, n_alike); n_cut > 0)
@@ -92,8 +92,6 @@ void Body::add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) cons
   if (serving.sharing) answer["sharing"] = SharingCounts(completions_.all()).json();
 }
 
-std::string stream_event(const nlohmann::ordered_json& data) {
-  return "data: " + json_text(data) + "\n\n";
-}
+std::string stream_event(const Json& data) { return "data: " + json_text(data) + "\n\n"; }
 
 }  // namespace pando::ask

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "ask/envelope.h"
 #include "ask/job.h"
 #include "ask/serving_fields.h"
+#include "base/json.h"
 #include "pando/generation_config.h"
 #include "task/question_completions.h"
 
@@ -40,7 +40,6 @@ struct BodyContext {
   Envelope envelope;                      // of its answer
   Bounds& bounds;                         // for what is tokenised
   const GenerationConfig& defaults;       // sampling defaults, for options that it does not set
-  std::string_view text;                  // that it was read from
   const std::function<bool()>& given_up;  // true: nobody waits for what is made
 };
 
@@ -71,7 +70,7 @@ class Body : public Job {
   std::string on_event(size_t request, Event event);
   virtual std::string end() { return {}; }
   // The whole answer, once all completions are there.
-  virtual nlohmann::ordered_json answer() = 0;
+  virtual Json answer() = 0;
 
  protected:
   // Adds it with its requests; its prompt is in these from then on. Errors: as requests_of, and
@@ -88,12 +87,12 @@ class Body : public Job {
 
   // "usage" of prompts alone, and "sharing" where it is wanted; of `n_alike` in a row of what was
   // asked the prompt counts once.
-  void add_prompt_usage(nlohmann::ordered_json& answer, size_t n_alike) const;
+  void add_prompt_usage(Json& answer, size_t n_alike) const;
   uint64_t n_of(int Completion::*count, size_t n_alike) const;  // prompt_tokens, or cut_tokens
 
   // Adds the field "warnings" to an answer if there are any. A warning is about a request that is
   // odd but not wrong.
-  void add_warnings(nlohmann::ordered_json& answer) const;
+  void add_warnings(Json& answer) const;
   bool has_warnings() const { return !warnings_.empty(); }
   // Keeps a warning once, however often it is given. An empty text is no warning.
   void warn(const std::string& field, const std::string& text);
@@ -109,13 +108,12 @@ class Body : public Job {
   QuestionCompletions completions_;
 };
 
-std::string stream_event(const nlohmann::ordered_json& data);
+std::string stream_event(const Json& data);
 constexpr std::string_view kStreamEnd = "data: [DONE]\n\n";  // behind the last one
 
 // Readers of bodies, which are objects. Errors: kInvalidArgument, those of the model's tokenizer,
 // and kUnavailable where it is given up.
-using ReadBody = Result<std::unique_ptr<Body>>(const nlohmann::json& json,
-                                               const BodyContext& context);
+using ReadBody = Result<std::unique_ptr<Body>>(const Json& json, const BodyContext& context);
 ReadBody read_completions_body, read_chat_body, read_embeddings_body;
 // {"context", "questions"}, as lines have them.
 ReadBody read_answers_body;

@@ -21,7 +21,7 @@ std::string of_place(const std::string& place, const std::string& message) {
 
 }  // namespace
 
-Status check_lists(const nlohmann::json& json) {
+Status check_lists(const Json& json) {
   constexpr std::pair<const char*, size_t> kLists[] = {
       {"stop", 64}, {"stop_token_ids", 1024}, {"logit_bias", 1024}};
   constexpr size_t kMostStopBytes = 4096;
@@ -31,7 +31,7 @@ Status check_lists(const nlohmann::json& json) {
       return invalid_field(name, "has {} entries, expected at most {}", list->size(), most);
   size_t n_bytes = 0;
   if (const auto stop = json.find("stop"); stop != json.end())
-    for (const nlohmann::json& text : stop->is_array() ? *stop : nlohmann::json::array({*stop}))
+    for (const Json& text : stop->is_array() ? *stop : Json::array({*stop}))
       if (text.is_string()) n_bytes += text.get_ref<const std::string&>().size();
   if (n_bytes > kMostStopBytes)
     return invalid_field("stop", "has {} bytes in all, expected at most {}", n_bytes,

@@ -2,16 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "ask/body.h"
+#include "base/json.h"
 
 namespace pando::ask {
 
 // kInvalidArgument for lists of a body ("stop", "stop_token_ids", "logit_bias") that every prompt
 // gets a copy of, where they are too long.
-Status check_lists(const nlohmann::json& json);
+Status check_lists(const Json& json);
 // kInvalidArgument where they ask for less than one answer, for too many, or, in `top_field`, for
 // too many of the likeliest tokens.
 Status check_answers(const std::vector<Request>& requests, const BodyContext& context,

@@ -4,13 +4,11 @@
 #include <span>
 
 #include "base/errors.h"
-#include "base/json.h"
+#include "base/json_value.h"
 #include "text/chat/media.h"
 
 namespace pando::ask {
 namespace {
-
-using Ordered = nlohmann::ordered_json;
 
 // What templates are known to read of a message.
 constexpr std::string_view kMessageFields[] = {
@@ -37,9 +35,9 @@ void only_besides_caching(Fields& fields, std::span<const std::string_view> own)
 }
 
 // A content in parts, of which only texts are offered.
-Status check_parts(const nlohmann::json& parts, size_t index) {
+Status check_parts(const Json& parts, size_t index) {
   for (size_t i = 0; i < parts.size(); ++i) {
-    const nlohmann::json& json = parts[i];
+    const Json& json = parts[i];
     const std::string place = fmt::format("content[{}]", i);
     if (!json.is_object())
       return blame(place, invalid_argument("a part of message {} is {}, expected an object", index,
@@ -64,18 +62,18 @@ Status check_parts(const nlohmann::json& parts, size_t index) {
 
 // A call of a function as OpenAI's API has it, or with the fields of 'function' beside 'type'.
 // Templates may read other fields instead.
-Status check_call(const nlohmann::json& call) {
-  const auto wrong = [](const char* field, const nlohmann::json* found, const char* expected) {
+Status check_call(const Json& call) {
+  const auto wrong = [](const char* field, const Json* found, const char* expected) {
     return invalid_field(field, "is {}, expected {}",
                          found == nullptr ? "absent" : found_text(*found), expected);
   };
   const Fields fields(call);
-  const nlohmann::json *type = fields.find("type"), *function = fields.find("function");
+  const Json *type = fields.find("type"), *function = fields.find("function");
   if (type != nullptr && !is_text(*type, "function")) return wrong("type", type, "\"function\"");
   if (function != nullptr && !function->is_object())
     return wrong("function", function, "an object with a 'name'");
   const bool is_flat = function == nullptr;
-  const nlohmann::json& named = is_flat ? call : *function;
+  const Json& named = is_flat ? call : *function;
   const auto name = named.find("name");
   if (name == named.end() && is_flat)
     return type == nullptr ? Status() : wrong("function", nullptr, "an object with a 'name'");
@@ -85,7 +83,7 @@ Status check_call(const nlohmann::json& call) {
   return {};
 }
 
-Status check_calls(const nlohmann::json& calls, size_t index) {
+Status check_calls(const Json& calls, size_t index) {
   for (size_t i = 0; i < calls.size(); ++i) {
     if (!calls[i].is_object())
       return blame(place_in("tool_calls", i),
@@ -97,8 +95,21 @@ Status check_calls(const nlohmann::json& calls, size_t index) {
   return {};
 }
 
-Status read_message(const nlohmann::json& json, size_t index, const std::string& written,
-                    ChatMessage& message) {
+// The members of an object without those for caching.
+JsonValue::Object without_caching(const Json& object) {
+  JsonValue::Object members;
+  for (const auto& [name, value] : object.items())
+    if (!is_of_caching(name)) members.emplace_back(name, json_value(value));
+  return members;
+}
+
+JsonValue without_caching_in_parts(const Json& parts) {
+  JsonValue::List list;
+  for (const Json& part : parts) list.push_back(JsonValue::object(without_caching(part)));
+  return JsonValue::list(std::move(list));
+}
+
+Status read_message(const Json& json, size_t index, ChatMessage& message) {
   if (!json.is_object())
     return invalid_argument("message {} is {}, expected an object", index, found_text(json));
   if (Status status = refuse_media(json, fmt::format("message {}", index)); !status) return status;
@@ -106,7 +117,7 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
   only_besides_caching(fields, kMessageFields);
   fields.text("role", message.role);
   for (const char* name : kEmptyFields)
-    if (fields.has(name) && fields[name] != nlohmann::json::array())
+    if (fields.has(name) && fields[name] != Json::array())
       fields.fail(name, fields[name], "null or []");
   std::string ignored, type = "text";
   for (const char* name : kTextFields) fields.text(name, ignored);
@@ -127,7 +138,7 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
   const bool has_parts = fields.has("content") && fields["content"].is_array();
   if (has_parts) {
     if (Status status = check_parts(fields["content"], index); !status) return status;
-    for (const nlohmann::json& part : fields["content"])
+    for (const Json& part : fields["content"])
       message.content += part["text"].get_ref<const std::string&>();
   } else {
     fields.text("content", message.content);
@@ -141,29 +152,27 @@ Status read_message(const nlohmann::json& json, size_t index, const std::string&
   // Without a text and without a call it is an empty text.
   const bool calls = fields.has("tool_calls") && !fields["tool_calls"].empty();
   if (plain && !calls) return fields.status();
-  Result<Ordered> parsed = parse_ordered_json(written, LargeNumbers::kKept);
-  if (!parsed) return parsed.error();
-  Ordered& others = *parsed;
-  if (!has_parts) others.erase("content");  // which may be cut yet
-  others.erase("type");
-  for (const std::string_view name : kCachingFields) {
-    others.erase(std::string(name));
-    if (has_parts)
-      for (Ordered& part : others["content"]) part.erase(std::string(name));
+  JsonValue::Object others;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "type" || is_of_caching(name)) continue;
+    if (name != "content")
+      others.emplace_back(name, json_value(value));
+    else if (has_parts)  // a text may be cut yet
+      others.emplace_back(name, without_caching_in_parts(value));
   }
-  if (!fields.has("content") && calls) others["content"] = nullptr;
-  message.fields = json_text(others);
+  if (!fields.has("content") && calls) others.emplace_back("content", JsonValue());
+  message.fields = JsonValue::object(std::move(others));
   return fields.status();
 }
 
 // A function that the model may call, as OpenAI's API has it.
-Status check_tool(const nlohmann::json& tool, const std::string& place) {
-  const auto wrong = [&](const char* part, const nlohmann::json* found, const char* expected) {
+Status check_tool(const Json& tool, const std::string& place) {
+  const auto wrong = [&](const char* part, const Json* found, const char* expected) {
     return invalid_field(place + part, "is {}, expected {}",
                          found == nullptr ? "absent" : found_text(*found), expected);
   };
   const Fields fields(tool);
-  const nlohmann::json *type = fields.find("type"), *function = fields.find("function");
+  const Json *type = fields.find("type"), *function = fields.find("function");
   if (type == nullptr)
     return wrong(".type", type,
                  "\"function\" (hint: {\"type\": \"function\", \"function\": {\"name\": ...}})");
@@ -171,8 +180,8 @@ Status check_tool(const nlohmann::json& tool, const std::string& place) {
   if (function == nullptr || !function->is_object())
     return wrong(".function", function, "an object with a 'name'");
   const Fields inside(*function);
-  const nlohmann::json *name = inside.find("name"), *text = inside.find("description"),
-                       *parameters = inside.find("parameters");
+  const Json *name = inside.find("name"), *text = inside.find("description"),
+             *parameters = inside.find("parameters");
   if (name == nullptr || !name->is_string() || is_text(*name, ""))
     return wrong(".function.name", name, "a name");
   if (text != nullptr && !text->is_string())
@@ -182,73 +191,33 @@ Status check_tool(const nlohmann::json& tool, const std::string& place) {
   return {};
 }
 
-// The list of tools without what is of caching.
-std::string without_caching(std::string tools) {
-  if (std::ranges::none_of(kCachingFields,
-                           [&](std::string_view name) { return tools.find(name) != tools.npos; }))
-    return tools;
-  Result<Ordered> parsed = parse_ordered_json(tools, LargeNumbers::kKept);
-  if (!parsed) return tools;
-  for (Ordered& tool : *parsed)
-    for (const std::string_view name : kCachingFields) {
-      tool.erase(std::string(name));
-      tool["function"].erase(std::string(name));
-    }
-  return json_text(*parsed);
-}
-
-// A role and a text, of which there is no order to keep.
-bool is_plain(const nlohmann::json& message) {
-  return message.is_object() && message.size() == 2 && message.contains("role") &&
-         message.contains("content") && message["content"].is_string();
+JsonValue without_caching_in_tools(const Json& tools) {
+  JsonValue::List list;
+  for (const Json& tool : tools) {
+    JsonValue::Object members = without_caching(tool);
+    for (auto& [name, value] : members)
+      if (name == "function") value = JsonValue::object(without_caching(tool["function"]));
+    list.push_back(JsonValue::object(std::move(members)));
+  }
+  return JsonValue::list(std::move(list));
 }
 
 }  // namespace
 
-// The field as it is written; null where it is not in the text.
-const Ordered* WrittenOrder::find(const char* name) const {
-  if (text_.empty()) return nullptr;
-  if (!all_) {
-    Result<Ordered> parsed = parse_ordered_json(text_, LargeNumbers::kKept);
-    all_ = parsed ? *std::move(parsed) : Ordered();
-  }
-  const Ordered* in = &*all_;
-  if (in->is_object() && !in->contains(name) && in->contains("body")) in = &(*in)["body"];
-  return in->is_object() && in->contains(name) ? &(*in)[name] : nullptr;
-}
-
-std::string WrittenOrder::of(const char* name, const nlohmann::json& value) const {
-  const Ordered* found = find(name);
-  return found != nullptr ? json_text(*found) : json_text(value);
-}
-
-std::vector<std::string> WrittenOrder::of_each(const char* name, const nlohmann::json& list) const {
-  const Ordered* found = find(name);
-  const bool is_same = found != nullptr && found->is_array() && found->size() == list.size();
-  std::vector<std::string> out;
-  for (size_t i = 0; i < list.size(); ++i)
-    out.push_back(is_same ? json_text((*found)[i]) : json_text(list[i]));
-  return out;
-}
-
-Result<std::vector<ChatMessage>> parse_messages(const nlohmann::json& messages,
-                                                const WrittenOrder& order) {
+Result<std::vector<ChatMessage>> read_messages(const Json& messages) {
   if (!messages.is_array() || messages.empty())
     return invalid_field("messages", "is {}, expected a non-empty list", found_text(messages));
-  std::vector<std::string> written(messages.size());
-  if (!std::all_of(messages.begin(), messages.end(), is_plain))
-    written = order.of_each("messages", messages);
   std::vector<ChatMessage> out(messages.size());
   for (size_t i = 0; i < out.size(); ++i)
-    if (Status status = read_message(messages[i], i, written[i], out[i]); !status)
+    if (Status status = read_message(messages[i], i, out[i]); !status)
       return in_part(fmt::format("messages[{}]", i), status.error());
   return out;
 }
 
-void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& out) {
+void read_chat_options(Fields& fields, ChatOptions& out) {
   for (const char* name : {"tools", "documents"}) {
     if (!fields.has(name)) continue;
-    const nlohmann::json& list = fields[name];
+    const Json& list = fields[name];
     if (!list.is_array()) return fields.fail(name, list, "a list");
     for (size_t i = 0; i < list.size(); ++i)
       if (!list[i].is_object())
@@ -266,22 +235,22 @@ void read_chat_options(Fields& fields, const WrittenOrder& order, ChatOptions& o
   fields.flag("add_generation_prompt", out.add_generation_prompt);
   std::string choice = "auto";
   if (fields.has("tool_choice")) {
-    const nlohmann::json& value = fields["tool_choice"];
+    const Json& value = fields["tool_choice"];
     if (!is_text(value, "auto") && !is_text(value, "none"))
       return fields.fail("tool_choice", value,
                          "\"auto\" or \"none\", because tool calls cannot be enforced");
     choice = value;
   }
   if (fields.has("tools") && !fields["tools"].empty() && choice != "none")
-    out.tools = without_caching(order.of("tools", fields["tools"]));
-  if (fields.has("documents")) out.documents = order.of("documents", fields["documents"]);
-  nlohmann::json kwargs = nlohmann::json::object();
+    out.tools = without_caching_in_tools(fields["tools"]);
+  if (fields.has("documents")) out.documents = json_value(fields["documents"]);
+  Json kwargs = Json::object();
   fields.object("chat_template_kwargs", kwargs);
   if (kwargs.empty()) return;
   Fields known(kwargs);
   known.flag("enable_thinking", out.thinking);
   fields.fail("chat_template_kwargs", known);
-  out.template_kwargs = order.of("chat_template_kwargs", fields["chat_template_kwargs"]);
+  out.template_kwargs = json_value(kwargs);
 }
 
 }  // namespace pando::ask

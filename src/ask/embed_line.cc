@@ -16,8 +16,8 @@ class EmbedLine : public Line {
   std::string written(const Answered& answered, const LineWriting& with) const override {
     if (answered.error != nullptr) return {};
     const Completion& answer = answered.answers[0][0];
-    nlohmann::ordered_json output;
-    output["id"] = id_value(id_json);
+    Json output;
+    output["id"] = id_json;
     if (!warning.empty()) output["wrong"] = warning;
     ListText embedding;
     for (const float value : embedding_of(answer, with.options.embed))
@@ -32,15 +32,14 @@ class EmbedLine : public Line {
 
 }  // namespace
 
-Result<std::unique_ptr<Line>> read_embed_line(const nlohmann::json& json,
-                                              const LineContext& context) {
+Result<std::unique_ptr<Line>> read_embed_line(const Json& json, const LineContext& context) {
   constexpr std::string_view kFields[] = {"id",          "text",       "tokens",
                                           "instruction", "input_type", "metadata"};
   if (!context.embed) return context.embed.error();
   auto line = std::make_unique<EmbedLine>();
   if (Status status = begin_line(json, context, *line); !status) return status.error();
   EmbedOptions embed = *context.embed;
-  Question question{.metadata = nlohmann::json::object()};
+  Question question{.metadata = Json::object()};
   std::string text;
   std::vector<Token> tokens;
   Fields fields(json);

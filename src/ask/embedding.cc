@@ -1,12 +1,11 @@
 #include "ask/embedding.h"
 
 #include "ask/logprobs.h"
+#include "base/json.h"
 #include "pando/embed.h"
 
 namespace pando::ask {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 // The bytes of f32 values, in the order of the machine.
 std::string base64(const std::vector<float>& values) {
@@ -23,7 +22,7 @@ std::string base64(const std::vector<float>& values) {
   return text;
 }
 
-OrderedJson vector_json(const AnswerForm& form, const Completion& completion) {
+Json vector_json(const AnswerForm& form, const Completion& completion) {
   const std::vector<float> values = embedding_of(
       completion, EmbedOptions{.normalise = form.normalise, .dimensions = form.dimensions});
   if (form.base64) return base64(values);
@@ -34,9 +33,9 @@ OrderedJson vector_json(const AnswerForm& form, const Completion& completion) {
 
 }  // namespace
 
-OrderedJson embeddings_body(const AnswerForm& form, const Envelope& envelope,
-                            std::span<const std::vector<Completion>> completions) {
-  OrderedJson data = OrderedJson::array();
+Json embeddings_body(const AnswerForm& form, const Envelope& envelope,
+                     std::span<const std::vector<Completion>> completions) {
+  Json data = Json::array();
   uint64_t n_prompt = 0, n_cut = 0;
   for (size_t i = 0; i < completions.size(); ++i) {
     n_prompt += static_cast<uint64_t>(completions[i][0].prompt_tokens);
@@ -46,7 +45,7 @@ OrderedJson embeddings_body(const AnswerForm& form, const Envelope& envelope,
                     {"embedding", vector_json(form, completions[i][0])}});
     if (!envelope.warning.empty()) data.back()["wrong"] = envelope.warning;
   }
-  OrderedJson usage = {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}};
+  Json usage = {{"prompt_tokens", n_prompt}, {"total_tokens", n_prompt}};
   if (n_cut > 0) usage["cut_tokens"] = n_cut;
   return {{"id", "embd-" + envelope.id}, {"object", "list"},        {"created", envelope.created},
           {"data", std::move(data)},     {"model", envelope.model}, {"usage", std::move(usage)}};

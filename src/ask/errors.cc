@@ -6,8 +6,6 @@
 namespace pando::ask {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
 HttpError without_field(const Error& error) {
   const char* code = error_code_name(error.code);
   switch (error.code) {
@@ -42,11 +40,11 @@ Error missing_field(const char* field) {
 
 Error given_up() { return make_error(ErrorCode::kUnavailable, "the client has disconnected"); }
 
-nlohmann::ordered_json error_body(const HttpError& error) {
+Json error_body(const HttpError& error) {
   return {{"error",
            {{"message", error.message},
             {"type", error.type},
-            {"param", error.param.empty() ? OrderedJson(nullptr) : OrderedJson(error.param)},
+            {"param", error.param.empty() ? Json(nullptr) : Json(error.param)},
             {"code", error.code}}}};
 }
 

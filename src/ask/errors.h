@@ -1,9 +1,9 @@
 // Errors as the API tells them.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "pando/values/result.h"
 
 namespace pando::ask {
@@ -22,6 +22,6 @@ Error missing_field(const char* field);
 // Of what is given up before it is asked.
 Error given_up();
 // {"error": {"message", "type", "param", "code"}}
-nlohmann::ordered_json error_body(const HttpError& error);
+Json error_body(const HttpError& error);
 
 }  // namespace pando::ask

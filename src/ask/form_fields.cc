@@ -4,13 +4,11 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "base/json.h"
+#include "base/json_value.h"
 
 namespace pando::ask {
 namespace {
 
-using Json = nlohmann::json;
-using Ordered = nlohmann::ordered_json;
 using Kind = TextForm::Kind;
 
 constexpr std::string_view kFields[] = {
@@ -20,15 +18,21 @@ constexpr std::string_view kFields[] = {
 bool is_schema(const Json& value) { return value.is_object() || value.is_boolean(); }
 bool is_true(const Json& value) { return value.is_boolean() && value.get<bool>(); }
 
-// A field as it was written, so that a schema keeps the order of its properties.
-Ordered written_value(const WrittenOrder& order, const char* name, const Json& value) {
-  Result<Ordered> parsed = parse_ordered_json(order.of(name, value), LargeNumbers::kKept);
-  return parsed ? *std::move(parsed) : Ordered(value);
+TextForm schema_form(const Json& schema) {
+  return {.kind = Kind::kJsonSchema, .schema = json_value(schema)};
+}
+
+// A text that is no JSON is refused with the form.
+TextForm schema_form(const std::string& text) {
+  const Result<JsonValue> schema = JsonValue::parse(text);
+  return {.kind = Kind::kJsonSchema,
+          .text = schema ? std::string() : text,
+          .schema = schema ? *schema : JsonValue()};
 }
 
 class FormReader {
  public:
-  FormReader(Fields& fields, const WrittenOrder& order) : fields_(fields), order_(order) {}
+  explicit FormReader(Fields& fields) : fields_(fields) {}
 
   std::string read(std::optional<TextForm>& form) {
     read_response_format();
@@ -70,7 +74,7 @@ class FormReader {
       inner.only(std::initializer_list<std::string_view>{"type"});
       asks_for_text_ = true;
     } else {
-      form = is_type("json_object") ? object_form(inner) : schema_form(inner);
+      form = is_type("json_object") ? object_form(inner) : form_of_schema(inner);
     }
     fields_.fail(kResponseFormat, inner);
     if (form && fields_.status()) take(kResponseFormat, std::move(*form));
@@ -82,25 +86,25 @@ class FormReader {
     if (!format.has("schema") || is_true(format["schema"]))
       return TextForm{.kind = Kind::kJsonObject};
     if (!is_schema(format["schema"])) format.fail("schema", format["schema"], "a JSON schema");
-    Ordered schema = written_format()["schema"];
+    Json schema = format["schema"];
     if (schema.is_object() && !schema.contains("type")) schema["type"] = "object";
-    return TextForm{.kind = Kind::kJsonSchema, .text = json_text(schema)};
+    return schema_form(schema);
   }
 
   // The schema is in "json_schema", or, as in llama-server, beside the type.
-  std::optional<TextForm> schema_form(Fields& format) {
+  std::optional<TextForm> form_of_schema(Fields& format) {
     format.only(std::initializer_list<std::string_view>{"type", "json_schema", "schema"});
-    Ordered holder = written_format();
+    const Json* holder = &fields_[kResponseFormat];
     if (format.has("json_schema")) {
       if (format.has("schema"))
         format.fail(blame(
             "schema", invalid_argument("field 'schema' cannot be combined with 'json_schema'")));
       if (format["json_schema"].is_object()) check_named(format);
-      holder = Ordered(holder["json_schema"]);
+      holder = &format["json_schema"];
     }
     if (!format.status()) return std::nullopt;
-    if (holder.is_object() && holder.contains("schema") && is_schema(holder["schema"]))
-      return TextForm{.kind = Kind::kJsonSchema, .text = json_text(holder["schema"])};
+    if (holder->is_object() && holder->contains("schema") && is_schema((*holder)["schema"]))
+      return schema_form((*holder)["schema"]);
     fields_.fail(
         kResponseFormat, fields_[kResponseFormat],
         "a JSON Schema in {\"type\": \"json_schema\", \"json_schema\": {\"schema\": ...}}");
@@ -118,22 +122,16 @@ class FormReader {
     format.fail("json_schema", named);
   }
 
-  Ordered written_format() const {
-    return written_value(order_, kResponseFormat, fields_[kResponseFormat]);
-  }
-
   void read_structured_outputs() {
     constexpr const char* kName = "structured_outputs";
     if (!fields_.has(kName)) return;
     Json given = Json::object();
     fields_.object(kName, given);
-    const std::string text = order_.of(kName, given);
-    const WrittenOrder order(text);
     Fields inner(given);
     inner.only(std::initializer_list<std::string_view>{
         "json", "regex", "choice", "grammar", "json_object", "disable_fallback",
         "disable_any_whitespace", "disable_additional_properties"});
-    FormReader reader(inner, order);
+    FormReader reader(inner);
     reader.read_json("json");
     reader.read_text("regex", Kind::kRegex);
     reader.read_choice("choice");
@@ -159,11 +157,10 @@ class FormReader {
   void read_json(const char* name) {
     if (!fields_.has(name)) return;
     const Json& value = fields_[name];
-    if (value.is_string())
-      return take(name, {.kind = Kind::kJsonSchema, .text = value.get<std::string>()});
+    if (value.is_string()) return take(name, schema_form(value.get_ref<const std::string&>()));
     if (!is_schema(value))
       return fields_.fail(name, value, "a JSON schema, as an object or a string");
-    take(name, {.kind = Kind::kJsonSchema, .text = order_.of(name, value)});
+    take(name, schema_form(value));
   }
 
   void read_text(const char* name, Kind kind) {
@@ -193,7 +190,6 @@ class FormReader {
   static constexpr const char* kResponseFormat = "response_format";
 
   Fields& fields_;
-  const WrittenOrder& order_;
   std::optional<TextForm> found_;
   const char* found_in_ = "";
   std::string place_;  // that, and the field inside it
@@ -204,20 +200,15 @@ class FormReader {
 
 std::span<const std::string_view> body_form_fields() { return kFields; }
 
-std::string read_body_form(Fields& fields, const WrittenOrder& order,
-                           std::optional<TextForm>& form) {
-  return FormReader(fields, order).read(form);
+std::string read_body_form(Fields& fields, std::optional<TextForm>& form) {
+  return FormReader(fields).read(form);
 }
 
-void read_schema(Fields& fields, const WrittenOrder& order, std::optional<TextForm>& form) {
+void read_schema(Fields& fields, std::optional<TextForm>& form) {
   if (!fields.has("schema")) return;
   const Json& schema = fields["schema"];
   if (!is_schema(schema)) return fields.fail("schema", schema, "a JSON schema");
-  form = {.kind = Kind::kJsonSchema, .text = order.of("schema", schema), .choices = {}};
-}
-
-void read_schema(Fields& fields, const std::string& written, std::optional<TextForm>& form) {
-  read_schema(fields, WrittenOrder(written), form);
+  form = schema_form(schema);
 }
 
 }  // namespace pando::ask

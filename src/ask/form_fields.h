@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "ask/chat_fields.h"
 #include "base/fields.h"
 #include "pando/values/request.h"
 
@@ -17,12 +16,9 @@ std::span<const std::string_view> body_form_fields();
 
 // Leaves `form` as it is where none of them asks for one. Two of them are an error. Returns the
 // field that the form comes from, as in "structured_outputs.json"; empty: none.
-std::string read_body_form(Fields& fields, const WrittenOrder& order,
-                           std::optional<TextForm>& form);
+std::string read_body_form(Fields& fields, std::optional<TextForm>& form);
 
 // "schema": a JSON Schema, an object or true or false.
-void read_schema(Fields& fields, const WrittenOrder& order, std::optional<TextForm>& form);
-// The same, of a question whose text is `written`.
-void read_schema(Fields& fields, const std::string& written, std::optional<TextForm>& form);
+void read_schema(Fields& fields, std::optional<TextForm>& form);
 
 }  // namespace pando::ask

@@ -1,12 +1,12 @@
 // What a line, a body of the HTTP API or a call of the C functions asks, whatever its form.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "pando/answer.h"
 
 namespace pando::ask {
@@ -16,7 +16,7 @@ namespace pando::ask {
 struct Question {
   size_t index = 0;               // in its job
   std::optional<std::string> id;  // nothing where its job has one prompt
-  std::string id_json;            // as it stood in the input, for the output
+  Json id_json;                   // as it stood in the input, for the output
   std::string text;               // of the question
   size_t part = 0;                // of the job's contexts, the one it is about
   Request request;                // without the prompt where the job has a context
@@ -28,7 +28,7 @@ struct Question {
   int most_tokens = 0;                // a longer prompt is cut before kept_end; 0: no limit
   std::string kept_end;               // end of the prompt that stays
   std::optional<std::vector<std::string>> answers;  // reference answers, where given
-  nlohmann::ordered_json metadata;                  // passed through: the job's and its own
+  Json metadata;                                    // passed through: the job's and its own
   std::string cut;  // what was done to make its own prompt fit; empty: nothing
 };
 
@@ -42,7 +42,7 @@ class Job {
   virtual ~Job() = default;
 
   std::string id;
-  std::string id_json;                // as it stood in the input, for the output
+  Json id_json;                       // as it stood in the input, for the output
   std::vector<std::string> contexts;  // none, one, or its parts
   AnswerOptions options;              // of questions about them
   std::vector<Question> questions;

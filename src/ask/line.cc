@@ -7,7 +7,7 @@ namespace pando::ask {
 namespace {
 
 // Whether a line is a whole SQuAD file: {"data": [{"paragraphs": [...]}, ...]}.
-bool is_squad(const nlohmann::json& json) {
+bool is_squad(const Json& json) {
   const auto data = json.find("data");
   return data != json.end() && data->is_array() && !data->empty() && (*data)[0].is_object() &&
          (*data)[0].contains("paragraphs");
@@ -48,37 +48,33 @@ ReadLine* line_reader(BatchTask task) {
   return read_answer_line;
 }
 
-Status begin_line(const nlohmann::json& json, const LineContext& context, Job& job) {
+Status begin_line(const Json& json, const LineContext& context, Job& job) {
   if (!json.is_object())
     return invalid_argument("the line is {}, expected an object", found_text(json));
   if (is_squad(json)) return not_converted(context.options.task);
   job.id = std::to_string(context.number);
-  job.id_json = nlohmann::json(job.id).dump();
+  job.id_json = job.id;
   job.options = context.options.defaults;
   if (!Fields(json).has("id")) return {};
   Result<std::string> id = read_id(json, "line");
   if (!id) return id.error();
   job.id = std::move(*id);
-  job.id_json = json_text(json["id"]);
+  job.id_json = json["id"];
   return {};
 }
 
-Result<std::string> read_id(const nlohmann::json& object, const char* what) {
-  const nlohmann::json& id = object["id"];
+Result<std::string> read_id(const Json& object, const char* what) {
+  const Json& id = object["id"];
   if (id.is_string()) return id.get<std::string>();
   if (id.is_number_integer() || !kept_digits(id).empty()) return json_text(id);
   return invalid_field("id", "of the {} is {}, expected a string or an integer", what,
                        found_text(id));
 }
 
-nlohmann::ordered_json id_value(const std::string& id_json) {
-  return parse_json(id_json, LargeNumbers::kKept).value();
-}
-
-void read_metadata(Fields& fields, nlohmann::ordered_json& out) {
-  nlohmann::json metadata;
+void read_metadata(Fields& fields, Json& out) {
+  Json metadata;
   fields.object("metadata", metadata);
-  if (metadata.is_object()) out.update(nlohmann::ordered_json(metadata));
+  if (metadata.is_object()) out.update(sorted_json(metadata));
 }
 
 }  // namespace pando::ask

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "ask/job.h"
 #include "base/fields.h"
+#include "base/json.h"
 #include "pando/batch.h"
 
 namespace pando::ask {
@@ -48,36 +48,30 @@ class Line : public Job {
 
 // What lines are read with.
 struct LineContext {
-  uint64_t number = 0;                // the id of a line that brings none
-  const BatchOptions& options;        // what holds where the line says nothing
-  const Result<EmbedOptions>& embed;  // as the model has it, or why it has none
-  // That the JSON was read from, for the order of keys in tools and others that a chat template
-  // writes out; empty: by name.
-  std::string_view text = {};
+  uint64_t number = 0;                                  // the id of a line that brings none
+  const BatchOptions& options;                          // what holds where the line says nothing
+  const Result<EmbedOptions>& embed;                    // as the model has it, or why it has none
   std::span<const std::string_view> other_fields = {};  // that others read
   int d_model = 0;                                      // the length of vectors
 };
 
 // Readers of lines, by task. kInvalidArgument names field, found and expected.
-using ReadLine = Result<std::unique_ptr<Line>>(const nlohmann::json& json,
-                                               const LineContext& context);
+using ReadLine = Result<std::unique_ptr<Line>>(const Json& json, const LineContext& context);
 ReadLine read_answer_line;  // of Pando's own form or an OpenAI batch's
 ReadLine read_openai_line, read_embed_line, read_rerank_line, read_score_line;
 ReadLine* line_reader(BatchTask task);
 
-bool is_openai_line(const nlohmann::json& json);
+bool is_openai_line(const Json& json);
 // Each document has a name of its own, its id or else its index, and all names are those of a TREC
 // run. kInvalidArgument.
 Status check_trec_ids(const Line& line);
 
 // What lines of several forms have in common:
 // kInvalidArgument for what is no object. Sets id and options.
-Status begin_line(const nlohmann::json& json, const LineContext& context, Job& job);
+Status begin_line(const Json& json, const LineContext& context, Job& job);
 // The field 'id', which is there, of a `what`.
-Result<std::string> read_id(const nlohmann::json& object, const char* what);
-// Its value, from Job::id_json or Question::id_json; written by json_text().
-nlohmann::ordered_json id_value(const std::string& id_json);
-// 'metadata', over what is in `out` already.
-void read_metadata(Fields& fields, nlohmann::ordered_json& out);
+Result<std::string> read_id(const Json& object, const char* what);
+// 'metadata', sorted by name, over what is in `out` already.
+void read_metadata(Fields& fields, Json& out);
 
 }  // namespace pando::ask

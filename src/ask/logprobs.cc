@@ -7,13 +7,12 @@
 
 #include "api/model_access.h"
 #include "api/prompt.h"
+#include "base/json.h"
 #include "text/answer_decoder.h"
 #include "text/utf8.h"
 
 namespace pando::ask {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 // The token's own bytes, which need not be whole characters.
 std::string token_bytes(const Model& model, Token token) {
@@ -34,7 +33,7 @@ std::string token_text(const Model& model, Token token) {
   return text;
 }
 
-OrderedJson token_json(const Model& model, Token token, float logprob) {
+Json token_json(const Model& model, Token token, float logprob) {
   const std::string text = token_bytes(model, token);
   return {{"token", text.empty() ? nameless(token) : text},
           {"logprob", printed(logprob)},
@@ -122,11 +121,11 @@ bool tells_at_end(const Model& model, const Request& request) {
   return !request.sampling.stop.empty() && tokenizer != nullptr && tokenizer->decoding() != nullptr;
 }
 
-OrderedJson chat_logprobs(const Model& model, std::span<const TokenLogprob> tokens) {
+Json chat_logprobs(const Model& model, std::span<const TokenLogprob> tokens) {
   ListText content;
   for (const TokenLogprob& token : tokens) {
-    OrderedJson place = token_json(model, token.token, token.logprob);
-    place["top_logprobs"] = OrderedJson::array();
+    Json place = token_json(model, token.token, token.logprob);
+    place["top_logprobs"] = Json::array();
     for (const auto& [id, logprob] : token.top)
       place["top_logprobs"].push_back(token_json(model, id, logprob));
     content.add(place);
@@ -136,7 +135,7 @@ OrderedJson chat_logprobs(const Model& model, std::span<const TokenLogprob> toke
 
 void TokenLists::add_all(std::span<const TokenLogprob> tokens) {
   for (const TokenLogprob& token : tokens) {
-    OrderedJson top = OrderedJson::object();
+    Json top = Json::object();
     for (const auto& [id, logprob] : token.top)  // the likeliest of those that look alike
       top.emplace(token_text(*model_, id), printed(logprob));
     top.emplace(token_text(*model_, token.token), printed(token.logprob));
@@ -146,7 +145,7 @@ void TokenLists::add_all(std::span<const TokenLogprob> tokens) {
 
 void TokenLists::skip(const std::string& text) { offset_ += n_characters(text); }
 
-void TokenLists::add(Token token, const OrderedJson& logprob, const OrderedJson& top) {
+void TokenLists::add(Token token, const Json& logprob, const Json& top) {
   texts_.add(token_text(*model_, token));
   logprobs_.add(logprob);
   top_.add(top);
@@ -154,7 +153,7 @@ void TokenLists::add(Token token, const OrderedJson& logprob, const OrderedJson&
   offset_ += n_characters(token_bytes(*model_, token));
 }
 
-OrderedJson TokenLists::take() {
+Json TokenLists::take() {
   return {{"tokens", texts_.take()},
           {"token_logprobs", logprobs_.take()},
           {"top_logprobs", top_.take()},

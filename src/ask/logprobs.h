@@ -2,7 +2,6 @@
 // Every number is printed as the shortest text that reads back as the same f32.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,7 +26,7 @@ std::span<const TokenLogprob> reported_logprobs(const Model& model, const Reques
 bool tells_at_end(const Model& model, const Request& request);
 
 // {"content": [{"token", "logprob", "bytes", "top_logprobs"}, ...]}
-nlohmann::ordered_json chat_logprobs(const Model& model, std::span<const TokenLogprob> tokens);
+Json chat_logprobs(const Model& model, std::span<const TokenLogprob> tokens);
 
 // The four lists of a completion, an entry for each token. Tokens that are no whole characters are
 // written "bytes:\xe2", those without text "token_id:7", so that these look unlike each other.
@@ -42,11 +41,10 @@ class TokenLists {
   // Characters of a text that has no entry.
   void skip(const std::string& text);
   // What was added since the last call.
-  nlohmann::ordered_json take();
+  Json take();
 
  private:
-  using OrderedJson = nlohmann::ordered_json;
-  void add(Token token, const OrderedJson& logprob, const OrderedJson& top);
+  void add(Token token, const Json& logprob, const Json& top);
 
   const Model* model_;
   ListText texts_, logprobs_, top_, offsets_;

@@ -17,8 +17,6 @@
 namespace pando::ask {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
 constexpr int kCompletionTokens = 16;  // as OpenAI's documentation says
 
 class OpenAiBody : public Body {
@@ -84,16 +82,15 @@ class OpenAiBody : public Body {
     choice.n_reported += logprobs.size();
     n_ended_ += event.completion.has_value();
     choice.n_tokens = event.completion ? event.completion->tokens.size() : event.n_tokens;
-    OrderedJson lists = nullptr;
+    Json lists = nullptr;
     if (!logprobs.empty() && is_chat()) lists = chat_logprobs(model_, logprobs);
     if (!logprobs.empty() && !is_chat()) {
       choice.lists.add_all(logprobs);
       lists = choice.lists.take();
     }
-    const OrderedJson reason =
-        event.completion ? OrderedJson(finish_reason(*event.completion)) : OrderedJson(nullptr);
+    const Json reason = event.completion ? Json(finish_reason(*event.completion)) : Json(nullptr);
     if (!is_chat()) return chunk(index, event.text, std::move(lists), reason);
-    OrderedJson delta = OrderedJson::object();
+    Json delta = Json::object();
     if (!event.reasoning.empty()) delta[kReasoningField] = event.reasoning;
     if (!event.text.empty() || (delta.empty() && !event.completion)) delta["content"] = event.text;
     return chunk(index, std::move(delta), std::move(lists), reason);
@@ -111,18 +108,18 @@ class OpenAiBody : public Body {
 
   std::string end() override {
     if (!has_last_chunk()) return {};
-    OrderedJson last = head(form_, envelope_, /*chunk=*/true);
-    last["choices"] = OrderedJson::array();
+    Json last = head(form_, envelope_, /*chunk=*/true);
+    last["choices"] = Json::array();
     if (include_usage_) last["usage"] = usage_.json(/*cached=*/true);
     if (serving.sharing) last["sharing"] = sharing_.json();
     add_warnings(last);
     return stream_event(last);
   }
 
-  OrderedJson answer() override {
+  Json answer() override {
     std::vector<const Request*> asked;
     for (const Request& request : requests) asked.push_back(&request);
-    OrderedJson json =
+    Json json =
         response_body(form_, envelope_, asked, completions().all(), model_, /*cached=*/true);
     if (serving.sharing) json["sharing"] = SharingCounts(completions().all()).json();
     add_warnings(json);
@@ -142,14 +139,13 @@ class OpenAiBody : public Body {
   // Whether a chunk without choices follows.
   bool has_last_chunk() const { return include_usage_ || serving.sharing; }
 
-  std::string chunk(size_t index, OrderedJson text, OrderedJson logprobs,
-                    OrderedJson reason) const {
-    OrderedJson choice = {{"index", index}};
+  std::string chunk(size_t index, Json text, Json logprobs, Json reason) const {
+    Json choice = {{"index", index}};
     choice[is_chat() ? "delta" : "text"] = std::move(text);
     choice["logprobs"] = std::move(logprobs);
     choice["finish_reason"] = std::move(reason);
-    OrderedJson json = head(form_, envelope_, /*chunk=*/true);
-    json["choices"] = OrderedJson::array({std::move(choice)});
+    Json json = head(form_, envelope_, /*chunk=*/true);
+    json["choices"] = Json::array({std::move(choice)});
     if (usage_in_chunks_) {
       UsageCounts so_far;
       for (const Request& request : requests) so_far.n_prompt += request.tokens.size();
@@ -174,10 +170,9 @@ class OpenAiBody : public Body {
   SharingCounts sharing_;
 };
 
-Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const nlohmann::json& json,
+Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const Json& json,
                                         const BodyContext& context) {
-  OpenAiRules rules{.text = context.text,
-                    .context = context.context,
+  OpenAiRules rules{.context = context.context,
                     .d_model = spec_of(context.model).d_model,
                     .most_prompts = Bounds::kMostRequests,
                     .most_list_bytes = Bounds::kMostBytes};
@@ -205,18 +200,15 @@ Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const nlohmann::json&
 
 }  // namespace
 
-Result<std::unique_ptr<Body>> read_completions_body(const nlohmann::json& json,
-                                                    const BodyContext& context) {
+Result<std::unique_ptr<Body>> read_completions_body(const Json& json, const BodyContext& context) {
   return read_body(Endpoint::kCompletions, json, context);
 }
 
-Result<std::unique_ptr<Body>> read_chat_body(const nlohmann::json& json,
-                                             const BodyContext& context) {
+Result<std::unique_ptr<Body>> read_chat_body(const Json& json, const BodyContext& context) {
   return read_body(Endpoint::kChat, json, context);
 }
 
-Result<std::unique_ptr<Body>> read_embeddings_body(const nlohmann::json& json,
-                                                   const BodyContext& context) {
+Result<std::unique_ptr<Body>> read_embeddings_body(const Json& json, const BodyContext& context) {
   return read_body(Endpoint::kEmbeddings, json, context);
 }
 

@@ -18,8 +18,6 @@
 namespace pando::ask {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view kUrls[] = {"/v1/completions", "/v1/chat/completions", "/v1/embeddings"};
 constexpr Endpoint kEndpoints[] = {Endpoint::kCompletions, Endpoint::kChat, Endpoint::kEmbeddings};
 constexpr std::string_view kEnvelopeFields[] = {"custom_id", "method", "url", "body"};
@@ -37,7 +35,7 @@ class OpenAiLine : public Line {
       return invalid_argument(
           "the line has 'url', as in an OpenAI batch, but no 'custom_id', expected a different one "
           "in each line");
-    id_json = json["custom_id"].dump();
+    id_json = json["custom_id"];
     if (Status status = read_body(json, context); !status) refused = status.error();
     return {};
   }
@@ -47,8 +45,8 @@ class OpenAiLine : public Line {
     // From the line alone: a run that is resumed writes the same.
     const std::string name =
         fmt::format("{:016x}", static_cast<uint64_t>(XXH3_64bits(id.data(), id.size())));
-    nlohmann::ordered_json output = {{"id", "batch_req_" + name}, {"custom_id", id}};
-    nlohmann::ordered_json& response = output["response"];
+    Json output = {{"id", "batch_req_" + name}, {"custom_id", id}};
+    Json& response = output["response"];
     response["status_code"] = 200;
     response["request_id"] = "req_" + name;
     if (answered.error != nullptr) {
@@ -93,7 +91,6 @@ class OpenAiLine : public Line {
     if (!body.is_object()) return invalid_argument("the line has no 'body'");
     const OpenAiRules rules{.sampling = options.sampling,
                             .chat = options.chat_options,
-                            .text = context.text,
                             .embed = context.embed,
                             .logits_hash = options.logits_hash,
                             .is_batch = true,

@@ -17,8 +17,6 @@
 namespace pando::ask {
 namespace {
 
-using Json = nlohmann::json;
-
 // Fields of both bodies, besides the options. "user", "metadata", "store", "service_tier",
 // "safety_identifier", "priority" and the fields for caching change no answer.
 constexpr std::string_view kCommonFields[] = {
@@ -122,7 +120,7 @@ class Parser {
     refuse_others(fields_, json_, own, server_fields());
     sampling_ = rules_.sampling;
     read_sampling(fields_, kInBody, sampling_);
-    body_.form_field = read_body_form(fields_, WrittenOrder(rules_.text), sampling_.form);
+    body_.form_field = read_body_form(fields_, sampling_.form);
     read_stream();
     read_serving();
     read_special_tokens();
@@ -211,11 +209,10 @@ class Parser {
                                                   : std::min(kAnswer, rules_.context / 2));
     read_unasked();
     Request request{.chat = rules_.chat};
-    const WrittenOrder order(rules_.text);
-    read_chat_options(fields_, order, request.chat);
+    read_chat_options(fields_, request.chat);
     if (!fields_.status()) return;
     if (!fields_.has("messages")) return fields_.fail(missing_field("messages"));
-    Result<std::vector<ChatMessage>> messages = parse_messages(json_["messages"], order);
+    Result<std::vector<ChatMessage>> messages = read_messages(json_["messages"]);
     if (!messages) return fields_.fail(messages.error());
     request.messages = std::move(*messages);
     body_.requests.push_back(std::move(request));

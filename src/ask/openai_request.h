@@ -2,11 +2,11 @@
 #pragma once
 
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "ask/serving_fields.h"
+#include "base/json.h"
 #include "pando/embed.h"
 #include "pando/values/request.h"
 
@@ -40,7 +40,6 @@ struct OpenAiRequest {
 struct OpenAiRules {
   SamplingOptions sampling;
   ChatOptions chat;
-  std::string_view text = {};  // that the body was read from, for the order of its keys
   Result<EmbedOptions> embed = EmbedOptions();  // or why the model's embeddings are not offered
   bool logits_hash = false;
   bool is_batch = false;  // nothing is streamed, or chosen for one request only
@@ -51,7 +50,7 @@ struct OpenAiRules {
 };
 
 // kInvalidArgument names field, found and expected.
-Result<OpenAiRequest> parse_openai_request(Endpoint endpoint, const nlohmann::json& json,
+Result<OpenAiRequest> parse_openai_request(Endpoint endpoint, const Json& json,
                                            const OpenAiRules& rules);
 
 // By which sampling without a seed goes: the first is `id`, the others "id/1", "id/2", ...

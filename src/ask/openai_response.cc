@@ -6,15 +6,14 @@
 #include "ask/embedding.h"
 #include "ask/logprobs.h"
 #include "ask/usage.h"
+#include "base/json.h"
 
 namespace pando::ask {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
-OrderedJson completion_choice(const AnswerForm& form, const Request& request,
-                              const Completion& completion, const Model& model) {
-  OrderedJson choice = {{"index", 0}, {"text", completion.text}, {"logprobs", nullptr}};
+Json completion_choice(const AnswerForm& form, const Request& request, const Completion& completion,
+                       const Model& model) {
+  Json choice = {{"index", 0}, {"text", completion.text}, {"logprobs", nullptr}};
   if (form.echo) choice["text"] = echoed_prompt(request, model) + completion.text;
   if (!request.sampling.logprobs) return choice;
   TokenLists lists(model);
@@ -28,20 +27,20 @@ OrderedJson completion_choice(const AnswerForm& form, const Request& request,
   return choice;
 }
 
-OrderedJson chat_choice(const Request& request, const Completion& completion, const Model& model) {
-  OrderedJson message = {{"role", "assistant"}, {"content", completion.text}};
+Json chat_choice(const Request& request, const Completion& completion, const Model& model) {
+  Json message = {{"role", "assistant"}, {"content", completion.text}};
   if (!completion.reasoning.empty()) message[kReasoningField] = completion.reasoning;
   message["refusal"] = nullptr;
   return {{"index", 0},
           {"message", std::move(message)},
           {"logprobs", request.sampling.logprobs
                            ? chat_logprobs(model, reported_logprobs(model, request, completion))
-                           : OrderedJson(nullptr)}};
+                           : Json(nullptr)}};
 }
 
 }  // namespace
 
-OrderedJson head(const AnswerForm& form, const Envelope& envelope, bool chunk) {
+Json head(const AnswerForm& form, const Envelope& envelope, bool chunk) {
   const bool chat = form.endpoint == Endpoint::kChat;
   return {{"id", (chat ? "chatcmpl-" : "cmpl-") + envelope.id},
           {"object", !chat   ? "text_completion"
@@ -60,18 +59,18 @@ std::string echoed_prompt(const Request& request, const Model& model) {
   return text ? std::move(*text) : std::string();
 }
 
-OrderedJson response_body(const AnswerForm& form, const Envelope& envelope,
-                          std::span<const Request* const> requests,
-                          std::span<const std::vector<Completion>> completions, const Model& model,
-                          bool cached) {
+Json response_body(const AnswerForm& form, const Envelope& envelope,
+                   std::span<const Request* const> requests,
+                   std::span<const std::vector<Completion>> completions, const Model& model,
+                   bool cached) {
   if (form.endpoint == Endpoint::kEmbeddings) return embeddings_body(form, envelope, completions);
   const bool chat = form.endpoint == Endpoint::kChat;
-  OrderedJson body = head(form, envelope, /*chunk=*/false);
-  OrderedJson& choices = body["choices"] = OrderedJson::array();
+  Json body = head(form, envelope, /*chunk=*/false);
+  Json& choices = body["choices"] = Json::array();
   for (size_t i = 0; i < completions.size(); ++i)
     for (const Completion& completion : completions[i]) {
-      OrderedJson choice = chat ? chat_choice(*requests[i], completion, model)
-                                : completion_choice(form, *requests[i], completion, model);
+      Json choice = chat ? chat_choice(*requests[i], completion, model)
+                         : completion_choice(form, *requests[i], completion, model);
       choice["index"] = choices.size();
       choice["finish_reason"] = finish_reason(completion);
       if (!envelope.warning.empty()) choice["wrong"] = envelope.warning;

@@ -17,8 +17,6 @@
 namespace pando::ask {
 namespace {
 
-using Json = nlohmann::json;
-
 // What is asked.
 constexpr std::string_view kAskedFields[] = {"context", "question", "questions",
                                              "prompt",  "messages", "tokens"};
@@ -57,12 +55,10 @@ void read_choices(Fields& fields, std::vector<std::string>& out) {
 void name_by_index(size_t index, Question& question) {
   question.index = index;
   question.id = std::to_string(index);
-  question.id_json = Json(*question.id).dump();
+  question.id_json = *question.id;
 }
 
-// written: the question as it was written.
-Status read_question(const Json& json, size_t index, const std::string& written,
-                     Question& question) {
+Status read_question(const Json& json, size_t index, Question& question) {
   name_by_index(index, question);
   if (json.is_string()) {
     question.text = json.get<std::string>();
@@ -81,7 +77,7 @@ Status read_question(const Json& json, size_t index, const std::string& written,
   fields.text("text", question.text);
   read_references(fields, question.answers);
   read_choices(fields, question.choices);
-  read_schema(fields, WrittenOrder(written), question.request.sampling.form);
+  read_schema(fields, question.request.sampling.form);
   read_metadata(fields, question.metadata);
   if (!fields.has("text"))
     fields.fail(blame("text", invalid_argument("question {} has no 'text'", index)));
@@ -90,7 +86,7 @@ Status read_question(const Json& json, size_t index, const std::string& written,
     Result<std::string> id = read_id(json, "question");
     if (!id) return id.error();
     question.id = std::move(*id);
-    question.id_json = json_text(json["id"]);
+    question.id_json = json["id"];
   }
   return {};
 }
@@ -125,11 +121,7 @@ Status check_template(const AnswerOptions& options, const std::string& context) 
 class QuestionReader {
  public:
   QuestionReader(const QuestionSource& source, Job& job)
-      : source_(source),
-        job_(job),
-        fields_(source.json),
-        order_(source.text),
-        common_{.metadata = Json::object()} {}
+      : source_(source), job_(job), fields_(source.json), common_{.metadata = Json::object()} {}
 
   Status read() {
     read_options();
@@ -179,10 +171,10 @@ class QuestionReader {
     if (fields_.has("truncate_prompt_tokens") && most_tokens_ < 1)
       fields_.fail("truncate_prompt_tokens", most_tokens_, "1 or more");
     fields_.flag("thinking", options.chat_options.thinking);
-    read_chat_options(fields_, order_, options.chat_options);
+    read_chat_options(fields_, options.chat_options);
     fields_.flag("prompt_logprobs", options.prompt_logprobs);
     read_choices(fields_, options.choices);
-    read_schema(fields_, order_, options.sampling.form);
+    read_schema(fields_, options.sampling.form);
     common_.choices = options.choices;
     read_metadata(fields_, common_.metadata);
     fields_.text("instruction", options.instruction);
@@ -235,13 +227,9 @@ class QuestionReader {
     const Json& questions = fields_["questions"];
     if (!questions.is_array() || questions.empty())
       return invalid_field("questions", "is {}, expected a non-empty list", found_text(questions));
-    const bool has_schemas = std::ranges::any_of(
-        questions, [](const Json& one) { return one.is_object() && one.contains("schema"); });
-    std::vector<std::string> written(questions.size());
-    if (has_schemas) written = order_.of_each("questions", questions);
     for (size_t i = 0; i < questions.size(); ++i) {
       Question question = common_;
-      if (Status status = read_question(questions[i], i, written[i], question); !status)
+      if (Status status = read_question(questions[i], i, question); !status)
         return in_part(fmt::format("questions[{}]", i), status.error());
       job_.questions.push_back(std::move(question));
     }
@@ -259,7 +247,7 @@ class QuestionReader {
       return invalid_argument(
           "expected exactly one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
     if (!fields_.has("messages")) return add_prompt();
-    Result<std::vector<ChatMessage>> messages = parse_messages(fields_["messages"], order_);
+    Result<std::vector<ChatMessage>> messages = read_messages(fields_["messages"]);
     if (!messages) return messages.error();
     request.messages = std::move(*messages);
     request.chat = job_.options.chat_options;
@@ -305,7 +293,6 @@ class QuestionReader {
   const QuestionSource& source_;
   Job& job_;
   Fields fields_;
-  const WrittenOrder order_;
   Question common_;  // what all questions have
   int most_tokens_ = 0;
 };

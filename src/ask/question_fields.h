@@ -2,7 +2,6 @@
 // /v1/answers and of the options of the C functions.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,14 +9,13 @@
 #include <vector>
 
 #include "ask/job.h"
+#include "base/json.h"
 
 namespace pando::ask {
 
 // Where its fields stand.
 struct QuestionSource {
-  const nlohmann::json& json;  // an object
-  // That it was read from, for the order of keys; empty: by name.
-  std::string_view text = {};
+  const Json& json;                                     // an object
   const char* name = "line";                            // what messages call it
   std::span<const std::string_view> other_fields = {};  // that others read
   // How a message about a field that is not known ends where nothing is asked, and else.

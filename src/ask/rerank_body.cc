@@ -15,8 +15,6 @@
 namespace pando::ask {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
 // What the answer looks like.
 enum class RankingForm {
   kResults,  // {"id", "model", "results", "usage"}, as from Jina and vLLM
@@ -31,11 +29,11 @@ struct RankingAsked {
   bool has_instruction = false;  // of its own
   std::string query;
   std::vector<std::string> texts;
-  std::vector<OrderedJson> returned;  // documents as they are returned; none: they are not
-  int top = 0;                        // 0: all
-  int most_tokens = 0;                // of a document; 0: all
-  int most_query_tokens = 0;          // 0: no limit
-  bool truncates = false;             // documents whose prompt is too long are cut
+  std::vector<Json> returned;  // documents as they are returned; none: they are not
+  int top = 0;                 // 0: all
+  int most_tokens = 0;         // of a document; 0: all
+  int most_query_tokens = 0;   // 0: no limit
+  bool truncates = false;      // documents whose prompt is too long are cut
   bool truncates_at_end = true;
   bool as_logit = false;  // ln(p / (1 - p)) of each relevance p
 };
@@ -68,19 +66,19 @@ class RerankBody : public PairsBody {
                                             : place_in(asked_.list_name, pair_of(request));
   }
 
-  OrderedJson answer() override {
+  Json answer() override {
     const std::vector<PairScore> scores = pair_scores(completions().all());
     std::vector<double> relevances;
     for (const PairScore& score : scores) relevances.push_back(score.relevance);
     std::vector<size_t> order = ranking(relevances);
     if (asked_.top > 0) order.resize(std::min(order.size(), static_cast<size_t>(asked_.top)));
     const bool is_list = asked_.form == RankingForm::kList;
-    OrderedJson results = OrderedJson::array();
+    Json results = Json::array();
     for (const size_t i : order) {
       // A logit of 0 or 1 has no number in JSON.
       const double p =
           asked_.as_logit ? std::clamp(relevances[i], 0x1p-1022, 1 - 0x1p-53) : relevances[i];
-      OrderedJson result = {{"index", i}};
+      Json result = {{"index", i}};
       result[is_list ? "score" : "relevance_score"] =
           asked_.as_logit ? std::log(p) - std::log1p(-p) : p;
       if (!is_list) result["mass"] = scores[i].mass;
@@ -89,7 +87,7 @@ class RerankBody : public PairsBody {
       results.push_back(std::move(result));
     }
     if (is_list) return results;
-    OrderedJson body = {{"id", "rerank-" + envelope_.id}};
+    Json body = {{"id", "rerank-" + envelope_.id}};
     if (asked_.form == RankingForm::kCohere) {
       body["results"] = std::move(results);
       body["meta"] = {{"api_version", {{"version", "2"}}},
@@ -132,7 +130,7 @@ class RerankBody : public PairsBody {
 };
 
 // A text, or an object with one and whatever else.
-Result<std::string> read_document(const nlohmann::json& json, const char* name, size_t index) {
+Result<std::string> read_document(const Json& json, const char* name, size_t index) {
   if (json.is_string()) return json.get<std::string>();
   std::string text;
   if (json.is_object()) {
@@ -148,7 +146,7 @@ Result<std::string> read_document(const nlohmann::json& json, const char* name, 
                                 index, found_text(json)));
 }
 
-Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const BodyContext& context,
+Result<std::unique_ptr<Body>> read_ranking(const Json& json, const BodyContext& context,
                                            Fields& fields, RankingAsked asked, bool returns) {
   const ServingFields serving = read_serving_fields(fields);
   fields.text("query", asked.query);
@@ -163,7 +161,7 @@ Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const Bod
     if (!fields.has(name)) return missing_field(name);
   if (asked.query.empty())
     return invalid_field("query", "is empty, expected at least one character");
-  const nlohmann::json& documents = json[asked.list_name];
+  const Json& documents = json[asked.list_name];
   if (!documents.is_array() || documents.empty())
     return invalid_field(asked.list_name, "is {}, expected a non-empty list",
                          found_text(documents));
@@ -175,15 +173,9 @@ Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const Bod
     asked.texts.push_back(std::move(*text));
   }
   if (returns) {
-    const std::vector<std::string> written =
-        WrittenOrder(context.text).of_each(asked.list_name, documents);
     for (size_t i = 0; i < documents.size(); ++i) {
-      Result<OrderedJson> parsed = parse_ordered_json(written[i], LargeNumbers::kKept);
-      if (!parsed) return parsed.error();
-      OrderedJson& document = *parsed;
-      if (asked.form != RankingForm::kList && document.is_string())
-        document = {{"text", std::move(document)}};
-      asked.returned.push_back(std::move(document));
+      const bool is_wrapped = asked.form != RankingForm::kList && documents[i].is_string();
+      asked.returned.push_back(is_wrapped ? Json{{"text", documents[i]}} : documents[i]);
     }
   }
   if (Status status = check_pairs(asked.query, asked.texts, asked.options, context.bounds); !status)
@@ -194,8 +186,8 @@ Result<std::unique_ptr<Body>> read_ranking(const nlohmann::json& json, const Bod
   return std::unique_ptr<Body>(std::move(body));
 }
 
-Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
-                                                  const BodyContext& context, RankingForm form) {
+Result<std::unique_ptr<Body>> read_documents_body(const Json& json, const BodyContext& context,
+                                                  RankingForm form) {
   Fields fields(json);
   constexpr OtherName kOtherNames[] = {{"top_k", "top_n"},
                                        {"limit", "top_n"},
@@ -229,8 +221,7 @@ Result<std::unique_ptr<Body>> read_documents_body(const nlohmann::json& json,
 }
 
 // The form of Hugging Face's text-embeddings-inference.
-Result<std::unique_ptr<Body>> read_texts_body(const nlohmann::json& json,
-                                              const BodyContext& context) {
+Result<std::unique_ptr<Body>> read_texts_body(const Json& json, const BodyContext& context) {
   Fields fields(json);
   constexpr OtherName kOtherNames[] = {{"question", "query"},
                                        {"q", "query"},
@@ -261,15 +252,14 @@ Result<std::unique_ptr<Body>> read_texts_body(const nlohmann::json& json,
 
 }  // namespace
 
-Result<std::unique_ptr<Body>> read_rerank_body(const nlohmann::json& json,
-                                               const BodyContext& context) {
+Result<std::unique_ptr<Body>> read_rerank_body(const Json& json, const BodyContext& context) {
   const Fields fields(json);
   const bool is_list = fields.has("texts") && !fields.has("documents");
   return is_list ? read_texts_body(json, context)
                  : read_documents_body(json, context, RankingForm::kResults);
 }
 
-Result<std::unique_ptr<Body>> read_cohere_rerank_body(const nlohmann::json& json,
+Result<std::unique_ptr<Body>> read_cohere_rerank_body(const Json& json,
                                                       const BodyContext& context) {
   return read_documents_body(json, context, RankingForm::kCohere);
 }

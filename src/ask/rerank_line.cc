@@ -13,8 +13,6 @@
 namespace pando::ask {
 namespace {
 
-using Json = nlohmann::json;
-
 Result<std::string> read_document(const Json& json, size_t index, Question& question) {
   if (json.is_string()) return json.get<std::string>();
   if (!json.is_object())
@@ -37,7 +35,7 @@ Result<std::string> read_document(const Json& json, size_t index, Question& ques
     Result<std::string> id = read_id(json, "document");
     if (!id) return id.error();
     question.id = std::move(*id);
-    question.id_json = json_text(json["id"]);
+    question.id_json = json["id"];
   }
   return text;
 }
@@ -58,13 +56,13 @@ class RerankLine : public Line {
     std::vector<size_t> order = ranking(scores);
     if (with.options.top > 0)
       order.resize(std::min(order.size(), static_cast<size_t>(with.options.top)));
-    nlohmann::ordered_json output;
-    output["id"] = id_value(id_json);
+    Json output;
+    output["id"] = id_json;
     if (!warning.empty()) output["wrong"] = warning;
     ListText results;
     for (const size_t i : order) {
-      nlohmann::ordered_json result = {{"index", i}};
-      if (questions[i].id) result["id"] = id_value(questions[i].id_json);
+      Json result = {{"index", i}};
+      if (questions[i].id) result["id"] = questions[i].id_json;
       result["score"] = scores[i];
       result["mass"] = masses[i];
       results.add(result);
@@ -93,7 +91,7 @@ Result<std::unique_ptr<Line>> read_rerank_line(const Json& json, const LineConte
   if (Status status = begin_line(json, context, *line); !status) return status.error();
   RerankOptions rerank = context.options.rerank;
   std::string query;
-  nlohmann::ordered_json metadata = Json::object();
+  Json metadata = Json::object();
   Fields fields(json);
   refuse_other_names(fields, kNamesOfPairs);
   only_without_answers(fields, kFields);

@@ -38,7 +38,7 @@ void read_sampling(Fields& fields, OptionPlace place, SamplingOptions& sampling)
     sampling.stop_tokens.clear();
 }
 
-void yield_default_length(const nlohmann::json& request, SamplingOptions& sampling) {
+void yield_default_length(const Json& request, SamplingOptions& sampling) {
   if (Fields(request).has("min_tokens")) return;
   sampling.min_tokens = std::min(sampling.min_tokens, std::max(sampling.max_tokens, 0));
 }
@@ -46,7 +46,7 @@ void yield_default_length(const nlohmann::json& request, SamplingOptions& sampli
 StreamOptions read_stream_options(Fields& fields, bool stream) {
   StreamOptions read;
   if (!fields.has("stream_options")) return read;
-  nlohmann::json options = nlohmann::json::object();
+  Json options = Json::object();
   fields.object("stream_options", options);
   if (!stream)
     fields.fail(invalid_field("stream_options",
@@ -84,7 +84,7 @@ bool read_truncate(Fields& fields, bool& at_end) {
   constexpr const char* kExpected = "true, false, \"NONE\", \"START\" or \"END\"";
   at_end = true;
   if (!fields.has("truncate")) return false;
-  const nlohmann::json& value = fields["truncate"];
+  const Json& value = fields["truncate"];
   if (value.is_boolean()) return value.get<bool>();
   at_end = value == "END";
   if (!at_end && value != "START" && value != "NONE") fields.fail("truncate", value, kExpected);

@@ -13,7 +13,7 @@ namespace pando::ask {
 void read_sampling(Fields& fields, OptionPlace place, SamplingOptions& sampling);
 
 // Lowers a default min_tokens to the request's max_tokens.
-void yield_default_length(const nlohmann::json& request, SamplingOptions& sampling);
+void yield_default_length(const Json& request, SamplingOptions& sampling);
 
 // "stream_options", which only a stream may have.
 struct StreamOptions {

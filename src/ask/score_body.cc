@@ -12,14 +12,12 @@
 namespace pando::ask {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
-OrderedJson score_list(const Envelope& envelope) {
+Json score_list(const Envelope& envelope) {
   return {{"id", "score-" + envelope.id},
           {"object", "list"},
           {"created", envelope.created},
           {"model", envelope.model},
-          {"data", OrderedJson::array()}};
+          {"data", Json::array()}};
 }
 
 class ScorePairsBody : public PairsBody {
@@ -35,8 +33,8 @@ class ScorePairsBody : public PairsBody {
     return questions.size() > 1 ? place_in("text_2", pair_of(request)) : "text_2";
   }
 
-  OrderedJson answer() override {
-    OrderedJson body = score_list(envelope_);
+  Json answer() override {
+    Json body = score_list(envelope_);
     for (const PairScore& score : pair_scores(completions().all()))
       body["data"].push_back({{"index", body["data"].size()},
                               {"object", "score"},
@@ -59,8 +57,8 @@ class ScoreContinuationsBody : public Body {
     return place_in("continuations", first_of(requests, request));
   }
 
-  OrderedJson answer() override {
-    OrderedJson body = score_list(envelope_);
+  Json answer() override {
+    Json body = score_list(envelope_);
     for (const Completion& completion : taken_apart(completions().all())) {
       const ContinuationScore score = continuation_score(completion);
       body["data"].push_back({{"index", body["data"].size()},
@@ -146,8 +144,7 @@ Result<std::unique_ptr<Body>> continuations_body(Fields& fields, const BodyConte
 
 }  // namespace
 
-Result<std::unique_ptr<Body>> read_score_body(const nlohmann::json& json,
-                                              const BodyContext& context) {
+Result<std::unique_ptr<Body>> read_score_body(const Json& json, const BodyContext& context) {
   Fields fields(json);
   constexpr OtherName kOtherNames[] = {{"query", "text_1"},
                                        {"queries", "text_1"},

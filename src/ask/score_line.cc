@@ -13,8 +13,6 @@
 namespace pando::ask {
 namespace {
 
-using Json = nlohmann::json;
-
 // {"prompt", "continuations"}
 Status read_continuations(Fields& fields, Question& question) {
   fields.text("prompt", question.request.prompt);
@@ -95,8 +93,8 @@ class ScoreLine : public Line {
   std::string written(const Answered& answered, const LineWriting&) const override {
     if (answered.error != nullptr) return {};
     const Question& question = questions[0];
-    nlohmann::ordered_json output;
-    output["id"] = id_value(id_json);
+    Json output;
+    output["id"] = id_json;
     ListText scores;
     std::vector<double> logprobs;
     for (const Completion& scored : taken_apart(answered.completions)) {
@@ -130,8 +128,10 @@ Result<std::unique_ptr<Line>> read_score_line(const Json& json, const LineContex
                                        {"answer", "target"},         {"gold", "target"}};
   if (!of_harness) refuse_other_names(fields, kOtherNames);
   if (!of_harness) only_without_answers(fields, kFields);
-  if (of_harness && fields.has("doc_id") && !fields.has("id"))
-    line->id_json = line->id = json_text(json["doc_id"]);
+  if (of_harness && fields.has("doc_id") && !fields.has("id")) {
+    line->id_json = sorted_json(json["doc_id"]);
+    line->id = json_text(line->id_json);
+  }
   if (!of_harness) read_metadata(fields, question.metadata);
   if (!fields.status()) return fields.status().error();
   if (Status status = of_harness ? read_arguments(json["arguments"], question)

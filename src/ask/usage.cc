@@ -1,5 +1,7 @@
 #include "ask/usage.h"
 
+#include "base/json.h"
+
 namespace pando::ask {
 
 UsageCounts::UsageCounts(std::span<const std::vector<Completion>> answers) {
@@ -13,10 +15,10 @@ void UsageCounts::add(std::span<const Completion> of_prompt) {
   for (const Completion& completion : of_prompt) n_generated += completion.tokens.size();
 }
 
-nlohmann::ordered_json UsageCounts::json(bool cached) const {
-  nlohmann::ordered_json json = {{"prompt_tokens", n_prompt},
-                                 {"completion_tokens", n_generated},
-                                 {"total_tokens", n_prompt + n_generated}};
+Json UsageCounts::json(bool cached) const {
+  Json json = {{"prompt_tokens", n_prompt},
+               {"completion_tokens", n_generated},
+               {"total_tokens", n_prompt + n_generated}};
   if (cached) json["prompt_tokens_details"] = {{"cached_tokens", n_cached}};
   return json;
 }
@@ -33,7 +35,7 @@ void SharingCounts::add(std::span<const std::vector<Completion>> completions) {
     }
 }
 
-nlohmann::ordered_json SharingCounts::json() const {
+Json SharingCounts::json() const {
   return {{"prompt_tokens", n_prompt}, {"computed", n_prompt - n_reused}, {"reused", n_reused}};
 }
 

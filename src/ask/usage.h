@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <vector>
 
+#include "base/json.h"
 #include "pando/values/request.h"
 
 namespace pando::ask {
@@ -20,7 +20,7 @@ struct UsageCounts {
   void add(std::span<const Completion> of_prompt);
   // {"prompt_tokens", "completion_tokens", "total_tokens"}, and with `cached`
   // {"prompt_tokens_details": {"cached_tokens"}}.
-  nlohmann::ordered_json json(bool cached) const;
+  Json json(bool cached) const;
 };
 
 // "sharing": a prompt counts for each of its n answers.
@@ -30,7 +30,7 @@ struct SharingCounts {
   SharingCounts() = default;
   explicit SharingCounts(std::span<const std::vector<Completion>> completions);  // [requests][n]
   void add(std::span<const std::vector<Completion>> completions);
-  nlohmann::ordered_json json() const;  // {"prompt_tokens", "computed", "reused"}
+  Json json() const;  // {"prompt_tokens", "computed", "reused"}
 };
 
 }  // namespace pando::ask

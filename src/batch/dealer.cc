@@ -12,10 +12,13 @@ namespace {
 
 constexpr size_t kMostRemembered = size_t{1} << 16;  // blocks
 
+std::string text_of(const ChatMessage& message) {
+  return message.role + message.content + (message.fields.is_null() ? "" : message.fields.text());
+}
+
 size_t bytes_of(const Request& request) {
   size_t n = request.prompt.size() + request.tokens.size() * LineWork::kBytesEach;
-  for (const ChatMessage& message : request.messages)
-    n += message.role.size() + message.content.size() + message.fields.size();
+  for (const ChatMessage& message : request.messages) n += text_of(message).size();
   return n;
 }
 
@@ -25,8 +28,7 @@ std::string beginning_of(const ask::Line& line) {
   if (line.questions.empty()) return {};
   const Request& first = line.questions.front().request;
   std::string text = first.prompt;
-  for (const ChatMessage& message : first.messages)
-    text += message.role + message.content + message.fields;
+  for (const ChatMessage& message : first.messages) text += text_of(message);
   text.append(reinterpret_cast<const char*>(first.tokens.data()),
               first.tokens.size() * sizeof(Token));
   return text;

@@ -11,8 +11,6 @@
 namespace pando {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view kPrompts[] = {"context", "question", "prompt"};
 constexpr std::string_view kEmbedded = "text";
 constexpr std::string_view kTexts[] = {"id", "instruction", "template"};

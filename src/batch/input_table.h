@@ -2,11 +2,11 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "pando/batch.h"
 
 namespace pando {
@@ -68,7 +68,7 @@ class InputTable {
 
   // The row as a line. kInvalidArgument: another number of cells, a value that is not JSON, a list
   // in another notation.
-  Result<nlohmann::json> line(std::string_view row) const;
+  Result<Json> line(std::string_view row) const;
 
  private:
   Status rename(const std::map<std::string, std::string>& renamed);

@@ -152,9 +152,8 @@ void LineParser::warn_of_end_token(const InputRecord& record, const ask::Line& l
 }
 
 // Fields by the names that they go by here.
-static Status rename_fields(const std::map<std::string, std::string>& renamed,
-                            nlohmann::json& line) {
-  std::vector<std::pair<std::string, nlohmann::json>> taken;
+static Status rename_fields(const std::map<std::string, std::string>& renamed, Json& line) {
+  std::vector<std::pair<std::string, Json>> taken;
   for (const auto& [name, field] : renamed) {
     const auto found = line.find(field);
     if (found == line.end()) continue;
@@ -188,7 +187,7 @@ void LineParser::end() const {
 }
 
 Result<std::unique_ptr<ask::Line>> LineParser::parse_one(const InputRecord& record) {
-  Result<nlohmann::json> json =
+  Result<Json> json =
       table_ ? table_->line(record.text) : parse_json(record.text, LargeNumbers::kKept);
   if (!json) return json.error();
   if (!table_ && json->is_object()) {
@@ -199,7 +198,6 @@ Result<std::unique_ptr<ask::Line>> LineParser::parse_one(const InputRecord& reco
   return ask::line_reader(options_.task)(*json, {.number = record.line,
                                                  .options = options_,
                                                  .embed = embed_,
-                                                 .text = table_ ? std::string_view() : record.text,
                                                  .d_model = spec_of(model_).d_model});
 }
 

@@ -9,22 +9,20 @@
 #include "base/counted.h"
 #include "base/errors.h"
 #include "base/json.h"
+#include "base/json_value.h"
 #include "batch/input_table.h"
 
 namespace pando {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
-std::string as_text(const OrderedJson& json) { return json_text(json); }
+std::string as_text(const Json& json) { return json_text(json); }
 
 // One object for each element of a list of the line, with the line's own fields.
-std::vector<OrderedJson> exploded(
-    const OrderedJson& line, const char* list,
-    const std::function<void(size_t, const OrderedJson&, OrderedJson&)>& add) {
-  std::vector<OrderedJson> rows;
+std::vector<Json> exploded(const Json& line, const char* list,
+                           const std::function<void(size_t, const Json&, Json&)>& add) {
+  std::vector<Json> rows;
   for (size_t i = 0; i < line[list].size(); ++i) {
-    OrderedJson row = line;
+    Json row = line;
     row.erase(list);
     add(i, line[list][i], row);
     rows.push_back(std::move(row));
@@ -32,15 +30,15 @@ std::vector<OrderedJson> exploded(
   return rows;
 }
 
-std::vector<OrderedJson> rows_of(const OrderedJson& line) {
+std::vector<Json> rows_of(const Json& line) {
   if (line.contains("results"))
-    return exploded(line, "results", [](size_t i, const OrderedJson& result, OrderedJson& row) {
+    return exploded(line, "results", [](size_t i, const Json& result, Json& row) {
       row["rank"] = i + 1;
       for (const auto& [name, value] : result.items())
         row[name == "id" ? "document" : name] = value;
     });
   if (line.contains("scores") && line.contains("best"))
-    return exploded(line, "scores", [](size_t i, const OrderedJson& score, OrderedJson& row) {
+    return exploded(line, "scores", [](size_t i, const Json& score, Json& row) {
       row["index"] = i;
       row.update(score);
       for (const char* best : {"best", "best_per_byte"}) row[best] = row[best] == i;
@@ -52,7 +50,8 @@ std::vector<OrderedJson> rows_of(const OrderedJson& line) {
 std::vector<std::string> properties_of(const std::optional<TextForm>& form) {
   std::vector<std::string> names;
   if (!form || form->kind != TextForm::Kind::kJsonSchema) return names;
-  const Result<OrderedJson> schema = parse_ordered_json(form->text, LargeNumbers::kKept);
+  const Result<Json> schema = form->schema.is_null() ? parse_json(form->text, LargeNumbers::kKept)
+                                                     : Result<Json>(tree_of(form->schema));
   if (!schema || !schema->is_object()) return names;
   const auto properties = schema->find("properties");
   if (properties == schema->end() || !properties->is_object()) return names;
@@ -120,11 +119,10 @@ std::vector<std::string> OutputTable::all_columns(const BatchOptions& options,
 }
 
 // Answers that were cut are no JSON.
-void OutputTable::add_properties(OrderedJson& object) const {
+void OutputTable::add_properties(Json& object) const {
   const auto text = object.find("text");
   if (properties_.empty() || text == object.end() || !text->is_string()) return;
-  const Result<OrderedJson> answer =
-      parse_ordered_json(text->get<std::string>(), LargeNumbers::kKept);
+  const Result<Json> answer = parse_json(text->get<std::string>(), LargeNumbers::kKept);
   if (!answer || !answer->is_object()) return;
   for (const auto& [name, column] : properties_)
     if (const auto value = answer->find(name); value != answer->end()) object[column] = *value;
@@ -182,17 +180,17 @@ std::string OutputTable::header() const {
   return names + "more\n";
 }
 
-std::string OutputTable::row(OrderedJson object) const {
+std::string OutputTable::row(Json object) const {
   add_properties(object);
   std::string cells;
-  const auto add = [&](const OrderedJson& value) {
+  const auto add = [&](const Json& value) {
     if (!value.is_null())
       cells +=
           written_cell(value.is_string() ? value.get<std::string>() : as_text(value), separator_);
     cells += separator_;
   };
-  const auto take = [](OrderedJson& from, const std::string& name) {
-    OrderedJson value;
+  const auto take = [](Json& from, const std::string& name) {
+    Json value;
     if (const auto found = from.find(name); found != from.end()) {
       value = std::move(*found);
       from.erase(name);
@@ -203,9 +201,9 @@ std::string OutputTable::row(OrderedJson object) const {
   if (input_columns_.empty()) {
     add(take(object, "metadata"));
   } else {
-    OrderedJson metadata = take(object, "metadata");
+    Json metadata = take(object, "metadata");
     for (const std::string& name : input_columns_)
-      add(metadata.is_object() ? take(metadata, name) : OrderedJson());
+      add(metadata.is_object() ? take(metadata, name) : Json());
     if (!metadata.empty()) object["metadata"] = std::move(metadata);
   }
   if (!object.empty()) cells += written_cell(as_text(object), separator_);
@@ -216,17 +214,16 @@ std::string OutputTable::rows(std::string_view lines) const {
   std::string written;
   while (!lines.empty()) {
     const size_t end = std::min(lines.find('\n'), lines.size() - 1);
-    for (OrderedJson& object :
-         rows_of(parse_ordered_json(lines.substr(0, end), LargeNumbers::kKept).value()))
+    for (Json& object : rows_of(parse_json(lines.substr(0, end), LargeNumbers::kKept).value()))
       written += row(std::move(object));
     lines.remove_prefix(end + 1);
   }
   return written;
 }
 
-Result<std::vector<nlohmann::json>> OutputTable::objects(std::string_view rows) const {
+Result<std::vector<Json>> OutputTable::objects(std::string_view rows) const {
   if (const std::string names = header(); rows.starts_with(names)) rows.remove_prefix(names.size());
-  std::vector<nlohmann::json> objects;
+  std::vector<Json> objects;
   while (!rows.empty()) {
     OpenQuote quote(separator_);
     size_t end = 0;
@@ -237,11 +234,11 @@ Result<std::vector<nlohmann::json>> OutputTable::objects(std::string_view rows) 
     if (cells->size() <= columns_.size())
       return invalid_argument("an answer has {}, expected more than {}",
                               counted(cells->size(), "cells"), columns_.size());
-    nlohmann::json object = nlohmann::json::object();
+    Json object = Json::object();
     for (size_t i = 0; i < columns_.size(); ++i)
       if (!(*cells)[i].empty()) object[columns_[i]] = (*cells)[i];
     if (!cells->back().empty()) {
-      const Result<nlohmann::json> more = parse_json_object(cells->back(), "an answer");
+      const Result<Json> more = parse_json_object(cells->back(), "an answer");
       if (!more) return more.error();
       object.update(*more);
     }

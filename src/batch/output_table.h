@@ -1,11 +1,11 @@
 // Answers as rows of CSV or TSV.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "pando/batch.h"
 
 namespace pando {
@@ -31,15 +31,15 @@ class OutputTable {
   std::string rows(std::string_view lines) const;
   // The objects of rows, which may have the header before them: a field for each cell that is not
   // empty, as text, and those of `more`.
-  Result<std::vector<nlohmann::json>> objects(std::string_view rows) const;
+  Result<std::vector<Json>> objects(std::string_view rows) const;
 
  private:
-  std::string row(nlohmann::ordered_json object) const;
+  std::string row(Json object) const;
 
   std::vector<std::string> all_columns(const BatchOptions& options, bool has_choices) const;
   static std::vector<std::string> columns_of(const BatchOptions& options, bool has_choices);
 
-  void add_properties(nlohmann::ordered_json& object) const;
+  void add_properties(Json& object) const;
 
   char separator_;
   // Of the schema: the column of each property.

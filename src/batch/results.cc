@@ -13,11 +13,11 @@ namespace pando {
 namespace {
 
 // The objects that output lines are.
-Result<std::vector<nlohmann::json>> output_objects(std::string_view lines) {
-  std::vector<nlohmann::json> objects;
+Result<std::vector<Json>> output_objects(std::string_view lines) {
+  std::vector<Json> objects;
   while (!lines.empty()) {
     const size_t end = std::min(lines.find('\n'), lines.size() - 1);
-    Result<nlohmann::json> line = parse_json_object(lines.substr(0, end), "an answer");
+    Result<Json> line = parse_json_object(lines.substr(0, end), "an answer");
     if (!line) return line.error();
     objects.push_back(std::move(*line));
     lines.remove_prefix(end + 1);
@@ -45,17 +45,17 @@ bool ends_at_once(const Completion& answer) {
 
 // How many answers in these did not come to their end. A line of an OpenAI batch has a list of
 // them.
-uint64_t n_cut(const std::vector<nlohmann::json>& objects) {
-  const auto is_cut = [](const nlohmann::json& answer) {
+uint64_t n_cut(const std::vector<Json>& objects) {
+  const auto is_cut = [](const Json& answer) {
     if (!answer.is_object()) return false;
     const auto reason = answer.find("finish_reason");
     if (reason == answer.end() || !reason->is_string()) return false;
     const auto& text = reason->get_ref<const std::string&>();
     return text == "length" || text == "context";
   };
-  static const nlohmann::json::json_pointer kChoices("/response/body/choices");
+  static const Json::json_pointer kChoices("/response/body/choices");
   uint64_t n = 0;
-  for (const nlohmann::json& object : objects) {
+  for (const Json& object : objects) {
     if (is_cut(object)) ++n;
     if (object.contains(kChoices) && object[kChoices].is_array())
       n += std::ranges::count_if(object[kChoices], is_cut);
@@ -141,7 +141,7 @@ Status Results::take_earlier(const OpenRecord& record, const AnswerRecord& found
   if (!record.question().answers && !has_form) return {};
   const Result<std::string> lines = output_.read(found);
   if (!lines) return lines.error();
-  const Result<std::vector<nlohmann::json>> objects =
+  const Result<std::vector<Json>> objects =
       table_ ? table_->objects(*lines) : output_objects(*lines);
   if (!objects) return objects.error();
   if (has_form) summary_.forms_cut += n_cut(*objects);

@@ -13,8 +13,6 @@
 namespace pando {
 namespace {
 
-using Json = nlohmann::json;
-
 // A cell of a table is the text of a value.
 Result<Json> value_of(const Json& object, const char* name) {
   const auto found = object.find(name);

@@ -1,13 +1,13 @@
 // Scores of answers; the answers about the parts of a document are one answer first.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ask/job.h"
+#include "base/json.h"
 #include "pando/batch.h"
 #include "task/scored_answer.h"
 
@@ -16,7 +16,7 @@ namespace pando {
 struct OpenLine;
 
 // Of the objects of a question's output lines, as JSON or as rows of a table have them.
-Result<std::vector<ScoredAnswer>> scored_answers(std::span<const nlohmann::json> objects,
+Result<std::vector<ScoredAnswer>> scored_answers(std::span<const Json> objects,
                                                  const ask::Question& question);
 
 class Scoring {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "api/prompt.h"
-#include "base/json.h"
 
 namespace pando {
 namespace {
@@ -145,7 +144,7 @@ void fit_prompt(const Fitter& fitter, ask::Question& question) {
     request.tokens.erase(middle, middle + excess);
   } else {
     std::string* text = &request.prompt;
-    std::string* fields = nullptr;
+    JsonValue* fields = nullptr;
     for (ChatMessage& message : request.messages) {
       if (text != &request.prompt && message.content.size() <= text->size()) continue;
       text = &message.content;
@@ -154,10 +153,10 @@ void fit_prompt(const Fitter& fitter, ask::Question& question) {
     const int left = fitter.length(*text) - excess - kMargin;
     if (left < kLeastRoom) return;
     *text = fitter.without_middle(*text, left);
-    if (fields != nullptr && !fields->empty()) {  // where the parts of the whole text are
-      auto others = parse_ordered_json(*fields, LargeNumbers::kKept);
-      if (others) others->erase("content");
-      if (others) *fields = json_text(*others);
+    if (fields != nullptr && fields->as_object() != nullptr) {
+      JsonValue::Object others = *fields->as_object();  // without the parts of the whole text
+      std::erase_if(others, [](const auto& member) { return member.first == "content"; });
+      *fields = JsonValue::object(std::move(others));
     }
   }
   question.cut = fmt::format("the prompt of {} tokens was cut to {}; its middle was removed",

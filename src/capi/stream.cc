@@ -2,7 +2,6 @@
 #include <chrono>
 #include <memory>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "ask/question_fields.h"
 #include "base/errors.h"
 #include "base/fields.h"
+#include "base/json.h"
 #include "capi/completion_arrays.h"
 #include "capi/handles.h"
 #include "capi/options.h"
@@ -20,7 +20,6 @@
 
 using namespace pando;
 using namespace pando::capi;
-using Json = nlohmann::json;
 
 struct pando_stream {
   pando_stream(std::shared_ptr<Engine> engine, std::vector<Question> questions)
@@ -61,10 +60,8 @@ pando_status open_questions(pando_engine* engine, const char* options, ask::Ques
     if (!id) return fail(id.error());
     if (!given.context) job.id = std::move(*id);  // questions go by their index
   }
-  const ask::QuestionSource source{.json = *json,
-                                   .text = or_empty(options),
-                                   .name = "options",
-                                   .other_fields = question_flags()};
+  const ask::QuestionSource source{
+      .json = *json, .name = "options", .other_fields = question_flags()};
   if (Status status = ask::read_options(source, std::move(given), job); !status)
     return fail(status.error());
   return open_job(engine, job, stream);
@@ -166,7 +163,6 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
         ask::read_answer_line(*json, {.number = 1,
                                       .options = options,
                                       .embed = embed,
-                                      .text = line,
                                       .other_fields = question_flags(),
                                       .d_model = spec_of(model).d_model});
     if (!read) return fail(read.error());

@@ -15,7 +15,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 constexpr std::string_view kFlag = "pooling_mode_";
 constexpr std::string_view kPoolingFields[] = {"embedding_dimension",

@@ -28,7 +28,6 @@ namespace {
 
 namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::json;
 
 // Parameters such as a charset may follow.
 bool is_json(std::string_view content_type) {
@@ -130,7 +129,6 @@ class Preparation {
                                         .envelope = service_.envelope(request_.id),
                                         .bounds = bounds_,
                                         .defaults = service_.options.defaults,
-                                        .text = request_.body,
                                         .given_up = is_given_up_});
     if (is_given_up_()) return gone();
     if (!body && bounds_.has_too_many_bytes() && can_have_more_) return {};

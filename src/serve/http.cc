@@ -73,6 +73,6 @@ ask::HttpError timed_out(std::chrono::seconds after) {
           fmt::format("the answer was not ready within {} s", after.count())};
 }
 
-HttpResponse json_response(const nlohmann::ordered_json& body) { return {.body = json_text(body)}; }
+HttpResponse json_response(const Json& body) { return {.body = json_text(body)}; }
 
 }  // namespace pando::serve

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ask/errors.h"
+#include "base/json_fwd.h"
 #include "serve/body_memory.h"
 
 namespace pando::serve {
@@ -56,7 +57,7 @@ std::string unescaped(std::string_view text);
 
 // With the headers that go with its status; `retry_after` in seconds.
 HttpResponse error_response(const ask::HttpError& error, int retry_after = 1);
-HttpResponse json_response(const nlohmann::ordered_json& body);
+HttpResponse json_response(const Json& body);
 // Of a request that asks for what cannot be.
 HttpResponse wrong_request(int status, const char* code, std::string message,
                            std::string param = "");

@@ -20,12 +20,9 @@
 namespace pando::serve {
 namespace {
 
-using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
-
 constexpr std::string_view kVersion = "/v1", kModels = "/v1/models";
 
-OrderedJson model_object(const Service& service, const std::string& name) {
+Json model_object(const Service& service, const std::string& name) {
   return {{"id", name},
           {"object", "model"},
           {"created", service.started},
@@ -35,7 +32,7 @@ OrderedJson model_object(const Service& service, const std::string& name) {
 
 Result<HttpResponse> models(Service& service, const HttpRequest& request, const Json&) {
   if (request.path == kModels) {
-    OrderedJson data = OrderedJson::array();
+    Json data = Json::array();
     for (const std::string& name : service.options.model_names)
       data.push_back(model_object(service, name));
     return json_response({{"object", "list"}, {"data", std::move(data)}});
@@ -68,7 +65,7 @@ Result<HttpResponse> metrics(Service& service, const HttpRequest&, const Json&) 
       .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
-Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const Json& body) {
+Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& body) {
   const Model& model = service.engine.model();
   Fields fields(body);
   Request request;
@@ -79,8 +76,7 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
   fields.flag("add_special_tokens", add_special);
   if (fields.has("add_special_tokens")) request.add_special_tokens = add_special;
   fields.flag("return_token_strs", with_texts);
-  const ask::WrittenOrder order(asked.body);
-  ask::read_chat_options(fields, order, request.chat);
+  ask::read_chat_options(fields, request.chat);
   constexpr ask::OtherName kOtherNames[] = {{"text", "prompt"},
                                             {"content", "prompt"},
                                             {"input", "prompt"},
@@ -96,7 +92,7 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
     return invalid_argument(
         "the body has both or neither of 'prompt' and 'messages', expected one");
   if (fields.has("messages")) {
-    Result<std::vector<ChatMessage>> messages = ask::parse_messages(body["messages"], order);
+    Result<std::vector<ChatMessage>> messages = ask::read_messages(body["messages"]);
     if (!messages) return messages.error();
     request.messages = std::move(*messages);
   }
@@ -111,7 +107,7 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const 
   }
   ListText ids;
   for (const Token token : *tokens) ids.add(token);
-  OrderedJson reply = {
+  Json reply = {
       {"count", tokens->size()}, {"max_model_len", service.longest()}, {"tokens", ids.take()}};
   if (with_texts) {
     ListText texts;
@@ -131,8 +127,7 @@ Result<HttpResponse> tokenizer_info(Service& service, const HttpRequest&, const 
   if (!tokenizer.end_tokens().empty()) end = tokenizer.end_tokens().front();
   if (const auto& ids = spec_of(model).eos_ids; !ids.empty()) end = ids.front();
   const auto text = [&](std::optional<Token> token) {
-    return token ? OrderedJson(decode(tokenizer, {&*token, 1}, /*skip_special=*/false))
-                 : OrderedJson(nullptr);
+    return token ? Json(decode(tokenizer, {&*token, 1}, /*skip_special=*/false)) : Json(nullptr);
   };
   return json_response({{"bos_token", text(tokenizer.bos())}, {"eos_token", text(end)}});
 }

@@ -1,12 +1,12 @@
 // What is answered under which path.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "ask/body.h"
+#include "base/json.h"
 #include "serve/http.h"
 #include "serve/service.h"
 
@@ -17,8 +17,7 @@ struct Route {
   const char* method;
   ask::ReadBody* read_body = nullptr;  // asks the engine; or
   // is answered at once. `body` is null for a GET.
-  Result<HttpResponse> (*answer)(Service&, const HttpRequest&,
-                                 const nlohmann::json& body) = nullptr;
+  Result<HttpResponse> (*answer)(Service&, const HttpRequest&, const Json& body) = nullptr;
   bool open = false;  // needs no API key
 };
 

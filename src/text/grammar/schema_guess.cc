@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_value.h"
 #include "base/nearest.h"
 #include "text/grammar/limits.h"
 
@@ -294,17 +295,22 @@ std::string place_of_schema(Node object) {
 
 std::string schema_warning(std::string_view text) {
   if (text.size() > kMostTextBytes) return {};  // which is refused
-  const Result<Json> schema = parse_ordered_json(text, LargeNumbers::kKept);
-  if (schema && *schema == Json(true))
+  const Result<JsonValue> schema = JsonValue::parse(text);
+  return schema ? schema_warning(*schema) : std::string();
+}
+
+std::string schema_warning(const JsonValue& value) {
+  const Json schema = tree_of(value);
+  if (schema == Json(true))
     return "the schema is true: any JSON fits it (hint: pass an object with the answer's fields in "
            "'properties')";
   // An object that holds a schema is refused.
-  if (!schema || !schema->is_object() || !place_of_schema(&*schema).empty()) return {};
-  const MisspelledSearch search(*schema);
+  if (!schema.is_object() || !place_of_schema(&schema).empty()) return {};
+  const MisspelledSearch search(schema);
   if (!search.names().empty()) return one_line(warning_of(search.names()));
   if (search.first_bare()) return one_line(warning_of(*search.first_bare()));
   // Parts without constraints and names are usual, so only the whole schema gets this warning.
-  if (!has_constraint(*schema))
+  if (!has_constraint(schema))
     return "the schema has no keyword that constrains the answer: any JSON fits it (hint: put the "
            "names of the answer's fields into 'properties')";
   return {};

@@ -16,5 +16,6 @@ std::string place_of_schema(Node object);
 // of fields outside of "properties", or has no keyword that constrains the answer. Empty for any
 // other text. Compares only the first 64 names that are no keywords.
 std::string schema_warning(std::string_view text);
+std::string schema_warning(const JsonValue& schema);
 
 }  // namespace pando::grammar
