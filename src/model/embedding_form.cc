@@ -144,7 +144,7 @@ Status check_text_settings(const TextSettings& settings) {
   const json text = {{"method", "forward"}, {"method_output_name", "last_hidden_state"}};
   const json* modalities = fields.find("modality_config");
   if (modalities != nullptr && (!modalities->is_object() || modalities->contains("message") ||
-                                modalities->value("text", json()) != text))
+                                sorted_json(modalities->value("text", json())) != text))
     fields.refuse("modality_config", fmt::format("{{\"text\": {}}}", text.dump()),
                   ErrorCode::kUnsupported);
   return fields.status();

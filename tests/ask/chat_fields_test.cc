@@ -14,52 +14,41 @@
 namespace pando::ask {
 namespace {
 
-TEST(ChatFields, KeysAndDigitsAsTheyAreWritten) {
-  const std::string text =
-      R"({"tools":[{"z":18446744073709551616,"a":1.5}],"body":{"tools":[],"documents":[{"b":2,"a":1}]}})";
-  const nlohmann::json body = *parse_json(text);
-  const WrittenOrder order(text);
-  EXPECT_EQ(order.of("tools", body["tools"]), R"([{"z":18446744073709551616,"a":1.5}])");
-  EXPECT_EQ(order.of("documents", body["body"]["documents"]), R"([{"b":2,"a":1}])");
-  EXPECT_EQ(order.of_each("documents", body["body"]["documents"]),
-            std::vector<std::string>{R"({"b":2,"a":1})"});
-  EXPECT_EQ(order.of("x", body["body"]["documents"]), R"([{"a":1,"b":2}])");
-  EXPECT_EQ(WrittenOrder().of("documents", body["body"]["documents"]), R"([{"a":1,"b":2}])");
-}
+Json body_of(std::string_view text) { return parse_json(text, LargeNumbers::kKept).value(); }
 
 TEST(ChatFields, MessagesKeepDigits) {
   const std::string text =
       R"({"messages":[{"role":"assistant","content":null,"tool_calls":[{"n":123456789012345678901234567890,"a":1}]}]})";
-  const auto messages = parse_messages((*parse_json(text))["messages"], WrittenOrder(text));
+  const auto messages = read_messages(body_of(text)["messages"]);
   ASSERT_TRUE(messages.ok()) << messages.error().message;
   EXPECT_EQ(
-      (*messages)[0].fields,
+      (*messages)[0].fields.text(),
       R"({"role":"assistant","tool_calls":[{"n":123456789012345678901234567890,"a":1}],"content":null})");
 }
 
 TEST(ChatFields, ThinkingInTemplateArguments) {
   const auto options_of = [](const char* text) {
-    const nlohmann::json body = *parse_json(text);
+    const Json body = body_of(text);
     Fields fields(body);
     ChatOptions options;
-    read_chat_options(fields, WrittenOrder(text), options);
+    read_chat_options(fields, options);
     EXPECT_TRUE(fields.status().ok());
     return options;
   };
   EXPECT_TRUE(options_of(R"({"chat_template_kwargs":{"enable_thinking":true}})").thinking);
   const ChatOptions only = options_of(R"({"chat_template_kwargs":{"thinking":true}})");
   EXPECT_FALSE(only.thinking);
-  EXPECT_EQ(only.template_kwargs, R"({"thinking":true})");
+  EXPECT_EQ(only.template_kwargs.text(), R"({"thinking":true})");
 }
 
 // Tools in the form of OpenAI's API: {"type": "function", "function": {"name", ...}}.
 TEST(ChatFields, ToolsAreFunctions) {
   const auto status_of = [](const std::string& tool) {
-    const nlohmann::json body =
-        *parse_json(R"({"tools":[{"type":"function","function":{"name":"ok"}},)" + tool + "]}");
+    const Json body =
+        body_of(R"({"tools":[{"type":"function","function":{"name":"ok"}},)" + tool + "]}");
     Fields fields(body);
     ChatOptions options;
-    read_chat_options(fields, WrittenOrder(), options);
+    read_chat_options(fields, options);
     return fields.status();
   };
   for (const std::string& function : std::vector<std::string>{
@@ -100,10 +89,10 @@ TEST(ChatFields, ToolsAreFunctions) {
 TEST(ChatFields, CachingIsIgnored) {
   const auto fields_of = [](const std::string& message) {
     const std::string text = R"({"messages":[)" + message + "]}";
-    const auto messages = parse_messages((*parse_json(text))["messages"], WrittenOrder(text));
+    const auto messages = read_messages(body_of(text)["messages"]);
     EXPECT_TRUE(messages.ok()) << messages.error().message;
     return messages.ok() ? std::pair((*messages)[0].content, (*messages)[0].fields)
-                         : std::pair<std::string, std::string>();
+                         : std::pair<std::string, JsonValue>();
   };
   const std::string marks =
       R"(,"prompt_cache_breakpoint":{"mode":"explicit"},"cache_control":{"type":"ephemeral"})";
@@ -120,10 +109,10 @@ TEST(ChatFields, CachingIsIgnored) {
   const auto tools_of = [](const std::string& more) {
     const std::string text = R"({"tools":[{"type":"function","function":{"name":"f")" + more +
                              R"(,"parameters":{"b":1,"a":123456789012345678901}})" + more + "}]}";
-    const nlohmann::json body = *parse_json(text);
+    const Json body = body_of(text);
     Fields fields(body);
     ChatOptions options;
-    read_chat_options(fields, WrittenOrder(text), options);
+    read_chat_options(fields, options);
     EXPECT_TRUE(fields.status().ok());
     return options.tools;
   };
@@ -135,7 +124,7 @@ TEST(ChatFields, CallsAreOfFunctions) {
   const auto status_of = [](const std::string& call) -> Status {
     const std::string text =
         R"({"messages":[{"role":"assistant","tool_calls":[{"id":"a"},)" + call + "]}]}";
-    const auto messages = parse_messages((*parse_json(text))["messages"], WrittenOrder(text));
+    const auto messages = read_messages(body_of(text)["messages"]);
     return messages.ok() ? Status() : Status(messages.error());
   };
   for (const std::string call :
@@ -166,7 +155,7 @@ TEST(ChatFields, OnlyTextsAreRead) {
   const auto refused = [](const std::string& content) {
     const std::string text =
         R"({"messages":[{"role":"user","content":"Q"},{"role":"user",)" + content + "}]}";
-    const auto messages = parse_messages((*parse_json(text))["messages"], WrittenOrder(text));
+    const auto messages = read_messages(body_of(text)["messages"]);
     EXPECT_FALSE(messages.ok()) << content;
     return messages.ok() ? Error{} : messages.error();
   };

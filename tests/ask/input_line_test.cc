@@ -28,14 +28,14 @@ TEST(InputLine, AContextWithQuestions) {
       R"({"id": "d1", "context": "C", "questions": ["one?", {"text": "two?"},
           {"id": "q", "text": "three?", "answers": ["3", "III"]}, {"id": 4, "text": "", "answers": []}]})",
       defaults);
-  EXPECT_EQ(line->id_json, "\"d1\"");
+  EXPECT_EQ(json_text(line->id_json), "\"d1\"");
   ASSERT_EQ(line->questions.size(), 4u);
   EXPECT_EQ(line->request_of(line->questions[0]).prompt, "C\n\nQuestion: one?\nAnswer:");
   const std::vector<std::string> ids = {"d1/0", "d1/1", "d1/q", "d1/4"};
   const std::vector<std::string> ids_json = {"\"0\"", "\"1\"", "\"q\"", "4"};
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(line->questions[i].request.id, ids[i]);
-    EXPECT_EQ(line->questions[i].id_json, ids_json[i]);
+    EXPECT_EQ(json_text(line->questions[i].id_json), ids_json[i]);
     EXPECT_TRUE(line->questions[i].request.logits_hash);
   }
   EXPECT_FALSE(line->questions[1].answers);
@@ -90,8 +90,9 @@ TEST(InputLine, SchemasOfTheLineAndItsQuestions) {
     return line->request_of(line->questions[question]).sampling.form.value();
   };
   EXPECT_EQ(form(0).kind, TextForm::Kind::kJsonSchema);
-  EXPECT_EQ(form(0).text, R"({"type":"object","properties":{"z":{},"a":{}}})") << "as written";
-  EXPECT_EQ(form(1).text, R"({"enum":["y","b"]})");
+  EXPECT_EQ(form(0).schema.text(), R"({"type":"object","properties":{"z":{},"a":{}}})")
+      << "as written";
+  EXPECT_EQ(form(1).schema.text(), R"({"enum":["y","b"]})");
   EXPECT_EQ(refused(R"({"prompt": "P", "schema": 5})"),
             "field 'schema' is 5, expected a JSON schema");
   EXPECT_EQ(refused(R"({"prompt": "P", "schema": {}, "choices": ["a", "b"]})"),
@@ -100,14 +101,14 @@ TEST(InputLine, SchemasOfTheLineAndItsQuestions) {
 
 TEST(InputLine, APromptOrTokens) {
   const std::unique_ptr<ask::Line> text = parsed(R"({"prompt": "P", "answers": ["A"]})");
-  EXPECT_EQ(text->id_json, "\"7\"");
+  EXPECT_EQ(json_text(text->id_json), "\"7\"");
   ASSERT_EQ(text->questions.size(), 1u);
   EXPECT_EQ(text->questions[0].request.id, "7");
   EXPECT_EQ(text->questions[0].request.prompt, "P");
   EXPECT_FALSE(text->questions[0].id);
   EXPECT_EQ(text->questions[0].answers, std::vector<std::string>{"A"});
   const std::unique_ptr<ask::Line> tokens = parsed(R"({"id": -3, "tokens": [5, 0, 2147483647]})");
-  EXPECT_EQ(tokens->id_json, "-3");
+  EXPECT_EQ(json_text(tokens->id_json), "-3");
   EXPECT_EQ(tokens->questions[0].request.id, "-3");
   EXPECT_EQ(tokens->questions[0].request.tokens, (std::vector<Token>{5, 0, 2147483647}));
 }
@@ -118,7 +119,7 @@ TEST(InputLine, IdsStayAsTheyWere) {
         parsed(std::string(R"({"id": )") + id + R"(, "context": "", "questions": [{"id": )" + id +
                R"(, "text": "Q"}]})");
     const std::string expected = std::string(id) == "\"\\u00e4\\n\"" ? "\"ä\\n\"" : id;
-    EXPECT_EQ(line->id_json, expected);
+    EXPECT_EQ(json_text(line->id_json), expected);
     const BatchOptions options;
     const std::vector<std::vector<Completion>> answers(1, std::vector<Completion>(1));
     const std::string output = line->written({.question = &line->questions[0], .answers = answers},
@@ -235,7 +236,7 @@ TEST(InputLine, NullIsAsGoodAsAbsent) {
       R"({"id": null, "prompt": "P", "tokens": null, "questions": null, "context": null, "answers": null,
           "stop": null, "seed": null, "n": null})",
       defaults);
-  EXPECT_EQ(plain->id_json, "\"7\"");
+  EXPECT_EQ(json_text(plain->id_json), "\"7\"");
   EXPECT_FALSE(plain->questions[0].answers);
   EXPECT_EQ(plain->questions[0].request.sampling.stop, std::vector<std::string>{"default"});
   const std::unique_ptr<ask::Line> questions = parsed(

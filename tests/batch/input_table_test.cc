@@ -105,7 +105,6 @@ TEST(InputTable, RowsAreLines) {
 
 TEST(InputTable, ListsInCells) {
   const InputTable table = InputTable::open("prompt\tanswers\tchoices\tstop", '\t').value();
-  using Json = nlohmann::json;
   const auto list = [&](const std::string& row, const char* name) {
     const Result<Json> line = table.line(row);
     return line ? line->value(name, Json()) : Json(line.error().message);

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   static constexpr ask::Endpoint kEndpoints[] = {ask::Endpoint::kCompletions, ask::Endpoint::kChat,
                                                  ask::Endpoint::kEmbeddings};
-  const Result<nlohmann::json> json = parse_json(fuzz::text_of(data + 1, size - 1));
+  const Result<Json> json = parse_json(fuzz::text_of(data + 1, size - 1));
   if (!json) {
     fuzz::check_error(json.error());
     return 0;

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   while (const std::optional<InputRecord> record = scanner.next()) {
     fuzz::demand(record->line > last, "a record that does not follow the last");
     last = record->line;
-    const Result<nlohmann::json> row = table->line(record->text);
+    const Result<Json> row = table->line(record->text);
     if (!row) {
       fuzz::check_error(row.error());
       continue;
