@@ -16,16 +16,16 @@ class AnswerLine : public Line {
  public:
   bool answers_apart() const override { return true; }
 
-  std::string written(const Answered& answered, const LineWriting& with) const override {
-    std::string lines;
-    if (answered.error != nullptr) return lines;
+  std::vector<Json> written(const Answered& answered, const LineWriting& with) const override {
+    std::vector<Json> objects;
+    if (answered.error != nullptr) return objects;
     for (const Completion& completion : answered.answers[0]) {
       Json object = {{"id", id_json}};
       object.update(answer_object(*this, *answered.question, completion, with.model));
       add_fields(*answered.question, completion, with, object);
-      lines += json_text(object) + "\n";
+      objects.push_back(std::move(object));
     }
-    return lines;
+    return objects;
   }
 
  private:

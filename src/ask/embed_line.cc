@@ -13,7 +13,7 @@ namespace {
 
 class EmbedLine : public Line {
  public:
-  std::string written(const Answered& answered, const LineWriting& with) const override {
+  std::vector<Json> written(const Answered& answered, const LineWriting& with) const override {
     if (answered.error != nullptr) return {};
     const Completion& answer = answered.answers[0][0];
     Json output;
@@ -26,7 +26,7 @@ class EmbedLine : public Line {
     output["prompt_tokens"] = answer.prompt_tokens;
     if (answer.cut_tokens > 0) output["cut_tokens"] = answer.cut_tokens;
     if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
-    return json_text(output) + "\n";
+    return one_object(std::move(output));
   }
 };
 

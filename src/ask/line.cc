@@ -34,6 +34,12 @@ Error not_converted(BatchTask task) {
 
 }  // namespace
 
+std::vector<Json> one_object(Json object) {
+  std::vector<Json> objects;
+  objects.push_back(std::move(object));
+  return objects;
+}
+
 ReadLine* line_reader(BatchTask task) {
   switch (task) {
     case BatchTask::kAnswer:

@@ -40,11 +40,13 @@ class Line : public Job {
   virtual bool answers_apart() const { return false; }
   // The field whose values tell lines apart; null: none does.
   virtual const char* unique_field() const { return nullptr; }
-  // The output lines, with their ends. Nothing for an error that the form has no place for.
-  virtual std::string written(const Answered& answered, const LineWriting& with) const = 0;
+  // The objects of the output. None for an error that the form has no place for.
+  virtual std::vector<Json> written(const Answered& answered, const LineWriting& with) const = 0;
   // Adds what a summary says of answers of this form alone.
   virtual void count(const Completion&, BatchSummary&) const {}
 };
+
+std::vector<Json> one_object(Json object);
 
 // What lines are read with.
 struct LineContext {

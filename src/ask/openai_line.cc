@@ -41,7 +41,7 @@ class OpenAiLine : public Line {
   }
 
   // {"id", "custom_id", "response": {"status_code", "request_id", "body"}, "error": null}
-  std::string written(const Answered& answered, const LineWriting& with) const override {
+  std::vector<Json> written(const Answered& answered, const LineWriting& with) const override {
     // From the line alone: a run that is resumed writes the same.
     const std::string name =
         fmt::format("{:016x}", static_cast<uint64_t>(XXH3_64bits(id.data(), id.size())));
@@ -68,7 +68,7 @@ class OpenAiLine : public Line {
       if (has_sharing_) response["body"]["sharing"] = SharingCounts(answered.answers).json();
     }
     output["error"] = nullptr;
-    return json_text(output) + "\n";
+    return one_object(std::move(output));
   }
 
  private:

@@ -42,7 +42,7 @@ Result<std::string> read_document(const Json& json, size_t index, Question& ques
 
 class RerankLine : public Line {
  public:
-  std::string written(const Answered& answered, const LineWriting& with) const override {
+  std::vector<Json> written(const Answered& answered, const LineWriting& with) const override {
     if (answered.error != nullptr) return {};
     std::vector<double> scores, masses;
     int64_t n_tokens = 0, n_cut = 0;
@@ -59,19 +59,19 @@ class RerankLine : public Line {
     Json output;
     output["id"] = id_json;
     if (!warning.empty()) output["wrong"] = warning;
-    ListText results;
+    Json results = Json::array();
     for (const size_t i : order) {
       Json result = {{"index", i}};
       if (questions[i].id) result["id"] = questions[i].id_json;
       result["score"] = scores[i];
       result["mass"] = masses[i];
-      results.add(result);
+      results.push_back(std::move(result));
     }
-    output["results"] = results.take();
+    output["results"] = std::move(results);
     output["prompt_tokens"] = n_tokens;
     if (n_cut > 0) output["cut_tokens"] = n_cut;
     if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
-    return json_text(output) + "\n";
+    return one_object(std::move(output));
   }
 
   void count(const Completion& completion, BatchSummary& summary) const override {

@@ -90,25 +90,25 @@ Status read_target(const Json& target, Question& question) {
 
 class ScoreLine : public Line {
  public:
-  std::string written(const Answered& answered, const LineWriting&) const override {
+  std::vector<Json> written(const Answered& answered, const LineWriting&) const override {
     if (answered.error != nullptr) return {};
     const Question& question = questions[0];
     Json output;
     output["id"] = id_json;
-    ListText scores;
+    Json scores = Json::array();
     std::vector<double> logprobs;
     for (const Completion& scored : taken_apart(answered.completions)) {
       const ContinuationScore score = continuation_score(scored);
-      scores.add(
+      scores.push_back(
           {{"logprob", score.logprob}, {"tokens", score.n_tokens}, {"likeliest", score.likeliest}});
       logprobs.push_back(score.logprob);
     }
-    output["scores"] = scores.take();
+    output["scores"] = std::move(scores);
     output["best"] = likeliest(logprobs);
     output["best_per_byte"] = likeliest_per(Per::kByte, question.choices, logprobs);
     if (!warning.empty()) output["wrong"] = warning;
     if (!question.metadata.empty()) output["metadata"] = question.metadata;
-    return json_text(output) + "\n";
+    return one_object(std::move(output));
   }
 };
 

@@ -80,9 +80,9 @@ BatchLine LineParser::described(const InputRecord& record, const ask::Line& line
 
 Status LineParser::open_table(const InputRecord& record) {
   names_hash_ = XXH3_64bits(record.text.data(), record.text.size());
-  Result<InputTable> table =
-      InputTable::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t',
-                       options_.task, options_.columns);
+  Result<ask::InputTable> table =
+      ask::InputTable::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t',
+                            options_.task, options_.columns);
   if (!table) return table.error();
   table_ = std::move(*table);
   if (const std::vector<std::string> names = table_->options(); !names.empty())

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ask/input_table.h"
 #include "ask/line.h"
-#include "batch/input_table.h"
 #include "batch/record_scanner.h"
 
 namespace pando {
@@ -58,7 +58,7 @@ class LineParser {
   int context_;
   const BatchOptions& options_;
   Result<EmbedOptions> embed_;  // as the model has it, or why it has none
-  std::optional<InputTable> table_;
+  std::optional<ask::InputTable> table_;
   std::set<std::string> queries_;        // that were read, where all need ids of their own
   std::set<std::string> unseen_fields_;  // of options_.columns
   bool has_lines_ = false;               // of JSON

@@ -81,13 +81,14 @@ void Results::end(OpenRecord& record) {
   std::vector<std::vector<Completion>> answers;  // [questions][n]
   for (size_t i = 0; i < record.n && !record.error; ++i)
     answers.push_back(answers_of(record.questions()[i], record.completions.of(i)));
-  record.lines = record.of->line->written(
+  const std::vector<Json> objects = record.of->line->written(
       {.question = record.n > 0 ? &record.question() : nullptr,
        .answers = answers,
        .completions = record.completions.all(),
        .error = record.error ? &*record.error : nullptr},
       {.model = model_, .options = options_, .created = output_.created()});
-  if (table_) record.lines = table_->rows(record.lines);
+  for (const Json& object : objects)
+    record.lines += table_ ? table_->rows(object) : json_text(object) + "\n";
   for (size_t i = 0; i < answers.size(); ++i) note(record, record.questions()[i], answers[i]);
   if (record.error)
     for (const ask::Question& question : record.questions())

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ask/output_table.h"
 #include "batch/open_line.h"
-#include "batch/output_table.h"
 #include "batch/scoring.h"
 #include "pando/batch.h"
 
@@ -69,7 +69,7 @@ class Results {
   const char* place_ = "line";
   BatchSummary summary_;
   Scoring scoring_{options_, summary_};
-  std::optional<OutputTable> table_;
+  std::optional<ask::OutputTable> table_;
   bool has_first_line_ = false;
   bool has_header_ = false;  // of the table, in this run
 };

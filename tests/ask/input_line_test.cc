@@ -122,8 +122,10 @@ TEST(InputLine, IdsStayAsTheyWere) {
     EXPECT_EQ(json_text(line->id_json), expected);
     const BatchOptions options;
     const std::vector<std::vector<Completion>> answers(1, std::vector<Completion>(1));
-    const std::string output = line->written({.question = &line->questions[0], .answers = answers},
-                                             {.model = *tiny_model(), .options = options});
+    const std::string output =
+        json_text(line->written({.question = &line->questions[0], .answers = answers},
+                                {.model = *tiny_model(), .options = options})
+                      .at(0));
     EXPECT_TRUE(output.starts_with("{\"id\":" + expected + ",\"question_id\":" + expected +
                                    ",\"text\":\"\","))
         << output;

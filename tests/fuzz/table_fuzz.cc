@@ -1,8 +1,8 @@
 // A CSV file: records, names of columns, rows, and the lines that they are.
 #include <sstream>
 
+#include "ask/input_table.h"
 #include "ask/line.h"
-#include "batch/input_table.h"
 #include "batch/record_scanner.h"
 #include "fuzz/fuzz.h"
 #include "text/utf8.h"
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RecordScanner scanner(in, InputFormat::kCsv);
   const std::optional<InputRecord> names = scanner.next();
   if (!names) return 0;
-  const Result<InputTable> table = InputTable::open(names->text, ',');
+  const Result<ask::InputTable> table = ask::InputTable::open(names->text, ',');
   if (!table) return fuzz::check_error(table.error()), 0;
   uint64_t last = names->line;
   while (const std::optional<InputRecord> record = scanner.next()) {

@@ -1,21 +1,25 @@
-#include "batch/output_table.h"
+#include "ask/output_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 
+#include "ask/input_table.h"
 #include "base/counted.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/json_value.h"
-#include "batch/input_table.h"
 
-namespace pando {
+namespace pando::ask {
 namespace {
 
-std::string as_text(const Json& json) { return json_text(json); }
+// JSON has no infinite numbers.
+bool is_nothing(const Json& value) {
+  return value.is_null() || (value.is_number_float() && !std::isfinite(value.get<double>()));
+}
 
 // One object for each element of a list of the line, with the line's own fields.
 std::vector<Json> exploded(const Json& line, const char* list,
@@ -184,9 +188,9 @@ std::string OutputTable::row(Json object) const {
   add_properties(object);
   std::string cells;
   const auto add = [&](const Json& value) {
-    if (!value.is_null())
+    if (!is_nothing(value))
       cells +=
-          written_cell(value.is_string() ? value.get<std::string>() : as_text(value), separator_);
+          written_cell(value.is_string() ? value.get<std::string>() : json_text(value), separator_);
     cells += separator_;
   };
   const auto take = [](Json& from, const std::string& name) {
@@ -206,18 +210,13 @@ std::string OutputTable::row(Json object) const {
       add(metadata.is_object() ? take(metadata, name) : Json());
     if (!metadata.empty()) object["metadata"] = std::move(metadata);
   }
-  if (!object.empty()) cells += written_cell(as_text(object), separator_);
+  if (!object.empty()) cells += written_cell(json_text(object), separator_);
   return cells + "\n";
 }
 
-std::string OutputTable::rows(std::string_view lines) const {
+std::string OutputTable::rows(const Json& answer) const {
   std::string written;
-  while (!lines.empty()) {
-    const size_t end = std::min(lines.find('\n'), lines.size() - 1);
-    for (Json& object : rows_of(parse_json(lines.substr(0, end), LargeNumbers::kKept).value()))
-      written += row(std::move(object));
-    lines.remove_prefix(end + 1);
-  }
+  for (Json& object : rows_of(answer)) written += row(std::move(object));
   return written;
 }
 
@@ -248,4 +247,4 @@ Result<std::vector<Json>> OutputTable::objects(std::string_view rows) const {
   return objects;
 }
 
-}  // namespace pando
+}  // namespace pando::ask

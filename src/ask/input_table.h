@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "pando/batch.h"
 
-namespace pando {
+namespace pando::ask {
 
 // Whether a table may have the column for what is asked: a prompt or its parts, or a text.
 bool is_asking_column(std::string_view name);
@@ -80,4 +80,4 @@ class InputTable {
   std::vector<std::string> names_;
 };
 
-}  // namespace pando
+}  // namespace pando::ask

@@ -1,5 +1,5 @@
 // Tables: rows, cells, columns.
-#include "batch/input_table.h"
+#include "ask/input_table.h"
 
 #include <gtest/gtest.h>
 
@@ -15,13 +15,14 @@ namespace {
 using Cells = std::vector<std::string>;
 
 Cells cells(std::string_view row, char separator = ',') {
-  Result<Cells> split = split_row(row, separator);
+  Result<Cells> split = ask::split_row(row, separator);
   return split ? *split : Cells{std::string("refused: ") + split.error().message};
 }
 
 std::string written_row(const Cells& texts) {
   std::string row;
-  for (const std::string& text : texts) row += (row.empty() ? "" : "\t") + written_cell(text, '\t');
+  for (const std::string& text : texts)
+    row += (row.empty() ? "" : "\t") + ask::written_cell(text, '\t');
   return row;
 }
 
@@ -57,7 +58,7 @@ TEST(InputTable, BytesOfZeroAreNamed) {
 
 TEST(InputTable, NamesOfColumns) {
   const auto refused = [](std::string_view row) {
-    const Result<InputTable> table = InputTable::open(row, ',');
+    const Result<ask::InputTable> table = ask::InputTable::open(row, ',');
     return table ? std::string("taken") : table.error().message;
   };
   EXPECT_EQ(refused("context,question"), "taken");
@@ -75,22 +76,22 @@ TEST(InputTable, NamesOfColumns) {
 }
 
 TEST(InputTable, OfTextsToEmbed) {
-  const Result<InputTable> table =
-      InputTable::open("id,text,instruction,prompt", ',', BatchTask::kEmbed);
+  const Result<ask::InputTable> table =
+      ask::InputTable::open("id,text,instruction,prompt", ',', BatchTask::kEmbed);
   ASSERT_TRUE(table.ok()) << table.error().message;
   EXPECT_EQ(*table->line("7,T,I,p"),
             nlohmann::json::parse(R"({"id": "7", "text": "T", "instruction": "I",
                 "metadata": {"prompt": "p"}})"));
   EXPECT_EQ(*table->line(",T,,"), nlohmann::json::parse(R"({"text": "T"})"));
-  EXPECT_EQ(InputTable::open("id,prompt", ',', BatchTask::kEmbed).error().message,
+  EXPECT_EQ(ask::InputTable::open("id,prompt", ',', BatchTask::kEmbed).error().message,
             "the columns are id, prompt, expected 'text' among them");
   for (const BatchTask task : {BatchTask::kRerank, BatchTask::kScore})
-    EXPECT_FALSE(InputTable::open("id,prompt", ',', task).ok());
+    EXPECT_FALSE(ask::InputTable::open("id,prompt", ',', task).ok());
 }
 
 TEST(InputTable, RowsAreLines) {
-  const Result<InputTable> table =
-      InputTable::open("id,context,question,answers,choices,max_tokens,temperature,source", ',');
+  const Result<ask::InputTable> table = ask::InputTable::open(
+      "id,context,question,answers,choices,max_tokens,temperature,source", ',');
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(*table->line("7,C,Q,yes|Yes,yes|no,5,0.5,web"),
             nlohmann::json::parse(R"({"id": "7", "context": "C", "question": "Q",
@@ -104,7 +105,8 @@ TEST(InputTable, RowsAreLines) {
 }
 
 TEST(InputTable, ListsInCells) {
-  const InputTable table = InputTable::open("prompt\tanswers\tchoices\tstop", '\t').value();
+  const ask::InputTable table =
+      ask::InputTable::open("prompt\tanswers\tchoices\tstop", '\t').value();
   const auto list = [&](const std::string& row, const char* name) {
     const Result<Json> line = table.line(row);
     return line ? line->value(name, Json()) : Json(line.error().message);
@@ -136,14 +138,14 @@ TEST(InputTable, ListsInCells) {
             "data sets, expected a list of strings in JSON, or texts separated by | (hint: "
             "take the list 'text' of the object)");
   // A cell of 'answer' is one answer, unchanged.
-  EXPECT_EQ(*InputTable::open("prompt,answer", ',')->line("P,[sic]"),
+  EXPECT_EQ(*ask::InputTable::open("prompt,answer", ',')->line("P,[sic]"),
             Json::parse(R"({"prompt": "P", "answers": ["[sic]"]})"));
 }
 
 TEST(InputTable, ColumnsThatLookLikeFieldsAreNamed) {
   using Names = std::vector<std::pair<std::string, std::string>>;
   const auto near = [](const char* header, BatchTask task = BatchTask::kAnswer) {
-    return InputTable::open(header, ',', task).value().near_names();
+    return ask::InputTable::open(header, ',', task).value().near_names();
   };
   EXPECT_EQ(near("prompt,Answers, choice,max-tokens,Temperature ,schemas"),
             (Names{{"Answers", "answers"},
@@ -156,9 +158,9 @@ TEST(InputTable, ColumnsThatLookLikeFieldsAreNamed) {
 }
 
 TEST(InputTable, ColumnsThatContradictEachOtherAreRefused) {
-  EXPECT_EQ(InputTable::open("prompt,answer,answers", ',').error().message,
+  EXPECT_EQ(ask::InputTable::open("prompt,answer,answers", ',').error().message,
             "the columns are prompt, answer, answers, expected 'answer' or 'answers', not both");
-  EXPECT_TRUE(InputTable::open("prompt,context,question", ',')
+  EXPECT_TRUE(ask::InputTable::open("prompt,context,question", ',')
                   .error()
                   .message.starts_with("the columns are prompt, context, question, expected "
                                        "'context' and 'question', or 'prompt', not both"));
@@ -166,8 +168,8 @@ TEST(InputTable, ColumnsThatContradictEachOtherAreRefused) {
 
 // As Python's csv and spreadsheets write them.
 TEST(InputTable, FlagsInCapitals) {
-  const InputTable table =
-      InputTable::open("prompt\tthinking\tignore_eos\tmax_tokens\tsource", '\t').value();
+  const ask::InputTable table =
+      ask::InputTable::open("prompt\tthinking\tignore_eos\tmax_tokens\tsource", '\t').value();
   EXPECT_EQ(*table.line("P\tTrue\tFALSE\t5\tTrue"),
             nlohmann::json::parse(R"({"prompt": "P", "thinking": true, "ignore_eos": false,
                                       "max_tokens": 5, "metadata": {"source": "True"}})"));
@@ -178,13 +180,13 @@ TEST(InputTable, FlagsInCapitals) {
   EXPECT_EQ(table.line("P\t\t\tTrue\t").error().message,
             "column 'max_tokens' is 'True', expected a JSON value");
   EXPECT_EQ(
-      InputTable::open("prompt\tschema", '\t')->line("P\t{'type': 'string'}").error().message,
+      ask::InputTable::open("prompt\tschema", '\t')->line("P\t{'type': 'string'}").error().message,
       "column 'schema' is '{'type': 'string'}', expected a JSON value (hint: JSON uses double "
       "quotes)");
 }
 
 TEST(InputTable, SchemasAndEmptyTexts) {
-  const InputTable table = InputTable::open("prompt\tschema\tanswers", '\t').value();
+  const ask::InputTable table = ask::InputTable::open("prompt\tschema\tanswers", '\t').value();
   EXPECT_EQ(*table.line(written_row({"P", R"({"type": "integer"})", ""})),
             nlohmann::json::parse(R"({"prompt": "P", "schema": {"type": "integer"}})"));
   EXPECT_EQ(table.line("P\t\ttailor|").error().message,
@@ -386,14 +388,14 @@ TEST(TableBatch, WithoutItsColumnsNothingIsAnswered) {
 
 TEST(InputTable, EveryOptionIsAColumn) {
   for (const RequestOption& option : request_options()) {
-    const Result<InputTable> table =
-        InputTable::open(std::string("prompt,other,") + option.name, ',');
+    const Result<ask::InputTable> table =
+        ask::InputTable::open(std::string("prompt,other,") + option.name, ',');
     ASSERT_TRUE(table.ok()) << table.error().message;
     EXPECT_EQ(table->options(), std::vector<std::string>{option.name});
     EXPECT_EQ(table->others(), std::vector<std::string>{"other"});
   }
   const nlohmann::json line =
-      InputTable::open("prompt,min_tokens,stop", ',')->line("P,3,a|b").value();
+      ask::InputTable::open("prompt,min_tokens,stop", ',')->line("P,3,a|b").value();
   EXPECT_EQ(line, (nlohmann::json{{"prompt", "P"}, {"min_tokens", 3}, {"stop", {"a", "b"}}}));
 }
 

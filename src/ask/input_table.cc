@@ -1,4 +1,4 @@
-#include "batch/input_table.h"
+#include "ask/input_table.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,6 +9,14 @@
 #include "pando/values/request_options.h"
 
 namespace pando {
+
+bool takes_tables(BatchTask task) {
+  return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
+}
+
+}  // namespace pando
+
+namespace pando::ask {
 namespace {
 
 constexpr std::string_view kPrompts[] = {"context", "question", "prompt"};
@@ -119,10 +127,6 @@ Result<Json> list_of(const std::string& name, const std::string& cell) {
 }
 
 }  // namespace
-
-bool takes_tables(BatchTask task) {
-  return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
-}
 
 bool is_asking_column(std::string_view name) {
   return is_one_of(kPrompts, name) || name == kEmbedded;
@@ -325,4 +329,4 @@ Result<Json> InputTable::line(std::string_view row) const {
   return line;
 }
 
-}  // namespace pando
+}  // namespace pando::ask

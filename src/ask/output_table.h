@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "pando/batch.h"
 
-namespace pando {
+namespace pando::ask {
 
 // The columns follow from the options and the input, so that a run that is resumed has the same:
 // the fields that every answer has, one for each property of the run's schema, those that the
@@ -27,8 +27,8 @@ class OutputTable {
   void take_input_columns(const std::vector<std::string>& names);
 
   std::string header() const;
-  // The rows of output lines in JSON.
-  std::string rows(std::string_view lines) const;
+  // The rows of an answer.
+  std::string rows(const Json& answer) const;
   // The objects of rows, which may have the header before them: a field for each cell that is not
   // empty, as text, and those of `more`.
   Result<std::vector<Json>> objects(std::string_view rows) const;
@@ -48,4 +48,4 @@ class OutputTable {
   std::vector<std::string> input_columns_;
 };
 
-}  // namespace pando
+}  // namespace pando::ask
