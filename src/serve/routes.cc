@@ -5,12 +5,8 @@
 #include <vector>
 
 #include "api/model_access.h"
-#include "api/prompt.h"
-#include "ask/chat_fields.h"
-#include "ask/errors.h"
-#include "ask/sampling_fields.h"
+#include "ask/tokenize_body.h"
 #include "base/errors.h"
-#include "base/fields.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "pando/version.h"
@@ -65,56 +61,18 @@ Result<HttpResponse> metrics(Service& service, const HttpRequest&, const Json&) 
       .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
+// A reply, or why there is none.
+Result<HttpResponse> response_of(const Result<Json>& reply) {
+  if (!reply) return reply.error();
+  return json_response(*reply);
+}
+
 Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& body) {
-  const Model& model = service.engine.model();
-  Fields fields(body);
-  Request request;
-  std::string ignored;
-  bool add_special = false, with_texts = false;
-  fields.text("model", ignored);
-  fields.text("prompt", request.prompt);
-  fields.flag("add_special_tokens", add_special);
-  if (fields.has("add_special_tokens")) request.add_special_tokens = add_special;
-  fields.flag("return_token_strs", with_texts);
-  ask::read_chat_options(fields, request.chat);
-  constexpr ask::OtherName kOtherNames[] = {{"text", "prompt"},
-                                            {"content", "prompt"},
-                                            {"input", "prompt"},
-                                            {"with_pieces", "return_token_strs"},
-                                            {"add_special", "add_special_tokens"}};
-  ask::refuse_other_names(fields, kOtherNames);
-  fields.only(std::initializer_list<std::string_view>{
-      "model", "prompt", "messages", "add_special_tokens", "add_generation_prompt",
-      "continue_final_message", "return_token_strs", "chat_template_kwargs", "tools", "tool_choice",
-      "documents"});
-  if (!fields.status()) return fields.status().error();
-  if (fields.has("prompt") == fields.has("messages"))
-    return invalid_argument(
-        "the body has both or neither of 'prompt' and 'messages', expected one");
-  if (fields.has("messages")) {
-    Result<std::vector<ChatMessage>> messages = ask::read_messages(body["messages"]);
-    if (!messages) return messages.error();
-    request.messages = std::move(*messages);
-  }
-  // Of an empty text too there is what stands around it.
-  const Result<std::vector<Token>> tokens =
-      request.messages.empty() && request.prompt.empty()
-          ? model.encode("", request.add_special_tokens.value_or(true))
-          : encode_prompt(model, request);
-  if (!tokens) {
-    if (!tokens.error().field.empty()) return tokens.error();
-    return blame(request.messages.empty() ? "prompt" : "messages", tokens.error());
-  }
-  ListText ids;
-  for (const Token token : *tokens) ids.add(token);
-  Json reply = {
-      {"count", tokens->size()}, {"max_model_len", service.longest()}, {"tokens", ids.take()}};
-  if (with_texts) {
-    ListText texts;
-    for (const Token token : *tokens) texts.add(model.piece(token).value());
-    reply["token_strs"] = texts.take();
-  }
-  return json_response(reply);
+  return response_of(ask::tokenize(service.engine.model(), service.longest(), body));
+}
+
+Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json& body) {
+  return response_of(ask::detokenize(service.engine.model(), body));
 }
 
 // What evaluation harnesses ask, to have texts tokenised here.
@@ -130,30 +88,6 @@ Result<HttpResponse> tokenizer_info(Service& service, const HttpRequest&, const 
     return token ? Json(decode(tokenizer, {&*token, 1}, /*skip_special=*/false)) : Json(nullptr);
   };
   return json_response({{"bos_token", text(tokenizer.bos())}, {"eos_token", text(end)}});
-}
-
-Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json& body) {
-  Fields fields(body);
-  std::string ignored;
-  std::vector<Token> tokens;
-  fields.text("model", ignored);
-  fields.tokens("tokens", tokens);
-  constexpr ask::OtherName kOtherNames[] = {
-      {"ids", "tokens"}, {"token_ids", "tokens"}, {"input_ids", "tokens"}};
-  ask::refuse_other_names(fields, kOtherNames);
-  fields.only(std::initializer_list<std::string_view>{"model", "tokens"});
-  if (!fields.status()) return fields.status().error();
-  if (!fields.has("tokens")) return ask::missing_field("tokens");
-  const Model& model = service.engine.model();
-  const Tokenizer* tokenizer = tokenizer_of(model);
-  const int n_vocab =
-      std::max(model.info().vocab, tokenizer == nullptr ? 0 : tokenizer->vocab_size());
-  for (const Token token : tokens)
-    if (token >= n_vocab)
-      return invalid_field("tokens", "has {}, expected 0 to {}", token, n_vocab - 1);
-  const Result<std::string> text = model.decode(tokens);
-  if (!text) return text.error();
-  return json_response({{"prompt", *text}});
 }
 
 constexpr Route kRoutes[] = {
