@@ -59,7 +59,7 @@ function(pando_precompiled target option)
 endfunction()
 
 # Sources that run once for a file, a model or a request. -O1 halves the time that they take to compile.
-set(pando_plain_sources "/src/(model/families|comm|api|task|wire|capi|bench|serve|mpi|cli)/")
+set(pando_plain_sources "/src/(model/families|comm|api|task|ask|capi|bench|serve|mpi|cli)/")
 set(pando_plain_option $<$<CONFIG:Release>:-O1>)
 pando_precompiled(pando_precompiled "")
 pando_precompiled(pando_precompiled_plain "${pando_plain_option}")
@@ -158,7 +158,7 @@ function(pando_floor name)
         target_link_libraries(${part} ${public} ${link})
       endif()
     endforeach()
-    if(PANDO_COVERAGE AND public STREQUAL "PUBLIC" AND name MATCHES "^(base|text|cache|plan|engine|api|wire|batch|serve)$")
+    if(PANDO_COVERAGE AND public STREQUAL "PUBLIC" AND name MATCHES "^(base|text|cache|plan|engine|api|ask|batch|serve)$")
       target_compile_options(${part} PRIVATE --coverage -fprofile-update=atomic -O1)
       target_link_options(${part} INTERFACE --coverage)
     endif()
@@ -176,7 +176,7 @@ macro(pando_all_floors)
   pando_floor(text base PkgConfig::pcre2 PkgConfig::oniguruma PkgConfig::utf8proc PkgConfig::sentencepiece
               PkgConfig::xxhash nlohmann_json::nlohmann_json)
   pando_engine_floors()
-  pando_floor(capi wire nlohmann_json::nlohmann_json)
+  pando_floor(capi ask nlohmann_json::nlohmann_json)
   pando_server_floor()
   pando_floor(bench api)
   pando_floor(mpi comm ${pando_mpi_links})
@@ -198,7 +198,7 @@ macro(pando_server_floor)
     find_package(Boost 1.81 REQUIRED)  # headers only
     find_package(OpenSSL REQUIRED)
     pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
-    pando_floor(serve wire Boost::headers OpenSSL::SSL OpenSSL::Crypto PkgConfig::prometheus)
+    pando_floor(serve ask Boost::headers OpenSSL::SSL OpenSSL::Crypto PkgConfig::prometheus)
     target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
                                BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
                                # by operator new, for which src/cli/spare_memory.cc has more
@@ -228,8 +228,8 @@ macro(pando_engine_floors)
   pando_floor(engine plan schedule text PkgConfig::xxhash)
   pando_floor(api engine model exec)
   pando_floor(task api)
-  pando_floor(wire task text nlohmann_json::nlohmann_json)
-  pando_floor(batch wire nlohmann_json::nlohmann_json PkgConfig::zlib PkgConfig::zstd)
+  pando_floor(ask task text nlohmann_json::nlohmann_json)
+  pando_floor(batch ask nlohmann_json::nlohmann_json PkgConfig::zlib PkgConfig::zstd)
 endmacro()
 
 # The sources that name a deliberate fault, compiled again with the faults in them. A program that

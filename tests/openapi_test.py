@@ -21,7 +21,7 @@ if not OPENAPI.exists():
     print(f"skipped: no {OPENAPI}")
     sys.exit(SKIPPED)
 
-WIRE = "src/wire/"
+ASK = "src/ask/"
 
 
 class UniqueKeys(yaml.SafeLoader):
@@ -89,10 +89,10 @@ class Reader:
         return {name for name, places in rows if "kAsked" in places or place in places}
 
     def requests(self):
-        openai, questions = WIRE + "openai_request.cc", WIRE + "question_fields.cc"
-        rerank, score = WIRE + "rerank_body.cc", WIRE + "score_body.cc"
-        serving = self.table(WIRE + "serving_fields.cc", "kNames")
-        answers = (self.table(openai, "kCommonFields") | self.table(WIRE + "form_fields.cc", "kFields")
+        openai, questions = ASK + "openai_request.cc", ASK + "question_fields.cc"
+        rerank, score = ASK + "rerank_body.cc", ASK + "score_body.cc"
+        serving = self.table(ASK + "serving_fields.cc", "kNames")
+        answers = (self.table(openai, "kCommonFields") | self.table(ASK + "form_fields.cc", "kFields")
                    | self.options("kInBody") | serving)
         # A body of questions lacks these, or has them at another place.
         in_lines_alone = {"id", "metadata", "question", "prompt", "messages", "tokens", "answers",
@@ -117,8 +117,8 @@ def check_fields(document, source):
         told = set(schemas[name]["properties"])
         if told != read:
             yield f"{name}: only the file has {sorted(told - read)}, only the server reads {sorted(read - told)}"
-    message = Reader(source).table(WIRE + "chat_fields.cc", "kMessageFields")
-    caching = Reader(source).table(WIRE + "chat_fields.cc", "kCachingFields")
+    message = Reader(source).table(ASK + "chat_fields.cc", "kMessageFields")
+    caching = Reader(source).table(ASK + "chat_fields.cc", "kCachingFields")
     for form in schemas["Messages"]["items"]["anyOf"]:
         told = set(form["properties"])
         if told != message | caching:

@@ -15,7 +15,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = [f"src/{name}" for name in ("cli", "serve", "wire", "batch", "task", "api", "engine", "schedule", "plan",
+FOLDERS = [f"src/{name}" for name in ("cli", "serve", "ask", "batch", "task", "api", "engine", "schedule", "plan",
                                       "step", "cache", "exec", "model", "text", "base", "capi")] + ["python/pando"]
 
 HELP_CALLS = {"add_option", "add_flag", "add_subcommand", "group", "footer", "description", "default_str", "type_name",

@@ -33,6 +33,8 @@ class Engine {
   // once: kInvalidArgument, kTooLong (prompt and answer can never fit), kUnavailable (max_open
   // reached).
   Result<RequestId> submit(Request request, Listener listener);
+  // The same for a request of tokens that has passed check(), which is not repeated.
+  Result<RequestId> submit_checked(Request request, Listener listener);
   // The errors that submit would return at once for a request of tokens, except for max_open.
   Status check(const Request& request) const;
   // Drops a request; work that others share stays. Its listener gets no more events, except those

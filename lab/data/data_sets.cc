@@ -14,8 +14,6 @@
 namespace pando::lab {
 namespace {
 
-using Json = nlohmann::json;
-
 // A record of a file, or a part of one; `source` is for messages.
 struct Record {
   Json json;

@@ -9,9 +9,9 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/thread_priority.h"
 
 namespace pando::lab {
@@ -21,8 +21,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::json;
-
 constexpr double kSurelyDrawn = 100;  // added to the letter's logit
 
 // The events of a stream, as they come.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace pando {
@@ -54,6 +56,16 @@ class ByteWriter {
   void write(const std::optional<T>& value) {
     write(value.has_value());
     if (value) write(*value);
+  }
+  void write(std::monostate) {}
+  template <class... T>
+  void write(const std::variant<T...>& value) {
+    write(static_cast<uint8_t>(value.index()));
+    std::visit([this](const auto& one) { write(one); }, value);
+  }
+  template <class T>
+  void write(const std::shared_ptr<const T>& value) {
+    write(*value);
   }
   template <HasMembers T>
   void write(const T& value) {
@@ -117,6 +129,17 @@ class ByteReader {
   template <class T>
   void read(std::optional<T>& value) {
     if (read<bool>()) read(value.emplace());
+  }
+  void read(std::monostate&) {}
+  template <class... T>
+  void read(std::variant<T...>& value) {
+    const auto index = read<uint8_t>();
+    uint8_t i = 0;
+    ((index == i++ ? read(value.template emplace<T>()) : void()), ...);
+  }
+  template <class T>
+  void read(std::shared_ptr<const T>& value) {
+    value = std::make_shared<const T>(read<T>());
   }
   template <HasMembers T>
   void read(T& value) {

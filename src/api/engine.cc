@@ -44,8 +44,11 @@ class Engine::Impl {
   Result<RequestId> submit(Request request, Listener listener) {
     if (request.tokens.empty())
       if (Status status = take_tokens(*model_, request); !status) return status.error();
-    // Checked here too, so that the caller's fault comes back at once.
     if (Status status = check(request); !status) return status.error();
+    return submit_checked(std::move(request), std::move(listener));
+  }
+
+  Result<RequestId> submit_checked(Request request, Listener listener) {
     std::shared_ptr<const grammar::MaskTable>
         form;  // compiled here, and held until the loop has it
     if (request.sampling.form) {
@@ -201,7 +204,7 @@ class Engine::Impl {
     const int n_answers = submit.request.sampling.n;
     Error error = std::move(submit.no_memory);
     try {
-      const Status status = loop_->submit(submit.id, std::move(submit.request), listener);
+      const Status status = loop_->submit_checked(submit.id, std::move(submit.request), listener);
       if (status) return;
       error = made_or([&] { return status.error(); }, std::move(error));
     } catch (const std::bad_alloc&) {
@@ -273,6 +276,9 @@ Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
 
 Result<RequestId> Engine::submit(Request request, Listener listener) {
   return impl_->submit(std::move(request), std::move(listener));
+}
+Result<RequestId> Engine::submit_checked(Request request, Listener listener) {
+  return impl_->submit_checked(std::move(request), std::move(listener));
 }
 Status Engine::check(const Request& request) const { return impl_->check(request); }
 void Engine::cancel(RequestId id) { impl_->cancel(id); }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/errors.h"
 #include "base/fields.h"
@@ -16,7 +15,7 @@ namespace pando {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using json = Json;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 

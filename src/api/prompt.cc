@@ -96,11 +96,11 @@ Status check_conversation(const Model& model, const Request& request) {
   const Result<std::string> text = model.render_chat(request.messages, request.chat);
   if (text || text.error().code != ErrorCode::kInvalidArgument)
     return text ? Status() : text.error();
-  for (const std::string_view tools : {kTrialTools, std::string_view()})
-    for (const std::string_view documents : {kTrialDocuments, std::string_view()}) {
+  for (const JsonValue& tools : {JsonValue::parse(kTrialTools).value(), JsonValue()})
+    for (const JsonValue& documents : {JsonValue::parse(kTrialDocuments).value(), JsonValue()}) {
       ChatOptions options = request.chat;
-      if (options.tools.empty()) options.tools = tools;
-      if (options.documents.empty()) options.documents = documents;
+      if (options.tools.is_null()) options.tools = tools;
+      if (options.documents.is_null()) options.documents = documents;
       if (model.render_chat(request.messages, options)) return {};
     }
   return text.error();

@@ -20,6 +20,16 @@ auto members(T& value) {
   return std::tie(code, message, field);
 }
 
+template <MaybeConst<JsonValue::Digits> T>
+auto members(T& value) {
+  return std::tie(value.text);
+}
+
+template <MaybeConst<JsonValue> T>
+auto members(T& value) {
+  return std::tie(value.value);
+}
+
 template <MaybeConst<ChatMessage> T>
 auto members(T& value) {
   auto& [role, content, fields] = value;
@@ -42,8 +52,8 @@ auto members(T& value) {
 
 template <MaybeConst<TextForm> T>
 auto members(T& value) {
-  auto& [kind, text, choices] = value;
-  return std::tie(kind, text, choices);
+  auto& [kind, text, choices, schema] = value;
+  return std::tie(kind, text, choices, schema);
 }
 
 template <MaybeConst<SamplingOptions> T>

@@ -82,11 +82,12 @@ void RequestGroup::add_turn() {
 }
 
 Result<RequestId> RequestGroup::submit_one(size_t index) {
-  return engine_.submit(*requests_.at(index).request,
-                        [shared = shared_, index, wants_text = options_.wants_text](Event event) {
-                          if (wants_text || event.completion || event.error)
-                            shared->put(index, std::move(event));
-                        });
+  const Request& request = *requests_.at(index).request;
+  auto listener = [shared = shared_, index, wants_text = options_.wants_text](Event event) {
+    if (wants_text || event.completion || event.error) shared->put(index, std::move(event));
+  };
+  return options_.checked ? engine_.submit_checked(request, std::move(listener))
+                          : engine_.submit(request, std::move(listener));
 }
 
 void RequestGroup::submit() {

@@ -32,6 +32,7 @@ class RequestGroup final : public AskedRequests {
     int max_open = 0;         // answers in the engine at a time, or one request; 0: the engine's
     bool wants_text = false;  // of events that complete nothing too
     bool waits_for_room = false;  // refusals are never errors
+    bool checked = false;         // all requests have passed Engine::check
     // Called by the engine's thread when there are events to take: once until take(), and never
     // after the group is gone. Must not block, and must not call the group.
     std::function<void()> on_events;

@@ -8,12 +8,12 @@
 #include <fstream>
 #include <iterator>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "api/open_loop.h"
 #include "api/ranks.h"
 #include "base/errors.h"
+#include "base/json.h"
 #include "base/machine.h"
 #include "base/write_file.h"
 #include "engine/measure_steps.h"
@@ -25,7 +25,7 @@ namespace pando {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using json = Json;
 
 constexpr int kWay = 2;  // version of the method: files of another version are measured again
 
@@ -64,7 +64,7 @@ std::optional<MeasuredSteps> read(const fs::path& path, const std::string& name)
   const json all = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!all.is_object() || all.value("of", json()) != name) return std::nullopt;
   try {
-    MeasuredSteps steps{.costs = all.at("step_costs").dump(),
+    MeasuredSteps steps{.costs = sorted_json(all.at("step_costs")).dump(),
                         .median_error = all.at("median_error"),
                         .repeat_noise = all.at("repeat_noise"),
                         .n_steps = all.at("steps"),
@@ -91,7 +91,7 @@ Status write(const fs::path& path, const std::string& name, const MeasuredSteps&
   if (failure)
     return io_error("cannot create '{}': {}", path.parent_path().string(), failure.message());
   const fs::path whole = fmt::format("{}.{}", path.string(), getpid());
-  Status status = write_file(whole, all.dump(1) + "\n");
+  Status status = write_file(whole, sorted_json(all).dump(1) + "\n");
   if (status) {
     fs::rename(whole, path, failure);
     if (failure) status = io_error("cannot write '{}': {}", path.string(), failure.message());

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "base/errors.h"
-#include "base/json.h"
 #include "base/nearest.h"
 
 namespace pando {
@@ -26,7 +25,7 @@ Error unknown_field(const std::string& name, std::span<const std::string_view> k
 
 }  // namespace
 
-const Fields::Json* Fields::find(std::string_view name) const {
+const Json* Fields::find(std::string_view name) const {
   const auto found = object_.find(name);
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }

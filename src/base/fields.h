@@ -3,13 +3,13 @@
 
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/ranges.h"
 #include "pando/values/result.h"
 #include "pando/values/token.h"
@@ -20,14 +20,14 @@ namespace pando {
 // caller checks once, at the end. Null is as good as absent.
 class Fields {
  public:
-  using Json = nlohmann::json;
-
   // Fields of a request. Errors are kInvalidArgument and name the field: "field 'x' is 5, expected
   // a string".
   explicit Fields(const Json& object) : object_(object) {}
+  explicit Fields(Json&&) = delete;  // the object is borrowed
   // Fields of a file. Errors name the place: "config.json: 'x' is 5, expected a string".
   Fields(const Json& object, std::string_view source, ErrorCode code = ErrorCode::kBadFile)
       : object_(object), source_(source), code_(code) {}
+  Fields(Json&&, std::string_view, ErrorCode = ErrorCode::kBadFile) = delete;
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   bool contains(std::string_view name) const { return object_.contains(name); }  // be it null

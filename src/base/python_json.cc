@@ -12,8 +12,6 @@
 namespace pando {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view kFloatNames[] = {"NaN", "Infinity", "-Infinity"};
 
 // The text, with an object in place of each of these names that stands outside strings.
@@ -41,23 +39,23 @@ std::string with_named_floats(std::string_view text) {
 
 // Errors give places in the original text.
 template <class Parse>
-Result<json> parse_with_named_floats(std::string_view text, const Parse& parse) {
-  Result<json> value = parse(text);
+Result<Json> parse_with_named_floats(std::string_view text, const Parse& parse) {
+  Result<Json> value = parse(text);
   const auto is_in_text = [&](std::string_view name) { return text.find(name) != text.npos; };
   if (value || std::none_of(std::begin(kFloatNames), std::end(kFloatNames), is_in_text))
     return value;
-  Result<json> named = parse(with_named_floats(text));
+  Result<Json> named = parse(with_named_floats(text));
   return named ? std::move(named) : std::move(value);
 }
 
 }  // namespace
 
-Result<json> parse_python_json(std::string_view text) {
+Result<Json> parse_python_json(std::string_view text) {
   return parse_with_named_floats(text, [](std::string_view one) { return parse_json(one); });
 }
 
-Result<json> parse_python_object(std::string_view text, std::string_view source) {
-  Result<json> object = parse_with_named_floats(
+Result<Json> parse_python_object(std::string_view text, std::string_view source) {
+  Result<Json> object = parse_with_named_floats(
       text, [&](std::string_view one) { return parse_json_object(one, source); });
   // A lone number is read as an object, but its text has none.
   if (object && text.find('{') == text.npos)

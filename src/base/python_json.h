@@ -1,9 +1,9 @@
 // JSON of model files. Python programs wrote most of these files.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json_fwd.h"
 #include "pando/values/result.h"
 
 namespace pando {
@@ -11,7 +11,7 @@ namespace pando {
 // As parse_json and parse_json_object, but NaN, Infinity and -Infinity are read too. They are no
 // JSON, but Python's json module writes them. Each becomes the object that the transformers library
 // writes in its place: {"__float__": "Infinity"}.
-Result<nlohmann::json> parse_python_json(std::string_view text);
-Result<nlohmann::json> parse_python_object(std::string_view text, std::string_view source);
+Result<Json> parse_python_json(std::string_view text);
+Result<Json> parse_python_object(std::string_view text, std::string_view source);
 
 }  // namespace pando

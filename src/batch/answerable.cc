@@ -34,8 +34,8 @@ std::optional<Error> wrong_options(const Model& model, const BatchOptions& optio
 }
 
 // Why a question cannot be asked; nothing if it can.
-std::optional<Error> missing_for(const Model& model, const wire::Line& line,
-                                 const wire::Question& question, bool checks_options) {
+std::optional<Error> missing_for(const Model& model, const ask::Line& line,
+                                 const ask::Question& question, bool checks_options) {
   const Request& request = question.request;
   const bool is_text = request.tokens.empty() || !question.choices.empty();
   if (is_text && !model.has_tokenizer()) return model.encode("").error();
@@ -66,11 +66,11 @@ Status check_answerable(const Model& model, std::istream& input, const BatchOpti
   std::optional<Error> missing;
   uint64_t n_lines = 0;
   while (const std::optional<InputRecord> record = scanner.next()) {
-    const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);
+    const Result<std::unique_ptr<ask::Line>> line = parser.parse(*record);
     if (!line && parser.failed()) return {};  // the run says so
     if (!line || *line == nullptr) continue;
     if ((*line)->refused) return {};
-    for (const wire::Question& question : (*line)->questions) {
+    for (const ask::Question& question : (*line)->questions) {
       const std::optional<Error> found = missing_for(model, **line, question, is_wrong);
       if (!found) return {};
       if (!missing) missing = found;
@@ -93,8 +93,8 @@ Status check_template_of_all(const Model& model, std::istream& input, const Batc
   RecordScanner scanner(input, options.format, options.task);
   LineParser parser(model, /*context=*/1, options), parser_without(model, /*context=*/1, without);
   while (const std::optional<InputRecord> record = scanner.next()) {
-    const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record),
-                                              other = parser_without.parse(*record);
+    const Result<std::unique_ptr<ask::Line>> line = parser.parse(*record),
+                                             other = parser_without.parse(*record);
     if (!line && parser.failed()) return {};  // the run reports it
     // If the line's own template is wrong, both parsers fail.
     if (!line && other && line.error().field == "template")

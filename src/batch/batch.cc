@@ -236,7 +236,7 @@ class Runner {
     line_number_ = input.line;
     results_.name_place(input.place());
     const bool was_answered = output_.find(input.line, 0) != nullptr;
-    Result<std::unique_ptr<wire::Line>> parsed = parser_.parse(input, was_answered);
+    Result<std::unique_ptr<ask::Line>> parsed = parser_.parse(input, was_answered);
     if (!parsed && parser_.failed()) return parsed.error();
     if (parsed && *parsed == nullptr) {  // the names of columns
       results_.take_input_columns(parser_.other_columns());
@@ -305,12 +305,12 @@ class Runner {
         std::max(bytes_submitted_, record->of->bytes_read -
                                        record->of->n_bytes * n_later /
                                            std::max<size_t>(1, record->of->line->questions.size()));
-    const wire::Line& line = *record->of->line;
+    const ask::Line& line = *record->of->line;
     record->error = line.refused;
     if (record->error) return end(*record);
     answers_open_ += record->n_answers();
     record->is_begun = true;
-    for (const wire::Question& question : record->questions()) {
+    for (const ask::Question& question : record->questions()) {
       Result<std::vector<Request>> requests = line.requests_of(engine_.model(), question);
       if (!requests) return fail(*record, requests.error());
       record->completions.add_question(*requests);

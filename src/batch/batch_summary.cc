@@ -1,13 +1,10 @@
 #include "pando/batch_summary.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/errors.h"
+#include "base/json.h"
 
 namespace pando {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 struct Count {
   const char* name;
@@ -33,16 +30,16 @@ std::optional<double> BatchSummary::mean_mass() const {
 std::string finished_summary(const BatchSummary& summary) {
   BatchSummary kept = summary;
   kept.earlier += kept.answers;
-  OrderedJson json = OrderedJson::object();
+  Json json = Json::object();
   for (const Count& count : kCounts) json[count.name] = kept.*count.value;
   json["group_by"] = kept.group_by;
-  json["scores"] = OrderedJson::parse(kept.scores.to_json());
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  json["scores"] = Json::parse(kept.scores.to_json());
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<BatchSummary> read_finished_summary(const std::string& text) {
   BatchSummary summary;
-  const OrderedJson json = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return bad_file("the journal's summary is not an object");
   for (const Count& count : kCounts) {
     const auto found = json.find(count.name);

@@ -12,21 +12,23 @@ namespace {
 
 constexpr size_t kMostRemembered = size_t{1} << 16;  // blocks
 
+std::string text_of(const ChatMessage& message) {
+  return message.role + message.content + (message.fields.is_null() ? "" : message.fields.text());
+}
+
 size_t bytes_of(const Request& request) {
   size_t n = request.prompt.size() + request.tokens.size() * LineWork::kBytesEach;
-  for (const ChatMessage& message : request.messages)
-    n += message.role.size() + message.content.size() + message.fields.size();
+  for (const ChatMessage& message : request.messages) n += text_of(message).size();
   return n;
 }
 
 // What the prompts of a line begin with, of its own.
-std::string beginning_of(const wire::Line& line) {
+std::string beginning_of(const ask::Line& line) {
   if (!line.contexts.empty()) return line.contexts.front();
   if (line.questions.empty()) return {};
   const Request& first = line.questions.front().request;
   std::string text = first.prompt;
-  for (const ChatMessage& message : first.messages)
-    text += message.role + message.content + message.fields;
+  for (const ChatMessage& message : first.messages) text += text_of(message);
   text.append(reinterpret_cast<const char*>(first.tokens.data()),
               first.tokens.size() * sizeof(Token));
   return text;
@@ -39,7 +41,7 @@ size_t n_common(const LineWork& a, const LineWork& b) {
 
 }  // namespace
 
-LineWork LineWork::of(const wire::Line& line, double answer_tokens) {
+LineWork LineWork::of(const ask::Line& line, double answer_tokens) {
   LineWork work;
   const std::string beginning = beginning_of(line);
   uint64_t hash = 0;
@@ -47,7 +49,7 @@ LineWork LineWork::of(const wire::Line& line, double answer_tokens) {
     work.blocks.push_back(hash = XXH3_64bits_withSeed(beginning.data() + at, kBlockBytes, hash));
   size_t n_bytes = beginning.size() - work.blocks.size() * kBlockBytes;
   for (size_t i = 1; i < line.contexts.size(); ++i) n_bytes += line.contexts[i].size();
-  for (const wire::Question& question : line.questions) {
+  for (const ask::Question& question : line.questions) {
     n_bytes += question.text.size();
     for (const std::string& choice : question.choices) n_bytes += choice.size();
     if (line.contexts.empty() && &question != line.questions.data())

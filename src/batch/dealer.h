@@ -23,7 +23,7 @@ struct LineWork {
   static constexpr double kBlockTokens = double{kBlockBytes} / kBytesEach;
 
   // answer_tokens: what is expected of an answer that may have as many.
-  static LineWork of(const wire::Line& line, double answer_tokens);
+  static LineWork of(const ask::Line& line, double answer_tokens);
   double all() const { return kBlockTokens * static_cast<double>(blocks.size()) + own; }
 };
 

@@ -11,7 +11,7 @@
 namespace pando {
 
 Result<std::vector<Request>> engine_requests(const Model& model, const EngineOptions& options,
-                                             const wire::Job& job, const wire::Question& question) {
+                                             const ask::Job& job, const ask::Question& question) {
   Result<std::vector<Request>> requests = job.requests_of(model, question);
   if (!requests) return requests;
   const ModelInfo info = model.info();
@@ -27,7 +27,7 @@ Result<std::vector<Request>> engine_requests(const Model& model, const EngineOpt
   return requests;
 }
 
-std::span<const Token> prompt_of(const wire::Question& question, const Request& request) {
+std::span<const Token> prompt_of(const ask::Question& question, const Request& request) {
   const std::span<const Token> tokens = request.tokens;
   return question.choices.empty() ? tokens : tokens.first(*request.prompt_logprobs_from);
 }

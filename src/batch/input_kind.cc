@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "ask/input_table.h"
 #include "base/errors.h"
-#include "batch/input_table.h"
 #include "text/utf8.h"
 
 namespace pando {
@@ -61,15 +61,15 @@ bool may_name_columns(const std::vector<std::string>& cells, size_t n_in_next) {
     return !cell.empty() && cell.size() <= kLongestName && cell.front() != ' ';
   };
   return cells.size() > 1 && std::ranges::all_of(cells, may_be_name) &&
-         (std::ranges::any_of(cells, is_asking_column) || cells.size() == n_in_next);
+         (std::ranges::any_of(cells, ask::is_asking_column) || cells.size() == n_in_next);
 }
 
 // "csv", "tsv" or nothing.
 const char* table_format(std::span<const std::string_view> lines) {
   for (const auto& [separator, format] : {std::pair{'\t', "tsv"}, {',', "csv"}}) {
-    const auto first = split_row(lines[0], separator);
+    const auto first = ask::split_row(lines[0], separator);
     if (!first) continue;
-    const auto next = lines.size() < 2 ? first : split_row(lines[1], separator);
+    const auto next = lines.size() < 2 ? first : ask::split_row(lines[1], separator);
     const size_t n_in_next = lines.size() < 2 || !next ? 0 : next->size();
     if (may_name_columns(*first, n_in_next)) return format;
   }

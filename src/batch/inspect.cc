@@ -86,7 +86,7 @@ class Inspector {
     problem(number, ": " + error.message);
   }
 
-  void add(uint64_t number, const wire::Line& line) {
+  void add(uint64_t number, const ask::Line& line) {
     if (line.refused) return add_bad_line(number, *line.refused);
     ++found_.lines;
     if (const char* field = line.unique_field()) {
@@ -101,7 +101,7 @@ class Inspector {
       note_ids(line);
     }
     for (const std::string& context : line.contexts) passages_.add(context);
-    for (const wire::Question& question : line.questions)
+    for (const ask::Question& question : line.questions)
       if (Status status = add(line, question); !status) {
         if (status.error().code == ErrorCode::kTooLong) {
           ++found_.too_long;
@@ -115,9 +115,9 @@ class Inspector {
   }
 
   // Counts a line if one of its answers has the ids of an answer of an earlier line.
-  void note_ids(const wire::Line& line) {
-    const wire::Question* equal = nullptr;
-    for (const wire::Question& question : line.questions) {
+  void note_ids(const ask::Line& line) {
+    const ask::Question* equal = nullptr;
+    for (const ask::Question& question : line.questions) {
       const bool is_apart = line.answers_apart() && question.id;
       const std::string ids = is_apart ? line.id + '\0' + *question.id : line.id;
       const bool is_new = known_ids_.insert(XXH3_64bits(ids.data(), ids.size())).second;
@@ -151,7 +151,7 @@ class Inspector {
 
  private:
   // An error where the engine would have one.
-  Status add(const wire::Line& line, const wire::Question& question) {
+  Status add(const ask::Line& line, const ask::Question& question) {
     const Result<std::vector<Request>> requests = engine_requests(model_, engine_, line, question);
     if (!requests) return requests.error();
     bool has_room = true;
@@ -243,7 +243,7 @@ Result<Inspection> inspect_batch(const Model& model, const EngineOptions& engine
   Inspector inspector(model, engine, room, options);
   while (const std::optional<InputRecord> record = scanner.next()) {
     inspector.place = record->place();
-    const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);
+    const Result<std::unique_ptr<ask::Line>> line = parser.parse(*record);
     if (!line && parser.failed()) return line.error();
     if (!line) {
       inspector.add_bad_line(record->line, line.error());

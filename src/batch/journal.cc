@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "base/errors.h"
 #include "base/fields.h"
@@ -23,7 +22,7 @@ uint64_t from_hex(const std::string& text) {
   return value;
 }
 
-Status read_header(const nlohmann::json& json, const std::string& name, Journal& journal) {
+Status read_header(const Json& json, const std::string& name, Journal& journal) {
   Fields fields(json, name);
   if (fields.find("pando_journal") == nullptr)
     return bad_file("'{}' begins with {}, expected a journal header", name, found_text(json));
@@ -34,7 +33,7 @@ Status read_header(const nlohmann::json& json, const std::string& name, Journal&
         "starts over)",
         name, version, kVersion);
   journal.created = fields.integer("created", 0, INT64_MAX);
-  const nlohmann::json* settings = fields.find("settings");
+  const Json* settings = fields.find("settings");
   if (settings == nullptr || !settings->is_object())
     return bad_file("'{}' has no settings in its header", name);
   for (const auto& [key, value] : settings->items())
@@ -42,10 +41,10 @@ Status read_header(const nlohmann::json& json, const std::string& name, Journal&
   return fields.status();
 }
 
-Status read_record(const nlohmann::json& json, const std::string& name, Journal& journal) {
+Status read_record(const Json& json, const std::string& name, Journal& journal) {
   Fields fields(json, name);
   if (fields.find("finished") != nullptr) {
-    const nlohmann::json* summary = fields.find("summary");
+    const Json* summary = fields.find("summary");
     journal.finished = {static_cast<uint64_t>(fields.integer("finished", 0, INT64_MAX)),
                         static_cast<uint64_t>(fields.integer("left_out", 0, INT64_MAX)),
                         summary != nullptr ? summary->dump() : ""};
@@ -60,7 +59,7 @@ Status read_record(const nlohmann::json& json, const std::string& name, Journal&
   const bool same_member =
       before != nullptr && before->in_member && before->in_member->n_behind > 0;
   record.begin = before == nullptr ? 0 : same_member ? before->begin : before->end;
-  if (const nlohmann::json* place = fields.find("member"); place != nullptr) {
+  if (const Json* place = fields.find("member"); place != nullptr) {
     Fields in(*place, name);
     const auto number = [&](const char* field) {
       return static_cast<uint64_t>(in.integer(field, 0, INT64_MAX));
@@ -108,10 +107,10 @@ bool JournalHash::fits(const JournalLine& line, uint64_t answers) {
 }
 
 std::string journal_header(int64_t created, const AnswerFile::Settings& settings) {
-  nlohmann::ordered_json header = {{"pando_journal", kVersion}, {"created", created}};
-  header["settings"] = nlohmann::ordered_json::object();
+  Json header = {{"pando_journal", kVersion}, {"created", created}};
+  header["settings"] = Json::object();
   for (const auto& [name, value] : settings) header["settings"][name] = value;
-  return header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return header.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string journal_line(const JournalRecord& record) {
@@ -137,7 +136,7 @@ Result<Journal> parse_journal(std::string_view text, const std::string& name) {
   size_t begin = 0;
   for (size_t end; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
     const std::string_view line = text.substr(begin, end - begin);
-    const Result<nlohmann::json> json = parse_json_object(line, name);
+    const Result<Json> json = parse_json_object(line, name);
     if (!json) return json.error();
     const Status status = journal.lines.empty() ? read_header(*json, name, journal)
                                                 : read_record(*json, name, journal);

@@ -16,8 +16,7 @@
 
 namespace pando {
 
-Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
-                                                      bool was_answered) {
+Result<std::unique_ptr<ask::Line>> LineParser::parse(const InputRecord& record, bool was_answered) {
   if (options_.format != InputFormat::kJsonLines && find_invalid_utf8(record.text)) {
     failed_ = wants_names();
     return failed_ ? bad_file(
@@ -33,9 +32,9 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse(const InputRecord& record,
     const Status status = open_table(record);
     failed_ = !status.ok();
     if (failed_) return status.error();
-    return std::unique_ptr<wire::Line>();
+    return std::unique_ptr<ask::Line>();
   }
-  Result<std::unique_ptr<wire::Line>> line = parse_one(record);
+  Result<std::unique_ptr<ask::Line>> line = parse_one(record);
   if (!line) return line;
   if (options_.trec_ids)
     if (Status status = check_ids(**line); !status && !was_answered) return status.error();
@@ -61,11 +60,11 @@ Result<BatchOptions> options_for_model(const Model& model, BatchOptions options)
   return options;
 }
 
-BatchLine LineParser::described(const InputRecord& record, const wire::Line& line) const {
+BatchLine LineParser::described(const InputRecord& record, const ask::Line& line) const {
   BatchLine found{.number = record.line, .place = record.place()};
   found.is_openai = line.unique_field() != nullptr;
   if (line.questions.empty()) return found;
-  const wire::Question& first = line.questions.front();
+  const ask::Question& first = line.questions.front();
   const Request& request = first.request;
   if (options_.task == BatchTask::kAnswer || options_.task == BatchTask::kEmbed)
     found.form = !line.contexts.empty()      ? BatchLine::Form::kQuestions
@@ -80,9 +79,9 @@ BatchLine LineParser::described(const InputRecord& record, const wire::Line& lin
 
 Status LineParser::open_table(const InputRecord& record) {
   names_hash_ = XXH3_64bits(record.text.data(), record.text.size());
-  Result<InputTable> table =
-      InputTable::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t',
-                       options_.task, options_.columns);
+  Result<ask::InputTable> table =
+      ask::InputTable::open(record.text, options_.format == InputFormat::kCsv ? ',' : '\t',
+                            options_.task, options_.columns);
   if (!table) return table.error();
   table_ = std::move(*table);
   if (const std::vector<std::string> names = table_->options(); !names.empty())
@@ -101,8 +100,8 @@ void LineParser::warn(const InputRecord& record, const std::string& message) con
 }
 
 // Such an answer can never be right.
-void LineParser::warn_of_references(const InputRecord& record, const wire::Line& line) const {
-  for (const wire::Question& question : line.questions) {
+void LineParser::warn_of_references(const InputRecord& record, const ask::Line& line) const {
+  for (const ask::Question& question : line.questions) {
     if (question.choices.empty() || !question.answers || question.answers->empty()) continue;
     const bool is_known = std::ranges::any_of(question.choices, [&](const std::string& choice) {
       return accuracy(choice, *question.answers) > 0;
@@ -114,10 +113,10 @@ void LineParser::warn_of_references(const InputRecord& record, const wire::Line&
   }
 }
 
-void LineParser::warn_of_forms(const InputRecord& record, const wire::Line& line) const {
+void LineParser::warn_of_forms(const InputRecord& record, const ask::Line& line) const {
   if (!options_.on_problem) return;
   const std::optional<TextForm>* last = &options_.defaults.sampling.form;
-  for (const wire::Question& question : line.questions) {
+  for (const ask::Question& question : line.questions) {
     const std::optional<TextForm>& form = question.request.sampling.form;
     if (!form || form == *last) continue;
     last = &form;
@@ -126,9 +125,9 @@ void LineParser::warn_of_forms(const InputRecord& record, const wire::Line& line
 }
 
 // Of the first line whose answers continue such a prompt. Conversations and choices do not.
-void LineParser::warn_of_end_token(const InputRecord& record, const wire::Line& line) {
+void LineParser::warn_of_end_token(const InputRecord& record, const ask::Line& line) {
   if (warned_of_end_token_ || options_.task != BatchTask::kAnswer) return;
-  const auto continues = [&](const wire::Question& question) {
+  const auto continues = [&](const ask::Question& question) {
     const Request& request = question.request;
     const bool own_prompt = line.contexts.empty();
     const bool is_chat = own_prompt ? !request.messages.empty() : line.options.chat;
@@ -145,9 +144,8 @@ void LineParser::warn_of_end_token(const InputRecord& record, const wire::Line& 
 }
 
 // Fields by the names that they go by here.
-static Status rename_fields(const std::map<std::string, std::string>& renamed,
-                            nlohmann::json& line) {
-  std::vector<std::pair<std::string, nlohmann::json>> taken;
+static Status rename_fields(const std::map<std::string, std::string>& renamed, Json& line) {
+  std::vector<std::pair<std::string, Json>> taken;
   for (const auto& [name, field] : renamed) {
     const auto found = line.find(field);
     if (found == line.end()) continue;
@@ -165,7 +163,7 @@ static Status rename_fields(const std::map<std::string, std::string>& renamed,
   return {};
 }
 
-Status LineParser::check_ids(const wire::Line& line) {
+Status LineParser::check_ids(const ask::Line& line) {
   if (Status status = check_trec_ids(line); !status) return status;
   if (!queries_.insert(line.id).second)
     return invalid_argument("query '{}' appears twice, expected a different id for each query",
@@ -180,8 +178,8 @@ void LineParser::end() const {
     options_.on_problem(fmt::format("--columns: no line has a field '{}'", field));
 }
 
-Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& record) {
-  Result<nlohmann::json> json =
+Result<std::unique_ptr<ask::Line>> LineParser::parse_one(const InputRecord& record) {
+  Result<Json> json =
       table_ ? table_->line(record.text) : parse_json(record.text, LargeNumbers::kKept);
   if (!json) return json.error();
   if (!table_ && json->is_object()) {
@@ -189,11 +187,10 @@ Result<std::unique_ptr<wire::Line>> LineParser::parse_one(const InputRecord& rec
     std::erase_if(unseen_fields_, [&](const std::string& field) { return json->contains(field); });
     if (Status status = rename_fields(options_.columns, *json); !status) return status.error();
   }
-  return wire::line_reader(options_.task)(*json, {.number = record.line,
-                                                  .options = options_,
-                                                  .embed = embed_,
-                                                  .text = table_ ? std::string_view() : record.text,
-                                                  .d_model = spec_of(model_).d_model});
+  return ask::line_reader(options_.task)(*json, {.number = record.line,
+                                                 .options = options_,
+                                                 .embed = embed_,
+                                                 .d_model = spec_of(model_).d_model});
 }
 
 }  // namespace pando

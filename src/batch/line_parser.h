@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "batch/input_table.h"
+#include "ask/input_table.h"
+#include "ask/line.h"
 #include "batch/record_scanner.h"
-#include "wire/line.h"
 
 namespace pando {
 
@@ -30,7 +30,7 @@ class LineParser {
 
   // Null for the row that names the columns. An error is one of this record, or, where `failed`
   // says so, of the whole input. Ids of a line that `was_answered` are not refused.
-  Result<std::unique_ptr<wire::Line>> parse(const InputRecord& record, bool was_answered = false);
+  Result<std::unique_ptr<ask::Line>> parse(const InputRecord& record, bool was_answered = false);
   bool failed() const { return failed_; }
   // After the last record: fields that were to be read and that no line had.
   void end() const;
@@ -43,21 +43,21 @@ class LineParser {
   bool wants_names() const { return options_.format != InputFormat::kJsonLines && !table_; }
 
  private:
-  Result<std::unique_ptr<wire::Line>> parse_one(const InputRecord& record);
-  BatchLine described(const InputRecord& record, const wire::Line& line) const;
-  Status check_ids(const wire::Line& line);
+  Result<std::unique_ptr<ask::Line>> parse_one(const InputRecord& record);
+  BatchLine described(const InputRecord& record, const ask::Line& line) const;
+  Status check_ids(const ask::Line& line);
   Status open_table(const InputRecord& record);
   // Of what is answered all the same.
   void warn(const InputRecord& record, const std::string& message) const;
-  void warn_of_references(const InputRecord& record, const wire::Line& line) const;
-  void warn_of_forms(const InputRecord& record, const wire::Line& line) const;
-  void warn_of_end_token(const InputRecord& record, const wire::Line& line);
+  void warn_of_references(const InputRecord& record, const ask::Line& line) const;
+  void warn_of_forms(const InputRecord& record, const ask::Line& line) const;
+  void warn_of_end_token(const InputRecord& record, const ask::Line& line);
 
   const Model& model_;
   int context_;
   const BatchOptions& options_;
   Result<EmbedOptions> embed_;  // as the model has it, or why it has none
-  std::optional<InputTable> table_;
+  std::optional<ask::InputTable> table_;
   std::set<std::string> queries_;        // that were read, where all need ids of their own
   std::set<std::string> unseen_fields_;  // of options_.columns
   bool has_lines_ = false;               // of JSON

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "ask/line.h"
 #include "pando/batch.h"
 #include "task/question_completions.h"
 #include "task/scored_answer.h"
-#include "wire/line.h"
 
 namespace pando {
 
@@ -24,7 +24,7 @@ struct Unanswered {
 };
 
 struct OpenLine {
-  std::unique_ptr<wire::Line> line;
+  std::unique_ptr<ask::Line> line;
   uint64_t number = 0;                 // in the input
   uint64_t hash = 0;                   // of its text
   uint64_t bytes_read = 0;             // of the input, with it
@@ -55,14 +55,14 @@ struct OpenRecord {
   AnswerRecord journal;
   std::string lines;  // of the output
 
-  const wire::Question& question() const { return of->line->questions[first]; }
-  std::span<const wire::Question> questions() const {
+  const ask::Question& question() const { return of->line->questions[first]; }
+  std::span<const ask::Question> questions() const {
     return std::span(of->line->questions).subspan(first, n);
   }
   // Answers to write. Scored choices give one answer, however many requests they take.
   uint64_t n_answers() const {
     uint64_t sum = 0;
-    for (const wire::Question& question : questions())
+    for (const ask::Question& question : questions())
       sum += question.choices.empty()
                  ? static_cast<uint64_t>(std::max(question.request.sampling.n, 1))
                  : 1;

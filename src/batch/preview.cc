@@ -28,10 +28,10 @@ class Previewer {
     engine_.context = context;
   }
 
-  void add(uint64_t number, const wire::Line& line) {
+  void add(uint64_t number, const ask::Line& line) {
     if (line.refused)
       return give({.line = number, .id = line.id, .refused = line.refused->message});
-    for (const wire::Question& question : line.questions) {
+    for (const ask::Question& question : line.questions) {
       if (is_full()) return;
       PromptPreview preview{.line = number,
                             .id = question.request.id,
@@ -61,7 +61,7 @@ class Previewer {
   }
 
   // Requests with equal prompts are one, and score its choices.
-  void give_all(PromptPreview preview, const wire::Question& question,
+  void give_all(PromptPreview preview, const ask::Question& question,
                 const std::vector<Request>& requests) {
     for (size_t i = 0; i < requests.size() && !is_full(); ++i) {
       const std::span<const Token> prompt = prompt_of(question, requests[i]);
@@ -132,7 +132,7 @@ Result<PreviewSummary> preview_batch(const Model& model, int context, std::istre
   while (!previewer.is_full()) {
     const std::optional<InputRecord> record = scanner.next();
     if (!record) break;
-    const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);
+    const Result<std::unique_ptr<ask::Line>> line = parser.parse(*record);
     if (!line && parser.failed()) return line.error();
     if (!line) {
       ++previewer.found().bad_lines;

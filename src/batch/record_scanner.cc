@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include "ask/input_table.h"
 #include "base/byte_order_mark.h"
 #include "batch/input_kind.h"
-#include "batch/input_table.h"
 #include "pando/file_input.h"
 
 namespace pando {
@@ -184,7 +184,7 @@ std::optional<InputRecord> RecordScanner::read_record() {
     const auto kind = begun_ ? std::nullopt : kind_of_no_table(record.text);
     if (kind)
       return no_record("it is " + kind->expecting("a table whose first row names the columns"));
-    OpenQuote quote(format_ == InputFormat::kCsv ? ',' : '\t');
+    ask::OpenQuote quote(format_ == InputFormat::kCsv ? ',' : '\t');
     std::string more;
     for (quote.read(record.text); quote.is_open() && read_line(more); quote.read(more)) {
       record.text += "\n" + more;

@@ -13,11 +13,11 @@ namespace pando {
 namespace {
 
 // The objects that output lines are.
-Result<std::vector<nlohmann::json>> output_objects(std::string_view lines) {
-  std::vector<nlohmann::json> objects;
+Result<std::vector<Json>> output_objects(std::string_view lines) {
+  std::vector<Json> objects;
   while (!lines.empty()) {
     const size_t end = std::min(lines.find('\n'), lines.size() - 1);
-    Result<nlohmann::json> line = parse_json_object(lines.substr(0, end), "an answer");
+    Result<Json> line = parse_json_object(lines.substr(0, end), "an answer");
     if (!line) return line.error();
     objects.push_back(std::move(*line));
     lines.remove_prefix(end + 1);
@@ -27,7 +27,7 @@ Result<std::vector<nlohmann::json>> output_objects(std::string_view lines) {
 
 // Whether answers to a question are generated from a text that no chat template made, and only the
 // model can make them empty.
-bool is_plain(const wire::Line& line, const wire::Question& question) {
+bool is_plain(const ask::Line& line, const ask::Question& question) {
   const Request& request = question.request;
   const bool is_chat = line.contexts.empty() ? !request.messages.empty() : line.options.chat;
   const auto is_empty = [](const std::string& text) { return text.empty(); };
@@ -45,17 +45,17 @@ bool ends_at_once(const Completion& answer) {
 
 // How many answers in these did not come to their end. A line of an OpenAI batch has a list of
 // them.
-uint64_t n_cut(const std::vector<nlohmann::json>& objects) {
-  const auto is_cut = [](const nlohmann::json& answer) {
+uint64_t n_cut(const std::vector<Json>& objects) {
+  const auto is_cut = [](const Json& answer) {
     if (!answer.is_object()) return false;
     const auto reason = answer.find("finish_reason");
     if (reason == answer.end() || !reason->is_string()) return false;
     const auto& text = reason->get_ref<const std::string&>();
     return text == "length" || text == "context";
   };
-  static const nlohmann::json::json_pointer kChoices("/response/body/choices");
+  static const Json::json_pointer kChoices("/response/body/choices");
   uint64_t n = 0;
-  for (const nlohmann::json& object : objects) {
+  for (const Json& object : objects) {
     if (is_cut(object)) ++n;
     if (object.contains(kChoices) && object[kChoices].is_array())
       n += std::ranges::count_if(object[kChoices], is_cut);
@@ -65,9 +65,9 @@ uint64_t n_cut(const std::vector<nlohmann::json>& objects) {
 
 }  // namespace
 
-void Results::take_line(const wire::Line& line) {
+void Results::take_line(const ask::Line& line) {
   if (std::exchange(has_first_line_, true) || !table_) return;
-  const auto has_choices = [](const wire::Question& question) { return !question.choices.empty(); };
+  const auto has_choices = [](const ask::Question& question) { return !question.choices.empty(); };
   table_->take_choices(options_, std::ranges::any_of(line.questions, has_choices));
 }
 
@@ -81,16 +81,17 @@ void Results::end(OpenRecord& record) {
   std::vector<std::vector<Completion>> answers;  // [questions][n]
   for (size_t i = 0; i < record.n && !record.error; ++i)
     answers.push_back(answers_of(record.questions()[i], record.completions.of(i)));
-  record.lines = record.of->line->written(
+  const std::vector<Json> objects = record.of->line->written(
       {.question = record.n > 0 ? &record.question() : nullptr,
        .answers = answers,
        .completions = record.completions.all(),
        .error = record.error ? &*record.error : nullptr},
       {.model = model_, .options = options_, .created = output_.created()});
-  if (table_) record.lines = table_->rows(record.lines);
+  for (const Json& object : objects)
+    record.lines += table_ ? table_->rows(object) : json_text(object) + "\n";
   for (size_t i = 0; i < answers.size(); ++i) note(record, record.questions()[i], answers[i]);
   if (record.error)
-    for (const wire::Question& question : record.questions())
+    for (const ask::Question& question : record.questions())
       scoring_.add(*record.of, question, {}, /*is_new=*/true);
   record.completions = {};
   summary_.combined_hash += record.journal.logits_hash;
@@ -136,12 +137,12 @@ Status Results::take_earlier(const OpenRecord& record, const AnswerRecord& found
   if (record.n == 0) return {};
   const bool has_form = record.question().request.sampling.form.has_value();
   if (!record.question().answers)
-    for (const wire::Question& question : record.questions())
+    for (const ask::Question& question : record.questions())
       scoring_.add(*record.of, question, {}, /*is_new=*/false);
   if (!record.question().answers && !has_form) return {};
   const Result<std::string> lines = output_.read(found);
   if (!lines) return lines.error();
-  const Result<std::vector<nlohmann::json>> objects =
+  const Result<std::vector<Json>> objects =
       table_ ? table_->objects(*lines) : output_objects(*lines);
   if (!objects) return objects.error();
   if (has_form) summary_.forms_cut += n_cut(*objects);
@@ -198,7 +199,7 @@ void Results::problem(uint64_t line, const std::string& message) const {
   if (options_.on_problem) options_.on_problem(fmt::format("{} {}{}", place_, line, message));
 }
 
-void Results::note(OpenRecord& record, const wire::Question& question,
+void Results::note(OpenRecord& record, const ask::Question& question,
                    const std::vector<Completion>& answers) {
   std::vector<ScoredAnswer> scored;
   const bool plain = is_plain(*record.of->line, question);

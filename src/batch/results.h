@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ask/output_table.h"
 #include "batch/open_line.h"
-#include "batch/output_table.h"
 #include "batch/scoring.h"
 #include "pando/batch.h"
 
@@ -26,7 +26,7 @@ class Results {
     if (table_) table_->take_input_columns(names);
   }
   // A line was read: the first one says whether questions have choices of their own.
-  void take_line(const wire::Line& line);
+  void take_line(const ask::Line& line);
   // A record was read, and keeps its place where order is wanted.
   void take(const std::shared_ptr<OpenRecord>& record);
   // All of it is answered, or it has an error.
@@ -54,7 +54,7 @@ class Results {
   void write(OpenRecord& record);
   void add_problem(OpenRecord& record);
   void report(OpenLine& line);
-  void note(OpenRecord& record, const wire::Question& question,
+  void note(OpenRecord& record, const ask::Question& question,
             const std::vector<Completion>& answers);
 
   const Model& model_;
@@ -69,7 +69,7 @@ class Results {
   const char* place_ = "line";
   BatchSummary summary_;
   Scoring scoring_{options_, summary_};
-  std::optional<OutputTable> table_;
+  std::optional<ask::OutputTable> table_;
   bool has_first_line_ = false;
   bool has_header_ = false;  // of the table, in this run
 };

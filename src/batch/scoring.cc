@@ -13,8 +13,6 @@
 namespace pando {
 namespace {
 
-using Json = nlohmann::json;
-
 // A cell of a table is the text of a value.
 Result<Json> value_of(const Json& object, const char* name) {
   const auto found = object.find(name);
@@ -31,7 +29,7 @@ std::vector<Json> continuations_of(std::span<const Json> objects) {
 }
 
 Result<std::vector<ScoredAnswer>> scored_continuation(std::span<const Json> objects,
-                                                      const wire::Question& question) {
+                                                      const ask::Question& question) {
   ScoredAnswer answer;
   for (const Json& of_one : continuations_of(objects)) {
     const Result<Json> logprob = value_of(of_one, "logprob");
@@ -49,7 +47,7 @@ Result<std::vector<ScoredAnswer>> scored_continuation(std::span<const Json> obje
 }  // namespace
 
 Result<std::vector<ScoredAnswer>> scored_answers(std::span<const Json> objects,
-                                                 const wire::Question& question) {
+                                                 const ask::Question& question) {
   if (question.as_given) return scored_continuation(objects, question);
   std::vector<ScoredAnswer> answers;
   for (const Json& object : objects) {
@@ -68,7 +66,7 @@ Result<std::vector<ScoredAnswer>> scored_answers(std::span<const Json> objects,
   return answers;
 }
 
-void Scoring::add(OpenLine& open, const wire::Question& question, std::vector<ScoredAnswer> answers,
+void Scoring::add(OpenLine& open, const ask::Question& question, std::vector<ScoredAnswer> answers,
                   bool is_new) {
   const size_t n_parts = std::max<size_t>(1, open.line->contexts.size());
   const size_t n_questions = open.line->questions.size() / n_parts;
@@ -84,7 +82,7 @@ void Scoring::add(OpenLine& open, const wire::Question& question, std::vector<Sc
       score(question, merged(std::move(of_parts), question.choices));
 }
 
-void Scoring::score(const wire::Question& question, const ScoredAnswer& answer) {
+void Scoring::score(const ask::Question& question, const ScoredAnswer& answer) {
   std::string group;
   if (const auto found = question.metadata.find(options_.group_by);
       !options_.group_by.empty() && found != question.metadata.end())

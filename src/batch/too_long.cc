@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "api/prompt.h"
-#include "base/json.h"
 
 namespace pando {
 namespace {
@@ -53,7 +52,7 @@ class Fitter {
   }
 
   // Tokens that a prompt may have: the rest is for the answer.
-  int room(const wire::Question& question) const {
+  int room(const ask::Question& question) const {
     int answer = question.choices.empty() ? question.request.sampling.max_tokens : 0;
     for (const std::string& choice : question.choices)
       answer = std::max(answer, length(choice) + 1);
@@ -92,9 +91,9 @@ class Fitter {
   }
 
   // What may be cut for a question about a context: tokens that are left for the context.
-  int room_for_context(const wire::Job& job) const {
+  int room_for_context(const ask::Job& job) const {
     int most = context_;
-    for (const wire::Question& question : job.questions) {
+    for (const ask::Question& question : job.questions) {
       const Request without = question_request(job.options, "", question.text);
       most = std::min(most, room(question) - length(without) - kMargin);
     }
@@ -106,7 +105,7 @@ class Fitter {
   int context_;
 };
 
-void fit_context(const Fitter& fitter, TooLong policy, wire::Job& job) {
+void fit_context(const Fitter& fitter, TooLong policy, ask::Job& job) {
   const int room = fitter.room_for_context(job), n_tokens = fitter.length(job.contexts[0]);
   if (n_tokens <= room || room < kLeastRoom) return;
   if (policy == TooLong::kTruncateMiddle) {
@@ -125,7 +124,7 @@ void fit_context(const Fitter& fitter, TooLong policy, wire::Job& job) {
   const size_t n_questions = job.questions.size();
   for (size_t part = 1; part < job.contexts.size(); ++part)
     for (size_t i = 0; i < n_questions; ++i) {
-      wire::Question question = job.questions[i];
+      ask::Question question = job.questions[i];
       question.part = part;
       question.index = job.questions.size();
       question.request.id += fmt::format("/{}", part);
@@ -135,7 +134,7 @@ void fit_context(const Fitter& fitter, TooLong policy, wire::Job& job) {
                         job.contexts.size());
 }
 
-void fit_prompt(const Fitter& fitter, wire::Question& question) {
+void fit_prompt(const Fitter& fitter, ask::Question& question) {
   Request& request = question.request;
   const int room = fitter.room(question), n_tokens = fitter.length(request);
   if (n_tokens <= room) return;
@@ -145,7 +144,7 @@ void fit_prompt(const Fitter& fitter, wire::Question& question) {
     request.tokens.erase(middle, middle + excess);
   } else {
     std::string* text = &request.prompt;
-    std::string* fields = nullptr;
+    JsonValue* fields = nullptr;
     for (ChatMessage& message : request.messages) {
       if (text != &request.prompt && message.content.size() <= text->size()) continue;
       text = &message.content;
@@ -154,10 +153,10 @@ void fit_prompt(const Fitter& fitter, wire::Question& question) {
     const int left = fitter.length(*text) - excess - kMargin;
     if (left < kLeastRoom) return;
     *text = fitter.without_middle(*text, left);
-    if (fields != nullptr && !fields->empty()) {  // where the parts of the whole text are
-      auto others = parse_ordered_json(*fields, LargeNumbers::kKept);
-      if (others) others->erase("content");
-      if (others) *fields = json_text(*others);
+    if (fields != nullptr && fields->as_object() != nullptr) {
+      JsonValue::Object others = *fields->as_object();  // without the parts of the whole text
+      std::erase_if(others, [](const auto& member) { return member.first == "content"; });
+      *fields = JsonValue::object(std::move(others));
     }
   }
   question.cut = fmt::format("the prompt of {} tokens was cut to {}; its middle was removed",
@@ -170,12 +169,12 @@ std::string cut_message(int n_prompt, int n_cut) {
   return fmt::format("the text of {} tokens was cut to {}", n_prompt + n_cut, n_prompt);
 }
 
-void fit(const Model& model, int context, TooLong policy, wire::Job& job) {
+void fit(const Model& model, int context, TooLong policy, ask::Job& job) {
   if (policy == TooLong::kError || policy == TooLong::kSkip) return;
   const Fitter fitter(model, context);
   if (!job.contexts.empty()) return fit_context(fitter, policy, job);
   if (policy == TooLong::kSplit) return;
-  for (wire::Question& question : job.questions) {
+  for (ask::Question& question : job.questions) {
     fit_prompt(fitter, question);
     if (!question.cut.empty()) job.cut = question.cut;
   }

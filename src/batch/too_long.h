@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "ask/job.h"
 #include "pando/batch.h"
-#include "wire/job.h"
 
 namespace pando {
 
@@ -13,7 +13,7 @@ namespace pando {
 // part. The answer keeps max_tokens, or half of the `context` if that is less. `job.cut` says what
 // was done. What cannot be cut enough, and every line with kError and kSkip, is left to the engine
 // to refuse.
-void fit(const Model& model, int context, TooLong policy, wire::Job& job);
+void fit(const Model& model, int context, TooLong policy, ask::Job& job);
 
 // Message about a text that was cut to the limit of the model's files or of the request.
 std::string cut_message(int n_prompt, int n_cut);

@@ -10,8 +10,8 @@
 namespace pando {
 namespace {
 
-Result<std::vector<Completion>> answer_alone(Engine& engine, const wire::Line& line,
-                                             const wire::Question& question) {
+Result<std::vector<Completion>> answer_alone(Engine& engine, const ask::Line& line,
+                                             const ask::Question& question) {
   Result<std::vector<Request>> requests = line.requests_of(engine.model(), question);
   if (!requests) return requests.error();
   std::vector<std::vector<Completion>> completions;
@@ -20,7 +20,7 @@ Result<std::vector<Completion>> answer_alone(Engine& engine, const wire::Line& l
     if (!completion) return completion.error();
     completions.push_back(std::move(*completion));
   }
-  return wire::answers_of(question, completions);
+  return ask::answers_of(question, completions);
 }
 
 }  // namespace
@@ -42,14 +42,14 @@ Result<BatchVerification> verify_batch(Engine& engine, std::istream& input,
                       last_line, next->first.line);
     last_line = record->line;
     if (last_line < next->first.line && !parser.wants_names()) continue;
-    const Result<std::unique_ptr<wire::Line>> line = parser.parse(*record);
+    const Result<std::unique_ptr<ask::Line>> line = parser.parse(*record);
     if (!line) return line.error();
     while (*line && next != logits_hashes.end() && next->first.line == last_line) {
       const size_t index = next->first.question;
       if (index >= (*line)->questions.size())
         return invalid_argument("line {} has {}, expected more than {} as in the first run",
                                 last_line, counted((*line)->questions.size(), "questions"), index);
-      const wire::Question& question = (*line)->questions[index];
+      const ask::Question& question = (*line)->questions[index];
       const Result<std::vector<Completion>> again = answer_alone(engine, **line, question);
       if (!again) return again.error();
       for (; next != logits_hashes.end() && next->first.line == last_line &&

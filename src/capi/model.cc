@@ -1,11 +1,11 @@
 // Models and engines of pando.h.
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 
 #include "base/errors.h"
+#include "base/json.h"
 #include "base/model_path.h"
 #include "capi/handles.h"
 #include "capi/options.h"
@@ -13,27 +13,26 @@
 
 using namespace pando;
 using namespace pando::capi;
-using OrderedJson = nlohmann::ordered_json;
 
 namespace pando::capi {
 namespace {
 
 std::string info_json(const Model& model) {
   const ModelInfo info = model.info();
-  return OrderedJson{{"family", info.family},
-                     {"n_parameters", info.n_parameters},
-                     {"n_layers", info.n_layers},
-                     {"d_model", info.d_model},
-                     {"vocab", info.vocab},
-                     {"max_positions", info.max_positions},
-                     {"weight_type", info.weight_type},
-                     {"weight_bytes", info.weight_bytes},
-                     {"has_tokenizer", model.has_tokenizer()}}
+  return Json{{"family", info.family},
+              {"n_parameters", info.n_parameters},
+              {"n_layers", info.n_layers},
+              {"d_model", info.d_model},
+              {"vocab", info.vocab},
+              {"max_positions", info.max_positions},
+              {"weight_type", info.weight_type},
+              {"weight_bytes", info.weight_bytes},
+              {"has_tokenizer", model.has_tokenizer()}}
       .dump();
 }
 
 std::string options_json(const GenerationConfig& config) {
-  OrderedJson json = OrderedJson::object();
+  Json json = Json::object();
   for (const auto& [option, value] : config.options)
     if (std::holds_alternative<int SamplingOptions::*>(option->member))
       json[option->name] = static_cast<int>(value);
@@ -44,29 +43,29 @@ std::string options_json(const GenerationConfig& config) {
 }
 
 std::string stats_json(const EngineStats& s) {
-  return OrderedJson{{"arrived_tokens", s.arrived_tokens},
-                     {"arrived_shared", s.arrived_shared},
-                     {"requests", s.requests},
-                     {"prompt_tokens", s.prompt_tokens},
-                     {"generated_tokens", s.generated_tokens},
-                     {"prefill_rows", s.prefill_rows},
-                     {"decode_rows", s.decode_rows},
-                     {"recomputed_rows", s.recomputed_rows},
-                     {"steps", s.steps},
-                     {"preemptions", s.preemptions},
-                     {"evicted_pages", s.evicted_pages},
-                     {"evicted_places", s.evicted_places},
-                     {"places", s.places},
-                     {"place_bytes", s.place_bytes},
-                     {"kv_bytes_peak", s.kv_bytes_peak},
-                     {"step_s", s.step_s},
-                     {"linear_s", s.linear_s},
-                     {"attention_s", s.attention_s},
-                     {"row_ops_s", s.row_ops_s},
-                     {"sampling_s", s.sampling_s},
-                     {"planning_s", s.planning_s},
-                     {"attention_bytes", s.attention_bytes},
-                     {"linear_flops", s.linear_flops}}
+  return Json{{"arrived_tokens", s.arrived_tokens},
+              {"arrived_shared", s.arrived_shared},
+              {"requests", s.requests},
+              {"prompt_tokens", s.prompt_tokens},
+              {"generated_tokens", s.generated_tokens},
+              {"prefill_rows", s.prefill_rows},
+              {"decode_rows", s.decode_rows},
+              {"recomputed_rows", s.recomputed_rows},
+              {"steps", s.steps},
+              {"preemptions", s.preemptions},
+              {"evicted_pages", s.evicted_pages},
+              {"evicted_places", s.evicted_places},
+              {"places", s.places},
+              {"place_bytes", s.place_bytes},
+              {"kv_bytes_peak", s.kv_bytes_peak},
+              {"step_s", s.step_s},
+              {"linear_s", s.linear_s},
+              {"attention_s", s.attention_s},
+              {"row_ops_s", s.row_ops_s},
+              {"sampling_s", s.sampling_s},
+              {"planning_s", s.planning_s},
+              {"attention_bytes", s.attention_bytes},
+              {"linear_flops", s.linear_flops}}
       .dump();
 }
 

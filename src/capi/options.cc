@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -18,10 +17,8 @@
 namespace pando::capi {
 namespace {
 
-using Json = nlohmann::json;
-
 Result<Json> read_object(std::string_view text, const char* source) {
-  Result<Json> json = parse_json_object(text, source);
+  Result<Json> json = parse_json_object(text, source, LargeNumbers::kKept);
   if (!json) return invalid_argument("{}", json.error().message);
   return json;
 }

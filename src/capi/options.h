@@ -1,10 +1,10 @@
 // Options that come as JSON.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
 
+#include "base/json_fwd.h"
 #include "pando/answer.h"
 #include "pando/engine.h"
 
@@ -16,7 +16,7 @@ Result<EngineOptions> read_engine_options(std::string_view text);
 
 // What asks a question: the fields of a line of the batch runner's input, or a part of them, and
 // "chat" and "logits_hash", which go into `defaults`.
-Result<nlohmann::json> read_question_json(std::string_view text, AnswerOptions& defaults);
+Result<Json> read_question_json(std::string_view text, AnswerOptions& defaults);
 // These two names.
 std::span<const std::string_view> question_flags();
 

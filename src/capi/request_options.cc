@@ -1,12 +1,10 @@
 // The table of request options as JSON.
 #include "pando/values/request_options.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "pando.h"
 
 using namespace pando;
-using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
@@ -19,21 +17,19 @@ const char* type_name(std::vector<Token> SamplingOptions::*) { return "token_lis
 const char* type_name(std::map<Token, double> SamplingOptions::*) { return "token_numbers"; }
 
 template <class T>
-OrderedJson json_of(const T& value) {
+Json json_of(const T& value) {
   return value;
 }
-OrderedJson json_of(const std::optional<uint64_t>& value) {
-  return value ? OrderedJson(*value) : OrderedJson();
-}
-OrderedJson json_of(const std::map<Token, double>& value) {
-  OrderedJson object = OrderedJson::object();
+Json json_of(const std::optional<uint64_t>& value) { return value ? Json(*value) : Json(); }
+Json json_of(const std::map<Token, double>& value) {
+  Json object = Json::object();
   for (const auto& [token, number] : value) object[std::to_string(token)] = number;
   return object;
 }
 
-OrderedJson option_json(const RequestOption& option) {
+Json option_json(const RequestOption& option) {
   const SamplingOptions defaults;
-  OrderedJson json = {{"name", option.name}};
+  Json json = {{"name", option.name}};
   std::visit(
       [&](auto member) {
         json["type"] = type_name(member);
@@ -52,7 +48,7 @@ OrderedJson option_json(const RequestOption& option) {
 
 const char* pando_request_options() {
   static const std::string text = [] {
-    OrderedJson table = OrderedJson::array();
+    Json table = Json::array();
     for (const RequestOption& option : request_options())
       if (option.stands_in(kInLine)) table.push_back(option_json(option));
     return table.dump();

@@ -2,25 +2,24 @@
 #include <chrono>
 #include <memory>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "api/model_access.h"
+#include "ask/line.h"
+#include "ask/question_fields.h"
 #include "base/errors.h"
 #include "base/fields.h"
+#include "base/json.h"
 #include "capi/completion_arrays.h"
 #include "capi/handles.h"
 #include "capi/options.h"
 #include "capi/question_stream.h"
 #include "capi/status.h"
 #include "pando/score.h"
-#include "wire/line.h"
-#include "wire/question_fields.h"
 
 using namespace pando;
 using namespace pando::capi;
-using Json = nlohmann::json;
 
 struct pando_stream {
   pando_stream(std::shared_ptr<Engine> engine, std::vector<Question> questions)
@@ -39,9 +38,9 @@ pando_status open(pando_engine* engine, std::vector<Question> questions, pando_s
 }
 
 // What is asked by a job, whose questions are read.
-pando_status open_job(pando_engine* engine, wire::Job& job, pando_stream** stream) {
+pando_status open_job(pando_engine* engine, ask::Job& job, pando_stream** stream) {
   std::vector<Question> questions;
-  for (wire::Question& asked : job.questions) {
+  for (ask::Question& asked : job.questions) {
     Result<std::vector<Request>> requests = job.requests_of(engine->engine->model(), asked);
     if (!requests) return fail(requests.error());
     questions.push_back({std::move(*requests), std::move(asked.choices)});
@@ -50,22 +49,20 @@ pando_status open_job(pando_engine* engine, wire::Job& job, pando_stream** strea
 }
 
 // What is given beside the options.
-pando_status open_questions(pando_engine* engine, const char* options, wire::QuestionInput given,
+pando_status open_questions(pando_engine* engine, const char* options, ask::QuestionInput given,
                             pando_stream** stream) {
-  wire::Job job;
+  ask::Job job;
   const Result<Json> json = read_question_json(or_empty(options), job.options);
   if (!json) return fail(json.error());
   if (!given.context) job.id = "1";  // as that of the only line of an input
   if (Fields(*json).has("id")) {
-    Result<std::string> id = wire::read_id(*json, "options");
+    Result<std::string> id = ask::read_id(*json, "options");
     if (!id) return fail(id.error());
     if (!given.context) job.id = std::move(*id);  // questions go by their index
   }
-  const wire::QuestionSource source{.json = *json,
-                                    .text = or_empty(options),
-                                    .name = "options",
-                                    .other_fields = question_flags()};
-  if (Status status = wire::read_options(source, std::move(given), job); !status)
+  const ask::QuestionSource source{
+      .json = *json, .name = "options", .other_fields = question_flags()};
+  if (Status status = ask::read_options(source, std::move(given), job); !status)
     return fail(status.error());
   return open_job(engine, job, stream);
 }
@@ -121,7 +118,7 @@ pando_status pando_ask(pando_engine* engine, const char* context, const char* co
     if (engine == nullptr) return fail(null_argument("engine"));
     if (context == nullptr) return fail(null_argument("context"));
     if (stream == nullptr) return fail(null_argument("stream"));
-    wire::QuestionInput given{.context = context};
+    ask::QuestionInput given{.context = context};
     for (size_t i = 0; i < n_questions; ++i) {
       if (questions == nullptr || questions[i] == nullptr) return fail(null_argument("question"));
       given.questions.emplace_back(questions[i]);
@@ -162,13 +159,12 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
     if (!json) return fail(json.error());
     const Model& model = engine->engine->model();
     const Result<EmbedOptions> embed = embed_options_for(model, {});
-    const Result<std::unique_ptr<wire::Line>> read =
-        wire::read_answer_line(*json, {.number = 1,
-                                       .options = options,
-                                       .embed = embed,
-                                       .text = line,
-                                       .other_fields = question_flags(),
-                                       .d_model = spec_of(model).d_model});
+    const Result<std::unique_ptr<ask::Line>> read =
+        ask::read_answer_line(*json, {.number = 1,
+                                      .options = options,
+                                      .embed = embed,
+                                      .other_fields = question_flags(),
+                                      .d_model = spec_of(model).d_model});
     if (!read) return fail(read.error());
     if ((*read)->refused) return fail(*(*read)->refused);
     return open_job(engine, **read, stream);

@@ -63,7 +63,7 @@ std::string take_defaults(const GenerationConfig& config, const IsGiven& given,
       sampling = std::move(set);
   }
   if (!config.stop.empty() &&
-      note(given("--stop"), fmt::format("stop {}", found_text(nlohmann::json(config.stop)))))
+      note(given("--stop"), fmt::format("stop {}", found_text(Json(config.stop)))))
     sampling.stop = config.stop;
   if (!config.eos.empty() &&
       note(sampling.ignore_eos, fmt::format("end tokens {}", fmt::join(config.eos, ", "))))

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -32,7 +31,7 @@ struct RerankCommandOptions {
   bool has_instruction = false;
 };
 
-std::string text_of(const nlohmann::json& id) {
+std::string text_of(const Json& id) {
   if (id.is_string()) return id.get<std::string>();
   const std::string digits = kept_digits(id);
   return digits.empty() ? id.dump() : digits;
@@ -64,14 +63,14 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels) {
   size_t n_judged = 0;
   std::string warning;
   for (std::string text; std::getline(answers, text);) {
-    const nlohmann::json line = parse_json(text, LargeNumbers::kKept).value();
+    const Json line = parse_json(text, LargeNumbers::kKept).value();
     const std::string query = text_of(line["id"]);
     if (!queries.insert(query).second)
       return report_error(
           fmt::format("query '{}' appears twice, expected a different id for each query", query));
     std::vector<RankedDocument> ranking;
     std::vector<std::string> documents;
-    for (const nlohmann::json& result : line["results"]) {
+    for (const Json& result : line["results"]) {
       documents.push_back(text_of(result.contains("id") ? result["id"] : result["index"]));
       ranking.push_back({documents.back(), result["score"]});
     }

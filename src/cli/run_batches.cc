@@ -124,7 +124,7 @@ class BatchRun {
             e.normalise.value_or(true) ? "scaled to length 1" : "not scaled",
             e.prompt.value_or("").empty()
                 ? ""
-                : fmt::format("; {} before each text", found_text(nlohmann::json(*e.prompt))),
+                : fmt::format("; {} before each text", found_text(Json(*e.prompt))),
             may_cut ? fmt::format("; longer texts are cut to {} tokens", e.max_tokens) : "");
     }
     return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();
@@ -140,8 +140,7 @@ class BatchRun {
     const auto say = [&](const char* name, const std::optional<std::string>& given,
                          const std::optional<std::string>& taken, const std::string& otherwise) {
       if (given || *taken == otherwise) return;
-      said += fmt::format("{}{} {}", said.empty() ? "" : ", ", name,
-                          found_text(nlohmann::json(*taken)));
+      said += fmt::format("{}{} {}", said.empty() ? "" : ", ", name, found_text(Json(*taken)));
     };
     say("instruction", asked.instruction, r.instruction, RerankOptions::default_instruction());
     say("yes", asked.yes, r.yes, "yes");

@@ -5,8 +5,8 @@
 
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/answer_options.h"
 #include "cli/print_stderr.h"
 #include "pando/model_files.h"
@@ -38,7 +38,7 @@ const char* yes_or_no(bool set) { return set ? "yes" : "no"; }
 
 template <class T>
 std::string json_text(const T& value) {
-  return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // The values of options of the command line; nothing of a type that none of these has.

@@ -75,6 +75,10 @@ Limits EngineLoop::limits() const {
 
 Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
   if (Status status = check(request); !status) return status;
+  return submit_checked(id, std::move(request), std::move(listener));
+}
+
+Status EngineLoop::submit_checked(RequestId id, Request request, Listener listener) {
   try {
     const Status status =
         admission_.submit(id, std::move(request), std::move(listener), sequences_);

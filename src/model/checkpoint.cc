@@ -11,7 +11,7 @@ namespace pando::model {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using json = Json;
 
 constexpr const char* kSingleName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <initializer_list>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "base/model_path.h"
 #include "model/gguf_tensors.h"
 #include "model/quantization.h"
@@ -75,7 +75,7 @@ class Checkpoint {
   Checkpoint() = default;
   Status open_shards(const ModelPath& directory);
   Status open_shard(const ModelPath& path);
-  Status add_unlisted(const nlohmann::json& weight_map);
+  Status add_unlisted(const Json& weight_map);
   void use_common_names();
   void join_quantized();
   void join_blocks();

@@ -26,7 +26,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 // True if `name` is the class of the family in the transformers library, with its head or without.
 bool is_class_of(const Family& family, std::string_view name) {

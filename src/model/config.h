@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/json_fwd.h"
 #include "base/model_path.h"
 #include "contract/model_spec.h"
 #include "model/quantization.h"
@@ -44,7 +44,7 @@ struct ModelConfig : ModelSpec {
   // `source` names the text in error messages.
   static Result<ModelConfig> parse(std::string_view json, std::string_view source);
   // The same for an object that is not text.
-  static Result<ModelConfig> from_json(const nlohmann::json& object, std::string_view source,
+  static Result<ModelConfig> from_json(const Json& object, std::string_view source,
                                        ConfigOrigin origin = {});
   // The error names `source`, field, found and expected.
   Status validate(std::string_view source) const;

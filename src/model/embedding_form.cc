@@ -15,7 +15,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 constexpr std::string_view kFlag = "pooling_mode_";
 constexpr std::string_view kPoolingFields[] = {"embedding_dimension",
@@ -139,7 +139,7 @@ Status check_text_settings(const TextSettings& settings) {
   const json text = {{"method", "forward"}, {"method_output_name", "last_hidden_state"}};
   const json* modalities = fields.find("modality_config");
   if (modalities != nullptr && (!modalities->is_object() || modalities->contains("message") ||
-                                modalities->value("text", json()) != text))
+                                sorted_json(modalities->value("text", json())) != text))
     fields.refuse("modality_config", fmt::format("{{\"text\": {}}}", text.dump()),
                   ErrorCode::kUnsupported);
   return fields.status();

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/json.h"
+
 namespace pando::model {
 
 std::optional<int64_t> GgufFields::integer(std::string_view name) {
@@ -36,14 +38,14 @@ std::optional<double> GgufFields::finite(std::string_view name) {
   return std::nullopt;
 }
 
-bool GgufFields::copy_integer(std::string_view name, const char* field, nlohmann::json& object) {
+bool GgufFields::copy_integer(std::string_view name, const char* field, Json& object) {
   const std::optional<int64_t> value = integer(name);
   comes_from_key(field, name);
   if (value) object[field] = *value;
   return value.has_value();
 }
 
-bool GgufFields::copy_real(std::string_view name, const char* field, nlohmann::json& object) {
+bool GgufFields::copy_real(std::string_view name, const char* field, Json& object) {
   const std::optional<double> value = finite(name);
   comes_from_key(field, name);
   if (value) object[field] = *value;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "base/errors.h"
 #include "base/gguf.h"
+#include "base/json.h"
 
 namespace pando::model {
 
@@ -44,8 +44,8 @@ class GgufFields {
   std::vector<float> floats(const char* tensor, int64_t n);
 
   // Copies a value to a field of `object` and says whether it was there.
-  bool copy_integer(std::string_view name, const char* field, nlohmann::json& object);
-  bool copy_real(std::string_view name, const char* field, nlohmann::json& object);
+  bool copy_integer(std::string_view name, const char* field, Json& object);
+  bool copy_real(std::string_view name, const char* field, Json& object);
   // Records the source of a field of the config.json, for errors: the value of a key, the quotient
   // of two, or another source that `source` describes.
   void comes_from_key(std::string_view field, std::string_view name);

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/json.h"
+
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 class RopeTranslator {
  public:

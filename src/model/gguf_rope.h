@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 
+#include "base/json.h"
 #include "model/gguf_fields.h"
 
 namespace pando::model {
@@ -14,6 +14,6 @@ namespace pando::model {
 // max_position_embeddings already. rotary_dim: channels of a head that rotate. `offers`: keys below
 // the architecture that the family reads, beside the usual ones.
 void translate_rope(GgufFields& fields, int64_t rotary_dim,
-                    std::span<const std::string_view> offers, nlohmann::json& config);
+                    std::span<const std::string_view> offers, Json& config);
 
 }  // namespace pando::model

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/counted.h"
+#include "base/json.h"
 #include "model/config.h"
 #include "model/config_ranges.h"
 #include "model/gguf_rope.h"
@@ -13,7 +14,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 constexpr const char* kWindow = "attention.sliding_window";
 constexpr const char* kPattern = "attention.sliding_window_pattern";

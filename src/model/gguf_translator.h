@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
 #include "base/gguf.h"
+#include "base/json.h"
 #include "model/family.h"
 #include "model/gguf_fields.h"
 
@@ -59,7 +59,7 @@ class GgufTranslator {
 
   const Family& family() const { return family_; }
   GgufFields& fields() { return fields_; }
-  nlohmann::json& config() { return config_; }
+  Json& config() { return config_; }
 
   // A field that is the value of a key, which must be there, or that is another field.
   void integer(const char* name, const char* field);
@@ -76,7 +76,7 @@ class GgufTranslator {
 
   const Family& family_;
   GgufFields fields_;
-  nlohmann::json config_;
+  Json config_;
   std::vector<std::string_view> offers_;
   bool latent_ = false;
   const char* recurrent_ = nullptr;  // type of layers without heads of keys and values

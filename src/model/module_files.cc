@@ -8,7 +8,7 @@ namespace pando::model {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using json = Json;
 
 Result<json> read_json_file(const ModelPath& path) {
   const Result<std::string_view> text = path.text();

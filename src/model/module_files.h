@@ -3,17 +3,17 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/model_path.h"
 #include "pando/values/result.h"
 
 namespace pando::model {
 
 // The object in a file; an empty one where there is no such file.
-Result<nlohmann::json> read_object_file(const ModelPath& path);
+Result<Json> read_object_file(const ModelPath& path);
 
 // One step of the pipeline on a text or on a row of the model.
 struct Module {
@@ -29,7 +29,7 @@ Result<std::vector<Module>> read_modules(const ModelPath& directory);
 struct TextSettings {
   int max_tokens = 0;  // longer texts are cut; 0: not given
   std::string source;  // the file
-  nlohmann::json fields = nlohmann::json::object();
+  Json fields = Json::object();
 };
 // kUnsupported for do_lower_case.
 Result<TextSettings> read_text_settings(const ModelPath& directory);
@@ -39,7 +39,7 @@ struct Prompts {
   std::map<std::string, std::string> by_name;  // prompts by name, such as "query" or "document"
   std::string by_default;                      // of `default_prompt_name`; empty without one
   std::string source;                          // the file
-  nlohmann::json fields = nlohmann::json::object();
+  Json fields = Json::object();
 };
 Result<Prompts> read_prompts(const ModelPath& directory);
 

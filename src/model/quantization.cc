@@ -23,7 +23,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 using Names = std::span<const std::string_view>;
 
 // Fields that are read elsewhere, or that say how the file was made.

@@ -27,7 +27,7 @@ Result<RerankForm> read_rerank_form(const ModelPath& path) {
   form.max_tokens = texts->max_tokens;
   form.has_modules = true;
   const ModelPath file = path.at(score->folder) / "config.json";
-  const Result<nlohmann::json> object = read_object_file(file);
+  const Result<Json> object = read_object_file(file);
   if (!object) return object.error();
   Fields fields(*object, file.string());
   constexpr std::string_view kFields[] = {"true_token_id", "false_token_id", "module_input_name"};

@@ -6,13 +6,14 @@
 
 #include "base/counted.h"
 #include "base/errors.h"
+#include "base/json.h"
 #include "model/config.h"
 #include "model/config_ranges.h"
 
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 struct NamedType {
   RopeType type;

@@ -14,7 +14,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 using TensorMap = std::map<std::string, TensorEntry, std::less<>>;
 
 // The limit of the format's own library.

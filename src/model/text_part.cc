@@ -15,7 +15,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 constexpr const char *kTextConfig = "text_config", *kType = "model_type",
                      *kTied = "tie_word_embeddings";

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
+
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 struct Unoffered {
   const char* name;

@@ -20,7 +20,6 @@ void refuse_unoffered(GgufFields& fields, int64_t head_dim,
 
 // Adds the error kUnsupported for a field that is not `known` and has a value other than null,
 // false or empty.
-void refuse_unknown(Fields& fields, const nlohmann::json& object,
-                    std::span<const std::string_view> known);
+void refuse_unknown(Fields& fields, const Json& object, std::span<const std::string_view> known);
 
 }  // namespace pando::model

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <tuple>
 #include <vector>
@@ -123,25 +122,24 @@ void Predictor::observe(const StepFeatures& step, double seconds) {
 }
 
 std::string Predictor::to_json() const {
-  nlohmann::json json = {{"step_s", costs_.step}, {"row_s", costs_.row},
-                         {"head_s", costs_.head}, {"output_s", costs_.output},
-                         {"key_s", costs_.key},   {"read_s", costs_.read}};
+  Json json = {{"step_s", costs_.step},     {"row_s", costs_.row}, {"head_s", costs_.head},
+               {"output_s", costs_.output}, {"key_s", costs_.key}, {"read_s", costs_.read}};
   if (costs_.experts.n_experts > 0)
     json.update({{"experts", costs_.experts.n_experts},
                  {"experts_of_row", costs_.experts.n_used},
                  {"expert_s", costs_.expert}});
-  return json.dump();
+  return sorted_json(json).dump();
 }
 
 Result<Predictor> Predictor::from_json(std::string_view text, std::string_view source) {
-  const Result<nlohmann::json> json = parse_json_object(text, source);
+  const Result<Json> json = parse_json_object(text, source);
   if (!json) return json.error();
   Fields reader(*json, source);
-  const auto is_cost = [](const nlohmann::json& value) {
+  const auto is_cost = [](const Json& value) {
     return value.is_number() && value.get<double>() >= 0;
   };
   const auto cost = [&](std::string_view name) {
-    const nlohmann::json* value = reader.find(name);
+    const Json* value = reader.find(name);
     if (value != nullptr && is_cost(*value)) return value->get<double>();
     reader.refuse(name, "seconds, 0 or more");
     return 0.0;
@@ -159,7 +157,7 @@ Result<Predictor> Predictor::from_json(std::string_view text, std::string_view s
                      .n_used = static_cast<int>(reader.integer("experts_of_row", 1, n))};
     costs.expert = cost("expert_s");
   }
-  const nlohmann::json* row = reader.find("row_s");
+  const Json* row = reader.find("row_s");
   if (row != nullptr && row->is_array() && row->size() == kRowTerms &&
       std::all_of(row->begin(), row->end(), is_cost)) {
     for (size_t i = 0; i < kRowTerms; ++i) costs.row[i] = (*row)[i].get<double>();

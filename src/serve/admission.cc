@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ask/body_checks.h"
+#include "ask/sampling_fields.h"
 #include "base/counted.h"
 #include "base/errors.h"
-#include "wire/body_checks.h"
-#include "wire/sampling_fields.h"
 
 namespace pando::serve {
 namespace {
@@ -23,9 +23,9 @@ size_t bytes_of(const std::vector<Request>& requests) {
     n_bytes +=
         sizeof(Request) + request.prompt.size() +
         (request.tokens.size() + request.alternatives.size()) * sizeof(Token) +
-        wire::list_bytes(request.sampling) +
+        ask::list_bytes(request.sampling) +
         (static_cast<size_t>(request.sampling.n) + request.alternatives.size()) * kBytesPerAnswer +
-        wire::logprob_count(request) * kBytesPerLogprob;
+        ask::logprob_count(request) * kBytesPerLogprob;
   return n_bytes;
 }
 

@@ -26,6 +26,7 @@ AwaitedGroup::AwaitedGroup(Engine& engine, ShutdownGuard& shutdown_guard,
     : wake_(std::make_shared<Timer>(executor)),
       group_(engine, {.max_open = std::max(1, engine.options().max_open / 2),
                       .wants_text = true,
+                      .checked = true,
                       .on_events = [&shutdown_guard, executor, wake = std::weak_ptr(wake_)] {
                         shutdown_guard.run_unless_closed([&] {
                           asio::post(executor, [wake] {

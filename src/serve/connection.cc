@@ -14,19 +14,19 @@
 #include <optional>
 #include <utility>
 
+#include "ask/body.h"
 #include "base/errors.h"
 #include "serve/cors.h"
 #include "serve/handler.h"
 #include "serve/host_names.h"
 #include "serve/reply.h"
 #include "serve/request_watch.h"
-#include "wire/body.h"
 
 namespace pando::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using wire::WireError;
+using ask::HttpError;
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds kLinger{2};
@@ -58,7 +58,7 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
 }
 
 HttpResponse no_room() {
-  return error_response(wire::wire_error(make_error(
+  return error_response(ask::http_error(make_error(
       ErrorCode::kUnavailable, "too many request bodies are being read (hint: try again later)")));
 }
 
@@ -256,7 +256,7 @@ class Session {
     state.clear();  // what follows is not cancelled
     const bool is_time_over = given_up_ == RequestWatch::End::kTimeOver;
     if (is_time_over) {
-      const WireError error = why_cut();
+      const HttpError error = why_cut();
       co_await fail(reply, error);
     }
     const bool left =
@@ -270,7 +270,7 @@ class Session {
   // Cancelled where nobody waits for the answer any more. Throws nothing.
   asio::awaitable<void> handled(HttpRequest& request, Reply<Stream>& reply) {
     given_up_.reset();
-    std::optional<WireError> error;
+    std::optional<HttpError> error;
     try {
       watch_.emplace(
           beast::get_lowest_layer(stream_).socket(), reply.is_ending(),
@@ -284,9 +284,9 @@ class Session {
     } catch (const boost::system::system_error&) {
       reply.lose();
     } catch (const std::bad_alloc&) {
-      error = wire::wire_error(no_memory());
+      error = ask::http_error(no_memory());
     } catch (const std::exception& bug) {
-      error = WireError{500, "server_error", "internal", bug.what()};
+      error = HttpError{500, "server_error", "internal", bug.what()};
     }
     if (error) {
       try {
@@ -298,13 +298,13 @@ class Session {
     watch_.reset();
   }
 
-  WireError why_cut() const {
+  HttpError why_cut() const {
     if (!service_.is_cutting) return timed_out(service_.options.request_timeout);
     return shutting_down(", and the answer was not ready in time");
   }
 
   // Ends an answer with an error, as far as that can still be said.
-  asio::awaitable<void> fail(Reply<Stream>& reply, const WireError& error) {
+  asio::awaitable<void> fail(Reply<Stream>& reply, const HttpError& error) {
     reply.close_after();
     reply.tally.error = error.code;
     reply.tally.error_param = error.param;
@@ -312,8 +312,8 @@ class Session {
       HttpResponse response = error_response(error);
       co_await sent(reply, std::move(response));
     } else if (reply.is_stream() && reply.is_between_writes()) {
-      std::string events = wire::stream_event(wire::error_body(error));
-      events += wire::kStreamEnd;
+      std::string events = ask::stream_event(ask::error_body(error));
+      events += ask::kStreamEnd;
       try {
         co_await reply.write(std::move(events));
         co_await reply.end_stream();

@@ -15,20 +15,19 @@
 
 #include "api/model_access.h"
 #include "api/prompt.h"
+#include "ask/body_checks.h"
+#include "ask/errors.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
 #include "serve/awaited_group.h"
 #include "serve/offload.h"
-#include "wire/body_checks.h"
-#include "wire/errors.h"
 
 namespace pando::serve {
 namespace {
 
 namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::json;
 
 // Parameters such as a charset may follow.
 bool is_json(std::string_view content_type) {
@@ -39,9 +38,9 @@ bool is_json(std::string_view content_type) {
 
 // An error of the engine, as the API reports it. The message about a prompt that is too long gives
 // the limit in words that clients know.
-wire::WireError wire_error(const Service& service, const Error& error) {
+ask::HttpError http_error(const Service& service, const Error& error) {
   constexpr std::string_view kKnown = "this model's maximum context length is ";
-  wire::WireError told = wire::wire_error(error);
+  ask::HttpError told = ask::http_error(error);
   if (error.code == ErrorCode::kTooLong && told.message.find(kKnown) == std::string::npos)
     told.message.insert(std::min(told.message.rfind(" (hint: "), told.message.size()),
                         fmt::format("; {}{} tokens here", kKnown, service.longest()));
@@ -101,7 +100,7 @@ class TakenApart {
 
 // Either is there, or neither where there is more to tokenise than was allowed.
 struct Prepared {
-  std::unique_ptr<wire::Body> body;
+  std::unique_ptr<ask::Body> body;
   std::optional<HttpResponse> response;
   uint64_t n_prompt = 0;  // tokens of prompts, as far as it came
 };
@@ -111,7 +110,7 @@ class Preparation {
  public:
   Preparation(Service& service, const Route& route, const HttpRequest& request, size_t most_bytes)
       : service_(service), route_(route), request_(request), bounds_(most_bytes) {
-    can_have_more_ = most_bytes < wire::Bounds::kMostBytes;
+    can_have_more_ = most_bytes < ask::Bounds::kMostBytes;
   }
 
   Prepared run() {
@@ -130,7 +129,6 @@ class Preparation {
                                         .envelope = service_.envelope(request_.id),
                                         .bounds = bounds_,
                                         .defaults = service_.options.defaults,
-                                        .text = request_.body,
                                         .given_up = is_given_up_});
     if (is_given_up_()) return gone();
     if (!body && bounds_.has_too_many_bytes() && can_have_more_) return {};
@@ -151,7 +149,7 @@ class Preparation {
                                                    : timed_out(service_.options.request_timeout))};
   }
   HttpResponse refusal(const Error& error) const {
-    return error_response(wire_error(service_, for_clients(service_, route_.path, error)));
+    return error_response(http_error(service_, for_clients(service_, route_.path, error)));
   }
 
   // The request's body, which asks for a model that is served; or what is wrong with it.
@@ -170,7 +168,7 @@ class Preparation {
     return std::nullopt;
   }
 
-  Status prepare_requests(wire::Body& body) {
+  Status prepare_requests(ask::Body& body) {
     const auto prefix = service_.public_prefixes.find(body.serving.public_prefix);
     if (!prefix) return prefix.error();
     const uint64_t key = body.serving.cached ? request_.isolation_key : service_.private_key();
@@ -178,11 +176,11 @@ class Preparation {
       if (is_given_up_()) return {};
       Request& one = body.requests[i];
       if (Status status = tokenise(body, i); !status) return status;
-      if (Status status = wire::check_length(body, i, service_.engine.options().context,
-                                             service_.engine.model().info().max_positions);
+      if (Status status = ask::check_length(body, i, service_.engine.options().context,
+                                            service_.engine.model().info().max_positions);
           !status)
         return status;
-      wire::fit_length(body, i, service_.engine.longest());
+      ask::fit_length(body, i, service_.engine.longest());
       one.isolation_key = key;
       one.cached = body.serving.cached;
       one.ttft_slo = body.serving.ttft_slo;
@@ -196,20 +194,20 @@ class Preparation {
       }
       // Here for all of them: the engine would find it when its turn comes.
       if (const Status status = service_.engine.check(one); !status)
-        return wire::of_request(body, i, status.error());
+        return ask::of_request(body, i, status.error());
     }
-    if (Status status = wire::check_logprobs(body); !status) return status;
-    wire::count_beside(body.requests);
+    if (Status status = ask::check_logprobs(body); !status) return status;
+    ask::count_beside(body.requests);
     return {};
   }
 
-  Status tokenise(wire::Body& body, size_t index) {
+  Status tokenise(ask::Body& body, size_t index) {
     Request& request = body.requests[index];
     const bool is_ranked = request.cut_tokens > 0;
     if (const Status status = take_tokens(service_.engine.model(), request); !status) {
       Error error = status.error();
       if (error.field.empty() && error.code == ErrorCode::kInvalidArgument) error.field = "prompt";
-      return wire::of_request(body, index, std::move(error));
+      return ask::of_request(body, index, std::move(error));
     }
     if (is_ranked || (request.cut_tokens > 0 && request.pooling != Pooling::kNone))
       body.log_note = fmt::format(
@@ -224,7 +222,7 @@ class Preparation {
   Service& service_;
   const Route& route_;
   const HttpRequest& request_;
-  wire::Bounds bounds_;
+  ask::Bounds bounds_;
   bool can_have_more_;     // than the bounds say
   uint64_t n_prompt_ = 0;  // tokens of prompts
   const std::function<bool()> is_given_up_ = [this] {
@@ -266,7 +264,7 @@ class Times {
 
 // The head of a stream goes out once the engine has let the request in: what it refuses has a
 // status.
-asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_pool& pool,
+asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_pool& pool,
                              Clock::time_point start, Replier& replier) {
   Result<Admission::Place> place = service.admission.enter(bytes_of(body.requests));
   Status status = place ? Status() : Status(place.error());
@@ -276,7 +274,7 @@ asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_po
   while (status && !group->is_over()) {
     Result<std::vector<GroupEvent>> events = co_await group->next();
     if (!events) {
-      status = wire::of_request(body, group->failed(), events.error());
+      status = ask::of_request(body, group->failed(), events.error());
       break;
     }
     place->let_in();
@@ -307,7 +305,7 @@ asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_po
                                   [&] { return json_response(body.answer()); });
     } else {
       response =
-          error_response(wire_error(service, status.error()), service.admission.retry_after());
+          error_response(http_error(service, status.error()), service.admission.retry_after());
     }
     co_await replier.send(std::move(response));
     co_return;
@@ -316,12 +314,12 @@ asio::awaitable<void> answer(Service& service, wire::Body& body, asio::thread_po
   if (status) {
     last = body.end();
   } else {
-    const wire::WireError error = wire_error(service, status.error());
+    const ask::HttpError error = http_error(service, status.error());
     replier.tally.error = error.code;
     replier.tally.error_param = error.param;
-    last = wire::stream_event(wire::error_body(error));
+    last = ask::stream_event(ask::error_body(error));
   }
-  last += wire::kStreamEnd;
+  last += ask::kStreamEnd;
   co_await replier.write(std::move(last));
   co_await replier.end_stream();
 }
@@ -381,7 +379,7 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
 }
 
 asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& replier) {
-  constexpr size_t kLong = size_t{64} << 10, kAny = wire::Bounds::kMostBytes;
+  constexpr size_t kLong = size_t{64} << 10, kAny = ask::Bounds::kMostBytes;
   const Route& route = *find_route(request.path);
   const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {
     return offload(pool, service.engine.options().nice, [&, most_bytes] {

@@ -48,9 +48,9 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-HttpResponse error_response(const wire::WireError& error, int retry_after) {
+HttpResponse error_response(const ask::HttpError& error, int retry_after) {
   HttpResponse response{.status = error.status,
-                        .body = json_text(wire::error_body(error)),
+                        .body = json_text(ask::error_body(error)),
                         .error = error.code,
                         .error_param = error.param};
   if (error.status == 429 || error.status == 503)
@@ -64,15 +64,15 @@ HttpResponse wrong_request(int status, const char* code, std::string message, st
       {status, "invalid_request_error", code, std::move(message), std::move(param)});
 }
 
-wire::WireError shutting_down(const std::string& more) {
+ask::HttpError shutting_down(const std::string& more) {
   return {503, "server_error", "shutting_down", "the server is shutting down" + more};
 }
 
-wire::WireError timed_out(std::chrono::seconds after) {
+ask::HttpError timed_out(std::chrono::seconds after) {
   return {504, "server_error", "timeout",
           fmt::format("the answer was not ready within {} s", after.count())};
 }
 
-HttpResponse json_response(const nlohmann::ordered_json& body) { return {.body = json_text(body)}; }
+HttpResponse json_response(const Json& body) { return {.body = json_text(body)}; }
 
 }  // namespace pando::serve

@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "ask/errors.h"
+#include "base/json_fwd.h"
 #include "serve/body_memory.h"
-#include "wire/errors.h"
 
 namespace pando::serve {
 
@@ -55,14 +56,14 @@ std::string http_date();
 std::string unescaped(std::string_view text);
 
 // With the headers that go with its status; `retry_after` in seconds.
-HttpResponse error_response(const wire::WireError& error, int retry_after = 1);
-HttpResponse json_response(const nlohmann::ordered_json& body);
+HttpResponse error_response(const ask::HttpError& error, int retry_after = 1);
+HttpResponse json_response(const Json& body);
 // Of a request that asks for what cannot be.
 HttpResponse wrong_request(int status, const char* code, std::string message,
                            std::string param = "");
 // Of a server that ends; `more` may follow in the message.
-wire::WireError shutting_down(const std::string& more = "");
-wire::WireError timed_out(std::chrono::seconds after);
+ask::HttpError shutting_down(const std::string& more = "");
+ask::HttpError timed_out(std::chrono::seconds after);
 
 // Sends the answer to one request: send() once, or begin_stream() and then write() as often as
 // there is something. They throw where the client is gone.

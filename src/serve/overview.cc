@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "api/model_access.h"
+#include "base/json.h"
 #include "pando/version.h"
 #include "serve/routes.h"
 
@@ -25,10 +26,9 @@ std::string address_of(const Service& service, const HttpRequest& request) {
 }
 
 // A request that this model can answer. It contains the facts, so that small models answer it too.
-std::pair<std::string_view, nlohmann::ordered_json> example(const Model& model) {
+std::pair<std::string_view, Json> example(const Model& model) {
   constexpr const char* kFact = "Velina works as a tailor.";
   constexpr const char* kQuestion = "What is the profession of Velina?";
-  using Json = nlohmann::ordered_json;
   if (!model.has_tokenizer())
     return {"/v1/completions", {{"prompt", {1, 2, 3}}, {"max_tokens", 20}}};
   if (!chat_template_of(model))

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "ask/body.h"
 #include "serve/http.h"
 #include "serve/service.h"
-#include "wire/body.h"
 
 namespace pando::serve {
 
@@ -80,7 +80,7 @@ class Reply : public Replier {
   asio::awaitable<void> write(std::string events) override {
     for (std::string_view rest = events; !rest.empty();) {
       const auto piece = asio::buffer(next_piece(rest));
-      is_ending_ = rest.empty() && events.ends_with(wire::kStreamEnd);  // at which clients leave
+      is_ending_ = rest.empty() && events.ends_with(ask::kStreamEnd);  // at which clients leave
       if (is_chunked()) {
         co_await write_all(http::make_chunk(piece));
       } else {

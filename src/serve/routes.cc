@@ -5,27 +5,20 @@
 #include <vector>
 
 #include "api/model_access.h"
-#include "api/prompt.h"
+#include "ask/tokenize_body.h"
 #include "base/errors.h"
-#include "base/fields.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "pando/version.h"
 #include "serve/overview.h"
 #include "text/stream_decoder.h"
-#include "wire/chat_fields.h"
-#include "wire/errors.h"
-#include "wire/sampling_fields.h"
 
 namespace pando::serve {
 namespace {
 
-using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
-
 constexpr std::string_view kVersion = "/v1", kModels = "/v1/models";
 
-OrderedJson model_object(const Service& service, const std::string& name) {
+Json model_object(const Service& service, const std::string& name) {
   return {{"id", name},
           {"object", "model"},
           {"created", service.started},
@@ -35,7 +28,7 @@ OrderedJson model_object(const Service& service, const std::string& name) {
 
 Result<HttpResponse> models(Service& service, const HttpRequest& request, const Json&) {
   if (request.path == kModels) {
-    OrderedJson data = OrderedJson::array();
+    Json data = Json::array();
     for (const std::string& name : service.options.model_names)
       data.push_back(model_object(service, name));
     return json_response({{"object", "list"}, {"data", std::move(data)}});
@@ -68,57 +61,18 @@ Result<HttpResponse> metrics(Service& service, const HttpRequest&, const Json&) 
       .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
-Result<HttpResponse> tokenize(Service& service, const HttpRequest& asked, const Json& body) {
-  const Model& model = service.engine.model();
-  Fields fields(body);
-  Request request;
-  std::string ignored;
-  bool add_special = false, with_texts = false;
-  fields.text("model", ignored);
-  fields.text("prompt", request.prompt);
-  fields.flag("add_special_tokens", add_special);
-  if (fields.has("add_special_tokens")) request.add_special_tokens = add_special;
-  fields.flag("return_token_strs", with_texts);
-  const wire::WrittenOrder order(asked.body);
-  wire::read_chat_options(fields, order, request.chat);
-  constexpr wire::OtherName kOtherNames[] = {{"text", "prompt"},
-                                             {"content", "prompt"},
-                                             {"input", "prompt"},
-                                             {"with_pieces", "return_token_strs"},
-                                             {"add_special", "add_special_tokens"}};
-  wire::refuse_other_names(fields, kOtherNames);
-  fields.only(std::initializer_list<std::string_view>{
-      "model", "prompt", "messages", "add_special_tokens", "add_generation_prompt",
-      "continue_final_message", "return_token_strs", "chat_template_kwargs", "tools", "tool_choice",
-      "documents"});
-  if (!fields.status()) return fields.status().error();
-  if (fields.has("prompt") == fields.has("messages"))
-    return invalid_argument(
-        "the body has both or neither of 'prompt' and 'messages', expected one");
-  if (fields.has("messages")) {
-    Result<std::vector<ChatMessage>> messages = wire::parse_messages(body["messages"], order);
-    if (!messages) return messages.error();
-    request.messages = std::move(*messages);
-  }
-  // Of an empty text too there is what stands around it.
-  const Result<std::vector<Token>> tokens =
-      request.messages.empty() && request.prompt.empty()
-          ? model.encode("", request.add_special_tokens.value_or(true))
-          : encode_prompt(model, request);
-  if (!tokens) {
-    if (!tokens.error().field.empty()) return tokens.error();
-    return blame(request.messages.empty() ? "prompt" : "messages", tokens.error());
-  }
-  ListText ids;
-  for (const Token token : *tokens) ids.add(token);
-  OrderedJson reply = {
-      {"count", tokens->size()}, {"max_model_len", service.longest()}, {"tokens", ids.take()}};
-  if (with_texts) {
-    ListText texts;
-    for (const Token token : *tokens) texts.add(model.piece(token).value());
-    reply["token_strs"] = texts.take();
-  }
-  return json_response(reply);
+// A reply, or why there is none.
+Result<HttpResponse> response_of(const Result<Json>& reply) {
+  if (!reply) return reply.error();
+  return json_response(*reply);
+}
+
+Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& body) {
+  return response_of(ask::tokenize(service.engine.model(), service.longest(), body));
+}
+
+Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json& body) {
+  return response_of(ask::detokenize(service.engine.model(), body));
 }
 
 // What evaluation harnesses ask, to have texts tokenised here.
@@ -131,46 +85,21 @@ Result<HttpResponse> tokenizer_info(Service& service, const HttpRequest&, const 
   if (!tokenizer.end_tokens().empty()) end = tokenizer.end_tokens().front();
   if (const auto& ids = spec_of(model).eos_ids; !ids.empty()) end = ids.front();
   const auto text = [&](std::optional<Token> token) {
-    return token ? OrderedJson(decode(tokenizer, {&*token, 1}, /*skip_special=*/false))
-                 : OrderedJson(nullptr);
+    return token ? Json(decode(tokenizer, {&*token, 1}, /*skip_special=*/false)) : Json(nullptr);
   };
   return json_response({{"bos_token", text(tokenizer.bos())}, {"eos_token", text(end)}});
 }
 
-Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json& body) {
-  Fields fields(body);
-  std::string ignored;
-  std::vector<Token> tokens;
-  fields.text("model", ignored);
-  fields.tokens("tokens", tokens);
-  constexpr wire::OtherName kOtherNames[] = {
-      {"ids", "tokens"}, {"token_ids", "tokens"}, {"input_ids", "tokens"}};
-  wire::refuse_other_names(fields, kOtherNames);
-  fields.only(std::initializer_list<std::string_view>{"model", "tokens"});
-  if (!fields.status()) return fields.status().error();
-  if (!fields.has("tokens")) return wire::missing_field("tokens");
-  const Model& model = service.engine.model();
-  const Tokenizer* tokenizer = tokenizer_of(model);
-  const int n_vocab =
-      std::max(model.info().vocab, tokenizer == nullptr ? 0 : tokenizer->vocab_size());
-  for (const Token token : tokens)
-    if (token >= n_vocab)
-      return invalid_field("tokens", "has {}, expected 0 to {}", token, n_vocab - 1);
-  const Result<std::string> text = model.decode(tokens);
-  if (!text) return text.error();
-  return json_response({{"prompt", *text}});
-}
-
 constexpr Route kRoutes[] = {
-    {"/v1/completions", "POST", wire::read_completions_body},
-    {"/v1/chat/completions", "POST", wire::read_chat_body},
-    {"/v1/embeddings", "POST", wire::read_embeddings_body},
-    {"/v1/rerank", "POST", wire::read_rerank_body},
-    {"/rerank", "POST", wire::read_rerank_body},
-    {"/v2/rerank", "POST", wire::read_cohere_rerank_body},
-    {"/v1/score", "POST", wire::read_score_body},
-    {"/score", "POST", wire::read_score_body},
-    {"/v1/answers", "POST", wire::read_answers_body},
+    {"/v1/completions", "POST", ask::read_completions_body},
+    {"/v1/chat/completions", "POST", ask::read_chat_body},
+    {"/v1/embeddings", "POST", ask::read_embeddings_body},
+    {"/v1/rerank", "POST", ask::read_rerank_body},
+    {"/rerank", "POST", ask::read_rerank_body},
+    {"/v2/rerank", "POST", ask::read_cohere_rerank_body},
+    {"/v1/score", "POST", ask::read_score_body},
+    {"/score", "POST", ask::read_score_body},
+    {"/v1/answers", "POST", ask::read_answers_body},
     {"/v1/models", "GET", nullptr, models},
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},

@@ -1,24 +1,23 @@
 // What is answered under which path.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "ask/body.h"
+#include "base/json.h"
 #include "serve/http.h"
 #include "serve/service.h"
-#include "wire/body.h"
 
 namespace pando::serve {
 
 struct Route {
   const char* path;
   const char* method;
-  wire::ReadBody* read_body = nullptr;  // asks the engine; or
+  ask::ReadBody* read_body = nullptr;  // asks the engine; or
   // is answered at once. `body` is null for a GET.
-  Result<HttpResponse> (*answer)(Service&, const HttpRequest&,
-                                 const nlohmann::json& body) = nullptr;
+  Result<HttpResponse> (*answer)(Service&, const HttpRequest&, const Json& body) = nullptr;
   bool open = false;  // needs no API key
 };
 

@@ -45,7 +45,7 @@ std::string Service::not_served(const std::string& model) const {
 
 size_t Service::longest() const { return engine.longest(); }
 
-wire::Envelope Service::envelope(const std::string& id) const {
+ask::Envelope Service::envelope(const std::string& id) const {
   return {.id = id,
           .created = std::time(nullptr),
           .model = options.model_names.front(),

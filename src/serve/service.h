@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "ask/envelope.h"
 #include "pando/engine.h"
 #include "serve/admission.h"
 #include "serve/api_keys.h"
@@ -16,7 +17,6 @@
 #include "serve/public_prefixes.h"
 #include "serve/request_log.h"
 #include "serve/shutdown_guard.h"
-#include "wire/envelope.h"
 
 namespace pando::serve {
 
@@ -38,14 +38,14 @@ struct Service {
   ShutdownGuard shutdown_guard;
   Admission admission;
   BodyMemory body_memory;
-  std::atomic<bool> has_warned{false};  // of a job (wire::Body::log_note)
+  std::atomic<bool> has_warned{false};  // of a job (ask::Body::log_note)
   bool local_names_only = false;        // else a request may call the server by any name
   // For texts; long ones have threads of their own, so that short ones do not wait for them.
   boost::asio::thread_pool text_pool, long_text_pool;
 
   // Of a new request, and of its answer; not to be guessed.
   std::string new_id();
-  wire::Envelope envelope(const std::string& id) const;
+  ask::Envelope envelope(const std::string& id) const;
   bool serves(const std::string& model) const;  // under this name
   // What a request for another model is told.
   std::string not_served(const std::string& model) const;

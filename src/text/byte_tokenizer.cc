@@ -41,13 +41,14 @@ Json byte_tokenizer() {
 }  // namespace
 
 Status write_byte_tokenizer(const std::filesystem::path& directory) {
-  Status done = write_file(directory / "tokenizer.json", byte_tokenizer().dump(1) + "\n");
+  Status done =
+      write_file(directory / "tokenizer.json", sorted_json(byte_tokenizer()).dump(1) + "\n");
   if (!done.ok()) return done;
   const Json config = {{"eos_token", kEndOfText},
                        {"add_bos_token", false},
                        {"chat_template", kChatTemplate},
                        {"tokenizer_class", "PreTrainedTokenizerFast"}};
-  return write_file(directory / "tokenizer_config.json", config.dump(1) + "\n");
+  return write_file(directory / "tokenizer_config.json", sorted_json(config).dump(1) + "\n");
 }
 
 }  // namespace pando

@@ -48,11 +48,18 @@ Result<Json> read_json_file(const ModelPath& path) {
   return json;
 }
 
+std::string JsonPlace::name_of(std::string_view key) const {
+  return name_.empty() ? std::string(key) : fmt::format("{}.{}", name_, key);
+}
+
 JsonPlace JsonPlace::at(std::string_view key) const {
-  const std::string name = name_.empty() ? std::string(key) : fmt::format("{}.{}", name_, key);
-  if (absent() || !value_->is_object()) return {nullptr, file_, name};
+  if (absent() || !value_->is_object()) return {nullptr, file_, name_of(key)};
   const auto found = value_->find(key);
-  return {found == value_->end() ? nullptr : &*found, file_, name};
+  return {found == value_->end() ? nullptr : &*found, file_, name_of(key)};
+}
+
+JsonPlace JsonPlace::at(std::string_view key, const Json& value) const {
+  return {&value, file_, name_of(key)};
 }
 
 JsonPlace JsonPlace::at(size_t index) const {

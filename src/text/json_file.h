@@ -2,17 +2,15 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "base/errors.h"
 #include "base/is_there.h"
+#include "base/json.h"
 #include "base/model_path.h"
 
 namespace pando {
-
-using Json = nlohmann::json;
 
 // The file without a byte-order mark. Errors: kNotFound if there is none; kBadFile for a directory,
 // a pipe, a device, a Git LFS pointer or text in UTF-16; kIo if it cannot be read.
@@ -27,6 +25,8 @@ class JsonPlace {
   // A field or element; an absent place where there is none.
   JsonPlace at(std::string_view key) const;
   JsonPlace at(size_t index) const;
+  // The field of this name, whose value is known.
+  JsonPlace at(std::string_view key, const Json& value) const;
 
   bool absent() const { return value_ == nullptr || value_->is_null(); }
   const Json& json() const { return *value_; }
@@ -49,6 +49,7 @@ class JsonPlace {
   JsonPlace(const Json* value, std::string file, std::string name)
       : value_(value), file_(std::move(file)), name_(std::move(name)) {}
   std::string found() const;
+  std::string name_of(std::string_view key) const;
 
   const Json* value_;
   std::string file_;

@@ -44,7 +44,7 @@ Status add_all_named(const JsonPlace& place, TokenizerConfig* config) {
   if (place.absent()) return {};
   if (place.json().is_object()) {
     for (const auto& [name, value] : place.json().items())
-      if (Status done = add_named(place.at(name), config); !done.ok()) return done;
+      if (Status done = add_named(place.at(name, value), config); !done.ok()) return done;
     return {};
   }
   if (Status array = place.expect_array(); !array.ok()) return array;
@@ -81,7 +81,7 @@ Status read_added_tokens(const JsonPlace& place, TokenizerConfig* config) {
   if (place.absent()) return {};
   if (Status object = place.expect_object(); !object.ok()) return object;
   for (const auto& [key, value] : place.json().items()) {
-    Result<AddedToken> token = read_added_token(place.at(key));
+    Result<AddedToken> token = read_added_token(place.at(key, value));
     if (!token.ok()) return token.error();
     const char* end = key.data() + key.size();
     const auto parsed = std::from_chars(key.data(), end, token->id);

@@ -6,8 +6,12 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "json_literal.h"
+
 namespace pando {
 namespace {
+
+using testing::operator""_value;
 
 template <class T>
 std::vector<std::byte> bytes_of(const T& value) {
@@ -30,9 +34,14 @@ TEST(RequestBytes, ARequestComesBack) {
   Request request{
       .id = "d/1",
       .prompt = std::string("a\0b\xff", 4),
-      .messages = {{.role = "user", .content = "Hi", .fields = "{}"}, {.role = "assistant"}},
+      .messages = {{.role = "user",
+                    .content = "Hi",
+                    .fields = R"({"b": [1.0, null], "a": {"n": 18446744073709551616}})"_value},
+                   {.role = "assistant"}},
       .tokens = {1, 2, 3},
-      .chat = {.thinking = true, .tools = "[]", .now = LocalTime{.year = 2026, .second = 59}},
+      .chat = {.thinking = true,
+               .tools = "[true, -1]"_value,
+               .now = LocalTime{.year = 2026, .second = 59}},
       .add_special_tokens = false,
       .separate_reasoning = true,
       .truncate_prompt_tokens = 5,
@@ -45,7 +54,10 @@ TEST(RequestBytes, ARequestComesBack) {
                    .stop = {"x", ""},
                    .stop_tokens = {11},
                    .top_logprobs = 2,
-                   .form = TextForm{.kind = TextForm::Kind::kRegex, .text = "a", .choices = {"b"}}},
+                   .form = TextForm{.kind = TextForm::Kind::kRegex,
+                                    .text = "a",
+                                    .choices = {"b"},
+                                    .schema = R"({"type": "null"})"_value}},
       .prompt_logprobs_from = 1,
       .alternatives = {5, 6},
       .pooling = Pooling::kMean,
@@ -66,7 +78,8 @@ TEST(RequestBytes, ARequestComesBack) {
   EXPECT_EQ(read.id, "d/1");
   EXPECT_EQ(read.prompt, request.prompt);
   ASSERT_EQ(read.messages.size(), 2u);
-  EXPECT_EQ(read.messages[0].fields, "{}");
+  EXPECT_EQ(read.messages[0].fields, request.messages[0].fields);
+  EXPECT_EQ(read.chat.tools, request.chat.tools);
   EXPECT_EQ(read.messages[1].role, "assistant");
   EXPECT_EQ(read.unpooled, "q: ");
   EXPECT_EQ(read.pooled_from, 2);

@@ -9,16 +9,14 @@
 namespace pando {
 namespace {
 
-using nlohmann::json;
-
-json parsed(std::string_view text) {
-  Result<json> value = parse_json(text);
+Json parsed(std::string_view text) {
+  Result<Json> value = parse_json(text);
   EXPECT_TRUE(value.ok()) << text << ": " << value.error().message;
-  return value.ok() ? *std::move(value) : json();
+  return value.ok() ? *std::move(value) : Json();
 }
 
 std::string refused(std::string_view text) {
-  const Result<json> value = parse_json(text);
+  const Result<Json> value = parse_json(text);
   EXPECT_FALSE(value.ok()) << text;
   if (value.ok()) return {};
   EXPECT_EQ(value.error().code, ErrorCode::kBadFile);
@@ -41,10 +39,10 @@ TEST(JsonTest, NulIsNoEndOfText) {
 TEST(JsonTest, LargeWholeNumbersKeepTheirDigits) {
   const std::string text =
       R"({"a":[123456789012345678901234567890,-18446744073709551617,1.5,"x\"y"],"b":{"c":1e30},"d":[],"e":{}})";
-  const Result<json> value = parse_json(text, LargeNumbers::kKept);
+  const Result<Json> value = parse_json(text, LargeNumbers::kKept);
   ASSERT_TRUE(value.ok());
   EXPECT_EQ(json_text(*value).substr(0, 60), text.substr(0, 60));
-  EXPECT_EQ(json::parse(json_text(*value)), json::parse(text));
+  EXPECT_EQ(Json::parse(json_text(*value)), Json::parse(text));
   EXPECT_EQ(kept_digits((*value)["a"][1]), "-18446744073709551617");
   EXPECT_EQ(kept_digits((*value)["a"][2]), "");
   EXPECT_EQ(found_text((*value)["a"][0]), "123456789012345678901234567890");
@@ -53,21 +51,34 @@ TEST(JsonTest, LargeWholeNumbersKeepTheirDigits) {
 
 TEST(JsonTest, KeepsTheOrderOfKeys) {
   const std::string text = R"({"z":1,"a":[{"c":2,"b":123456789012345678901234567890}],"m":{}})";
-  const auto kept = parse_ordered_json(text, LargeNumbers::kKept);
+  const auto kept = parse_json(text, LargeNumbers::kKept);
   ASSERT_TRUE(kept.ok()) << kept.error().message;
   EXPECT_EQ(json_text(*kept), text);
   EXPECT_EQ(kept_digits((*kept)["a"][0]["b"]), "123456789012345678901234567890");
-  EXPECT_TRUE((*parse_ordered_json(text))["a"][0]["b"].is_number_float());
-  EXPECT_EQ(parse_ordered_json(R"({"a":{"b":1,"c":2,"b":3}})").error().message,
+  EXPECT_TRUE((*parse_json(text))["a"][0]["b"].is_number_float());
+  EXPECT_EQ(parse_json(R"({"a":{"b":1,"c":2,"b":3}})").error().message,
             "'b' appears twice in 'a', expected once");
-  EXPECT_EQ(parse_ordered_json("{\"a\":").error().message.substr(0, 8), "not JSON");
+  EXPECT_EQ(parse_json("{\"a\":").error().message.substr(0, 8), "not JSON");
+}
+
+TEST(JsonTest, SortsMembers) {
+  const std::string text = R"({"z":1,"a":[{"c":2.0,"b":123456789012345678901234567890}],"m":{}})";
+  EXPECT_EQ(json_text(sorted_json(*parse_json(text, LargeNumbers::kKept))),
+            R"({"a":[{"b":123456789012345678901234567890,"c":2.0}],"m":{},"z":1})");
+}
+
+TEST(JsonTest, ParsesAreCounted) {
+  const uint64_t before = n_parsed_json();
+  parsed("[1]");
+  refused("[");
+  EXPECT_EQ(n_parsed_json(), before + 2);
 }
 
 TEST(JsonTest, OrderedTakesLinearTime) {
   std::string object = "{\"k\":0";
   for (int i = 0; i < 200000; ++i) object += fmt::format(",\"k{}\":[{{}}]", i);
   const clock_t begin = clock();
-  const auto value = parse_ordered_json(object + "}");
+  const auto value = parse_json(object + "}");
   EXPECT_LT(static_cast<double>(clock() - begin) / CLOCKS_PER_SEC, 4);
   ASSERT_TRUE(value.ok());
   EXPECT_EQ(value->size(), 200001u);
@@ -77,12 +88,12 @@ TEST(JsonTest, ReadsWhatTheLibraryReads) {
   for (const char* text :
        {"null", "true", "-1", "18446744073709551615", "2.5e-3", "\"\\u00e9\\ud83d\\ude00\"", "[]",
         "{}", "[[],{},[{}]]", R"({"a":{"b":[1,{"c":null}],"d":"e"},"f":[false]})"})
-    EXPECT_EQ(parsed(text), json::parse(text)) << text;
+    EXPECT_EQ(parsed(text), Json::parse(text)) << text;
   EXPECT_TRUE(parsed("-1").is_number_integer());
   EXPECT_TRUE(parsed("1").is_number_unsigned());
-  EXPECT_EQ(parsed("\xef\xbb\xbf {\"a\": 1}\r"), json({{"a", 1}}));
+  EXPECT_EQ(parsed("\xef\xbb\xbf {\"a\": 1}\r"), Json({{"a", 1}}));
   // Written by the transformers library where a length has no limit.
-  EXPECT_EQ(parsed("1000000000000000019884624838656"), json(1e30));
+  EXPECT_EQ(parsed("1000000000000000019884624838656"), Json(1e30));
 }
 
 TEST(JsonTest, NamesWhatIsWrongAndWhere) {

@@ -9,10 +9,8 @@
 namespace pando {
 namespace {
 
-using nlohmann::json;
-
 std::string read_python(std::string_view text) {
-  const Result<json> value = parse_python_json(text);
+  const Result<Json> value = parse_python_json(text);
   EXPECT_TRUE(value.ok()) << text << ": " << value.error().message;
   return value.ok() ? value->dump() : std::string();
 }
@@ -35,7 +33,7 @@ TEST(PythonJson, ErrorsAreThoseOfTheText) {
   for (const char* text :
        {"", "[NaN", "[NaN1]", "[-NaN]", "[+Infinity]", "[Infinit]", "{NaN: 1}", "[nan]",
         "[\"NaN, Infinity]", "[\"NaN\\", "[1,\n\nInfinity,]", "{\"a\": NaN, \"a\": 1}"}) {
-    const Result<json> value = parse_python_json(text);
+    const Result<Json> value = parse_python_json(text);
     ASSERT_FALSE(value.ok()) << text;
     EXPECT_EQ(value.error().message, parse_json(text).error().message);
   }

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "ask/parsed_line.h"
 #include "engine/tiny_engine.h"
-#include "wire/parsed_line.h"
 
 namespace pando::testing {
 namespace {
@@ -18,13 +18,13 @@ AnswerOptions chat_defaults() {
 }
 
 Request asked(const std::string& text, const AnswerOptions& defaults = {}) {
-  Result<std::unique_ptr<wire::Line>> line = parse_line(text, 7, defaults);
+  Result<std::unique_ptr<ask::Line>> line = parse_line(text, 7, defaults);
   EXPECT_TRUE(line.ok()) << text << ": " << line.error().message;
   return line.ok() ? (*line)->request_of((*line)->questions.at(0)) : Request{};
 }
 
 std::string refused(const std::string& text, const AnswerOptions& defaults = {}) {
-  const Result<std::unique_ptr<wire::Line>> line = parse_line(text, 7, defaults);
+  const Result<std::unique_ptr<ask::Line>> line = parse_line(text, 7, defaults);
   return line.ok() ? "taken" : line.error().message;
 }
 
@@ -85,22 +85,22 @@ TEST(ChatLine, ToolsAndFieldsOfMessages) {
           "b": 3}}], "role": "assistant", "content": null}, {"role": "tool", "content": "A",
           "tool_call_id": "1"}], "tools": [{"type": "function", "function": {"name": "f", "b": 1}, "a": 2}],
           "documents": [{"title": "T", "a": 1}], "chat_template_kwargs": {"z": [1], "a": null}})");
-  EXPECT_EQ(request.messages[0].fields, "");
-  EXPECT_EQ(request.messages[1].fields,
+  EXPECT_TRUE(request.messages[0].fields.is_null());
+  EXPECT_EQ(request.messages[1].fields.text(),
             R"({"tool_calls":[{"z":1,"a":{"y":2,"b":3}}],"role":"assistant","content":null})");
-  EXPECT_EQ(request.messages[2].fields, R"({"role":"tool","tool_call_id":"1"})");
+  EXPECT_EQ(request.messages[2].fields.text(), R"({"role":"tool","tool_call_id":"1"})");
   EXPECT_EQ(request.messages[2].content, "A");
-  EXPECT_EQ(request.chat.tools, R"([{"type":"function","function":{"name":"f","b":1},"a":2}])");
-  EXPECT_EQ(request.chat.documents, R"([{"title":"T","a":1}])");
-  EXPECT_EQ(request.chat.template_kwargs, R"({"z":[1],"a":null})");
+  EXPECT_EQ(request.chat.tools.text(),
+            R"([{"type":"function","function":{"name":"f","b":1},"a":2}])");
+  EXPECT_EQ(request.chat.documents.text(), R"([{"title":"T","a":1}])");
+  EXPECT_EQ(request.chat.template_kwargs.text(), R"({"z":[1],"a":null})");
   const Request body = asked(
       R"({"custom_id": "c", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user",
           "content": "Q"}], "tools": [{"type": "function", "function": {"name": "f", "b": 1}, "a": 2}]}})");
-  EXPECT_EQ(body.chat.tools, R"([{"type":"function","function":{"name":"f","b":1},"a":2}])");
-  EXPECT_EQ(asked(R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{"type": "function",
-                      "function": {"name": "f"}}], "tool_choice": "none"})")
-                .chat.tools,
-            "");
+  EXPECT_EQ(body.chat.tools.text(), R"([{"type":"function","function":{"name":"f","b":1},"a":2}])");
+  EXPECT_TRUE(asked(R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{"type":
+                        "function", "function": {"name": "f"}}], "tool_choice": "none"})")
+                  .chat.tools.is_null());
 }
 
 TEST(ChatLine, APromptStaysThePrompt) {

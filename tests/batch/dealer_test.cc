@@ -124,8 +124,8 @@ TEST(Dealer, WhatIsTakenBackIsNotDealt) {
 LineWork work_of(const std::string& line) {
   const BatchOptions options;
   const Result<EmbedOptions> embed = options.embed;
-  const auto parsed = wire::read_answer_line(nlohmann::json::parse(line),
-                                             {.number = 1, .options = options, .embed = embed});
+  const auto parsed = ask::read_answer_line(nlohmann::json::parse(line),
+                                            {.number = 1, .options = options, .embed = embed});
   EXPECT_TRUE(parsed.ok());
   return LineWork::of(**parsed, /*answer_tokens=*/10);
 }

@@ -10,9 +10,9 @@
 #include <set>
 #include <sstream>
 
+#include "ask/input_table.h"
+#include "ask/output_table.h"
 #include "batch/gzip.h"
-#include "batch/input_table.h"
-#include "batch/output_table.h"
 #include "engine/tiny_engine.h"
 #include "model/test_files.h"
 #include "pando/batch.h"
@@ -65,7 +65,7 @@ TEST(OutputForm, NoTwoColumnsHaveOneName) {
       TextForm{.kind = TextForm::Kind::kJsonSchema,
                .text = R"({"properties": {"id": {}, "answer.id": {}, "": {}, "city": {}, "more": {},
                                  "metadata.city": {}}})"};
-  OutputTable table(options);
+  ask::OutputTable table(options);
   table.take_input_columns({"city", "metadata.city", "text", "metadata.text", "more"});
   EXPECT_EQ(table.header(),
             "id,question_id,text,answer.id,answer.answer.id,answer.,city,answer.more,metadata.city,"
@@ -95,21 +95,20 @@ TEST(OutputForm, TheEndingDecides) {
 }
 
 TEST(OutputTable, CellsAreQuotedWhereTheyMust) {
-  EXPECT_EQ(written_cell("a b", ','), "a b");
-  EXPECT_EQ(written_cell("a,b", ','), "\"a,b\"");
-  EXPECT_EQ(written_cell("a,b", '\t'), "a,b");
-  EXPECT_EQ(written_cell("say \"a\"\nb", '\t'), "\"say \"\"a\"\"\nb\"");
+  EXPECT_EQ(ask::written_cell("a b", ','), "a b");
+  EXPECT_EQ(ask::written_cell("a,b", ','), "\"a,b\"");
+  EXPECT_EQ(ask::written_cell("a,b", '\t'), "a,b");
+  EXPECT_EQ(ask::written_cell("say \"a\"\nb", '\t'), "\"say \"\"a\"\"\nb\"");
 }
 
 TEST(OutputTable, RowsAndBack) {
-  OutputTable table(batch_options(OutputFormat::kCsv));
+  ask::OutputTable table(batch_options(OutputFormat::kCsv));
   EXPECT_EQ(table.header(),
             "id,question_id,text,finish_reason,prompt_tokens,completion_tokens,metadata,more\n");
   const std::string rows =
-      table.rows(R"({"id":5,"choice":1,"text":"a \"b\"\nc","prompt_tokens":3,"metadata":{"k":1}})"
-                 "\n"
-                 R"({"id":"d","text":"","choice_logprobs":[-0.5,null]})"
-                 "\n");
+      table.rows(Json::parse(
+          R"({"id":5,"choice":1,"text":"a \"b\"\nc","prompt_tokens":3,"metadata":{"k":1}})")) +
+      table.rows(Json::parse(R"({"id":"d","text":"","choice_logprobs":[-0.5,null]})"));
   EXPECT_EQ(rows,
             "5,,\"a \"\"b\"\"\nc\",,3,,\"{\"\"k\"\":1}\",\"{\"\"choice\"\":1}\"\n"
             "d,,,,,,,\"{\"\"choice_logprobs\"\":[-0.5,null]}\"\n");
@@ -134,7 +133,8 @@ TEST(OutputTable, ColumnsOfTheInputComeBack) {
       "finish_reason\tprompt_tokens\tcompletion_tokens\tprompt\tlevel\t"
       "metadata.text\tmore\n";
   ASSERT_TRUE(out.starts_with(header)) << out;
-  const auto cells = split_row(out.substr(header.size(), out.size() - header.size() - 1), '\t');
+  const auto cells =
+      ask::split_row(out.substr(header.size(), out.size() - header.size() - 1), '\t');
   ASSERT_TRUE(cells.ok()) << cells.error().message;
   ASSERT_EQ(cells->size(), 15u);
   EXPECT_EQ((*cells)[2], "Q");
@@ -169,9 +169,9 @@ TEST(OutputTable, HasAccuraciesWhereTheFirstLineHasChoices) {
 
 TEST(OutputTable, HasWhatLinesHave) {
   std::istringstream lines(ran(batch_options()));
-  OutputTable table(batch_options(OutputFormat::kCsv));
+  ask::OutputTable table(batch_options(OutputFormat::kCsv));
   std::string expected = table.header();
-  for (std::string line; std::getline(lines, line);) expected += table.rows(line + "\n");
+  for (std::string line; std::getline(lines, line);) expected += table.rows(Json::parse(line));
   const auto without_time = [](std::string text) {
     const size_t at = text.find("\"\"created\"\":");
     return at == std::string::npos ? text : text.erase(at, 22);
@@ -232,7 +232,7 @@ std::multiset<std::string> answers_in(const fs::path& path, const BatchOptions& 
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) answers.insert(line);
   } else {
-    OutputTable table(options);
+    ask::OutputTable table(options);
     table.take_choices(options, /*has_choices=*/true);
     EXPECT_TRUE(text.starts_with(table.header()));
     const auto objects = table.objects(text);

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/model_access.h"
+#include "ask/parsed_line.h"
 #include "batch/engine_requests.h"
 #include "engine/tiny_engine.h"
-#include "wire/parsed_line.h"
 
 namespace pando::testing {
 namespace {
@@ -35,13 +35,13 @@ class SharedText : public ::testing::Test {
 
   // Makes the requests of a line as a batch does. Returns the bytes that were encoded.
   size_t n_encoded(const std::string& line, const AnswerOptions& options = {}) const {
-    const Result<std::unique_ptr<wire::Line>> parsed = parse_line(line, 1, options);
+    const Result<std::unique_ptr<ask::Line>> parsed = parse_line(line, 1, options);
     EXPECT_TRUE(parsed.ok());
     EngineOptions engine;
     engine.context = 1 << 18;
     const Tokenizer& tokenizer = *tokenizer_of(*model_);
     const size_t before = tokenizer.n_bytes_encoded();
-    for (const wire::Question& question : (*parsed)->questions) {
+    for (const ask::Question& question : (*parsed)->questions) {
       const auto requests = engine_requests(*model_, engine, **parsed, question);
       EXPECT_TRUE(requests.ok()) << (requests.ok() ? "" : requests.error().message);
     }

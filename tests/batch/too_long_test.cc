@@ -7,22 +7,22 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "ask/parsed_line.h"
 #include "engine/tiny_engine.h"
-#include "wire/parsed_line.h"
 
 namespace pando::testing {
 namespace {
 
 constexpr int kContext = 100;  // tokens, which are bytes here
 
-std::unique_ptr<wire::Line> fitted(const std::string& text, TooLong policy, int max_tokens = 10) {
+std::unique_ptr<ask::Line> fitted(const std::string& text, TooLong policy, int max_tokens = 10) {
   AnswerOptions options;
   options.sampling.max_tokens = max_tokens;
   options.prompt_template = "{context}|{question}";
-  Result<std::unique_ptr<wire::Line>> line = parse_line(text, 1, options);
+  Result<std::unique_ptr<ask::Line>> line = parse_line(text, 1, options);
   EXPECT_TRUE(line.ok()) << text;
   fit(*tiny_model(), kContext, policy, **line);
-  for (const wire::Question& question : (*line)->questions) {
+  for (const ask::Question& question : (*line)->questions) {
     const Request request = (*line)->request_of(question);
     const size_t n_tokens = request.prompt.size() + request.tokens.size();
     EXPECT_TRUE((*line)->cut.empty() || n_tokens <= size_t(kContext - max_tokens)) << n_tokens;
@@ -51,7 +51,7 @@ TEST(TooLong, WhatFitsStays) {
 }
 
 TEST(TooLong, TheMiddleOfAContextIsLeftOut) {
-  const std::unique_ptr<wire::Line> line =
+  const std::unique_ptr<ask::Line> line =
       fitted(with_context(words(100)), TooLong::kTruncateMiddle);
   ASSERT_EQ(line->contexts.size(), 1u);
   const std::string& context = line->contexts[0];
@@ -75,7 +75,7 @@ TEST(TooLong, CharactersStayWhole) {
   std::string umlauts;
   for (int i = 0; i < 200; ++i) umlauts += "ä";
   for (const TooLong policy : {TooLong::kTruncateMiddle, TooLong::kSplit}) {
-    const std::unique_ptr<wire::Line> line = fitted(with_context(umlauts), policy);
+    const std::unique_ptr<ask::Line> line = fitted(with_context(umlauts), policy);
     for (const std::string& context : line->contexts)
       EXPECT_TRUE(tiny_model()->encode(context).ok()) << context;
   }
@@ -83,7 +83,7 @@ TEST(TooLong, CharactersStayWhole) {
 
 TEST(TooLong, AContextIsSplitAndNothingIsLost) {
   const std::string whole = words(100);
-  const std::unique_ptr<wire::Line> line = fitted(with_context(whole), TooLong::kSplit);
+  const std::unique_ptr<ask::Line> line = fitted(with_context(whole), TooLong::kSplit);
   ASSERT_GT(line->contexts.size(), 5u);
   std::string joined;
   for (const std::string& part : line->contexts) joined += part;
@@ -97,22 +97,22 @@ TEST(TooLong, AContextIsSplitAndNothingIsLost) {
 
 TEST(TooLong, PartsEndWithParagraphs) {
   const std::string paragraph = words(15) + ".\n\n";
-  const std::unique_ptr<wire::Line> line =
+  const std::unique_ptr<ask::Line> line =
       fitted(with_context(paragraph + paragraph + paragraph), TooLong::kSplit);
   ASSERT_EQ(line->contexts.size(), 3u);
   for (const std::string& part : line->contexts) EXPECT_EQ(part, paragraph);
 }
 
 TEST(TooLong, PromptsTokensAndMessagesAreCut) {
-  const std::unique_ptr<wire::Line> prompt = fitted(plain(words(50)), TooLong::kTruncateMiddle);
+  const std::unique_ptr<ask::Line> prompt = fitted(plain(words(50)), TooLong::kTruncateMiddle);
   EXPECT_TRUE(prompt->questions[0].request.prompt.ends_with(" 149"));
   std::vector<int> tokens(150);
   for (int i = 0; i < 150; ++i) tokens[i] = i;
-  const std::unique_ptr<wire::Line> ids =
+  const std::unique_ptr<ask::Line> ids =
       fitted(nlohmann::json({{"tokens", tokens}}).dump(), TooLong::kTruncateMiddle);
   EXPECT_EQ(ids->questions[0].request.tokens.size(), 90u);
   EXPECT_EQ(ids->questions[0].request.tokens.back(), 149);
-  const std::unique_ptr<wire::Line> chat =
+  const std::unique_ptr<ask::Line> chat =
       fitted(nlohmann::json({{"messages",
                               {{{"role", "system"}, {"content", "Be brief."}},
                                {{"role", "user"}, {"content", words(50)}}}}})
@@ -125,7 +125,7 @@ TEST(TooLong, PromptsTokensAndMessagesAreCut) {
 }
 
 TEST(TooLong, ALongAnswerLeavesHalfForThePrompt) {
-  const std::unique_ptr<wire::Line> line =
+  const std::unique_ptr<ask::Line> line =
       fitted(with_context(words(100)), TooLong::kTruncateMiddle, 50);
   EXPECT_EQ(line->request_of(line->questions[0]).sampling.max_tokens, 50);
   EXPECT_NE(line->cut, "");

@@ -1,8 +1,8 @@
 // A line of a batch's input.
+#include "ask/line.h"
 #include "base/json.h"
 #include "fuzz/fuzz.h"
 #include "text/utf8.h"
-#include "wire/line.h"
 
 using namespace pando;
 
@@ -12,21 +12,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     options.defaults.chat = chat;
     const Result<EmbedOptions> embed = EmbedOptions();
     const std::string_view text = fuzz::text_of(data, size);
-    const Result<nlohmann::json> json = parse_json(text);
+    const Result<Json> json = parse_json(text);
     if (!json) {
       fuzz::check_error(json.error());
       continue;
     }
-    const Result<std::unique_ptr<wire::Line>> read = wire::read_answer_line(
-        *json, {.number = 7, .options = options, .embed = embed, .text = text});
+    const Result<std::unique_ptr<ask::Line>> read =
+        ask::read_answer_line(*json, {.number = 7, .options = options, .embed = embed});
     if (!read) {
       fuzz::check_error(read.error());
       continue;
     }
-    const std::unique_ptr<wire::Line>& line = *read;
-    fuzz::demand(parse_json(line->id_json).ok(), "an id that is no JSON");
+    const std::unique_ptr<ask::Line>& line = *read;
     fuzz::demand(line->questions.empty() == line->refused.has_value(), "a line that asks nothing");
-    for (const wire::Question& question : line->questions) {
+    for (const ask::Question& question : line->questions) {
       const Request request = line->request_of(question);
       fuzz::demand(!line->answers_apart() || !request.prompt.empty() || !request.tokens.empty() ||
                        !request.messages.empty(),

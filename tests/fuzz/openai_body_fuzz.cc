@@ -1,24 +1,24 @@
 // Bodies of the API: the first byte chooses the endpoint.
+#include "ask/openai_request.h"
 #include "base/json.h"
 #include "fuzz/fuzz.h"
 #include "text/utf8.h"
-#include "wire/openai_request.h"
 
 using namespace pando;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  static constexpr wire::Endpoint kEndpoints[] = {
-      wire::Endpoint::kCompletions, wire::Endpoint::kChat, wire::Endpoint::kEmbeddings};
-  const Result<nlohmann::json> json = parse_json(fuzz::text_of(data + 1, size - 1));
+  static constexpr ask::Endpoint kEndpoints[] = {ask::Endpoint::kCompletions, ask::Endpoint::kChat,
+                                                 ask::Endpoint::kEmbeddings};
+  const Result<Json> json = parse_json(fuzz::text_of(data + 1, size - 1));
   if (!json) {
     fuzz::check_error(json.error());
     return 0;
   }
   for (const bool is_batch : {false, true}) {
-    const wire::OpenAiRules rules{.is_batch = is_batch, .d_model = 64, .most_prompts = 100};
-    const Result<wire::OpenAiRequest> body =
-        wire::parse_openai_request(kEndpoints[data[0] % 3], *json, rules);
+    const ask::OpenAiRules rules{.is_batch = is_batch, .d_model = 64, .most_prompts = 100};
+    const Result<ask::OpenAiRequest> body =
+        ask::parse_openai_request(kEndpoints[data[0] % 3], *json, rules);
     if (!body) {
       fuzz::check_error(body.error());
       continue;

@@ -1,27 +1,26 @@
 // A line of texts to embed, documents to rank, or continuations to score.
+#include "ask/line.h"
 #include "base/json.h"
 #include "fuzz/fuzz.h"
 #include "text/utf8.h"
-#include "wire/line.h"
 
 using namespace pando;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const Result<nlohmann::json> json = parse_json(fuzz::text_of(data, size));
+  const Result<Json> json = parse_json(fuzz::text_of(data, size));
   if (!json) return 0;
   const BatchOptions options;
   const Result<EmbedOptions> embed = EmbedOptions();
   for (const BatchTask task : {BatchTask::kEmbed, BatchTask::kRerank, BatchTask::kScore}) {
-    const Result<std::unique_ptr<wire::Line>> read =
-        wire::line_reader(task)(*json, {.number = 7, .options = options, .embed = embed});
+    const Result<std::unique_ptr<ask::Line>> read =
+        ask::line_reader(task)(*json, {.number = 7, .options = options, .embed = embed});
     if (!read) {
       fuzz::check_error(read.error());
       continue;
     }
-    const std::unique_ptr<wire::Line>& line = *read;
-    fuzz::demand(parse_json(line->id_json).ok(), "an id that is no JSON");
+    const std::unique_ptr<ask::Line>& line = *read;
     fuzz::demand(!line->questions.empty(), "a line that asks nothing");
-    for (const wire::Question& question : line->questions) {
+    for (const ask::Question& question : line->questions) {
       const Request request = line->request_of(question);
       fuzz::demand(!find_invalid_utf8(request.prompt), "a prompt that is not UTF-8");
       fuzz::demand(question.prefixes.empty() || question.prefixes.size() == question.choices.size(),

@@ -7,12 +7,16 @@
 #include <ctime>
 
 #include "base/gguf_writer.h"
+#include "base/json_value.h"
 #include "base/option_names.h"
+#include "json_literal.h"
 #include "text/byte_tokenizer.h"
 #include "text/text_testing.h"
 
 namespace pando::testing {
 namespace {
+
+using testing::operator""_value;
 
 using Ordered = nlohmann::ordered_json;
 
@@ -28,7 +32,7 @@ std::string hash_text(std::string_view text) {
 std::vector<ChatMessage> messages_of(const Ordered& conversation) {
   std::vector<ChatMessage> messages;
   for (const Ordered& message : conversation)
-    messages.push_back({message["role"], "", message.dump()});
+    messages.push_back({message["role"], "", json_value(message)});
   return messages;
 }
 
@@ -36,12 +40,12 @@ ChatOptions options_of(const Ordered& conversation, const Ordered& entry) {
   ChatOptions options;
   options.add_generation_prompt = conversation["generation_prompt"];
   options.thinking = conversation["thinking"].get<bool>() && entry["switch"].get<bool>();
-  if (conversation.contains("tools")) options.tools = conversation["tools"].dump();
-  if (entry.contains("tools")) options.tools = entry["tools"].dump();
-  if (conversation.contains("documents")) options.documents = conversation["documents"].dump();
+  if (conversation.contains("tools")) options.tools = json_value(conversation["tools"]);
+  if (entry.contains("tools")) options.tools = json_value(entry["tools"]);
+  if (conversation.contains("documents")) options.documents = json_value(conversation["documents"]);
   for (const Ordered& name : entry["unread"])
-    (name == "tools" ? options.tools : options.documents) = "";
-  if (conversation.contains("kwargs")) options.template_kwargs = conversation["kwargs"].dump();
+    (name == "tools" ? options.tools : options.documents) = {};
+  if (conversation.contains("kwargs")) options.template_kwargs = json_value(conversation["kwargs"]);
   options.now = LocalTime{2024, 2, 9, 13, 5, 7};
   return options;
 }
@@ -97,14 +101,14 @@ TEST(ChatTemplate, WhatATemplateIsGiven) {
       "{{ add_generation_prompt }}{{ enable_thinking }}{{ thinking }}{{ extra }}",
       {{"bos_token", "<s>"}});
   ChatOptions options;
-  options.tools = R"([{"z": 1, "a": 2}])";
-  options.documents = R"([{"title": "t"}])";
-  options.template_kwargs = R"({"extra": [1, null], "thinking": "so"})";
+  options.tools = R"([{"z": 1, "a": 2}])"_value;
+  options.documents = R"([{"title": "t"}])"_value;
+  options.template_kwargs = R"({"extra": [1, null], "thinking": "so"})"_value;
   const std::vector<ChatMessage> messages = {
       {"user", "?"},
-      {"assistant", "", R"({"tool_calls": [{"id": "1"}], "content": null, "name": null})"},
-      {"tool", "x", R"({"tool_call_id": "1"})"},
-      {"assistant", "y", R"({"reasoning": "r"})"}};
+      {"assistant", "", R"({"tool_calls": [{"id": "1"}], "content": null, "name": null})"_value},
+      {"tool", "x", R"({"tool_call_id": "1"})"_value},
+      {"assistant", "y", R"({"reasoning": "r"})"_value}};
   EXPECT_EQ(*chat.render(messages, options),
             "<s>[{\"role\": \"user\", \"content\": \"?\"}, {\"role\": \"assistant\", "
             "\"tool_calls\": [{\"id\": \"1\"}]}, {\"role\": \"tool\", \"content\": \"x\", "
@@ -116,7 +120,7 @@ TEST(ChatTemplate, WhatATemplateIsGiven) {
 TEST(ChatTemplate, PartsOfContent) {
   const std::vector<ChatMessage> parts = {
       {"user", "",
-       R"({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})"}};
+       R"({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})"_value}};
   const ChatTemplate plain = made("{% for m in messages %}{{ m.content }}{% endfor %}");
   EXPECT_FALSE(plain.takes_parts());
   EXPECT_EQ(*plain.render(parts, {}), "ab");
@@ -137,7 +141,7 @@ TEST(ChatTemplate, ImagesAreRefused) {
       std::vector<ChatMessage>{
           {"user", "See"},
           {"user", "",
-           R"({"content": [{"type": "text", "text": "a"}, {"type": "image", "image": "u"}]})"}},
+           R"({"content": [{"type": "text", "text": "a"}, {"type": "image", "image": "u"}]})"_value}},
       {});
   ASSERT_FALSE(text.ok());
   EXPECT_EQ(text.error().code, ErrorCode::kInvalidArgument);
@@ -173,9 +177,9 @@ TEST(ChatTemplate, TextsAreGivenAsPartsWhereOnlyPartsAreRead) {
   const std::vector<ChatMessage> messages = {
       {"system", "Be brief."},
       {"user", "",
-       R"({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})"},
+       R"({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})"_value},
       {"assistant", "c"},
-      {"user", "", R"({"content": "d"})"}};
+      {"user", "", R"({"content": "d"})"_value}};
   for (const char* text : {kLoopOfParts, kSelectedParts}) {
     const ChatTemplate chat = made(text);
     EXPECT_TRUE(chat.takes_parts());
@@ -250,12 +254,13 @@ TEST(ChatTemplate, ContentsAreGivenInTheFormThatLosesNothing) {
   for (const auto& [source, of_text, of_parts] : cases) {
     SCOPED_TRACE(source);
     const ChatTemplate chat = made(source);
-    const ChatOptions options{
-        .tools = source.starts_with(tool_names) ? R"([{"function": {"name": "f"}}])" : ""};
+    const ChatOptions options{.tools = source.starts_with(tool_names)
+                                           ? R"([{"function": {"name": "f"}}])"_value
+                                           : JsonValue()};
     EXPECT_EQ(*chat.render(std::vector<ChatMessage>{{"user", "hello"}}, options), of_text);
     const std::vector<ChatMessage> parts = {
         {"user", "",
-         R"({"content": [{"type": "text", "text": "ab"}, {"type": "text", "text": " cd"}]})"}};
+         R"({"content": [{"type": "text", "text": "ab"}, {"type": "text", "text": " cd"}]})"_value}};
     EXPECT_EQ(*chat.render(parts, options), of_parts);
   }
 }
@@ -345,15 +350,15 @@ TEST(ChatTemplate, Thinking) {
   thinking.thinking = true;
   EXPECT_EQ(made("{{ messages[0].content }}").render(kUser, thinking).error().message,
             "'thinking' is true, but the chat template has no switch for it");
-  thinking.template_kwargs = R"({"enable_thinking": true})";
+  thinking.template_kwargs = R"({"enable_thinking": true})"_value;
   const auto by_kwargs = made("{{ messages[0].content }}").render(kUser, thinking);
   EXPECT_EQ(by_kwargs.error().message,
             "'chat_template_kwargs.enable_thinking' is true, but the chat template has no switch "
             "for it");
   EXPECT_EQ(by_kwargs.error().field, "chat_template_kwargs.enable_thinking");
-  thinking.template_kwargs = R"({"extra": 1})";
+  thinking.template_kwargs = R"({"extra": 1})"_value;
   EXPECT_EQ(made("").render(kUser, thinking).error().field, "thinking");
-  thinking.template_kwargs.clear();
+  thinking.template_kwargs = {};
   for (const char* name : {"enable_thinking", "thinking"}) {
     const ChatTemplate chat = made(fmt::format("{{{{ {} }}}}", name));
     EXPECT_EQ(*chat.render(kBlank, thinking), "True");
@@ -365,15 +370,15 @@ TEST(ChatTemplate, ThinkingThatIsNoYesOrNo) {
   const ChatTemplate chat = made("{{ reasoning_effort }}");
   EXPECT_EQ(chat.render(kUser, {.thinking = true}).error().message,
             "'thinking' is true, but the chat template has no switch for it");
-  EXPECT_EQ(*chat.render(kBlank, {.template_kwargs = R"({"reasoning_effort": "high"})"}), "high");
+  EXPECT_EQ(*chat.render(kBlank, {.template_kwargs = R"({"reasoning_effort": "high"})"_value}), "high");
 }
 
 TEST(ChatTemplate, LargeNumbersKeepTheirDigits) {
   const ChatTemplate chat = made("{{ tools|tojson }}{{ messages[0].tool_calls }}{{ x }}");
   const std::vector<ChatMessage> messages = {
-      {"assistant", "", R"({"tool_calls": [{"n": -123456789012345678901234567890}]})"}};
-  EXPECT_EQ(*chat.render(messages, {.tools = R"([{"maximum": 18446744073709551615}])",
-                                    .template_kwargs = R"({"x": 98765432109876543210})"}),
+      {"assistant", "", R"({"tool_calls": [{"n": -123456789012345678901234567890}]})"_value}};
+  EXPECT_EQ(*chat.render(messages, {.tools = R"([{"maximum": 18446744073709551615}])"_value,
+                                    .template_kwargs = R"({"x": 98765432109876543210})"_value}),
             "[{\"maximum\": 18446744073709551615}][{'n': -123456789012345678901234567890}]"
             "98765432109876543210");
   const ChatTemplate takes =
@@ -381,7 +386,7 @@ TEST(ChatTemplate, LargeNumbersKeepTheirDigits) {
   ASSERT_TRUE(takes.takes_arguments());
   EXPECT_EQ(*takes.render(std::vector<ChatMessage>{{"assistant", "",
                                                     R"({"tool_calls": [{"function": {"name": "f",
-                          "arguments": "{\"n\": 18446744073709551616}"}}]})"}},
+                          "arguments": "{\"n\": 18446744073709551616}"}}]})"_value}},
                           {}),
             "{\"n\": 18446744073709551616}");
 }
@@ -456,18 +461,16 @@ TEST(ChatTemplate, CallsWithoutAContent) {
 TEST(ChatTemplate, ManyKeysTakeLinearTime) {
   std::string kwargs = "{\"k\": 1";
   for (int i = 0; i < 40000; ++i) kwargs += fmt::format(", \"k{}\": 0", i);
-  const std::string all = kwargs + "}";
+  const JsonValue all = JsonValue::parse(kwargs + "}").value();
   const clock_t begin = clock();
   EXPECT_EQ(*made("{% for i in range(1000) %}{% set x = k39999 %}{% endfor %}{{ k ~ k39999 }}")
                  .render(std::vector<ChatMessage>{{"user", "", all}}, {.template_kwargs = all}),
             "10");
   EXPECT_LT(static_cast<double>(clock() - begin) / CLOCKS_PER_SEC, 4);
-  EXPECT_EQ(made("").render(kUser, {.template_kwargs = R"({"a": 1, "a": 2})"}).error().message,
-            "field 'chat_template_kwargs' is not valid: 'a' appears twice, expected once");
 }
 
 TEST(ChatTemplate, APartWhoseTypeIsNoText) {
-  const std::vector<ChatMessage> parts = {{"user", "", R"({"content": [{"type": 5}]})"}};
+  const std::vector<ChatMessage> parts = {{"user", "", R"({"content": [{"type": 5}]})"_value}};
   EXPECT_EQ(*made("{{ messages[0].content }}").render(parts, {}), "[{'type': 5}]");
   EXPECT_EQ(made("{{ messages }}")
                 .render(parts, {.add_generation_prompt = false, .continue_final_message = true})
@@ -497,9 +500,9 @@ TEST(ChatTemplate, WhatIsRefused) {
   EXPECT_EQ(chat.render(kUser, {}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(chat.render({}, {}).error().message, "the conversation has no messages");
   ChatOptions wrong;
-  wrong.tools = "{}";
+  wrong.tools = "{}"_value;
   EXPECT_EQ(chat.render(kUser, wrong).error().message, "field 'tools' is {}, expected a list");
-  EXPECT_EQ(chat.render(kUser, {.tools = "[{}]"}).error().message,
+  EXPECT_EQ(chat.render(kUser, {.tools = "[{}]"_value}).error().message,
             "'tools' is given, but the chat template never reads it");
 }
 
@@ -552,7 +555,7 @@ TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
 }
 
 TEST_F(ChatTemplateFiles, OneOfSeveral) {
-  const ChatOptions with_tools{.tools = "[{}]"};  // needs a template that reads them
+  const ChatOptions with_tools{.tools = "[{}]"_value};  // needs a template that reads them
   set_config({{{"name", "tool_use"}, {"template", "tools{{ tools[9] }}"}},
               {{"name", "default"}, {"template", "plain{{ tools[9] if tools }}"}},
               {{"name", "broken"}, {"template", "{% x %}"}}});
@@ -605,11 +608,11 @@ TEST_F(ChatTemplateFiles, EachOfSeveralTakesWhatItTakes) {
          "else %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endif %}{% endfor %}"}},
        {{"name", "default"}, {"template", "{{ messages[0].content }}"}}});
   const std::vector<ChatMessage> parts = {
-      {"user", "", R"({"content": [{"type": "text", "text": "a"}]})"}};
+      {"user", "", R"({"content": [{"type": "text", "text": "a"}]})"_value}};
   const auto chat = load();
   ASSERT_TRUE(chat.ok()) << chat.error().message;
   EXPECT_EQ(*chat->render(parts, {}), "a");
-  EXPECT_EQ(*chat->render(parts, {.tools = "[{}]"}), "[a]");
+  EXPECT_EQ(*chat->render(parts, {.tools = "[{}]"_value}), "[a]");
 }
 
 TEST_F(ChatTemplateFiles, NoTokenIsInvented) {
@@ -651,7 +654,7 @@ TEST_F(ChatTemplateFiles, OfAGgufFile) {
   writer.string("tokenizer.chat_template.tool_use", "tools");
   directory.write("model.gguf", writer.bytes());
   EXPECT_EQ(*ChatTemplate::load(path, *tokenizer)->render(kBlank, {}), "plain");
-  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer)->render(kBlank, {.tools = "[]"}), "tools");
+  EXPECT_EQ(*ChatTemplate::load(path, *tokenizer)->render(kBlank, {.tools = "[]"_value}), "tools");
   EXPECT_EQ(*ChatTemplate::load(path, *tokenizer, "tool_use")->render(kBlank, {}), "tools");
 }
 

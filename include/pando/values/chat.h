@@ -4,16 +4,18 @@
 #include <optional>
 #include <string>
 
+#include "pando/values/json_value.h"
+
 namespace pando {
 
 // One turn of a conversation.
 struct ChatMessage {
   std::string role;     // "system", "user", "assistant", "tool" or what else the template takes
   std::string content;  // UTF-8
-  // Whatever else a template may read of the message, as a JSON object: "tool_calls", "name",
+  // Whatever else a template may read of the message, an object: "tool_calls", "name",
   // "tool_call_id", "reasoning_content", ... A "content" in it is used instead of the one above: a
-  // list of parts, or null. Empty: nothing more.
-  std::string fields = {};
+  // list of parts, or null. Null: nothing more.
+  JsonValue fields = {};
 };
 
 // A time of day as a clock on the wall shows it.
@@ -33,10 +35,10 @@ struct ChatOptions {
   // Ends with the text of the last message, without what closes it, so that an answer goes on with
   // it. Goes without add_generation_prompt.
   bool continue_final_message = false;
-  std::string tools = {};      // a JSON array of tools, as the template reads them; empty: none
-  std::string documents = {};  // a JSON array of documents; empty: none
-  // A JSON object of further variables of the template; they go before all others of their names.
-  std::string template_kwargs = {};
+  JsonValue tools = {};      // a list of tools, as the template reads them; null: none
+  JsonValue documents = {};  // a list of documents; null: none
+  // An object of further variables of the template; they go before all others of their names.
+  JsonValue template_kwargs = {};
   // The time that the template takes for now. Absent: midnight of the day on which the model was
   // loaded, so that equal requests give equal prompts.
   std::optional<LocalTime> now = std::nullopt;

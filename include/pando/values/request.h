@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pando/values/chat.h"
+#include "pando/values/json_value.h"
 #include "pando/values/result.h"
 #include "pando/values/token.h"
 
@@ -20,7 +21,8 @@ namespace pando {
 // docs/extraction.md lists the supported features.
 struct TextForm {
   enum class Kind {
-    kJsonSchema,  // `text` is a JSON Schema; its answers have no white space between values
+    kJsonSchema,  // `schema` is a JSON Schema, or `text` the JSON of one; its answers have no
+                  // white space between values
     kJsonObject,  // any object of JSON
     kRegex,       // `text` is a regular expression, which the whole answer matches
     kChoices,     // one of `choices`
@@ -30,6 +32,7 @@ struct TextForm {
   Kind kind = Kind::kJsonObject;
   std::string text = {};
   std::vector<std::string> choices = {};
+  JsonValue schema = {};  // null: `text` has it
   bool operator==(const TextForm&) const = default;
 };
 

@@ -8,11 +8,12 @@
 #include <string_view>
 
 #include "base/errors.h"
+#include "base/json.h"
 
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 constexpr const char *kActivation = "hidden_act", *kGeluByErf = "gelu";
 constexpr std::string_view kGelusByTanh[] = {"gelu_pytorch_tanh", "gelu_new", "gelu_fast"};

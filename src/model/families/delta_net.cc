@@ -3,6 +3,7 @@
 #include "base/counted.h"
 #include "base/errors.h"
 #include "base/gguf.h"
+#include "base/json.h"
 #include "model/families/hooks.h"
 #include "model/families/mixers.h"
 
@@ -143,7 +144,7 @@ void write_delta_net(const ModelConfig& config, nlohmann::ordered_json& object) 
 void translate_delta_net(GgufTranslator& gguf) {
   translate_usual(gguf);
   GgufFields& fields = gguf.fields();
-  nlohmann::json& config = gguf.config();
+  Json& config = gguf.config();
   const int64_t n_mtp = gguf.multi_token_blocks();
   if (!fields.status()) return;
   const int64_t n_layers = config["num_hidden_layers"], n_blocks = n_layers + n_mtp;
@@ -170,7 +171,7 @@ void translate_delta_net(GgufTranslator& gguf) {
                                 fields.key(kRecurrent), counted((**recurrent).size(), "entries"),
                                 n_blocks));
   fields.comes_from_key("layer_types", kRecurrent);
-  config["layer_types"] = nlohmann::json::array();
+  config["layer_types"] = Json::array();
   for (int64_t i = 0; i < n_layers; ++i)
     config["layer_types"].push_back((**recurrent)[i] != 0 ? "linear_attention" : "full_attention");
 }
@@ -204,7 +205,7 @@ constexpr int kInterval = 4;  // every fourth layer has attention, where nothing
 
 // False if theta is null. Programs read a file without any field of the rotation differently.
 bool rotates(Fields& fields) {
-  const nlohmann::json* parameters = fields.find(kRope);
+  const Json* parameters = fields.find(kRope);
   if (parameters != nullptr && parameters->is_object() && parameters->contains(kTheta))
     return !(*parameters)[kTheta].is_null();
   if (fields.contains(kTheta)) return fields.has(kTheta);

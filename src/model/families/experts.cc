@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/gguf.h"
+#include "base/json.h"
 
 namespace pando::model {
 namespace {
@@ -36,10 +37,10 @@ void read_dense_layers(Fields& fields, ModelConfig& config) {
   const int64_t step = fields.integer(kStep, 1, kMaxLayers, 1);
   for (int i = 0; i < config.n_layers(); ++i)
     if ((i + 1) % step != 0) config.layers[i].feed_forward = FeedForward::kDense;
-  const nlohmann::json* dense = fields.find(kDenseLayers);
+  const Json* dense = fields.find(kDenseLayers);
   if (dense == nullptr) return;
   if (!dense->is_array()) return fields.refuse(kDenseLayers, "a list of layers");
-  for (const nlohmann::json& one : *dense) {
+  for (const Json& one : *dense) {
     const bool is_layer = one.is_number_integer() && one.get<int64_t>() >= 0 &&
                           one.get<int64_t>() < config.n_layers();
     if (!is_layer)
@@ -52,7 +53,7 @@ void read_dense_layers(Fields& fields, ModelConfig& config) {
 
 void write_dense_layers(const ModelConfig& config, nlohmann::ordered_json& object) {
   object[kStep] = 1;
-  nlohmann::json dense = nlohmann::json::array();
+  Json dense = Json::array();
   for (int i = 0; i < config.n_layers(); ++i)
     if (config.experts.n_experts > 0 && config.layers[i].feed_forward == FeedForward::kDense)
       dense.push_back(i);
@@ -89,7 +90,7 @@ void write_experts(const ModelConfig& config, const ExpertFields& usual,
 
 void translate_experts(GgufTranslator& gguf, const ExpertFields& usual) {
   GgufFields& fields = gguf.fields();
-  nlohmann::json& config = gguf.config();
+  Json& config = gguf.config();
   if (!fields.status()) return;
   config[kCount] = fields.integer(kGgufCount).value_or(0);
   fields.comes_from_key(kCount, kGgufCount);

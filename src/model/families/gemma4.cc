@@ -15,7 +15,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 constexpr const char *kLogitCap = "final_logit_softcapping", *kPerLayer = "per_layer_config",
                      *kGlobalDim = "global_head_dim", *kGlobalHeads = "num_global_key_value_heads",

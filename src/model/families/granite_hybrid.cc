@@ -1,4 +1,5 @@
 // Granite 4.
+#include "base/json.h"
 #include "model/config_ranges.h"
 #include "model/families/hooks.h"
 #include "model/families/mamba.h"
@@ -35,7 +36,7 @@ void read_states(Fields& fields, ModelConfig& config) {
 // `layers_block_type` is another name of `layer_types`. Without either, no layer has attention.
 void read_layers(Fields& fields, ModelConfig& config) {
   constexpr const char *kTypes = "layer_types", *kOther = "layers_block_type";
-  const nlohmann::json *types = fields.find(kTypes), *other = fields.find(kOther);
+  const Json *types = fields.find(kTypes), *other = fields.find(kOther);
   if (types != nullptr && other != nullptr && *types != *other)
     fields.refuse(kOther, fmt::format("the value of '{}'", kTypes));
   if (read_mixers(fields, kMixers, config, types != nullptr ? kTypes : kOther)) return;
@@ -69,7 +70,7 @@ void translate_granite_hybrid(GgufTranslator& gguf) {
   gguf.layers_by_kv_heads("mamba");
   translate_usual(gguf);
   GgufFields& fields = gguf.fields();
-  nlohmann::json& config = gguf.config();
+  Json& config = gguf.config();
   if (!fields.status()) return;
   if (!fields.copy_integer("expert_shared_feed_forward_length", kGraniteSharedWidth, config))
     gguf.same(kGraniteSharedWidth, "intermediate_size");

@@ -15,7 +15,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 // SmolLM3. Rotation 1 of every model: none.
 constexpr const char *kStillLayers = "no_rope_layers", *kStillInterval = "no_rope_layer_interval";

@@ -18,7 +18,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 
 // The shortest decimal that reads back as this f32.
 json number(float value) { return json::parse(fmt::format("{}", value)); }

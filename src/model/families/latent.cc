@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/gguf.h"
+#include "base/json.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/experts.h"
 #include "model/families/hooks.h"
@@ -75,7 +76,7 @@ void read_choice(Fields& fields, ExpertsConfig& experts) {
 // Layers of GLM-4.7-Flash are dense, then sparse. Files say it by a list or by the number of dense
 // ones, or not.
 int read_n_dense(Fields& fields, int n_layers) {
-  const nlohmann::json* types = fields.find(kTypes);
+  const Json* types = fields.find(kTypes);
   int n_dense = 1;
   constexpr std::string_view kWords[] = {"dense", "sparse"};
   if (types != nullptr && is_layer_list(fields, kTypes, n_layers, kWords)) {
@@ -131,7 +132,7 @@ void write_deepseek_v2(const ModelConfig& config, nlohmann::ordered_json& object
 void write_glm4_moe_lite(const ModelConfig& config, nlohmann::ordered_json& object) {
   write_latent(config, object);
   object.erase(kDense);
-  object[kTypes] = nlohmann::json::array();
+  object[kTypes] = Json::array();
   for (const LayerConfig& layer : config.layers)
     object[kTypes].push_back(layer.feed_forward == FeedForward::kDense ? "dense" : "sparse");
 }
@@ -152,7 +153,7 @@ bool has_glm_tokenizer(const GgufFile& gguf) {
 
 void translate_latent(GgufTranslator& gguf) {
   GgufFields& fields = gguf.fields();
-  nlohmann::json& config = gguf.config();
+  Json& config = gguf.config();
   gguf.latent_heads();
   translate_usual(gguf);
   if (!fields.status()) return;
@@ -175,10 +176,10 @@ void translate_deepseek_v2(GgufTranslator& gguf) {
 
 void translate_glm4_moe_lite(GgufTranslator& gguf) {
   translate_latent(gguf);
-  nlohmann::json& config = gguf.config();
+  Json& config = gguf.config();
   if (!gguf.fields().status()) return;
   const int64_t n_layers = config["num_hidden_layers"], n_dense = config[kDense];
-  config[kTypes] = nlohmann::json::array();
+  config[kTypes] = Json::array();
   for (int64_t i = 0; i < std::min(n_layers, kMaxLayers); ++i)
     config[kTypes].push_back(i < n_dense ? "dense" : "sparse");
   gguf.fields().comes_from_same(kTypes, kDense);

@@ -12,7 +12,7 @@ namespace pando::model {
 
 bool is_layer_list(Fields& fields, std::string_view name, size_t n_layers,
                    std::span<const std::string_view> words) {
-  const Fields::Json& list = *fields.find(name);
+  const Json& list = *fields.find(name);
   if (!list.is_array()) {
     fields.refuse(name, fmt::format("a list with an entry for each of {} layers", n_layers),
                   ErrorCode::kUnsupported);

@@ -35,12 +35,12 @@ int adjusted_width(Fields& fields, int stated) {
 // Older files list the layers with attention.
 void read_attention_indices(Fields& fields, ModelConfig& config) {
   constexpr const char* kName = "full_attn_idxs";
-  const nlohmann::json* indices = fields.find(kName);
+  const Json* indices = fields.find(kName);
   if (indices == nullptr) return;  // all have attention
   if (!indices->is_array()) return fields.refuse(kName, "a list of indices of layers");
   for (LayerConfig& layer : config.layers) layer.mixer = Mixer::kShortConv;
   for (size_t i = 0; i < indices->size(); ++i) {
-    const nlohmann::json& index = (*indices)[i];
+    const Json& index = (*indices)[i];
     if (!index.is_number_unsigned() || index.get<uint64_t>() >= config.layers.size())
       return fields.fail(place_in(kName, i), index,
                          fmt::format("the index of a layer, below {}", config.n_layers()));
@@ -108,14 +108,14 @@ void write_lfm2_moe(const ModelConfig& config, ordered_json& object) {
   object[kDense] = n_dense_layers(config);
   object[kBias] = e.choice_bias;
   object[kRenormalised] = e.renormalised;
-  object[kScale] = nlohmann::json::parse(fmt::format("{}", e.weight_scale));
+  object[kScale] = Json::parse(fmt::format("{}", e.weight_scale));
 }
 
 // Readers renormalise.
 void translate_lfm2_moe(GgufTranslator& gguf) {
   translate_layers(gguf);
   require_sigmoids(gguf);
-  nlohmann::json& config = gguf.config();
+  Json& config = gguf.config();
   if (!gguf.fields().copy_integer("leading_dense_block_count", kDense, config)) config[kDense] = 0;
   config[kBias] = gguf.has_tensor(".exp_probs_b.bias");
   config[kRenormalised] = true;

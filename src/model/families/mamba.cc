@@ -1,8 +1,8 @@
 #include "model/families/mamba.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "model/config_ranges.h"
 
 namespace pando::model {
@@ -16,7 +16,7 @@ void read_mamba(Fields& fields, const MambaNames& names, ModelConfig& config, in
   r.n_key_heads = size(names.n_groups, kHeadCounts);
   r.n_heads = size(names.n_heads, kHeadCounts);
   r.key_dim = size(names.state_dim, kHeadSizes);
-  const nlohmann::json* head = fields.find(names.head_dim);
+  const Json* head = fields.find(names.head_dim);
   const bool automatic = width > 0 && (head == nullptr || *head == "auto");
   r.value_dim = automatic ? static_cast<int>(std::min(width / r.n_heads, kMaxWidth))
                           : size(names.head_dim, kHeadSizes);
@@ -53,10 +53,10 @@ void translate_mamba(GgufTranslator& gguf, const MambaNames& names) {
 
 void refuse_time_limits(Fields& fields) {
   constexpr const char* kName = "time_step_limit";
-  const nlohmann::json* limits = fields.find(kName);
+  const Json* limits = fields.find(kName);
   if (limits == nullptr) return;
-  const auto is_infinite = [](const nlohmann::json& limit) {
-    return limit == "Infinity" || limit == nlohmann::json{{"__float__", "Infinity"}};
+  const auto is_infinite = [](const Json& limit) {
+    return limit == "Infinity" || limit == Json{{"__float__", "Infinity"}};
   };
   const bool none =
       limits->is_array() && limits->size() == 2 && (*limits)[0] == 0.0 && is_infinite((*limits)[1]);

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/json.h"
 #include "model/families/layer_list.h"
 
 namespace pando::model {
 
-using nlohmann::json;
+using json = Json;
 
 bool read_mixers(Fields& fields, std::span<const NamedMixer> names, ModelConfig& config,
                  const char* field) {

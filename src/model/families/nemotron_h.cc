@@ -78,9 +78,9 @@ std::vector<LayerConfig> read_kinds(Fields& fields) {
   } else {
     std::vector<std::string_view> words;
     for (const NamedKind& kind : kKinds) words.push_back(kind.name);
-    const nlohmann::json& list = *fields.find(field);
+    const Json& list = *fields.find(field);
     if (!is_layer_list(fields, field, list.is_array() ? list.size() : 0, words)) return {};
-    for (const nlohmann::json& word : list)
+    for (const Json& word : list)
       pattern += std::ranges::find(kKinds, word.get<std::string>(), &NamedKind::name)->letter;
   }
   if (pattern.empty() || !kLayerCounts.contains(std::ssize(pattern)))
@@ -153,7 +153,7 @@ void write_nemotron_h(const ModelConfig& config, ordered_json& object) {
   write_usual(config, object);
   object.erase("hidden_act");
   object["mlp_hidden_act"] = kActivation;
-  object[kTypes] = nlohmann::json::array();
+  object[kTypes] = Json::array();
   for (const LayerConfig& layer : config.layers) object[kTypes].push_back(kind_name(layer));
   write_mamba(kMamba, config, object);
   if (config.experts.n_experts == 0) return;
@@ -182,7 +182,7 @@ int64_t only_value(GgufTranslator& gguf, const char* name, std::span<const int64
 // with neither is Mamba2. In a file with experts, all feed-forwards are mixtures.
 void translate_kinds(GgufTranslator& gguf, bool has_experts) {
   constexpr const char *kKvHeads = "attention.head_count_kv", *kWidth = "feed_forward_length";
-  nlohmann::json& config = gguf.config();
+  Json& config = gguf.config();
   const std::vector<int64_t> kv_heads = gguf.by_layer(kKvHeads), widths = gguf.by_layer(kWidth);
   const int64_t n_kv_heads = only_value(gguf, kKvHeads, kv_heads);
   const int64_t width = only_value(gguf, kWidth, widths);

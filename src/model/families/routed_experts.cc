@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/json.h"
 #include "model/families/experts.h"
 #include "model/weight_specs.h"
 
@@ -52,7 +53,7 @@ void write_routed_experts(const ModelConfig& config, nlohmann::ordered_json& obj
   object["num_experts_per_tok"] = e.n_used;
   object["moe_intermediate_size"] = e.d_ff;
   object["n_shared_experts"] = e.shared_d_ff / e.d_ff;
-  object["routed_scaling_factor"] = nlohmann::json::parse(fmt::format("{}", e.weight_scale));
+  object["routed_scaling_factor"] = Json::parse(fmt::format("{}", e.weight_scale));
   object["norm_topk_prob"] = e.renormalised;
   object["n_group"] = e.n_groups;
   object["topk_group"] = e.n_groups_used;
@@ -61,7 +62,7 @@ void write_routed_experts(const ModelConfig& config, nlohmann::ordered_json& obj
 void translate_routed(GgufTranslator& gguf, const RoutedFields& usual) {
   if (usual.multi_token) gguf.multi_token_blocks();
   GgufFields& fields = gguf.fields();
-  nlohmann::json& config = gguf.config();
+  Json& config = gguf.config();
   if (!fields.status()) return;
   if (usual.says_sigmoids) require_sigmoids(gguf);
   if (fields.integer("expert_count").value_or(0) == 0) {

@@ -1,10 +1,10 @@
 #include "model/families/shapes.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/errors.h"
+#include "base/json.h"
 #include "base/nearest.h"
 #include "base/option_names.h"
 #include "model/config.h"
@@ -15,18 +15,18 @@ namespace {
 
 Result<ModelConfig> config_of(const ShapeRow& row) {
   const Sizes& sizes = row.sizes;
-  nlohmann::json fields = {{"model_type", row.family},
-                           {"vocab_size", sizes.vocab},
-                           {"hidden_size", sizes.d_model},
-                           {"num_hidden_layers", sizes.n_layers},
-                           {"num_attention_heads", sizes.n_heads},
-                           {"num_key_value_heads", sizes.n_kv_heads},
-                           {"intermediate_size", sizes.d_ff},
-                           {"head_dim", sizes.head_dim},
-                           {"max_position_embeddings", sizes.max_positions},
-                           {"bos_token_id", 1},
-                           {"eos_token_id", 2}};
-  fields.update(nlohmann::json::parse(fmt::format("{{{}}}", row.more)));
+  Json fields = {{"model_type", row.family},
+                 {"vocab_size", sizes.vocab},
+                 {"hidden_size", sizes.d_model},
+                 {"num_hidden_layers", sizes.n_layers},
+                 {"num_attention_heads", sizes.n_heads},
+                 {"num_key_value_heads", sizes.n_kv_heads},
+                 {"intermediate_size", sizes.d_ff},
+                 {"head_dim", sizes.head_dim},
+                 {"max_position_embeddings", sizes.max_positions},
+                 {"bos_token_id", 1},
+                 {"eos_token_id", 2}};
+  fields.update(Json::parse(fmt::format("{{{}}}", row.more)));
   return ModelConfig::from_json(fields, row.name);
 }
 

@@ -1,5 +1,7 @@
 #include "model/families/typed_rotations.h"
 
+#include "base/json.h"
+
 namespace pando::model {
 namespace {
 
@@ -26,9 +28,9 @@ void write_typed_rotations(const ModelConfig& config, nlohmann::ordered_json& ob
 
 void translate_typed_rotations(GgufTranslator& gguf, std::optional<double> sliding_theta) {
   GgufFields& fields = gguf.fields();
-  nlohmann::json& config = gguf.config();
+  Json& config = gguf.config();
   if (!fields.status()) return;
-  nlohmann::json full = config.value("rope_scaling", nlohmann::json::object());
+  Json full = config.value("rope_scaling", Json::object());
   const double theta = config.value("rope_theta", 10000.0);
   full["rope_theta"] = theta;
   for (const char* name : {"rope_theta", "rope_scaling"}) config.erase(name);

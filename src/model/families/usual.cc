@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/errors.h"
+#include "base/json.h"
 #include "model/config_ranges.h"
 #include "model/families/decoder_fields.h"
 #include "model/families/experts.h"
@@ -17,7 +17,7 @@
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 using nlohmann::ordered_json;
 
 constexpr const char *kAttentionBias = "attention_bias", *kQkNorm = "use_qk_norm",

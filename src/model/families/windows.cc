@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "model/families/layer_list.h"
 
 namespace pando::model {
 namespace {
 
-using nlohmann::json;
+using json = Json;
 using nlohmann::ordered_json;
 
 // Layers that slide by layer_types; empty if the field is absent. window: 0 if none may slide.

@@ -1,12 +1,12 @@
 // Shared by the sources of ChatTemplate: a conversation as a template's variables.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/json.h"
 #include "text/chat/chat_template.h"
 #include "text/chat/jinja_text.h"
 
@@ -31,11 +31,6 @@ struct ChatTemplate::Asked {
     return jinja::strip_space(text.get_ref<const std::string&>(), jinja::Side::kBoth);
   }
 };
-
-// The library's == allocates, and its exceptions end the process.
-inline bool is_text(const nlohmann::ordered_json& value, std::string_view text) {
-  return value.is_string() && value.get_ref<const std::string&>() == text;
-}
 
 inline bool is_text_part(const nlohmann::ordered_json& part) {
   return part.is_object() && part.contains("type") && is_text(part["type"], "text") &&

@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "base/json_value.h"
 #include "base/option_names.h"
 #include "text/chat/chat_asked.h"
 #include "text/chat/chat_files.h"
@@ -35,21 +36,31 @@ LocalTime today() {
   return {.year = local.tm_year + 1900, .month = local.tm_mon + 1, .day = local.tm_mday};
 }
 
-Result<Ordered> parse_option(const std::string& text, const char* name, bool wants_array) {
-  if (text.empty()) return Ordered();
-  Result<Ordered> parsed = parse_ordered_json(text, LargeNumbers::kKept);
-  if (!parsed) return invalid_field(name, "is not valid: {}", parsed.error().message);
-  if (wants_array ? !parsed->is_array() : !parsed->is_object())
-    return invalid_field(name, "is {}, expected {}", found_text(nlohmann::json(*parsed)),
+bool is_utf8(const Ordered& tree) {
+  for (const auto& [name, value] : tree.items())
+    if (find_invalid_utf8(name) || (value.is_structured() && !is_utf8(value)) ||
+        (value.is_string() && find_invalid_utf8(value.get_ref<const std::string&>())))
+      return false;
+  return true;
+}
+
+Result<Ordered> option_tree(const JsonValue& value, const char* name, bool wants_array) {
+  if (value.is_null()) return Ordered();
+  Ordered tree = tree_of(value);
+  if (wants_array ? !tree.is_array() : !tree.is_object())
+    return invalid_field(name, "is {}, expected {}", found_text(tree),
                          wants_array ? "a list" : "an object");
-  return parsed;
+  if (!is_utf8(tree)) return invalid_field(name, "is not valid UTF-8");
+  return tree;
 }
 
 // The field that asked for thinking. A request's `enable_thinking` sets options.thinking too.
 std::string thinking_field(const ChatOptions& options) {
-  const Result<Ordered> kwargs = parse_option(options.template_kwargs, "", /*wants_array=*/false);
-  return kwargs && kwargs->contains("enable_thinking") ? "chat_template_kwargs.enable_thinking"
-                                                       : "thinking";
+  const JsonValue::Object* kwargs = options.template_kwargs.as_object();
+  const bool is_kwarg = kwargs != nullptr && std::ranges::any_of(*kwargs, [](const auto& member) {
+                          return member.first == "enable_thinking";
+                        });
+  return is_kwarg ? "chat_template_kwargs.enable_thinking" : "thinking";
 }
 
 // A template would write a mark for an image, and the model would see nothing behind it.
@@ -198,9 +209,9 @@ Result<const ChatTemplate::Named*> ChatTemplate::chosen(const ChatOptions& optio
                                     [&](const Named& named) { return named.name == name; });
     return found == templates_.end() ? nullptr : &*found;
   };
-  const Named* named = templates_.size() == 1   ? &templates_.front()
-                       : !options.tools.empty() ? find("tool_use")
-                                                : nullptr;
+  const Named* named = templates_.size() == 1     ? &templates_.front()
+                       : !options.tools.is_null() ? find("tool_use")
+                                                  : nullptr;
   if (named == nullptr) named = find("default");
   std::vector<std::string_view> names;
   for (const Named& one : templates_) names.push_back(one.name);
@@ -253,7 +264,7 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
   if (Status status = check_thinking(**named, options); !status) return status.error();
   Asked asked;
   for (const ChatMessage& message : messages) {
-    Result<Ordered> fields = parse_option(message.fields, "messages", /*wants_array=*/false);
+    Result<Ordered> fields = option_tree(message.fields, "messages", /*wants_array=*/false);
     if (!fields) return fields.error();
     if (Status status = check_parts(*fields, asked.messages.size()); !status) return status.error();
     if (pando::find_invalid_utf8(message.content) || find_invalid_utf8(message.role))
@@ -263,14 +274,14 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
     Status settled = settle_arguments(asked.messages.back(), (*named)->takes_arguments);
     if (!settled) return in_part(place_in("messages", asked.messages.size() - 1), settled.error());
   }
-  const std::tuple<const std::string&, const char*, bool, Ordered&> kOptions[] = {
+  const std::tuple<const JsonValue&, const char*, bool, Ordered&> kOptions[] = {
       {options.tools, "tools", true, asked.tools},
       {options.documents, "documents", true, asked.documents},
       {options.template_kwargs, "chat_template_kwargs", false, asked.kwargs}};
-  for (const auto& [text, name, wants_array, out] : kOptions) {
-    Result<Ordered> parsed = parse_option(text, name, wants_array);
-    if (!parsed) return parsed.error();
-    out = std::move(*parsed);
+  for (const auto& [value, name, wants_array, out] : kOptions) {
+    Result<Ordered> tree = option_tree(value, name, wants_array);
+    if (!tree) return tree.error();
+    out = std::move(*tree);
   }
   for (const auto& [list, name] :
        {std::pair(&asked.tools, "tools"), std::pair(&asked.documents, "documents")})

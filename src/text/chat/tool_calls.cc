@@ -24,7 +24,7 @@ Status settle(OrderedCall& arguments, bool as_objects) {
   OrderedCall object = OrderedCall::object();
   if (arguments.is_string() && !is_blank(arguments)) {
     Result<OrderedCall> parsed =
-        parse_ordered_json(arguments.get_ref<const std::string&>(), LargeNumbers::kKept);
+        parse_json(arguments.get_ref<const std::string&>(), LargeNumbers::kKept);
     if (!parsed)
       return invalid_field(kName, "is not valid: {}, expected a JSON object",
                            parsed.error().message);
@@ -33,8 +33,7 @@ Status settle(OrderedCall& arguments, bool as_objects) {
     object = arguments;
   }
   if (!object.is_object())
-    return invalid_field(kName, "is {}, expected a JSON object",
-                         found_text(nlohmann::json(arguments)));
+    return invalid_field(kName, "is {}, expected a JSON object", found_text(arguments));
   if (as_objects)
     arguments = std::move(object);
   else if (!arguments.is_string() || is_blank(arguments))

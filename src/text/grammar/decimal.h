@@ -19,7 +19,7 @@ struct Decimal {
   bool is_integer() const { return fraction.empty(); }
 };
 
-// Value of a number that parse_ordered_json read with LargeNumbers::kKept; nothing if it has more
+// Value of a number that parse_json read with LargeNumbers::kKept; nothing if it has more
 // than 400 digits or is no number.
 std::optional<Decimal> decimal_of(const nlohmann::ordered_json& number);
 std::string text_of(const Decimal& number);  // as JSON: 1 for 1.0

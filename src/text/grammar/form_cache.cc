@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "base/json_value.h"
 #include "text/decoder_run.h"
 #include "text/grammar/grammar.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 size_t bytes_of(const TextForm& form, const Grammar& grammar,
                 std::span<const std::string> warnings) {
-  size_t n = form.text.size() + grammar.n_bytes();
+  size_t n = form.text.size() + n_bytes(form.schema) + grammar.n_bytes();
   for (const std::string& warning : warnings) n += sizeof(warning) + warning.size();
   for (const std::string& choice : form.choices) n += sizeof(choice) + choice.size();
   return n;
@@ -41,7 +42,8 @@ Status check_decoding(const Grammar& grammar, const Decoding* decoding) {
 Result<GrammarPtr> compile(const TextForm& form, std::vector<std::string>* warnings) {
   switch (form.kind) {
     case TextForm::Kind::kJsonSchema:
-      return from_json_schema(form.text, warnings);
+      return form.schema.is_null() ? from_json_schema(form.text, warnings)
+                                   : from_json_schema(form.schema, warnings);
     case TextForm::Kind::kJsonObject:
       return from_any_json(/*only_objects=*/true);
     case TextForm::Kind::kRegex:

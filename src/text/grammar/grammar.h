@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pando/values/json_value.h"
 #include "pando/values/result.h"
 #include "text/grammar/counted_rule.h"
 
@@ -162,6 +163,8 @@ using GrammarPtr = std::shared_ptr<const Grammar>;
 // properties of an object in the order of the schema. If the schema compiles, `warnings`, unless
 // null, receives the warnings about what is not enforced.
 Result<GrammarPtr> from_json_schema(std::string_view schema,
+                                    std::vector<std::string>* warnings = nullptr);
+Result<GrammarPtr> from_json_schema(const JsonValue& schema,
                                     std::vector<std::string>* warnings = nullptr);
 // Any value of JSON, without white space; an object where `only_objects`.
 Result<GrammarPtr> from_any_json(bool only_objects);

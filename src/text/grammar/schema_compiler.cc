@@ -116,10 +116,18 @@ void SchemaCompiler::add_numbers(const SchemaFacts& facts, State from, State to)
     builder_.automaton(from, *numbers, Encoding::kUtf8, to);
 }
 
-Result<GrammarPtr> from_json_schema(std::string_view schema, std::vector<std::string>* warnings) {
-  auto document = SchemaDocument::parse(schema);
+static Result<GrammarPtr> compiled(Result<std::unique_ptr<SchemaDocument>> document,
+                                   std::vector<std::string>* warnings) {
   if (!document) return std::move(document).error();
   return SchemaCompiler(document->get()).compile(warnings);
+}
+
+Result<GrammarPtr> from_json_schema(std::string_view schema, std::vector<std::string>* warnings) {
+  return compiled(SchemaDocument::parse(schema), warnings);
+}
+
+Result<GrammarPtr> from_json_schema(const JsonValue& schema, std::vector<std::string>* warnings) {
+  return compiled(SchemaDocument::of(schema), warnings);
 }
 
 }  // namespace pando::grammar

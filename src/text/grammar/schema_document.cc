@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/json_value.h"
 #include "base/nearest.h"
 #include "text/grammar/formats.h"
 #include "text/grammar/limits.h"
@@ -109,6 +110,11 @@ Node element_at(const Json& list, const std::string& name) {
   return index < list.size() ? &list[index] : nullptr;
 }
 
+Status check_size(size_t n_bytes) {
+  if (n_bytes <= kMostTextBytes) return {};
+  return unsupported("the schema has {} bytes, expected at most {}", n_bytes, kMostTextBytes);
+}
+
 }  // namespace
 
 Node SchemaDocument::find(Node schema, std::string_view name) {
@@ -118,17 +124,26 @@ Node SchemaDocument::find(Node schema, std::string_view name) {
 }
 
 Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view text) {
-  if (text.size() > kMostTextBytes)
-    return unsupported("the schema has {} bytes, expected at most {}", text.size(), kMostTextBytes);
-  auto parsed = parse_ordered_json(text, LargeNumbers::kKept);
+  if (Status status = check_size(text.size()); !status) return status.error();
+  auto parsed = parse_json(text, LargeNumbers::kKept);
   if (!parsed) {
     Error error = std::move(parsed).error();
     error.code = ErrorCode::kInvalidArgument;
     error.message = one_line("schema: " + error.message);
     return error;
   }
+  return of(*std::move(parsed));
+}
+
+Result<std::unique_ptr<SchemaDocument>> SchemaDocument::of(const JsonValue& schema) {
+  Json root = tree_of(schema);
+  if (Status status = check_size(json_text(root).size()); !status) return status.error();
+  return of(std::move(root));
+}
+
+Result<std::unique_ptr<SchemaDocument>> SchemaDocument::of(Json root) {
   std::unique_ptr<SchemaDocument> document(new SchemaDocument);
-  document->root_ = std::move(*parsed);
+  document->root_ = std::move(root);
   document->work_left_ = kMostSchemaWork;
   if (!is_schema(document->root_))
     return invalid_argument("the schema is of type '{}', expected an object, true or false",

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "pando/values/json_value.h"
 #include "text/grammar/char_dfa.h"
 #include "text/grammar/char_lengths.h"
 #include "text/grammar/schema_keywords.h"
@@ -28,6 +29,7 @@ inline bool is_false(Node schema) { return schema->is_boolean() && !schema->get<
 class SchemaDocument {
  public:
   static Result<std::unique_ptr<SchemaDocument>> parse(std::string_view text);
+  static Result<std::unique_ptr<SchemaDocument>> of(const JsonValue& schema);
 
   Node root() const { return &root_; }
   // A schema that is not in the document, made from `of`. `key` names it, so that it is made once.
@@ -97,6 +99,7 @@ class SchemaDocument {
 
  private:
   SchemaDocument() = default;
+  static Result<std::unique_ptr<SchemaDocument>> of(Json root);
   struct Failure {
     ErrorCode code;
     Node at;  // null: the whole schema

@@ -1,0 +1,126 @@
+// Bodies of the HTTP API: what the engine is asked for one, and the texts that go back. Pure: no
+// connection, no thread, no clock.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "ask/envelope.h"
+#include "ask/job.h"
+#include "ask/serving_fields.h"
+#include "base/json.h"
+#include "pando/generation_config.h"
+#include "task/question_completions.h"
+
+namespace pando::ask {
+
+// What a body may ask for, counted before it is made: requests, and the bytes of all their prompts
+// and lists, which stand in a body once where they are shared.
+class Bounds {
+ public:
+  static constexpr size_t kMostRequests = 16384, kMostBytes = size_t{128} << 20;
+  explicit Bounds(size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+  // kInvalidArgument where it is too much.
+  Status add(size_t n_requests, size_t bytes_each);
+  bool has_too_many_bytes() const { return n_bytes_ > most_bytes_; }
+
+ private:
+  const size_t most_bytes_;
+  size_t n_requests_ = 0, n_bytes_ = 0;
+};
+
+// What bodies are read with.
+struct BodyContext {
+  const Model& model;
+  int context;                            // the engine's, in tokens
+  int max_answers;                        // that one body may ask for, besides one for each prompt
+  Envelope envelope;                      // of its answer
+  Bounds& bounds;                         // for what is tokenised
+  const GenerationConfig& defaults;       // sampling defaults, for options that it does not set
+  const std::function<bool()>& given_up;  // true: nobody waits for what is made
+};
+
+class Body : public Job {
+ public:
+  explicit Body(const BodyContext& context) : envelope_(context.envelope) {
+    warning = envelope_.warning;
+  }
+
+  std::vector<Request> requests;  // of all questions, to be asked together
+  bool stream = false;            // begin(), on_event() and end() write; otherwise answer() does
+  ServingFields serving;
+  // Its field that says how long answers may get. Null: none, they get what the context has room
+  // for.
+  const char* length_field = nullptr;
+  // What whoever runs the server should know about what is asked; empty: nothing.
+  std::string log_note;
+
+  // Where in the body requests[request] comes from: "messages", "prompt[2]"; of several texts the
+  // longest, which is to blame where together they are too long.
+  virtual std::string place(size_t request) const = 0;
+  // Which field says the form of its answers, where it has one.
+  virtual std::string form_place(size_t) const { return "schema"; }
+
+  // Of a stream: its first events, those that an event of requests[request] gives, and its last
+  // ones, without the "[DONE]" behind them. An event is "data: {...}" and an empty line.
+  virtual std::string begin() { return {}; }
+  std::string on_event(size_t request, Event event);
+  virtual std::string end() { return {}; }
+  // The whole answer, once all completions are there.
+  virtual Json answer() = 0;
+
+ protected:
+  // Adds it with its requests; its prompt is in these from then on. Errors: as requests_of, and
+  // kUnavailable where the body is given up.
+  Status add_question(const BodyContext& context, Question question);
+
+  // Of a stream: what an event says by itself, and what is said when a question is answered, whose
+  // completions may be taken.
+  virtual std::string write_event(size_t, const Event&) { return {}; }
+  virtual std::string write_answers(size_t) { return {}; }
+
+  QuestionCompletions& completions() { return completions_; }
+  const QuestionCompletions& completions() const { return completions_; }
+
+  // "usage" of prompts alone, and "sharing" where it is wanted; of `n_alike` in a row of what was
+  // asked the prompt counts once.
+  void add_prompt_usage(Json& answer, size_t n_alike) const;
+  uint64_t n_of(int Completion::*count, size_t n_alike) const;  // prompt_tokens, or cut_tokens
+
+  // Adds the field "warnings" to an answer if there are any. A warning is about a request that is
+  // odd but not wrong.
+  void add_warnings(Json& answer) const;
+  bool has_warnings() const { return !warnings_.empty(); }
+  // Keeps a warning once, however often it is given. An empty text is no warning.
+  void warn(const std::string& field, const std::string& text);
+
+  const Envelope envelope_;
+
+ private:
+  // Of requests that were added, from `first` on.
+  void warn_of_forms(const Model& model, size_t first);
+
+  std::vector<std::string> warnings_;
+  std::unordered_set<std::string> told_;  // the same texts, to find one quickly
+  QuestionCompletions completions_;
+};
+
+std::string stream_event(const Json& data);
+constexpr std::string_view kStreamEnd = "data: [DONE]\n\n";  // behind the last one
+
+// Readers of bodies, which are objects. Errors: kInvalidArgument, those of the model's tokenizer,
+// and kUnavailable where it is given up.
+using ReadBody = Result<std::unique_ptr<Body>>(const Json& json, const BodyContext& context);
+ReadBody read_completions_body, read_chat_body, read_embeddings_body;
+// {"context", "questions"}, as lines have them.
+ReadBody read_answers_body;
+// {"query", "documents": [text or {"text", ...}, ...]}, answered as by Jina or by Cohere; of the
+// former also {"query", "texts"}, answered as by text-embeddings-inference.
+ReadBody read_rerank_body, read_cohere_rerank_body;
+// {"text_1", "text_2"}, relevance of pairs, or {"prompt", "continuations"}, likelihoods.
+ReadBody read_score_body;
+
+}  // namespace pando::ask

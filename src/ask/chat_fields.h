@@ -1,0 +1,20 @@
+// What of a body or a line is a conversation: messages, tools, documents, the template's variables.
+#pragma once
+
+#include <vector>
+
+#include "base/fields.h"
+#include "base/json.h"
+#include "pando/values/chat.h"
+
+namespace pando::ask {
+
+// [{"role", "content"}, ...] with what else templates read of a message. A content is a text or a
+// list of {"type": "text", "text"}; the assistant's may be missing.
+Result<std::vector<ChatMessage>> read_messages(const Json& messages);
+
+// "tools", "tool_choice", "documents", "add_generation_prompt", "continue_final_message" and
+// "chat_template_kwargs", in which "enable_thinking" is `thinking` of the options too.
+void read_chat_options(Fields& fields, ChatOptions& out);
+
+}  // namespace pando::ask

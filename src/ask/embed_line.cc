@@ -1,0 +1,84 @@
+// Texts to be embedded.
+#include <limits>
+#include <memory>
+
+#include "ask/line.h"
+#include "ask/logprobs.h"
+#include "ask/sampling_fields.h"
+#include "base/errors.h"
+#include "base/json.h"
+
+namespace pando::ask {
+namespace {
+
+class EmbedLine : public Line {
+ public:
+  std::vector<Json> written(const Answered& answered, const LineWriting& with) const override {
+    if (answered.error != nullptr) return {};
+    const Completion& answer = answered.answers[0][0];
+    Json output;
+    output["id"] = id_json;
+    if (!warning.empty()) output["wrong"] = warning;
+    ListText embedding;
+    for (const float value : embedding_of(answer, with.options.embed))
+      embedding.add(printed(value));
+    output["embedding"] = embedding.take();
+    output["prompt_tokens"] = answer.prompt_tokens;
+    if (answer.cut_tokens > 0) output["cut_tokens"] = answer.cut_tokens;
+    if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
+    return one_object(std::move(output));
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Line>> read_embed_line(const Json& json, const LineContext& context) {
+  constexpr std::string_view kFields[] = {"id",          "text",       "tokens",
+                                          "instruction", "input_type", "metadata"};
+  if (!context.embed) return context.embed.error();
+  auto line = std::make_unique<EmbedLine>();
+  if (Status status = begin_line(json, context, *line); !status) return status.error();
+  EmbedOptions embed = *context.embed;
+  Question question{.metadata = Json::object()};
+  std::string text;
+  std::vector<Token> tokens;
+  Fields fields(json);
+  constexpr OtherName kOtherNames[] = {{"input", "text"},    {"inputs", "text"},
+                                       {"prompt", "text"},   {"content", "text"},
+                                       {"sentence", "text"}, {"document", "text"}};
+  refuse_other_names(fields, kOtherNames);
+  only_without_answers(fields, kFields);
+  read_metadata(fields, question.metadata);
+  fields.text("text", text);
+  fields.tokens("tokens", tokens);
+  fields.text("instruction", embed.instruction);
+  std::string input_type;
+  fields.text("input_type", input_type);
+  if (!fields.status()) return fields.status().error();
+  if (fields.has("text") == fields.has("tokens"))
+    return invalid_argument("the line has {}, expected either 'text' or 'tokens'",
+                            found_text(json));
+  for (const char* name : {"instruction", "input_type"})
+    if (fields.has("tokens") && fields.has(name))
+      return invalid_argument("field '{}' needs 'text', which the line does not have", name);
+  if (fields.has("tokens")) embed.instruction.clear();
+  if (!input_type.empty())
+    if (Status status = take_prompt_for(input_type, embed); !status) return status.error();
+  if (Status status = check_embed_options(embed, std::numeric_limits<int>::max()); !status)
+    return status.error();
+  if (text.empty() && tokens.empty())
+    return invalid_argument("the text is empty, expected at least one token");
+  question.request = embed_request(embed, text);
+  if (!tokens.empty()) {  // token ids get no prompt and are not cut
+    question.request.tokens = std::move(tokens);
+    question.request.unpooled = {};
+    question.request.truncate_prompt_tokens = 0;
+  }
+  question.request.sampling.max_tokens = 1;  // needs no more room than the prompt
+  question.request.id = line->id;
+  question.request.logits_hash = line->options.logits_hash;
+  line->questions.push_back(std::move(question));
+  return std::unique_ptr<Line>(std::move(line));
+}
+
+}  // namespace pando::ask

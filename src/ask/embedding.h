@@ -1,0 +1,15 @@
+// Embeddings in the form of the OpenAI API.
+#pragma once
+
+#include "ask/openai_response.h"
+#include "base/json.h"
+
+namespace pando::ask {
+
+// {"object": "list", "data": [{"object": "embedding", "index", "embedding"}, ...], "model",
+// "usage"}; vectors of length 1, unless the model's files say otherwise. usage.cut_tokens: the
+// number of tokens cut, if any.
+Json embeddings_body(const AnswerForm& form, const Envelope& envelope,
+                     std::span<const std::vector<Completion>> completions);
+
+}  // namespace pando::ask

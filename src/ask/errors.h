@@ -1,0 +1,27 @@
+// Errors as the API tells them.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "pando/values/result.h"
+
+namespace pando::ask {
+
+// An HTTP status, and the fields of the error object.
+struct HttpError {
+  int status = 500;
+  std::string type, code, message;
+  std::string param = {};  // the field to blame; empty: none, or several
+};
+
+// One table, from ErrorCode to status, type and code.
+HttpError http_error(const Error& error);
+// Of a body without a field that it must have.
+Error missing_field(const char* field);
+// Of what is given up before it is asked.
+Error given_up();
+// {"error": {"message", "type", "param", "code"}}
+Json error_body(const HttpError& error);
+
+}  // namespace pando::ask

@@ -1,0 +1,31 @@
+// Whole answers of the OpenAI API, and the parts that its streams share with them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ask/envelope.h"
+#include "ask/openai_request.h"
+#include "base/json.h"
+#include "pando/model.h"
+
+namespace pando::ask {
+
+// Of a message and of what a stream adds to one, as DeepSeek's API, vLLM and llama-server have it.
+inline constexpr const char* kReasoningField = "reasoning_content";
+
+Json head(const AnswerForm& form, const Envelope& envelope, bool chunk);
+// "stop" or "length": they know no other.
+const char* finish_reason(const Completion& completion);
+// The prompt as "echo" repeats it.
+std::string echoed_prompt(const Request& request, const Model& model);
+
+// The body of an answer; completions: [requests][n]. Without `cached` no token of it depends on
+// what was asked before.
+Json response_body(const AnswerForm& form, const Envelope& envelope,
+                   std::span<const Request* const> requests,
+                   std::span<const std::vector<Completion>> completions, const Model& model,
+                   bool cached);
+
+}  // namespace pando::ask

@@ -1,0 +1,45 @@
+// Questions about a context, and prompts, in Pando's own form: that of lines, of bodies of
+// /v1/answers and of the options of the C functions.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ask/job.h"
+#include "base/json.h"
+
+namespace pando::ask {
+
+// Where its fields stand.
+struct QuestionSource {
+  const Json& json;                                     // an object
+  const char* name = "line";                            // what messages call it
+  std::span<const std::string_view> other_fields = {};  // that others read
+  // How a message about a field that is not known ends where nothing is asked, and else.
+  std::string_view asking =
+      ", expected 'context' with 'questions' or 'question', or one of "
+      "'prompt', 'messages' and 'tokens'";
+  std::string_view own_fields = " (hint: fields of your own go into 'metadata')";
+};
+
+// What is asked, where it stands beside the fields: questions about a context, a prompt, or tokens.
+struct QuestionInput {
+  std::optional<std::string> context;
+  std::vector<std::string> questions = {};
+  std::optional<std::string> prompt = {};
+  std::vector<Token> tokens = {};
+};
+
+// kInvalidArgument for a field that is not of this form.
+Status check_question_fields(const QuestionSource& source);
+
+// Adds the questions to a job whose id and default options are set. kInvalidArgument names field,
+// found and expected.
+Status read_questions(const QuestionSource& source, Job& job);
+// The same where the source has options alone.
+Status read_options(const QuestionSource& source, QuestionInput given, Job& job);
+
+}  // namespace pando::ask

@@ -1,0 +1,16 @@
+// Between trees of JSON and the values of the public interface.
+#pragma once
+
+#include "base/json_fwd.h"
+#include "pando/values/json_value.h"
+
+namespace pando {
+
+// Both ways keep the order of members and the digits of large whole numbers.
+JsonValue json_value(const Json& tree);
+Json tree_of(const JsonValue& value);
+
+// Bytes of memory, about, that a value takes.
+size_t n_bytes(const JsonValue& value);
+
+}  // namespace pando
