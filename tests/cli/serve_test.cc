@@ -94,7 +94,8 @@ TEST_F(ServeTest, NeedsRowsForPromptsToo) {
     const Finished refused = pando(
         std::string("serve --model m --port 0 --policy fcfs --step-rows ") + rows, "timeout 60 ");
     EXPECT_EQ(refused.code, 2) << refused;
-    EXPECT_TRUE(refused.says(std::string("--step-rows is ") + rows + ", expected more than 256"))
+    EXPECT_TRUE(refused.says(std::string("--step-rows is ") + rows +
+                             ", expected more than --max-running 256"))
         << refused;
   }
   serve_and_end("m --step-rows 257");
