@@ -64,6 +64,17 @@ Status learn_steps(const Model& model, EngineOptions& options) {
   return {};
 }
 
+// The folder of the documents: beside the build directory in the repository, or installed.
+std::string documentation() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : {"../docs", "../share/doc/pando/docs"})
+    if (fs::exists(program / place / "http-api.md", error))
+      return fs::canonical(program / place, error).string();
+  return "docs/ of Pando's sources";
+}
+
 // Reads the sampling defaults. Returns the line that names them.
 Result<std::string> read_defaults(ServeOptions& o) {
   const Result<std::filesystem::path> path = model_path(o.model);
@@ -101,6 +112,7 @@ void print_start(const ServeOptions& o, const Engine& engine, const serve::Serve
   if (o.server.api_keys.empty() && !server.is_local())
     print_stderr("pando: there are no API keys, so anyone who can reach {} can send requests\n",
                  o.server.host);
+  print_stderr("pando: GET / lists the paths; documentation is in {}\n", documentation());
   // An address of IPv6 stands in brackets.
   const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
   print_stderr("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),

@@ -234,6 +234,8 @@ TEST_F(GenerationDefaults, TheServerSaysAtItsStartWhichHold) {
       << said;
   EXPECT_NE(said.find("pando: 1 thread ("), std::string::npos) << said;
   EXPECT_NE(said.find("), weights in bf16, a context of 640 tokens; "), std::string::npos) << said;
+  EXPECT_NE(said.find("documentation is in " PANDO_SOURCE_DIR "/docs\n"), std::string::npos)
+      << said;
   const std::string own = "temperature 1, 0 for /v1/answers\n";
   EXPECT_NE(serve_and_end("n --no-generation-config").find("defaults are Pando's own: " + own),
             std::string::npos);
