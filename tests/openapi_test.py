@@ -107,7 +107,7 @@ class Reader:
             "TextsRequest": self.names(rerank, r'\{\s*("query", "texts".*?)\}') | serving,
             "PairsRequest": self.listed(score, "text_1") | serving,
             "ContinuationsRequest": self.listed(score, "prompt") | serving,
-            "TokenizeRequest": self.names("src/serve/routes.cc", r'\{\s*("model", "prompt".*?)\}'),
+            "TokenizeRequest": self.names(ASK + "tokenize_body.cc", r'\{\s*("model", "prompt".*?)\}'),
         }
 
 

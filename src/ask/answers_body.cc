@@ -184,23 +184,16 @@ Result<std::unique_ptr<Body>> read_answers_body(const Json& json, const BodyCont
                               "is true, expected false: each answer comes in one event"));
   body->include_usage = stream_options.include_usage;
   if (!fields.status()) return fields.status().error();
-  // Of lines of a batch, with what a body has instead.
-  for (const auto& [name, instead] : {std::pair{"question", "'questions', a list"},
-                                      {"id", "an 'id' in each question"},
-                                      {"metadata", "'metadata' in each question"},
-                                      {"custom_id", "an 'id' in each question"},
-                                      {"url", "the path of the request"}})
+  // Fields of lines of a batch.
+  for (const char* name : {"question", "id", "metadata", "custom_id", "url"})
     if (fields.has(name))
-      return blame(name, invalid_argument("unknown or unsupported field '{}' (hint: use {})", name,
-                                          instead));
+      return blame(name, invalid_argument("unknown or unsupported field '{}'", name));
   std::vector<std::string_view> others = {"stream", "stream_options", "chat"};
   for (const std::string_view name : serving_field_names()) others.push_back(name);
-  const QuestionSource source{
-      .json = json,
-      .name = "body",
-      .other_fields = others,
-      .asking = ", expected 'context' and 'questions'",
-      .own_fields = " (hint: fields of your own go into the 'metadata' of a question)"};
+  const QuestionSource source{.json = json,
+                              .name = "body",
+                              .other_fields = others,
+                              .asking = ", expected 'context' and 'questions'"};
   // First: where one is misspelt, that is what is lacking.
   if (Status status = check_question_fields(source); !status) return status.error();
   for (const char* name : {"context", "questions"})

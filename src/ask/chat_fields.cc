@@ -173,9 +173,7 @@ Status check_tool(const Json& tool, const std::string& place) {
   };
   const Fields fields(tool);
   const Json *type = fields.find("type"), *function = fields.find("function");
-  if (type == nullptr)
-    return wrong(".type", type,
-                 "\"function\" (hint: {\"type\": \"function\", \"function\": {\"name\": ...}})");
+  if (type == nullptr) return wrong(".type", type, "\"function\"");
   if (!is_text(*type, "function")) return wrong(".type", type, "\"function\"");
   if (function == nullptr || !function->is_object())
     return wrong(".function", function, "an object with a 'name'");

@@ -43,10 +43,6 @@ Result<std::unique_ptr<Line>> read_embed_line(const Json& json, const LineContex
   std::string text;
   std::vector<Token> tokens;
   Fields fields(json);
-  constexpr OtherName kOtherNames[] = {{"input", "text"},    {"inputs", "text"},
-                                       {"prompt", "text"},   {"content", "text"},
-                                       {"sentence", "text"}, {"document", "text"}};
-  refuse_other_names(fields, kOtherNames);
   only_without_answers(fields, kFields);
   read_metadata(fields, question.metadata);
   fields.text("text", text);

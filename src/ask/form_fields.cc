@@ -140,9 +140,7 @@ class FormReader {
     inner.flag("json_object", any_object);
     if (any_object) reader.take("json_object", {.kind = Kind::kJsonObject});
     inner.flag("disable_additional_properties", widens);
-    if (widens)
-      inner.fail("disable_additional_properties", true,
-                 "false (hint: \"additionalProperties\": false in the schema)");
+    if (widens) inner.fail("disable_additional_properties", true, "false");
     fields_.fail(kName, inner);
     if (reader.found_) {
       take(kName, std::move(*reader.found_));

@@ -59,10 +59,8 @@ Result<Json> cell_value(const std::string& name, const std::string& cell) {
       if (cell == (flag ? "True" : "False") || cell == (flag ? "TRUE" : "FALSE")) return Json(flag);
   Result<Json> value = parse_json(cell);
   if (value) return value;
-  const bool is_python = cell.starts_with("{'") || cell.starts_with("['");
-  return invalid_argument("column '{}' is '{}', expected {}{}", name, cell,
-                          is_flag(name) ? "true or false" : "a JSON value",
-                          is_python ? " (hint: JSON uses double quotes)" : "");
+  return invalid_argument("column '{}' is '{}', expected {}", name, cell,
+                          is_flag(name) ? "true or false" : "a JSON value");
 }
 
 Json texts_between_bars(const std::string& cell) {
@@ -110,19 +108,18 @@ Result<Json> list_of(const std::string& name, const std::string& cell) {
     if (!are_texts && !is_list_option(name))
       return invalid_argument(
           "column '{}' is {}, expected a list of strings in JSON, such as [\"a\", \"b\"], or texts "
-          "separated by | (hint: in JSON, a text in brackets is [\"[...]\"])",
+          "separated by |",
           name, found_text(Json(cell)));
   }
-  if (cell.starts_with('{') && cell.find("answer_start") != std::string::npos)
+  const bool is_squad = cell.starts_with('{') && cell.find("answer_start") != std::string::npos;
+  if (is_squad)  // an object of lists, in one cell
     return invalid_argument(
-        "column '{}' is {}, an object as in SQuAD's data sets, expected a list of strings in JSON, "
-        "or texts separated by | (hint: take the list 'text' of the object)",
+        "column '{}' is {}, expected a list of strings in JSON, or texts "
+        "separated by |",
         name, found_text(Json(cell)));
   if (!is_list_option(name) && std::ranges::find(texts, Json("")) != texts.end())
-    return invalid_argument(
-        "column '{}' is {}, expected a text on each side of | (hint: a list in JSON, such as "
-        "[\"a\", \"\"], may hold an empty text)",
-        name, found_text(Json(cell)));
+    return invalid_argument("column '{}' is {}, expected a text on each side of |", name,
+                            found_text(Json(cell)));
   return texts;
 }
 
@@ -136,8 +133,7 @@ Result<std::vector<std::string>> split_row(std::string_view row, char separator)
   std::vector<std::string> cells;
   const auto lone_return = [&] {
     return invalid_argument(
-        "cell {} has a carriage return outside quotes, expected a newline at the end of each row "
-        "(hint: if rows end with carriage returns, convert them: tr '\\r' '\\n')",
+        "cell {} has a carriage return outside quotes, expected a newline at the end of each row",
         cells.size());
   };
   if (const size_t at = row.find('\0'); at != std::string_view::npos)
@@ -188,8 +184,7 @@ Status InputTable::check_names() const {
                             fmt::join(names_, ", "));
   if (task_ == BatchTask::kAnswer && has("prompt") && (has("context") || has("question")))
     return invalid_argument(
-        "the columns are {}, expected 'context' and 'question', or 'prompt', not both (hint: "
-        "--columns NAME=prompt makes 'prompt' metadata)",
+        "the columns are {}, expected 'context' and 'question', or 'prompt', not both",
         fmt::join(names_, ", "));
   const char* expected = nullptr;
   if (task_ == BatchTask::kEmbed) {
@@ -198,21 +193,8 @@ Status InputTable::check_names() const {
     expected = "'context' and 'question', or 'prompt',";
   }
   if (expected == nullptr) return {};
-  const char* hint = "";
-  if (names_.size() == 1 && names_[0].find(';') != std::string::npos)
-    hint =
-        " (hint: the columns are separated by semicolons; write the table with commas, such as "
-        "pandas' to_csv(sep=','), or with tabs and --format tsv)";
-  else if (names_.size() == 1 && separator_ == ',' && names_[0].find('\t') != std::string::npos)
-    hint = " (hint: the columns are separated by tabs; use --format tsv)";
-  else if (task_ == BatchTask::kAnswer && has("question"))
-    hint =
-        " (hint: --columns context=NAME names the column of the text that the questions are about; "
-        "--columns prompt=question asks them alone)";
-  else if (task_ == BatchTask::kAnswer)
-    hint = " (hint: if they have other names, use --columns question=NAME,context=NAME)";
-  return invalid_argument("the columns are {}, expected {} among them{}", fmt::join(names_, ", "),
-                          expected, hint);
+  return invalid_argument("the columns are {}, expected {} among them", fmt::join(names_, ", "),
+                          expected);
 }
 
 // All at once, so that two may change their names.
@@ -279,11 +261,7 @@ Result<InputTable> InputTable::open(std::string_view first_row, char separator, 
   if (Status status = table.rename(renamed); !status) return status.error();
   for (size_t i = 0; i < table.names_.size(); ++i) {
     const std::string& name = table.names_[i];
-    if (name.empty())
-      return invalid_argument("column {} has no name{}", i + 1,
-                              i == 0 ? " (hint: if it is an index, --columns id= reads it as the "
-                                       "id, and pandas' to_csv(index=False) leaves it out)"
-                                     : " (hint: name it with --columns NAME=)");
+    if (name.empty()) return invalid_argument("column {} has no name", i + 1);
     if (std::count(table.names_.begin(), table.names_.end(), name) > 1)
       return invalid_argument("two columns are named '{}', expected different names", name);
   }

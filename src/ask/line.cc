@@ -4,36 +4,6 @@
 #include "base/json.h"
 
 namespace pando::ask {
-namespace {
-
-// Whether a line is a whole SQuAD file: {"data": [{"paragraphs": [...]}, ...]}.
-bool is_squad(const Json& json) {
-  const auto data = json.find("data");
-  return data != json.end() && data->is_array() && !data->empty() && (*data)[0].is_object() &&
-         (*data)[0].contains("paragraphs");
-}
-
-// The error for a line that is a whole data set.
-Error not_converted(BatchTask task) {
-  constexpr const char* kText =
-      "the line is a whole data set in SQuAD's format, expected {} (hint: "
-      "`tools/dataset_to_jsonl.py squad FILE` makes {} from it)";
-  const char* of_run = "lines for `pando run`";
-  switch (task) {
-    case BatchTask::kAnswer:
-      break;
-    case BatchTask::kEmbed:
-      return invalid_argument(kText, "a 'text'", of_run);
-    case BatchTask::kRerank:
-      return invalid_argument(kText, "a 'query' with 'documents'", of_run);
-    case BatchTask::kScore:
-      return invalid_argument(kText, "a 'prompt' with 'continuations'", of_run);
-  }
-  return invalid_argument(kText, "a 'context' with 'questions'", "such lines");
-}
-
-}  // namespace
-
 std::vector<Json> one_object(Json object) {
   std::vector<Json> objects;
   objects.push_back(std::move(object));
@@ -57,7 +27,6 @@ ReadLine* line_reader(BatchTask task) {
 Status begin_line(const Json& json, const LineContext& context, Job& job) {
   if (!json.is_object())
     return invalid_argument("the line is {}, expected an object", found_text(json));
-  if (is_squad(json)) return not_converted(context.options.task);
   job.id = std::to_string(context.number);
   job.id_json = job.id;
   job.options = context.options.defaults;

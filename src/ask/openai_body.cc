@@ -192,9 +192,7 @@ Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const Json& json,
   if (Status status = body->take(std::move(*read), context); !status) return status.error();
   if (endpoint == Endpoint::kEmbeddings &&
       std::ranges::any_of(body->requests, [](const Request& one) { return !one.tokens.empty(); }))
-    body->log_note =
-        "the input is token ids, which must come from this model's tokenizer (hint: LangChain "
-        "sends token ids unless it has check_embedding_ctx_length=False)";
+    body->log_note = "the input is token ids, which must come from this model's tokenizer";
   return std::unique_ptr<Body>(std::move(body));
 }
 

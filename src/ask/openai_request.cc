@@ -46,23 +46,6 @@ constexpr std::string_view kChatFields[] = {
     // values of these must ask for nothing, except "prediction", which only saves time
     "functions", "parallel_tool_calls", "verbosity", "modalities", "prediction"};
 
-// By which other servers are asked for answers of a form.
-constexpr std::string_view kStructuredFields[] = {"guided_decoding_backend",
-                                                  "guided_whitespace_pattern",
-                                                  "structural_tag",
-                                                  "regex",
-                                                  "ebnf",
-                                                  "format"};
-
-const char* hint_for(std::string_view name) {
-  if (name == "messages") return " (hint: use /v1/chat/completions)";
-  if (name == "prompt") return " (hint: use /v1/completions)";
-  if (name == "reasoning_effort") return " (hint: set it in 'chat_template_kwargs')";
-  if (std::ranges::find(kStructuredFields, name) != std::end(kStructuredFields))
-    return " (hint: use 'response_format' or 'structured_outputs')";
-  return "";
-}
-
 // What is null asks for nothing.
 void refuse_others(Fields& fields, const Json& body, std::span<const std::string_view> own,
                    std::span<const std::string_view> of_server) {
@@ -74,10 +57,8 @@ void refuse_others(Fields& fields, const Json& body, std::span<const std::string
     if (option.stands_in(kInBody)) known.emplace_back(option.name);
   for (const auto& [name, value] : body.items()) {
     if (value.is_null() || std::ranges::find(known, name) != known.end()) continue;
-    const std::string hint = hint_for(name);
-    return fields.fail(
-        blame(name, invalid_argument("unknown or unsupported field '{}'{}", name,
-                                     hint.empty() ? nearest_hint(name, known) : hint)));
+    return fields.fail(blame(name, invalid_argument("unknown or unsupported field '{}'{}", name,
+                                                    nearest_hint(name, known))));
   }
 }
 
@@ -175,10 +156,9 @@ class Parser {
     fields_.flag("echo", echo);
     int best_of = sampling_.n;
     fields_.integer("best_of", best_of);
-    if (best_of != sampling_.n)
-      fields_.fail("best_of", json_["best_of"], "the value of 'n' (hint: remove it)");
+    if (best_of != sampling_.n) fields_.fail("best_of", json_["best_of"], "the value of 'n'");
     if (fields_.has("suffix") && !is_text(json_["suffix"], ""))
-      fields_.fail(invalid_field("suffix", "is not supported (hint: remove it)"));
+      fields_.fail(invalid_field("suffix", "is not supported"));
     prompt_logprobs_ = echo && sampling_.logprobs;
     if (prompt_logprobs_ && body_.stream)
       fields_.fail("stream", true, "false with 'echo' and 'logprobs'");
@@ -228,7 +208,7 @@ class Parser {
     };
     expect("functions", Json::array({nothing}), "[], because 'tools' replaces it");
     expect("verbosity", Json::array({"medium"}),
-           "\"medium\", because the answer's length cannot be set this way (hint: remove it)");
+           "\"medium\", because the answer's length cannot be set this way");
     expect("modalities", Json::array({Json::array({"text"})}), "[\"text\"]");
     bool ignored = false;
     fields_.flag("parallel_tool_calls", ignored);
@@ -237,14 +217,6 @@ class Parser {
   void read_embeddings() {
     std::vector<std::string_view> known(std::begin(kEmbeddingFields), std::end(kEmbeddingFields));
     for (const std::string_view name : server_fields()) known.push_back(name);
-    constexpr OtherName kOtherNames[] = {{"text", "input"},
-                                         {"texts", "input"},
-                                         {"documents", "input"},
-                                         {"prompt", "input"},
-                                         {"truncation_side", "truncate"},
-                                         {"truncation_direction", "truncate"},
-                                         {"truncation", "truncate"}};
-    refuse_other_names(fields_, kOtherNames);
     only_without_answers(fields_, known);
     read_serving();
     read_special_tokens();
@@ -253,7 +225,7 @@ class Parser {
     const bool truncates = read_truncate(fields_, at_end);
     if (truncates) truncates_at_end_ = at_end;
     if (truncates && rules_.is_batch)
-      fields_.fail("truncate", json_["truncate"], "false in a batch (hint: --too-long)");
+      fields_.fail("truncate", json_["truncate"], "false in a batch");
     if (truncates && truncate_ == 0) truncate_ = rules_.context;
     sampling_ = {.max_tokens = 1};  // needs no more room than the prompt
     std::string format = "float";

@@ -12,12 +12,6 @@
 
 namespace pando::ask {
 
-// What other programs call the fields "query" and "documents".
-inline constexpr OtherName kNamesOfPairs[] = {
-    {"docs", "documents"},   {"passages", "documents"}, {"candidates", "documents"},
-    {"chunks", "documents"}, {"input", "documents"},    {"inputs", "documents"},
-    {"texts", "documents"},  {"question", "query"},     {"q", "query"}};
-
 // Its choices are yes and no, behind the prompt as they are.
 Question pair_question(const RerankOptions& options, std::string_view query,
                        std::string_view document);

@@ -68,11 +68,6 @@ Status read_question(const Json& json, size_t index, Question& question) {
     return invalid_argument("question {} is {}, expected a string or an object", index,
                             found_text(json));
   Fields fields(json);
-  constexpr OtherName kOtherNames[] = {{"question", "text"},         {"query", "text"},
-                                       {"prompt", "text"},           {"content", "text"},
-                                       {"answer", "answers"},        {"options", "choices"},
-                                       {"response_format", "schema"}};
-  refuse_other_names(fields, kOtherNames);
   fields.only(kObjectFields);
   fields.text("text", question.text);
   read_references(fields, question.answers);
@@ -208,10 +203,7 @@ class QuestionReader {
     for (const char* other : {"prompt", "messages", "tokens", one ? "questions" : "answers"})
       if (fields_.has(other)) return invalid_field(other, "cannot be combined with '{}'", name);
     if (!fields_.has("context"))
-      return invalid_argument(
-          "the {} has '{}' but no 'context' (hint: 'context' is the text that a question is about; "
-          "a question alone is a 'prompt')",
-          source_.name, name);
+      return invalid_argument("the {} has '{}' but no 'context'", source_.name, name);
     std::string context;
     fields_.text("context", context);
     if (!fields_.status()) return fields_.status();
@@ -296,30 +288,6 @@ class QuestionReader {
   int most_tokens_ = 0;
 };
 
-// Refuses other names of 'context' beside a question, and of 'questions' beside a context.
-void refuse_names_of_questions(Fields& fields) {
-  constexpr OtherName kContexts[] = {{"document", "context"},
-                                     {"doc", "context"},
-                                     {"passage", "context"},
-                                     {"article", "context"},
-                                     {"text", "context"}};
-  constexpr OtherName kQuestions[] = {{"query", "questions"}, {"queries", "questions"}};
-  if (fields.has("question") || fields.has("questions"))
-    return refuse_other_names(fields, kContexts);
-  if (fields.has("context")) refuse_other_names(fields, kQuestions);
-}
-
-// What other programs call the options of answers.
-constexpr OtherName kNamesOfOptions[] = {{"max_completion_tokens", "max_tokens"},
-                                         {"n_predict", "max_tokens"},
-                                         {"num_predict", "max_tokens"},
-                                         {"max_length", "max_tokens"},
-                                         {"response_format", "schema"},
-                                         {"json_schema", "schema"},
-                                         {"guided_json", "schema"},
-                                         {"guided_choice", "choices"},
-                                         {"stop_sequences", "stop"}};
-
 Status check_only(const QuestionSource& source, bool with_asked) {
   std::vector<std::string_view> known(std::begin(kAskingFields), std::end(kAskingFields));
   for (const RequestOption& option : request_options())
@@ -327,11 +295,9 @@ Status check_only(const QuestionSource& source, bool with_asked) {
   if (with_asked) known.insert(known.begin(), std::begin(kAskedFields), std::end(kAskedFields));
   known.insert(known.end(), source.other_fields.begin(), source.other_fields.end());
   Fields fields(source.json);
-  if (with_asked) refuse_names_of_questions(fields);
-  refuse_other_names(fields, kNamesOfOptions);
   const auto has = [&](std::string_view name) { return fields.has(name); };
   const bool asks = !with_asked || std::ranges::any_of(kAskedFields, has);
-  fields.only(known, asks ? source.own_fields : source.asking);
+  fields.only(known, asks ? std::string_view() : source.asking);
   return fields.status();
 }
 

@@ -18,11 +18,10 @@ struct QuestionSource {
   const Json& json;                                     // an object
   const char* name = "line";                            // what messages call it
   std::span<const std::string_view> other_fields = {};  // that others read
-  // How a message about a field that is not known ends where nothing is asked, and else.
+  // End of the message about an unknown field if nothing is asked.
   std::string_view asking =
       ", expected 'context' with 'questions' or 'question', or one of "
       "'prompt', 'messages' and 'tokens'";
-  std::string_view own_fields = " (hint: fields of your own go into 'metadata')";
 };
 
 // What is asked, where it stands beside the fields: questions about a context, a prompt, or tokens.

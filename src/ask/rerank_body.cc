@@ -189,16 +189,6 @@ Result<std::unique_ptr<Body>> read_ranking(const Json& json, const BodyContext& 
 Result<std::unique_ptr<Body>> read_documents_body(const Json& json, const BodyContext& context,
                                                   RankingForm form) {
   Fields fields(json);
-  constexpr OtherName kOtherNames[] = {{"top_k", "top_n"},
-                                       {"limit", "top_n"},
-                                       {"return_text", "return_documents"},
-                                       {"max_chunks_per_doc", "max_tokens_per_doc"},
-                                       {"truncate_prompt_tokens", "max_tokens_per_doc"},
-                                       {"truncation_side", "truncate"},
-                                       {"truncation_direction", "truncate"},
-                                       {"truncation", "truncate"}};
-  refuse_other_names(fields, kNamesOfPairs);
-  refuse_other_names(fields, kOtherNames);
   RankingAsked asked{.form = form};
   bool returns = false;
   std::vector<std::string> rank_fields = {"text"};
@@ -212,7 +202,7 @@ Result<std::unique_ptr<Body>> read_documents_body(const Json& json, const BodyCo
                           "query", "documents", "instruction", "top_n", "return_documents",
                           "max_tokens_per_doc", "max_tokens_per_query", "rank_fields", "truncate"});
   if (rank_fields != std::vector<std::string>{"text"})
-    fields.fail("rank_fields", json["rank_fields"], "[\"text\"] (hint: remove it)");
+    fields.fail("rank_fields", json["rank_fields"], "[\"text\"]");
   for (const auto& [name, n] : {std::pair{"top_n", asked.top},
                                 {"max_tokens_per_doc", asked.most_tokens},
                                 {"max_tokens_per_query", asked.most_query_tokens}})
@@ -223,16 +213,6 @@ Result<std::unique_ptr<Body>> read_documents_body(const Json& json, const BodyCo
 // The form of Hugging Face's text-embeddings-inference.
 Result<std::unique_ptr<Body>> read_texts_body(const Json& json, const BodyContext& context) {
   Fields fields(json);
-  constexpr OtherName kOtherNames[] = {{"question", "query"},
-                                       {"q", "query"},
-                                       {"top_k", "top_n"},
-                                       {"limit", "top_n"},
-                                       {"return_documents", "return_text"},
-                                       {"truncate_prompt_tokens", "truncate"},
-                                       {"max_tokens_per_doc", "truncate"},
-                                       {"truncation_side", "truncation_direction"},
-                                       {"truncation", "truncate"}};
-  refuse_other_names(fields, kOtherNames);
   RankingAsked asked{.form = RankingForm::kList, .list_name = "texts"};
   bool returns = false;
   std::string side = "Right";

@@ -23,10 +23,6 @@ Result<std::string> read_document(const Json& json, size_t index, Question& ques
   constexpr std::string_view kFields[] = {"id", "text"};
   std::string text;
   Fields fields(json);
-  constexpr OtherName kOtherNames[] = {
-      {"content", "text"}, {"contents", "text"}, {"passage", "text"}, {"document", "text"},
-      {"body", "text"},    {"doc_id", "id"},     {"docid", "id"}};
-  refuse_other_names(fields, kOtherNames);
   fields.only(kFields);
   fields.text("text", text);
   if (!fields.status()) return fields.status().error();
@@ -93,7 +89,6 @@ Result<std::unique_ptr<Line>> read_rerank_line(const Json& json, const LineConte
   std::string query;
   Json metadata = Json::object();
   Fields fields(json);
-  refuse_other_names(fields, kNamesOfPairs);
   only_without_answers(fields, kFields);
   read_metadata(fields, metadata);
   fields.text("query", query);

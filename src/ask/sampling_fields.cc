@@ -49,9 +49,7 @@ StreamOptions read_stream_options(Fields& fields, bool stream) {
   Json options = Json::object();
   fields.object("stream_options", options);
   if (!stream)
-    fields.fail(invalid_field("stream_options",
-                              "has no meaning unless 'stream' is true (hint: set 'stream' to "
-                              "true, or remove the field)"));
+    fields.fail(invalid_field("stream_options", "has no meaning unless 'stream' is true"));
   bool obfuscates = false;
   Fields of_stream(options);
   of_stream.flag("include_usage", read.include_usage);
@@ -67,17 +65,9 @@ StreamOptions read_stream_options(Fields& fields, bool stream) {
 void only_without_answers(Fields& fields, std::span<const std::string_view> known) {
   for (const RequestOption& option : request_options())
     if (fields.has(option.name) && std::ranges::find(known, option.name) == known.end())
-      return fields.fail(invalid_field(
-          option.name, "has no meaning here, because nothing is generated (hint: remove it)"));
-  fields.only(known);
-}
-
-void refuse_other_names(Fields& fields, std::span<const OtherName> names) {
-  for (const OtherName& other : names)
-    if (fields.has(other.name) && !fields.contains(other.field))
       return fields.fail(
-          blame(std::string(other.name),
-                invalid_argument("unknown field '{}' (hint: '{}'?)", other.name, other.field)));
+          invalid_field(option.name, "has no meaning here, because nothing is generated"));
+  fields.only(known);
 }
 
 bool read_truncate(Fields& fields, bool& at_end) {

@@ -26,15 +26,6 @@ StreamOptions read_stream_options(Fields& fields, bool stream);
 // own, because it is not a misspelt name.
 void only_without_answers(Fields& fields, std::span<const std::string_view> known);
 
-// A name that other programs use for a field, and the field.
-struct OtherName {
-  std::string_view name;
-  std::string_view field;
-};
-// Refuses such a name, with a hint, if its field is absent. Call this before Fields::only, which
-// gives hints only for names that are spelt like a field.
-void refuse_other_names(Fields& fields, std::span<const OtherName> names);
-
 // "truncate": whether texts that are too long are cut, true or "END" at their end, "START" at their
 // beginning.
 bool read_truncate(Fields& fields, bool& at_end);

@@ -146,11 +146,6 @@ Result<std::unique_ptr<Body>> continuations_body(Fields& fields, const BodyConte
 
 Result<std::unique_ptr<Body>> read_score_body(const Json& json, const BodyContext& context) {
   Fields fields(json);
-  constexpr OtherName kOtherNames[] = {{"query", "text_1"},
-                                       {"queries", "text_1"},
-                                       {"documents", "text_2"},
-                                       {"choices", "continuations"}};
-  refuse_other_names(fields, kOtherNames);
   const ServingFields serving = read_serving_fields(fields);
   const bool pairs = fields.has("text_1") || fields.has("text_2");
   if (pairs) {

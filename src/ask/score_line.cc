@@ -121,12 +121,6 @@ Result<std::unique_ptr<Line>> read_score_line(const Json& json, const LineContex
   Question question{.as_given = true, .metadata = Json::object()};
   Fields fields(json);
   const bool of_harness = fields.has("arguments");  // which writes many more fields
-  constexpr OtherName kOtherNames[] = {{"context", "prompt"},        {"query", "prompt"},
-                                       {"question", "prompt"},       {"text", "prompt"},
-                                       {"choices", "continuations"}, {"endings", "continuations"},
-                                       {"options", "continuations"}, {"label", "target"},
-                                       {"answer", "target"},         {"gold", "target"}};
-  if (!of_harness) refuse_other_names(fields, kOtherNames);
   if (!of_harness) only_without_answers(fields, kFields);
   if (of_harness && fields.has("doc_id") && !fields.has("id")) {
     line->id_json = sorted_json(json["doc_id"]);

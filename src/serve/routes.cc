@@ -125,23 +125,9 @@ const Route* find_route(std::string_view path) {
   return nullptr;
 }
 
-// Paths of other APIs, and the one that does the same here.
-constexpr std::pair<std::string_view, std::string_view> kOfOthers[] = {
-    {"/v1/responses", "/v1/chat/completions"},
-    {"/responses", "/v1/chat/completions"},
-    {"/v1/messages", "/v1/chat/completions"},
-    {"/api/chat", "/v1/chat/completions"},
-    {"/api/generate", "/v1/completions"},
-    {"/completion", "/v1/completions"},
-    {"/api/embed", "/v1/embeddings"},
-    {"/embed", "/v1/embeddings"},
-    {"/api/tags", "/v1/models"}};
-
 std::string meant_path(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
   while (path.starts_with("//")) path.remove_prefix(1);
-  for (const auto& [of_others, own] : kOfOthers)
-    if (path == of_others) return std::string(own);
   const std::string_view whole = path;
   while (path.starts_with(kVersion)) path.remove_prefix(kVersion.size());
   for (const std::string_view begin : {kVersion, std::string_view()})

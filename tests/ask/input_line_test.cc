@@ -64,9 +64,7 @@ TEST(InputLine, OneQuestion) {
   EXPECT_EQ(line->questions[0].request.id, "d");
   EXPECT_EQ(line->questions[0].answers, std::vector<std::string>{"A"});
   EXPECT_EQ(line->request_of(line->questions[0]).prompt, "C\n\nQuestion: Q\nAnswer:");
-  EXPECT_EQ(refused(R"({"question": "Q"})"),
-            "the line has 'question' but no 'context' (hint: 'context' is the text that a question "
-            "is about; a question alone is a 'prompt')");
+  EXPECT_EQ(refused(R"({"question": "Q"})"), "the line has 'question' but no 'context'");
   EXPECT_EQ(refused(R"({"context": "C", "question": "Q", "questions": ["R"]})"),
             "field 'questions' cannot be combined with 'question'");
 }
@@ -264,22 +262,11 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"text": "P"})"),
             "unknown field 'text', expected 'context' with 'questions' or 'question', or one of "
             "'prompt', 'messages' and 'tokens'");
-  EXPECT_EQ(refused(R"({"document": "C", "questions": ["Q"]})"),
-            "unknown field 'document' (hint: 'context'?)");
-  EXPECT_EQ(refused(R"({"text": "C", "question": "Q"})"),
-            "unknown field 'text' (hint: 'context'?)");
-  EXPECT_EQ(refused(R"({"context": "C", "query": "Q"})"),
-            "unknown field 'query' (hint: 'questions'?)");
-  EXPECT_EQ(refused(R"({"context": "C", "question": "Q", "text": "T"})"),
-            "unknown field 'text' (hint: fields of your own go into 'metadata')");
-  EXPECT_EQ(refused(R"({"prompt": "P", "source": "S"})"),
-            "unknown field 'source' (hint: fields of your own go into 'metadata')");
+  EXPECT_EQ(refused(R"({"context": "C", "question": "Q", "text": "T"})"), "unknown field 'text'");
+  EXPECT_EQ(refused(R"({"prompt": "P", "source": "S"})"), "unknown field 'source'");
   EXPECT_EQ(refused(R"({"prompt": "P", "context": "C"})"),
             "field 'context' needs 'questions', which the line does not have");
-  EXPECT_EQ(
-      refused(R"({"questions": ["Q"]})"),
-      "the line has 'questions' but no 'context' (hint: 'context' is the text that a question "
-      "is about; a question alone is a 'prompt')");
+  EXPECT_EQ(refused(R"({"questions": ["Q"]})"), "the line has 'questions' but no 'context'");
   EXPECT_EQ(refused(R"({"context": "C", "questions": []})"),
             "field 'questions' is [], expected a non-empty list");
   EXPECT_EQ(refused(R"({"context": "C", "questions": "Q"})"),
@@ -294,23 +281,10 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(
       refused(R"({"context": "C", "questions": [{"text": "Q", "n": 2}]})"),
       "unknown field 'questions[0].n', expected id, text, answers, choices, schema, metadata");
-  for (const char* name : {"question", "query", "prompt"})
-    EXPECT_EQ(
-        refused(fmt::format(R"({{"context": "C", "questions": ["Q", {{"{}": "R"}}]}})", name)),
-        fmt::format("unknown field 'questions[1].{}' (hint: 'text'?)", name));
-  EXPECT_EQ(refused(R"({"context": "C", "questions": [{"text": "Q", "options": ["a", "b"]}]})"),
-            "unknown field 'questions[0].options' (hint: 'choices'?)");
   EXPECT_EQ(refused(R"({"prompt": "P", "response_format": {"type": "json_object"}})"),
-            "unknown field 'response_format' (hint: 'schema'?)");
-  EXPECT_EQ(refused(R"({"prompt": "P", "n_predict": 5})"),
-            "unknown field 'n_predict' (hint: 'max_tokens'?)");
-  EXPECT_EQ(refused(R"({"prompt": "P", "max_tokens": 4, "n_predict": 5})"),
-            "unknown field 'n_predict' (hint: fields of your own go into 'metadata')");
+            "unknown field 'response_format'");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q", {"text": 5}]})"),
             "field 'questions[1].text' is 5, expected a string");
-  EXPECT_EQ(refused(R"({"version": "1.1", "data": [{"title": "T", "paragraphs": []}]})"),
-            "the line is a whole data set in SQuAD's format, expected a 'context' with 'questions' "
-            "(hint: `tools/dataset_to_jsonl.py squad FILE` makes such lines from it)");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),
             "the template has no {question} in it");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{a} {question}"})"),

@@ -1,6 +1,7 @@
 // Paths, fields and forms by which clients of other servers ask.
 #include <cmath>
 
+#include "base/json.h"
 #include "serve/endpoints.h"
 
 namespace pando::testing {
@@ -138,6 +139,36 @@ TEST_F(Endpoints, TopPOfZeroKeepsTheLikeliest) {
   Json body = completion("P");
   body.update({{"temperature", 1}, {"top_p", 0}});
   EXPECT_EQ(post("/v1/completions", body)["choices"], likeliest);
+}
+
+// Neither tools nor schemas are printed and parsed again; a schema that is a text is parsed once.
+TEST_F(Endpoints, ABodyIsParsedOnce) {
+  const auto n_parsed = [&](const char* path, const Json& body) {
+    const uint64_t before = n_parsed_json();
+    post(path, body);
+    return n_parsed_json() - before;
+  };
+  const Json schema = {{"type", "object"},
+                       {"properties", {{"b", {{"const", 1}}}}},
+                       {"required", {"b"}},
+                       {"additionalProperties", false}};
+  EXPECT_EQ(n_parsed("/v1/answers",
+                     {{"context", "C"}, {"questions", {"Q", {{"text", "R"}, {"schema", schema}}}}}),
+            1u);
+  EXPECT_EQ(n_parsed("/v1/rerank", {{"query", "q"},
+                                    {"documents", {"a", {{"text", "b"}, {"n", 1}}}},
+                                    {"return_documents", true}}),
+            1u);
+  EXPECT_EQ(n_parsed("/tokenize", {{"messages",
+                                    {{{"role", "user"},
+                                      {"content", {{{"type", "text"}, {"text", "a"}}}},
+                                      {"name", "n"}}}}}),
+            1u);
+  Json body = completion("P");
+  body["guided_json"] = schema;
+  EXPECT_EQ(n_parsed("/v1/completions", body), 1u);
+  body["guided_json"] = schema.dump(1);
+  EXPECT_EQ(n_parsed("/v1/completions", body), 2u);
 }
 
 TEST_F(Endpoints, NulBytesAreNoEndOfABody) {

@@ -277,8 +277,7 @@ TEST_F(Endpoints, TheUsageOfAllAnswersOfADocument) {
   for (const Json& event : stream("/v1/answers", request)) EXPECT_FALSE(event.contains("usage"));
   request["stream_options"] = {{"include_usage", true}};
   EXPECT_EQ(error("/v1/answers", request)["message"],
-            "field 'stream_options' has no meaning unless 'stream' is true (hint: set 'stream' to "
-            "true, or remove the field)");
+            "field 'stream_options' has no meaning unless 'stream' is true");
   const std::vector<Json> events = stream("/v1/answers", request);
   ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events.back()["object"], "answers.end");
