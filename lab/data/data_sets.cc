@@ -22,8 +22,9 @@ struct Record {
 
 [[noreturn]] void refuse(const std::string& source, const char* name, const Json* found,
                          const char* expected) {
-  throw BenchmarkError(bad_file("{}: '{}' is {}, expected {}", source, name,
-                                found == nullptr ? "missing" : found_text(*found), expected));
+  throw BenchmarkError(
+      in_file(source, bad_file("'{}' is {}, expected {}", name,
+                               found == nullptr ? "missing" : found_text(*found), expected)));
 }
 
 const Json& field(const Json& object, const std::string& source, const char* name,
@@ -209,7 +210,7 @@ std::vector<TrecQuery> trec_queries(const Harness& harness, int year) {
     const Json& hits = list_in(json, source, "hits");
     if (hits.size() < 100)
       throw BenchmarkError(
-          bad_file("{}: 'hits' has {} passages, expected 100", source, hits.size()));
+          in_file(source, bad_file("'hits' has {} passages, expected 100", hits.size())));
     for (const Json& hit : hits) query.passages.push_back(text_in(hit, source, "content"));
     queries.push_back(std::move(query));
   }

@@ -45,7 +45,7 @@ std::vector<QaDocument> demo_documents() {
       }
       documents.push_back(std::move(document));
     } catch (const nlohmann::json::exception& error) {
-      throw BenchmarkError(bad_file("{}: {}", path.string(), error.what()));
+      throw BenchmarkError(in_file(path.string(), bad_file("{}", error.what())));
     }
   }
   return documents;

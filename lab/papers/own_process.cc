@@ -20,7 +20,7 @@ nlohmann::json answer_of(FunctionRef<nlohmann::json()> work) {
   try {
     return {{"result", work()}};
   } catch (const BenchmarkError& error) {
-    return {{"error", error.error.message}, {"code", error.error.code}};
+    return {{"error", error.error.message()}, {"code", error.error.code}};
   } catch (const std::exception& error) {
     return {{"error", error.what()}, {"code", ErrorCode::kUnavailable}};
   }

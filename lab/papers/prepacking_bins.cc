@@ -66,7 +66,7 @@ MemoryPeak peak_of(const Harness& harness, const std::shared_ptr<const Model>& m
       const auto engine = value_of(Engine::open(
           model, {.sharing = sharing, .threads = harness.threads(), .max_running = 4096}));
       if (auto answers = engine->complete_all(requests); !answers)
-        result["why_not"] = answers.error().message;
+        result["why_not"] = answers.error().message();
       result["kv"] = engine->stats().kv_bytes_peak;
       result["seconds"] = engine->stats().step_s;
     }));

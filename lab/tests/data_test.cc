@@ -66,7 +66,7 @@ std::string message_of(const std::string& name, const std::string& text,
   try {
     read(Harness("test", {.data = directory}));
   } catch (const BenchmarkError& error) {
-    message = error.error.message;
+    message = error.error.message();
   }
   fs::remove_all(directory);
   const size_t at = message.find(name);
@@ -129,7 +129,7 @@ TEST(ProcessMemoryTest, PeakSeesWhatIsTouched) {
     stays.resize(size_t{128} << 20, 1);  // the first time
     const std::vector<char> touched(size_t{64} << 20, 1);
   });
-  if (!peak) GTEST_SKIP() << peak.error().message;
+  if (!peak) GTEST_SKIP() << peak.error().message();
   EXPECT_GE(*peak, uint64_t{60} << 20);
   EXPECT_LT(*peak, uint64_t{68} << 20);
 }

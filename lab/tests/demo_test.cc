@@ -20,7 +20,7 @@ TEST(NeedlesTest, NamesDiffer) {
 
 TEST(NeedlesTest, DocumentsHoldTheirFactsAndAreAsLongAsAsked) {
   const auto model = Model::load(PANDO_SOURCE_DIR "/models/demo", {.weights = WeightType::kNone});
-  ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_TRUE(model.ok()) << model.error().message();
   const auto documents = needle_documents(**model, demo_filler(100), 2, 600, 6);
   ASSERT_EQ(documents.size(), 2u);
   EXPECT_NE(documents[0].text, documents[1].text);

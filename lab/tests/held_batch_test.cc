@@ -135,7 +135,7 @@ TEST(HeldBatch, NothingIsComputedForARunThatFailedBeforeItBegan) {
   FullDisk disk(*engine, kMany, lines.go_on);
   const auto summary = run_batch(*engine, in, 0, disk, batch_options());
   ASSERT_FALSE(summary.ok());
-  EXPECT_EQ(summary.error().message, "the disk is full");
+  EXPECT_EQ(summary.error().message(), "the disk is full");
   ASSERT_TRUE(engine->complete(tiny_request("b")).ok());
   EXPECT_EQ(engine->stats().arrived_tokens, 1u);  // of this one alone
 }

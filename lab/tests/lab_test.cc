@@ -33,7 +33,7 @@ TEST(LabTest, SaysWhatItsBenchmarksTake) {
   EXPECT_EQ(takes("hydragen-figure-5"), "needs --data, takes --model");
   EXPECT_EQ(takes("prepacking-table-1"), "needs --data");
   EXPECT_EQ(takes("needles"), "takes --data, takes --model");
-  EXPECT_EQ(bench::check_inputs("hydragen-figure-5", {}).error().message,
+  EXPECT_EQ(bench::check_inputs("hydragen-figure-5", {}).error().message(),
             "hydragen-figure-5 needs tokenizers/qwen2.5, war-and-peace.txt: expected --data "
             "DIRECTORY with published data sets");
 }

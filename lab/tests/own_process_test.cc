@@ -37,13 +37,13 @@ Error error_of(FunctionRef<nlohmann::json()> work) {
 TEST(OwnProcess, SaysWhatWentWrong) {
   const Error of_work =
       error_of([]() -> nlohmann::json { throw BenchmarkError(not_found("no such \xff model")); });
-  EXPECT_EQ(of_work.message, "no such \ufffd model");
+  EXPECT_EQ(of_work.message(), "no such \ufffd model");
   EXPECT_EQ(of_work.code, ErrorCode::kNotFound);
   const Error of_end = error_of([]() -> nlohmann::json {
     std::raise(SIGKILL);
     return {};
   });
-  EXPECT_EQ(of_end.message, "the process of a measurement ended with status 137");
+  EXPECT_EQ(of_end.message(), "the process of a measurement ended with status 137");
   EXPECT_EQ(of_end.code, ErrorCode::kUnavailable);
 }
 

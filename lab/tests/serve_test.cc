@@ -85,7 +85,7 @@ std::string trace_error(const std::string& text) {
     EXPECT_EQ(lines[1].n_prompt, 396u);
     EXPECT_EQ(lines[1].n_answer, 109u);
   } catch (const BenchmarkError& error) {
-    message = error.error.message;
+    message = error.error.message();
   }
   fs::remove(path);
   const size_t at = message.find("pando_serve_trace.csv");
@@ -203,7 +203,7 @@ class ServeClientTest : public ::testing::Test {
  protected:
   ServeClientTest() {
     auto model = Model::load(PANDO_SOURCE_DIR "/models/demo", {.threads = 1});
-    EXPECT_TRUE(model.ok()) << model.error().message;
+    EXPECT_TRUE(model.ok()) << model.error().message();
     served_ = {.model = *model,
                .letter = (*model)->encode("a", false)->back(),
                .kv_token_bytes = kv_bytes_per_token(**model, KvType::kF16)};
@@ -260,8 +260,8 @@ TEST_F(ServeClientTest, AnErrorOfTheServerEndsTheBenchmark) {
     serve_live(served_, all_contenders()[0], requests, {.seconds = 0.1, .end = 600});
     FAIL() << "expected an error";
   } catch (const BenchmarkError& error) {
-    EXPECT_NE(error.error.message.find("context_length_exceeded"), std::string::npos)
-        << error.error.message;
+    EXPECT_NE(error.error.message().find("context_length_exceeded"), std::string::npos)
+        << error.error.message();
   }
 }
 

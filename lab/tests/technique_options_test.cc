@@ -10,7 +10,7 @@ namespace {
 
 TEST(TechniqueOptions, ErrorsNameTheOption) {
   lab::open_techniques();
-  const auto message = [](const char* sharing) { return sharing_info(sharing).error().message; };
+  const auto message = [](const char* sharing) { return sharing_info(sharing).error().message(); };
   EXPECT_TRUE(sharing_info("tree"));
   EXPECT_TRUE(sharing_info("radix:threshold=0.5,bucket=64,rows=100,stateless"));
   EXPECT_NE(message("bush").find("unknown sharing 'bush'"), std::string::npos);

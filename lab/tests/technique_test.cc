@@ -62,7 +62,7 @@ TEST(Radix, StatelessAnswersInOnePassOnly) {
   const Status status = loop.submit(1, tiny_request("abc", 2));
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(status.error().message.find("max_tokens is 2, expected 0 or 1"), std::string::npos);
+  EXPECT_NE(status.error().message().find("max_tokens is 2, expected 0 or 1"), std::string::npos);
   loop.heard.clear();
   ASSERT_TRUE(loop.submit(2, tiny_request("abc", 1)));
   loop.run();
@@ -111,7 +111,7 @@ Logprobs score(const std::string& sharing, KvType kv_type = KvType::kF32) {
   loop.run();
   Logprobs logprobs;
   for (const auto& [id, heard] : loop.heard) {
-    EXPECT_FALSE(heard.error) << sharing << ": " << heard.error->message;
+    EXPECT_FALSE(heard.error) << sharing << ": " << heard.error->message();
     int position = *heard.request.prompt_logprobs_from;
     for (const auto& [choice, completion] : heard.completions)
       for (const TokenLogprob& token : completion.prompt_logprobs)
@@ -206,7 +206,7 @@ TEST(Stacked, TakesTheMemoryThatItIsGiven) {
   options.tile_len = 64;
   options.engine.kv_memory = size_t{16} << 30;
   const auto loop = open_loop(tiny_model()->parts(), options);
-  EXPECT_TRUE(loop.ok()) << loop.error().message;
+  EXPECT_TRUE(loop.ok()) << loop.error().message();
 }
 
 // Whoever fits alone is answered, whatever comes before and beside it.
@@ -228,7 +228,7 @@ TEST(Stacked, SomeMemoryIsEnoughForAll) {
     }
     loop.run();
     for (const auto& [id, heard] : loop.heard)
-      EXPECT_FALSE(heard.error) << seed << ": " << heard.error->message;
+      EXPECT_FALSE(heard.error) << seed << ": " << heard.error->message();
   }
 }
 
@@ -272,7 +272,7 @@ TEST(Techniques, BatchesOfTheirOwnDoNotGoByTime) {
   options.engine.step_budget = 0.1;
   options.engine.step_costs =
       R"({"step_s":1e-3,"row_s":[1e-4,1e-4,1e-4,1e-4,1e-4],"head_s":0,"output_s":0,"key_s":0,"read_s":0})";
-  EXPECT_EQ(open_loop(tiny_model()->parts(), options).error().message,
+  EXPECT_EQ(open_loop(tiny_model()->parts(), options).error().message(),
             "sharing 'prepacked' forms its own batches of whole prompts, expected policy fcfs and "
             "no step_budget");
 }

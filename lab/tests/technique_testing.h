@@ -16,7 +16,7 @@ inline void open_techniques() {
 inline Technique technique_named(std::string_view sharing, int tile_len) {
   open_techniques();
   Result<Technique> technique = make_technique(sharing, tile_len);
-  if (!technique) throw std::runtime_error(technique.error().message);
+  if (!technique) throw std::runtime_error(technique.error().message());
   return std::move(*technique);
 }
 

@@ -221,8 +221,10 @@ Result<GenerationConfig> read_gguf(const ModelPath& path) {
   const GgufFile& file = **opened;
   const std::vector<std::string_view> keys = file.keys(kGgufPrefix);
   if (keys.empty())
-    return not_found("{}: has no keys {}*, which a generation_config.json becomes in a GGUF file",
-                     path.string(), kGgufPrefix);
+    return in_file(
+        path.string(),
+        not_found("has no keys {}*, which a generation_config.json becomes in a GGUF file",
+                  kGgufPrefix));
   GenerationConfig config{.source = path.path().filename().string()};
   bool penalises = true;
   for (const std::string_view key : keys) {

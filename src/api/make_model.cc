@@ -3,7 +3,6 @@
 #include "base/errors.h"
 #include "base/is_there.h"
 #include "base/numbers/weight_types.h"
-#include "base/option_names.h"
 #include "engine/options.h"
 #include "pando/make_model.h"
 #include "text/byte_tokenizer.h"
@@ -49,8 +48,7 @@ Status read_dtype(std::string_view name, DType& out) {
     if (info.name == name) return {};
     expected.push_back(info.name);
   }
-  return invalid_argument("{} is '{}', expected {}", OptionName{"dtype"}, name,
-                          one_of_these(expected));
+  return invalid_option("dtype", "is '{}', expected {}", name, one_of_these(expected));
 }
 
 }  // namespace
@@ -91,8 +89,7 @@ Status make_random_model(const RandomModelOptions& options) {
   if (!shape) return shape.error();
   if (const int vocab = make.vocab.value_or(shape->vocab);
       vocab < n_tokens)  // said before gigabytes are written
-    return invalid_argument("{} is {}, expected at least the tokenizer's {}", OptionName{"vocab"},
-                            vocab, n_tokens);
+    return invalid_option("vocab", "is {}, expected at least the tokenizer's {}", vocab, n_tokens);
   if (options.tokenizer.empty()) make.eos_id = kByteTokenizerVocab - 1;
   if (Status status = model::make_model(make); !status) return status;
   std::error_code same;

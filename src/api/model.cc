@@ -13,7 +13,6 @@
 #include "base/fp_state.h"
 #include "base/machine.h"
 #include "base/numbers/weight_types.h"
-#include "base/option_names.h"
 #include "base/thread_pool.h"
 #include "engine/options.h"
 #include "model/family.h"
@@ -96,8 +95,8 @@ Result<std::shared_ptr<const Model>> Model::load(const ModelPath& directory,
   } catch (const std::system_error& error) {
     return cannot_start(fmt::format("{} threads", threads), error.what());
   } catch (const std::exception& error) {
-    return make_error(ErrorCode::kInternal, "{}: cannot be loaded: {}", directory.string(),
-                      error.what());
+    return in_file(directory.string(),
+                   make_error(ErrorCode::kInternal, "cannot be loaded: {}", error.what()));
   }
 }
 
@@ -115,9 +114,11 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
     tokenizer = std::move(*loaded);
     const int vocab = config.vocab;
     if (const int most = vocab + vocab / kMoreTokens; tokenizer->vocab_size() > most)
-      return bad_file(
-          "{}: the tokenizer has {} tokens, expected at most {} for the model's vocabulary of {}",
-          of_tokenizer.string(), tokenizer->vocab_size(), most, vocab);
+      return in_file(
+          of_tokenizer.string(),
+          bad_file(
+              "the tokenizer has {} tokens, expected at most {} for the model's vocabulary of {}",
+              tokenizer->vocab_size(), most, vocab));
   } else if (!own || loaded.error().code != ErrorCode::kNotFound) {
     return loaded.error();
   }
@@ -195,8 +196,9 @@ bool Model::has_tokenizer() const { return parts_->tokenizer != nullptr; }
 
 Result<std::vector<Token>> Model::encode(std::string_view text, bool add_bos) const {
   if (!has_tokenizer())
-    return unsupported("the model has no tokenizer, expected one beside its weights or a {}",
-                       OptionName{"tokenizer"});
+    return unsupported(
+        "the model has no tokenizer, expected one beside its weights or the option "
+        "'tokenizer'");
   return parts_->tokenizer->encode(text, add_bos);
 }
 

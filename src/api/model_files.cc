@@ -62,15 +62,17 @@ Result<fs::path> with_files(const fs::path& directory) {
     const std::optional<GgufPart> part = gguf_part(entry.path());
     if (is_gguf_name(entry.path()) && (!part || part->number == 1)) files.push_back(entry.path());
   }
-  if (failure) return io_error("{}: cannot be read: {}", directory.string(), failure.message());
+  if (failure)
+    return in_file(directory.string(), io_error("cannot be read: {}", failure.message()));
   if (files.size() == 1) return files[0];
   if (files.empty()) return directory;
   std::ranges::sort(files);
   std::string names;
   for (const fs::path& file : files)
     names += (names.empty() ? "" : ", ") + file.filename().string();
-  return invalid_argument("{}: holds several GGUF files, expected the path of one of them: {}",
-                          directory.string(), names);
+  return in_file(
+      directory.string(),
+      invalid_argument("holds several GGUF files, expected the path of one of them: {}", names));
 }
 
 // True if a directory without GGUF files is a folder of the hub cache, which holds models further
@@ -92,10 +94,10 @@ Result<fs::path> find_snapshot(const fs::path& repository, const std::string& na
   file >> revision;
   if (revision.starts_with(kByteOrderMark)) revision.erase(0, kByteOrderMark.size());
   if (!is_id_part(revision))
-    return bad_file("{}: does not name a snapshot of '{}'", ref.string(), name);
+    return in_file(ref.string(), bad_file("does not name a snapshot of '{}'", name));
   const fs::path snapshot = repository / "snapshots" / revision;
   if (!fs::is_directory(snapshot, failure))
-    return not_found("{}: does not exist, but {} names it", snapshot.string(), ref.string());
+    return in_file(snapshot.string(), not_found("does not exist, but {} names it", ref.string()));
   return snapshot;
 }
 
@@ -115,14 +117,15 @@ Result<fs::path> snapshot_of_folder(const fs::path& repository) {
     if (entry.is_directory(failure)) snapshots.push_back(entry.path());
   if (snapshots.size() == 1) return snapshots[0];
   if (snapshots.empty())
-    return not_found("{}: holds no snapshot, expected the path of a model",
-                     (repository / "snapshots").string());
+    return in_file((repository / "snapshots").string(),
+                   not_found("holds no snapshot, expected the path of a model"));
   std::ranges::sort(snapshots);
   std::string names;
   for (const fs::path& snapshot : snapshots)
     names += (names.empty() ? "" : ", ") + snapshot.filename().string();
-  return invalid_argument("{}: holds several snapshots, expected the path of one of them: {}",
-                          (repository / "snapshots").string(), names);
+  return in_file(
+      (repository / "snapshots").string(),
+      invalid_argument("holds several snapshots, expected the path of one of them: {}", names));
 }
 
 constexpr size_t kWhole = size_t{64} << 20, kPieces = 256, kPiece = 4096;
@@ -156,23 +159,24 @@ Result<fs::path> find_model(const std::string& name, const fs::path& hub_cache) 
     return snapshot ? with_files(*snapshot) : snapshot;
   }
   if (fs::exists(status) && is_part_name(name))
-    return invalid_argument("{}: is one file of a model, expected its directory or a GGUF file",
-                            name);
+    return in_file(
+        name, invalid_argument("is one file of a model, expected its directory or a GGUF file"));
   if (fs::exists(status)) return fs::path(name);
   if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
-    return io_error("{}: cannot be read: {}", name, failure.message());
+    return in_file(name, io_error("cannot be read: {}", failure.message()));
   if (fs::is_symlink(name, failure)) return why_not_found(name);
   const std::vector<std::string> parts = id_parts(name);
   if (parts.empty() || hub_cache.empty())
-    return not_found(
-        "{}: no such directory or file, expected a model's directory, a GGUF file or the id of a "
-        "model in the local hub cache, such as org/name",
-        name);
+    return in_file(
+        name,
+        not_found(
+            "no such directory or file, expected a model's directory, a GGUF file or the id of a "
+            "model in the local hub cache, such as org/name"));
   const Result<fs::path> snapshot =
       find_snapshot(hub_cache / fmt::format("models--{}--{}", parts[0], parts[1]), name);
   if (!snapshot || parts.size() == 2) return snapshot ? with_files(*snapshot) : snapshot;
   if (!fs::exists(*snapshot / parts[2], failure))
-    return not_found("{}: no such file", (*snapshot / parts[2]).string());
+    return in_file((*snapshot / parts[2]).string(), not_found("no such file"));
   return *snapshot / parts[2];
 }
 
@@ -191,7 +195,7 @@ Result<std::vector<fs::path>> files_of_model(const fs::path& path) {
   if (fs::is_directory(path, failure)) {
     for (const fs::directory_entry& entry : fs::directory_iterator(path, failure))
       if (entry.is_regular_file(failure) && is_read(entry.path())) files.push_back(entry.path());
-    if (failure) return io_error("{}: cannot be read: {}", path.string(), failure.message());
+    if (failure) return in_file(path.string(), io_error("cannot be read: {}", failure.message()));
   } else if (is_tokenizer_file(path)) {
     files = {path};
     for (const char* beside : kBesideATokenizer)

@@ -11,7 +11,6 @@
 #include "base/failures.h"
 #include "base/fp_state.h"
 #include "base/machine.h"
-#include "base/option_names.h"
 #include "contract/ranks.h"
 #include "engine/options.h"
 #include "engine/technique.h"
@@ -92,9 +91,10 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
       StepTiming::create(engine, parts.options.many_prefills);
   if (!timing) return timing.error();
   if (*timing != nullptr && technique.batcher != nullptr)
-    return invalid_argument(
-        "{} '{}' forms its own batches of whole prompts, expected {} fcfs and no {}",
-        OptionName{"sharing"}, engine.sharing, OptionName{"policy"}, OptionName{"step_budget"});
+    return invalid_option(
+        "sharing",
+        "'{}' forms its own batches of whole prompts, expected the policy fcfs and no step_budget",
+        engine.sharing);
   parts.timing = std::move(*timing);
   // Forced tokens are several rows of an answer in a step (see ExecutorMaker).
   parts.options.forces_tokens &= technique.executor == nullptr;
@@ -135,10 +135,9 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, const Token
   } catch (const std::bad_alloc&) {
     const uint64_t n_fixed = weights.device().fixed_bytes(weights.spec(), context);
     return make_error(ErrorCode::kUnavailable,
-                      "not enough memory for a {} of {} bytes and a context of {} "
+                      "not enough memory for {} bytes of keys and values and a context of {} "
                       "positions: at least {}",
-                      OptionName{"kv_memory"}, kv_memory, context,
-                      shortage_text(kv_memory + n_fixed));
+                      kv_memory, context, shortage_text(kv_memory + n_fixed));
   } catch (const std::system_error& error) {
     return cannot_start(fmt::format("{} threads", threads), error.what());
   }

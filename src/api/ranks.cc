@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "api/request_bytes.h"
 #include "api/serve_replica.h"
 #include "base/counted.h"
 #include "base/errors.h"
@@ -13,7 +15,6 @@
 #include "base/fp_state.h"
 #include "base/mix.h"
 #include "base/numbers/weight_types.h"
-#include "base/option_names.h"
 #include "comm/transport.h"
 #include "engine/options.h"
 #include "pando/model_files.h"
@@ -21,37 +22,42 @@
 namespace pando {
 namespace {
 
-std::span<const std::byte> bytes_of(const std::string& text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
+template <class T>
+std::vector<std::byte> bytes_of(const T& value) {
+  ByteWriter writer;
+  writer.write(value);
+  return writer.take();
 }
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+template <class T>
+T value_of(const std::vector<std::byte>& bytes) {
+  return ByteReader(bytes).read<T>();
 }
 
 // Each rank reports its status and a text that must be equal on all ranks. If one fails, all fail,
 // and rank 0 names the rank.
 Status agree(Comm& comm, const Status& own, const std::string& same) {
-  const auto say = [](const Status& status, const std::string& text) {
-    return status ? "+" + text : "-" + status.error().message;
+  using Said = std::pair<std::optional<Error>, std::string>;
+  const auto error_of = [](const Status& status) {
+    return status ? std::nullopt : std::optional(status.error());
   };
   if (comm.rank() != 0) {
-    send_message(comm, 0, bytes_of(say(own, same)));
-    const std::string verdict = text_of(receive_message(comm, 0));
-    if (!own) return own;
-    return verdict.empty() ? Status() : make_error(ErrorCode::kUnavailable, "{}", verdict);
+    send_message(comm, 0, bytes_of(Said{error_of(own), same}));
+    const auto verdict = value_of<std::optional<Error>>(receive_message(comm, 0));
+    if (!own || !verdict) return own;
+    return with_code(ErrorCode::kUnavailable, *verdict);
   }
   Status status = own;
   for (int rank = 1; rank < comm.size(); ++rank) {
-    const std::string said = text_of(receive_message(comm, rank));
+    const auto [error, text] = value_of<Said>(receive_message(comm, rank));
     if (!status) continue;
-    if (said[0] == '-')
-      status = make_error(ErrorCode::kBadFile, "rank {}: {}", rank, said.substr(1));
-    else if (said.substr(1) != same)
+    if (error)
+      status = in_file(fmt::format("rank {}", rank), with_code(ErrorCode::kBadFile, *error));
+    else if (text != same)
       status = bad_file("rank {} has other model files than rank 0, expected the same on all ranks",
                         rank);
   }
-  const std::string verdict = status ? std::string() : status.error().message;
-  for (int rank = 1; rank < comm.size(); ++rank) send_message(comm, rank, bytes_of(verdict));
+  for (int rank = 1; rank < comm.size(); ++rank)
+    send_message(comm, rank, bytes_of(error_of(status)));
   return status;
 }
 
@@ -130,8 +136,8 @@ Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& option
       loaded.weights = std::move(*weights);
       return {};
     } catch (const std::exception& error) {  // then the others hear of it
-      return make_error(ErrorCode::kUnavailable, "{}: cannot be loaded: {}", path.string(),
-                        reason_of(error));
+      return in_file(path.string(),
+                     make_error(ErrorCode::kUnavailable, "cannot be loaded: {}", reason_of(error)));
     }
   }();
   const Status of_all = agree(all, status, "");
@@ -166,13 +172,14 @@ Result<std::shared_ptr<Ranks>> Ranks::join(std::string_view parallel) {
   // Rank 0 reports the error; the others get another code.
   const auto code = (*comm)->rank() == 0 ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable;
   const Result<RankLayout> layout = RankLayout::parse(parallel);
-  if (!layout) return make_error(code, "{}", layout.error().message);
+  if (!layout) return with_code(code, layout.error());
   const int64_t n = layout->n_processes();
   const int n_started = (*comm)->size();
   if (n_started != n)
-    return make_error(code, "{} is '{}', which needs {}; {} {} started", OptionName{"parallel"},
-                      parallel, counted(static_cast<uint64_t>(n), "processes"), n_started,
-                      n_started == 1 ? "was" : "were");
+    return of_option("parallel",
+                     make_error(code, "is '{}', which needs {}; {} {} started", parallel,
+                                counted(static_cast<uint64_t>(n), "processes"), n_started,
+                                n_started == 1 ? "was" : "were"));
   return over(std::make_unique<Impl>(std::move(*comm), *layout));
 }
 
@@ -194,7 +201,7 @@ Status Ranks::serve(const std::filesystem::path& model, const ModelOptions& opti
     const Result<std::shared_ptr<const Model>> whole = Model::load(model, own);
     if (impl_->loading == Loading::kFailed) return whole.error();
     // The others wait in the middle of loading.
-    if (impl_->loading != Loading::kDone) throw std::runtime_error(whole.error().message);
+    if (impl_->loading != Loading::kDone) throw std::runtime_error(whole.error().message());
     serve_replica(*impl_->comm, whole, threads);
     return {};
   }

@@ -57,8 +57,7 @@ class RemoteRequests final : public AskedRequests {
     expect(ReplicaWord::kOpened, message.read<ReplicaWord>());
     const auto error = message.read<std::optional<Error>>();
     is_open_ = !error;
-    if (error) return make_error(error->code, "rank {}: {}", rank_, error->message);
-    return {};
+    return error ? in_file(fmt::format("rank {}", rank_), *error) : Status();
   }
 
   using AskedRequests::add;

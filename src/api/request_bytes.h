@@ -14,10 +14,16 @@ namespace pando {
 template <class T, class Of>
 concept MaybeConst = std::same_as<std::remove_const_t<T>, Of>;
 
+template <MaybeConst<ErrorPlace> T>
+auto members(T& value) {
+  auto& [file, line, field, option, tensor] = value;
+  return std::tie(file, line, field, option, tensor);
+}
+
 template <MaybeConst<Error> T>
 auto members(T& value) {
-  auto& [code, message, field] = value;
-  return std::tie(code, message, field);
+  auto& [code, found, expected, hint, place, subject] = value;
+  return std::tie(code, found, expected, hint, place, subject);
 }
 
 template <MaybeConst<JsonValue::Digits> T>

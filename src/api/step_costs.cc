@@ -147,7 +147,7 @@ Result<MeasuredSteps> saved_steps(const fs::path& folder, const Model& model,
     if (!steps) return steps.error();
     kept = *std::move(steps);
     if (const Status status = write(path, *name, *kept); !status) {
-      kept->not_kept = status.error().message;
+      kept->not_kept = status.error().message();
       return *std::move(kept);
     }
   }

@@ -26,8 +26,8 @@ Result<std::shared_ptr<const TokenizerFiles>> TokenizerFiles::load(
     return make_error(ErrorCode::kUnavailable, "not enough memory for the tokenizer of '{}'",
                       path.string());
   } catch (const std::exception& error) {
-    return make_error(ErrorCode::kInternal, "{}: cannot be loaded: {}", path.string(),
-                      error.what());
+    return in_file(path.string(),
+                   make_error(ErrorCode::kInternal, "cannot be loaded: {}", error.what()));
   }
 }
 

@@ -186,8 +186,7 @@ Result<std::unique_ptr<Body>> read_answers_body(const Json& json, const BodyCont
   if (!fields.status()) return fields.status().error();
   // Fields of lines of a batch.
   for (const char* name : {"question", "id", "metadata", "custom_id", "url"})
-    if (fields.has(name))
-      return blame(name, invalid_argument("unknown or unsupported field '{}'", name));
+    if (fields.has(name)) return invalid_field(name, "is unknown or unsupported");
   std::vector<std::string_view> others = {"stream", "stream_options", "chat"};
   for (const std::string_view name : serving_field_names()) others.push_back(name);
   const QuestionSource source{.json = json,

@@ -14,9 +14,9 @@ namespace {
 
 constexpr int kMostTopLogprobs = 20;  // as OpenAI's documentation says
 
-// Where it is one of a list, a message says which.
-std::string of_place(const std::string& place, const std::string& message) {
-  return place.ends_with(']') ? place + ": " + message : message;
+// The message says which prompt it is, where it is one of a list.
+Error of_prompt(const std::string& place, Error error) {
+  return place.ends_with(']') ? in_file(place, std::move(error)) : error;
 }
 
 }  // namespace
@@ -63,13 +63,13 @@ Status check_length(const Body& body, size_t index, int context, int max_positio
   const auto most = static_cast<size_t>(context);
   if (body.length_field == nullptr || n_prompt + n_answer <= most) return {};
   if (n_prompt >= most) return {};  // no other length would do: the engine says so
-  Error error =
+  Error error = of_prompt(
+      body.place(index),
       make_error(ErrorCode::kTooLong,
                  "the prompt has {} and '{}' is {}, {} together; {} (hint: lower '{}' or "
                  "remove it)",
                  counted(n_prompt, "tokens"), body.length_field, n_answer, n_prompt + n_answer,
-                 context_limit(context, max_positions), body.length_field);
-  error.message = of_place(body.place(index), error.message);
+                 context_limit(context, max_positions), body.length_field));
   return blame(body.length_field, std::move(error));
 }
 
@@ -117,13 +117,12 @@ void count_beside(std::vector<Request>& requests) {
 }
 
 Error of_request(const Body& body, size_t request, Error error) {
-  if (error.field == "max_tokens" && body.length_field != nullptr)
+  if (error.place.field == "max_tokens" && body.length_field != nullptr)
     return blame(body.length_field, std::move(error));
-  if (error.field == "form") return blame(body.form_place(request), std::move(error));
-  if (error.field != "prompt") return error;
+  if (error.place.field == "form") return blame(body.form_place(request), std::move(error));
+  if (error.place.field != "prompt") return error;
   const std::string place = body.place(request);
-  error.message = of_place(place, error.message);
-  return blame(place, std::move(error));
+  return blame(place, of_prompt(place, std::move(error)));
 }
 
 }  // namespace pando::ask

@@ -11,26 +11,26 @@ HttpError without_field(const Error& error) {
   switch (error.code) {
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kUnsupported:
-      return {400, "invalid_request_error", code, error.message};
+      return {400, "invalid_request_error", code, error.message()};
     case ErrorCode::kTooLong:
-      return {400, "invalid_request_error", "context_length_exceeded", error.message};
+      return {400, "invalid_request_error", "context_length_exceeded", error.message()};
     case ErrorCode::kNotFound:
-      return {404, "invalid_request_error", code, error.message};
+      return {404, "invalid_request_error", code, error.message()};
     case ErrorCode::kUnavailable:
-      return {429, "rate_limit_error", "queue_full", error.message};
+      return {429, "rate_limit_error", "queue_full", error.message()};
     case ErrorCode::kBadFile:
     case ErrorCode::kIo:
     case ErrorCode::kInternal:
       break;
   }
-  return {500, "server_error", code, error.message};
+  return {500, "server_error", code, error.message()};
 }
 
 }  // namespace
 
 HttpError http_error(const Error& error) {
   HttpError told = without_field(error);
-  told.param = error.field;
+  told.param = error.place.field;
   return told;
 }
 

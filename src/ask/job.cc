@@ -14,14 +14,13 @@ namespace {
 // An error of continuations [begin, begin + n) of a question that was given as pairs, by the pair.
 Error in_pair(size_t begin, size_t n, Error error) {
   for (size_t i = 0; i < n; ++i)
-    if (error.field == place_in("continuations", i))
+    if (error.place.field == place_in("continuations", i))
       return blame(place_in("arguments", begin + i),
                    invalid_argument("field 'arguments' has in pair {} a continuation that adds no "
                                     "token after the prompt, expected at least one",
                                     begin + i));
   if (n == 1 && error.code == ErrorCode::kInvalidArgument)
-    return blame(place_in("arguments", begin),
-                 invalid_argument("field 'arguments', pair {}: {}", begin, error.message));
+    return blame(place_in("arguments", begin), in_file(place_in("arguments", begin), error));
   return error;
 }
 

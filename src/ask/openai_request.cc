@@ -57,8 +57,7 @@ void refuse_others(Fields& fields, const Json& body, std::span<const std::string
     if (option.stands_in(kInBody)) known.emplace_back(option.name);
   for (const auto& [name, value] : body.items()) {
     if (value.is_null() || std::ranges::find(known, name) != known.end()) continue;
-    return fields.fail(blame(name, invalid_argument("unknown or unsupported field '{}'{}", name,
-                                                    nearest_hint(name, known))));
+    return fields.fail(with_nearest(name, known, invalid_field(name, "is unknown or unsupported")));
   }
 }
 

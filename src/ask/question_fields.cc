@@ -274,7 +274,7 @@ class QuestionReader {
       if (Status checked = check_choices(request, question.choices); !checked) {
         const Error& error = checked.error();
         const bool is_own =
-            question.choices != options.choices && error.field.starts_with("choices");
+            question.choices != options.choices && error.place.field.starts_with("choices");
         return is_own ? in_part(place_in("questions", question.index), error) : error;
       }
     }

@@ -136,7 +136,7 @@ Result<std::unique_ptr<Body>> continuations_body(Fields& fields, const BodyConte
   question.choices = std::move(continuations);
   question.as_given = true;
   if (Status status = body->add_question(context, std::move(question)); !status)
-    return status.error().field.empty() && status.error().code == ErrorCode::kInvalidArgument
+    return status.error().place.field.empty() && status.error().code == ErrorCode::kInvalidArgument
                ? blame("prompt", status.error())
                : status.error();
   return std::unique_ptr<Body>(std::move(body));

@@ -45,7 +45,7 @@ Result<Json> tokenize(const Model& model, size_t longest, const Json& body) {
           ? model.encode("", request.add_special_tokens.value_or(true))
           : encode_prompt(model, request);
   if (!tokens) {
-    if (!tokens.error().field.empty()) return tokens.error();
+    if (!tokens.error().place.field.empty()) return tokens.error();
     return blame(request.messages.empty() ? "prompt" : "messages", tokens.error());
   }
   ListText ids;

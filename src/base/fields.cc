@@ -16,11 +16,10 @@ namespace {
 Error unknown_field(const std::string& name, std::span<const std::string_view> known,
                     std::string_view otherwise) {
   constexpr size_t kFew = 8;
-  std::string expected = nearest_hint(name, known);
-  if (expected.empty())
-    expected =
-        known.size() <= kFew ? fmt::format(", expected {}", fmt::join(known, ", ")) : otherwise;
-  return invalid_argument("unknown field '{}'{}", name, expected);
+  Error error = with_nearest(name, known, invalid_field(name, "is unknown"));
+  if (!error.hint.empty()) return error;
+  error.expected = known.size() <= kFew ? fmt::format("{}", fmt::join(known, ", ")) : otherwise;
+  return error;
 }
 
 }  // namespace
@@ -30,16 +29,18 @@ const Json* Fields::find(std::string_view name) const {
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
+Error Fields::wrong(std::string_view name, std::string_view found, std::string_view expected,
+                    ErrorCode code) const {
+  Error error =
+      of_field(std::string(name), make_error(code, "is {}, expected {}", found, expected));
+  return source_.empty() ? error : in_file(source_, std::move(error));
+}
+
 void Fields::refuse(std::string_view name, std::string_view expected,
                     std::optional<ErrorCode> code) {
-  if (!status_) return;
   const auto found = object_.find(name);
-  if (found != object_.end() && !code) return fail(name, *found, expected);
   const std::string is = found == object_.end() ? "absent" : found_text(*found);
-  if (source_.empty())
-    return fail(invalid_field(std::string(name), "is {}, expected {}", is, expected));
-  fail(
-      make_error(code.value_or(code_), "{}: '{}' is {}, expected {}", source_, name, is, expected));
+  fail(wrong(name, is, expected, source_.empty() ? code_ : code.value_or(code_)));
 }
 
 int64_t Fields::integer(std::string_view name, int64_t min, int64_t max,
@@ -183,11 +184,7 @@ void Fields::object(const char* name, Json& out) {
 }
 
 void Fields::fail(std::string_view name, const Json& found, std::string_view expected) {
-  if (source_.empty())
-    return fail(
-        invalid_field(std::string(name), "is {}, expected {}", found_text(found), expected));
-  fail(
-      make_error(code_, "{}: '{}' is {}, expected {}", source_, name, found_text(found), expected));
+  fail(wrong(name, found_text(found), expected, code_));
 }
 
 void Fields::fail(Status status) {
@@ -201,7 +198,7 @@ void Fields::fail(const char* part, const Fields& of_part) {
 void Fields::only(std::span<const std::string_view> known, std::string_view otherwise) {
   for (const auto& [name, value] : object_.items())
     if (!value.is_null() && std::find(known.begin(), known.end(), name) == known.end())
-      return fail(blame(name, unknown_field(name, known, otherwise)));
+      return fail(unknown_field(name, known, otherwise));
 }
 
 void Fields::read(const char* name, const char* expected, const Is& is, const Take& take) {

@@ -76,6 +76,8 @@ class Fields {
   const Status& status() const { return status_; }
 
  private:
+  Error wrong(std::string_view name, std::string_view found, std::string_view expected,
+              ErrorCode code) const;
   using Is = std::function<bool(const Json&)>;
   using Take = std::function<void(const Json&)>;
   using TakeOne = std::function<void(size_t index, const Json&)>;

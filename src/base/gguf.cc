@@ -181,7 +181,7 @@ Error GgufFile::wrong(std::string_view key, std::string_view expected) const {
   } else if (value != nullptr) {
     found = fmt::format("{}", integer_at(value->type, value->offset));
   }
-  return bad_file("{}: '{}' is {}, expected {}", file_.path().string(), key, found, expected);
+  return in_file(file_.path().string(), bad_file("'{}' is {}, expected {}", key, found, expected));
 }
 
 }  // namespace pando

@@ -40,10 +40,7 @@ uint64_t gguf_size(GgufType type) { return kTypes[static_cast<uint32_t>(type)].s
 std::string_view gguf_type_name(GgufType type) { return kTypes[static_cast<uint32_t>(type)].name; }
 
 void GgufParser::fail(Error error) {
-  if (ok()) {
-    error.message = fmt::format("{}: {}", gguf_.file_.path().string(), error.message);
-    error_ = std::move(error);
-  }
+  if (ok()) error_ = in_file(gguf_.file_.path().string(), std::move(error));
 }
 
 void GgufParser::fail_cut_short(std::string_view what) {

@@ -71,29 +71,31 @@ Status GgufFile::add_parts() {
   const std::string source = file_.path().string();
   const std::vector<std::filesystem::path> paths = gguf_parts(file_.path());
   if (std::ssize(paths) != **count)
-    return bad_file(
-        "{}: is part {} of {} of a model, expected its name to end in -{:05}-of-{:05}.gguf", source,
-        number->value_or(0) + 1, **count, number->value_or(0) + 1, **count);
+    return in_file(
+        source,
+        bad_file("is part {} of {} of a model, expected its name to end in -{:05}-of-{:05}.gguf",
+                 number->value_or(0) + 1, **count, number->value_or(0) + 1, **count));
   if (number->value_or(0) != 0)
-    return invalid_argument("{}: is part {} of {} of a model, expected part 1, {}", source,
-                            number->value_or(0) + 1, **count, paths[0].string());
+    return in_file(source, invalid_argument("is part {} of {} of a model, expected part 1, {}",
+                                            number->value_or(0) + 1, **count, paths[0].string()));
   for (size_t i = 1; i < paths.size(); ++i) {
     Result<GgufFile> part = open_one(paths[i]);
     if (!part)
-      return make_error(part.error().code, "{} (part {} of {} of {})", part.error().message, i + 1,
-                        paths.size(), source);
+      return in_file(fmt::format("{}: part {} of {}", source, i + 1, paths.size()), part.error());
     const auto its_count = part->integer(kCount), its_number = part->integer(kNumber);
     if (!its_count || *its_count != *count || !its_number || *its_number != static_cast<int64_t>(i))
-      return bad_file(
-          "{}: is part {} of {} by its name, expected the same numbers in its keys '{}' and '{}'",
-          paths[i].string(), i + 1, paths.size(), kNumber, kCount);
+      return in_file(
+          paths[i].string(),
+          bad_file(
+              "is part {} of {} by its name, expected the same numbers in its keys '{}' and '{}'",
+              i + 1, paths.size(), kNumber, kCount));
     if (Status status = add_tensors(std::move(*part)); !status) return status;
   }
   const auto stated = integer(kTensors);
   if (!stated) return stated.error();
   if (stated->value_or(std::ssize(tensors_)) != std::ssize(tensors_))
-    return bad_file("{}: the {} parts hold {} tensors, expected {} ('{}')", source, paths.size(),
-                    tensors_.size(), **stated, kTensors);
+    return in_file(source, bad_file("the {} parts hold {} tensors, expected {} ('{}')",
+                                    paths.size(), tensors_.size(), **stated, kTensors));
   return {};
 }
 
@@ -102,8 +104,9 @@ Status GgufFile::add_tensors(GgufFile part) {
   for (GgufTensor& tensor : part.tensors_) {
     tensor.file = static_cast<uint32_t>(parts_.size());
     if (!tensor_index_.emplace(tensor.name, tensors_.size()).second)
-      return bad_file("{}: tensor '{}' is also in another part, expected it in only one part",
-                      parts_.back().path().string(), tensor.name);
+      return in_file(parts_.back().path().string(),
+                     of_tensor(tensor.name,
+                               bad_file("is also in another part, expected it in only one part")));
     tensors_.push_back(std::move(tensor));
   }
   return {};

@@ -17,13 +17,13 @@ Error why_not_found(const fs::path& path) {
   const fs::path folder = path.parent_path();
   for (const fs::path& at : {path, folder})
     if (fs::is_symlink(at, failure) && !fs::exists(at, failure))
-      return io_error("{}: is a broken link to '{}'", at.string(),
-                      fs::read_symlink(at, failure).string());
+      return in_file(at.string(),
+                     io_error("is a broken link to '{}'", fs::read_symlink(at, failure).string()));
   if (fs::status(path, failure).type() != fs::file_type::not_found)
-    return io_error("{}: cannot be read: {}", path.string(), failure.message());
+    return in_file(path.string(), io_error("cannot be read: {}", failure.message()));
   if (fs::exists(folder, failure) && !fs::is_directory(folder, failure))
-    return bad_file("{}: is not a directory", folder.string());
-  return not_found("{}: no such file", path.string());
+    return in_file(folder.string(), bad_file("is not a directory"));
+  return in_file(path.string(), not_found("no such file"));
 }
 
 }  // namespace pando

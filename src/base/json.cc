@@ -263,7 +263,7 @@ bool is_whole(const Json& value) {
 Result<Json> parse_json(std::string_view text, LargeNumbers large) {
   ++n_parsed;
   if (const auto plain = without_mark(text); !plain)
-    return bad_file("not JSON: {}", plain.error().message);
+    return bad_file("not JSON: {}", plain.error().message());
   // The library takes a NUL byte for the end of the text.
   if (const size_t at = text.find('\0'); at != std::string_view::npos)
     return bad_file("not JSON: byte {} is NUL", at + 1);
@@ -274,9 +274,9 @@ Result<Json> parse_json(std::string_view text, LargeNumbers large) {
 
 Result<Json> parse_json_object(std::string_view text, std::string_view source, LargeNumbers large) {
   Result<Json> value = parse_json(text, large);
-  if (!value) return bad_file("{}: {}", source, value.error().message);
+  if (!value) return in_file(source, bad_file("{}", value.error().message()));
   if (!value->is_object())
-    return bad_file("{}: is a JSON {}, expected an object", source, value->type_name());
+    return in_file(source, bad_file("is a JSON {}, expected an object", value->type_name()));
   return value;
 }
 

@@ -28,7 +28,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return why_not_found(path);
-    return io_error("{}: cannot be opened: {}", path.string(), system_message(errno));
+    return in_file(path.string(), io_error("cannot be opened: {}", system_message(errno)));
   }
   struct stat status {};
   const bool known = ::fstat(fd, &status) == 0;
@@ -38,12 +38,12 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   const int code = errno;
   ::close(fd);
   if (known && S_ISDIR(status.st_mode))
-    return bad_file("{}: is a directory, expected a file", path.string());
+    return in_file(path.string(), bad_file("is a directory, expected a file"));
   if (known && !S_ISREG(status.st_mode))
-    return bad_file("{}: is not a regular file", path.string());
-  if (known && status.st_size == 0) return bad_file("{}: is empty", path.string());
+    return in_file(path.string(), bad_file("is not a regular file"));
+  if (known && status.st_size == 0) return in_file(path.string(), bad_file("is empty"));
   if (data == MAP_FAILED)
-    return io_error("{}: cannot be mapped: {}", path.string(), system_message(code));
+    return in_file(path.string(), io_error("cannot be mapped: {}", system_message(code)));
   MappedFile file;
   file.path_ = path;
   file.data_ = static_cast<const std::byte*>(data);

@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/errors.h"
+
 namespace pando {
 namespace {
 
@@ -72,6 +74,11 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 std::string nearest_hint(std::string_view name, std::span<const std::string_view> known) {
   const std::string_view found = nearest_name(name, known);
   return found.empty() ? "" : fmt::format(" (hint: '{}'?)", found);
+}
+
+Error with_nearest(std::string_view name, std::span<const std::string_view> known, Error error) {
+  const std::string_view found = nearest_name(name, known);
+  return found.empty() ? error : with_hint(fmt::format("'{}'?", found), std::move(error));
 }
 
 }  // namespace pando

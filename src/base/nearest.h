@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "pando/values/result.h"
+
 namespace pando {
 
 // The member of `known` that the fewest changes of characters turn `name` into. A member that
@@ -14,5 +16,8 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 
 // " (hint: 'NAME'?)" with the nearest name, or nothing.
 std::string nearest_hint(std::string_view name, std::span<const std::string_view> known);
+
+// The same error with that name as its hint, if one is near.
+Error with_nearest(std::string_view name, std::span<const std::string_view> known, Error error);
 
 }  // namespace pando

@@ -59,7 +59,7 @@ Result<Json> parse_python_object(std::string_view text, std::string_view source)
       text, [&](std::string_view one) { return parse_json_object(one, source); });
   // A lone number is read as an object, but its text has none.
   if (object && text.find('{') == text.npos)
-    return bad_file("{}: is a number, expected an object", source);
+    return in_file(source, bad_file("is a number, expected an object"));
   return object;
 }
 

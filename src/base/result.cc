@@ -1,5 +1,9 @@
 #include "pando/values/result.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace pando {
 
 const char* error_code_name(ErrorCode code) {
@@ -22,6 +26,40 @@ const char* error_code_name(ErrorCode code) {
       return "internal";
   }
   return "internal";
+}
+
+namespace {
+
+std::string name_of(const std::string& option, OptionStyle style) {
+  if (style == OptionStyle::kField) return option;
+  std::string name = "--" + option;
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+}  // namespace
+
+std::string Error::message(OptionStyle style) const {
+  std::string text;
+  if (!place.file.empty()) text += place.file + ": ";
+  if (place.line > 0) text += fmt::format("line {}: ", place.line);
+  switch (subject) {
+    case ErrorSubject::kNone:
+      break;
+    case ErrorSubject::kField:
+      text += fmt::format("{}'{}' ", place.file.empty() ? "field " : "", place.field);
+      break;
+    case ErrorSubject::kOption:
+      text += name_of(place.option, style) + " ";
+      break;
+    case ErrorSubject::kTensor:
+      text += fmt::format("tensor '{}' ", place.tensor);
+      break;
+  }
+  text += found;
+  if (!expected.empty()) text += ", expected " + expected;
+  if (!hint.empty()) text += fmt::format(" (hint: {})", hint);
+  return text;
 }
 
 }  // namespace pando

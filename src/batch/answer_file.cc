@@ -337,7 +337,7 @@ Result<std::string> AnswerFile::read(const AnswerRecord& found) const {
   if (!bytes || !record.in_member) return bytes;
   if (state_->unpacked != record.begin) {
     Result<std::string> text = text_of_member(*bytes);
-    if (!text) return bad_file("'{}': {}", state_->path.string(), text.error().message);
+    if (!text) return bad_file("'{}': {}", state_->path.string(), text.error().message());
     state_->unpacked_text = std::move(*text);
     state_->unpacked = record.begin;
   }

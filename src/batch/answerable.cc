@@ -78,9 +78,10 @@ Status check_answerable(const Model& model, std::istream& input, const BatchOpti
     ++n_lines;
   }
   if (!missing) return {};
-  return make_error(missing->code, "{} of the input can be answered: {}",
-                    n_lines == 1 ? "no line" : fmt::format("none of the {} lines", n_lines),
-                    missing->message);
+  return in_file(
+      fmt::format("{} of the input can be answered",
+                  n_lines == 1 ? "no line" : fmt::format("none of the {} lines", n_lines)),
+      *missing);
 }
 
 Status check_template_of_all(const Model& model, std::istream& input, const BatchOptions& given) {
@@ -97,8 +98,8 @@ Status check_template_of_all(const Model& model, std::istream& input, const Batc
                                              other = parser_without.parse(*record);
     if (!line && parser.failed()) return {};  // the run reports it
     // If the line's own template is wrong, both parsers fail.
-    if (!line && other && line.error().field == "template")
-      return invalid_argument("{} {}: {}", record->place(), record->line, line.error().message);
+    if (!line && other && line.error().place.field == "template")
+      return invalid_argument("{} {}: {}", record->place(), record->line, line.error().message());
   }
   return {};
 }

@@ -245,7 +245,7 @@ class Runner {
     ++summary_.lines;
     if (!parsed) {
       ++summary_.bad_lines;
-      results_.problem(input.line, ": " + parsed.error().message);
+      results_.problem(input.line, ": " + parsed.error().message());
       return {};
     }
     auto open = std::make_shared<OpenLine>();

@@ -83,7 +83,7 @@ class Inspector {
   void add_bad_line(uint64_t number, const Error& error) {
     ++found_.lines;
     ++found_.bad_lines;
-    problem(number, ": " + error.message);
+    problem(number, ": " + error.message());
   }
 
   void add(uint64_t number, const ask::Line& line) {
@@ -110,7 +110,7 @@ class Inspector {
         ++found_.refused;
         problem(number, fmt::format("{}: {}",
                                     question.id ? fmt::format(", question '{}'", *question.id) : "",
-                                    status.error().message));
+                                    status.error().message()));
       }
   }
 

@@ -30,7 +30,7 @@ class Previewer {
 
   void add(uint64_t number, const ask::Line& line) {
     if (line.refused)
-      return give({.line = number, .id = line.id, .refused = line.refused->message});
+      return give({.line = number, .id = line.id, .refused = line.refused->message()});
     for (const ask::Question& question : line.questions) {
       if (is_full()) return;
       PromptPreview preview{.line = number,
@@ -44,7 +44,7 @@ class Previewer {
           preview.cut = cut_message(static_cast<int>(first.tokens.size()), first.cut_tokens);
         give_all(std::move(preview), question, *requests);
       } else {
-        preview.refused = requests.error().message;
+        preview.refused = requests.error().message();
         give(std::move(preview));
       }
     }
@@ -138,7 +138,7 @@ Result<PreviewSummary> preview_batch(const Model& model, int context, std::istre
       ++previewer.found().bad_lines;
       if (options.on_problem)
         options.on_problem(
-            fmt::format("{} {}: {}", record->place(), record->line, line.error().message));
+            fmt::format("{} {}: {}", record->place(), record->line, line.error().message()));
     } else if (*line) {
       previewer.add(record->line, **line);
     }

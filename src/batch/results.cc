@@ -165,7 +165,7 @@ void Results::add_problem(OpenRecord& record) {
   for (Unanswered& problem : unanswered) {
     const bool same = problem.error.code == record.error->code &&
                       (problem.error.code == ErrorCode::kTooLong ||
-                       problem.error.message == record.error->message);
+                       problem.error.message() == record.error->message());
     if (same) return void(++problem.n_questions);
   }
   unanswered.push_back(
@@ -181,8 +181,8 @@ void Results::report(OpenLine& line) {
         found.n_questions > 1 ? fmt::format(", {} questions, first '{}'", found.n_questions, first)
         : found.question      ? fmt::format(", question '{}'", first)
                               : "";
-    problem(line.number,
-            fmt::format("{}: {}{}", whose, found.skipped ? "skipped: " : "", found.error.message));
+    problem(line.number, fmt::format("{}: {}{}", whose, found.skipped ? "skipped: " : "",
+                                     found.error.message()));
   }
   line.unanswered.clear();
   std::erase_if(with_problems_, [&](const auto& other) { return other.get() == &line; });

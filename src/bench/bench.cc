@@ -28,14 +28,16 @@ Status run_benchmark(const std::string& name, const Settings& settings) {
     } catch (const BenchmarkError& error) {
       return error.error;
     } catch (const std::bad_alloc&) {
-      return make_error(ErrorCode::kUnavailable, "{}: not enough memory: {}", name, free_text());
+      return in_file(name,
+                     make_error(ErrorCode::kUnavailable, "not enough memory: {}", free_text()));
     }
     return {};
   }
   std::vector<std::string_view> known;
   for (const Benchmark& benchmark : registered_benchmarks()) known.push_back(benchmark.info.name);
-  return invalid_argument("no benchmark is named '{}', expected one of `pando bench list`{}", name,
-                          nearest_hint(name, known));
+  return with_nearest(
+      name, known,
+      invalid_argument("no benchmark is named '{}', expected one of `pando bench list`", name));
 }
 
 }  // namespace pando::bench

@@ -98,8 +98,9 @@ std::vector<size_t> parts_of(uint64_t free, std::vector<size_t> wanted) {
 
 const Sample& Lane::sample(size_t i) const {
   if (i >= samples.size())
-    throw BenchmarkError(make_error(ErrorCode::kUnavailable, "{}: {}", name,
-                                    why_not.empty() ? "it was not timed as often" : why_not));
+    throw BenchmarkError(
+        in_file(name, make_error(ErrorCode::kUnavailable, "{}",
+                                 why_not.empty() ? "it was not timed as often" : why_not)));
   return samples[i];
 }
 
@@ -284,7 +285,7 @@ std::vector<Lane> Harness::contest(const std::vector<Contestant>& contestants,
     Result<Sample> sample = engine ? timed(**engine, workload_for(i, 0), shares_tokens(who.sharing))
                                    : Result<Sample>(engine.error());
     if (!sample) {
-      lanes[i].why_not = sample.error().message;
+      lanes[i].why_not = sample.error().message();
       return 0.0;
     }
     first[i] = std::move(*sample);

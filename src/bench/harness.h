@@ -24,7 +24,7 @@ namespace pando::bench {
 // Ends a benchmark; run_benchmark makes a Status of it. Benchmarks are scripts: an error anywhere
 // in one ends all of it, and none is handled on the way.
 struct BenchmarkError : std::runtime_error {
-  explicit BenchmarkError(Error e) : std::runtime_error(e.message), error(std::move(e)) {}
+  explicit BenchmarkError(Error e) : std::runtime_error(e.message()), error(std::move(e)) {}
   Error error;
 };
 

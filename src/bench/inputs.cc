@@ -28,7 +28,7 @@ Status check_inputs(std::string_view benchmark, const Settings& settings) {
   if (!found) return found.error();
   const Inputs& inputs = *found;
   const auto useless = [&](const char* option) {
-    return invalid_argument("{}: {} has no use for it", option, benchmark);
+    return in_file(option, invalid_argument("{} has no use for it", benchmark));
   };
   if (!settings.model.empty() && !inputs.model) return useless("--model");
   if (!settings.data.empty() && inputs.files.empty()) return useless("--data");

@@ -19,14 +19,14 @@ namespace {
 
 Result<Json> read_object(std::string_view text, const char* source) {
   Result<Json> json = parse_json_object(text, source, LargeNumbers::kKept);
-  if (!json) return invalid_argument("{}", json.error().message);
+  if (!json) return with_code(ErrorCode::kInvalidArgument, json.error());
   return json;
 }
 
 Status only(const Json& json, const char* source, std::initializer_list<std::string_view> known) {
   for (const auto& [name, value] : json.items())
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return invalid_argument("{}: unknown field '{}'{}", source, name, nearest_hint(name, known));
+      return in_file(source, with_nearest(name, known, invalid_field(name, "is unknown")));
   return {};
 }
 

@@ -13,7 +13,7 @@ namespace pando::capi {
 
 // Keeps the message for this thread.
 pando_status fail(ErrorCode code, std::string_view message) noexcept;
-inline pando_status fail(const Error& error) noexcept { return fail(error.code, error.message); }
+inline pando_status fail(const Error& error) noexcept { return fail(error.code, error.message()); }
 
 // An argument that must not be NULL, and is.
 Error null_argument(const char* name);

@@ -72,9 +72,9 @@ void print_prompt(const PromptPreview& prompt) {
 }  // namespace
 
 int print_prompts(RunOptions o) {
-  if (Status status = settle(o); !status) return report_error(status.error().message), kUsage;
+  if (Status status = settle(o); !status) return report_error(status.error()), kUsage;
   FileInput input;
-  if (Status status = input.open(o.input); !status) return report_error(status.error().message);
+  if (Status status = input.open(o.input); !status) return report_error(status.error());
   const Status defaults = take_generation_config(o);
   if (!defaults && o.generation.required) return refuse(defaults.error());
   const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.model, o.quiet);
@@ -90,7 +90,7 @@ int print_prompts(RunOptions o) {
   const Result<PreviewSummary> found =
       preview_batch(**model, *context, stream, options, o.dry_run, print_prompt);
   messages.end();
-  if (!found) return report_error(found.error().message);
+  if (!found) return report_error(found.error());
   if (found->prompts + found->bad_lines == 0) report_error(no_records_text(options.format));
   return found->bad_lines + found->refused > 0 ? kIncomplete : kOk;
 }

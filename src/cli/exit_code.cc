@@ -9,8 +9,12 @@ int report_error(const std::string& message) {
   return kFailed;
 }
 
+std::string message_of(const Error& error) { return error.message(OptionStyle::kCommandLine); }
+
+int report_error(const Error& error) { return report_error(message_of(error)); }
+
 int refuse(const Error& error) {
-  report_error(error.message);
+  report_error(error);
   return error.code == ErrorCode::kInvalidArgument ? kUsage : kFailed;
 }
 

@@ -12,8 +12,11 @@ namespace pando::cli {
 // no answer, 128 + n ended by signal n.
 constexpr int kOk = 0, kFailed = 1, kUsage = 2, kIncomplete = 3;
 
+// The message, with options as the command line names them.
+std::string message_of(const Error& error);
 // "pando: MESSAGE" on stderr; returns kFailed.
 int report_error(const std::string& message);
+int report_error(const Error& error);
 // The same, and kUsage for an option that can never work (kInvalidArgument).
 int refuse(const Error& error);
 

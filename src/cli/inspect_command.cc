@@ -121,9 +121,9 @@ Result<PredictedTime> predict(const InspectOptions& o, const Inspection& i) {
 }
 
 int inspect(InspectOptions& o) {
-  if (Status status = settle(o.run); !status) return report_error(status.error().message), kUsage;
+  if (Status status = settle(o.run); !status) return report_error(status.error()), kUsage;
   FileInput input;
-  if (Status status = input.open(o.run.input); !status) return report_error(status.error().message);
+  if (Status status = input.open(o.run.input); !status) return report_error(status.error());
   const Result<std::shared_ptr<const Model>> model = load_tokenizer(o.run.model);
   if (!model) return refuse(model.error());
   const Result<int> context = context_of(**model, o.run.model);
@@ -141,7 +141,7 @@ int inspect(InspectOptions& o) {
       return refuse(longest.error());
   const Result<Inspection> inspection = inspect_batch(**model, engine, stream, options);
   messages.end();
-  if (!inspection) return report_error(inspection.error().message);
+  if (!inspection) return report_error(inspection.error());
   std::optional<PredictedTime> time;
   if (o.time) {
     const Result<PredictedTime> predicted = predict(o, *inspection);

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/failures.h"
-#include "base/option_names.h"
 #include "base/write_file.h"
 #include "cli/commands.h"
 #include "cli/file_clashes.h"
@@ -45,7 +44,6 @@ int print_rest(int code) {
 int main(int argc, char** argv) {
   using namespace pando::cli;
   fill_standard_descriptors();
-  const pando::OptionStyleScope style(pando::OptionStyle::kCommandLine);
   open_laboratory();
   CLI::App app("Pando: large language models over shared context, exactly.", "pando");
   app.require_subcommand(1);
@@ -104,7 +102,7 @@ int main(int argc, char** argv) {
     if (of_system != nullptr && std::ferror(stdout) != 0)
       return cannot_print(of_system->code().value());
     if (of_system != nullptr && of_system->code() == std::errc::resource_unavailable_try_again)
-      return report_error(pando::cannot_start("a thread", error.what()).message);
+      return report_error(pando::cannot_start("a thread", error.what()));
     return report_error(pando::reason_of(error));
   }
   return print_rest(code);

@@ -59,10 +59,8 @@ Result<std::filesystem::path> demo_model() {
   const fs::path places[] = {program / "../models/demo", program / "../share/pando/models/demo"};
   for (const fs::path& place : places)
     if (fs::exists(place / "config.json", error)) return fs::canonical(place, error);
-  return Error{
-      ErrorCode::kNotFound,
-      fmt::format("no --model given, and the demo model is neither in {} nor in {}",
-                  places[0].lexically_normal().string(), places[1].lexically_normal().string())};
+  return not_found("no --model given, and the demo model is neither in {} nor in {}",
+                   places[0].lexically_normal().string(), places[1].lexically_normal().string());
 }
 
 }  // namespace
@@ -292,9 +290,8 @@ Result<std::shared_ptr<const Model>> load_tokenizer(const ModelArguments& argume
 Result<int> context_of(const Model& model, const ModelArguments& arguments) {
   const int most = model.info().max_positions, context = arguments.engine.context;
   if (context > most)
-    return Error{
-        ErrorCode::kInvalidArgument,
-        fmt::format("--context is {}, expected at most the model's {} positions", context, most)};
+    return invalid_argument("--context is {}, expected at most the model's {} positions", context,
+                            most);
   return context > 0 ? context : most;
 }
 

@@ -140,7 +140,7 @@ std::vector<CLI::ConfigItem> OptionsFile::from_config(std::istream& file) const 
   const Lines lines(path);
   const std::string bytes(std::istreambuf_iterator<char>(file), {});
   const Result<std::string_view> text = without_mark(bytes);
-  if (!text) throw CLI::ConfigError(fmt::format("'{}' is {}", path, text.error().message));
+  if (!text) throw CLI::ConfigError(fmt::format("'{}' is {}", path, message_of(text.error())));
   toml::table tables;
   try {
     tables = toml::parse(*text);

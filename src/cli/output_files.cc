@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/errors.h"
 #include "base/write_file.h"
 
 namespace pando::cli {
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 Status cannot_write(const std::string& path) {
-  return Error{ErrorCode::kIo, fmt::format("cannot write '{}'{}", path, reason_of_code(errno))};
+  return io_error("cannot write '{}'{}", path, reason_of_code(errno));
 }
 
 }  // namespace

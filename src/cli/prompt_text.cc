@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/errors.h"
 #include "cli/print_stderr.h"
 #include "pando/file_input.h"
 
@@ -31,10 +32,12 @@ std::optional<char> meaning_of(char behind_backslash) {
 
 Result<std::string> text_of_file(const std::string& path) {
   Result<std::string> text = read_text(path);
-  if (!text && text.error().code == ErrorCode::kNotFound)
-    return Error{text.error().code,
-                 text.error().message + ", expected the name of a readable file"};
-  if (text && text->empty()) return Error{ErrorCode::kBadFile, fmt::format("'{}' is empty", path)};
+  if (!text && text.error().code == ErrorCode::kNotFound) {
+    Error error = std::move(text).error();
+    error.expected = "the name of a readable file";
+    return error;
+  }
+  if (text && text->empty()) return bad_file("'{}' is empty", path);
   return text;
 }
 
@@ -97,7 +100,7 @@ CLI::Option* add_file_option(CLI::App& app, const std::string& name, const std::
       ->check(CLI::Validator(
           [](const std::string& path) {
             const Result<std::string> read = text_of_file(path);
-            return read ? std::string() : read.error().message;
+            return read ? std::string() : message_of(read.error());
           },
           "", ""));
 }

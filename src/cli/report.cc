@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/errors.h"
 #include "cli/run_settings.h"
 #include "pando/values/sharing.h"
 #include "pando/version.h"
@@ -271,10 +272,10 @@ Status may_hold_report(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, error) || std::filesystem::is_empty(path, error))
     return {};
   if (is_report(read_json(path))) return {};
-  return Error{ErrorCode::kInvalidArgument,
-               fmt::format("--report: '{}' is not a report and would be overwritten, expected an "
-                           "earlier report, an empty file or a new name",
-                           path)};
+  return invalid_argument(
+      "--report: '{}' is not a report and would be overwritten, expected an "
+      "earlier report, an empty file or a new name",
+      path);
 }
 
 }  // namespace pando::cli

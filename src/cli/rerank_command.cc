@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/counted.h"
+#include "base/errors.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/output_files.h"
@@ -45,10 +46,10 @@ Status may_hold_run(const std::string& path) {
   std::string query, q0, document, rank, score, tag;
   std::ifstream file(path);
   if (file >> query >> q0 >> document >> rank >> score >> tag && q0 == "Q0") return {};
-  return Error{ErrorCode::kInvalidArgument,
-               fmt::format("--trec-run: '{}' is not a TREC run and would be overwritten, expected "
-                           "an earlier run, an empty file or a new name",
-                           path)};
+  return invalid_argument(
+      "--trec-run: '{}' is not a TREC run and would be overwritten, expected "
+      "an earlier run, an empty file or a new name",
+      path);
 }
 
 // From the file of answers, which has those of earlier runs too.
@@ -56,7 +57,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels) {
   const bool has_run = !o.trec_run.empty();
   NewFile run;
   if (has_run)
-    if (Status status = run.open(o.trec_run); !status) return report_error(status.error().message);
+    if (Status status = run.open(o.trec_run); !status) return report_error(status.error());
   std::ifstream answers(o.run.output);
   std::set<std::string> queries;
   double sum = 0;
@@ -76,7 +77,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels) {
     }
     if (has_run)  // an earlier run may have left them unchecked
       if (Status status = check_run_ids(query, documents); !status)
-        return report_error(status.error().message);
+        return report_error(status.error());
     warning = line.value("wrong", warning);
     if (has_run)
       run.write(run_lines(query, ranking, line.contains("wrong") ? "pando-WRONG" : "pando"));
@@ -86,7 +87,7 @@ int report_ranking(const RerankCommandOptions& o, const Qrels& qrels) {
     }
   }
   if (has_run)
-    if (Status status = run.keep(); !status) return report_error(status.error().message);
+    if (Status status = run.keep(); !status) return report_error(status.error());
   if (!o.qrels.empty() && n_judged == 0)
     return report_error(
         fmt::format("'{}' has grades for none of the queries, expected their ids", o.qrels));
@@ -134,7 +135,7 @@ int rerank_batch(RerankCommandOptions& o) {
   if (!o.trec_run.empty()) {
     Status status = may_hold_run(o.trec_run);
     if (status) status = check_writable(o.trec_run);
-    if (!status) return report_error(status.error().message);
+    if (!status) return report_error(status.error());
   }
   if (!o.qrels.empty()) {
     std::ifstream file(o.qrels);
@@ -144,7 +145,7 @@ int rerank_batch(RerankCommandOptions& o) {
                       "iteration document grade'",
                       o.qrels, std::strerror(errno)));
     Result<Qrels> read = read_qrels(file);
-    if (!read) return report_error(fmt::format("'{}': {}", o.qrels, read.error().message));
+    if (!read) return report_error(fmt::format("'{}': {}", o.qrels, message_of(read.error())));
     qrels = std::move(*read);
   }
   const int code = run_batches(o.run);

@@ -22,9 +22,8 @@ std::ostream& nowhere() {
 
 Status may_write(const RunOptions& o, const OutputFile& output) {
   if (o.resume || o.overwrite || !output.is_regular()) return {};
-  Status status = AnswerFile::expect_empty(o.output);
-  if (status) return status;
-  return Error{status.error().code, status.error().message + ", --resume or --overwrite"};
+  const Status status = AnswerFile::expect_empty(o.output);
+  return status ? status : with_hint("--resume or --overwrite", status.error());
 }
 
 Result<Answers> open_answers(const RunOptions& o, const Engine& engine, OutputFile* output) {

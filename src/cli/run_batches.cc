@@ -43,9 +43,9 @@ class BatchRun {
   explicit BatchRun(const RunOptions& options) : o_(options) {}
 
   int operator()() {
-    if (Status status = settle(o_); !status) return usage(status.error().message);
+    if (Status status = settle(o_); !status) return usage(message_of(status.error()));
     FileInput input;
-    if (Status status = input.open(o_.input); !status) return report_error(status.error().message);
+    if (Status status = input.open(o_.input); !status) return report_error(status.error());
     if ((!o_.compare.empty() || o_.verify > 0) && !input.is_regular())
       return usage(fmt::format("{} reads the input twice, expected a file for --input, not a pipe",
                                o_.compare.empty() ? "verifying" : "--compare"));
@@ -57,24 +57,21 @@ class BatchRun {
           fmt::format("verifying compares every bit, but sharing '{}' does not keep every bit",
                       o_.model.engine.sharing));
     OutputFile output, report;
-    if (Status status = output.open(o_.output); !status)
-      return report_error(status.error().message);
+    if (Status status = output.open(o_.output); !status) return report_error(status.error());
     if (o_.resume && !output.is_regular())
       return usage(fmt::format(
           "--output is '{}', expected a regular file, because --resume continues one", o_.output));
-    if (Status status = may_write(o_, output); !status) return report_error(status.error().message);
+    if (Status status = may_write(o_, output); !status) return report_error(status.error());
     if (!o_.report.empty()) {
-      if (Status status = may_hold_report(o_.report); !status)
-        return report_error(status.error().message);
-      if (Status status = report.open(o_.report); !status)
-        return report_error(status.error().message);
+      if (Status status = may_hold_report(o_.report); !status) return report_error(status.error());
+      if (Status status = report.open(o_.report); !status) return report_error(status.error());
     }
     const Status defaults = take_generation_config(o_);
     if (!defaults && o_.generation.required) return refuse(defaults.error());
     Result<std::shared_ptr<const Model>> model = load_model(o_.model, o_.quiet);
     if (!model) return refuse(model.error());
     if (!defaults) return refuse(defaults.error());
-    if (Status status = prepare_task(**model); !status) return usage(status.error().message);
+    if (Status status = prepare_task(**model); !status) return usage(message_of(status.error()));
     if (Status status = check_run(o_, **model, input); !status) return refuse(status.error());
 
     RunRecord first{o_.model.engine.sharing, {}}, second{o_.compare, {}};
@@ -82,14 +79,13 @@ class BatchRun {
     if (runs_.empty()) return code;
     if (!o_.compare.empty() && !first.summary.stopped) {
       FileInput again;
-      if (Status status = again.open(o_.input); !status)
-        return report_error(status.error().message);
+      if (Status status = again.open(o_.input); !status) return report_error(status.error());
       const int second_code = run(*model, second, again, nullptr, true);
       if (runs_.size() == 1) return second_code;
     }
     print_summary(first, second);
     if (Status status = write_report(report, first.was_finished); !status)
-      return report_error(status.error().message);
+      return report_error(status.error());
     if (runs_.front().summary.stopped || runs_.back().summary.stopped) return stopped(first);
     if (comparison_ && first.summary.answers == 0) return code == kOk ? kFailed : code;
     if (comparison_ && exact && comparison_->n_different() > 0)
@@ -165,7 +161,7 @@ class BatchRun {
     Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
     if (!engine) return refuse(engine.error());
     const Result<Answers> answers = open_answers(o_, **engine, output);
-    if (!answers) return report_error(answers.error().message);
+    if (!answers) return report_error(answers.error());
     if (answers->sink == nullptr) return take_finished(*answers, record, **engine);
 
     const bool is_second = !runs_.empty();
@@ -215,7 +211,7 @@ class BatchRun {
     if (!summary) {
       if (o_.output == "-" && summary.error().code == ErrorCode::kIo && reader_is_gone())
         end_as_by_sigpipe();
-      return report_error(summary.error().message);
+      return report_error(summary.error());
     }
     if (o_.verbose) print_memory(summary->stats, printed, (*engine)->options().kv_memory);
     record.summary = *summary;

@@ -16,9 +16,9 @@ Status check_schema(const RunOptions& o, const Model& model) {
   const std::optional<TextForm>& form = o.batch.defaults.sampling.form;
   if (!form) return {};
   if (Status status = model.check_form(*form); !status) {
-    const std::string& message = status.error().message;
-    return Error{ErrorCode::kInvalidArgument,
-                 (message.starts_with("schema") ? "--" : "--schema: ") + message};
+    Error error = with_code(ErrorCode::kInvalidArgument, status.error());
+    error.place.file = "--schema";
+    return error;
   }
   for (const std::string& warning : model.form_warnings(*form))
     report_error(fmt::format("--schema: {}", warning));

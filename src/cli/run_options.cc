@@ -18,7 +18,7 @@ const CLI::Validator& planner_name() {
   static const CLI::Validator known(
       [](const std::string& sharing) {
         const Result<SharingInfo> info = sharing_info(sharing);
-        return info ? std::string() : info.error().message;
+        return info ? std::string() : message_of(info.error());
       },
       fmt::format("{{{}}}", fmt::join(sharing_names(), ",")), "");
   return known;
@@ -264,7 +264,7 @@ Status settle(RunOptions& o) {
     return invalid_argument("--max-tokens: 0, expected at least 1, or 0 with --prompt-logprobs");
   if (o.batch.task == BatchTask::kRerank)
     if (Status status = check_rerank_options(o.batch.rerank); !status)
-      return invalid_argument("--template: {}", status.error().message);
+      return in_file("--template", with_code(ErrorCode::kInvalidArgument, status.error()));
   if (o.batch.task == BatchTask::kEmbed)
     if (Status status = check_input_type(o.batch.embed); !status) return status;
   if (asked.chat_options.thinking && !asked.chat)
@@ -284,7 +284,7 @@ Status settle(RunOptions& o) {
                             o.compare.empty() ? "--verify" : "--compare");
   if (o.verify > 0 || !o.compare.empty()) o.batch.defaults.logits_hash = true;
   const Result<OutputForm> form = output_form(o.output);
-  if (!form) return invalid_argument("--output: {}", form.error().message);
+  if (!form) return in_file("--output", with_code(ErrorCode::kInvalidArgument, form.error()));
   o.form = *form;
   o.batch.output = form->format;
   for (const std::string& name : o.with) {

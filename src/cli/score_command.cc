@@ -44,7 +44,7 @@ int report_perplexity_stop(int signal, const Perplexity& p) {
 
 int score_text(const ScoreOptions& o) {
   const Result<std::string> text = read_text(o.text);
-  if (!text) return report_error(text.error().message);
+  if (!text) return report_error(text.error());
   Result<std::shared_ptr<const Model>> model = load_model(o.run.model, o.run.quiet);
   if (!model) return refuse(model.error());
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, engine_options(o.run.model));
@@ -67,7 +67,7 @@ int score_text(const ScoreOptions& o) {
   };
   const Result<Perplexity> result = perplexity(**engine, *text, options);
   progress.clear();
-  if (!result) return report_error(result.error().message);
+  if (!result) return report_error(result.error());
   if (result->stopped) return report_perplexity_stop(stop.signal(), *result);
   nlohmann::ordered_json line;
   line["tokens"] = result->n_tokens;

@@ -97,7 +97,7 @@ void print_start(const ServeOptions& o, const Engine& engine, const serve::Serve
   const EngineOptions& options = engine.options();
   const auto chat = model.render_chat(std::vector<ChatMessage>{{"user", "?"}});
   if (!chat && chat.error().code == ErrorCode::kUnsupported)
-    print_stderr("pando: chat requests are refused: {}\n", chat.error().message);
+    print_stderr("pando: chat requests are refused: {}\n", message_of(chat.error()));
   print_stderr(
       "pando: {} ({}), weights in {}, a context of {} tokens; {} for the keys and values of {} "
       "tokens\n",
@@ -124,8 +124,7 @@ int serve_model(ServeOptions o) {
   if (const int code = read_serve_options(o); code != kOk) return code;
   allow_connections(o.server.max_connections);
   // Before the model, which may take minutes.
-  if (Status status = serve::Server::check(o.server); !status)
-    return report_error(status.error().message);
+  if (Status status = serve::Server::check(o.server); !status) return report_error(status.error());
   // Unless the user asked for defaults, loading the model gives a better message.
   const Result<std::string> defaults = read_defaults(o);
   if (!defaults && o.generation.required) return refuse(defaults.error());
@@ -151,7 +150,7 @@ int serve_model(ServeOptions o) {
   o.server.log = [&log](const std::string& line) { log.put(line); };
   o.server.on_stop = [] { notify("STOPPING=1"); };
   auto server = serve::Server::open(**engine, o.server);
-  if (!server) return report_error(server.error().message);
+  if (!server) return report_error(server.error());
   print_stderr("pando: {}\n", *defaults);
   print_start(o, **engine, **server);
   notify("READY=1");

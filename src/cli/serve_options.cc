@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/byte_order_mark.h"
+#include "base/errors.h"
 #include "cli/exit_code.h"
 #include "pando/file_input.h"
 #include "pando/values/limits.h"
@@ -25,15 +26,11 @@ namespace {
 
 Status read_keys(const std::string& path, std::vector<std::string>& lines) {
   std::ifstream file(path);
-  if (!file)
-    return Error{ErrorCode::kNotFound,
-                 fmt::format("--api-key-file: cannot read {}: {}", path, std::strerror(errno))};
+  if (!file) return not_found("--api-key-file: cannot read {}: {}", path, std::strerror(errno));
   for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
   if (lines.empty()) return {};
   const Result<std::string_view> plain = without_mark(lines[0]);
-  if (!plain)
-    return Error{plain.error().code,
-                 fmt::format("--api-key-file: {} is {}", path, plain.error().message)};
+  if (!plain) return in_file(fmt::format("--api-key-file: {}", path), plain.error());
   lines[0] = std::string(*plain);
   return {};
 }
@@ -68,11 +65,9 @@ Status read_class(const std::string& text, std::map<std::string, DeadlineClass>&
       std::sscanf(text.c_str() + name_end, "=%lf,%lf%n", &ttft, &tpot, &n) != 2 ||
       name_end + static_cast<size_t>(n) != text.size() || !(ttft > 0) || !(tpot > 0) ||
       !std::isfinite(ttft) || !std::isfinite(tpot))
-    return Error{
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, such as chat=500,50",
-            text)};
+    return invalid_argument(
+        "--deadline-class: '{}', expected NAME=TTFT,TPOT in milliseconds, such as chat=500,50",
+        text);
   const std::string name = text.substr(0, name_end);
   const DeadlineClass deadlines{
       .ttft_slo = 1e-3 * ttft, .ttft_per_work = 0, .tpot_slo = 1e-3 * tpot};
@@ -84,11 +79,9 @@ Status read_class(const std::string& text, std::map<std::string, DeadlineClass>&
 Status read_prefix(const std::string& named, std::map<std::string, std::string>& prefixes) {
   const size_t name_end = named.find('=');
   if (name_end == std::string::npos || name_end == 0)
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("--public-prefix: '{}', expected NAME=FILE", named)};
+    return invalid_argument("--public-prefix: '{}', expected NAME=FILE", named);
   Result<std::string> text = read_text(named.substr(name_end + 1));
-  if (!text)
-    return Error{text.error().code, fmt::format("--public-prefix: {}", text.error().message)};
+  if (!text) return in_file("--public-prefix", text.error());
   const std::string name = named.substr(0, name_end);
   if (!prefixes.insert({name, std::move(*text)}).second)
     return given_twice("--public-prefix", name);
@@ -235,16 +228,16 @@ int read_serve_options(ServeOptions& o) {
            kUsage;
   if (!o.api_key_file.empty()) {
     if (Status status = read_keys(o.api_key_file, o.server.api_keys); !status)
-      return report_error(status.error().message);
+      return report_error(status.error());
     if (o.server.api_keys.empty())
       return report_error("--api-key-file: " + o.api_key_file + " has no keys");
   }
   const Result<std::filesystem::path> path = model_path(o.model);
-  if (!path) return report_error(path.error().message);
+  if (!path) return report_error(path.error());
   if (o.server.model_names.empty()) o.server.model_names = {name_of_model(*path)};
   for (const std::string& text : o.deadline_classes)
     if (Status status = read_class(text, o.model.engine.deadline_classes); !status)
-      return report_error(status.error().message), kUsage;
+      return report_error(status.error()), kUsage;
   for (const std::string& named : o.public_prefixes)
     if (Status status = read_prefix(named, o.server.public_prefixes); !status)
       return refuse(status.error());

@@ -27,11 +27,11 @@ Result<std::string> given(const std::vector<std::string>& words) {
 
 int tokenize(const Options& o) {
   const Result<std::shared_ptr<const TokenizerFiles>> tokenizer = load_tokenizer_files(o.model);
-  if (!tokenizer) return report_error(tokenizer.error().message);
+  if (!tokenizer) return report_error(tokenizer.error());
   const Result<std::string> text = given(o.words);
-  if (!text) return report_error(text.error().message);
+  if (!text) return report_error(text.error());
   const Result<std::vector<Token>> tokens = (*tokenizer)->encode(*text, !o.no_bos);
-  if (!tokens) return report_error(tokens.error().message);
+  if (!tokens) return report_error(tokens.error());
   if (!o.pieces) {
     fmt::print("{}\n", fmt::join(*tokens, " "));
     return kOk;
@@ -44,12 +44,12 @@ int tokenize(const Options& o) {
 
 int detokenize(const Options& o) {
   const Result<std::shared_ptr<const TokenizerFiles>> tokenizer = load_tokenizer_files(o.model);
-  if (!tokenizer) return report_error(tokenizer.error().message);
+  if (!tokenizer) return report_error(tokenizer.error());
   std::vector<std::string> words = o.words;
   for (std::string& word : words)  // each may be a list
     if (word.starts_with('[') && word.ends_with(']')) word = word.substr(1, word.size() - 2);
   const Result<std::string> found = given(words);
-  if (!found) return report_error(found.error().message);
+  if (!found) return report_error(found.error());
   const std::string& text = *found;
   const int vocab = (*tokenizer)->vocab();
   std::vector<Token> tokens;

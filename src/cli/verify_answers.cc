@@ -49,12 +49,12 @@ int verify_answers(const RunOptions& o, const std::shared_ptr<const Model>& mode
   options.sharing = "packed";
   options.max_running = 1;
   Result<std::unique_ptr<Engine>> engine = Engine::open(model, options);
-  if (!engine) return report_error(engine.error().message);
+  if (!engine) return report_error(engine.error());
   FileInput again;
-  if (Status status = again.open(o.input); !status) return report_error(status.error().message);
+  if (Status status = again.open(o.input); !status) return report_error(status.error());
   std::istream stream(&again);
   const Result<BatchVerification> verified = verify_batch(**engine, stream, o.batch, hashes);
-  if (!verified) return report_error(verified.error().message);
+  if (!verified) return report_error(verified.error());
   if (!verified->different.empty())
     return report_error(fmt::format("verified {} alone and unshared: {} DIFFER, the first is '{}'",
                                     counted(verified->answers, "answers"),

@@ -6,12 +6,11 @@
 #include <charconv>
 
 #include "base/errors.h"
-#include "base/option_names.h"
 
 namespace pando {
 namespace {
 
-constexpr OptionName kParallel = {"parallel"};
+constexpr std::string_view kParallel = "parallel";
 
 constexpr uint32_t kSpan = 2048;  // positions of a span of the engine
 
@@ -47,21 +46,21 @@ Result<RankLayout> RankLayout::parse(std::string_view text) {
     const std::string_view name = field.substr(0, at);
     const size_t i = std::ranges::find(kFields, name, &Field::name) - kFields.begin();
     if (at == std::string_view::npos || i == kFields.size())
-      return invalid_argument(
-          "{} has '{}', expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N, "
-          "separated by commas",
-          kParallel, field);
+      return invalid_option(kParallel,
+                            "has '{}', expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N, "
+                            "separated by commas",
+                            field);
     const std::string_view digits = field.substr(at + 1);
     int n = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
     const bool is_number = error == std::errc() && end == digits.data() + digits.size();
     if (name == kFields.back().name && (!is_number || !is_block(n)))
-      return invalid_argument("{} has '{}', expected a power of two from {} to {}", kParallel,
-                              field, kSpan, kMostTokens);
+      return invalid_option(kParallel, "has '{}', expected a power of two from {} to {}", field,
+                            kSpan, kMostTokens);
     if (!is_number || n < 1 || n > kFields[i].most)
-      return invalid_argument("{} has '{}', expected a whole number from 1 to {}", kParallel, field,
-                              kFields[i].most);
-    if (seen[i]) return invalid_argument("{} names {} twice, expected once", kParallel, name);
+      return invalid_option(kParallel, "has '{}', expected a whole number from 1 to {}", field,
+                            kFields[i].most);
+    if (seen[i]) return invalid_option(kParallel, "names {} twice, expected once", name);
     seen[i] = true;
     kFields[i].set(layout, n);
     if (field.size() == rest.size()) break;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "base/option_names.h"
 #include "engine/options.h"
 #include "engine/sampler.h"
 #include "engine/work_view.h"
@@ -79,10 +78,11 @@ Status Admission::check(const Request& request) const {
   if (n_longest <= n_room) return {};
   return blame(
       request.tokens.size() < n_room ? "max_tokens" : "prompt",
-      make_error(ErrorCode::kTooLong,
-                 "prompt and answer take up to {} tokens, but {} has room for only {}, at {} bytes "
-                 "per token",
-                 n_longest, OptionName{"kv_memory"}, n_room, limits_.token_bytes));
+      make_error(
+          ErrorCode::kTooLong,
+          "prompt and answer take up to {} tokens, but the memory for keys and values has room "
+          "for only {}, at {} bytes per token",
+          n_longest, n_room, limits_.token_bytes));
 }
 
 Status Admission::submit(RequestId id, Request request, Listener listener, Sequences& open) {

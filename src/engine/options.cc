@@ -11,7 +11,6 @@
 #include "base/counted.h"
 #include "base/errors.h"
 #include "base/machine.h"
-#include "base/option_names.h"
 #include "cache/prefix_tree.h"
 #include "pando/values/limits.h"
 #include "pando/values/request_options.h"
@@ -133,8 +132,8 @@ DType kv_dtype(KvType type) {
 
 Status fill_in_threads(int& threads) {
   if (threads < 0 || threads > kMostThreads)
-    return invalid_argument("{} is {}, expected 0 (all processors) to {}", OptionName{"threads"},
-                            threads, kMostThreads);
+    return invalid_option("threads", "is {}, expected 0 (all processors) to {}", threads,
+                          kMostThreads);
   if (threads == 0) threads = std::min(available_processors(), kMostThreads);
   return {};
 }
@@ -142,56 +141,50 @@ Status fill_in_threads(int& threads) {
 Status fill_in(EngineOptions& options, int max_positions) {
   if (Status status = fill_in_threads(options.threads); !status) return status;
   if (options.nice < 0 || options.nice > kMostNice)
-    return invalid_argument("{} is {}, expected 0 to {}", OptionName{"nice"}, options.nice,
-                            kMostNice);
+    return invalid_option("nice", "is {}, expected 0 to {}", options.nice, kMostNice);
   if (options.context < 0 || options.context > max_positions)
-    return invalid_argument("{} is {}, expected at most the model's {} positions",
-                            OptionName{"context"}, options.context, max_positions);
+    return invalid_option("context", "is {}, expected at most the model's {} positions",
+                          options.context, max_positions);
   if (options.step_rows < 1)
-    return invalid_argument("{} is {}, expected at least 1", OptionName{"step_rows"},
-                            options.step_rows);
+    return invalid_option("step_rows", "is {}, expected at least 1", options.step_rows);
   if (options.place_every < 1)
-    return invalid_argument("{} is {}, expected at least 1", OptionName{"place_every"},
-                            options.place_every);
+    return invalid_option("place_every", "is {}, expected at least 1", options.place_every);
   if (const auto policy = policy_named(options.policy); !policy) return policy.error();
   if (!(options.step_budget >= 0) || !std::isfinite(options.step_budget))
-    return invalid_argument("{} is {}, expected 0 (no budget) or more seconds",
-                            OptionName{"step_budget"}, options.step_budget);
+    return invalid_option("step_budget", "is {}, expected 0 (no budget) or more seconds",
+                          options.step_budget);
   if (Status status = check_packing(options.packing); !status) return status;
   options.deadline_classes.try_emplace("");
   for (const auto& [name, deadlines] : options.deadline_classes)
     if (Status status = check_class(name, deadlines); !status) return status;
   if (options.max_running < 1)
-    return invalid_argument("{} is {}, expected at least 1", OptionName{"max_running"},
-                            options.max_running);
+    return invalid_option("max_running", "is {}, expected at least 1", options.max_running);
   if (!(options.max_queue >= 0) || !std::isfinite(options.max_queue))
-    return invalid_argument("{} is {}, expected 0 (no limit) or more", OptionName{"max_queue"},
-                            options.max_queue);
+    return invalid_option("max_queue", "is {}, expected 0 (no limit) or more", options.max_queue);
   if (options.max_open < 1)
-    return invalid_argument("{} is {}, expected at least 1", OptionName{"max_open"},
-                            options.max_open);
+    return invalid_option("max_open", "is {}, expected at least 1", options.max_open);
   if (options.kv_memory == 0) {
     const std::optional<uint64_t> free = available_memory();
     options.kv_memory = free ? std::max<size_t>(*free / 2, kLeastMemory) : kUnknownMemory;
   }
   if (const std::optional<uint64_t> all = total_memory(); all && options.kv_memory > *all)
-    return invalid_argument(
-        "{} is {}, expected at most the {} that the machine has or lets this process use",
-        OptionName{"kv_memory"}, bytes_text(options.kv_memory), bytes_text(*all));
+    return invalid_option(
+        "kv_memory", "is {}, expected at most the {} that the machine has or lets this process use",
+        bytes_text(options.kv_memory), bytes_text(*all));
   const bool is_default = options.context == 0;
   if (is_default) options.context = max_positions;
   if (options.context > kMostContext)
-    return make_error(is_default ? ErrorCode::kUnsupported : ErrorCode::kInvalidArgument,
-                      "{} is {}, expected at most {}", OptionName{"context"}, options.context,
-                      kMostContext);
+    return of_option("context",
+                     make_error(is_default ? ErrorCode::kUnsupported : ErrorCode::kInvalidArgument,
+                                "is {}, expected at most {}", options.context, kMostContext));
   return {};
 }
 
 std::string context_limit(int context, int max_positions) {
   return fmt::format("this model's maximum context length is {} tokens{}", context,
-                     context < max_positions ? fmt::format(", as {} sets it (its own is {})",
-                                                           OptionName{"context"}, max_positions)
-                                             : "");
+                     context < max_positions
+                         ? fmt::format(", as 'context' sets it (its own is {})", max_positions)
+                         : "");
 }
 
 Status check_request(const Request& request, const ModelLimits& model,

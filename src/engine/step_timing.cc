@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "base/option_names.h"
 
 namespace pando {
 namespace {
@@ -28,9 +27,9 @@ Result<std::unique_ptr<StepTiming>> StepTiming::create(const EngineOptions& opti
   const bool by_rows = *policy == &kFcfs && options.step_budget == 0;
   if (by_rows && !packing.whole_prompts && many_prefills) return std::unique_ptr<StepTiming>();
   if (options.step_costs.empty())
-    return invalid_argument("{} '{}' with a {} of {} s needs predicted times, expected step_costs",
-                            OptionName{"policy"}, options.policy, OptionName{"step_budget"},
-                            options.step_budget);
+    return invalid_option(
+        "policy", "'{}' with a step_budget of {} s needs predicted times, expected step_costs",
+        options.policy, options.step_budget);
   const Result<Predictor> predictor = Predictor::from_json(options.step_costs, "step_costs");
   if (!predictor) return predictor.error();
   if (!(predictor->seconds({.rows = 1}) > 0))

@@ -1,7 +1,6 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "base/option_names.h"
 #include "contract/device.h"
 #include "exec/cpu/cpu_device.h"
 
@@ -19,8 +18,7 @@ Result<const Device*> find_device(std::string_view name) {
     if (device->name() == name) return device;
     names.push_back(device->name());
   }
-  return invalid_argument("{} is '{}', expected {}", OptionName{"device"}, name,
-                          one_of_these(names));
+  return invalid_option("device", "is '{}', expected {}", name, one_of_these(names));
 }
 
 }  // namespace pando

@@ -38,9 +38,10 @@ Result<json> read_index(const ModelPath& path) {
   if (!index) return index;
   const auto map = index->find("weight_map");
   if (map == index->end() || !map->is_object())
-    return bad_file(
-        "{}: 'weight_map' is {}, expected an object that maps tensor names to file names",
-        path.string(), map == index->end() ? "absent" : found_text(*map));
+    return in_file(
+        path.string(),
+        bad_file("'weight_map' is {}, expected an object that maps tensor names to file names",
+                 map == index->end() ? "absent" : found_text(*map)));
   return json(*map);
 }
 
@@ -64,10 +65,11 @@ std::pair<std::string_view, std::string_view> split_blocks(std::string_view name
 Error no_weights(const fs::path& directory) {
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
     if (is_there(directory / name))
-      return unsupported("{}: is in PyTorch's own format, expected {} or {}",
-                         (directory / name).string(), kSingleName, kIndexName);
-  return not_found("{}: has no weights, expected {} or {}", directory.string(), kSingleName,
-                   kIndexName);
+      return in_file(
+          (directory / name).string(),
+          unsupported("is in PyTorch's own format, expected {} or {}", kSingleName, kIndexName));
+  return in_file(directory.string(),
+                 not_found("has no weights, expected {} or {}", kSingleName, kIndexName));
 }
 
 }  // namespace
@@ -92,8 +94,8 @@ Result<Checkpoint> Checkpoint::open(const ModelPath& directory,
   std::error_code failure;
   const fs::file_status status = fs::status(directory.path(), failure);
   if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
-    return io_error("{}: cannot be read: {}", directory.string(), failure.message());
-  if (!fs::is_directory(status)) return not_found("{}: no such directory", directory.string());
+    return in_file(directory.string(), io_error("cannot be read: {}", failure.message()));
+  if (!fs::is_directory(status)) return in_file(directory.string(), not_found("no such directory"));
   checkpoint.index_path_ = directory.path() / kSingleName;
   if (is_there(checkpoint.index_path_)) {
     Result<Safetensors> file = Safetensors::open(directory / kSingleName);
@@ -192,17 +194,20 @@ Status Checkpoint::open_shards(const ModelPath& directory) {
     const std::string file_name = value.is_string() ? value.get<std::string>() : "";
     // Only files of the same directory: an index must not lead elsewhere.
     if (file_name.empty() || fs::path(file_name).filename() != file_name || file_name == "..")
-      return bad_file(
-          "{}: tensor '{}' is in {}, expected the name of a file in the same directory as the "
-          "index",
-          index_path_.string(), name, found_text(value));
+      return in_file(
+          index_path_.string(),
+          of_tensor(name,
+                    bad_file("is in {}, expected the name of a file in the same directory as the "
+                             "index",
+                             found_text(value))));
     const auto [shard, is_new] = shard_ids.emplace(file_name, shards_.size());
     if (is_new)
       if (Status status = open_shard(directory / file_name); !status) return status;
     const Safetensors& file = shards_[shard->second];
     if (!file.tensors().contains(name))
-      return bad_file("{}: has no tensor '{}', although {} says that it is there",
-                      file.path().string(), name, index_path_.string());
+      return in_file(file.path().string(),
+                     bad_file("has no tensor '{}', although {} says that it is there", name,
+                              index_path_.string()));
     place_of_.emplace(name, Place{shard->second, name});
   }
   return add_unlisted(*weight_map);
@@ -210,9 +215,7 @@ Status Checkpoint::open_shards(const ModelPath& directory) {
 
 Status Checkpoint::open_shard(const ModelPath& path) {
   Result<Safetensors> file = Safetensors::open(path);
-  if (!file)
-    return make_error(file.error().code, "{} (named by {})", file.error().message,
-                      index_path_.string());
+  if (!file) return in_file(index_path_.string(), file.error());
   shards_.push_back(std::move(file).value());
   return {};
 }
@@ -223,10 +226,11 @@ Status Checkpoint::add_unlisted(const json& weight_map) {
     for (const auto& [name, entry] : shards_[shard].tensors()) {
       const auto [known, is_new] = place_of_.emplace(name, Place{shard, name});
       if (!is_new && known->second.shard != shard && !weight_map.contains(name))
-        return bad_file(
-            "{}: tensor '{}' is also in {}, expected it in only one file, or listed in {}",
-            shards_[shard].path().string(), name, shards_[known->second.shard].path().string(),
-            index_path_.string());
+        return in_file(
+            shards_[shard].path().string(),
+            of_tensor(name, bad_file("is also in {}, expected it in only one file, or listed in {}",
+                                     shards_[known->second.shard].path().string(),
+                                     index_path_.string())));
     }
   return {};
 }
@@ -241,15 +245,17 @@ std::vector<std::string> Checkpoint::names() const {
 Result<TensorView> Checkpoint::tensor(std::string_view name,
                                       std::span<const int64_t> expected_shape) const {
   if (!contains(name))
-    return bad_file("{}: has no tensor '{}', expected one of shape {}", index_path_.string(), name,
-                    shape_text(expected_shape));
+    return in_file(index_path_.string(), bad_file("has no tensor '{}', expected one of shape {}",
+                                                  name, shape_text(expected_shape)));
   if (quantized_.contains(name))
-    return unsupported("{}: tensor '{}' is quantised, expected {}", file_of(name).string(), name,
-                       one_of_these(safetensors_type_names()));
+    return in_file(file_of(name).string(),
+                   of_tensor(name, unsupported("is quantised, expected {}",
+                                               one_of_these(safetensors_type_names()))));
   Result<TensorView> view = gguf_ ? gguf_->tensor(name) : safetensors_tensor(name);
   if (view && !std::ranges::equal(view->shape, expected_shape))
-    return bad_file("{}: tensor '{}': shape is {}, expected {}", file_of(name).string(), name,
-                    shape_text(view->shape), shape_text(expected_shape));
+    return in_file(file_of(name).string(),
+                   bad_file("tensor '{}': shape is {}, expected {}", name, shape_text(view->shape),
+                            shape_text(expected_shape)));
   return view;
 }
 
@@ -355,8 +361,8 @@ Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
   TensorView view;
   const WeightTypeInfo* type = find_safetensors_type(tensor.entry->dtype);
   if (type == nullptr)
-    return unsupported("{}: dtype is {}, expected {}", tensor.where, tensor.entry->dtype,
-                       one_of_these(safetensors_type_names()));
+    return in_file(tensor.where, unsupported("dtype is {}, expected {}", tensor.entry->dtype,
+                                             one_of_these(safetensors_type_names())));
   view.dtype = type->type;
   view.shape = tensor.entry->shape;
   view.data = tensor.data;

@@ -94,7 +94,7 @@ struct Size {
 Status check_sizes(std::span<const Size> sizes, std::string_view source) {
   for (const auto& [field, value, range] : sizes)
     if (!range.contains(value))
-      return bad_file("{}: '{}' is {}, expected {}", source, field, value, range.text());
+      return in_file(source, bad_file("'{}' is {}, expected {}", field, value, range.text()));
   return {};
 }
 
@@ -108,7 +108,7 @@ struct Number {
 Status check_numbers(std::span<const Number> numbers, std::string_view source) {
   for (const auto& [field, value, range] : numbers)
     if (!range.contains(value))
-      return bad_file("{}: '{}' is {}, expected {}", source, field, value, range.text);
+      return in_file(source, bad_file("'{}' is {}, expected {}", field, value, range.text));
   return {};
 }
 
@@ -127,7 +127,8 @@ void refuse_both_ways(Fields& fields) {
 Status refuse_adapter(const std::filesystem::path& directory) {
   constexpr const char* kName = "adapter_config.json";
   if (!is_there(directory / kName)) return {};
-  return unsupported("{}: is an adapter, expected a complete model", (directory / kName).string());
+  return in_file((directory / kName).string(),
+                 unsupported("is an adapter, expected a complete model"));
 }
 
 }  // namespace
@@ -149,9 +150,10 @@ Result<ModelConfig> ModelConfig::load(const ModelPath& directory) {
   const ModelPath path = directory / "config.json";
   std::error_code failure;
   if (!is_there(path.path()) && std::filesystem::is_directory(directory.path(), failure))
-    return not_found(
-        "{}: holds no model, expected a config.json with safetensors beside it, or a GGUF file",
-        directory.string());
+    return in_file(
+        directory.string(),
+        not_found(
+            "holds no model, expected a config.json with safetensors beside it, or a GGUF file"));
   const Result<std::string_view> text = path.text();
   if (!text) return text.error();
   Result<json> object = parse_python_object(*text, path.string());
@@ -201,15 +203,16 @@ Status ModelConfig::validate(std::string_view source) const {
                         {"max_position_embeddings", max_positions, kPositionCounts}};
   if (Status status = check_sizes(sizes, source); !status) return status;
   if (n_attention_layers() == 0)
-    return unsupported("{}: none of the {} layers has attention, expected at least one", source,
-                       n_layers());
+    return in_file(source, unsupported("none of the {} layers has attention, expected at least one",
+                                       n_layers()));
   if (n_heads % n_kv_heads != 0)
-    return bad_file(
-        "{}: 'num_attention_heads' is {}, expected a multiple of 'num_key_value_heads' {}", source,
-        n_heads, n_kv_heads);
+    return in_file(
+        source,
+        bad_file("'num_attention_heads' is {}, expected a multiple of 'num_key_value_heads' {}",
+                 n_heads, n_kv_heads));
   if (int64_t{n_heads} * head_dim > kMaxWidth)
-    return bad_file("{}: 'num_attention_heads' x 'head_dim' is {}, expected at most {}", source,
-                    int64_t{n_heads} * head_dim, kMaxWidth);
+    return in_file(source, bad_file("'num_attention_heads' x 'head_dim' is {}, expected at most {}",
+                                    int64_t{n_heads} * head_dim, kMaxWidth));
   std::vector<Number> numbers = {{"rms_norm_eps", rms_eps, kEpsilons},
                                  {"embedding_multiplier", embedding_scale, kScales},
                                  {"residual_multiplier", residual_scale, kScales},
@@ -238,10 +241,12 @@ Status ModelConfig::validate_latent(std::string_view source) const {
   PANDO_CHECK(n_kv_heads == 1 && head_dim == l.rank + l.rope_dim && attention_scale > 0.0f);
   const int64_t widest = int64_t{n_heads} * std::max(l.query_dim(), l.up_dim()) + head_dim;
   if (widest > kMaxWidth)
-    return bad_file(
-        "{}: 'num_attention_heads' is {} with heads of {} and {} channels, expected projections of "
-        "at most {} outputs",
-        source, n_heads, l.query_dim(), l.up_dim(), kMaxWidth);
+    return in_file(
+        source,
+        bad_file(
+            "'num_attention_heads' is {} with heads of {} and {} channels, expected projections of "
+            "at most {} outputs",
+            n_heads, l.query_dim(), l.up_dim(), kMaxWidth));
   return {};
 }
 
@@ -257,21 +262,24 @@ Status ModelConfig::validate_experts(std::string_view source) const {
       {"topk_group", e.n_groups_used, {1, std::max(e.n_groups, 1), 1}}};
   if (Status status = check_sizes(sizes, source); !status) return status;
   if (e.n_experts % e.n_groups != 0)
-    return bad_file("{}: 'num_experts' is {}, expected a multiple of 'n_group' {}", source,
-                    e.n_experts, e.n_groups);
+    return in_file(source, bad_file("'num_experts' is {}, expected a multiple of 'n_group' {}",
+                                    e.n_experts, e.n_groups));
   const int in_group = e.n_experts / e.n_groups;
   if (e.n_groups > 1 && in_group < e.n_group_best)
-    return bad_file("{}: 'n_group' is {}, expected at least {} of the {} experts in each group",
-                    source, e.n_groups, e.n_group_best, e.n_experts);
+    return in_file(source,
+                   bad_file("'n_group' is {}, expected at least {} of the {} experts in each group",
+                            e.n_groups, e.n_group_best, e.n_experts));
   if (in_group * e.n_groups_used < e.n_used)
-    return bad_file("{}: 'num_experts_per_tok' is {}, expected at most the {} experts of {} groups",
-                    source, e.n_used, in_group * e.n_groups_used, e.n_groups_used);
+    return in_file(
+        source,
+        bad_file("'num_experts_per_tok' is {}, expected at most the {} experts of {} groups",
+                 e.n_used, in_group * e.n_groups_used, e.n_groups_used));
   if (e.scores == RouterScores::kSparseMixer && e.n_used != 2)
-    return unsupported("{}: 'num_experts_per_tok' is {}, expected 2 for {}", source, e.n_used,
-                       family->name);
+    return in_file(source, unsupported("'num_experts_per_tok' is {}, expected 2 for {}", e.n_used,
+                                       family->name));
   if (!(e.weight_scale > 0.0f && e.weight_scale <= 1e6f))
-    return bad_file("{}: 'routed_scaling_factor' is {}, expected a number in (0, 1e6]", source,
-                    e.weight_scale);
+    return in_file(source, bad_file("'routed_scaling_factor' is {}, expected a number in (0, 1e6]",
+                                    e.weight_scale));
   return {};
 }
 
@@ -287,12 +295,15 @@ Status ModelConfig::validate_layers(std::string_view source) const {
                            {layer.feed_forward == FeedForward::kDense, kMaxWidth, 2}}};
     if (Status status = check_sizes(sizes, source); !status) return status;
     if (n % n_kv != 0)
-      return bad_file(
-          "{}: 'num_attention_heads' is {}, expected a multiple of 'num_global_key_value_heads' {}",
-          source, n, n_kv);
+      return in_file(
+          source,
+          bad_file(
+              "'num_attention_heads' is {}, expected a multiple of 'num_global_key_value_heads' {}",
+              n, n_kv));
     if (int64_t{n} * dim > kMaxWidth)
-      return bad_file("{}: 'num_attention_heads' x 'global_head_dim' is {}, expected at most {}",
-                      source, int64_t{n} * dim, kMaxWidth);
+      return in_file(
+          source, bad_file("'num_attention_heads' x 'global_head_dim' is {}, expected at most {}",
+                           int64_t{n} * dim, kMaxWidth));
     PANDO_CHECK(layer.keys_back >= 0 && layer.keys_back <= i);
     const int from = i - layer.keys_back;
     PANDO_CHECK(layer.keys_back == 0 ||
@@ -327,17 +338,19 @@ Status ModelConfig::validate_states(std::string_view source) const {
   if (Status status = check_sizes(checked, source); !status) return status;
   if (!states) return {};
   if (r.n_heads % r.n_key_heads != 0)
-    return bad_file("{}: '{}' is {}, expected a multiple of '{}' {}", source, sizes[2].field,
-                    r.n_heads, sizes[1].field, r.n_key_heads);
+    return in_file(source, bad_file("'{}' is {}, expected a multiple of '{}' {}", sizes[2].field,
+                                    r.n_heads, sizes[1].field, r.n_key_heads));
   // Before anything multiplies them in 32 bits.
   const int64_t keys = int64_t{r.n_key_heads} * r.key_dim;
   const int64_t values = int64_t{r.n_heads} * r.value_dim;
   const int64_t widest = 2 * keys + values * 2 + 2 * int64_t{r.n_heads};  // of all projections
   if (keys > kMaxWidth || values > kMaxWidth || widest > kMaxWidth)
-    return bad_file(
-        "{}: '{}' x '{}' is {} and '{}' x '{}' is {}, expected projections of at most {} outputs",
-        source, sizes[1].field, sizes[3].field, keys, sizes[2].field, sizes[4].field, values,
-        kMaxWidth);
+    return in_file(
+        source,
+        bad_file(
+            "'{}' x '{}' is {} and '{}' x '{}' is {}, expected projections of at most {} outputs",
+            sizes[1].field, sizes[3].field, keys, sizes[2].field, sizes[4].field, values,
+            kMaxWidth));
   return {};
 }
 

@@ -75,8 +75,9 @@ Status read_pooling(const ModelPath& path, EmbeddingForm& form) {
   else if (modes == "lasttoken")
     form.pooling = Pooling::kLast;
   else
-    return unsupported("{}: the pooling is '{}', expected 'mean_tokens' or 'lasttoken'",
-                       path.string(), modes);
+    return in_file(
+        path.string(),
+        unsupported("the pooling is '{}', expected 'mean_tokens' or 'lasttoken'", modes));
   return {};
 }
 
@@ -99,14 +100,15 @@ Status read_all_modules(const std::vector<Module>& modules, const ModelPath& dir
   for (size_t i = 0; i < std::max<size_t>(modules.size(), 2); ++i) {
     const std::string_view expected = kKinds[std::min<size_t>(i, 2)];
     if (i == modules.size())
-      return unsupported("{}: has no module of type {} behind the first", path, expected);
+      return in_file(path, unsupported("has no module of type {} behind the first", expected));
     const Module& module = modules[i];
     if (module.kind != expected)
-      return unsupported("{}: has {} in place {}, expected one of type {}", path, module.found,
-                         i + 1, expected);
+      return in_file(path, unsupported("has {} in place {}, expected one of type {}", module.found,
+                                       i + 1, expected));
     if (i == 0 && !module.path.empty())
-      return unsupported("{}: 'path' of {} is '{}', expected an empty one: the same directory",
-                         path, module.found, module.path);
+      return in_file(path,
+                     unsupported("'path' of {} is '{}', expected an empty one: the same directory",
+                                 module.found, module.path));
     Status status;
     const ModelPath config = directory.at(module.folder / "config.json");
     if (i == 1) status = read_pooling(config, form);

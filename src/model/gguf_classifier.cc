@@ -56,9 +56,10 @@ Status check_classifier(const Checkpoint& checkpoint, const ModelConfig& config)
     const bool is_alike =
         token < config.vocab && cosine(row_of(*rows, i), row_of(*head, token)) >= kAlike;
     if (!is_alike)
-      return unsupported(
-          "{}: the row for '{}' differs from that of the LM head, expected equal rows", where,
-          label);
+      return in_file(
+          where,
+          unsupported("the row for '{}' differs from that of the LM head, expected equal rows",
+                      label));
   }
   return {};
 }

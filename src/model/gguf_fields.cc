@@ -18,10 +18,11 @@ std::optional<int64_t> GgufFields::integer(std::string_view name) {
     refuse(name, "a whole number");
   else
     fail(
-        unsupported("{}: '{}' is {}, expected {}, as for the layers before: only one value for "
-                    "all layers is supported",
-                    source(), place_in(key(name), static_cast<size_t>(other - numbers.begin())),
-                    *other, numbers[0]));
+        in_file(source(),
+                unsupported("'{}' is {}, expected {}, as for the layers before: only one value for "
+                            "all layers is supported",
+                            place_in(key(name), static_cast<size_t>(other - numbers.begin())),
+                            *other, numbers[0])));
   return std::nullopt;
 }
 
@@ -70,19 +71,27 @@ void GgufFields::comes_from_same(std::string_view field, std::string_view other)
     comes_from(field, found->second);
 }
 
-// Messages have fields in quotes, an entry as 'FIELD[2]', behind the name of the file.
-Error GgufFields::in_file_names(Error error) const {
-  std::string& text = error.message;
-  const size_t first = text.starts_with(source()) ? source().size() : 0;
-  for (const auto& [field, source] : sources_) {
-    const std::string quoted = "'" + field;
-    for (size_t at = text.find(quoted, first); at != text.npos; at = text.find(quoted, at + 1)) {
-      const size_t end = at + quoted.size();
-      if (end == text.size() || (text[end] != '\'' && text[end] != '[')) continue;
-      const bool is_entry = text[end] == '[';
-      text.replace(at, quoted.size() + !is_entry, source, 0, source.size() - is_entry);
-    }
+namespace {
+
+// Puts the source of a field in place of its name in quotes, 'FIELD' or 'FIELD[2]'.
+void name_anew(std::string& text, const std::string& quoted, const std::string& source) {
+  for (size_t at = text.find(quoted); at != text.npos; at = text.find(quoted, at + 1)) {
+    const size_t end = at + quoted.size();
+    if (end == text.size() || (text[end] != '\'' && text[end] != '[')) continue;
+    const bool is_entry = text[end] == '[';
+    text.replace(at, quoted.size() + !is_entry, source, 0, source.size() - is_entry);
   }
+}
+
+}  // namespace
+
+Error GgufFields::in_file_names(Error error) const {
+  std::string& named = error.place.field;
+  const size_t end = std::min(named.find('['), named.size());
+  if (const auto at = sources_.find(named.substr(0, end)); at != sources_.end())
+    named.replace(0, end, at->second, 1, at->second.size() - 2);  // without its quotes
+  for (std::string* text : {&error.found, &error.expected})
+    for (const auto& [field, source] : sources_) name_anew(*text, "'" + field, source);
   return error;
 }
 
@@ -103,8 +112,9 @@ std::vector<float> GgufFields::floats(const char* name, int64_t n) {
             ? "missing"
             : fmt::format("of type {} and shape [{}] with {} bytes left in the file", tensor->type,
                           fmt::join(tensor->shape, ", "), tensor->available);
-    fail(bad_file("{}: tensor '{}' is {}, expected of type 0 (F32) and shape [{}]", source(), name,
-                  found, n));
+    fail(in_file(
+        source(),
+        of_tensor(name, bad_file("is {}, expected of type 0 (F32) and shape [{}]", found, n))));
     return {};
   }
   std::vector<float> values(static_cast<size_t>(n));

@@ -26,10 +26,12 @@ class RopeTranslator {
     const bool is_llama3 = fields_.file().find_tensor("rope_freqs.weight") != nullptr;
     json scaling = typed_scaling(is_long);
     if (is_long + is_llama3 + !scaling.empty() > 1)
-      fields_.fail(unsupported(
-          "{}: {} and {} both scale the rotation, expected only one of them", fields_.source(),
-          scaling.empty() ? "rope_factors_long.weight" : scaling["rope_type"].get<std::string>(),
-          is_llama3 ? "rope_freqs.weight" : "rope_factors_long.weight"));
+      fields_.fail(
+          in_file(fields_.source(),
+                  unsupported("{} and {} both scale the rotation, expected only one of them",
+                              scaling.empty() ? "rope_factors_long.weight"
+                                              : scaling["rope_type"].get<std::string>(),
+                              is_llama3 ? "rope_freqs.weight" : "rope_factors_long.weight")));
     if (is_long) scaling = longrope_scaling();
     if (is_llama3) scaling = scaling_by_factors();
     if (!scaling.empty()) config_["rope_scaling"] = std::move(scaling);
@@ -178,9 +180,10 @@ class RopeTranslator {
                 {"low_freq_factor", kLowFactor},
                 {"high_freq_factor", kHighFactor},
                 {"original_max_position_embeddings", kOriginalPositions}};
-    fields_.fail(unsupported(
-        "{}: tensor 'rope_freqs.weight' does not hold the factors of Llama 3, expected those",
-        fields_.source()));
+    fields_.fail(in_file(
+        fields_.source(),
+        unsupported(
+            "tensor 'rope_freqs.weight' does not hold the factors of Llama 3, expected those")));
     return {};
   }
 

@@ -33,9 +33,11 @@ Status check_end(const MappedFile& file, const GgufTensor& last, uint64_t end) {
   const std::byte* found = std::find_if(behind, file.data() + file.size(),
                                         [](std::byte byte) { return byte != std::byte(); });
   if (found == file.data() + file.size()) return {};
-  return bad_file(
-      "{}: has {} bytes behind its last tensor '{}' that are not all 0, expected none or zeros",
-      file.path().string(), file.size() - end, last.name);
+  return in_file(
+      file.path().string(),
+      bad_file(
+          "has {} bytes behind its last tensor '{}' that are not all 0, expected none or zeros",
+          file.size() - end, last.name));
 }
 
 // Checks that tensors lie in the file's order, each at the next aligned byte.
@@ -100,8 +102,9 @@ Result<GgufTensors> GgufTensors::open(const ModelPath& path) {
     const std::string& known = is_known ? spec->second.name : name;
     const RowOrder rows = is_known ? spec->second.gguf_rows : RowOrder();
     if (!tensors.tensor_of_.emplace(known, Entry{i, rows}).second)
-      return bad_file("{}: tensor '{}' is a second tensor for '{}', expected only one",
-                      path.string(), name, known);
+      return in_file(
+          path.string(),
+          of_tensor(name, bad_file("is a second tensor for '{}', expected only one", known)));
   }
   return tensors;
 }

@@ -101,9 +101,10 @@ void GgufTranslator::layer_windows(int64_t interval) {
   if (list && *list) {
     slides = **list;
     if (std::ssize(slides) != n_layers)
-      return fields_.fail(bad_file("{}: '{}' has {}, expected {}, one for each layer",
-                                   fields_.source(), fields_.key(kPattern),
-                                   counted(slides.size(), "entries"), n_layers));
+      return fields_.fail(
+          in_file(fields_.source(),
+                  bad_file("'{}' has {}, expected {}, one for each layer", fields_.key(kPattern),
+                           counted(slides.size(), "entries"), n_layers)));
   } else {
     const int64_t n = fields_.integer(kPattern).value_or(interval);
     if (n < 0 || n > kMaxLayers)
@@ -149,8 +150,9 @@ std::vector<int64_t> GgufTranslator::by_layer(const char* name) {
   const auto list = fields_.file().integers(fields_.key(name));
   if (list && *list) {
     if (std::ssize(**list) == n_layers) return **list;
-    fields_.fail(bad_file("{}: '{}' has {}, expected {}, one for each layer", fields_.source(),
-                          fields_.key(name), counted((*list)->size(), "entries"), n_layers));
+    fields_.fail(in_file(fields_.source(),
+                         bad_file("'{}' has {}, expected {}, one for each layer", fields_.key(name),
+                                  counted((*list)->size(), "entries"), n_layers)));
     return {};
   }
   const int64_t one = fields_.required_integer(name);
@@ -180,8 +182,9 @@ void GgufTranslator::kv_heads() {
   for (size_t i = 0; i < heads.size(); ++i) {
     const int64_t n = heads[i];
     if (n != 0 && n != most)
-      return fields_.fail(unsupported("{}: '{}' is {}, expected 0 or {}", fields_.source(),
-                                      place_in(fields_.key(kName), i), n, most));
+      return fields_.fail(in_file(
+          fields_.source(),
+          unsupported("'{}' is {}, expected 0 or {}", place_in(fields_.key(kName), i), n, most)));
     types.push_back(n == 0 ? recurrent_ : "full_attention");
   }
   config_["num_key_value_heads"] = most;
@@ -265,7 +268,7 @@ void GgufTranslator::rotated_channels(int64_t head_dim) {
 void GgufTranslator::embeddings() {
   const GgufTensor* embedding = fields_.file().find_tensor("token_embd.weight");
   if (embedding == nullptr || embedding->shape.size() != 2)
-    return fields_.fail(bad_file("{}: has no matrix 'token_embd.weight'", fields_.source()));
+    return fields_.fail(in_file(fields_.source(), bad_file("has no matrix 'token_embd.weight'")));
   config_["vocab_size"] = embedding->shape[0];
   fields_.comes_from("vocab_size", "the number of rows of 'token_embd.weight'");
   config_["tie_word_embeddings"] = fields_.file().find_tensor("output.weight") == nullptr;

@@ -7,7 +7,6 @@
 #include "base/half.h"
 #include "base/mix.h"
 #include "base/numbers/weight_types.h"
-#include "base/option_names.h"
 #include "base/thread_pool.h"
 #include "base/write_file.h"
 #include "model/config_ranges.h"
@@ -30,24 +29,24 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
   if (!config) return config;
   if (options.n_layers) {
     if (!kLayerCounts.contains(*options.n_layers))
-      return invalid_argument("{} is {}, expected {}", OptionName{"layers"}, *options.n_layers,
-                              kLayerCounts.text());
+      return invalid_option("layers", "is {}, expected {}", *options.n_layers, kLayerCounts.text());
     const auto first = std::ranges::find_if(
         config->layers, [](const LayerConfig& layer) { return layer.mixer == Mixer::kAttention; });
     if (const auto least = first - config->layers.begin() + 1; *options.n_layers < least)
-      return invalid_argument(
-          "{} is {}, expected at least {}: layer {} of '{}' is its first layer with attention",
-          OptionName{"layers"}, *options.n_layers, least, least, options.shape);
+      return invalid_option(
+          "layers",
+          "is {}, expected at least {}: layer {} of '{}' is its first layer with attention",
+          *options.n_layers, least, least, options.shape);
     config->layers.resize(static_cast<size_t>(*options.n_layers), config->layers.back());
     // The kind of a layer may depend on the number of layers.
     config = ModelConfig::parse(config->to_json(options.dtype), "make-model");
-    if (!config) return invalid_argument("{}", config.error().message);
+    if (!config) return invalid_argument("{}", config.error().message());
   }
   config->vocab = options.vocab.value_or(config->vocab);
   if (options.vocab && config->layer_input_vocab > 0) config->layer_input_vocab = config->vocab;
   if (options.max_positions && !kPositionCounts.contains(*options.max_positions))
-    return invalid_argument("{} is {}, expected {}", OptionName{"context"}, *options.max_positions,
-                            kPositionCounts.text());
+    return invalid_option("context", "is {}, expected {}", *options.max_positions,
+                          kPositionCounts.text());
   config->max_positions = options.max_positions.value_or(config->max_positions);
   if (options.eos_id) {
     config->eos_ids = {*options.eos_id};
@@ -56,7 +55,7 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
   if (config->bos_id && *config->bos_id >= config->vocab) config->bos_id.reset();
   std::erase_if(config->eos_ids, [&](int32_t id) { return id >= config->vocab; });
   if (Status status = config->validate("make-model"); !status)
-    return invalid_argument("{}", status.error().message);
+    return invalid_argument("{}", status.error().message());
   return config;
 }
 

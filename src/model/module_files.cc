@@ -14,7 +14,7 @@ Result<json> read_json_file(const ModelPath& path) {
   const Result<std::string_view> text = path.text();
   if (!text) return text.error();
   Result<json> value = parse_json(*text);
-  if (!value) return bad_file("{}: is {}", path.string(), value.error().message);
+  if (!value) return in_file(path.string(), bad_file("is {}", value.error().message()));
   return value;
 }
 
@@ -26,8 +26,9 @@ Result<Module> read_module(const json& object, const fs::path& path) {
   const std::string folder = fields.string("path", "");
   if (!fields.status()) return fields.status().error();
   if (fs::path(folder).filename() != folder || folder == "..")
-    return bad_file("{}: 'path' is '{}', expected the name of a folder in the same directory",
-                    path.string(), folder);
+    return in_file(
+        path.string(),
+        bad_file("'path' is '{}', expected the name of a folder in the same directory", folder));
   const bool is_known = type.starts_with("sentence_transformers.");
   return Module{is_known ? type.substr(type.rfind('.') + 1) : "",
                 fmt::format("a module of type '{}'", type), folder, path.parent_path() / folder};
@@ -39,7 +40,7 @@ Result<json> read_object_file(const ModelPath& path) {
   Result<json> value = read_json_file(path);
   if (!value && value.error().code == ErrorCode::kNotFound) return json::object();
   if (value && !value->is_object())
-    return bad_file("{}: holds {}, expected an object", path.string(), found_text(*value));
+    return in_file(path.string(), bad_file("holds {}, expected an object", found_text(*value)));
   return value;
 }
 
@@ -50,7 +51,8 @@ Result<std::vector<Module>> read_modules(const ModelPath& directory) {
   if (!list && list.error().code == ErrorCode::kNotFound) return modules;
   if (!list) return list.error();
   if (!list->is_array() || list->empty())
-    return bad_file("{}: holds {}, expected a list of modules", path.string(), found_text(*list));
+    return in_file(path.string(),
+                   bad_file("holds {}, expected a list of modules", found_text(*list)));
   for (const json& object : *list) {
     Result<Module> module = read_module(object, path.path());
     if (!module) return module.error();
@@ -93,14 +95,15 @@ Result<Prompts> read_prompts(const ModelPath& directory) {
   if (!fields.status()) return fields.status().error();
   for (const auto& [key, text] : texts.items()) {
     if (!text.is_string() && !text.is_null())
-      return bad_file("{}: 'prompts.{}' is {}, expected a string", prompts.source, key,
-                      found_text(text));
+      return in_file(prompts.source,
+                     bad_file("'prompts.{}' is {}, expected a string", key, found_text(text)));
     prompts.by_name.emplace(key, text.is_null() ? "" : text.get<std::string>());
   }
   if (name.empty()) return prompts;
   if (!prompts.by_name.contains(name))
-    return bad_file("{}: 'default_prompt_name' is '{}', expected the name of a text in 'prompts'",
-                    prompts.source, name);
+    return in_file(
+        prompts.source,
+        bad_file("'default_prompt_name' is '{}', expected the name of a text in 'prompts'", name));
   prompts.by_default = prompts.by_name[name];
   return prompts;
 }

@@ -74,8 +74,10 @@ class FileTensor final : public Tensor {
 
   Result<std::vector<float>> values() const override {
     if (block_len(type) != 1)
-      return unsupported("{}: tensor '{}' is a vector of {}, expected one of f32, f16 or bf16",
-                         checkpoint_.path().string(), name, dtype_name(type));
+      return in_file(
+          checkpoint_.path().string(),
+          of_tensor(name, unsupported("is a vector of {}, expected one of f32, f16 or bf16",
+                                      dtype_name(type))));
     int64_t n = 1;
     for (const int64_t size : shape) n *= size;
     const int64_t n_taps = n / shape[0];
@@ -95,8 +97,10 @@ class FileTensor final : public Tensor {
 
  private:
   Error not_finite(const char* unit, int64_t index) const {
-    return bad_file("{}: tensor '{}' holds NaN or infinity in {} {}, expected finite numbers",
-                    checkpoint_.path().string(), name, unit, index);
+    return in_file(
+        checkpoint_.path().string(),
+        of_tensor(name, bad_file("holds NaN or infinity in {} {}, expected finite numbers", unit,
+                                 index)));
   }
 
   const Checkpoint& checkpoint_;
@@ -189,10 +193,10 @@ Status OpenedModel::check_tied_head() const {
   if (head && head->dtype == embedding->dtype && head->n_bytes == embedding->n_bytes &&
       have_same_bytes(checkpoint, *head, *embedding))
     return {};
-  return bad_file(
-      "{}: tensor '{}' differs from tensor '{}', expected a copy of it, because "
-      "'tie_word_embeddings' is true",
-      file(), kHead, config.family->embedding);
+  return in_file(
+      file(), of_tensor(kHead, bad_file("differs from tensor '{}', expected a copy of it, because "
+                                        "'tie_word_embeddings' is true",
+                                        config.family->embedding)));
 }
 
 std::string OpenedModel::name_in_file(const WeightSpec& spec) const {
@@ -201,9 +205,7 @@ std::string OpenedModel::name_in_file(const WeightSpec& spec) const {
 
 // An error about a tensor, by the name that the file has for it.
 Error OpenedModel::in_file_name(Error error, const WeightSpec& spec) const {
-  const std::string named = fmt::format("tensor '{}'", spec.name);
-  if (const size_t at = error.message.find(named); at != std::string::npos)
-    error.message.replace(at, named.size(), fmt::format("tensor '{}'", name_in_file(spec)));
+  if (error.place.tensor == spec.name) error.place.tensor = name_in_file(spec);
   return error;
 }
 

@@ -37,8 +37,10 @@ Result<std::vector<std::string>> passed_over_parts(const ModelConfig& config,
       continue;
     }
     if (part.empty())
-      return unsupported("{}: tensor '{}' is unknown, expected those of {} with this configuration",
-                         checkpoint.path().string(), name, config.family->name);
+      return in_file(
+          checkpoint.path().string(),
+          of_tensor(name, unsupported("is unknown, expected those of {} with this configuration",
+                                      config.family->name)));
     ++parts[std::string(part)];
   }
   std::vector<std::string> names;

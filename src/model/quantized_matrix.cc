@@ -59,14 +59,14 @@ bool same_but_ones(std::vector<int64_t> a, std::vector<int64_t> b) {
 
 Status check_type(const StoredTensor& tensor, std::initializer_list<std::string_view> types) {
   if (std::ranges::find(types, tensor.entry->dtype) != types.end()) return {};
-  return unsupported("{}: dtype is {}, expected {}", tensor.where, tensor.entry->dtype,
-                     one_of_these(std::vector<std::string_view>(types)));
+  return in_file(tensor.where, unsupported("dtype is {}, expected {}", tensor.entry->dtype,
+                                           one_of_these(std::vector<std::string_view>(types))));
 }
 
 Status check_shape(const StoredTensor& tensor, const std::vector<int64_t>& shape) {
   if (same_but_ones(tensor.entry->shape, shape)) return {};
-  return bad_file("{}: shape is {}, expected {}", tensor.where, shape_text(tensor.entry->shape),
-                  shape_text(shape));
+  return in_file(tensor.where, bad_file("shape is {}, expected {}", shape_text(tensor.entry->shape),
+                                        shape_text(shape)));
 }
 
 // Shape of the integers for [n, k] in each layout and scheme.
@@ -247,7 +247,7 @@ Status QuantizedMatrix::take(const std::string& where, const StoredParts& parts,
     const int64_t sizes[] = {element_at<int64_t>(shape->data, 0),
                              element_at<int64_t>(shape->data, 1)};
     if (sizes[0] != n_ || sizes[1] != k_)
-      return bad_file("{}: is {}, expected [{}, {}]", shape->where, shape_text(sizes), n_, k_);
+      return in_file(shape->where, bad_file("is {}, expected [{}, {}]", shape_text(sizes), n_, k_));
   }
   const auto part_of = [&](StoredTensor& tensor) {
     if (place.n_stacked == 0) return tensor.entry->n_bytes;  // a tensor of its own
@@ -266,8 +266,8 @@ Status QuantizedMatrix::take_zeros() {
   if (scheme_.is_float) {
     if (std::any_of(zeros_.data, zeros_.data + zeros_.entry->n_bytes,
                     [](std::byte byte) { return byte != std::byte(); }))
-      return unsupported("{}: holds zero points of floats that are not 0, expected zeros",
-                         zeros_.where);
+      return in_file(zeros_.where,
+                     unsupported("holds zero points of floats that are not 0, expected zeros"));
     zeros_ = {};
     return {};
   }
@@ -277,9 +277,9 @@ Status QuantizedMatrix::take_zeros() {
   if (!status) return status;
   // Words of zero points belong to single rows.
   if (!has_zero_bytes() && scheme_.block_rows != 1)
-    return unsupported(
-        "{}: holds zero points for blocks of rows, expected zero points for each row",
-        zeros_.where);
+    return in_file(
+        zeros_.where,
+        unsupported("holds zero points for blocks of rows, expected zero points for each row"));
   return check_shape(
       zeros_, has_zero_bytes() ? scales_shape(scheme_, n_, k_) : zero_words_shape(scheme_, n_, k_));
 }
@@ -297,8 +297,8 @@ Status QuantizedMatrix::take_order(const StoredTensor& order, const RowOrder& co
                  : scheme_.block_columns == 0 ? 0
                                               : static_cast<int32_t>(at / scheme_.block_columns);
     if (groups_[i] < 0 || groups_[i] >= n_groups_)
-      return bad_file("{}: element {} is {}, expected a group in [0, {})", order.where, at,
-                      groups_[i], n_groups_);
+      return in_file(order.where, bad_file("element {} is {}, expected a group in [0, {})", at,
+                                           groups_[i], n_groups_));
   }
   return {};
 }

@@ -20,8 +20,9 @@ Result<RerankForm> read_rerank_form(const ModelPath& path) {
   if (score == modules->end()) return form;
   for (const Module& module : *modules)
     if (module.kind != "LogitScore" && module.kind != "Transformer")
-      return unsupported("{}: has {}, expected one of type Transformer or LogitScore",
-                         (path / "modules.json").string(), module.found);
+      return in_file(
+          (path / "modules.json").string(),
+          unsupported("has {}, expected one of type Transformer or LogitScore", module.found));
   const Result<TextSettings> texts = read_text_settings(path);
   if (!texts) return texts.error();
   form.max_tokens = texts->max_tokens;

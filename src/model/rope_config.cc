@@ -220,8 +220,10 @@ class RopeReader {
       return ones;
     }
     if (list->size() != n) {
-      fields_.fail(bad_file("{}: '{}' has {}, expected {} numbers, one for each pair of channels",
-                            fields_.source(), name, counted(list->size(), "entries"), n));
+      fields_.fail(
+          in_file(fields_.source(),
+                  bad_file("'{}' has {}, expected {} numbers, one for each pair of channels", name,
+                           counted(list->size(), "entries"), n)));
       return ones;
     }
     const auto bad = std::ranges::find_if_not(*list, positive);

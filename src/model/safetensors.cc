@@ -62,8 +62,8 @@ Result<TensorEntry> read_entry(const std::string& source, const std::string& nam
   entry.dtype = fields.string("dtype", "");
   if (Status status = fields.status(); !status) return status.error();
   if (element_bits(entry.dtype) == 0)
-    return unsupported("{}: dtype is '{}', expected a type of the safetensors format", where,
-                       entry.dtype);
+    return in_file(where, unsupported("dtype is '{}', expected a type of the safetensors format",
+                                      entry.dtype));
   const auto shape = read_sizes(fields.find("shape"));
   if (!shape) fields.refuse("shape", "an array of sizes");
   const auto offsets = read_sizes(fields.find("data_offsets"));
@@ -74,13 +74,14 @@ Result<TensorEntry> read_entry(const std::string& source, const std::string& nam
   const uint64_t begin = static_cast<uint64_t>((*offsets)[0]);
   const uint64_t end = static_cast<uint64_t>((*offsets)[1]);
   if (end > file_size - data_begin)
-    return bad_file("{}: ends at byte {} of the data, expected at most {}: the file is cut short",
-                    where, end, file_size - data_begin);
+    return in_file(
+        where, bad_file("ends at byte {} of the data, expected at most {}: the file is cut short",
+                        end, file_size - data_begin));
   const auto n_bytes = tensor_bytes(entry.dtype, entry.shape);
   if (!n_bytes || *n_bytes != end - begin)
-    return bad_file("{}: has {} bytes, expected {} for {} {}", where, end - begin,
-                    n_bytes ? std::to_string(*n_bytes) : "fewer than 2^64", entry.dtype,
-                    shape_text(entry.shape));
+    return in_file(where, bad_file("has {} bytes, expected {} for {} {}", end - begin,
+                                   n_bytes ? std::to_string(*n_bytes) : "fewer than 2^64",
+                                   entry.dtype, shape_text(entry.shape)));
   entry.offset = static_cast<size_t>(data_begin + begin);
   entry.n_bytes = static_cast<size_t>(end - begin);
   return entry;
@@ -99,18 +100,20 @@ Status check_places(const std::string& source, const TensorMap& tensors, uint64_
   for (size_t i = 0; i < order.size(); ++i) {
     const auto& [name, entry] = *order[i];
     if (entry.offset < end)
-      return bad_file("{}: tensors '{}' and '{}' overlap, expected separate bytes", source,
-                      order[i - 1]->first, name);
+      return in_file(source, bad_file("tensors '{}' and '{}' overlap, expected separate bytes",
+                                      order[i - 1]->first, name));
     if (entry.offset > end)
-      return bad_file(
-          "{}: tensor '{}' begins at byte {} of the data, expected {}, {}", source, name,
-          entry.offset - data_begin, end - data_begin,
-          i == 0 ? "the first byte" : fmt::format("behind tensor '{}'", order[i - 1]->first));
+      return in_file(source,
+                     of_tensor(name, bad_file("begins at byte {} of the data, expected {}, {}",
+                                              entry.offset - data_begin, end - data_begin,
+                                              i == 0 ? "the first byte"
+                                                     : fmt::format("behind tensor '{}'",
+                                                                   order[i - 1]->first))));
     end = entry.offset + entry.n_bytes;
   }
   if (end != file_size)
-    return bad_file("{}: has {} bytes of data, expected {}, the end of its last tensor", source,
-                    file_size - data_begin, end - data_begin);
+    return in_file(source, bad_file("has {} bytes of data, expected {}, the end of its last tensor",
+                                    file_size - data_begin, end - data_begin));
   return {};
 }
 
@@ -118,17 +121,17 @@ Status check_places(const std::string& source, const TensorMap& tensors, uint64_
 Status check_notes(const std::string& source, const json& notes) {
   if (notes.is_null()) return {};
   if (!notes.is_object())
-    return bad_file("{}: '__metadata__' is {}, expected an object", source, found_text(notes));
+    return in_file(source, bad_file("'__metadata__' is {}, expected an object", found_text(notes)));
   for (const auto& [name, value] : notes.items())
     if (!value.is_string())
-      return bad_file("{}: '__metadata__.{}' is {}, expected a string", source, name,
-                      found_text(value));
+      return in_file(
+          source, bad_file("'__metadata__.{}' is {}, expected a string", name, found_text(value)));
   return {};
 }
 
 Error write_error(const std::filesystem::path& path) {
-  return io_error("{}: cannot be written: {}", path.string(),
-                  std::generic_category().message(errno));
+  return in_file(path.string(),
+                 io_error("cannot be written: {}", std::generic_category().message(errno)));
 }
 
 }  // namespace
@@ -146,17 +149,19 @@ Result<Safetensors> Safetensors::open(const ModelPath& path) {
   const std::string source = path.string();
   uint64_t header_len = 0;
   if (file->size() < sizeof header_len)
-    return bad_file("{}: has {} bytes, expected a safetensors file", source, file->size());
+    return in_file(source, bad_file("has {} bytes, expected a safetensors file", file->size()));
   for (int i = 7; i >= 0; --i) header_len = header_len << 8 | static_cast<uint8_t>(file->data()[i]);
   const uint64_t most = std::min<uint64_t>(kMaxHeader, file->size() - sizeof header_len);
   if (header_len > most)
-    return bad_file(
-        "{}: header length is {}, expected at most {}: the file is not safetensors, or is cut "
-        "short",
-        source, header_len, most);
+    return in_file(
+        source,
+        bad_file("header length is {}, expected at most {}: the file is not safetensors, or is cut "
+                 "short",
+                 header_len, most));
   const char* text = reinterpret_cast<const char*>(file->data()) + sizeof header_len;
   if (header_len == 0 || *text != '{')
-    return bad_file("{}: its header does not begin with '{{', expected a safetensors file", source);
+    return in_file(source,
+                   bad_file("its header does not begin with '{{', expected a safetensors file"));
   const Result<json> header =
       parse_json_object({text, static_cast<size_t>(header_len)}, source + ": header");
   if (!header) return header.error();
@@ -218,12 +223,12 @@ Status SafetensorsWriter::append(std::span<const std::byte> bytes) {
 
 Status SafetensorsWriter::finish() {
   if (n_written_ != n_expected_)
-    return invalid_argument("{}: {} bytes of tensors were written, expected {}", path_.string(),
-                            n_written_, n_expected_);
+    return in_file(path_.string(), invalid_argument("{} bytes of tensors were written, expected {}",
+                                                    n_written_, n_expected_));
   if (std::fclose(file_.release()) != 0) return write_error(partial_path_);
   std::error_code failure;
   std::filesystem::rename(partial_path_, path_, failure);
-  if (failure) return io_error("{}: cannot be written: {}", path_.string(), failure.message());
+  if (failure) return in_file(path_.string(), io_error("cannot be written: {}", failure.message()));
   return {};
 }
 

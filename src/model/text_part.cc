@@ -125,8 +125,8 @@ json flat_part(const json& file, const Family& family) {
 Result<json> part_of(const json& file, const char* name, std::string_view source) {
   const auto part = file.find(name);
   if (part == file.end() || !part->is_object())
-    return bad_file("{}: '{}' is {}, expected an object", source, name,
-                    part == file.end() ? "absent" : found_text(*part));
+    return in_file(source, bad_file("'{}' is {}, expected an object", name,
+                                    part == file.end() ? "absent" : found_text(*part)));
   json object = *part;
   if (object.contains(kType) && (object[kType].is_null() || object[kType] == ""))
     object.erase(kType);
@@ -174,10 +174,12 @@ Result<json> wrapped_part(const json& file, const Wrapper& wrapper, std::string_
   const std::string type = object[kType].is_string() ? object[kType].get<std::string>() : "";
   const Family* family = find_family(type);
   if (family != nullptr && std::ranges::find(kNotWrapped, type) != std::end(kNotWrapped))
-    return unsupported(
-        "{}: '{}.{}' is {} in a model of type {}, expected a family that does not scale or cap its "
-        "logits",
-        source, wrapper.part, kType, found_text(object[kType]), found_text(file[kType]));
+    return in_file(
+        source,
+        unsupported(
+            "'{}.{}' is {} in a model of type {}, expected a family that does not scale or cap its "
+            "logits",
+            wrapper.part, kType, found_text(object[kType]), found_text(file[kType])));
   if (family != nullptr) object["architectures"] = {family->architecture};
   const bool text_ties = wrapper.text_ties && is_true(object, kTied);
   const json* whole = nullptr;
@@ -253,9 +255,9 @@ Result<json> text_part(const json& whole, std::string_view source) {
     std::vector<std::string_view> parts;
     for (const Family* family : all)
       if (is_wrapped(family)) parts.push_back(family->name);
-    return unsupported("{}: '{}.model_type' is {} in a model of type {}, expected {}", source,
-                       kTextConfig, found_text(own_type), found_text(whole[kType]),
-                       one_of_these(parts));
+    return in_file(
+        source, unsupported("'{}.model_type' is {} in a model of type {}, expected {}", kTextConfig,
+                            found_text(own_type), found_text(whole[kType]), one_of_these(parts)));
   }
   object["architectures"] = {(*wrapped)->architecture};
   const bool text_ties = is_true(object, kTied) &&

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "base/option_names.h"
 
 namespace pando {
 
@@ -25,8 +24,7 @@ const Policy kLars{"lars", lars_priority, /*shares_steps=*/true};
 Result<const Policy*> policy_named(std::string_view name) {
   for (const Policy* policy : {&kFcfs, &kEdf, &kLrs, &kLars})
     if (policy->name == name) return policy;
-  return invalid_argument("{} is '{}', expected fcfs, edf, lrs or lars", OptionName{"policy"},
-                          name);
+  return invalid_option("policy", "is '{}', expected fcfs, edf, lrs or lars", name);
 }
 
 }  // namespace pando

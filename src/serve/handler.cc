@@ -40,18 +40,18 @@ bool is_json(std::string_view content_type) {
 // the limit in words that clients know.
 ask::HttpError http_error(const Service& service, const Error& error) {
   constexpr std::string_view kKnown = "this model's maximum context length is ";
-  ask::HttpError told = ask::http_error(error);
-  if (error.code == ErrorCode::kTooLong && told.message.find(kKnown) == std::string::npos)
-    told.message.insert(std::min(told.message.rfind(" (hint: "), told.message.size()),
-                        fmt::format("; {}{} tokens here", kKnown, service.longest()));
-  return told;
+  if (error.code != ErrorCode::kTooLong || error.found.find(kKnown) != std::string::npos)
+    return ask::http_error(error);
+  Error told = error;
+  told.expected = fmt::format("fewer: {}{} tokens", kKnown, service.longest());
+  return ask::http_error(told);
 }
 
 // A chat template that is missing or cannot be read is told by the files of the server, which are
 // no affair of its clients.
 Error for_clients(const Service& service, std::string_view path, const Error& error) {
   const auto& chat = chat_template_of(service.engine.model());
-  if (chat || error.message != chat.error().message) return error;
+  if (chat || error.found != chat.error().found) return error;
   const auto [field, hint] =
       path == "/v1/answers"
           ? std::pair{"chat", "without 'chat' the prompt is made from the template"}
@@ -155,7 +155,8 @@ class Preparation {
   // The request's body, which asks for a model that is served; or what is wrong with it.
   std::optional<HttpResponse> parse(Json& json) const {
     Result<Json> parsed = parse_json(request_.body, LargeNumbers::kKept);
-    if (!parsed) return refusal(invalid_argument("the body: {}", parsed.error().message));
+    if (!parsed)
+      return refusal(in_file("the body", with_code(ErrorCode::kInvalidArgument, parsed.error())));
     json = std::move(*parsed);
     if (!json.is_object())
       return refusal(invalid_argument("the body is {}, expected an object", found_text(json)));
@@ -206,7 +207,8 @@ class Preparation {
     const bool is_ranked = request.cut_tokens > 0;
     if (const Status status = take_tokens(service_.engine.model(), request); !status) {
       Error error = status.error();
-      if (error.field.empty() && error.code == ErrorCode::kInvalidArgument) error.field = "prompt";
+      if (error.place.field.empty() && error.code == ErrorCode::kInvalidArgument)
+        error.place.field = "prompt";
       return ask::of_request(body, index, std::move(error));
     }
     if (is_ranked || (request.cut_tokens > 0 && request.pooling != Pooling::kNone))

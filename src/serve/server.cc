@@ -22,7 +22,6 @@
 
 #include "base/errors.h"
 #include "base/failures.h"
-#include "base/option_names.h"
 #include "base/thread_priority.h"
 #include "serve/connection.h"
 #include "serve/service.h"
@@ -121,7 +120,6 @@ class Server::Impl {
   uint16_t port() const { return port_; }
 
   void run(bool stop_on_signals) {
-    const OptionStyleScope for_clients(OptionStyle::kServer);
     stops_on_signals_ = stop_on_signals;
     if (stop_on_signals) {
       signals_.add(SIGINT);

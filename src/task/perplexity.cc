@@ -9,7 +9,6 @@
 #include "api/waker.h"
 #include "base/counted.h"
 #include "base/errors.h"
-#include "base/option_names.h"
 #include "pando/score.h"
 #include "task/scoring_request.h"
 
@@ -41,13 +40,12 @@ Result<Windows> windows_of(const Engine& engine, const PerplexityOptions& option
   const int window = options.window > 0 ? options.window : longest;
   const int stride = options.stride > 0 ? options.stride : std::max(1, window / 2);
   if (window < 2 + n_start || window > longest)
-    return invalid_argument("{} is {}, expected at least {} tokens and at most the context of {}",
-                            OptionName{"window"}, counted(static_cast<uint64_t>(window), "tokens"),
-                            2 + n_start, longest);
+    return invalid_option("window",
+                          "is {}, expected at least {} tokens and at most the context of {}",
+                          counted(static_cast<uint64_t>(window), "tokens"), 2 + n_start, longest);
   const int most = window - std::max(n_start, 1);
   if (options.stride < 0 || stride > most)
-    return invalid_argument("{} is {} tokens, expected 1 to {}", OptionName{"stride"}, stride,
-                            most);
+    return invalid_option("stride", "is {} tokens, expected 1 to {}", stride, most);
   return Windows{window, stride, std::move(*start)};
 }
 

@@ -65,14 +65,14 @@ Result<std::unique_ptr<const WordModel>> make_unigram(const std::vector<Piece>& 
     const Piece& piece = pieces[id];
     if (!is_cut_out(piece)) continue;
     if (piece.text.size() > Unigram::kLongestPiece) {
-      return unsupported("{}: token {} has {} bytes, supported: up to {}", file, id,
-                         piece.text.size(), Unigram::kLongestPiece);
+      return in_file(file, unsupported("token {} has {} bytes, supported: up to {}", id,
+                                       piece.text.size(), Unigram::kLongestPiece));
     }
     if (!std::isfinite(piece.score)) {
-      return bad_file("{}: token {} has score {}, expected a number", file, id, piece.score);
+      return in_file(file, bad_file("token {} has score {}, expected a number", id, piece.score));
     }
     if (!vocab.add(std::string(piece.text), static_cast<Token>(id))) {
-      return bad_file("{}: token {} is '{}', expected each token once", file, id, piece.text);
+      return in_file(file, bad_file("token {} is '{}', expected each token once", id, piece.text));
     }
     if (piece.type == PieceType::kNormal) lowest = std::min(lowest, piece.score);
     scores[id] = piece.type == PieceType::kUserDefined ? 0 : piece.score;

@@ -73,9 +73,10 @@ class VocabReader {
   }
 
   Result<TokenizerParts> not_offered() const {
-    return unsupported(
-        "{}: 'tokenizer.ggml.model' is '{}'; supported: gpt2, gemma4, llama, t5, bert", file_,
-        model_);
+    return in_file(
+        file_,
+        unsupported("'tokenizer.ggml.model' is '{}'; supported: gpt2, gemma4, llama, t5, bert",
+                    model_));
   }
 
   // Texts, scores and types, by id.
@@ -93,7 +94,7 @@ class VocabReader {
     if (*scores && (*scores)->size() != n) return wrong("scores", each);
     for (size_t id = 0; id < n; ++id) {
       const std::string_view text = (**texts)[id];
-      if (find_invalid_utf8(text)) return bad_file("{}: token {} is not UTF-8", file_, id);
+      if (find_invalid_utf8(text)) return in_file(file_, bad_file("token {} is not UTF-8", id));
       const Result<PieceType> type = *types ? type_of(id, (**types)[id]) : type_of_text(text);
       if (!type.ok()) return type.error();
       pieces_.push_back({text, *scores ? (**scores)[id] : 0.0f, *type});
@@ -103,7 +104,7 @@ class VocabReader {
 
   Result<PieceType> type_of(size_t id, int64_t type) const {
     if (type < 0 || type > 6) {
-      return bad_file("{}: token {} has type {}, expected 0 to 6", file_, id, type);
+      return in_file(file_, bad_file("token {} has type {}, expected 0 to 6", id, type));
     }
     return type == 0 ? PieceType::kUnused : static_cast<PieceType>(type);  // 0: undefined
   }
@@ -225,7 +226,7 @@ class VocabReader {
       const std::string text(pieces_[id].text);
       if (text.empty()) continue;  // stands for nothing; there may be several
       if (!vocab.add(text, static_cast<Token>(id))) {
-        return bad_file("{}: token {} is '{}', expected each token once", file_, id, text);
+        return in_file(file_, bad_file("token {} is '{}', expected each token once", id, text));
       }
     }
     return vocab;

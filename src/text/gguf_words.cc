@@ -139,8 +139,8 @@ Result<GgufWords> gguf_words(std::string_view name, const std::string& file) {
     return std::find(entry.names.begin(), entry.names.end(), name) != entry.names.end();
   });
   if (entry == entries().end()) {
-    return unsupported("{}: 'tokenizer.ggml.pre' is '{}'; supported: {}", file, name,
-                       fmt::join(gguf_word_names(), " "));
+    return in_file(file, unsupported("'tokenizer.ggml.pre' is '{}'; supported: {}", name,
+                                     fmt::join(gguf_word_names(), " ")));
   }
   GgufWords words = entry->flags;
   std::vector<NormalStep> normal;

@@ -27,7 +27,7 @@ Result<std::string_view> text_of(const ModelPath& of_file) {
     return io_error("'{}' cannot be read", path.string());
   if (!text) return text.error();
   const Result<std::string_view> plain = without_mark(*text);
-  if (!plain) return bad_file("'{}' is {}", path.string(), plain.error().message);
+  if (!plain) return bad_file("'{}' is {}", path.string(), plain.error().message());
   return plain;
 }
 
@@ -44,7 +44,7 @@ Result<Json> read_json_file(const ModelPath& path) {
   if (!text.ok()) return text.error();
   if (text->empty()) return bad_file("'{}' is empty, expected JSON", path.string());
   Result<Json> json = parse_python_json(*text);
-  if (!json) return bad_file("'{}' is {}", path.string(), json.error().message);
+  if (!json) return bad_file("'{}' is {}", path.string(), json.error().message());
   return json;
 }
 

@@ -149,7 +149,8 @@ Result<PreTokenizer> read_words(const JsonPlace& place) {
                                      ? SplitPattern::compile(*text)
                                      : SplitPattern::compile_of_file(*text);
   if (!pattern.ok()) {
-    return unsupported("'{}': field '{}': {}", place.file(), place.name(), pattern.error().message);
+    return unsupported("'{}': field '{}': {}", place.file(), place.name(),
+                       pattern.error().message());
   }
   return PreTokenizer({pre::Split{std::move(*pattern)}});
 }

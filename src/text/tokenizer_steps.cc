@@ -44,7 +44,8 @@ Result<SplitPattern> read_pattern(const JsonPlace& place) {
   if (!text.ok()) return text.error();
   Result<SplitPattern> pattern = SplitPattern::compile_of_file(*text);
   if (!pattern.ok()) {
-    return unsupported("'{}': field '{}': {}", place.file(), regex.name(), pattern.error().message);
+    return unsupported("'{}': field '{}': {}", place.file(), regex.name(),
+                       pattern.error().message());
   }
   return pattern;
 }

@@ -70,7 +70,7 @@ TEST(Fingerprint, OfALargeFileIsItsSizeAndPiecesToTheEnd) {
 TEST(Fingerprint, WhatCannotBeReadIsNamed) {
   const Result<uint64_t> found = model_fingerprint("/nonexistent/model");
   ASSERT_FALSE(found.ok());
-  EXPECT_NE(found.error().message.find("/nonexistent/model"), std::string::npos);
+  EXPECT_NE(found.error().message().find("/nonexistent/model"), std::string::npos);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class GenerationConfigTest : public ::testing::Test {
   template <class Text>
   GenerationConfig config(const Text& text) {
     Result<GenerationConfig> config = read(text);
-    EXPECT_TRUE(config.ok()) << config.error().message;
+    EXPECT_TRUE(config.ok()) << config.error().message();
     return config.ok() ? std::move(*config) : GenerationConfig();
   }
   template <class Text>
@@ -175,11 +175,11 @@ TEST_F(GenerationConfigTest, AWrongValueIsRefused) {
     const Result<GenerationConfig> refused = read(bad);
     ASSERT_FALSE(refused.ok()) << bad;
     EXPECT_EQ(refused.error().code, ErrorCode::kBadFile) << bad;
-    EXPECT_NE(refused.error().message.find("generation_config.json"), std::string::npos) << bad;
+    EXPECT_NE(refused.error().message().find("generation_config.json"), std::string::npos) << bad;
   }
   const Error error = read(R"({"min_new_tokens": 1.5})").error();
-  EXPECT_TRUE(error.message.ends_with("'min_new_tokens' is 1.5, expected an integer, 0 or more"))
-      << error.message;
+  EXPECT_TRUE(error.message().ends_with("'min_new_tokens' is 1.5, expected an integer, 0 or more"))
+      << error.message();
 }
 
 TEST_F(GenerationConfigTest, ALinkThatLeadsNowhereIsNoAbsentFile) {
@@ -242,13 +242,13 @@ TEST_F(GenerationConfigTest, WrongKeysOfGguf) {
   const Error none = read(GgufWriter().string("general.name", "x")).error();
   EXPECT_EQ(none.code, ErrorCode::kNotFound);
   EXPECT_TRUE(
-      none.message.ends_with("model.gguf: has no keys general.sampling.*, which a "
+      none.message().ends_with("model.gguf: has no keys general.sampling.*, which a "
                              "generation_config.json becomes in a GGUF file"))
-      << none.message;
+      << none.message();
   const Error hot = read(GgufWriter().string("general.sampling.temp", "hot")).error();
   EXPECT_EQ(hot.code, ErrorCode::kBadFile);
-  EXPECT_TRUE(hot.message.ends_with("'general.sampling.temp' is 'hot', expected 0 or more"))
-      << hot.message;
+  EXPECT_TRUE(hot.message().ends_with("'general.sampling.temp' is 'hot', expected 0 or more"))
+      << hot.message();
   for (const float value :
        {-1.F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()})
     EXPECT_FALSE(read(GgufWriter().float32("general.sampling.temp", value)).ok()) << value;

@@ -20,7 +20,7 @@ class FindModel : public ::testing::Test {
   Result<fs::path> find(const std::string& name) const { return find_model(name, cache()); }
   static bool holds(const Error& error, std::initializer_list<std::string> words) {
     for (const std::string& word : words)
-      if (error.message.find(word) == std::string::npos) return false;
+      if (error.message().find(word) == std::string::npos) return false;
     return true;
   }
 
@@ -38,7 +38,7 @@ TEST_F(FindModel, AFileOfWeightsNeedsItsDirectory) {
                            "tokenizer.model", "merges.txt"}) {
     const Error error = find(folder_.write(name, "")).error();
     EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-    EXPECT_TRUE(holds(error, {name, "pass its directory"})) << error.message;
+    EXPECT_TRUE(holds(error, {name, "pass its directory"})) << error.message();
   }
 }
 
@@ -60,27 +60,27 @@ TEST_F(FindModel, PathsAreThemselves) {
   EXPECT_EQ(find(file).value(), file);
   EXPECT_EQ(find("no/such/path").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(find("./absent").error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(find("absent").error().message,
+  EXPECT_EQ(find("absent").error().message(),
             "absent: no such directory or file, expected a model's directory, a GGUF file or the "
             "id of a model in the local hub cache, such as org/name");
   fs::create_symlink("loop", folder_.path() / "loop");
   const Error loop = find(folder_.path() / "loop").error();
   EXPECT_EQ(loop.code, ErrorCode::kIo);
-  EXPECT_TRUE(holds(loop, {"loop", "symbolic links"})) << loop.message;
+  EXPECT_TRUE(holds(loop, {"loop", "symbolic links"})) << loop.message();
 }
 
 TEST_F(FindModel, HubIdsAreSnapshotsOfMain) {
   make("models--org--name/refs/main", "abc123\n");
   Error error = find("org/name").error();
   EXPECT_EQ(error.code, ErrorCode::kNotFound);
-  EXPECT_TRUE(holds(error, {"snapshots/abc123", "refs/main"})) << error.message;
+  EXPECT_TRUE(holds(error, {"snapshots/abc123", "refs/main"})) << error.message();
   make("models--org--name/snapshots/abc123/config.json");
   make("models--org--name/snapshots/other/config.json");
   EXPECT_EQ(find("org/name").value(), cache() / "models--org--name/snapshots/abc123");
   error = find("org/other").error();
   EXPECT_EQ(error.code, ErrorCode::kNotFound);
   EXPECT_TRUE(holds(error, {"org/other", (cache() / "models--org--other").string()}))
-      << error.message;
+      << error.message();
   EXPECT_EQ(find_model("org/name", "").error().code, ErrorCode::kNotFound);
   for (const char* bad : {"../up", "...", ""}) {
     make("models--org--bad/refs/main", bad);
@@ -93,7 +93,7 @@ TEST_F(FindModel, AFolderOfTheHubCacheIsItsSnapshot) {
   fs::create_directories(snapshots);
   Error error = find(repository).error();
   EXPECT_EQ(error.code, ErrorCode::kNotFound);
-  EXPECT_EQ(error.message,
+  EXPECT_EQ(error.message(),
             snapshots.string() + ": holds no snapshot, expected the path of a model");
   make("models--org--name/snapshots/b2/config.json");
   EXPECT_EQ(find(repository).value(), snapshots / "b2");
@@ -101,7 +101,7 @@ TEST_F(FindModel, AFolderOfTheHubCacheIsItsSnapshot) {
   make("models--org--name/snapshots/a1/only.gguf");
   error = find(repository).error();
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(error.message, snapshots.string() +
+  EXPECT_EQ(error.message(), snapshots.string() +
                                ": holds several snapshots, expected the path of one of them: a1, "
                                "b2");
   make("models--org--name/refs/main", "a1");
@@ -124,7 +124,7 @@ TEST_F(FindModel, TheOnlyGgufFileIsMeant) {
   EXPECT_EQ(find("org/name").value(), snapshot / "small.gguf");
   make("models--org--name/snapshots/r1/large.gguf");
   const Error error = find("org/name").error();
-  EXPECT_TRUE(holds(error, {"large.gguf, small.gguf"})) << error.message;
+  EXPECT_TRUE(holds(error, {"large.gguf, small.gguf"})) << error.message();
   EXPECT_EQ(find("org/name/large.gguf").value(), snapshot / "large.gguf");
   EXPECT_EQ(find("org/name/none.gguf").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(find(snapshot).error().code, ErrorCode::kInvalidArgument);

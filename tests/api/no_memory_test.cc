@@ -66,7 +66,7 @@ TEST(RequestGroupWithoutMemory, ALostEventEndsWhatIsInTheEngine) {
   EXPECT_FALSE(events[0].event.error.has_value());
   ASSERT_TRUE(events[1].event.error.has_value());
   EXPECT_EQ(events[1].event.error->code, ErrorCode::kUnavailable);
-  EXPECT_EQ(events[1].event.error->message, "not enough memory");
+  EXPECT_EQ(events[1].event.error->message(), "not enough memory");
   EXPECT_TRUE(group.is_over());
   EXPECT_EQ(group.n_open_answers(), 0);
 
@@ -163,7 +163,7 @@ TEST(RequestGroupWithoutMemory, WhatLacksMemoryInAStepIsNotAskedAgain) {
   EXPECT_EQ(refused_size, 0u);
   ASSERT_EQ(events.size(), 1u);
   ASSERT_TRUE(events[0].event.error.has_value());
-  EXPECT_EQ(events[0].event.error->message, "not enough memory");
+  EXPECT_EQ(events[0].event.error->message(), "not enough memory");
   EXPECT_TRUE(group.is_over());
 }
 

@@ -29,9 +29,9 @@ Counts opened_by(const fs::path& folder, const fs::path& model, const ModelOptio
   {
     const ModelPath path(model);
     const auto defaults = read_generation_config(path);
-    EXPECT_TRUE(defaults.ok()) << defaults.error().message;
+    EXPECT_TRUE(defaults.ok()) << defaults.error().message();
     const auto loaded = Model::load(path, options);
-    EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+    EXPECT_TRUE(loaded.ok()) << loaded.error().message();
     EXPECT_TRUE(loaded && (*loaded)->has_tokenizer());
   }
   return counter.counts();

@@ -20,7 +20,7 @@ TEST(ChatFields, MessagesKeepDigits) {
   const std::string text =
       R"({"messages":[{"role":"assistant","content":null,"tool_calls":[{"n":123456789012345678901234567890,"a":1}]}]})";
   const auto messages = read_messages(body_of(text)["messages"]);
-  ASSERT_TRUE(messages.ok()) << messages.error().message;
+  ASSERT_TRUE(messages.ok()) << messages.error().message();
   EXPECT_EQ(
       (*messages)[0].fields.text(),
       R"({"role":"assistant","tool_calls":[{"n":123456789012345678901234567890,"a":1}],"content":null})");
@@ -76,11 +76,11 @@ TEST(ChatFields, ToolsAreFunctions) {
             "function.description", "is 5, expected a string"}}) {
     const Status status = status_of(tool);
     ASSERT_FALSE(status.ok()) << tool;
-    EXPECT_EQ(status.error().field, "tools[1]." + place) << tool;
-    EXPECT_TRUE(status.error().message.starts_with("field 'tools[1]." + place + "' " +
+    EXPECT_EQ(status.error().place.field, "tools[1]." + place) << tool;
+    EXPECT_TRUE(status.error().message().starts_with("field 'tools[1]." + place + "' " +
                                                    (expected == name ? "" : expected)))
-        << status.error().message;
-    EXPECT_NE(status.error().message.find(expected), std::string::npos) << status.error().message;
+        << status.error().message();
+    EXPECT_NE(status.error().message().find(expected), std::string::npos) << status.error().message();
   }
 }
 
@@ -89,7 +89,7 @@ TEST(ChatFields, CachingIsIgnored) {
   const auto fields_of = [](const std::string& message) {
     const std::string text = R"({"messages":[)" + message + "]}";
     const auto messages = read_messages(body_of(text)["messages"]);
-    EXPECT_TRUE(messages.ok()) << messages.error().message;
+    EXPECT_TRUE(messages.ok()) << messages.error().message();
     return messages.ok() ? std::pair((*messages)[0].content, (*messages)[0].fields)
                          : std::pair<std::string, JsonValue>();
   };
@@ -143,9 +143,9 @@ TEST(ChatFields, CallsAreOfFunctions) {
     const Status status = status_of(call);
     ASSERT_FALSE(status.ok()) << call;
     const std::string field = "messages[0].tool_calls[1]." + place;
-    EXPECT_EQ(status.error().field, field) << call;
-    EXPECT_TRUE(status.error().message.starts_with("field '" + field + "' is " + found + ", exp"))
-        << status.error().message;
+    EXPECT_EQ(status.error().place.field, field) << call;
+    EXPECT_TRUE(status.error().message().starts_with("field '" + field + "' is " + found + ", exp"))
+        << status.error().message();
   }
 }
 
@@ -167,13 +167,13 @@ TEST(ChatFields, OnlyTextsAreRead) {
            {R"({"type":"input_audio","input_audio":{}})", "audio ('input_audio')"},
            {R"({"type":"file","file":{}})", "a file ('file')"}}) {
     const Error error = refused(R"("content":[{"type":"text","text":"See"},)" + part + "]");
-    EXPECT_EQ(error.message, "message 1 has " + what + ", but Pando reads only text");
-    EXPECT_TRUE(error.field.starts_with("messages[1].content[1].")) << error.field;
+    EXPECT_EQ(error.message(), "message 1 has " + what + ", but Pando reads only text");
+    EXPECT_TRUE(error.place.field.starts_with("messages[1].content[1].")) << error.place.field;
   }
   const Error beside = refused(R"("content":"See","images":["u"])");
-  EXPECT_EQ(beside.message, "message 1 has an image ('images'), but Pando reads only text");
-  EXPECT_EQ(beside.field, "messages[1].images");
-  EXPECT_EQ(refused(R"("content":[{"type":"profile","text":"x"}])").message,
+  EXPECT_EQ(beside.message(), "message 1 has an image ('images'), but Pando reads only text");
+  EXPECT_EQ(beside.place.field, "messages[1].images");
+  EXPECT_EQ(refused(R"("content":[{"type":"profile","text":"x"}])").message(),
             "a part of message 1 is of type 'profile', expected 'text'");
 }
 

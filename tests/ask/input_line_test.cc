@@ -10,7 +10,7 @@ namespace {
 
 std::unique_ptr<ask::Line> parsed(const std::string& text, const AnswerOptions& defaults = {}) {
   Result<std::unique_ptr<ask::Line>> line = parse_line(text, 7, defaults);
-  EXPECT_TRUE(line.ok()) << text << ": " << line.error().message;
+  EXPECT_TRUE(line.ok()) << text << ": " << line.error().message();
   return line.ok() ? std::move(*line) : nullptr;
 }
 
@@ -18,7 +18,7 @@ std::string refused(const std::string& text) {
   const Result<std::unique_ptr<ask::Line>> line = parse_line(text, 7, {});
   if (line.ok()) return "taken";
   EXPECT_EQ(line.error().code, ErrorCode::kInvalidArgument);
-  return line.error().message;
+  return line.error().message();
 }
 
 TEST(InputLine, AContextWithQuestions) {

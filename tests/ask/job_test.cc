@@ -58,9 +58,9 @@ TEST(ReadBody, IsGivenUp) {
        {std::tuple{&read_rerank_body, ranking, 1}, {&read_score_body, scores, 0}}) {
     const auto stopped = made(*make, body, n_asked);
     ASSERT_FALSE(stopped.ok());
-    EXPECT_EQ(stopped.error().code, ErrorCode::kUnavailable) << stopped.error().message;
+    EXPECT_EQ(stopped.error().code, ErrorCode::kUnavailable) << stopped.error().message();
     const auto read = made(*make, body, 1000);
-    EXPECT_TRUE(read.ok()) << read.error().message;
+    EXPECT_TRUE(read.ok()) << read.error().message();
   }
 }
 
@@ -76,15 +76,15 @@ TEST(CheckLength, SaysWhoseLimitItIs) {
                                        .bounds = bounds,
                                        .defaults = {},
                                        .given_up = given_up});
-  ASSERT_TRUE(body.ok()) << body.error().message;
+  ASSERT_TRUE(body.ok()) << body.error().message();
   (*body)->requests[0].tokens.assign(10, 65);
   const std::string
       begin =
           "questions[0]: the prompt has 10 tokens and 'max_tokens' is 50, 60 together; this "
           "model's maximum context length is 40 tokens",
       end = " (hint: lower 'max_tokens' or remove it)";
-  EXPECT_EQ(check_length(**body, 0, 40, 40).error().message, begin + end);
-  EXPECT_EQ(check_length(**body, 0, 40, 640).error().message,
+  EXPECT_EQ(check_length(**body, 0, 40, 40).error().message(), begin + end);
+  EXPECT_EQ(check_length(**body, 0, 40, 640).error().message(),
             begin + ", as context sets it (its own is 640)" + end);
   EXPECT_TRUE(check_length(**body, 0, 60, 640).ok());
 }

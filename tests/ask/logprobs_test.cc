@@ -73,7 +73,7 @@ std::shared_ptr<const Model> demo_with_decoder(const nlohmann::json& decoder) {
   tokenizer["decoder"] = decoder;
   folder.write("demo/tokenizer.json", tokenizer.dump());
   Result<std::shared_ptr<const Model>> model = Model::load(folder.path() / "demo");
-  if (!model) throw std::runtime_error(model.error().message);
+  if (!model) throw std::runtime_error(model.error().message());
   return std::move(*model);
 }
 

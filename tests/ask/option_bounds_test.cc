@@ -29,10 +29,10 @@ void expect_bounds(const OptionValue& value, const Status& status) {
   EXPECT_EQ(status.ok(), value.good) << value.message();
   if (value.good || status.ok()) return;
   EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(status.error().field, value.option->name);
+  EXPECT_EQ(status.error().place.field, value.option->name);
   // max_tokens says besides when it may be 0.
   if (value.option->name != std::string("max_tokens")) {
-    EXPECT_EQ(status.error().message, value.message());
+    EXPECT_EQ(status.error().message(), value.message());
   }
 }
 
@@ -65,8 +65,8 @@ TEST(OptionBounds, MinTokensAreAtMostMaxTokens) {
                                  {"body", options}}}) {
     const Status status = asked(one);
     ASSERT_FALSE(status.ok()) << one;
-    EXPECT_EQ(status.error().message, "min_tokens is 9, expected at most max_tokens, which is 8");
-    EXPECT_EQ(status.error().field, "min_tokens");
+    EXPECT_EQ(status.error().message(), "min_tokens is 9, expected at most max_tokens, which is 8");
+    EXPECT_EQ(status.error().place.field, "min_tokens");
     (one.contains("body") ? one["body"] : one)["min_tokens"] = 8;
     EXPECT_TRUE(asked(one).ok()) << one;
   }

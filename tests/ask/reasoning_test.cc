@@ -33,7 +33,7 @@ std::unique_ptr<ask::Body> chat_body(nlohmann::json fields) {
                                            .bounds = bounds,
                                            .defaults = {},
                                            .given_up = given_up});
-  EXPECT_TRUE(body.ok()) << body.error().message;
+  EXPECT_TRUE(body.ok()) << body.error().message();
   return std::move(*body);
 }
 
@@ -84,7 +84,7 @@ TEST(ReasoningField, OfALineOfAnOpenAiBatch) {
       R"({"custom_id": "a", "url": "/v1/chat/completions",
           "body": {"messages": [{"role": "user", "content": "2+2?"}]}})",
       1);
-  ASSERT_TRUE(line.ok()) << line.error().message;
+  ASSERT_TRUE(line.ok()) << line.error().message();
   const std::vector<std::vector<Completion>> answers = {{reasoned()}};
   const BatchOptions options;
   const std::vector<Json> written =
@@ -96,7 +96,7 @@ TEST(ReasoningField, OfALineOfAnOpenAiBatch) {
 
 TEST(ReasoningField, OfALine) {
   const auto line = parse_line(R"({"messages": [{"role": "user", "content": "2+2?"}]})", 1);
-  ASSERT_TRUE(line.ok()) << line.error().message;
+  ASSERT_TRUE(line.ok()) << line.error().message();
   const std::vector<std::vector<Completion>> answers = {{reasoned()}};
   const BatchOptions options;
   const std::vector<Json> written =

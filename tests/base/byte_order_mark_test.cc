@@ -12,7 +12,7 @@ using namespace std::string_view_literals;
 
 std::string plain(std::string_view text) {
   const Result<std::string_view> found = without_mark(text);
-  return found ? std::string(*found) : "refused: " + found.error().message;
+  return found ? std::string(*found) : "refused: " + found.error().message();
 }
 
 TEST(ByteOrderMark, IsDropped) {
@@ -32,7 +32,7 @@ TEST(ByteOrderMark, OfAnotherEncodingIsNamed) {
 
 TEST(ByteOrderMark, IsNoPartOfJson) {
   EXPECT_EQ(*parse_json("\xef\xbb\xbf[1]"), nlohmann::json({1}));
-  EXPECT_EQ(parse_json("\xff\xfe[\0]\0"sv).error().message,
+  EXPECT_EQ(parse_json("\xff\xfe[\0]\0"sv).error().message(),
             "not JSON: text in UTF-16, expected UTF-8");
 }
 

@@ -14,7 +14,7 @@ TEST(Errors, MessagesAreOneLineOfUtf8) {
   EXPECT_EQ(one_line("\xc2\x9b"), "\uFFFD\uFFFD");  // controls a terminal
   EXPECT_EQ(one_line("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD");
   EXPECT_EQ(one_line("\xe2\x82"), "\uFFFD\uFFFD");
-  EXPECT_EQ(bad_file("{}", "a\tb").message, "a\\x09b");
+  EXPECT_EQ(bad_file("{}", "a\tb").message(), "a\\x09b");
 }
 
 TEST(Errors, LongTextsLoseTheirMiddle) {
@@ -35,14 +35,14 @@ TEST(Errors, LongTextsLoseTheirMiddle) {
 TEST(Errors, APartIsNamedInTheFieldAndTheMessage) {
   const Error wrong = in_part("messages[0]", invalid_field("role", "is {}, expected a string", 5));
   EXPECT_EQ(wrong.field, "messages[0].role");
-  EXPECT_EQ(wrong.message, "field 'messages[0].role' is 5, expected a string");
-  EXPECT_EQ(in_part("q[1]", invalid_argument("unknown field 'x'")).message,
+  EXPECT_EQ(wrong.message(), "field 'messages[0].role' is 5, expected a string");
+  EXPECT_EQ(in_part("q[1]", invalid_argument("unknown field 'x'")).message(),
             "unknown field 'q[1].x'");
-  EXPECT_EQ(in_part("q[1]", invalid_argument("unknown or unsupported field 'x'")).message,
+  EXPECT_EQ(in_part("q[1]", invalid_argument("unknown or unsupported field 'x'")).message(),
             "unknown or unsupported field 'q[1].x'");
   const Error other = in_part("q[1]", blame("text", invalid_argument("question 1 has no 'text'")));
   EXPECT_EQ(other.field, "q[1].text");
-  EXPECT_EQ(other.message, "question 1 has no 'text'");
+  EXPECT_EQ(other.message(), "question 1 has no 'text'");
 }
 
 TEST(OneOfThese, IsAListInWords) {

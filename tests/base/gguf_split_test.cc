@@ -50,9 +50,9 @@ class GgufSplitTest : public ::testing::Test {
                       std::initializer_list<std::string_view> words) const {
     const Result<GgufFile> file = GgufFile::open(path);
     ASSERT_FALSE(file.ok());
-    EXPECT_EQ(file.error().code, code) << file.error().message;
+    EXPECT_EQ(file.error().code, code) << file.error().message();
     for (const std::string_view word : words)
-      EXPECT_NE(file.error().message.find(word), std::string::npos) << file.error().message;
+      EXPECT_NE(file.error().message().find(word), std::string::npos) << file.error().message();
   }
 
   fs::path folder_;
@@ -75,7 +75,7 @@ TEST_F(GgufSplitTest, NamesSayThePart) {
 
 TEST_F(GgufSplitTest, TheFirstStandsForAll) {
   const Result<GgufFile> file = GgufFile::open(write_all());
-  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_TRUE(file.ok()) << file.error().message();
   ASSERT_EQ(file->tensors().size(), 3u);
   const std::pair<const char*, const char*> expected[] = {
       {"a", "abcdefgh"}, {"b", "ijklmnop"}, {"c", "qrstuvwx"}};

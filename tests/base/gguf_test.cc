@@ -31,9 +31,9 @@ class GgufTest : public ::testing::Test {
                       ErrorCode code = ErrorCode::kBadFile) const {
     const Result<GgufFile> file = open(bytes);
     ASSERT_FALSE(file.ok()) << part;
-    EXPECT_EQ(file.error().code, code) << file.error().message;
-    EXPECT_NE(file.error().message.find(part), std::string::npos) << file.error().message;
-    EXPECT_NE(file.error().message.find("file.gguf"), std::string::npos);
+    EXPECT_EQ(file.error().code, code) << file.error().message();
+    EXPECT_NE(file.error().message().find(part), std::string::npos) << file.error().message();
+    EXPECT_NE(file.error().message().find("file.gguf"), std::string::npos);
   }
 
   fs::path folder_;
@@ -61,7 +61,7 @@ GgufWriter example(uint32_t version) {
 TEST_F(GgufTest, GivesValuesAndTensors) {
   for (uint32_t version : {2u, 3u}) {
     const Result<GgufFile> file = open(example(version).bytes());
-    ASSERT_TRUE(file.ok()) << file.error().message;
+    ASSERT_TRUE(file.ok()) << file.error().message();
     EXPECT_EQ(file->version(), version);
     EXPECT_EQ(**file->string("general.architecture"), "llama");
     EXPECT_EQ(**file->integer("u32"), 4'000'000'000);
@@ -98,7 +98,7 @@ TEST_F(GgufTest, AbsentKeysAreNothingOtherTypesAreErrors) {
   EXPECT_FALSE(file->strings("more")->has_value());
   const auto message = [](const auto& result) {
     EXPECT_FALSE(result.ok());
-    return result.ok() ? std::string() : result.error().message;
+    return result.ok() ? std::string() : result.error().message();
   };
   EXPECT_NE(message(file->integer("f32")).find("'f32' is 0.5, expected a whole number"),
             std::string::npos);
@@ -110,7 +110,7 @@ TEST_F(GgufTest, AbsentKeysAreNothingOtherTypesAreErrors) {
   EXPECT_NE(message(file->integers("general.architecture")).find("is 'llama'"), std::string::npos);
   EXPECT_FALSE(file->strings("scores").ok());
   EXPECT_FALSE(file->integers("scores").ok());
-  EXPECT_NE(file->wrong("more", "x").message.find("'more' is missing"), std::string::npos);
+  EXPECT_NE(file->wrong("more", "x").message().find("'more' is missing"), std::string::npos);
 }
 
 TEST_F(GgufTest, AlignmentIsTheFilesOwn) {
@@ -118,7 +118,7 @@ TEST_F(GgufTest, AlignmentIsTheFilesOwn) {
   writer.uint32("general.alignment", 128).tensor("a", {1}, 0, "aaaa", 128);
   writer.tensor("b", {1}, 0, "bbbb", 128);
   const Result<GgufFile> file = open(writer.bytes(128));
-  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_TRUE(file.ok()) << file.error().message();
   EXPECT_EQ(file->alignment(), 128u);
   EXPECT_EQ(file->find_tensor("b")->offset, 256u);
   expect_refused(GgufWriter().uint32("general.alignment", 48).bytes(), "expected a power of two");

@@ -11,7 +11,7 @@ namespace {
 
 Json parsed(std::string_view text) {
   Result<Json> value = parse_json(text);
-  EXPECT_TRUE(value.ok()) << text << ": " << value.error().message;
+  EXPECT_TRUE(value.ok()) << text << ": " << value.error().message();
   return value.ok() ? *std::move(value) : Json();
 }
 
@@ -20,7 +20,7 @@ std::string refused(std::string_view text) {
   EXPECT_FALSE(value.ok()) << text;
   if (value.ok()) return {};
   EXPECT_EQ(value.error().code, ErrorCode::kBadFile);
-  return value.error().message;
+  return value.error().message();
 }
 
 std::string repeated(std::string_view text, size_t n) {
@@ -52,13 +52,13 @@ TEST(JsonTest, LargeWholeNumbersKeepTheirDigits) {
 TEST(JsonTest, KeepsTheOrderOfKeys) {
   const std::string text = R"({"z":1,"a":[{"c":2,"b":123456789012345678901234567890}],"m":{}})";
   const auto kept = parse_json(text, LargeNumbers::kKept);
-  ASSERT_TRUE(kept.ok()) << kept.error().message;
+  ASSERT_TRUE(kept.ok()) << kept.error().message();
   EXPECT_EQ(json_text(*kept), text);
   EXPECT_EQ(kept_digits((*kept)["a"][0]["b"]), "123456789012345678901234567890");
   EXPECT_TRUE((*parse_json(text))["a"][0]["b"].is_number_float());
-  EXPECT_EQ(parse_json(R"({"a":{"b":1,"c":2,"b":3}})").error().message,
+  EXPECT_EQ(parse_json(R"({"a":{"b":1,"c":2,"b":3}})").error().message(),
             "'b' appears twice in 'a', expected once");
-  EXPECT_EQ(parse_json("{\"a\":").error().message.substr(0, 8), "not JSON");
+  EXPECT_EQ(parse_json("{\"a\":").error().message().substr(0, 8), "not JSON");
 }
 
 TEST(JsonTest, SortsMembers) {

@@ -36,7 +36,7 @@ TEST_F(MappedFileTest, GivesTheBytesAlsoAfterRelease) {
   std::string bytes(100'000, '\0');
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31);
   const Result<MappedFile> file = MappedFile::open(write(bytes));
-  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_TRUE(file.ok()) << file.error().message();
   ASSERT_EQ(file->size(), bytes.size());
   EXPECT_EQ(std::memcmp(file->data(), bytes.data(), bytes.size()), 0);
   file->release(10, 50'000);
@@ -60,7 +60,7 @@ TEST_F(MappedFileTest, RefusesPointersOfGitLfs) {
   const Result<MappedFile> file = MappedFile::open(write(pointer));
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().code, ErrorCode::kBadFile);
-  EXPECT_NE(file.error().message.find("Git LFS pointer"), std::string::npos);
+  EXPECT_NE(file.error().message().find("Git LFS pointer"), std::string::npos);
   EXPECT_TRUE(MappedFile::open(write("see " + pointer)).ok());
 }
 
@@ -80,7 +80,7 @@ TEST_F(MappedFileTest, ABrokenLinkIsNoMissingFile) {
     const Result<MappedFile> file = MappedFile::open(folder_ / name);
     ASSERT_FALSE(file.ok());
     EXPECT_EQ(file.error().code, ErrorCode::kIo);
-    EXPECT_EQ(file.error().message,
+    EXPECT_EQ(file.error().message(),
               (folder_ / broken).string() + ": is a broken link to 'nowhere'");
   }
   EXPECT_EQ(MappedFile::open(folder_ / "circle").error().code, ErrorCode::kIo);
@@ -94,12 +94,12 @@ TEST_F(MappedFileTest, NamesWhatIsWrong) {
   };
   EXPECT_EQ(error(folder_ / "absent").code, ErrorCode::kNotFound);
   EXPECT_EQ(error(write("x") / "below-a-file").code, ErrorCode::kBadFile);
-  EXPECT_EQ(error(write("x") / "below-a-file").message,
+  EXPECT_EQ(error(write("x") / "below-a-file").message(),
             (folder_ / "file").string() + ": is not a directory");
   EXPECT_EQ(error(folder_).code, ErrorCode::kBadFile);
-  EXPECT_NE(error(folder_).message.find("is a directory"), std::string::npos);
+  EXPECT_NE(error(folder_).message().find("is a directory"), std::string::npos);
   EXPECT_EQ(error(write("")).code, ErrorCode::kBadFile);
-  EXPECT_NE(error(write("")).message.find("is empty"), std::string::npos);
+  EXPECT_NE(error(write("")).message().find("is empty"), std::string::npos);
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(error(folder_ / "pipe").code, ErrorCode::kBadFile);
 }

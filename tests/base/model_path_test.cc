@@ -18,7 +18,7 @@ TEST(ModelPath, OpensAFileOnceForAllThatComeFromIt) {
   folder.write("a.json", "{}");
   const ModelPath path(folder.path());
   const auto file = (path / "a.json").file();
-  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_TRUE(file.ok()) << file.error().message();
   EXPECT_EQ((*file)->text(), "{}");
   EXPECT_EQ(*path.at("elsewhere").at(folder.path() / "a.json").file(), *file);
   EXPECT_NE(*ModelPath(folder.path() / "a.json").file(), *file);
@@ -44,7 +44,7 @@ TEST(ModelPath, ParsesAGgufFileOnce) {
   const TemporaryFolder folder;
   const ModelPath path(folder.write("m.gguf", GgufWriter().string("key", "value").bytes()));
   const auto gguf = path.gguf();
-  ASSERT_TRUE(gguf.ok()) << gguf.error().message;
+  ASSERT_TRUE(gguf.ok()) << gguf.error().message();
   EXPECT_EQ((*gguf)->string("key").value(), "value");
   EXPECT_EQ(*ModelPath(path).gguf(), *gguf);
 }

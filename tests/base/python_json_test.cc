@@ -11,7 +11,7 @@ namespace {
 
 std::string read_python(std::string_view text) {
   const Result<Json> value = parse_python_json(text);
-  EXPECT_TRUE(value.ok()) << text << ": " << value.error().message;
+  EXPECT_TRUE(value.ok()) << text << ": " << value.error().message();
   return value.ok() ? value->dump() : std::string();
 }
 
@@ -35,12 +35,12 @@ TEST(PythonJson, ErrorsAreThoseOfTheText) {
         "[\"NaN, Infinity]", "[\"NaN\\", "[1,\n\nInfinity,]", "{\"a\": NaN, \"a\": 1}"}) {
     const Result<Json> value = parse_python_json(text);
     ASSERT_FALSE(value.ok()) << text;
-    EXPECT_EQ(value.error().message, parse_json(text).error().message);
+    EXPECT_EQ(value.error().message(), parse_json(text).error().message());
   }
-  EXPECT_EQ(parse_python_object("[1]", "x.json").error().message,
+  EXPECT_EQ(parse_python_object("[1]", "x.json").error().message(),
             "x.json: is a JSON array, expected an object");
   for (const char* number : {"NaN", " -Infinity\n"})
-    EXPECT_EQ(parse_python_object(number, "x.json").error().message,
+    EXPECT_EQ(parse_python_object(number, "x.json").error().message(),
               "x.json: is a number, expected an object");
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/counted.h"
 #include "base/errors.h"
-#include "base/option_names.h"
 
 namespace pando {
 namespace {
@@ -23,7 +22,7 @@ TEST(OptionNames, AreThoseOfTheReader) {
   const auto message = [] {
     return invalid_argument("{} is {} (hint: lower {})", OptionName{"kv_memory"}, 10,
                             OptionName{"threads"})
-        .message;
+        .message();
   };
   EXPECT_EQ(message(), "kv_memory is 10 (hint: lower threads)");
   {

@@ -28,11 +28,11 @@ TEST(WriteFile, NamesTheReason) {
     const Status full = write_file("/dev/full", std::string(n_bytes, 'x'));
     ASSERT_FALSE(full.ok());
     EXPECT_EQ(full.error().code, ErrorCode::kIo);
-    EXPECT_EQ(full.error().message, "cannot write '/dev/full': No space left on device");
+    EXPECT_EQ(full.error().message(), "cannot write '/dev/full': No space left on device");
   }
   const TemporaryFolder folder;
   const std::filesystem::path nowhere = folder.path() / "no" / "file";
-  EXPECT_EQ(write_file(nowhere, "x").error().message,
+  EXPECT_EQ(write_file(nowhere, "x").error().message(),
             "cannot write '" + nowhere.string() + "': No such file or directory");
 }
 
@@ -42,7 +42,7 @@ TEST(WriteFile, AStreamWithoutAReasonHasNone) {
   EXPECT_EQ(stream.str(), "text");
   stream.setstate(std::ios::badbit);
   errno = ENOSPC;  // from an earlier failure
-  EXPECT_EQ(write_text(stream, "text", "the text").error().message, "cannot write the text");
+  EXPECT_EQ(write_text(stream, "text", "the text").error().message(), "cannot write the text");
 }
 
 }  // namespace

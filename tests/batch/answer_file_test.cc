@@ -30,17 +30,17 @@ class AnswerFileTest : public ::testing::Test {
  protected:
   std::unique_ptr<AnswerFile> resumed() {
     auto file = AnswerFile::resume(path_, kSettings);
-    EXPECT_TRUE(file.ok()) << file.error().message;
+    EXPECT_TRUE(file.ok()) << file.error().message();
     return file ? std::move(*file) : nullptr;
   }
   std::string refused(const AnswerFile::Settings& settings = kSettings) {
     const auto file = AnswerFile::resume(path_, settings);
-    return file.ok() ? "taken" : file.error().message;
+    return file.ok() ? "taken" : file.error().message();
   }
   // Three answers, of which the last is two lines.
   void write_three() {
     auto file = AnswerFile::create(path_, kSettings);
-    ASSERT_TRUE(file.ok()) << file.error().message;
+    ASSERT_TRUE(file.ok()) << file.error().message();
     (*file)->append({.line = 2, .question = 1, .input_hash = 7, .n_answers = 1}, "b\n");
     (*file)->append({.line = 1, .question = 0, .input_hash = 5, .n_answers = 1}, "a\n");
     ASSERT_TRUE((*file)->commit().ok());
@@ -213,7 +213,7 @@ TEST_F(AnswerFileTest, OtherSettingsAreNamed) {
 TEST_F(AnswerFileTest, WhatAFileHoldsIsNotOverwrittenUnlessAskedFor) {
   const auto said = [&](bool overwrite) {
     const auto file = AnswerFile::create(path_, kSettings, overwrite);
-    return file ? "" : file.error().message.substr(file.error().message.find(" holds "));
+    return file ? "" : file.error().message().substr(file.error().message().find(" holds "));
   };
   const char* const of_run = " holds 4 answers of an earlier run, expected an empty file";
   write_three();

@@ -19,13 +19,13 @@ AnswerOptions chat_defaults() {
 
 Request asked(const std::string& text, const AnswerOptions& defaults = {}) {
   Result<std::unique_ptr<ask::Line>> line = parse_line(text, 7, defaults);
-  EXPECT_TRUE(line.ok()) << text << ": " << line.error().message;
+  EXPECT_TRUE(line.ok()) << text << ": " << line.error().message();
   return line.ok() ? (*line)->request_of((*line)->questions.at(0)) : Request{};
 }
 
 std::string refused(const std::string& text, const AnswerOptions& defaults = {}) {
   const Result<std::unique_ptr<ask::Line>> line = parse_line(text, 7, defaults);
-  return line.ok() ? "taken" : line.error().message;
+  return line.ok() ? "taken" : line.error().message();
 }
 
 std::string shown(const Request& request) {

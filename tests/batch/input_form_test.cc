@@ -83,7 +83,7 @@ Asked ask(std::istream& in, BatchOptions options = {}) {
   options.ordered = true;
   options.on_problem = [&](const std::string& message) { asked.problems.push_back(message); };
   const auto summary = run_batch(*open_tiny(), in, 0, out, options);
-  if (!summary) asked.error = summary.error().message;
+  if (!summary) asked.error = summary.error().message();
   asked.out = out.str();
   return asked;
 }

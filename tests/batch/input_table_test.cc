@@ -16,7 +16,7 @@ using Cells = std::vector<std::string>;
 
 Cells cells(std::string_view row, char separator = ',') {
   Result<Cells> split = ask::split_row(row, separator);
-  return split ? *split : Cells{std::string("refused: ") + split.error().message};
+  return split ? *split : Cells{std::string("refused: ") + split.error().message()};
 }
 
 std::string written_row(const Cells& texts) {
@@ -58,7 +58,7 @@ TEST(InputTable, BytesOfZeroAreNamed) {
 TEST(InputTable, NamesOfColumns) {
   const auto refused = [](std::string_view row) {
     const Result<ask::InputTable> table = ask::InputTable::open(row, ',');
-    return table ? std::string("taken") : table.error().message;
+    return table ? std::string("taken") : table.error().message();
   };
   EXPECT_EQ(refused("context,question"), "taken");
   EXPECT_EQ(refused("id,prompt,anything"), "taken");
@@ -72,11 +72,11 @@ TEST(InputTable, NamesOfColumns) {
 TEST(InputTable, OfTextsToEmbed) {
   const Result<ask::InputTable> table =
       ask::InputTable::open("id,text,instruction,prompt", ',', BatchTask::kEmbed);
-  ASSERT_TRUE(table.ok()) << table.error().message;
+  ASSERT_TRUE(table.ok()) << table.error().message();
   EXPECT_EQ(*table->line("7,T,I,p"), Json::parse(R"({"id": "7", "text": "T", "instruction": "I",
                 "metadata": {"prompt": "p"}})"));
   EXPECT_EQ(*table->line(",T,,"), Json::parse(R"({"text": "T"})"));
-  EXPECT_EQ(ask::InputTable::open("id,prompt", ',', BatchTask::kEmbed).error().message,
+  EXPECT_EQ(ask::InputTable::open("id,prompt", ',', BatchTask::kEmbed).error().message(),
             "the columns are id, prompt, expected 'text' among them");
   for (const BatchTask task : {BatchTask::kRerank, BatchTask::kScore})
     EXPECT_FALSE(ask::InputTable::open("id,prompt", ',', task).ok());
@@ -91,9 +91,9 @@ TEST(InputTable, RowsAreLines) {
                 "answers": ["yes", "Yes"], "choices": ["yes", "no"], "max_tokens": 5,
                 "temperature": 0.5, "metadata": {"source": "web"}})"));
   EXPECT_EQ(*table->line(",,Q,,,,,"), Json::parse(R"({"context": "", "question": "Q"})"));
-  EXPECT_EQ(table->line("7,C").error().message,
+  EXPECT_EQ(table->line("7,C").error().message(),
             "the row has 2 cells, expected 8, as many as the first row");
-  EXPECT_EQ(table->line(",,Q,,,many,,").error().message,
+  EXPECT_EQ(table->line(",,Q,,,many,,").error().message(),
             "column 'max_tokens' is 'many', expected a JSON value");
 }
 
@@ -102,7 +102,7 @@ TEST(InputTable, ListsInCells) {
       ask::InputTable::open("prompt\tanswers\tchoices\tstop", '\t').value();
   const auto list = [&](const std::string& row, const char* name) {
     const Result<Json> line = table.line(row);
-    return line ? line->value(name, Json()) : Json(line.error().message);
+    return line ? line->value(name, Json()) : Json(line.error().message());
   };
   EXPECT_EQ(list(written_row({"P", R"(["a, b", "c|d"])", "", ""}), "answers"),
             Json::array({"a, b", "c|d"}));
@@ -149,11 +149,11 @@ TEST(InputTable, ColumnsThatLookLikeFieldsAreNamed) {
 }
 
 TEST(InputTable, ColumnsThatContradictEachOtherAreRefused) {
-  EXPECT_EQ(ask::InputTable::open("prompt,answer,answers", ',').error().message,
+  EXPECT_EQ(ask::InputTable::open("prompt,answer,answers", ',').error().message(),
             "the columns are prompt, answer, answers, expected 'answer' or 'answers', not both");
   EXPECT_TRUE(ask::InputTable::open("prompt,context,question", ',')
                   .error()
-                  .message.starts_with("the columns are prompt, context, question, expected "
+                  .message().starts_with("the columns are prompt, context, question, expected "
                                        "'context' and 'question', or 'prompt', not both"));
 }
 
@@ -166,12 +166,12 @@ TEST(InputTable, FlagsInCapitals) {
                                       "max_tokens": 5, "metadata": {"source": "True"}})"));
   EXPECT_EQ(*table.line("P\ttrue\tFalse\t\t"),
             Json::parse(R"({"prompt": "P", "thinking": true, "ignore_eos": false})"));
-  EXPECT_EQ(table.line("P\tyes\t\t\t").error().message,
+  EXPECT_EQ(table.line("P\tyes\t\t\t").error().message(),
             "column 'thinking' is 'yes', expected true or false");
-  EXPECT_EQ(table.line("P\t\t\tTrue\t").error().message,
+  EXPECT_EQ(table.line("P\t\t\tTrue\t").error().message(),
             "column 'max_tokens' is 'True', expected a JSON value");
   EXPECT_EQ(
-      ask::InputTable::open("prompt\tschema", '\t')->line("P\t{'type': 'string'}").error().message,
+      ask::InputTable::open("prompt\tschema", '\t')->line("P\t{'type': 'string'}").error().message(),
       "column 'schema' is '{'type': 'string'}', expected a JSON value");
 }
 
@@ -179,7 +179,7 @@ TEST(InputTable, SchemasAndEmptyTexts) {
   const ask::InputTable table = ask::InputTable::open("prompt\tschema\tanswers", '\t').value();
   EXPECT_EQ(*table.line(written_row({"P", R"({"type": "integer"})", ""})),
             Json::parse(R"({"prompt": "P", "schema": {"type": "integer"}})"));
-  EXPECT_EQ(table.line("P\t\ttailor|").error().message,
+  EXPECT_EQ(table.line("P\t\ttailor|").error().message(),
             "column 'answers' is \"tailor|\", expected a text on each side of |");
 }
 
@@ -379,7 +379,7 @@ TEST(InputTable, EveryOptionIsAColumn) {
   for (const RequestOption& option : request_options()) {
     const Result<ask::InputTable> table =
         ask::InputTable::open(std::string("prompt,other,") + option.name, ',');
-    ASSERT_TRUE(table.ok()) << table.error().message;
+    ASSERT_TRUE(table.ok()) << table.error().message();
     EXPECT_EQ(table->options(), std::vector<std::string>{option.name});
     EXPECT_EQ(table->others(), std::vector<std::string>{"other"});
   }

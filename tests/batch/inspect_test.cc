@@ -57,7 +57,7 @@ TEST(Inspect, CountsWhatHasNoRoom) {
   EXPECT_EQ(longest_sequence(*tiny_model(), engine).value(), 96u);
   std::istringstream in(input);
   const auto found = inspect_batch(*tiny_model(), engine, in, {});
-  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_TRUE(found.ok()) << found.error().message();
   EXPECT_EQ(found->prompts, 2u) << "with more memory";
   EXPECT_EQ(found->prompt_tokens, 105u);
   EXPECT_EQ(found->longest_prompt, 100u);
@@ -74,14 +74,14 @@ TEST(Inspect, CountsWhatHasNoRoom) {
   std::istringstream again(input);
   std::ostringstream out;
   const auto ran = run_batch(*open_tiny(engine), again, 0, out, BatchOptions{});
-  ASSERT_TRUE(ran.ok()) << ran.error().message;
+  ASSERT_TRUE(ran.ok()) << ran.error().message();
   EXPECT_EQ(ran->too_long, 2u);
   engine.kv_memory = 100;
   std::istringstream none(input);
   const auto refused = inspect_batch(*tiny_model(), engine, none, {});
   ASSERT_FALSE(refused.ok());
-  EXPECT_TRUE(refused.error().message.starts_with("kv_memory is 100 bytes, expected at least"))
-      << refused.error().message;
+  EXPECT_TRUE(refused.error().message().starts_with("kv_memory is 100 bytes, expected at least"))
+      << refused.error().message();
 }
 
 // Token p of a prompt sees p + 1 positions, a shared one once.

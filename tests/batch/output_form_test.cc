@@ -89,7 +89,7 @@ TEST(OutputForm, TheEndingDecides) {
   EXPECT_EQ(form("a.gz"), "0 gz");
   for (const char* other : {"a.npy", "a.parquet", "a.npy.gz", "a.csv.zst"})
     EXPECT_EQ(form(other), "refused") << other;
-  EXPECT_EQ(output_form("x.parquet").error().message,
+  EXPECT_EQ(output_form("x.parquet").error().message(),
             "'x.parquet' ends in '.parquet', expected .jsonl, .json, .ndjson or .txt for JSON "
             "lines, or .csv or .tsv for a table, each optionally followed by .gz");
 }
@@ -113,7 +113,7 @@ TEST(OutputTable, RowsAndBack) {
             "5,,\"a \"\"b\"\"\nc\",,3,,\"{\"\"k\"\":1}\",\"{\"\"choice\"\":1}\"\n"
             "d,,,,,,,\"{\"\"choice_logprobs\"\":[-0.5,null]}\"\n");
   const auto objects = table.objects(table.header() + rows);
-  ASSERT_TRUE(objects.ok()) << objects.error().message;
+  ASSERT_TRUE(objects.ok()) << objects.error().message();
   ASSERT_EQ(objects->size(), 2u);
   EXPECT_EQ((*objects)[0]["text"], "a \"b\"\nc");
   EXPECT_EQ((*objects)[0]["choice"], 1);
@@ -135,7 +135,7 @@ TEST(OutputTable, ColumnsOfTheInputComeBack) {
   ASSERT_TRUE(out.starts_with(header)) << out;
   const auto cells =
       ask::split_row(out.substr(header.size(), out.size() - header.size() - 1), '\t');
-  ASSERT_TRUE(cells.ok()) << cells.error().message;
+  ASSERT_TRUE(cells.ok()) << cells.error().message();
   ASSERT_EQ(cells->size(), 15u);
   EXPECT_EQ((*cells)[2], "Q");
   EXPECT_EQ((*cells)[4], "[\"A\"]");
@@ -262,7 +262,7 @@ TEST(OutputForm, TablesAndPackedFilesAreResumedAtEveryLineOfTheirJournal) {
       EngineOptions engine = tiny_options();
       engine.max_running = 4;
       auto summary = run_batch(*open_tiny(engine), in, input.size(), sink, asked);
-      EXPECT_TRUE(summary.ok()) << summary.error().message;
+      EXPECT_TRUE(summary.ok()) << summary.error().message();
       return *summary;
     };
     const BatchSummary whole = run(**AnswerFile::create(path, {}));
@@ -293,7 +293,7 @@ TEST(OutputForm, TablesAndPackedFilesAreResumedAtEveryLineOfTheirJournal) {
       std::ofstream(path, std::ios::binary) << written;
       std::ofstream(journal) << kept.substr(0, end) << "{\"line";  // torn
       auto file = AnswerFile::resume(path, {});
-      ASSERT_TRUE(file.ok()) << file.error().message;
+      ASSERT_TRUE(file.ok()) << file.error().message();
       const BatchSummary resumed = run(**file);
       EXPECT_EQ(answers_in(path, options), expected) << name << " after " << end;
       EXPECT_EQ(resumed.scores.all().choice_accuracy, whole.scores.all().choice_accuracy);

@@ -23,7 +23,7 @@ const fs::path& model_path() {
     const RandomModelOptions options{
         .shape = "tiny-qwen2", .out = folder.path() / "model", .seed = 5, .max_positions = 640};
     if (Status status = make_random_model(options); !status)
-      throw std::runtime_error(status.error().message);
+      throw std::runtime_error(status.error().message());
     return options.out;
   }();
   return path;
@@ -93,13 +93,13 @@ Ran run_with(const std::shared_ptr<const Model>& model, const BatchOptions& give
   BatchOptions options = given;
   options.on_problem = [&](const std::string& message) { ran.problems.insert(message); };
   const auto engine = Engine::open(model, engine_options());
-  EXPECT_TRUE(engine.ok()) << engine.error().message;
+  EXPECT_TRUE(engine.ok()) << engine.error().message();
   std::istringstream in(input);
   std::ostringstream out;
   AnswerStream stream(out);
   const auto summary =
       run_batch(**engine, in, input.size(), sink != nullptr ? *sink : stream, options);
-  EXPECT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_TRUE(summary.ok()) << summary.error().message();
   if (summary) ran.summary = *summary;
   ran.own_requests = (*engine)->stats().requests;
   std::istringstream lines(out.str());
@@ -245,7 +245,7 @@ TEST(Replicas, AnErrorOfTheRunEndsIt) {
   std::istringstream in(mixed_input());
   const auto summary = run_batch(*engine, in, 0, sink, batch_options());
   ASSERT_FALSE(summary.ok());
-  EXPECT_EQ(summary.error().message, "full");
+  EXPECT_EQ(summary.error().message(), "full");
 }
 
 // The weights are equal; what text they stand for is not.
@@ -257,7 +257,7 @@ TEST(Replicas, AllHaveTheSameFiles) {
   ReplicaThreads processes("replicas=2", [&](int) { return other; });
   const auto model = processes.load(model_path());
   ASSERT_FALSE(model.ok());
-  EXPECT_EQ(model.error().message,
+  EXPECT_EQ(model.error().message(),
             "rank 1 has other model files than rank 0, expected the same on all ranks");
 }
 
@@ -266,7 +266,7 @@ TEST(Replicas, ARankWithoutItsModelIsNamed) {
       "replicas=2,tp=2", [&](int rank) { return rank == 3 ? fs::path("nowhere") : model_path(); });
   const auto model = processes.load(model_path());
   ASSERT_FALSE(model.ok());
-  EXPECT_TRUE(model.error().message.starts_with("rank 3: ")) << model.error().message;
+  EXPECT_TRUE(model.error().message().starts_with("rank 3: ")) << model.error().message();
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ BatchSummary run(AnswerSink& output, BatchOptions options,
   engine_options.max_running = 8;
   std::istringstream in(input);
   auto summary = run_batch(*open_tiny(engine_options), in, input.size(), output, options);
-  EXPECT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_TRUE(summary.ok()) << summary.error().message();
   return summary ? *summary : BatchSummary{};
 }
 
@@ -145,7 +145,7 @@ TEST(Resume, StoppedRunsComeToTheSameEnd) {
     int n_runs = 0;
     do {
       auto resumed = AnswerFile::resume(path, {});
-      ASSERT_TRUE(resumed.ok()) << resumed.error().message;
+      ASSERT_TRUE(resumed.ok()) << resumed.error().message();
       const std::unique_ptr<AnswerFile> file = std::move(*resumed);
       EXPECT_EQ(file->n_earlier(), n_answers);
       std::atomic<bool> stop = false;
@@ -262,7 +262,7 @@ TEST(Resume, AnInputThatEndsEarlierIsAnError) {
   const auto summary =
       run_batch(*open_tiny(), none, 0, **AnswerFile::resume(path, {}), batch_options());
   ASSERT_FALSE(summary.ok());
-  EXPECT_NE(summary.error().message.find("the input ends before"), std::string::npos);
+  EXPECT_NE(summary.error().message().find("the input ends before"), std::string::npos);
   EXPECT_FALSE((*AnswerFile::resume(path, {}))->was_finished());
 }
 
@@ -275,7 +275,7 @@ TEST(Resume, AnotherInputIsAnError) {
   const auto summary =
       run_batch(*open_tiny(), other, 0, **AnswerFile::resume(path, {}), batch_options());
   ASSERT_FALSE(summary.ok());
-  EXPECT_EQ(summary.error().message,
+  EXPECT_EQ(summary.error().message(),
             "line 1 of the input differs from the line that was answered before, expected the same "
             "input");
   EXPECT_EQ(lines_of(path), before);

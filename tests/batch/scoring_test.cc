@@ -43,7 +43,7 @@ BatchSummary ran(const std::string& input, BatchOptions options = {}) {
   options.defaults.sampling.max_tokens = 4;
   options.defaults.sampling.ignore_eos = true;
   const auto summary = run_batch(*open_tiny(), in, 0, out, options);
-  EXPECT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_TRUE(summary.ok()) << summary.error().message();
   return *summary;
 }
 

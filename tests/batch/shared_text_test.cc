@@ -23,9 +23,9 @@ class SharedText : public ::testing::Test {
     options.out = folder_.path() / "model";
     options.max_positions = 1 << 18;
     if (Status status = make_random_model(options); !status)
-      throw std::runtime_error(status.error().message);
+      throw std::runtime_error(status.error().message());
     Result<std::shared_ptr<const Model>> loaded = Model::load(options.out);
-    if (!loaded) throw std::runtime_error(loaded.error().message);
+    if (!loaded) throw std::runtime_error(loaded.error().message());
     model_ = std::move(*loaded);
     for (int i = 0; document_.size() < kDocument; ++i)
       document_ += fmt::format("Sentence {} is about river {}.\n", i, i * 7919 % 1000);
@@ -43,7 +43,7 @@ class SharedText : public ::testing::Test {
     const size_t before = tokenizer.n_bytes_encoded();
     for (const ask::Question& question : (*parsed)->questions) {
       const auto requests = engine_requests(*model_, engine, **parsed, question);
-      EXPECT_TRUE(requests.ok()) << (requests.ok() ? "" : requests.error().message);
+      EXPECT_TRUE(requests.ok()) << (requests.ok() ? "" : requests.error().message());
     }
     return tokenizer.n_bytes_encoded() - before;
   }

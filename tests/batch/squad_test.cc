@@ -49,7 +49,7 @@ Answers answer_all(const std::shared_ptr<const Model>& model, const std::string&
   options.kv_memory = size_t{1} << 30;
   options.max_open = static_cast<int>(prompts.size());
   Result<std::unique_ptr<Engine>> opened = Engine::open(model, options);
-  if (!opened) throw std::runtime_error(opened.error().message);
+  if (!opened) throw std::runtime_error(opened.error().message());
   const std::unique_ptr<Engine> engine = std::move(*opened);
   Answers answers;
   answers.completions.resize(prompts.size());
@@ -68,7 +68,7 @@ Answers answer_all(const std::shared_ptr<const Model>& model, const std::string&
       --n_open;
       changed.notify_one();
     });
-    if (!id.ok()) throw std::runtime_error(id.error().message);
+    if (!id.ok()) throw std::runtime_error(id.error().message());
   }
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return n_open == 0; });
@@ -102,9 +102,9 @@ TEST(Squad, AllQuestionsShareWhatTheyCanAndChangeNoBit) {
   options.vocab = 151936;
   options.tokenizer = kData / "tokenizers" / "qwen2.5";
   const Status made = make_random_model(options);
-  ASSERT_TRUE(made.ok()) << made.error().message;
+  ASSERT_TRUE(made.ok()) << made.error().message();
   Result<std::shared_ptr<const Model>> model = Model::load(folder.path());
-  ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_TRUE(model.ok()) << model.error().message();
   const std::vector<std::vector<Token>> prompts = squad_prompts(**model);
   ASSERT_EQ(prompts.size(), 6078u);
 

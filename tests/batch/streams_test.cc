@@ -63,8 +63,8 @@ TEST(BatchStreams, OutputThatFailsIsAnError) {
     const auto summary = run_batch(*engine, in, 0, out, {});
     ASSERT_FALSE(summary.ok());
     EXPECT_EQ(summary.error().code, ErrorCode::kIo);
-    EXPECT_TRUE(summary.error().message.starts_with("cannot write the output after "))
-        << summary.error().message;
+    EXPECT_TRUE(summary.error().message().starts_with("cannot write the output after "))
+        << summary.error().message();
   }
   // What was open was cancelled: the engine is free for others.
   EXPECT_TRUE(engine->complete(tiny_request("next")).ok());
@@ -86,7 +86,7 @@ TEST(BatchStreams, InputThatFailsIsAnErrorAndAnswersStay) {
   const auto summary = run_batch(*open_tiny(), in, 0, out, {});
   ASSERT_FALSE(summary.ok());
   EXPECT_EQ(summary.error().code, ErrorCode::kIo);
-  EXPECT_EQ(summary.error().message, "cannot read the input after line 3: a device error");
+  EXPECT_EQ(summary.error().message(), "cannot read the input after line 3: a device error");
   const std::string answers = out.str();
   EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 3);
 }

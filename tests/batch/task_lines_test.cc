@@ -40,7 +40,7 @@ Ran run(BatchTask task, const std::string& input, BatchOptions options = {},
   options.ordered = true;
   options.on_problem = [&](const std::string& message) { ran.problems.push_back(message); };
   const auto summary = run_batch(*open_tiny(engine_options), in, input.size(), out, options);
-  if (!summary) throw std::runtime_error(summary.error().message);
+  if (!summary) throw std::runtime_error(summary.error().message());
   ran.summary = *summary;
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) ran.lines.push_back(Json::parse(line));
@@ -264,10 +264,10 @@ std::unique_ptr<Engine> open_normalized(TemporaryFolder& folder, const Json& nor
   tokenizer["normalizer"] = normalizer;
   folder.write("m/tokenizer.json", tokenizer.dump());
   const auto model = Model::load(made.out);
-  EXPECT_TRUE(model.ok()) << model.error().message;
+  EXPECT_TRUE(model.ok()) << model.error().message();
   if (!model) return nullptr;
   auto engine = Engine::open(*model, tiny_options());
-  EXPECT_TRUE(engine.ok()) << engine.error().message;
+  EXPECT_TRUE(engine.ok()) << engine.error().message();
   return engine ? std::move(*engine) : nullptr;
 }
 
@@ -351,7 +351,7 @@ TEST(TaskLines, TheSameHashesSharedOrNotInPiecesAndResumed) {
       std::istringstream in(input);
       if (resumed) options.stop = nullptr;
       const auto summary = run_batch(*open_tiny(one), in, input.size(), **file, options);
-      ASSERT_TRUE(summary.ok()) << summary.error().message;
+      ASSERT_TRUE(summary.ok()) << summary.error().message();
       if (!resumed) continue;
       EXPECT_EQ(summary->combined_hash, whole.summary.combined_hash);
       EXPECT_EQ(summary->scores.all().n, whole.summary.scores.all().n);
@@ -396,7 +396,7 @@ TEST(TaskLines, WhatIsToFinishAtAStopIsWritten) {
     const auto summary = run_batch(*engine, in, lines.size(), out, options);
     is_over = true;
     stopper.join();
-    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    ASSERT_TRUE(summary.ok()) << summary.error().message();
     ASSERT_TRUE(at_stop);
     EXPECT_TRUE(summary->stopped);
     const auto n_written = static_cast<uint64_t>(std::ranges::count(out.str(), '\n'));

@@ -32,7 +32,7 @@ TEST(VerifyBatch, AnotherInputIsAnError) {
   std::istringstream none("{\"prompt\": \"one line\"}\n");
   const auto verified = verify_batch(*open_alone(), none, verify_options(), hashes);
   ASSERT_FALSE(verified.ok());
-  EXPECT_EQ(verified.error().message,
+  EXPECT_EQ(verified.error().message(),
             "line 1 has 1 question, expected more than 1 as in the first run");
 }
 

@@ -56,7 +56,7 @@ inline BatchVerification verify(const std::string& input,
                                 const std::map<AnswerKey, uint64_t>& hashes) {
   std::istringstream in(input);
   auto verified = verify_batch(*open_alone(), in, verify_options(), hashes);
-  if (!verified) throw std::runtime_error(verified.error().message);
+  if (!verified) throw std::runtime_error(verified.error().message());
   return std::move(*verified);
 }
 

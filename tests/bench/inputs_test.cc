@@ -38,7 +38,7 @@ TEST_F(InputsTest, WhatHasNoEffectIsRefused) {
   const auto refused = [](const char* name, const Settings& settings) {
     const Status status = check_inputs(name, settings);
     EXPECT_TRUE(status.ok() || status.error().code == ErrorCode::kInvalidArgument);
-    return status.ok() ? "" : status.error().message;
+    return status.ok() ? "" : status.error().message();
   };
   const std::string useless = " has no use for it";
   EXPECT_EQ(refused("peak", {.model = "m"}), "--model: peak" + useless);
@@ -57,12 +57,12 @@ TEST_F(InputsTest, AllFilesThatAreMissingAreNamed) {
   const auto path = [&](const char* name) { return (folder.path() / name).string(); };
   const Status status = check_inputs("files", {.data = folder.path()});
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message, "no file " + path("two.txt") + ", expected in --data by files");
+  EXPECT_EQ(status.error().message(), "no file " + path("two.txt") + ", expected in --data by files");
   const Status two = check_inputs("files", {.data = folder.path() / "folder"});
   ASSERT_FALSE(two.ok());
-  EXPECT_EQ(two.error().message, "no file " + path("folder/folder/one") + ", " +
+  EXPECT_EQ(two.error().message(), "no file " + path("folder/folder/one") + ", " +
                                      path("folder/two.txt") + ", expected in --data by files");
-  EXPECT_EQ(check_inputs("files", {}).error().message,
+  EXPECT_EQ(check_inputs("files", {}).error().message(),
             "files needs folder/one, two.txt: expected --data DIRECTORY with published data sets");
 }
 

@@ -133,10 +133,10 @@ TEST(ChartTest, PointsByNameAreNotJoined) {
 
 TEST(PeerTest, GivesTheLastNumber) {
   const auto found = run_peer("echo loading; echo ' {tokens}.5 '; echo", {{"tokens", "12"}});
-  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_TRUE(found.ok()) << found.error().message();
   EXPECT_EQ(*found, 12.5);
   const auto blanks = run_peer("printf '7.25\\n   \\n\\t\\r\\n  '", {});
-  ASSERT_TRUE(blanks.ok()) << blanks.error().message;
+  ASSERT_TRUE(blanks.ok()) << blanks.error().message();
   EXPECT_EQ(*blanks, 7.25);
 }
 
@@ -154,7 +154,7 @@ TEST(PeerTest, LeavesBracesOfTheShell) {
 TEST(PeerTest, SaysWhatFailed) {
   const auto message = [](const std::string& command) {
     const auto result = run_peer(command, {{"tokens", "1"}, {"kind", "prefill"}});
-    return result ? "" : result.error().message;
+    return result ? "" : result.error().message();
   };
   EXPECT_EQ(message("echo {model}"), "--peer has '{model}', expected of {kind} {tokens}");
   EXPECT_EQ(message("echo no such file; exit 3"),
@@ -223,7 +223,7 @@ TEST(LaneTest, SaysWhatItLacked) {
     lanes[2].sample(0);
     ADD_FAILURE() << "there is no sample";
   } catch (const BenchmarkError& e) {
-    EXPECT_EQ(e.error.message, "none: no such planner");
+    EXPECT_EQ(e.error.message(), "none: no such planner");
   }
 }
 

@@ -36,7 +36,7 @@ AnswerOptions sampled() {
 
 TEST(CAgreement, AnswersAreThoseOfTheLibrary) {
   const auto expected = answer(*open_tiny(), "A context.", kQuestions, sampled());
-  ASSERT_TRUE(expected.ok()) << expected.error().message;
+  ASSERT_TRUE(expected.ok()) << expected.error().message();
 
   pando_engine engine{open_tiny(few_open())};
   std::vector<const char*> questions;
@@ -67,7 +67,7 @@ void expect_choices_alike(const std::string& prompt_template,
   options.prompt_template = prompt_template;
   options.choices = choices;
   const auto expected = answer(*open_tiny(), "A context.", kQuestions, options);
-  ASSERT_TRUE(expected.ok()) << expected.error().message;
+  ASSERT_TRUE(expected.ok()) << expected.error().message();
 
   pando_engine engine{open_tiny(few_open())};
   const std::string line = nlohmann::json{
@@ -129,7 +129,7 @@ TEST(CAgreement, ChoicesOfSingleTokensAreThoseOfTheLibrary) {
 TEST(CAgreement, ScoresAreThoseOfTheLibrary) {
   const std::vector<std::string> texts = {"x", "y", "zz", "w", "v", "u"};
   const auto expected = score(*open_tiny(), "A prefix:", texts);
-  ASSERT_TRUE(expected.ok()) << expected.error().message;
+  ASSERT_TRUE(expected.ok()) << expected.error().message();
 
   pando_engine engine{open_tiny(few_open())};
   std::vector<const char*> continuations;
@@ -178,7 +178,7 @@ TEST(QuestionStream, WaitsForItsOwnWhereOthersFillTheQueue) {
   size_t n_complete = 0;
   for (;;) {
     const auto what = stream.next(std::nullopt, event, question);
-    ASSERT_TRUE(what.ok()) << what.error().message;
+    ASSERT_TRUE(what.ok()) << what.error().message();
     if (*what == capi::QuestionStream::What::kEnd) break;
     n_complete += event.completion.has_value();
   }
@@ -207,7 +207,7 @@ TEST(QuestionStream, WaitsForRoomBehindWhatIsComplete) {
       const auto deadline =
           timeout ? std::optional(std::chrono::steady_clock::now() + *timeout) : std::nullopt;
       const auto what = stream.next(deadline, event, question);
-      if (!what.ok()) throw std::runtime_error(what.error().message);
+      if (!what.ok()) throw std::runtime_error(what.error().message());
       if (*what != capi::QuestionStream::What::kEvent || event.completion) return *what;
     }
   };

@@ -27,7 +27,7 @@ std::vector<uint32_t> words_of(const StepPlan& plan) {
 
 std::string error_of(const std::vector<uint32_t>& words) {
   const Result<StepPlan> plan = step_plan_from_bytes(std::as_bytes(std::span(words)));
-  return plan ? "" : plan.error().message;
+  return plan ? "" : plan.error().message();
 }
 
 std::string error_of(const StepPlan& plan) { return error_of(words_of(plan)); }
@@ -35,7 +35,7 @@ std::string error_of(const StepPlan& plan) { return error_of(words_of(plan)); }
 TEST(StepPlanBytes, ReadBackAsWritten) {
   const StepPlan plan = small_plan();
   const Result<StepPlan> read = step_plan_from_bytes(to_bytes(plan));
-  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, plan);
 }
 

@@ -22,11 +22,11 @@ TEST(AllRows, ComputesMoreAndAnswersTheSame) {
   std::vector<double> operations;
   for (const bool all_rows : {false, true}) {
     const auto model = all_rows ? load_for_timing(make.out, {}) : Model::load(make.out, {});
-    ASSERT_TRUE(model.ok()) << model.error().message;
+    ASSERT_TRUE(model.ok()) << model.error().message();
     EngineOptions options = tiny_options();
     options.step_rows = 16;  // steps without outputs, too
     const auto engine = Engine::open(*model, options);
-    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    ASSERT_TRUE(engine.ok()) << engine.error().message();
     const auto answer = (*engine)->complete(tiny_request("Once upon a time there was a tree."));
     const auto vector = (*engine)->complete(embedded);
     ASSERT_TRUE(answer.ok() && vector.ok());

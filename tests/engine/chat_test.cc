@@ -52,7 +52,7 @@ std::shared_ptr<const Model> with_config(const std::function<void(nlohmann::json
   change(config);
   folder.write(name, config.dump());
   Result<std::shared_ptr<const Model>> model = Model::load(folder.path());
-  EXPECT_TRUE(model.ok()) << model.error().message;
+  EXPECT_TRUE(model.ok()) << model.error().message();
   return *model;
 }
 
@@ -63,8 +63,8 @@ TEST(Chat, WhatATemplateRefusesIsTheCallersFault) {
   const auto refused = model->render_chat(kMessages);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(refused.error().message.find("Users alone are answered."), std::string::npos)
-      << refused.error().message;
+  EXPECT_NE(refused.error().message().find("Users alone are answered."), std::string::npos)
+      << refused.error().message();
 }
 
 // Lines may have the tools or documents that a template needs.
@@ -72,7 +72,7 @@ TEST(Chat, ATemplateIsTriedWithToolsAndDocuments) {
   const auto checked = [](const char* source) {
     const auto model = with_config([&](auto& config) { config["chat_template"] = source; });
     const Status status = check_chat(*model, {.instruction = "I", .chat = true});
-    return status ? "" : status.error().message;
+    return status ? "" : status.error().message();
   };
   const std::string users = "{% for m in messages %}{{ m.content }}{% endfor %}";
   EXPECT_EQ(checked((users + "{% for t in tools %}{{ t|tojson }}{% endfor %}").c_str()), "");
@@ -109,7 +109,7 @@ TEST(Chat, ATemplateThatCannotBeReadDisturbsNothingElse) {
   const auto refused = (*engine)->complete(chat_request({{"user", "a"}}));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(refused.error().message.find("chat template, line 1: no filter named 'nope'"),
+  EXPECT_NE(refused.error().message().find("chat template, line 1: no filter named 'nope'"),
             std::string::npos);
 }
 

@@ -177,7 +177,7 @@ TEST(EngineLoopMemory, ManySequencesInAFewPages) {
     EXPECT_GT(loop.stats().preemptions, 0u) << sharing;
     EXPECT_LE(loop.stats().kv_bytes_peak, options.engine.kv_memory);
     for (const auto& [id, heard] : loop.heard) {
-      ASSERT_FALSE(heard.error) << heard.error->message;
+      ASSERT_FALSE(heard.error) << heard.error->message();
       EXPECT_EQ(loop.answers(id), answers_alone(heard.request)) << sharing << " " << id;
     }
   }
@@ -200,7 +200,7 @@ TEST(EngineLoopMemory, RandomPromptsInAsLittleAsCanBe) {
     run(plenty, arrivals);
     run(little, arrivals);
     for (RequestId id = 1; id <= arrivals.size(); ++id) {
-      ASSERT_FALSE(little.heard[id].error) << little.heard[id].error->message;
+      ASSERT_FALSE(little.heard[id].error) << little.heard[id].error->message();
       ASSERT_EQ(little.answers(id), plenty.answers(id)) << "round " << round << " request " << id;
     }
   }
@@ -329,7 +329,7 @@ TEST(EngineLoopMemory, LessThanAPageIsRefused) {
   const auto loop = open_loop(tiny_model()->parts(), options);
   ASSERT_FALSE(loop.ok());
   EXPECT_EQ(loop.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_TRUE(loop.error().message.starts_with("kv_memory is ")) << loop.error().message;
+  EXPECT_TRUE(loop.error().message().starts_with("kv_memory is ")) << loop.error().message();
 }
 
 }  // namespace

@@ -134,12 +134,12 @@ TEST(EngineLoop, PromptsThatCanNeverFitAreRefused) {
   const Status status = loop.submit(2, tiny_request(std::string(15, 'x'), 6));
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kTooLong);
-  EXPECT_EQ(status.error().message,
+  EXPECT_EQ(status.error().message(),
             "prompt and answer take up to 21 tokens, but kv_memory has room for only 20, at " +
                 std::to_string(memory_for(1) / 4) + " bytes per token");
   const Status alone = loop.submit(3, tiny_request(std::string(20, 'x'), 1));
   ASSERT_FALSE(alone.ok());
-  EXPECT_EQ(alone.error().field, "prompt");
+  EXPECT_EQ(alone.error().place.field, "prompt");
   loop.run();
   EXPECT_EQ(loop.answers(1)[0].first.size(), 6u);
 }
@@ -151,7 +151,7 @@ TEST(EngineLoop, TheContextBoundsTheAnswer) {
   ASSERT_TRUE(loop.submit(1, tiny_request("ten bytes.", 50)).ok());
   const Status too_long = loop.submit(2, tiny_request("twelve bytes", 1));
   EXPECT_EQ(too_long.error().code, ErrorCode::kTooLong);
-  EXPECT_EQ(too_long.error().message,
+  EXPECT_EQ(too_long.error().message(),
             "the prompt has 12 tokens and needs room for an answer; this model's maximum context "
             "length is 12 tokens, as context sets it (its own is 640)");
   loop.run();
@@ -189,7 +189,7 @@ TEST(EngineLoop, FailAllTellsEveryRequestOnce) {
   loop.step();
   loop->fail_all({ErrorCode::kUnavailable, "over"});
   loop->deliver_events();  // a second error would be heard after the end
-  for (const RequestId id : {1, 2}) EXPECT_EQ(loop.heard[id].error->message, "over");
+  for (const RequestId id : {1, 2}) EXPECT_EQ(loop.heard[id].error->message(), "over");
   EXPECT_EQ(loop->n_sequences(), 0u);
   EXPECT_EQ(loop.n_pins(), 0u);
 }
@@ -212,7 +212,7 @@ TEST(EngineLoop, AFailingStepEndsItsRequestsOnly) {
   for (RequestId id = 1; id <= 3; ++id) {
     ASSERT_TRUE(loop.heard[id].error) << id;
     EXPECT_EQ(loop.heard[id].error->code, ErrorCode::kInternal);
-    EXPECT_EQ(loop.heard[id].error->message, "a bug");
+    EXPECT_EQ(loop.heard[id].error->message(), "a bug");
   }
   for (RequestId id = 5; id <= 8; ++id)  // the same again, with what was cached
     if (id != 6) submit(id);

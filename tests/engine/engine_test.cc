@@ -20,7 +20,7 @@ namespace {
 
 Completion complete_one(Engine& engine, const Request& request) {
   Result<std::vector<Completion>> completions = engine.complete(request);
-  if (!completions) throw std::runtime_error(completions.error().message);
+  if (!completions) throw std::runtime_error(completions.error().message());
   EXPECT_EQ(completions->size(), 1u);
   return completions->at(0);
 }
@@ -259,7 +259,7 @@ TEST(Engine, ClosingEndsOpenRequestsWithUnavailable) {
     EXPECT_EQ(n_errors, 1);
     ASSERT_TRUE(ear.events.back().error);
     EXPECT_EQ(ear.events.back().error->code, ErrorCode::kUnavailable);
-    EXPECT_EQ(ear.events.back().error->message, "the engine is shutting down");
+    EXPECT_EQ(ear.events.back().error->message(), "the engine is shutting down");
   }
 }
 
@@ -274,7 +274,7 @@ TEST(Engine, MoreThanMaxOpenIsRefused) {
   const Result<RequestId> refused = engine->submit(tiny_request("one more"), ear.listener());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(refused.error().message, "the engine is full: it has 192 open answers");
+  EXPECT_EQ(refused.error().message(), "the engine is full: it has 192 open answers");
   for (const RequestId id : ids) engine->cancel(id);
   while (!engine->complete(tiny_request("there is room again")).ok()) std::this_thread::yield();
 }

@@ -195,7 +195,7 @@ CaseResult ExactnessCases::run(const Scenario& s) {
   Result<std::unique_ptr<EngineLoop>> loop =
       open_loop(ranks ? models_.share(s.model, s.ranks.share_of(0)) : models_.weights(s.model),
                 options, has_forms ? &tokenizer : nullptr, has_forms ? &forms : nullptr);
-  if (!loop) return differs(loop.error().message);
+  if (!loop) return differs(loop.error().message());
 
   std::vector<Row> rows;
   (*loop)->observe_logits(
@@ -213,9 +213,9 @@ CaseResult ExactnessCases::run(const Scenario& s) {
       outcome.request = s.requests[id - 1];
       const Status status = (*loop)->submit(id, outcome.request, [&outcome](const Event& event) {
         if (event.completion) outcome.completions.push_back(*event.completion);
-        if (event.error) outcome.error = event.error->message;
+        if (event.error) outcome.error = event.error->message();
       });
-      if (!status) return differs(status.error().message);
+      if (!status) return differs(status.error().message());
     }
     if (!(*loop)->step()) break;
     (*loop)->deliver_events();

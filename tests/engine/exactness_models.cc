@@ -205,7 +205,7 @@ std::unique_ptr<LoadedModel> CaseModels::load(const CaseModel& model,
   const std::optional<DType> blocks = testing::in_blocks(kind_);
   Result<LoadedModel> loaded = blocks ? load_blocks(model, *blocks, directory_, share)
                                       : load_made(model, kind_, directory_, share);
-  if (!loaded) throw std::runtime_error(loaded.error().message);
+  if (!loaded) throw std::runtime_error(loaded.error().message());
   return std::make_unique<LoadedModel>(std::move(*loaded));
 }
 
@@ -236,7 +236,7 @@ const reference::Model& CaseModels::reference(const CaseModel& model, DType kv_t
                                                               .tile_len = sizes.tile_len,
                                                               .span_len = sizes.span_len,
                                                               .context = context});
-    if (!loaded) throw std::runtime_error(loaded.error().message);
+    if (!loaded) throw std::runtime_error(loaded.error().message());
     entry = std::make_unique<reference::Model>(std::move(*loaded));
   }
   return *entry;

@@ -23,7 +23,7 @@ TEST_P(Fixtures, EngineGivesTheBitsOfTheReference) {
   const fs::path directory = fs::path(PANDO_SOURCE_DIR) / "tests/model/data" / GetParam();
   ThreadPool pool(1);
   const Result<LoadedModel> weights = load_model(directory, std::nullopt, pool);
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  ASSERT_TRUE(weights.ok()) << weights.error().message();
   const nlohmann::json golden = nlohmann::json::parse(std::ifstream(directory / "golden.json"));
   for (const int context : {130, weights->config.max_positions}) {
     LoopOptions options;
@@ -33,11 +33,11 @@ TEST_P(Fixtures, EngineGivesTheBitsOfTheReference) {
     options.engine.context = std::min(context, weights->config.max_positions);
     options.engine.step_rows = 17;
     auto loop = open_loop(*weights->weights, options);
-    ASSERT_TRUE(loop.ok()) << loop.error().message;
+    ASSERT_TRUE(loop.ok()) << loop.error().message();
     const auto reference =
         reference::Model::load(weights->config, weights->files->checkpoint,
                                {.kv_dtype = DType::kF32, .context = options.engine.context});
-    ASSERT_TRUE(reference.ok()) << reference.error().message;
+    ASSERT_TRUE(reference.ok()) << reference.error().message();
     RequestId id = 0;
     for (const nlohmann::json& sequence : golden["sequences"]) {
       Request request;

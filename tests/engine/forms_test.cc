@@ -93,7 +93,7 @@ TEST(Forms, OfOnePromptMayDiffer) {
       request.sampling.max_tokens = 40;
       request.sampling.seed = seed;
       const auto listen = [&](const Event& event) {
-        EXPECT_FALSE(event.error) << event.error->message;
+        EXPECT_FALSE(event.error) << event.error->message();
         n_answers += event.completion ? 1 : 0;
       };
       ASSERT_TRUE(loop->submit(i + 1, request, listen).ok());
@@ -121,7 +121,7 @@ TEST(Forms, ForcedTokensChangeOnlyTheNumberOfSteps) {
     request.sampling.logprobs = true;
     run.answers.resize(3);
     const auto listen = [&](const Event& event) {
-      EXPECT_FALSE(event.error) << event.error->message;
+      EXPECT_FALSE(event.error) << event.error->message();
       if (event.completion) run.answers[event.choice] = *event.completion;
     };
     EXPECT_TRUE(loop->submit(1, request, listen).ok());
@@ -171,7 +171,7 @@ TEST(Forms, PublishedTechniquesKeepThem) {
     options.sharing = sharing;
     const Result<std::vector<Completion>> answers =
         open_tiny(options)->complete(asked(schema(kSchema)));
-    ASSERT_TRUE(answers.ok()) << sharing << ": " << answers.error().message;
+    ASSERT_TRUE(answers.ok()) << sharing << ": " << answers.error().message();
     EXPECT_EQ((*answers)[0].finish_reason, FinishReason::kStop) << sharing;
     EXPECT_EQ(Json::parse((*answers)[0].text, nullptr, false).size(), 3u) << sharing;
   }

@@ -16,7 +16,7 @@ uint64_t logits_hash(const std::filesystem::path& path, WeightType weights, int 
   const Result<std::shared_ptr<const Model>> model =
       Model::load(path, {.weights = weights, .threads = n_threads});
   if (!model) {
-    ADD_FAILURE() << model.error().message;
+    ADD_FAILURE() << model.error().message();
     return 0;
   }
   EXPECT_FALSE((*model)->has_tokenizer());
@@ -42,7 +42,7 @@ struct TinyModel {
                                          .dtype = dtype,
                                          .vocab = 50,
                                          .max_positions = max_positions});
-    if (!made) throw std::runtime_error(made.error().message);
+    if (!made) throw std::runtime_error(made.error().message());
     config = model::ModelConfig::load(folder.path()).value();
     checkpoint = model::Checkpoint::open(folder.path()).value();
   }
@@ -79,7 +79,7 @@ TEST(GgufEngine, PartsInOtherTypesOfTheSameValuesChangeNothing) {
       const auto mixed = tiny.gguf("mixed.gguf", {.matrices = dtype, .widens_alternate = true});
       ThreadPool pool(1);
       const auto weights = testing::load_weights(mixed, {}, pool);
-      ASSERT_TRUE(weights.ok()) << weights.error().message;
+      ASSERT_TRUE(weights.ok()) << weights.error().message();
       ASSERT_EQ(weights->layers[0].qkv.size(), 3u);
       ASSERT_EQ(weights->layers[0].gate_up.size(), 2u);
       EXPECT_EQ(logits_hash(mixed, WeightType::kAsStored, 2, 400),

@@ -58,7 +58,7 @@ inline std::vector<Request> requests_in_flight(std::mt19937& rng, size_t longest
 
 // Difference of a request's answers from those that are expected.
 inline std::string difference(const HeardInFlight& found, const HeardInFlight& expected) {
-  if (expected.error) return "alone: " + expected.error->message;
+  if (expected.error) return "alone: " + expected.error->message();
   if (found.completions.size() != expected.completions.size()) return "answers are missing";
   for (const auto& [choice, completion] : expected.completions) {
     const Completion& other = found.completions.at(choice);
@@ -122,10 +122,10 @@ inline InFlightCase run_in_flight(uint64_t seed) {
   while (alone.value()->step()) continue;
   alone.value()->deliver_events();
   for (const auto& [id, of] : heard) {
-    const bool has_failed = of.error && of.error->message == "this step is to fail";
+    const bool has_failed = of.error && of.error->message() == "this step is to fail";
     result.n_failed += has_failed;
     if (has_failed || of.cancelled) continue;
-    result.what = of.error ? of.error->message : difference(of, expected[id]);
+    result.what = of.error ? of.error->message() : difference(of, expected[id]);
     if (!result.what.empty()) return result;
   }
   result.n_overlapping = dynamic_cast<const RecordingExecutor&>(loop.executor()).n_overlapping();

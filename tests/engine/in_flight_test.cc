@@ -131,7 +131,7 @@ TEST(InFlight, AFailedStepFailsThoseAfterIt) {
   loop.run();
   EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{8, 8, 1, 1, 1})) << "the last one again";
   ASSERT_TRUE(loop.heard[1].error);
-  EXPECT_EQ(loop.heard[1].error->message, "this step is to fail");
+  EXPECT_EQ(loop.heard[1].error->message(), "this step is to fail");
   EXPECT_FALSE(loop.heard[2].error);
   EXPECT_EQ(loop.answers(2).size(), 1u);
 }
@@ -150,7 +150,7 @@ TEST(InFlight, ARefusedStepIsNotCounted) {
   EXPECT_EQ(loop.stats().decode_rows, 2u);
   EXPECT_FALSE(loop.heard[1].error);
   ASSERT_TRUE(loop.heard[2].error);
-  EXPECT_EQ(loop.heard[2].error->message, "this step is refused");
+  EXPECT_EQ(loop.heard[2].error->message(), "this step is refused");
 }
 
 // Its pages are free only then: the executor may still write to them.

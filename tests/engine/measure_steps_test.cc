@@ -55,7 +55,7 @@ TEST(MeasureSteps, TakesLittleMemory) {
     options.kv_memory *= n_pages;
     options.max_queue = 1;
     const Result<MeasuredSteps> measured = measure_steps(*tiny_model(), options, 1);
-    ASSERT_TRUE(measured.ok()) << measured.error().message;
+    ASSERT_TRUE(measured.ok()) << measured.error().message();
     EXPECT_GT(measured->n_repeats, 0u);
   }
 }

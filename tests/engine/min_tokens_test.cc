@@ -19,7 +19,7 @@ constexpr size_t kAnswer = 3;
 const std::shared_ptr<const Model>& demo_model() {
   static const std::shared_ptr<const Model> model = [] {
     Result<std::shared_ptr<const Model>> loaded = Model::load(PANDO_SOURCE_DIR "/models/demo");
-    if (!loaded) throw std::runtime_error(loaded.error().message);
+    if (!loaded) throw std::runtime_error(loaded.error().message());
     return std::move(*loaded);
   }();
   return model;
@@ -185,10 +185,10 @@ TEST(MinTokens, MoreThanMaxTokensAreRefused) {
   request.sampling.min_tokens = 21;
   const auto refused = open_demo()->complete(request);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().message, "min_tokens is 21, expected at most max_tokens, which is 20");
-  EXPECT_EQ(refused.error().field, "min_tokens");
+  EXPECT_EQ(refused.error().message(), "min_tokens is 21, expected at most max_tokens, which is 20");
+  EXPECT_EQ(refused.error().place.field, "min_tokens");
   request.sampling.min_tokens = -1;
-  EXPECT_EQ(open_demo()->complete(request).error().message, "min_tokens is -1, expected 0 or more");
+  EXPECT_EQ(open_demo()->complete(request).error().message(), "min_tokens is -1, expected 0 or more");
 }
 
 }  // namespace

@@ -43,19 +43,19 @@ void expect_embeddings_alone(const char* shape, int n_layers, const char* archit
   std::vector<std::vector<float>> hidden;
   for (const auto& path : {whole.path(), bare.path()}) {
     const auto model = Model::load(path);
-    ASSERT_TRUE(model.ok()) << model.error().message;
+    ASSERT_TRUE(model.ok()) << model.error().message();
     const auto engine = Engine::open(*model, {.kv_memory = 1 << 20, .context = 64});
-    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    ASSERT_TRUE(engine.ok()) << engine.error().message();
     Request request{.tokens = {1, 2, 3}, .sampling = {.max_tokens = 2}};
     const auto answer = (*engine)->complete(request);
     EXPECT_EQ(answer.ok(), path == whole.path());
     if (!answer) {
       EXPECT_EQ(answer.error().code, ErrorCode::kUnsupported);
-      EXPECT_NE(answer.error().message.find("no lm_head.weight"), std::string::npos);
+      EXPECT_NE(answer.error().message().find("no lm_head.weight"), std::string::npos);
     }
     request.pooling = Pooling::kLast;
     const auto embedded = (*engine)->complete(request);
-    ASSERT_TRUE(embedded.ok()) << embedded.error().message;
+    ASSERT_TRUE(embedded.ok()) << embedded.error().message();
     hidden.push_back((*embedded)[0].embedding);
   }
   EXPECT_EQ(hidden[0], hidden[1]);

@@ -115,12 +115,12 @@ TEST(Options, BadRequestsAreRefusedAtOnce) {
     bad.spoil(request);
     const Result<RequestId> id =
         engine->submit(request, [](const Event&) { FAIL() << "no events"; });
-    ASSERT_FALSE(id.ok()) << bad.message;
-    EXPECT_EQ(id.error().message, bad.message);
+    ASSERT_FALSE(id.ok()) << bad.message();
+    EXPECT_EQ(id.error().message(), bad.message());
     EXPECT_EQ(id.error().code, bad.code);
     const auto completions = engine->complete(request);
     ASSERT_FALSE(completions.ok());
-    EXPECT_EQ(completions.error().message, bad.message);
+    EXPECT_EQ(completions.error().message(), bad.message());
   }
   EXPECT_TRUE(engine->complete(tiny_request("a prompt")).ok());
 }
@@ -134,7 +134,7 @@ TEST(Options, APromptOfOneTokenHasNothingToScore) {
     request.sampling.max_tokens = max_tokens;
     request.sampling.ignore_eos = true;
     const auto completions = engine->complete(request);
-    ASSERT_TRUE(completions.ok()) << completions.error().message;
+    ASSERT_TRUE(completions.ok()) << completions.error().message();
     const Completion& completion = completions->at(0);
     EXPECT_EQ(completion.prompt_tokens, 1);
     EXPECT_TRUE(completion.prompt_logprobs.empty());
@@ -147,8 +147,8 @@ TEST(Options, TextThatIsNotUtf8IsRefused) {
   const auto completions = open_tiny()->complete(tiny_request("abc\xff"));
   ASSERT_FALSE(completions.ok());
   EXPECT_EQ(completions.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(completions.error().message.find('3'), std::string::npos)
-      << completions.error().message;
+  EXPECT_NE(completions.error().message().find('3'), std::string::npos)
+      << completions.error().message();
 }
 
 TEST(Options, TheLargestPromptAndTheLeastValuesAreTaken) {
@@ -157,7 +157,7 @@ TEST(Options, TheLargestPromptAndTheLeastValuesAreTaken) {
   request.sampling.top_p = 0;
   request.sampling.top_k = std::numeric_limits<int>::max();
   const auto completions = open_tiny()->complete(request);
-  ASSERT_TRUE(completions.ok()) << completions.error().message;
+  ASSERT_TRUE(completions.ok()) << completions.error().message();
   EXPECT_EQ(completions->at(0).tokens.size(), 1u);
 }
 
@@ -167,7 +167,7 @@ TEST(Options, ALongDefaultContextIsRefusedBeforeItsTableIsMade) {
   const Status status = fill_in(options, kPositions);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kUnsupported) << "it is the model's";
-  EXPECT_EQ(status.error().message, "context is 1073741824, expected at most 4194304");
+  EXPECT_EQ(status.error().message(), "context is 1073741824, expected at most 4194304");
   options.context = 4096;
   EXPECT_TRUE(fill_in(options, kPositions).ok());
 }
@@ -178,9 +178,9 @@ TEST(Options, MoreMemoryThanTheMachineHas) {
   const Status status = fill_in(options, /*max_positions=*/100);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_TRUE(status.error().message.starts_with(
+  EXPECT_TRUE(status.error().message().starts_with(
       "kv_memory is 1152921504606846976 bytes (1073741824.0 GiB), expected at most the "))
-      << status.error().message;
+      << status.error().message();
 }
 
 TEST(Options, BadEngineOptions) {
@@ -211,15 +211,15 @@ TEST(Options, BadEngineOptions) {
     EngineOptions options = tiny_options();
     bad.spoil(options);
     const auto engine = Engine::open(tiny_model(), options);
-    ASSERT_FALSE(engine.ok()) << bad.message;
+    ASSERT_FALSE(engine.ok()) << bad.message();
     EXPECT_EQ(engine.error().code, ErrorCode::kInvalidArgument);
-    EXPECT_EQ(engine.error().message, bad.message);
+    EXPECT_EQ(engine.error().message(), bad.message());
   }
   EngineOptions options = tiny_options();
   options.sharing = "magic";
   const auto engine = Engine::open(tiny_model(), options);
   ASSERT_FALSE(engine.ok());
-  EXPECT_NE(engine.error().message.find("magic"), std::string::npos);
+  EXPECT_NE(engine.error().message().find("magic"), std::string::npos);
 }
 
 TEST(Options, DefaultsAreFilledIn) {

@@ -45,7 +45,7 @@ EngineStats stats_within(size_t kv_memory, const CaseModel& model) {
     request.sampling.max_tokens = 2;
     EXPECT_TRUE(loop->submit(id, request,
                              [&](const Event& event) {
-                               if (event.error) failure = event.error->message;
+                               if (event.error) failure = event.error->message();
                              })
                     .ok());
     while (loop->n_sequences() > 20 && loop->step()) loop->deliver_events();
@@ -83,9 +83,9 @@ TEST(PlacesMemory, NeedsRoomForTwoStates) {
   const auto refused = open_loop(weights, options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(refused.error().message.find("expected at least " + std::to_string(least)),
+  EXPECT_NE(refused.error().message().find("expected at least " + std::to_string(least)),
             std::string::npos)
-      << refused.error().message;
+      << refused.error().message();
 }
 
 TEST(PlacesMemory, TechniquesWithoutStatesAreRefusedByName) {
@@ -101,8 +101,8 @@ TEST(PlacesMemory, TechniquesWithoutStatesAreRefusedByName) {
     const auto refused = open_loop(weights, options);
     ASSERT_FALSE(refused.ok()) << sharing;
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_EQ(refused.error().message.find(std::string("sharing '") + sharing + "'"), 0u)
-        << refused.error().message;
+    EXPECT_EQ(refused.error().message().find(std::string("sharing '") + sharing + "'"), 0u)
+        << refused.error().message();
   }
 }
 
@@ -121,7 +121,7 @@ TEST(PlacesMemory, TechniquesWithoutSoftCapsAreRefusedByName) {
   for (const char* sharing : {"stacked", "padded", "length_ordered", "prepacked:dense"}) {
     const auto refused = open(sharing);
     ASSERT_FALSE(refused.ok()) << sharing;
-    EXPECT_EQ(refused.error().message,
+    EXPECT_EQ(refused.error().message(),
               std::string("sharing '") + sharing +
                   "' does not support models with soft caps of scores, such as gemma2, expected "
                   "'tree', 'prefix_cached' or 'packed'");

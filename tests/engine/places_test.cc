@@ -20,7 +20,7 @@ TestLoop loop_with(size_t n_slots, LoopOptions options = tiny_loop_options(),
 std::map<RequestId, std::vector<Answer>> answers_of(const TestLoop& loop) {
   std::map<RequestId, std::vector<Answer>> answers;
   for (const auto& [id, heard] : loop.heard) {
-    EXPECT_FALSE(heard.error) << id << ": " << heard.error->message;
+    EXPECT_FALSE(heard.error) << id << ": " << heard.error->message();
     answers[id] = loop.answers(id);
   }
   return answers;
@@ -206,7 +206,7 @@ TEST(Places, AnswersAreThoseWithoutStates) {
     EXPECT_EQ(with.n_pins(), 0u);
     EXPECT_EQ(with->cache().places().n_held(), 0u) << round;
     for (auto& [id, heard] : with.heard) {
-      if (!heard.error || heard.error->message != "this step is to fail") continue;
+      if (!heard.error || heard.error->message() != "this step is to fail") continue;
       heard.error.reset();
       cancelled.push_back(id);
       ++n_failed;

@@ -97,7 +97,7 @@ TEST(Policy, DeadlinesMayBeThoseOfAClass) {
     EXPECT_EQ(loop.heard[2].completions.size(), passes ? 1u : 0u);
     loop.run();
     request.deadline_class = "none";
-    EXPECT_EQ(loop.submit(3, request).error().message,
+    EXPECT_EQ(loop.submit(3, request).error().message(),
               "deadline_class is 'none', expected 'patient' or 'urgent'");
   }
 }
@@ -157,7 +157,7 @@ TEST(Overload, OpenAnswersMayComeToOnlySoMuch) {
   const Request other = tiny_request(std::string(10, 'b'), 6);
   const Status refused = loop.submit(3, other);
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(refused.error().message,
+  EXPECT_EQ(refused.error().message(),
             "the open answers are predicted to need the keys and values of 48 tokens, expected at "
             "most 40");
   EXPECT_EQ(loop->n_sequences(), 2u);
@@ -208,7 +208,7 @@ TEST(Policy, EverybodyEndsWhereMemoryIsShort) {
 }
 
 TEST(Policy, SaysWhatIsMissing) {
-  const auto message = [](LoopOptions options) { return open_tiny_loop(options).error().message; };
+  const auto message = [](LoopOptions options) { return open_tiny_loop(options).error().message(); };
   LoopOptions options = options_for("sjf", 0);
   EXPECT_EQ(message(options), "policy is 'sjf', expected fcfs, edf, lrs or lars");
   options = options_for("lars", -1);

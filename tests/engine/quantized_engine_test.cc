@@ -13,7 +13,7 @@ uint64_t hash_of_answer(const std::filesystem::path& path, WeightType weights) {
   const Result<std::shared_ptr<const Model>> model =
       Model::load(path, {.weights = weights, .threads = 1});
   if (!model) {
-    ADD_FAILURE() << model.error().message;
+    ADD_FAILURE() << model.error().message();
     return 0;
   }
   const std::unique_ptr<Engine> engine =

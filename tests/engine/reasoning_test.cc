@@ -94,12 +94,12 @@ Told told(const std::string& script, const SamplingOptions& sampling,
   const std::unique_ptr<EngineLoop> loop = loop_of(script, std::move(end_ids));
   Told told;
   const Status status = loop->submit(1, asked(sampling), [&](const Event& event) {
-    EXPECT_FALSE(event.error) << event.error->message;
+    EXPECT_FALSE(event.error) << event.error->message();
     told.text += event.text;
     told.reasoning += event.reasoning;
     if (event.completion) told.completion = *event.completion;
   });
-  EXPECT_TRUE(status.ok()) << status.error().message;
+  EXPECT_TRUE(status.ok()) << status.error().message();
   for (int i = 0; i < 1000 && loop->step(); ++i) loop->deliver_events();
   loop->deliver_events();
   EXPECT_EQ(told.text, told.completion.text);
@@ -168,7 +168,7 @@ TEST(Reasoning, AFormRefusesToStopAtTheEndOfAMessage) {
   const Status refused = loop->check(asked(sampling));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(refused.error().message,
+  EXPECT_EQ(refused.error().message(),
             "stop_token_ids has 257, which is <|end|>: the answer would stop after its reasoning, "
             "before the text of the required form");
   Request whole = asked(sampling);

@@ -63,10 +63,10 @@ TEST(RequestOptions, RequestsKeepTheBounds) {
     const Status status = checked(sampling);
     EXPECT_EQ(status.ok(), value.good) << value.message();
     if (value.good) continue;
-    EXPECT_EQ(status.error().field, value.option->name);
+    EXPECT_EQ(status.error().place.field, value.option->name);
     // max_tokens says besides when it may be 0.
     if (value.option->name != std::string("max_tokens")) {
-      EXPECT_EQ(status.error().message, value.message());
+      EXPECT_EQ(status.error().message(), value.message());
     }
   }
 }
@@ -79,7 +79,7 @@ TEST(RequestOptions, WhatIsNoNumberIsOutOfAllBounds) {
         set_option_number(option, value, sampling);
         const Status status = check_options(sampling);
         ASSERT_FALSE(status.ok()) << option.name << " " << value;
-        EXPECT_EQ(status.error().field, option.name);
+        EXPECT_EQ(status.error().place.field, option.name);
       }
 }
 

@@ -45,7 +45,7 @@ Result<std::shared_ptr<const Model>> load_with(const std::vector<std::string>& m
 std::unique_ptr<Engine> open_with(const std::vector<std::string>& more,
                                   const std::string& end = "<|endoftext|>") {
   const auto model = load_with(more, end);
-  if (!model) throw std::runtime_error(model.error().message);
+  if (!model) throw std::runtime_error(model.error().message());
   return Engine::open(*model, tiny_options()).value();
 }
 
@@ -71,14 +71,14 @@ TEST(ShortVocabulary, APromptWithSuchATokenIsRefusedByName) {
     const auto refused = engine->complete(request);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-    EXPECT_EQ(refused.error().message, kRefused);
-    EXPECT_EQ(refused.error().field, "prompt");
+    EXPECT_EQ(refused.error().message(), kRefused);
+    EXPECT_EQ(refused.error().place.field, "prompt");
   }
   const auto reranked = rerank(
       *engine, "q", {"a document", "<image_soft_token>"},
       {.instruction = "i", .prompt_template = "{query}{document}", .yes = "yes", .no = "no"});
   ASSERT_FALSE(reranked.ok());
-  EXPECT_EQ(reranked.error().message, kRefused);
+  EXPECT_EQ(reranked.error().message(), kRefused);
 }
 
 TEST(ShortVocabulary, OfGguf) {
@@ -94,10 +94,10 @@ TEST(ShortVocabulary, OfGguf) {
   const auto checkpoint = model::Checkpoint::open(folder.path()).value();
   folder.write("m.gguf", gguf_of(config, checkpoint, {.tokens = tokens}));
   const auto model = Model::load(folder.path() / "m.gguf");
-  ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_TRUE(model.ok()) << model.error().message();
   const auto engine = Engine::open(*model, tiny_options()).value();
   EXPECT_TRUE(engine->complete(tiny_request("1")).ok());
-  EXPECT_EQ(engine->complete(tiny_request("1<image_soft_token>")).error().message,
+  EXPECT_EQ(engine->complete(tiny_request("1<image_soft_token>")).error().message(),
             "token 50 ('<image_soft_token>') is outside the model's vocabulary of 50");
 }
 
@@ -105,7 +105,7 @@ TEST(ShortVocabulary, SamplingNamesOnlyTokensOfTheModel) {
   const std::unique_ptr<Engine> engine = open_with({"<image_soft_token>"});
   Request request = tiny_request("a");
   request.sampling.logit_bias = {{kRows, 1}};
-  EXPECT_EQ(engine->complete(request).error().field, "logit_bias");
+  EXPECT_EQ(engine->complete(request).error().place.field, "logit_bias");
   request.sampling.logit_bias.clear();
   request.sampling.stop_tokens = {kRows};  // never drawn
   EXPECT_EQ(engine->complete(request)->at(0).tokens,
@@ -120,7 +120,7 @@ TEST(ShortVocabulary, FormsAreWrittenWithTokensOfTheModel) {
   request.sampling.temperature = 1.5;
   request.sampling.form = {.kind = TextForm::Kind::kRegex, .text = "(ab){2,6}"};
   const auto answers = engine->complete(request);
-  ASSERT_TRUE(answers.ok()) << answers.error().message;
+  ASSERT_TRUE(answers.ok()) << answers.error().message();
   for (const Completion& answer : *answers) {
     EXPECT_EQ(answer.finish_reason, FinishReason::kStop);
     EXPECT_EQ(answer.text.size() % 2, 0u) << answer.text;
@@ -149,10 +149,10 @@ TEST(ShortVocabulary, TheTokenizerOfAnotherModelIsRefused) {
   const auto model = load_with(many);
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.error().code, ErrorCode::kBadFile);
-  EXPECT_NE(model.error().message.find("the tokenizer has 274 tokens, expected at most 273 for the "
+  EXPECT_NE(model.error().message().find("the tokenizer has 274 tokens, expected at most 273 for the "
                                        "model's vocabulary of 257"),
             std::string::npos)
-      << model.error().message;
+      << model.error().message();
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(Techniques, TheProductsOwnAreFoundByName) {
   const Result<Technique> unknown = make_technique("hydra", 64);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(unknown.error().message.find("'hydra'"), std::string::npos);
+  EXPECT_NE(unknown.error().message().find("'hydra'"), std::string::npos);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& op
   static const TemporaryFolder folder;
   static const std::unique_ptr<Tokenizer> tokenizer = [] {
     if (Status status = write_byte_tokenizer(folder.path()); !status)
-      throw std::runtime_error(status.error().message);
+      throw std::runtime_error(status.error().message());
     return std::move(Tokenizer::load(folder.path()).value());
   }();
   static grammar::FormCache forms(*tokenizer);
@@ -103,7 +103,7 @@ class TestLoop {
   explicit TestLoop(const LoopOptions& options = tiny_loop_options())
       : TestLoop(open_tiny_loop(options)) {}
   explicit TestLoop(Result<std::unique_ptr<EngineLoop>> made) {
-    if (!made) throw std::runtime_error(made.error().message);
+    if (!made) throw std::runtime_error(made.error().message());
     loop_ = std::move(*made);
   }
 
@@ -190,7 +190,7 @@ class TestLoop {
 inline std::vector<Answer> answers_alone(const Request& request) {
   TestLoop loop;
   if (Status status = loop.submit(1, request); !status)
-    throw std::runtime_error(status.error().message);
+    throw std::runtime_error(status.error().message());
   loop.run();
   return loop.answers(1);
 }

@@ -27,9 +27,9 @@ inline const std::shared_ptr<const Model>& tiny_model() {
     options.seed = 3;
     options.max_positions = kTinyContext;
     if (Status status = make_random_model(options); !status)
-      throw std::runtime_error(status.error().message);
+      throw std::runtime_error(status.error().message());
     Result<std::shared_ptr<const Model>> loaded = Model::load(options.out);
-    if (!loaded) throw std::runtime_error(loaded.error().message);
+    if (!loaded) throw std::runtime_error(loaded.error().message());
     return std::move(*loaded);
   }();
   return model;
@@ -45,7 +45,7 @@ inline EngineOptions tiny_options() {
 
 inline std::unique_ptr<Engine> open_tiny(const EngineOptions& options = tiny_options()) {
   Result<std::unique_ptr<Engine>> engine = Engine::open(tiny_model(), options);
-  if (!engine) throw std::runtime_error(engine.error().message);
+  if (!engine) throw std::runtime_error(engine.error().message());
   return std::move(*engine);
 }
 

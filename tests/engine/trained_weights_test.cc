@@ -44,14 +44,14 @@ class TrainedWeights : public ::testing::TestWithParam<Trained> {
   // Null if the model cannot be loaded, which fails the test.
   std::unique_ptr<Engine> open() const {
     const auto model = Model::load(folder_);
-    EXPECT_TRUE(model.ok()) << model.error().message;
+    EXPECT_TRUE(model.ok()) << model.error().message();
     if (!model) return nullptr;
     EngineOptions options;
     options.sharing = GetParam().sharing;
     options.kv_type = KvType::kF32;
     options.kv_memory = size_t{256} << 20;
     auto engine = Engine::open(*model, options);
-    EXPECT_TRUE(engine.ok()) << engine.error().message;
+    EXPECT_TRUE(engine.ok()) << engine.error().message();
     return engine ? std::move(*engine) : nullptr;
   }
 
@@ -73,7 +73,7 @@ TEST_P(TrainedWeights, GreedyTokensAreTheExpectedOnes) {
       request.sampling.max_tokens = static_cast<int>(expected.back().size());
       request.sampling.ignore_eos = true;
       auto stream = Stream::open(*engine, std::move(request));
-      ASSERT_TRUE(stream.ok()) << stream.error().message;
+      ASSERT_TRUE(stream.ok()) << stream.error().message();
       streams.push_back(std::move(*stream));
     }
   }
@@ -81,7 +81,7 @@ TEST_P(TrainedWeights, GreedyTokensAreTheExpectedOnes) {
   for (size_t i = 0; i < streams.size(); ++i) {
     std::vector<Token> tokens;
     while (const auto event = streams[i].next()) {
-      ASSERT_FALSE(event->error.has_value()) << event->error->message;
+      ASSERT_FALSE(event->error.has_value()) << event->error->message();
       if (event->completion) tokens = event->completion->tokens;
     }
     EXPECT_EQ(tokens, expected[i]) << "prompt " << i;
@@ -96,7 +96,7 @@ TEST_P(TrainedWeights, TheMeanLossOfATextIsTheExpectedOne) {
   request.sampling.max_tokens = 0;
   request.prompt_logprobs_from = 1;
   const auto completions = engine->complete(request);
-  ASSERT_TRUE(completions.ok()) << completions.error().message;
+  ASSERT_TRUE(completions.ok()) << completions.error().message();
   const std::vector<TokenLogprob>& scored = (*completions)[0].prompt_logprobs;
   ASSERT_EQ(scored.size(), request.tokens.size() - 1);
   double sum = 0;

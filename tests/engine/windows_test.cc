@@ -23,7 +23,7 @@ TestLoop loop_with(size_t n_window_pages, const LoopOptions& options = tiny_loop
 std::map<RequestId, std::vector<Answer>> answers_of(const TestLoop& loop) {
   std::map<RequestId, std::vector<Answer>> answers;
   for (const auto& [id, heard] : loop.heard) {
-    EXPECT_FALSE(heard.error) << id << ": " << heard.error->message;
+    EXPECT_FALSE(heard.error) << id << ": " << heard.error->message();
     answers[id] = loop.answers(id);
   }
   return answers;
@@ -147,7 +147,7 @@ TEST(Windows, AnswersAreThoseOfAModelThatKeepsAll) {
     without.run();
     EXPECT_EQ(with.n_pins(), 0u);
     for (auto& [id, heard] : with.heard) {
-      if (!heard.error || heard.error->message != "this step is to fail") continue;
+      if (!heard.error || heard.error->message() != "this step is to fail") continue;
       heard.error.reset();
       cancelled.push_back(id);
       ++n_failed;

@@ -29,7 +29,7 @@ class GgufErrors : public GgufModel {
   }
   static bool holds(const Error& error, std::initializer_list<std::string_view> words) {
     for (const std::string_view word : words)
-      if (error.message.find(word) == std::string::npos) return false;
+      if (error.message().find(word) == std::string::npos) return false;
     return true;
   }
 };
@@ -38,21 +38,21 @@ TEST_F(GgufErrors, NameTensorAndType) {
   const std::string data(256, '\1');
   Error e = error([&](GgufWriter& out) { out.tensor("blk.0.ffn_up.weight", {2, 32}, 9, data); });
   EXPECT_EQ(e.code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(holds(e, {"bad.gguf", "blk.0.ffn_up.weight", "Q8_1", "Q5_0"})) << e.message;
+  EXPECT_TRUE(holds(e, {"bad.gguf", "blk.0.ffn_up.weight", "Q8_1", "Q5_0"})) << e.message();
   e = error([&](GgufWriter& out) { out.tensor("x", {2, 32}, 4'000'000'000u, data); });
-  EXPECT_TRUE(holds(e, {"'x'", "type 4000000000"})) << e.message;
+  EXPECT_TRUE(holds(e, {"'x'", "type 4000000000"})) << e.message();
   e = error([&](GgufWriter& out) { out.tensor("x", {2, 48}, 8, data); });
-  EXPECT_TRUE(holds(e, {"'x'", "rows of 48", "32"})) << e.message;
+  EXPECT_TRUE(holds(e, {"'x'", "rows of 48", "32"})) << e.message();
   e = error([&](GgufWriter& out) { out.tensor("x", {64, 32}, 0, data); });
-  EXPECT_TRUE(holds(e, {"'x'", "[64, 32]", "8192 bytes", "256"})) << e.message;
+  EXPECT_TRUE(holds(e, {"'x'", "[64, 32]", "8192 bytes", "256"})) << e.message();
   e = error([&](GgufWriter& out) { out.tensor("x", {int64_t{1} << 40, 1 << 20}, 0, data); });
-  EXPECT_TRUE(holds(e, {"'x'", "cut short"})) << e.message;
+  EXPECT_TRUE(holds(e, {"'x'", "cut short"})) << e.message();
   e = error([&](GgufWriter& out) { out.tensor("x", {int64_t{1} << 62}, 0, data); });
-  EXPECT_TRUE(holds(e, {"'x'"})) << e.message;
+  EXPECT_TRUE(holds(e, {"'x'"})) << e.message();
   e = error([&](GgufWriter& out) {  // the first needs more than its writer gave it
     out.tensor("x", {16}, 0, std::string(32, '\0')).tensor("y", {32}, 0, std::string(128, '\0'));
   });
-  EXPECT_TRUE(holds(e, {"'y' is at offset 32, expected 64, behind tensor 'x'"})) << e.message;
+  EXPECT_TRUE(holds(e, {"'y' is at offset 32, expected 64, behind tensor 'x'"})) << e.message();
 }
 
 // As in llama.cpp, there are no gaps between tensors. Zeros after the last one are padding.
@@ -60,7 +60,7 @@ TEST_F(GgufErrors, NameBytesOfNoTensor) {
   const std::string data(32, '\1');
   const Error gap = error(
       [&](GgufWriter& out) { out.tensor("x", {8}, 0, data + data).tensor("y", {8}, 0, data); });
-  EXPECT_TRUE(holds(gap, {"'y' is at offset 64, expected 32, behind tensor 'x'"})) << gap.message;
+  EXPECT_TRUE(holds(gap, {"'y' is at offset 64, expected 32, behind tensor 'x'"})) << gap.message();
   make("tiny-llama", DType::kF32);
   const std::filesystem::path path = convert({});
   const auto loads = [&](const std::string& behind) {
@@ -77,7 +77,7 @@ TEST_F(GgufErrors, NameBytesOfNoTensor) {
     ASSERT_FALSE(longer.ok());
     EXPECT_EQ(longer.error().code, ErrorCode::kBadFile);
     EXPECT_TRUE(holds(longer.error(), {"longer.gguf", "bytes behind its last tensor"}))
-        << longer.error().message;
+        << longer.error().message();
   }
 }
 
@@ -91,20 +91,20 @@ TEST_F(GgufErrors, NameKeyAndValue) {
   };
   Error e = one(GgufWriter());
   EXPECT_EQ(e.code, ErrorCode::kBadFile);
-  EXPECT_TRUE(holds(e, {"general.architecture", "missing", "llama"})) << e.message;
+  EXPECT_TRUE(holds(e, {"general.architecture", "missing", "llama"})) << e.message();
   e = one(std::move(GgufWriter().string("general.architecture", "mamba")));
   EXPECT_EQ(e.code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(holds(e, {"mamba", "qwen3"})) << e.message;
+  EXPECT_TRUE(holds(e, {"mamba", "qwen3"})) << e.message();
   e = one(std::move(GgufWriter().string("general.architecture", "gemma-embedding")));
   EXPECT_EQ(e.code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(holds(e, {"'gemma-embedding', expected "})) << e.message;
+  EXPECT_TRUE(holds(e, {"'gemma-embedding', expected "})) << e.message();
   e = one(std::move(GgufWriter().string("general.architecture", "llama")));
-  EXPECT_TRUE(holds(e, {"llama.embedding_length", "missing"})) << e.message;
+  EXPECT_TRUE(holds(e, {"llama.embedding_length", "missing"})) << e.message();
   const ModelConfig tiny = named_shape("tiny-llama").value();
   e = one(std::move(testing::gguf_metadata(tiny).uint32("llama.expert_count", 8)));
-  EXPECT_TRUE(holds(e, {"llama.expert_used_count", "missing"})) << e.message;
+  EXPECT_TRUE(holds(e, {"llama.expert_used_count", "missing"})) << e.message();
   e = one(std::move(testing::gguf_metadata(tiny).uint32("llama.attention.value_length", 8)));
-  EXPECT_TRUE(holds(e, {"llama.attention.value_length", "8"})) << e.message;
+  EXPECT_TRUE(holds(e, {"llama.attention.value_length", "8"})) << e.message();
   for (const auto& [name, value] : {std::pair{"llama.final_logit_softcapping", 30.0F},
                                     {"llama.attention.scale", 0.5F},
                                     {"llama.logit_scale", 0.0625F},
@@ -112,7 +112,7 @@ TEST_F(GgufErrors, NameKeyAndValue) {
                                     {"llama.attention.clamp_kqv", 8.0F}}) {
     e = one(std::move(testing::gguf_metadata(tiny).float32(name, value)));
     EXPECT_EQ(e.code, ErrorCode::kUnsupported) << name;
-    EXPECT_TRUE(holds(e, {name})) << e.message;
+    EXPECT_TRUE(holds(e, {name})) << e.message();
   }
 }
 
@@ -129,8 +129,8 @@ TEST_F(GgufErrors, NameTheKeyThatAValueComesFrom) {
     const auto path = folder_.write("'head_dim'.gguf", out.bytes());
     const Result<ModelConfig> read = ModelConfig::load(path);
     ASSERT_FALSE(read.ok()) << *words.begin();
-    EXPECT_TRUE(holds(read.error(), words)) << read.error().message;
-    EXPECT_TRUE(read.error().message.starts_with(path.string())) << read.error().message;
+    EXPECT_TRUE(holds(read.error(), words)) << read.error().message();
+    EXPECT_TRUE(read.error().message().starts_with(path.string())) << read.error().message();
   };
   using Config = ModelConfig;
   expect("tiny-llama", [](Config& c) { c.d_model = 63; },
@@ -204,7 +204,7 @@ TEST_F(GgufErrors, NameOneOfManyLayers) {
     if (const size_t at = bytes.find(unread); at != bytes.npos) bytes[at + unread.size() - 1] = '_';
     const Result<ModelConfig> config = ModelConfig::load(folder_.write("bad.gguf", bytes));
     ASSERT_FALSE(config.ok()) << expected;
-    EXPECT_TRUE(holds(config.error(), {expected})) << config.error().message;
+    EXPECT_TRUE(holds(config.error(), {expected})) << config.error().message();
   };
   const auto list = [](const char* key, const std::vector<uint32_t>& values) {
     return [=](GgufWriter& out) { out.numbers(key, GgufType::kUint32, values); };
@@ -230,7 +230,7 @@ TEST_F(GgufErrors, NameTensorsAsTheFileDoes) {
   const auto weights = load_weights(path, {}, pool);
   ASSERT_FALSE(weights.ok());
   EXPECT_TRUE(holds(weights.error(), {"tensor 'blk.1.ffn_gate.weight' holds NaN"}))
-      << weights.error().message;
+      << weights.error().message();
 }
 
 TEST_F(GgufErrors, EveryCutOfAFileIsAnError) {

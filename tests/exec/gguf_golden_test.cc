@@ -26,9 +26,9 @@ const std::filesystem::path kFolder =
 
 TEST(GgufGolden, EveryTypeIsReadAsItsWriterMeantIt) {
   const Result<GgufFile> gguf = GgufFile::open(kFolder / "types.gguf");
-  ASSERT_TRUE(gguf.ok()) << gguf.error().message;
+  ASSERT_TRUE(gguf.ok()) << gguf.error().message();
   const Result<GgufTensors> tensors = GgufTensors::open(kFolder / "types.gguf");
-  ASSERT_TRUE(tensors.ok()) << tensors.error().message;
+  ASSERT_TRUE(tensors.ok()) << tensors.error().message();
   const nlohmann::json golden = nlohmann::json::parse(std::ifstream(kFolder / "types.json"));
   ASSERT_EQ(golden.size(), gguf->tensors().size());
   std::map<std::string, DType> types = {{"F32", DType::kF32},   {"F16", DType::kF16},
@@ -128,7 +128,7 @@ TEST(GgufGolden, BlocksOfEveryTypeBecomeEveryTypeThatIsMade) {
 TEST(GgufGolden, TheWholeFileIsAModel) {
   ThreadPool pool(1);
   const Result<LoadedWeights> loaded = load_weights(kFolder / "types.gguf", {}, pool);
-  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message();
   const ModelConfig& config = loaded->files->config;
   EXPECT_EQ(config.family, find_family("llama"));
   EXPECT_EQ(config.vocab, 24);

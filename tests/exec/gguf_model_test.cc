@@ -158,7 +158,7 @@ TEST_F(GgufModel, MissingExpertsAreNamed) {
     EXPECT_EQ(refused.error().code, ErrorCode::kBadFile);
     const char* name = all ? "has no tensor 'model.layers.0.mlp.experts.0.gate_proj.weight'"
                            : "has no tensor 'model.layers.0.mlp.experts.2.up_proj.weight'";
-    EXPECT_NE(refused.error().message.find(name), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message().find(name), std::string::npos) << refused.error().message();
   }
 }
 
@@ -188,7 +188,7 @@ TEST_F(GgufModel, ExpertsOfOneLayerHaveOneType) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
   for (const char* word : {"experts.5.down_proj", "another type", "one type"})
-    EXPECT_NE(refused.error().message.find(word), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message().find(word), std::string::npos) << refused.error().message();
   EXPECT_TRUE(load_weights(mixed.path(), DType::kQ8_0, pool).ok());
 }
 
@@ -207,7 +207,7 @@ TEST_F(GgufModel, PassesOverMultiTokenPrediction) {
     const auto refused =
         load_weights(convert({.mtp_tensors = {"blk.1.nextn.eh_proj.weight"}}), std::nullopt, pool);
     ASSERT_FALSE(refused.ok());
-    EXPECT_NE(refused.error().message.find("blk.1.nextn.eh_proj.weight"), std::string::npos);
+    EXPECT_NE(refused.error().message().find("blk.1.nextn.eh_proj.weight"), std::string::npos);
   }
 }
 
@@ -239,7 +239,7 @@ TEST_F(GgufModel, RefusesBlocksThatAreNotCounted) {
                    std::nullopt, pool);
   ASSERT_FALSE(refused.ok());
   for (const char* word : {"block_count", "is 2", "blk.2.attn_norm.weight"})
-    EXPECT_NE(refused.error().message.find(word), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message().find(word), std::string::npos) << refused.error().message();
 }
 
 // Parts of one product may differ in type; neighbours that do not are one matrix.
@@ -302,9 +302,9 @@ TEST_F(GgufModel, AClassifierOfTheHeadsRowsSaysNothingNew) {
   const Result<OpenedModel> other = OpenedModel::open(write(9, 7));
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(other.error().message.find("the row for 'yes' differs from that of the LM head") !=
+  EXPECT_TRUE(other.error().message().find("the row for 'yes' differs from that of the LM head") !=
               std::string::npos)
-      << other.error().message;
+      << other.error().message();
 }
 
 }  // namespace

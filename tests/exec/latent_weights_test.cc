@@ -41,7 +41,7 @@ class LatentWeights : public ::testing::Test {
                             std::optional<DType> requantised = {}, const ModelShare& share = {}) {
     ThreadPool pool(2);
     Result<LoadedWeights> weights = load_weights(path, requantised, pool, share);
-    EXPECT_TRUE(weights.ok()) << weights.error().message;
+    EXPECT_TRUE(weights.ok()) << weights.error().message();
     return std::move(weights).value();
   }
   // kv_b_proj of the second layer: [n_heads, still_dim + value_dim, rank].
@@ -242,9 +242,9 @@ TEST_F(LatentWeights, ThatAreNotFiniteAreRefused) {
   ThreadPool pool(1);
   const Result<LoadedWeights> weights = load_weights(folder_.path(), {}, pool);
   ASSERT_FALSE(weights.ok());
-  EXPECT_NE(weights.error().message.find("kv_b_proj.weight' holds NaN or infinity in row 0"),
+  EXPECT_NE(weights.error().message().find("kv_b_proj.weight' holds NaN or infinity in row 0"),
             std::string::npos)
-      << weights.error().message;
+      << weights.error().message();
 }
 
 }  // namespace

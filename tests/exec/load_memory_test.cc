@@ -139,7 +139,7 @@ TEST(LoadMemory, PeakIsNearTheWidenedWeights) {
     const TemporaryFolder folder;
     write_zeros(file, folder);
     const Result<LoadedWeights> weights = load_weights(folder.path(), std::nullopt, pool);
-    ASSERT_TRUE(weights.ok()) << weights.error().message;
+    ASSERT_TRUE(weights.ok()) << weights.error().message();
     EXPECT_GE(weights->bytes(), size_t{37} << 20);
     EXPECT_LE(memory("VmHWM:"), before + weights->bytes() + most);
   }

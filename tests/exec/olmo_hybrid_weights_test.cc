@@ -117,17 +117,17 @@ TEST_F(OlmoHybridWeights, OtherRowsAreRefused) {
   const Result<LoadedWeights> more = try_load(divided(tensors_, {40, 40, 148}));
   ASSERT_FALSE(more.ok());
   EXPECT_EQ(more.error().code, ErrorCode::kBadFile);
-  EXPECT_NE(more.error().message.find("v_conv1d.weight': shape is [148, 1, 4], expected [144"),
+  EXPECT_NE(more.error().message().find("v_conv1d.weight': shape is [148, 1, 4], expected [144"),
             std::string::npos)
-      << more.error().message;
+      << more.error().message();
   TensorMap tensors = tensors_;
   tensors.erase(name(0, "linear_attn.k_conv1d.weight"));
   const Result<LoadedWeights> fewer = try_load(tensors);
   ASSERT_FALSE(fewer.ok());
   EXPECT_NE(
-      fewer.error().message.find("has no tensor 'model.layers.0.linear_attn.k_conv1d.weight'"),
+      fewer.error().message().find("has no tensor 'model.layers.0.linear_attn.k_conv1d.weight'"),
       std::string::npos)
-      << fewer.error().message;
+      << fewer.error().message();
 }
 
 // The configuration may give layers other kinds than the file.
@@ -141,10 +141,10 @@ TEST_F(OlmoHybridWeights, TensorsOfTheOtherKindOfLayerAreRefused) {
   const Result<LoadedWeights> refused = load_weights(folder.path(), std::nullopt, pool);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(refused.error().message.find(
+  EXPECT_NE(refused.error().message().find(
                 "tensor 'model.layers.0.attention_layer_norm.weight' is unknown, expected those "),
             std::string::npos)
-      << refused.error().message;
+      << refused.error().message();
 }
 
 }  // namespace

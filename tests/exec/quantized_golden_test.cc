@@ -29,7 +29,7 @@ class QuantizedGolden : public ::testing::TestWithParam<QuantizedFixture> {
   static LoadedWeights load(const std::filesystem::path& directory, std::optional<DType> type) {
     ThreadPool pool(1);
     Result<LoadedWeights> weights = load_weights(directory, type, pool);
-    EXPECT_TRUE(weights.ok()) << weights.error().message;
+    EXPECT_TRUE(weights.ok()) << weights.error().message();
     return std::move(weights).value();
   }
 };
@@ -43,7 +43,7 @@ TEST_P(QuantizedGolden, ValuesAreThePackages) {
   size_t n = 0;
   for (const WeightSpec& spec : weight_specs(config)) {
     const Result<TensorView> view = checkpoint.tensor(spec);
-    ASSERT_TRUE(view.ok()) << view.error().message;
+    ASSERT_TRUE(view.ok()) << view.error().message();
     ASSERT_EQ(view->quantized != nullptr, golden.contains(spec.name)) << spec.name;
     if (!view->quantized) continue;
     EXPECT_EQ(view->quantized->kept(), GetParam().kept) << dtype_name(view->quantized->kept());

@@ -29,13 +29,13 @@ void expect_refused(const std::string& fixture, const Edit& edit,
   const Result<LoadedWeights> weights = load_edited(fixture, edit);
   ASSERT_FALSE(weights.ok());
   for (const char* word : words)
-    EXPECT_NE(weights.error().message.find(word), std::string::npos)
-        << word << " in: " << weights.error().message;
+    EXPECT_NE(weights.error().message().find(word), std::string::npos)
+        << word << " in: " << weights.error().message();
 }
 
 void expect_loaded(const std::string& fixture, const Edit& edit) {
   const Result<LoadedWeights> weights = load_edited(fixture, edit);
-  EXPECT_TRUE(weights.ok()) << weights.error().message;
+  EXPECT_TRUE(weights.ok()) << weights.error().message();
 }
 
 TEST(QuantizedWeights, RefusesMissingTensors) {
@@ -151,7 +151,7 @@ TEST(QuantizedWeights, ReadsPlainMatricesBesideQuantisedOnes) {
       c.erase(std::string("self_attn.k_proj.") + part);
     c.part("self_attn.k_proj.weight") = {"BF16", {32, 64}, std::string(32 * 64 * 2, '\0')};
   });
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  ASSERT_TRUE(weights.ok()) << weights.error().message();
   const Stack& qkv = weights->layers[0].qkv;
   ASSERT_EQ(qkv.size(), 3u);
   EXPECT_EQ(qkv[0].type(), DType::kQ5_0);
@@ -260,7 +260,7 @@ TEST(QuantizedWeights, ReadsWhatOnlySaysHowActivationsAreQuantised) {
     scales(c);
     c.quantization()["kv_cache_scheme"] = {{"num_bits", 8}, {"type", "float"}};
   });
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  ASSERT_TRUE(weights.ok()) << weights.error().message();
   EXPECT_TRUE(weights->files->config.quantization->has_keys_and_values);
   EXPECT_TRUE(weights->files->config.quantization->has_activations);
 }
@@ -301,7 +301,7 @@ class MadeMatrix {
     for (const auto& [part, tensor] : tensors_)
       parts[part] = {part, &tensor.entry, tensor.bytes.data()};
     auto matrix = QuantizedMatrix::open("matrix", parts, quantization, n, k, columns);
-    EXPECT_TRUE(matrix.ok()) << matrix.error().message;
+    EXPECT_TRUE(matrix.ok()) << matrix.error().message();
     TensorView view;
     view.dtype = (*matrix)->dtype();
     view.shape = {n, k};

@@ -59,14 +59,14 @@ TEST(RankLayout, OtherTextIsRefused) {
     EXPECT_EQ(layout.error().code, ErrorCode::kInvalidArgument) << text;
   }
   EXPECT_EQ(
-      RankLayout::parse("tp=2,pp=2").error().message,
+      RankLayout::parse("tp=2,pp=2").error().message(),
       "parallel has 'pp=2', expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N, separated "
       "by commas");
-  EXPECT_EQ(RankLayout::parse("kvp=65").error().message,
+  EXPECT_EQ(RankLayout::parse("kvp=65").error().message(),
             "parallel has 'kvp=65', expected a whole number from 1 to 64");
   for (const char* tokens : {"kvp_tokens=6144", "kvp_tokens=0", "kvp_tokens=many"})
     EXPECT_EQ(
-        RankLayout::parse(fmt::format("kvp=2,{}", tokens)).error().message,
+        RankLayout::parse(fmt::format("kvp=2,{}", tokens)).error().message(),
         fmt::format("parallel has '{}', expected a power of two from 2048 to 1073741824", tokens));
 }
 
@@ -96,14 +96,14 @@ TEST(ModelShare, HeadsOfRecurrentLayersDivide) {
   model::ModelConfig delta_net = model::named_shape("tiny-qwen3.5").value();  // 2 key heads
   delta_net.n_kv_heads = delta_net.n_heads = 12;
   EXPECT_TRUE(exec::check_share(delta_net, {.n_ranks = 2}).ok());
-  EXPECT_EQ(exec::check_share(delta_net, {.n_ranks = 4}).error().message,
+  EXPECT_EQ(exec::check_share(delta_net, {.n_ranks = 4}).error().message(),
             "tp is 4, expected a divisor of the 2 key heads of the model's delta-nets");
   model::ModelConfig mamba = model::named_shape("tiny-granite").value();  // 4 heads, 2 groups
   mamba.n_kv_heads = mamba.n_heads = 12;
   EXPECT_TRUE(exec::check_share(mamba, {.n_ranks = 2}).ok());
   EXPECT_TRUE(exec::check_share(mamba, {.n_ranks = 4}).ok());
   EXPECT_EQ(
-      exec::check_share(mamba, {.n_ranks = 3}).error().message,
+      exec::check_share(mamba, {.n_ranks = 3}).error().message(),
       "tp is 3, expected a divisor of the 4 Mamba2 heads that is also a divisor or a multiple "
       "of their 2 groups");
 }
@@ -114,7 +114,7 @@ TEST(ModelShare, LayersStayWithThoseWhoseKeysTheyRead) {
   using Range = std::pair<int, int>;
   EXPECT_EQ(exec::layers_of_share(tiny, {.stage = 0, .n_stages = 2}), Range(0, 1));
   EXPECT_EQ(exec::layers_of_share(tiny, {.stage = 1, .n_stages = 2}), Range(1, 5));
-  EXPECT_EQ(exec::check_share(tiny, {.n_stages = 3}).error().message,
+  EXPECT_EQ(exec::check_share(tiny, {.n_stages = 3}).error().message(),
             "spp is 3, expected at most 2, because a layer is in one stage with the layer whose "
             "keys it reads");
   const model::ModelConfig e2b = model::named_shape("gemma-4-e2b").value();
@@ -130,7 +130,7 @@ TEST(ModelShare, HeadsOfEachLayerDivide) {
   const model::ModelConfig e4b = model::named_shape("gemma-4-e4b").value();
   EXPECT_TRUE(exec::check_share(e4b, {.n_ranks = 2}).ok());
   const model::ModelConfig large = model::named_shape("gemma-4-31b").value();
-  EXPECT_EQ(exec::check_share(large, {.n_ranks = 8}).error().message,
+  EXPECT_EQ(exec::check_share(large, {.n_ranks = 8}).error().message(),
             "tp is 8, expected a divisor of the model's 32 query heads and 4 heads of keys and "
             "values");
 }
@@ -176,7 +176,7 @@ TEST(ModelShare, HeadsOfLatentAttentionGoToRanks) {
   EXPECT_EQ(rows("tiny-deepseek-v3", model::Role::kQkv, 92), (Ranges{{0, 44}, {44, 92}}));
   EXPECT_EQ(rows("tiny-deepseek-v3", model::Role::kQUp, 128), (Ranges{{64, 128}}));
   const model::ModelConfig config = model::named_shape("tiny-deepseek-v2").value();
-  EXPECT_EQ(exec::check_share(config, {.n_ranks = 3}).error().message,
+  EXPECT_EQ(exec::check_share(config, {.n_ranks = 3}).error().message(),
             "tp is 3, expected a divisor of the model's 4 query heads");
   EXPECT_EQ(exec::spec_of_share(config, {.n_ranks = 4}).n_heads, 1);
   EXPECT_EQ(exec::spec_of_share(config, {.n_ranks = 4}).n_kv_heads, 1);
@@ -221,7 +221,7 @@ TEST(ModelShare, StatesAreDivided) {
 
 TEST(Layout, PositionsOfRecurrentLayersAreNotDivided) {
   const model::ModelConfig config = model::named_shape("tiny-qwen3.5").value();
-  EXPECT_EQ(check_layout(cpu_device(), config, {.kvp = 2}, 0).error().message,
+  EXPECT_EQ(check_layout(cpu_device(), config, {.kvp = 2}, 0).error().message(),
             "kvp is 2, expected 1 for models with recurrent layers, such as qwen3_5_text");
   EXPECT_TRUE(check_layout(cpu_device(), config, {.spp = 2}, 0).ok());
 }

@@ -34,7 +34,7 @@ class WeightsTest : public ::testing::Test {
       tensors.push_back({rename ? rename(spec.name) : spec.name, DType::kF32, spec.shape});
     for (const std::string& name : more) tensors.push_back({name, DType::kF32, {8, 64}});
     auto writer = SafetensorsWriter::create(folder_.path() / "model.safetensors", tensors);
-    EXPECT_TRUE(writer.ok()) << writer.error().message;
+    EXPECT_TRUE(writer.ok()) << writer.error().message();
     for (const auto& tensor : tensors) {
       int64_t n = 4;
       for (const int64_t size : tensor.shape) n *= size;
@@ -63,7 +63,7 @@ TEST_F(WeightsTest, RefusesATensorThatNobodyReads) {
     const Result<LoadedWeights> weights = load(write({name}));
     ASSERT_FALSE(weights.ok()) << name;
     EXPECT_EQ(weights.error().code, ErrorCode::kUnsupported);
-    EXPECT_NE(weights.error().message.find(name), std::string::npos) << weights.error().message;
+    EXPECT_NE(weights.error().message().find(name), std::string::npos) << weights.error().message();
   }
   EXPECT_TRUE(load(write({})).ok());
 }
@@ -86,7 +86,7 @@ TEST_F(WeightsTest, RefusesWeightsThatNoScaleReaches) {
   ASSERT_FALSE(weights.ok());
   EXPECT_EQ(weights.error().code, ErrorCode::kUnsupported);
   for (const char* word : {"model.safetensors", "lm_head.weight", "q8_0", "as stored"})
-    EXPECT_NE(weights.error().message.find(word), std::string::npos) << weights.error().message;
+    EXPECT_NE(weights.error().message().find(word), std::string::npos) << weights.error().message();
 }
 
 // Every tensor, at its first and last element, whatever the weights are kept as.
@@ -108,9 +108,9 @@ TEST_F(WeightsTest, RefusesWeightsThatAreNotFinite) {
           const auto weights = load_weights(folder, type, pool);
           ASSERT_FALSE(weights.ok()) << name;
           EXPECT_EQ(weights.error().code, ErrorCode::kBadFile);
-          EXPECT_NE(weights.error().message.find(fmt::format("tensor '{}' holds NaN", name)),
+          EXPECT_NE(weights.error().message().find(fmt::format("tensor '{}' holds NaN", name)),
                     std::string::npos)
-              << weights.error().message;
+              << weights.error().message();
         }
         put(offset, 0);
       }
@@ -146,11 +146,11 @@ TEST_F(WeightsTest, RefusesAHeadThatDiffersFromTiedEmbeddings) {
     const Result<LoadedWeights> weights = load(folder_.path());
     ASSERT_FALSE(weights.ok());
     EXPECT_EQ(weights.error().code, ErrorCode::kBadFile);
-    EXPECT_TRUE(weights.error().message.ends_with(
+    EXPECT_TRUE(weights.error().message().ends_with(
         "model.safetensors: tensor 'lm_head.weight' differs from tensor "
         "'model.embed_tokens.weight', expected a copy of it, because 'tie_word_embeddings' is "
         "true"))
-        << weights.error().message;
+        << weights.error().message();
   }
   folder_.write("model.safetensors", same);
   EXPECT_TRUE(load(folder_.path()).ok());
@@ -162,15 +162,15 @@ TEST_F(WeightsTest, PassesOverOtherPartsOnlyOfAWrapper) {
   const Result<LoadedWeights> refused = load(folder);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(refused.error().message.find("tensor 'model.connector.weight' is unknown"),
+  EXPECT_NE(refused.error().message().find("tensor 'model.connector.weight' is unknown"),
             std::string::npos)
-      << refused.error().message;
+      << refused.error().message();
   std::ifstream file(folder / "config.json");
   const nlohmann::json text = nlohmann::json::parse(file);
   folder_.write("config.json",
                 nlohmann::json{{"model_type", "idefics3"}, {"text_config", text}}.dump());
   const Result<LoadedWeights> weights = load(folder);
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  ASSERT_TRUE(weights.ok()) << weights.error().message();
   EXPECT_EQ(weights->files->passed_over, std::vector<std::string>{"projector (1 tensor)"});
 }
 
@@ -183,7 +183,7 @@ TEST_F(WeightsTest, PassesOverPartsThatTextDoesNotNeed) {
   };
   const Result<LoadedWeights> weights =
       load(write({"model.visual.pos_embed.weight", "mtp.fc.weight", "mtp.norm.weight"}, language));
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  ASSERT_TRUE(weights.ok()) << weights.error().message();
   EXPECT_EQ(
       weights->files->passed_over,
       (std::vector<std::string>{"multi-token prediction (2 tensors)", "vision tower (1 tensor)"}));
@@ -204,7 +204,7 @@ TEST_F(WeightsTest, PassesOverPartsByTheirOlderNames) {
   };
   const Result<LoadedWeights> weights = load(
       write({"vision_tower.patch_conv.weight", "multi_modal_projector.norm.weight"}, language));
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  ASSERT_TRUE(weights.ok()) << weights.error().message();
   EXPECT_EQ(weights->files->passed_over,
             (std::vector<std::string>{"projector (1 tensor)", "vision tower (1 tensor)"}));
   EXPECT_FALSE(load(write({"adapter.norm.weight"}, language)).ok());
@@ -212,7 +212,7 @@ TEST_F(WeightsTest, PassesOverPartsByTheirOlderNames) {
   const char* other = "model.language_model.layers.0.input_layernorm.weight";
   const Result<LoadedWeights> twice = load(write({other}, language));
   ASSERT_FALSE(twice.ok());
-  EXPECT_NE(twice.error().message.find(other), std::string::npos) << twice.error().message;
+  EXPECT_NE(twice.error().message().find(other), std::string::npos) << twice.error().message();
 }
 
 // The file holds zeros: w of 1 + w, and A_log of -exp(A_log).
@@ -220,7 +220,7 @@ TEST_F(WeightsTest, ReadsWhatANumberStandsFor) {
   shape_ = "tiny-qwen3.5";
   n_layers_ = 2;
   const Result<LoadedWeights> weights = load(write({}));
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  ASSERT_TRUE(weights.ok()) << weights.error().message();
   const LayerWeights &delta = weights->layers[0], &attention = weights->layers[1];
   EXPECT_EQ(delta.attention_norm, std::vector<float>(64, 1.0f));
   EXPECT_EQ(attention.q_norm, std::vector<float>(16, 1.0f));
@@ -244,10 +244,10 @@ TEST_F(WeightsTest, RefusesTensorsOfAnotherKindOfLayer) {
   const Result<LoadedWeights> weights = load(folder);
   ASSERT_FALSE(weights.ok());
   EXPECT_EQ(weights.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(weights.error().message.find(
+  EXPECT_NE(weights.error().message().find(
                 "tensor 'model.layers.1.self_attn.k_norm.weight' is unknown, expected those of "),
             std::string::npos)
-      << weights.error().message;
+      << weights.error().message();
 }
 
 TEST_F(WeightsTest, SaysHowManyBytesItNeeds) {
@@ -255,7 +255,7 @@ TEST_F(WeightsTest, SaysHowManyBytesItNeeds) {
                           std::optional(DType::kI8), std::optional(DType::kBF16Dot)}) {
     ThreadPool pool(1);
     const Result<LoadedWeights> weights = load_weights(write({}), type, pool);
-    ASSERT_TRUE(weights.ok()) << weights.error().message;
+    ASSERT_TRUE(weights.ok()) << weights.error().message();
     const auto taken = static_cast<double>(weights->bytes());
     EXPECT_NEAR(static_cast<double>(bytes_needed(weights->spec, *weights->files, type)), taken,
                 0.1 * taken);
@@ -276,7 +276,7 @@ TEST_F(WeightsTest, ReadsTensorsAtAnyByte) {
     bytes[0] = static_cast<char>(bytes[0] + 1);
     odd.write("model.safetensors", bytes);
     const Result<LoadedWeights> a = load(even.path()), b = load(odd.path());
-    ASSERT_TRUE(a.ok() && b.ok()) << b.error().message;
+    ASSERT_TRUE(a.ok() && b.ok()) << b.error().message();
     EXPECT_NE(reinterpret_cast<uintptr_t>(b->embedding->in_place()) % 2, 0u);
     EXPECT_EQ(a->final_norm, b->final_norm);
     const auto same = [](const kernel::PackedMatrix& x, const kernel::PackedMatrix& y) {
@@ -299,14 +299,14 @@ TEST_F(WeightsTest, ReadsAModelWithoutItsHead) {
   };
   tied_ = true;
   const Result<LoadedWeights> tied = load(write({}, bare));
-  ASSERT_TRUE(tied.ok()) << tied.error().message;
+  ASSERT_TRUE(tied.ok()) << tied.error().message();
   EXPECT_FALSE(tied->files->has_no_head);
   const Result<LoadedWeights> refused = load(write({"dense.weight"}, bare));
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("dense.weight"), std::string::npos);
+  EXPECT_NE(refused.error().message().find("dense.weight"), std::string::npos);
   tied_ = false;
   Result<LoadedWeights> headed = load(write({}, bare));  // with a head, which counts
-  ASSERT_TRUE(headed.ok()) << headed.error().message;
+  ASSERT_TRUE(headed.ok()) << headed.error().message();
   EXPECT_FALSE(headed->files->config.tied_embeddings);
   EXPECT_FALSE(headed->files->has_no_head);
 }

@@ -34,9 +34,9 @@ inline std::string_view text_of(const uint8_t* data, size_t size) {
 
 // An error is one short line of UTF-8, whatever the file held.
 inline void check_error(const Error& error) {
-  demand(!error.message.empty() && error.message.size() < 2500, "a message of no or great length");
-  demand(!find_invalid_utf8(error.message), "a message that is not UTF-8");
-  demand(error.code != ErrorCode::kInternal, error.message.c_str());  // no input is a bug
+  demand(!error.message().empty() && error.message().size() < 2500, "a message of no or great length");
+  demand(!find_invalid_utf8(error.message()), "a message that is not UTF-8");
+  demand(error.code != ErrorCode::kInternal, error.message().c_str());  // no input is a bug
 }
 
 // The pieces between zero bytes; missing pieces are empty.

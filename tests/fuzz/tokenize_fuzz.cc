@@ -97,7 +97,7 @@ Json unigram() {
 std::unique_ptr<Tokenizer> load(const Json& document) {
   fuzz::folder().write("tokenizer.json", document.dump());
   auto tokenizer = Tokenizer::load(fuzz::folder().path());
-  if (!tokenizer) fuzz::demand(false, tokenizer.error().message.c_str());
+  if (!tokenizer) fuzz::demand(false, tokenizer.error().message().c_str());
   return std::move(*tokenizer);
 }
 

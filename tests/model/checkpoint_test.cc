@@ -32,7 +32,7 @@ class CheckpointTest : public ::testing::Test {
 
 bool holds(const Error& error, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words)
-    if (error.message.find(word) == std::string::npos) return false;
+    if (error.message().find(word) == std::string::npos) return false;
   return true;
 }
 
@@ -44,25 +44,25 @@ TEST_F(CheckpointTest, GivesTensorsOfOneFile) {
   header.resize((header.size() + 7) / 8 * 8, ' ');
   folder_.write("model.safetensors", safetensors_bytes(header, "0123456789abcdef"));
   const auto checkpoint = Checkpoint::open(folder_.path());
-  ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message;
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message();
   EXPECT_EQ(checkpoint->names(), (std::vector<std::string>{"i", "w"}));
   EXPECT_TRUE(checkpoint->contains("w"));
   const auto w = checkpoint->tensor("w", {2, 3});
-  ASSERT_TRUE(w.ok()) << w.error().message;
+  ASSERT_TRUE(w.ok()) << w.error().message();
   EXPECT_EQ(w->dtype, DType::kBF16);
   EXPECT_EQ(w->n_bytes, 12u);
   checkpoint->release(*w, 0, w->n_bytes);
   EXPECT_EQ(std::memcmp(w->data, "0123456789ab", 12), 0);
 
   const Error shape = checkpoint->tensor("w", {3, 2}).error();
-  EXPECT_TRUE(holds(shape, {"model.safetensors", "'w'", "[2, 3]", "[3, 2]"})) << shape.message;
+  EXPECT_TRUE(holds(shape, {"model.safetensors", "'w'", "[2, 3]", "[3, 2]"})) << shape.message();
   EXPECT_FALSE(checkpoint->tensor("w", {6}).ok());
   const Error dtype = checkpoint->tensor("i", {1}).error();
   EXPECT_EQ(dtype.code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(holds(dtype, {"'i'", "I32", "F32"})) << dtype.message;
+  EXPECT_TRUE(holds(dtype, {"'i'", "I32", "F32"})) << dtype.message();
   const Error absent = checkpoint->tensor("lm_head.weight", {5, 2}).error();
   EXPECT_EQ(absent.code, ErrorCode::kBadFile);
-  EXPECT_TRUE(holds(absent, {"model.safetensors", "'lm_head.weight'", "[5, 2]"})) << absent.message;
+  EXPECT_TRUE(holds(absent, {"model.safetensors", "'lm_head.weight'", "[5, 2]"})) << absent.message();
 }
 
 // The first row stays. Behind it the file has blocks of two times three runs of two rows.
@@ -98,7 +98,7 @@ TEST_F(CheckpointTest, GivesTensorsAtAnyByte) {
   const auto checkpoint = Checkpoint::open(folder_.path());
   ASSERT_TRUE(checkpoint.ok());
   const auto w = checkpoint->tensor("w", {2, 2});
-  ASSERT_TRUE(w.ok()) << w.error().message;
+  ASSERT_TRUE(w.ok()) << w.error().message();
   EXPECT_NE(reinterpret_cast<uintptr_t>(w->data) % 4, 0u);
   EXPECT_EQ(std::memcmp(w->data, "0123456789abcdef", 16), 0);
 }
@@ -108,14 +108,14 @@ TEST_F(CheckpointTest, FindsTensorsInShards) {
   folder_.write("two.safetensors", one_tensor("b", "ABCDEFGHIJKLMNOP"));
   write_index(R"({"a":"one.safetensors","b":"two.safetensors"})");
   auto opened = Checkpoint::open(folder_.path());
-  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  ASSERT_TRUE(opened.ok()) << opened.error().message();
   const Checkpoint checkpoint = std::move(opened).value();
   const auto b = checkpoint.tensor("b", {2, 2});
-  ASSERT_TRUE(b.ok()) << b.error().message;
+  ASSERT_TRUE(b.ok()) << b.error().message();
   EXPECT_EQ(std::memcmp(b->data, "ABCD", 4), 0);
   checkpoint.release(*b, 0, b->n_bytes);
   const Error absent = checkpoint.tensor("c", {1}).error();
-  EXPECT_TRUE(holds(absent, {"index.json", "'c'"})) << absent.message;
+  EXPECT_TRUE(holds(absent, {"index.json", "'c'"})) << absent.message();
 }
 
 TEST_F(CheckpointTest, FindsTensorsThatTheIndexDoesNotName) {
@@ -124,7 +124,7 @@ TEST_F(CheckpointTest, FindsTensorsThatTheIndexDoesNotName) {
   folder_.write("one.safetensors", safetensors_bytes(two, "0123abcd"));
   write_index(R"({"a":"one.safetensors"})");
   const auto checkpoint = Checkpoint::open(folder_.path());
-  ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message;
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message();
   EXPECT_EQ(checkpoint->names(), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(std::memcmp(checkpoint->tensor("b", {1})->data, "abcd", 4), 0);
 
@@ -132,7 +132,7 @@ TEST_F(CheckpointTest, FindsTensorsThatTheIndexDoesNotName) {
   folder_.write("two.safetensors", safetensors_bytes(two, "4567efgh"));
   write_index(R"({"a":"one.safetensors","b":"two.safetensors"})");
   const auto decided = Checkpoint::open(folder_.path());
-  ASSERT_TRUE(decided.ok()) << decided.error().message;
+  ASSERT_TRUE(decided.ok()) << decided.error().message();
   EXPECT_EQ(std::memcmp(decided->tensor("a", {1})->data, "0123", 4), 0);
   EXPECT_EQ(std::memcmp(decided->tensor("b", {1})->data, "efgh", 4), 0);
 }
@@ -149,36 +149,36 @@ TEST_F(CheckpointTest, RefusesATensorInTwoFilesThatTheIndexDoesNotName) {
   write_index(R"({"a":"one.safetensors","c":"two.safetensors"})");
   EXPECT_EQ(open_error().code, ErrorCode::kBadFile);
   EXPECT_TRUE(holds(open_error(), {"'b'", "one.safetensors", "two.safetensors"}))
-      << open_error().message;
+      << open_error().message();
 }
 
 TEST_F(CheckpointTest, SaysWhatIsThereInsteadOfWeights) {
   folder_.write("model-00001-of-00002.safetensors", one_tensor("a"));
   EXPECT_TRUE(holds(open_error(), {"has no weights, expected model.safetensors or "}))
-      << open_error().message;
+      << open_error().message();
   folder_.write("pytorch_model.bin", "PK");
   EXPECT_EQ(open_error().code, ErrorCode::kUnsupported);
   EXPECT_TRUE(holds(open_error(), {"pytorch_model.bin", "PyTorch", "safetensors"}))
-      << open_error().message;
+      << open_error().message();
   folder_.write("model.safetensors",
                 "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1234\n");
   EXPECT_EQ(open_error().code, ErrorCode::kBadFile);
   EXPECT_TRUE(holds(open_error(), {"model.safetensors", "Git LFS pointer"}))
-      << open_error().message;
+      << open_error().message();
 }
 
 TEST_F(CheckpointTest, NamesWhatIsMissing) {
   EXPECT_EQ(Checkpoint::open(folder_.path() / "absent").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(open_error().code, ErrorCode::kNotFound);
-  EXPECT_TRUE(holds(open_error(), {"model.safetensors", "index.json"})) << open_error().message;
+  EXPECT_TRUE(holds(open_error(), {"model.safetensors", "index.json"})) << open_error().message();
   folder_.write("one.safetensors", one_tensor("a"));
   write_index(R"({"a":"one.safetensors","b":"two.safetensors"})");
   EXPECT_EQ(open_error().code, ErrorCode::kNotFound);
-  EXPECT_TRUE(holds(open_error(), {"two.safetensors", "index.json"})) << open_error().message;
+  EXPECT_TRUE(holds(open_error(), {"two.safetensors", "index.json"})) << open_error().message();
   folder_.write("two.safetensors", one_tensor("c"));
   EXPECT_EQ(open_error().code, ErrorCode::kBadFile);
   EXPECT_TRUE(holds(open_error(), {"two.safetensors", "'b'", "index.json"}))
-      << open_error().message;
+      << open_error().message();
   folder_.write("two.safetensors", "cut short");
   EXPECT_EQ(open_error().code, ErrorCode::kBadFile);
 }
@@ -193,7 +193,7 @@ TEST_F(CheckpointTest, NamesBrokenLinks) {
     std::filesystem::create_symlink("nowhere", folder_.path() / name);
     EXPECT_EQ(open_error().code, ErrorCode::kIo);
     EXPECT_TRUE(holds(open_error(), {name, "is a broken link to 'nowhere'"}))
-        << open_error().message;
+        << open_error().message();
     std::filesystem::remove(folder_.path() / name);
     write_index(R"({"a":"one.safetensors"})");
   }
@@ -205,10 +205,10 @@ TEST_F(CheckpointTest, RefusesBadIndexes) {
                           R"({"a":"/etc/passwd"})", R"({"a":".."})", R"({"a":"."})",
                           R"({"a":"one.safetensors","a":"one.safetensors"})"}) {
     write_index(map);
-    EXPECT_EQ(open_error().code, ErrorCode::kBadFile) << map << ": " << open_error().message;
+    EXPECT_EQ(open_error().code, ErrorCode::kBadFile) << map << ": " << open_error().message();
   }
   folder_.write("model.safetensors.index.json", "{}");
-  EXPECT_TRUE(holds(open_error(), {"index.json", "weight_map", "absent"})) << open_error().message;
+  EXPECT_TRUE(holds(open_error(), {"index.json", "weight_map", "absent"})) << open_error().message();
 }
 
 }  // namespace

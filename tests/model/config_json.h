@@ -35,10 +35,10 @@ inline Result<ModelConfig> parse(const nlohmann::json& object) {
 // Reads a configuration; checks that it is the same after writing and reading it again.
 inline ModelConfig read(const nlohmann::json& object) {
   Result<ModelConfig> config = parse(object);
-  EXPECT_TRUE(config.ok()) << config.error().message;
+  EXPECT_TRUE(config.ok()) << config.error().message();
   if (!config.ok()) return named_shape("tiny-llama").value();
   const Result<ModelConfig> again = ModelConfig::parse(config->to_json(DType::kF32), "written");
-  EXPECT_TRUE(again.ok()) << again.error().message;
+  EXPECT_TRUE(again.ok()) << again.error().message();
   EXPECT_TRUE(again.ok() && *again == *config) << config->to_json(DType::kF32);
   return *config;
 }
@@ -48,11 +48,11 @@ inline void expect_error(const nlohmann::json& object, std::vector<std::string> 
                          ErrorCode code = ErrorCode::kUnsupported) {
   const Result<ModelConfig> config = parse(object);
   ASSERT_FALSE(config.ok()) << object;
-  EXPECT_EQ(config.error().code, code) << config.error().message;
+  EXPECT_EQ(config.error().code, code) << config.error().message();
   words.push_back("test.json");
   for (const std::string& word : words)
-    EXPECT_NE(config.error().message.find(word), std::string::npos)
-        << config.error().message << " lacks " << word;
+    EXPECT_NE(config.error().message().find(word), std::string::npos)
+        << config.error().message() << " lacks " << word;
 }
 
 // The rotation of each layer.

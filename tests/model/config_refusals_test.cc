@@ -74,8 +74,8 @@ TEST(Config, RefusesByNameWhatIsNotOffered) {
       ModelConfig::parse(R"({"model_type": "jamba", "time_step_limit": [0.0, Infinity]})", "x");
   ASSERT_FALSE(infinite.ok());
   EXPECT_TRUE(
-      infinite.error().message.starts_with("x: 'model_type' is \"jamba\", expected llama, "))
-      << infinite.error().message;
+      infinite.error().message().starts_with("x: 'model_type' is \"jamba\", expected llama, "))
+      << infinite.error().message();
   expect_error({{"model_type", "jamba"}}, code,
                {"; or a model whose text part is read: ", ", lfm2_vl, ", ", gemma3, "});
   expect_error({{"architectures", {"LlamaForSequenceClassification"}}}, code,
@@ -161,7 +161,7 @@ TEST(Config, OneRangeForAField) {
     object[name] = value;
     const Result<ModelConfig> config = ModelConfig::from_json(object, "c");
     EXPECT_FALSE(config.ok()) << name;
-    const std::string message = config.ok() ? "" : config.error().message;
+    const std::string message = config.ok() ? "" : config.error().message();
     return message.substr(message.find(", expected"));
   };
   for (const auto& [name, values] :
@@ -181,7 +181,7 @@ TEST(Config, RefusesAModelWithoutAttention) {
   const Status status = config.validate("shape");
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(status.error().message,
+  EXPECT_EQ(status.error().message(),
             "shape: none of the 4 layers has attention, expected at least one");
 }
 
@@ -193,7 +193,7 @@ TEST(Config, RefusesWhatIsNotAnObject) {
   twice.insert(1, "\"vocab_size\": 7, ");
   const Result<ModelConfig> config = ModelConfig::parse(twice, "t");
   ASSERT_FALSE(config.ok());
-  EXPECT_EQ(config.error().message, "t: 'vocab_size' appears twice, expected once");
+  EXPECT_EQ(config.error().message(), "t: 'vocab_size' appears twice, expected once");
   EXPECT_FALSE(ModelConfig::parse(std::string(100'000, '['), "t").ok());
 }
 

@@ -32,13 +32,13 @@ TEST(Config, TakesTheClassWithoutAHead) {
   json object = llama();
   object["architectures"] = {"LlamaModel"};
   const Result<ModelConfig> config = parse(object);
-  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_TRUE(config.ok()) << config.error().message();
   EXPECT_EQ(config->family, find_family("llama"));
 }
 
 TEST(Config, ReadsLlama) {
   const Result<ModelConfig> config = parse(llama());
-  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_TRUE(config.ok()) << config.error().message();
   const ModelConfig expected = {ModelSpec{.family_name = "llama",
                                           .vocab = 100,
                                           .d_model = 64,
@@ -72,7 +72,7 @@ TEST(Config, ReadsQwen3) {
                  {"use_sliding_window", false},
                  {"layer_types", {"full_attention", "full_attention"}}});
   const Result<ModelConfig> config = parse(object);
-  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_TRUE(config.ok()) << config.error().message();
   EXPECT_EQ(config->qk_norm, QkNorm::kPerHead);
   EXPECT_EQ(config->layers[0].window, 0);
   EXPECT_EQ(config->q_dim(), 128);
@@ -89,7 +89,7 @@ TEST(Config, FillsWhatTheFormatLeavesOut) {
     object.erase(name);
   object["eos_token_id"] = nullptr;
   const Result<ModelConfig> config = parse(object);
-  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_TRUE(config.ok()) << config.error().message();
   EXPECT_EQ(config->n_kv_heads, 4);
   EXPECT_EQ(config->rms_eps, 1e-6f);
   EXPECT_EQ(config->rotations[0].theta, 10000.0);
@@ -104,7 +104,7 @@ TEST(Config, ReadsBothFormsOfRotaryParameters) {
   object.erase("rope_theta");
   object["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 5e5}};
   const Result<ModelConfig> config = parse(object);
-  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_TRUE(config.ok()) << config.error().message();
   EXPECT_EQ(config->rotations[0].theta, 5e5);
   expect_error({{"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 5e5}}}},
                ErrorCode::kBadFile, {"rope_parameters", "10000"});
@@ -214,7 +214,7 @@ TEST(Config, ReadsScaledRotation) {
   both["rope_parameters"] = {{"rope_type", "linear"}, {"rope_theta", 1e4}, {"factor", 2.0}};
   EXPECT_EQ(parsed(both).rotations[0].factor, 2.0);
   both["rope_parameters"]["factor"] = 3.0;
-  EXPECT_NE(parse(both).error().message.find("rope_parameters"), std::string::npos);
+  EXPECT_NE(parse(both).error().message().find("rope_parameters"), std::string::npos);
 }
 
 // The library has this type for all families.
@@ -232,7 +232,7 @@ TEST(Config, LoadsADirectory) {
   EXPECT_TRUE(ModelConfig::load(folder.path()).ok());
   folder.write("config.json", "{}");
   const Error error = ModelConfig::load(folder.path()).error();
-  EXPECT_NE(error.message.find((folder.path() / "config.json").string()), std::string::npos);
+  EXPECT_NE(error.message().find((folder.path() / "config.json").string()), std::string::npos);
 }
 
 TEST(Config, WritesWhatItReads) {

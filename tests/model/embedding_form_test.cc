@@ -30,16 +30,16 @@ class EmbeddingFormTest : public ::testing::Test {
   }
   EmbeddingForm form() const {
     const Result<EmbeddingForm> form = read_embedding_form(folder_.path());
-    EXPECT_TRUE(form.ok()) << form.error().message;
+    EXPECT_TRUE(form.ok()) << form.error().message();
     return form.ok() ? *form : EmbeddingForm{};
   }
   void expect_refused(std::initializer_list<std::string_view> words,
                       ErrorCode code = ErrorCode::kUnsupported) const {
     const Result<EmbeddingForm> form = read_embedding_form(folder_.path());
     ASSERT_FALSE(form.ok());
-    EXPECT_EQ(form.error().code, code) << form.error().message;
+    EXPECT_EQ(form.error().code, code) << form.error().message();
     for (const std::string_view word : words)
-      EXPECT_NE(form.error().message.find(word), std::string::npos) << form.error().message;
+      EXPECT_NE(form.error().message().find(word), std::string::npos) << form.error().message();
   }
 
   const TemporaryFolder folder_;
@@ -214,15 +214,15 @@ TEST_F(EmbeddingFormTest, NamesBrokenLinks) {
     const Result<EmbeddingForm> form = read_embedding_form(at);
     ASSERT_FALSE(form.ok()) << name;
     EXPECT_EQ(form.error().code, ErrorCode::kIo);
-    EXPECT_NE(form.error().message.find((at / name).string() + ": is a broken link"),
+    EXPECT_NE(form.error().message().find((at / name).string() + ": is a broken link"),
               std::string::npos)
-        << form.error().message;
+        << form.error().message();
     std::filesystem::remove(at / name);
     std::filesystem::create_directories(at / name);
     const Result<EmbeddingForm> folder_instead = read_embedding_form(at);
     if (std::string_view(name) == "1_Pooling") continue;  // its configuration is missing then
     ASSERT_FALSE(folder_instead.ok()) << name;
-    EXPECT_NE(folder_instead.error().message.find("is a directory"), std::string::npos);
+    EXPECT_NE(folder_instead.error().message().find("is a directory"), std::string::npos);
   }
 }
 
@@ -230,7 +230,7 @@ TEST_F(EmbeddingFormTest, NamesBrokenLinks) {
 TEST_F(EmbeddingFormTest, ReadsHowARerankerIsAsked) {
   const auto read = [&] {
     const Result<RerankForm> form = read_rerank_form(folder_.path());
-    EXPECT_TRUE(form.ok()) << form.error().message;
+    EXPECT_TRUE(form.ok()) << form.error().message();
     return form.ok() ? *form : RerankForm{};
   };
   EXPECT_FALSE(read().yes);
@@ -258,8 +258,8 @@ TEST_F(EmbeddingFormTest, ReadsHowARerankerIsAsked) {
     folder_.write("1_LogitScore/config.json", wrong);
     const Result<RerankForm> form = read_rerank_form(folder_.path());
     ASSERT_FALSE(form.ok()) << wrong;
-    EXPECT_NE(form.error().message.find("_token_id' is "), std::string::npos)
-        << form.error().message;
+    EXPECT_NE(form.error().message().find("_token_id' is "), std::string::npos)
+        << form.error().message();
   }
 }
 
@@ -276,8 +276,8 @@ TEST_F(EmbeddingFormTest, ReadsTheKeyOfGgufFiles) {
     const auto refused = read(type);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_NE(refused.error().message.find("qwen3.pooling_type"), std::string::npos);
-    EXPECT_EQ(refused.error().message.find("reranker") != std::string::npos, type == 4);
+    EXPECT_NE(refused.error().message().find("qwen3.pooling_type"), std::string::npos);
+    EXPECT_EQ(refused.error().message().find("reranker") != std::string::npos, type == 4);
   }
 }
 

@@ -34,7 +34,7 @@ TEST(Families, NameEachTensorOnceInEachFormat) {
     });
     ASSERT_NE(tiny, shape_rows().end()) << family->name;
     const Result<ModelConfig> config = named_shape(tiny->name);
-    ASSERT_TRUE(config.ok()) << config.error().message;
+    ASSERT_TRUE(config.ok()) << config.error().message();
     EXPECT_EQ(config->family, family);
     std::set<std::string> names, gguf_names;
     int of_no_layer = 0;

@@ -26,12 +26,12 @@ TEST_F(GgufModel, EveryScalingOfTheRotationIsThatOfConfigJson) {
     for (const int head_dim : {16, 64, 128}) {
       config.head_dim = head_dim;
       const auto got = read(config);
-      ASSERT_TRUE(got.ok()) << got.error().message;
+      ASSERT_TRUE(got.ok()) << got.error().message();
       EXPECT_EQ(*got, config) << factor << " " << head_dim;
     }
   }
   config.rotations[0].factor = 7.0;
-  EXPECT_NE(read(config).error().message.find("rope_freqs.weight"), std::string::npos);
+  EXPECT_NE(read(config).error().message().find("rope_freqs.weight"), std::string::npos);
   config.rotations[0] = {.type = RopeType::kLinear, .factor = 4.0};
   EXPECT_EQ(read(config).value(), config);
   config.rotations[0] = {.type = RopeType::kYarn, .factor = 4.0, .original_positions = 1024};
@@ -61,7 +61,7 @@ class GgufRope : public GgufModel {
     const Result<ModelConfig> config = read(change);
     ASSERT_FALSE(config.ok()) << *words.begin();
     for (const std::string_view word : words)
-      EXPECT_NE(config.error().message.find(word), std::string::npos) << config.error().message;
+      EXPECT_NE(config.error().message().find(word), std::string::npos) << config.error().message();
   }
 
   ModelConfig base_ = [] {
@@ -77,7 +77,7 @@ class GgufRope : public GgufModel {
 TEST_F(GgufRope, AFactorWithoutATypeIsLinear) {
   for (const char* name : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
     const auto config = read([&](GgufWriter& out) { out.float32(name, 4.0f); });
-    ASSERT_TRUE(config.ok()) << config.error().message;
+    ASSERT_TRUE(config.ok()) << config.error().message();
     EXPECT_EQ(config->rotations[0].type, RopeType::kLinear) << name;
     EXPECT_EQ(config->rotations[0].factor, 4.0) << name;
     for (const float none : {0.0f, 1.0f})
@@ -97,7 +97,7 @@ TEST_F(GgufRope, ReadsTheRampOfYarn) {
         .float32("llama.rope.scaling.yarn_beta_fast", 16.0f)
         .float32("llama.rope.scaling.yarn_beta_slow", 2.0f);
   });
-  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_TRUE(config.ok()) << config.error().message();
   EXPECT_EQ(config->rotations[0].type, RopeType::kYarn);
   EXPECT_EQ(config->rotations[0].beta_fast, 16.0);
   EXPECT_EQ(config->rotations[0].beta_slow, 2.0);
@@ -114,7 +114,7 @@ TEST_F(GgufRope, ABiasOfAnyLayerCounts) {
       const auto config = read([&](GgufWriter& out) {
         if (has_bias) out.tensor("blk.1.attn_q.bias", {4}, 0, std::string(16, '\0'));
       });
-      ASSERT_TRUE(config.ok()) << config.error().message;
+      ASSERT_TRUE(config.ok()) << config.error().message();
       EXPECT_EQ(config->qkv_bias, has_bias) << shape;
     }
   }
@@ -165,7 +165,7 @@ TEST_F(GgufRope, TakesTheAttentionFactorOfYarnThatIsUsual) {
     };
   };
   const auto config = read(yarn(1.2079442f));
-  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_TRUE(config.ok()) << config.error().message();
   EXPECT_DOUBLE_EQ(config->rotations[0].attention_factor, 0.1 * std::log(8.0) + 1.0);
   refused({"llama.rope.scaling.yarn_attn_factor", "1.25", "1.20794"}, yarn(1.25f));
 }
@@ -183,7 +183,7 @@ TEST_F(GgufRope, ReadsTheLayersThatHaveAWindow) {
       out.uint32(kWindow, 9);
       change(out);
     });
-    EXPECT_TRUE(config.ok()) << config.error().message;
+    EXPECT_TRUE(config.ok()) << config.error().message();
     std::vector<int> windows;
     for (const LayerConfig& layer : config.ok() ? config->layers : std::vector<LayerConfig>())
       windows.push_back(layer.window);
@@ -230,7 +230,7 @@ TEST_F(GgufRope, ChannelsThatRotateAreAWholeNumber) {
     for (int dim = 2; dim <= head_dim; dim += 2) {
       base_.rotations[0].rotary_share = (dim + 0.5) / head_dim;
       const auto config = read([](GgufWriter&) {});
-      ASSERT_TRUE(config.ok()) << config.error().message;
+      ASSERT_TRUE(config.ok()) << config.error().message();
       ASSERT_EQ(config->rotations[0].rotary_dim(head_dim), dim) << head_dim;
     }
   }
@@ -248,7 +248,7 @@ TEST_F(GgufRope, TakesSquareMatricesOfExperts) {
   for (const int width : {32, 64}) {
     base_.experts.d_ff = width;
     const auto config = read([](GgufWriter&) {});
-    ASSERT_TRUE(config.ok()) << config.error().message;
+    ASSERT_TRUE(config.ok()) << config.error().message();
     EXPECT_EQ(config->d_model, 64);
     EXPECT_EQ(config->experts.d_ff, width);
   }
@@ -260,7 +260,7 @@ TEST_F(GgufRope, MinusOneNamesNoToken) {
         .uint32("tokenizer.ggml.eos_token_id", 0)
         .uint32("tokenizer.ggml.eot_token_id", 0xFFFFFFFF);
   });
-  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_TRUE(config.ok()) << config.error().message();
   EXPECT_FALSE(config->bos_id.has_value());
   EXPECT_EQ(config->eos_ids, std::vector<int32_t>{0});
 }

@@ -42,7 +42,7 @@ class GgufModel : public ::testing::Test {
   LoadedWeights load(const std::filesystem::path& path, std::optional<DType> requantised = {}) {
     ThreadPool pool(2);
     Result<LoadedWeights> weights = load_weights(path, requantised, pool);
-    EXPECT_TRUE(weights.ok()) << weights.error().message;
+    EXPECT_TRUE(weights.ok()) << weights.error().message();
     return std::move(weights).value();
   }
 

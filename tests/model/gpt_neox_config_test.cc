@@ -183,7 +183,7 @@ TEST_F(GptNeoXGguf, MustSayWhetherItIsParallel) {
   ASSERT_FALSE(config.ok());
   EXPECT_EQ(config.error().code, ErrorCode::kBadFile);
   for (const char* word : {"gptneox.use_parallel_residual", "true or false"})
-    EXPECT_NE(config.error().message.find(word), std::string::npos) << config.error().message;
+    EXPECT_NE(config.error().message().find(word), std::string::npos) << config.error().message();
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ json gpt_oss(const json& change = json::object()) {
 
 ModelConfig read(const json& object) {
   Result<ModelConfig> config = ModelConfig::from_json(object, "config.json");
-  EXPECT_TRUE(config.ok()) << config.error().message;
+  EXPECT_TRUE(config.ok()) << config.error().message();
   return config.ok() ? *config : ModelConfig();
 }
 
@@ -105,7 +105,7 @@ TEST(GptOssConfig, RefusesByName) {
                                       {json{{"hidden_act", "gelu"}}, "hidden_act"}}) {
     const Result<ModelConfig> config = ModelConfig::from_json(gpt_oss(change), "config.json");
     ASSERT_FALSE(config.ok()) << field;
-    EXPECT_NE(config.error().message.find(field), std::string::npos) << config.error().message;
+    EXPECT_NE(config.error().message().find(field), std::string::npos) << config.error().message();
   }
 }
 
@@ -147,7 +147,7 @@ class GptOssExperts : public ::testing::Test {
     config_ = read(gpt_oss(change));
     folder_.write("model.safetensors", safetensors_of(tensors));
     Result<Checkpoint> checkpoint = Checkpoint::open(folder_.path(), config_.quantization);
-    EXPECT_TRUE(checkpoint.ok()) << checkpoint.error().message;
+    EXPECT_TRUE(checkpoint.ok()) << checkpoint.error().message();
     return std::move(*checkpoint);
   }
   WeightSpec spec(const std::string& name, int expert) const {
@@ -229,13 +229,13 @@ TEST_F(GptOssExperts, RefusesOtherBlocks) {
   std::vector<Stored> tensors = in_blocks(kGateUp, 2 * kInner, kModel);
   tensors[1].shape[2] = 3;
   const Checkpoint other = open(mxfp4(), tensors);
-  EXPECT_NE(other.tensor(spec(kGateUp, 0)).error().message.find("expected [3, 64, 2]"),
+  EXPECT_NE(other.tensor(spec(kGateUp, 0)).error().message().find("expected [3, 64, 2]"),
             std::string::npos)
-      << other.tensor(spec(kGateUp, 0)).error().message;
+      << other.tensor(spec(kGateUp, 0)).error().message();
   tensors.pop_back();
   const Checkpoint without = open(mxfp4(), tensors);
-  EXPECT_NE(without.tensor(spec(kGateUp, 0)).error().message.find("'scales'"), std::string::npos)
-      << without.tensor(spec(kGateUp, 0)).error().message;
+  EXPECT_NE(without.tensor(spec(kGateUp, 0)).error().message().find("'scales'"), std::string::npos)
+      << without.tensor(spec(kGateUp, 0)).error().message();
 }
 
 }  // namespace

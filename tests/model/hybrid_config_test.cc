@@ -198,7 +198,7 @@ TEST(HybridConfig, ReadsGranite) {
   constexpr std::string_view kInfinity = R"({"__float__":"Infinity"})";
   text.replace(text.find(kInfinity), kInfinity.size(), "Infinity");  // as Python writes it
   const Result<ModelConfig> of_python = ModelConfig::parse(text, "test.json");
-  ASSERT_TRUE(of_python.ok()) << of_python.error().message;
+  ASSERT_TRUE(of_python.ok()) << of_python.error().message();
   EXPECT_EQ(*of_python, config);
   // Attention alone, as Granite 4 Micro.
   object["layer_types"] = json::array({"attention", "attention", "attention", "full_attention"});

@@ -52,7 +52,7 @@ inline json of_family(const char* type, const char* architecture, const json& ch
 
 inline ModelConfig parsed(const json& object) {
   const Result<ModelConfig> config = parse(object);
-  EXPECT_TRUE(config.ok()) << config.error().message;
+  EXPECT_TRUE(config.ok()) << config.error().message();
   return config.ok() ? *config : ModelConfig();
 }
 

@@ -102,9 +102,9 @@ TEST(NamedShapes, HaveTheirPublishedSizes) {
 TEST(NamedShapes, AnErrorHasTheNearestName) {
   const Error error = named_shape("qwen3-0.6").error();
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(error.message,
+  EXPECT_EQ(error.message(),
             "shape is 'qwen3-0.6', expected the name of a shape (hint: 'qwen3-0.6b'?)");
-  EXPECT_EQ(named_shape("no-such-shape").error().message,
+  EXPECT_EQ(named_shape("no-such-shape").error().message(),
             "shape is 'no-such-shape', expected the name of a shape");
 }
 
@@ -185,7 +185,7 @@ class MakeModelTest : public ::testing::Test {
     options.out = folder_.path() / name;
     std::filesystem::remove_all(options.out);
     const Status status = make_model(options);
-    EXPECT_TRUE(status.ok()) << status.error().message;
+    EXPECT_TRUE(status.ok()) << status.error().message();
     return options.out;
   }
 
@@ -197,14 +197,14 @@ TEST_F(MakeModelTest, WritesTheWeightsOfItsConfiguration) {
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       const auto out = make("m", {.shape = shape, .dtype = dtype, .seed = 3});
       const auto config = ModelConfig::load(out);
-      ASSERT_TRUE(config.ok()) << config.error().message;
+      ASSERT_TRUE(config.ok()) << config.error().message();
       EXPECT_EQ(*config, *named_shape(shape));
       const auto checkpoint = Checkpoint::open(out);
-      ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message;
+      ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().message();
       EXPECT_EQ(checkpoint->names().size(), checkpoint_specs(*config).size());
       for (const WeightSpec& spec : checkpoint_specs(*config)) {
         const auto view = checkpoint->tensor(spec.name, spec.checkpoint_shape());
-        ASSERT_TRUE(view.ok()) << view.error().message;
+        ASSERT_TRUE(view.ok()) << view.error().message();
         ASSERT_EQ(view->dtype, dtype);
         std::vector<float> expected(view->n_bytes / dtype_size(dtype));
         random_weights(3, spec, 0, expected);
@@ -288,7 +288,7 @@ TEST_F(MakeModelTest, GreedyOutputVaries) {
     const auto out = make("m", {.shape = shape});
     const auto model =
         reference::Model::load(ModelConfig::load(out).value(), Checkpoint::open(out).value(), {});
-    ASSERT_TRUE(model.ok()) << model.error().message;
+    ASSERT_TRUE(model.ok()) << model.error().message();
     std::vector<int32_t> tokens = {1, 5, 17};
     for (int i = 0; i < 32; ++i) {
       const auto logits = model->logits(tokens, static_cast<int>(tokens.size()) - 1);
@@ -303,7 +303,7 @@ TEST_F(MakeModelTest, AModelIsNeverOverwritten) {
   const std::filesystem::path out = make("kept", {});
   const Status again = make_model({.out = out, .seed = 9});
   ASSERT_FALSE(again.ok());
-  EXPECT_EQ(again.error().message, (out / "config.json").string() +
+  EXPECT_EQ(again.error().message(), (out / "config.json").string() +
                                        " exists already, expected a directory without a model");
 }
 

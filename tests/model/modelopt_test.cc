@@ -46,7 +46,7 @@ Result<OpenedModel> opened_with(const EditedCheckpoint& checkpoint, const json& 
 }
 
 void expect_same_values(const Result<OpenedModel>& weights) {
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  ASSERT_TRUE(weights.ok()) << weights.error().message();
   const OpenedModel expected = OpenedModel::open(quantized_fixture(kFixture)).value();
   size_t n_quantised = 0;
   for (const WeightSpec& spec : weight_specs(expected.config)) {
@@ -91,14 +91,14 @@ TEST(ModelOpt, ScalesOfKeysAndValuesArePassedOver) {
   EXPECT_FALSE(opened_with(plain, nullptr).ok());
   const Result<OpenedModel> weights =
       opened_with(plain, modelopt_file({{"quant_algo", nullptr}, {"kv_cache_quant_algo", "FP8"}}));
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
+  ASSERT_TRUE(weights.ok()) << weights.error().message();
   EXPECT_TRUE(weights->config.quantization->schemes.empty());
 }
 
 TEST(ModelOpt, OtherAlgorithmsAreRefusedByName) {
   const auto refused = [](const json& file) {
     const Result<OpenedModel> weights = opened_with(renamed_fixture(), file);
-    return weights ? std::string("opened") : weights.error().message;
+    return weights ? std::string("opened") : weights.error().message();
   };
   const auto names = [&](const json& quantization, const std::string& what) {
     const std::string message = refused(modelopt_file(quantization));

@@ -21,7 +21,7 @@ Result<ModelConfig> parse_quantised(const json& quantization) {
 
 Quantization read_quantised(const json& quantization) {
   const Result<ModelConfig> config = parse_quantised(quantization);
-  EXPECT_TRUE(config.ok()) << config.error().message;
+  EXPECT_TRUE(config.ok()) << config.error().message();
   return config.ok() ? config->quantization.value() : Quantization();
 }
 
@@ -30,8 +30,8 @@ void expect_quantisation_refused(const json& quantization,
   const Result<ModelConfig> config = parse_quantised(quantization);
   ASSERT_FALSE(config.ok()) << quantization;
   for (const std::string& word : words)
-    EXPECT_NE(config.error().message.find(word), std::string::npos)
-        << word << " in: " << config.error().message;
+    EXPECT_NE(config.error().message().find(word), std::string::npos)
+        << word << " in: " << config.error().message();
 }
 
 // The field with another value.

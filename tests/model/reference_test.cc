@@ -26,9 +26,9 @@ struct Opened {
 
 Opened open_model(const fs::path& directory) {
   auto config = model::ModelConfig::load(directory);
-  EXPECT_TRUE(config.ok()) << config.error().message;
+  EXPECT_TRUE(config.ok()) << config.error().message();
   auto checkpoint = model::Checkpoint::open(directory, config->quantization);
-  EXPECT_TRUE(checkpoint.ok()) << checkpoint.error().message;
+  EXPECT_TRUE(checkpoint.ok()) << checkpoint.error().message();
   return {std::move(config).value(), std::move(checkpoint).value()};
 }
 
@@ -37,7 +37,7 @@ constexpr double kGoldenBound = 1e-5;
 
 Model load(const Opened& opened, const Options& options = {}) {
   auto model = Model::load(opened.config, opened.checkpoint, options);
-  EXPECT_TRUE(model.ok()) << model.error().message;
+  EXPECT_TRUE(model.ok()) << model.error().message();
   return std::move(model).value();
 }
 

@@ -20,10 +20,10 @@ class SafetensorsTest : public ::testing::Test {
                   ErrorCode code = ErrorCode::kBadFile) const {
     const Result<Safetensors> file = open(safetensors_bytes(header, "0123456789abcdef"));
     ASSERT_FALSE(file.ok()) << header;
-    EXPECT_EQ(file.error().code, code) << file.error().message;
-    EXPECT_NE(file.error().message.find(words), std::string::npos) << file.error().message;
-    EXPECT_NE(file.error().message.find("t.safetensors"), std::string::npos)
-        << file.error().message;
+    EXPECT_EQ(file.error().code, code) << file.error().message();
+    EXPECT_NE(file.error().message().find(words), std::string::npos) << file.error().message();
+    EXPECT_NE(file.error().message().find("t.safetensors"), std::string::npos)
+        << file.error().message();
   }
 
   const TemporaryFolder folder_;
@@ -35,7 +35,7 @@ TEST_F(SafetensorsTest, ReadsEveryEntry) {
           "a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},
           "none":{"dtype":"I64","shape":[0,7],"data_offsets":[4,4]}})",
       "0123456789abcdef"));
-  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_TRUE(file.ok()) << file.error().message();
   ASSERT_EQ(file->tensors().size(), 3u);
   const TensorEntry& b = file->tensors().at("b");
   EXPECT_EQ(b.dtype, "BF16");
@@ -56,11 +56,11 @@ TEST_F(SafetensorsTest, RefusesHeadersThatDoNotFitTheFile) {
   for (size_t n = 0; n < good.size(); ++n) EXPECT_FALSE(open(good.substr(0, n)).ok()) << n;
   std::string longer = good;
   longer[0] = static_cast<char>(good.size());  // beyond the end
-  EXPECT_NE(open(longer).error().message.find("header length"), std::string::npos);
+  EXPECT_NE(open(longer).error().message().find("header length"), std::string::npos);
   for (const size_t byte : {4, 7}) {
     std::string huge = good;
     huge[byte] = '\xff';
-    EXPECT_NE(open(huge).error().message.find("header length"), std::string::npos);
+    EXPECT_NE(open(huge).error().message().find("header length"), std::string::npos);
   }
 }
 
@@ -138,14 +138,14 @@ TEST_F(SafetensorsTest, WritesWhatItReads) {
       {"x", DType::kF32, {2, 1}}, {"y", DType::kBF16, {3}}, {"z", DType::kF16, {0}}};
   const auto path = folder_.path() / "w.safetensors";
   auto writer = SafetensorsWriter::create(path, tensors);
-  ASSERT_TRUE(writer.ok()) << writer.error().message;
+  ASSERT_TRUE(writer.ok()) << writer.error().message();
   const std::string data = "01234567ABCDEF";
   for (size_t i = 0; i < data.size(); i += 7)  // not where tensors begin
     ASSERT_TRUE(writer->append(std::as_bytes(std::span(data).subspan(i, 7))).ok());
   EXPECT_FALSE(std::filesystem::exists(path));
   ASSERT_TRUE(writer->finish().ok());
   const auto file = Safetensors::open(path);
-  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_TRUE(file.ok()) << file.error().message();
   const TensorEntry& y = file->tensors().at("y");
   EXPECT_EQ(y.dtype, "BF16");
   EXPECT_EQ(std::memcmp(file->file().data() + y.offset, "ABCDEF", 6), 0);

@@ -31,7 +31,7 @@ TEST(Policy, SlackFallsWhileWaitingAndNotWhileWorking) {
 TEST(Policy, ByName) {
   for (const Policy* policy : {&kFcfs, &kEdf, &kLrs, &kLars})
     EXPECT_EQ(policy_named(policy->name).value(), policy);
-  EXPECT_EQ(policy_named("sjf").error().message,
+  EXPECT_EQ(policy_named("sjf").error().message(),
             "policy is 'sjf', expected fcfs, edf, lrs or lars");
 }
 

@@ -193,7 +193,7 @@ TEST(Predictor, IsKeptAsText) {
 
 TEST(Predictor, SaysWhatIsWrongWithItsText) {
   const auto message = [](std::string_view text) {
-    return Predictor::from_json(text, "costs.json").error().message;
+    return Predictor::from_json(text, "costs.json").error().message();
   };
   EXPECT_NE(message("{").find("costs.json"), std::string::npos);
   EXPECT_EQ(message(R"({"step_s": -1})"),

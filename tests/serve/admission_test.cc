@@ -16,7 +16,7 @@ TEST(Admission, OneIsAlwaysLetIn) {
   const Error full = admission.enter(1).error();
   EXPECT_EQ(full.code, ErrorCode::kUnavailable);
   EXPECT_EQ(
-      full.message,
+      full.message(),
       "the server's memory for requests is full: this request needs 1 byte, and 1 open request "
       "already takes 5000; the limit is 100 (hint: try again later)");
   large.reset();

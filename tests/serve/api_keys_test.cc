@@ -33,7 +33,7 @@ TEST(ApiKeys, NamesAreWordsOfTheLog) {
   EXPECT_EQ(keys.name_of(1), "alice");
   for (const uint64_t nobody : {0, 2, 3, 4}) EXPECT_EQ(keys.name_of(nobody), "") << nobody;
   for (const char* wrong : {"two words:0123456789abcdef", "\xc3\xa4:0123456789abcdef"})
-    EXPECT_EQ(ApiKeys::parse(Lines{wrong}).error().message,
+    EXPECT_EQ(ApiKeys::parse(Lines{wrong}).error().message(),
               "the API key in line 1 has a name that is not 1 to 128 visible ASCII characters");
 }
 

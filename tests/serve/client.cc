@@ -21,7 +21,7 @@ RunningServer::RunningServer(serve::ServerOptions options, std::unique_ptr<Engin
                              bool stop_on_signals)
     : engine_(std::move(engine)) {
   auto server = serve::Server::open(*engine_, options);
-  if (!server) throw std::runtime_error(server.error().message);
+  if (!server) throw std::runtime_error(server.error().message());
   server_ = std::move(*server);
   thread_ = std::thread([this, stop_on_signals] { server_->run(stop_on_signals); });
 }

@@ -424,7 +424,7 @@ TEST(Embeddings, FollowTheModelsFiles) {
                R"({"prompts": {"query": "Query: ", "document": ""}})");
   folder.write("m/sentence_bert_config.json", R"({"max_seq_length": 16})");
   const auto model = Model::load(at);
-  ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_TRUE(model.ok()) << model.error().message();
   RunningServer server(tiny_server_options(), Engine::open(*model, tiny_options()).value());
   Client client(server.port());
   const auto asked = [&](const Json& body) {

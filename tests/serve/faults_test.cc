@@ -36,7 +36,7 @@ TEST(Faults, AServerThatIsStoppedBeforeItRunsEnds) {
   for (const bool stop_on_signals : {false, true}) {
     const auto engine = open_tiny(tiny_options());
     auto server = serve::Server::open(*engine, tiny_server_options());
-    ASSERT_TRUE(server) << server.error().message;
+    ASSERT_TRUE(server) << server.error().message();
     (*server)->stop();
     (*server)->run(stop_on_signals);
   }

@@ -33,7 +33,7 @@ TEST(Isolation, APublicPrefixLeavesRoom) {
   options.public_prefixes["long"] = std::string(640, 'x');
   const auto refused = serve::Server::open(server.engine(), options);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().message,
+  EXPECT_EQ(refused.error().message(),
             "the public prefix 'long' has 640 tokens, expected fewer than the context of 640");
   options.public_prefixes["long"].pop_back();
   EXPECT_TRUE(serve::Server::open(server.engine(), options).ok());

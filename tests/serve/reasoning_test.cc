@@ -14,7 +14,7 @@ std::unique_ptr<Engine> open_channelled() {
   std::filesystem::create_directories(random.tokenizer);
   write_channel_tokenizer(random.tokenizer);
   if (Status status = make_random_model(random); !status)
-    throw std::runtime_error(status.error().message);
+    throw std::runtime_error(status.error().message());
   return Engine::open(Model::load(random.out).value(), tiny_options()).value();
 }
 

@@ -27,7 +27,7 @@ AnswerOptions answer_options() {
 void expect_as_separate_calls(const AnswerOptions& options) {
   const std::unique_ptr<Engine> engine = open_tiny();
   const auto answers = answer(*engine, kContext, kQuestions, options);
-  ASSERT_TRUE(answers.ok()) << answers.error().message;
+  ASSERT_TRUE(answers.ok()) << answers.error().message();
   ASSERT_EQ(answers->size(), kQuestions.size());
   for (size_t i = 0; i < kQuestions.size(); ++i) {
     Request request;
@@ -62,7 +62,7 @@ TEST(Answer, ChoicesAreScoredAsEachAlone) {
   options.prompt_template = "{context} {question} ";  // behind which "x" is one token
   options.choices = {"x", "y", "zz", "w"};
   const auto answers = answer(*open_tiny(), kContext, kQuestions, options);
-  ASSERT_TRUE(answers.ok()) << answers.error().message;
+  ASSERT_TRUE(answers.ok()) << answers.error().message();
   ASSERT_EQ(answers->size(), kQuestions.size());
   for (size_t i = 0; i < kQuestions.size(); ++i) {
     const std::string prompt = render_prompt(options, kContext, kQuestions[i]);
@@ -107,7 +107,7 @@ TEST(Answer, MoreQuestionsThanTheEngineTakesAtATime) {
   for (int i = 0; i < 20; ++i) questions.push_back("Question " + std::to_string(i) + "?");
   const auto few = answer(*engine, kContext, questions, answer_options());
   const auto all = answer(*open_tiny(), kContext, questions, answer_options());
-  ASSERT_TRUE(few.ok()) << few.error().message;
+  ASSERT_TRUE(few.ok()) << few.error().message();
   for (size_t i = 0; i < questions.size(); ++i)
     EXPECT_EQ((*few)[i][0].logits_hash, (*all)[i][0].logits_hash);
 }
@@ -129,7 +129,7 @@ TEST(Answer, TheFirstErrorEndsTheCall) {
     options.sampling.n = n;
     const auto refused = answer(*engine, kContext, kQuestions, options);
     ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().message, "n is " + std::to_string(n) + ", expected 1 to 4096");
+    EXPECT_EQ(refused.error().message(), "n is " + std::to_string(n) + ", expected 1 to 4096");
   }
   EXPECT_TRUE(answer(*engine, kContext, kQuestions, answer_options()).ok());
 }
@@ -139,7 +139,7 @@ TEST(Answer, ATemplateHasThePlaceOfTheQuestion) {
   options.prompt_template = "{context}";
   const auto refused = answer(*open_tiny(), kContext, {std::string(700, 'x')}, options);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().message, check_template(options).error().message);
+  EXPECT_EQ(refused.error().message(), check_template(options).error().message());
 }
 
 TEST(RenderPrompt, DoubledBracesStay) {

@@ -19,7 +19,7 @@ const std::vector<std::string> kTexts = {"A tree is a root and its branches.", "
 Vectors embedded(Engine& engine, const std::vector<std::string>& texts,
                  const EmbedOptions& options) {
   const auto vectors = embed(engine, texts, options);
-  if (!vectors) throw std::runtime_error(vectors.error().message);
+  if (!vectors) throw std::runtime_error(vectors.error().message());
   return *vectors;
 }
 
@@ -124,9 +124,9 @@ TEST(Embed, FollowsTheModelsFilesWhereNothingElseIsSaid) {
   folder.write("m/config_sentence_transformers.json",
                R"({"prompts": {"query": "query: "}, "default_prompt_name": "query"})");
   const auto model = Model::load(made.out);
-  ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_TRUE(model.ok()) << model.error().message();
   const auto engine = Engine::open(*model, tiny_options());
-  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  ASSERT_TRUE(engine.ok()) << engine.error().message();
   std::vector<std::string> prompted;
   for (const std::string& text : kTexts) prompted.push_back("query: " + text);
   EXPECT_EQ(
@@ -138,12 +138,12 @@ TEST(Embed, FollowsTheModelsFilesWhereNothingElseIsSaid) {
 
   folder.write("m/1_Pooling/config.json", R"({"pooling_mode_cls_token": true})");
   const auto other = Model::load(made.out);
-  ASSERT_TRUE(other.ok()) << other.error().message;
+  ASSERT_TRUE(other.ok()) << other.error().message();
   const auto with_cls = Engine::open(*other, tiny_options());
   const auto vectors = embed(**with_cls, kTexts);
   ASSERT_FALSE(vectors.ok());
   EXPECT_EQ(vectors.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(vectors.error().message.find("cls_token"), std::string::npos);
+  EXPECT_NE(vectors.error().message().find("cls_token"), std::string::npos);
 }
 
 TEST(Embed, AnInputTypeNamesAPromptOfTheModel) {
@@ -155,17 +155,17 @@ TEST(Embed, AnInputTypeNamesAPromptOfTheModel) {
   EXPECT_EQ(prompt_for(options, "code"), nullptr);
   EXPECT_TRUE(take_prompt_for("query", options).ok());
   EXPECT_EQ(options.prompt, "query: ");
-  EXPECT_EQ(take_prompt_for("code", options).error().message,
+  EXPECT_EQ(take_prompt_for("code", options).error().message(),
             "input_type is 'code', expected a prompt of the model's files: passage or query");
   const auto none = embed(*open_tiny(), {"text"}, {.input_type = "query"});
   ASSERT_FALSE(none.ok());
-  EXPECT_EQ(none.error().message, "input_type is 'query', but the model's files name no prompts");
+  EXPECT_EQ(none.error().message(), "input_type is 'query', but the model's files name no prompts");
 }
 
 TEST(Embed, RefusesWhatTheModelCannotFollow) {
   const auto refused = [](const EmbedOptions& options) {
     const auto vectors = embed(*open_tiny(), {"text"}, options);
-    return vectors ? "" : vectors.error().message;
+    return vectors ? "" : vectors.error().message();
   };
   EXPECT_EQ(refused({.dimensions = 100000}), "dimensions is 100000, expected at most the model's " +
                                                  std::to_string(tiny_model()->info().d_model) +

@@ -14,9 +14,9 @@ TEST(FillIn, ReplacesNamesAndNothingElse) {
 TEST(CheckField, AMissingFieldIsRefused) {
   EXPECT_TRUE(check_field("{context} {question}", "{question}").ok());
   EXPECT_TRUE(check_field("{{context}}", "{context}").ok()) << "it is filled in";
-  EXPECT_EQ(check_field("{context} {qestion}", "{question}").error().message,
+  EXPECT_EQ(check_field("{context} {qestion}", "{question}").error().message(),
             "the template has no {question} in it");
-  EXPECT_EQ(check_field("", "{context}", ", so it is lost").error().message,
+  EXPECT_EQ(check_field("", "{context}", ", so it is lost").error().message(),
             "the template has no {context} in it, so it is lost");
 }
 

@@ -116,7 +116,7 @@ TEST(Metrics, ScoresAsJsonAndBack) {
   scores.add({.exact_match = 1, .token_f1 = 0.1, .choice_accuracy_norm = 1}, true, "a\xff");
   scores.add({.rouge_l = 1 / 3.0}, false, "b");
   const Result<ScoreTable> back = ScoreTable::from_json(scores.to_json());
-  ASSERT_TRUE(back.ok()) << back.error().message;
+  ASSERT_TRUE(back.ok()) << back.error().message();
   EXPECT_EQ(back->all().rouge_l, scores.all().rouge_l);
   EXPECT_EQ(back->all().standard_error.token_f1, scores.all().standard_error.token_f1);
   EXPECT_EQ(back->all().choice_accuracy_norm, 1);

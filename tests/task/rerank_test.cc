@@ -20,7 +20,7 @@ std::vector<double> reranked(Engine& engine, const std::string& query,
                              const std::vector<std::string>& documents,
                              const RerankOptions& options = {}) {
   const auto scores = rerank(engine, query, documents, options);
-  if (!scores) throw std::runtime_error(scores.error().message);
+  if (!scores) throw std::runtime_error(scores.error().message());
   return *scores;
 }
 
@@ -45,9 +45,9 @@ TEST(Rerank, TheMassIsOfBothAnswers) {
   options.prompt_template = "{instruction}|{query}|{document}:";
   const std::unique_ptr<Engine> engine = open_tiny();
   auto requests = rerank_requests(engine->model(), options, kQuery, kDocuments[0]);
-  ASSERT_TRUE(requests.ok()) << requests.error().message;
+  ASSERT_TRUE(requests.ok()) << requests.error().message();
   const auto completions = engine->complete_all(std::move(*requests));
-  ASSERT_TRUE(completions.ok()) << completions.error().message;
+  ASSERT_TRUE(completions.ok()) << completions.error().message();
   const auto of =
       score(*open_tiny(), fmt::format("Look|{}|{}:", kQuery, kDocuments[0]), {"yes", "no"});
   ASSERT_TRUE(of.ok());
@@ -100,7 +100,7 @@ TEST(Rerank, ATemplateHasBoth) {
   options.prompt_template = "{query}";
   const auto scores = rerank(*open_tiny(), kQuery, kDocuments, options);
   ASSERT_FALSE(scores.ok());
-  EXPECT_EQ(scores.error().message, "the template has no {document} in it");
+  EXPECT_EQ(scores.error().message(), "the template has no {document} in it");
   options.prompt_template = "{query} {document} {documents}";
   EXPECT_TRUE(check_rerank_options(options).ok());
 }
@@ -108,7 +108,7 @@ TEST(Rerank, ATemplateHasBoth) {
 TEST(Rerank, YesAndNoAreTwoAnswers) {
   const auto scores = rerank(*open_tiny(), kQuery, kDocuments, {.yes = "X", .no = "X"});
   ASSERT_FALSE(scores.ok());
-  EXPECT_EQ(scores.error().message,
+  EXPECT_EQ(scores.error().message(),
             "yes is 'X' and no is 'X', which have the same tokens, expected different tokens");
 }
 

@@ -29,10 +29,10 @@ json golden_of(const char* name) {
 
 std::unique_ptr<Engine> open_golden(const char* name) {
   auto model = Model::load(folder_of(name), {.weights = WeightType::kF32, .threads = 1});
-  if (!model) throw std::runtime_error(model.error().message);
+  if (!model) throw std::runtime_error(model.error().message());
   auto engine =
       Engine::open(*model, {.threads = 1, .kv_memory = size_t{64} << 20, .kv_type = KvType::kF32});
-  if (!engine) throw std::runtime_error(engine.error().message);
+  if (!engine) throw std::runtime_error(engine.error().message());
   return std::move(*engine);
 }
 
@@ -49,7 +49,7 @@ TEST(Retrieval, EmbeddingsAreThoseOfTheCard) {
     else
       options.input_type = one["type"];
     const Result<EmbedOptions> all = embed_options_for(engine->model(), options);
-    ASSERT_TRUE(all.ok()) << all.error().message;
+    ASSERT_TRUE(all.ok()) << all.error().message();
     EXPECT_EQ(all->pooling, Pooling::kLast);
     EXPECT_TRUE(all->normalise.value());
     const std::string text = one["text"];
@@ -57,7 +57,7 @@ TEST(Retrieval, EmbeddingsAreThoseOfTheCard) {
     ASSERT_TRUE(tokens.ok());
     EXPECT_EQ(*tokens, one["tokens"].get<std::vector<Token>>()) << text;
     const auto vectors = embed(*engine, {text}, options);
-    ASSERT_TRUE(vectors.ok()) << vectors.error().message;
+    ASSERT_TRUE(vectors.ok()) << vectors.error().message();
     const auto expected = one["vector"].get<std::vector<float>>();
     ASSERT_EQ((*vectors)[0].size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i)
@@ -70,7 +70,7 @@ TEST(Retrieval, ScoresAreThoseOfTheCard) {
   const json golden = golden_of("qwen3-reranker");
   ASSERT_EQ(golden.size(), 24u);
   const Result<RerankOptions> usual = rerank_options_for(engine->model(), {});
-  ASSERT_TRUE(usual.ok()) << usual.error().message;
+  ASSERT_TRUE(usual.ok()) << usual.error().message();
   EXPECT_EQ(usual->yes, "yes");
   EXPECT_EQ(usual->no, "no");
   double least = 1, most = 0;
@@ -79,13 +79,13 @@ TEST(Retrieval, ScoresAreThoseOfTheCard) {
     if (one["instruction"] != *usual->instruction) options.instruction = one["instruction"];
     const std::string query = one["query"], document = one["document"];
     const auto requests = rerank_requests(engine->model(), options, query, document);
-    ASSERT_TRUE(requests.ok()) << requests.error().message;
+    ASSERT_TRUE(requests.ok()) << requests.error().message();
     ASSERT_EQ(requests->size(), 1u) << "yes and no are a token each";
     std::vector<Token> prompt = requests->front().tokens;
     prompt.pop_back();
     EXPECT_EQ(prompt, one["tokens"].get<std::vector<Token>>()) << document;
     const auto scores = rerank(*engine, query, {document}, options);
-    ASSERT_TRUE(scores.ok()) << scores.error().message;
+    ASSERT_TRUE(scores.ok()) << scores.error().message();
     EXPECT_NEAR((*scores)[0], one["score"].get<double>(), 1e-5) << query << document;
     least = std::min(least, (*scores)[0]);
     most = std::max(most, (*scores)[0]);
@@ -101,9 +101,9 @@ TEST(Retrieval, TheFilesSayHowARerankerIsAsked) {
   folder.write("config_sentence_transformers.json",
                R"({"prompts": {"task": "Find it"}, "default_prompt_name": "task"})");
   const auto model = Model::load(folder.path(), {.threads = 1});
-  ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_TRUE(model.ok()) << model.error().message();
   const Result<RerankOptions> options = rerank_options_for(**model, {.no = "never"});
-  ASSERT_TRUE(options.ok()) << options.error().message;
+  ASSERT_TRUE(options.ok()) << options.error().message();
   EXPECT_EQ(options->instruction, "Find it");
   const std::vector<Token> yes = {89};
   EXPECT_EQ((*model)->encode(*options->yes).value(), yes);

@@ -41,7 +41,7 @@ TEST(Score, ContinuationsAreTheSumsOfTheirTokens) {
   const std::vector<std::string> continuations = {" gold", " red", " go", " gold", "!"};
   const std::unique_ptr<Engine> engine = open_tiny();
   const auto scores = score(*engine, kPrefix, continuations);
-  ASSERT_TRUE(scores.ok()) << scores.error().message;
+  ASSERT_TRUE(scores.ok()) << scores.error().message();
   for (size_t i = 0; i < continuations.size(); ++i) {
     double expected = 0;
     for (const float logprob : logprobs_one_by_one(kPrefix + continuations[i], kPrefix.size()))
@@ -120,7 +120,7 @@ TEST(Score, AlternativesHaveTheirLikeliestBesideThem) {
   request.sampling.top_logprobs = 257;
   for (Token token = 0; token < 257; ++token) request.alternatives.push_back(token);
   const auto completion = open_tiny()->complete(request);
-  ASSERT_TRUE(completion.ok()) << completion.error().message;
+  ASSERT_TRUE(completion.ok()) << completion.error().message();
   const Completion& found = (*completion)[0];
   EXPECT_EQ(found.prompt_logprobs.size(), kPrefix.size());
   ASSERT_EQ(found.alternatives.size(), 257u);
@@ -192,19 +192,19 @@ TEST(Score, NothingToScoreIsRefused) {
   const std::unique_ptr<Engine> engine = open_tiny();
   const auto empty = score(*engine, kPrefix, {" gold", ""});
   ASSERT_FALSE(empty.ok());
-  EXPECT_EQ(empty.error().message, "continuation 1 is empty, expected at least one character");
-  EXPECT_EQ(empty.error().field, "continuations[1]");
+  EXPECT_EQ(empty.error().message(), "continuation 1 is empty, expected at least one character");
+  EXPECT_EQ(empty.error().place.field, "continuations[1]");
   const auto first = score(*engine, "", {"gold"});
   ASSERT_FALSE(first.ok());
-  EXPECT_EQ(first.error().message,
+  EXPECT_EQ(first.error().message(),
             "the prompt is empty, expected at least one token before the continuations");
-  EXPECT_EQ(first.error().field, "prompt");
+  EXPECT_EQ(first.error().place.field, "prompt");
 }
 
 TEST(Perplexity, OfOneWindow) {
   const std::string text = "Leaves fall in autumn.";
   const auto found = perplexity(*open_tiny(), text);
-  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_TRUE(found.ok()) << found.error().message();
   double sum = 0;
   for (const float logprob : logprobs_one_by_one(text, 1)) sum += logprob;
   EXPECT_DOUBLE_EQ(found->log_likelihood, sum);
@@ -264,7 +264,7 @@ TEST(Perplexity, AStopDropsWhatIsUnderWay) {
     const auto found = perplexity(*engine, text, options);
     is_over = true;
     stopper.join();
-    ASSERT_TRUE(found.ok()) << found.error().message;
+    ASSERT_TRUE(found.ok()) << found.error().message();
     EXPECT_TRUE(found->stopped);
     EXPECT_LT(found->n_dropped, 32u) << "what waits is not under way";
     const size_t n = found->n_windows, n_scored = n == 0 ? 0 : 639 + 320 * (n - 1);
@@ -295,7 +295,7 @@ TEST(Perplexity, WindowsThatDoNotFitAreRefused) {
   const std::unique_ptr<Engine> engine = open_tiny();
   const auto message = [&](const std::string& text, PerplexityOptions options) {
     const auto result = perplexity(*engine, text, options);
-    return result.ok() ? std::string("fine") : result.error().message;
+    return result.ok() ? std::string("fine") : result.error().message();
   };
   EXPECT_EQ(message("abc", {.window = 1000}),
             "window is 1000 tokens, expected at least 2 tokens and at most the context of 640");
@@ -314,7 +314,7 @@ std::shared_ptr<const Model> model_that_ends_texts() {
   options.seed = 3;
   options.max_positions = kTinyContext;
   if (Status status = make_random_model(options); !status)
-    throw std::runtime_error(status.error().message);
+    throw std::runtime_error(status.error().message());
   const std::filesystem::path path = options.out / "tokenizer.json";
   nlohmann::json tokenizer = nlohmann::json::parse(std::ifstream(path));
   const nlohmann::json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}},
@@ -328,7 +328,7 @@ std::shared_ptr<const Model> model_that_ends_texts() {
          {{"id", "<|endoftext|>"}, {"ids", {256}}, {"tokens", {"<|endoftext|>"}}}}}}};
   std::ofstream(path) << tokenizer.dump();
   Result<std::shared_ptr<const Model>> loaded = Model::load(options.out);
-  if (!loaded) throw std::runtime_error(loaded.error().message);
+  if (!loaded) throw std::runtime_error(loaded.error().message());
   return std::move(*loaded);
 }
 

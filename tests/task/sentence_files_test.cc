@@ -33,10 +33,10 @@ class SentenceFiles : public ::testing::Test {
   }
   std::unique_ptr<Engine> open() const {
     auto model = Model::load(at_, {.weights = WeightType::kF32, .threads = 1});
-    if (!model) throw std::runtime_error(model.error().message);
+    if (!model) throw std::runtime_error(model.error().message());
     auto engine = Engine::open(
         *model, {.threads = 1, .kv_memory = size_t{64} << 20, .kv_type = KvType::kF32});
-    if (!engine) throw std::runtime_error(engine.error().message);
+    if (!engine) throw std::runtime_error(engine.error().message());
     return std::move(*engine);
   }
   // The mean of the hidden states of tokens from `first` on, added one by one.
@@ -47,7 +47,7 @@ class SentenceFiles : public ::testing::Test {
       request.tokens.assign(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n));
       request.pooling = Pooling::kLast;
       const auto last = engine.complete(request);
-      if (!last) throw std::runtime_error(last.error().message);
+      if (!last) throw std::runtime_error(last.error().message());
       const std::vector<float>& hidden = (*last)[0].embedding;
       sum.resize(hidden.size());
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += hidden[i];
@@ -58,13 +58,13 @@ class SentenceFiles : public ::testing::Test {
   static std::vector<float> vector(Engine& engine, const std::string& text, EmbedOptions options) {
     options.normalise = false;
     const auto vectors = embed(engine, {text}, options);
-    if (!vectors) throw std::runtime_error(vectors.error().message);
+    if (!vectors) throw std::runtime_error(vectors.error().message());
     return (*vectors)[0];
   }
   // The engine's answer to the request of a text.
   static Completion asked(Engine& engine, const std::string& text) {
     const Result<EmbedOptions> options = embed_options_for(engine.model(), {});
-    if (!options) throw std::runtime_error(options.error().message);
+    if (!options) throw std::runtime_error(options.error().message());
     return (*engine.complete(embed_request(*options, text)))[0];
   }
 
@@ -84,7 +84,7 @@ TEST_F(SentenceFiles, VectorsAreTheLibrarys) {
     EmbedOptions options;
     if (one["prompt"].is_string()) options.input_type = one["prompt"];
     const auto vectors = embed(*open(), {one["text"].get<std::string>()}, options);
-    ASSERT_TRUE(vectors.ok()) << one << vectors.error().message;
+    ASSERT_TRUE(vectors.ok()) << one << vectors.error().message();
     const auto expected = one["vector"].get<std::vector<float>>();
     ASSERT_EQ((*vectors)[0].size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i)
@@ -160,9 +160,9 @@ TEST_F(SentenceFiles, ATextThatIsNothingButItsPromptIsRefused) {
   const auto none = embed(*open(), {"text"}, {.input_type = "query"});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(none.error().message.find("behind its prompt of 8 tokens"), std::string::npos)
-      << none.error().message;
-  EXPECT_NE(none.error().message.find("'include_prompt' is false"), std::string::npos);
+  EXPECT_NE(none.error().message().find("behind its prompt of 8 tokens"), std::string::npos)
+      << none.error().message();
+  EXPECT_NE(none.error().message().find("'include_prompt' is false"), std::string::npos);
 }
 
 TEST_F(SentenceFiles, TextsAreCutAsTheFilesSay) {
@@ -235,8 +235,8 @@ TEST_F(SentenceFiles, OtherDimensionsAreRefused) {
   change("1_Pooling/config.json", {{"word_embedding_dimension", 33}});
   const auto vectors = embed(*open(), {"text"});
   ASSERT_FALSE(vectors.ok());
-  EXPECT_NE(vectors.error().message.find("dimension 33, expected 32"), std::string::npos)
-      << vectors.error().message;
+  EXPECT_NE(vectors.error().message().find("dimension 33, expected 32"), std::string::npos)
+      << vectors.error().message();
 }
 
 // As in a cross encoder of the library, the part of the template after the document stays.

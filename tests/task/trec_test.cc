@@ -14,14 +14,14 @@ TEST(Trec, ReadsGrades) {
       "\xef\xbb\xbf"
       "7 0 d1 2\r\n7 0 d2 0\n\n9\tQ0\td1 -1\n");
   const Result<Qrels> qrels = read_qrels(file);
-  ASSERT_TRUE(qrels.ok()) << qrels.error().message;
+  ASSERT_TRUE(qrels.ok()) << qrels.error().message();
   EXPECT_EQ(*qrels, (Qrels{{"7", {{"d1", 2}, {"d2", 0}}}, {"9", {{"d1", -1}}}}));
 }
 
 TEST(Trec, NamesTheLineThatIsNoGrade) {
   const auto error = [](const char* text) {
     std::istringstream file(text);
-    return read_qrels(file).error().message;
+    return read_qrels(file).error().message();
   };
   EXPECT_EQ(error("7 0 d1 2\n7 0 d2\n"),
             "line 2 is '7 0 d2', expected 'query iteration document grade'");

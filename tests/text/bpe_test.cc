@@ -115,7 +115,7 @@ TEST(Bpe, TextThatIsNotUtf8IsRefusedWithItsOffset) {
   const auto tokens = tokenizer->encode("ab\xFFzz", false);
   ASSERT_FALSE(tokens.ok());
   EXPECT_EQ(tokens.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(tokens.error().message.find("byte 2"), std::string::npos);
+  EXPECT_NE(tokens.error().message().find("byte 2"), std::string::npos);
 }
 
 TEST(Bpe, IdsOutsideTheVocabularyAreEmpty) {

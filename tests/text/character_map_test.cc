@@ -113,8 +113,8 @@ TEST(CharacterMap, AsANormalizer) {
     const auto loaded = Tokenizer::load(directory.path());
     ASSERT_FALSE(loaded.ok()) << map;
     EXPECT_EQ(loaded.error().code, ErrorCode::kBadFile);
-    EXPECT_NE(loaded.error().message.find("'normalizer.precompiled_charsmap'"), std::string::npos)
-        << loaded.error().message;
+    EXPECT_NE(loaded.error().message().find("'normalizer.precompiled_charsmap'"), std::string::npos)
+        << loaded.error().message();
   }
 }
 

@@ -8,7 +8,6 @@
 
 #include "base/gguf_writer.h"
 #include "base/json_value.h"
-#include "base/option_names.h"
 #include "json_literal.h"
 #include "text/byte_tokenizer.h"
 #include "text/text_testing.h"
@@ -54,7 +53,7 @@ void check_template(const Ordered& entry, const std::string& text, const NamedTo
                     const Ordered& conversations) {
   const std::string name = entry["name"];
   const auto chat = ChatTemplate::from_text(text, name, tokens);
-  ASSERT_TRUE(chat.ok()) << chat.error().message;
+  ASSERT_TRUE(chat.ok()) << chat.error().message();
   EXPECT_EQ(chat->takes_parts(), entry["parts"].get<bool>()) << name;
   EXPECT_EQ(chat->takes_arguments(), entry["arguments"].get<bool>()) << name;
   std::istringstream hashes(entry["renderings"].get<std::string>());
@@ -65,7 +64,7 @@ void check_template(const Ordered& entry, const std::string& text, const NamedTo
         chat->render(messages_of(conversation["messages"]), options_of(conversation, entry));
     const std::string found = out ? hash_text(*out) : "-";
     EXPECT_EQ(found, expected) << name << ", conversation " << i << ": "
-                               << (out ? *out : out.error().message);
+                               << (out ? *out : out.error().message());
   }
   EXPECT_EQ(i, 200u);
 }
@@ -80,7 +79,7 @@ TEST(ChatTemplate, RendersAsTheReference) {
     tokens.emplace_back(name, token.get<std::string>());
   for (const Ordered& entry : golden["templates"]) {
     const auto text = read_text_file(folder / (entry["name"].get<std::string>() + ".jinja"));
-    ASSERT_TRUE(text.ok()) << text.error().message;
+    ASSERT_TRUE(text.ok()) << text.error().message();
     ASSERT_EQ(hash_text(*text), entry["hash"]) << entry["name"];
     check_template(entry, *text, tokens, conversations);
   }
@@ -88,7 +87,7 @@ TEST(ChatTemplate, RendersAsTheReference) {
 
 ChatTemplate made(std::string_view text, NamedTokens tokens = {}) {
   auto chat = ChatTemplate::from_text(text, "'file'", std::move(tokens));
-  EXPECT_TRUE(chat.ok()) << chat.error().message;
+  EXPECT_TRUE(chat.ok()) << chat.error().message();
   return *chat;
 }
 
@@ -145,8 +144,8 @@ TEST(ChatTemplate, ImagesAreRefused) {
       {});
   ASSERT_FALSE(text.ok());
   EXPECT_EQ(text.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(text.error().message, "message 1 has an image ('image'), but Pando reads only text");
-  EXPECT_EQ(text.error().field, "messages[1].content[1].type");
+  EXPECT_EQ(text.error().message(), "message 1 has an image ('image'), but Pando reads only text");
+  EXPECT_EQ(text.error().place.field, "messages[1].content[1].type");
 }
 
 TEST(ChatTemplate, ASystemMessageIsNotLost) {
@@ -154,7 +153,7 @@ TEST(ChatTemplate, ASystemMessageIsNotLost) {
   const std::vector<ChatMessage> kept = {{"system", " Be\n brief. "}, {"user", ""}};
   const ChatTemplate loses = made(
       "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}");
-  EXPECT_EQ(loses.render(asked, {}).error().message,
+  EXPECT_EQ(loses.render(asked, {}).error().message(),
             "the chat template leaves out message 0 (role 'system') of this conversation");
   EXPECT_TRUE(loses.render(kUser, {}).ok());
   EXPECT_TRUE(loses.render(std::vector<ChatMessage>{{"system", " "}, {"user", "?"}}, {}).ok());
@@ -197,7 +196,7 @@ TEST(ChatTemplate, ASystemMessageIsNotLostWhereOnlyPartsAreRead) {
                  "{% endfor %}{% endfor %}")
                 .render(asked, {})
                 .error()
-                .message,
+                .message(),
             "the chat template leaves out message 0 (role 'system') of this conversation");
   EXPECT_EQ(*made("{% for m in messages %}{% for p in m.content %}{{ p.text|upper }}{% endfor %}"
                   "{% endfor %}")
@@ -280,7 +279,7 @@ TEST(ChatTemplate, NoUserIsLost) {
   const ChatTemplate last = made("{{ messages[-1].content }}");
   const auto refused = [](const ChatTemplate& chat, const std::vector<ChatMessage>& messages) {
     const Result<std::string> text = chat.render(messages, {});
-    return text ? "rendered: " + *text : text.error().message;
+    return text ? "rendered: " + *text : text.error().message();
   };
   EXPECT_EQ(refused(last, {{"user", "first"}, {"assistant", "a"}, {"user", "last"}}),
             "the chat template leaves out message 0 (role 'user') of this conversation");
@@ -317,11 +316,11 @@ TEST(ChatTemplate, ALostUserIsFoundBesideTextsThatAreCut) {
                     lost));
   };
   const Result<std::string> all = made_without(-1).render(messages, {});
-  ASSERT_TRUE(all.ok()) << all.error().message;
+  ASSERT_TRUE(all.ok()) << all.error().message();
   EXPECT_EQ(std::ranges::count(*all, '\n'), 4001);
   for (const int lost : {0, 2000, 4000}) {
     const Result<std::string> text = made_without(lost).render(messages, {});
-    EXPECT_EQ(text ? *text : text.error().message,
+    EXPECT_EQ(text ? *text : text.error().message(),
               fmt::format("the chat template leaves out message {} (role 'user') of this "
                           "conversation",
                           lost));
@@ -332,10 +331,10 @@ TEST(ChatTemplate, NoMessageIsLostWhereUsersAre) {
   const ChatTemplate loses =
       made("{% for m in messages if m.role == 'assistant' %}A: {{ m.content }}\n{% endfor %}A:");
   EXPECT_EQ(loses.render(kUser, {}).error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(loses.render(kUser, {}).error().message,
+  EXPECT_EQ(loses.render(kUser, {}).error().message(),
             "the chat template leaves out message 0 (role 'user') of this conversation");
   EXPECT_EQ(
-      loses.render(std::vector<ChatMessage>{{"assistant", "a"}, {"tool", "b"}}, {}).error().message,
+      loses.render(std::vector<ChatMessage>{{"assistant", "a"}, {"tool", "b"}}, {}).error().message(),
       "the chat template leaves out message 1 (role 'tool') of this conversation");
   EXPECT_EQ(*loses.render(std::vector<ChatMessage>{{"user", " "}, {"assistant", "a"}}, {}),
             "A: a\nA:");
@@ -348,16 +347,16 @@ TEST(ChatTemplate, NoMessageIsLostWhereUsersAre) {
 TEST(ChatTemplate, Thinking) {
   ChatOptions thinking;
   thinking.thinking = true;
-  EXPECT_EQ(made("{{ messages[0].content }}").render(kUser, thinking).error().message,
+  EXPECT_EQ(made("{{ messages[0].content }}").render(kUser, thinking).error().message(),
             "'thinking' is true, but the chat template has no switch for it");
   thinking.template_kwargs = R"({"enable_thinking": true})"_value;
   const auto by_kwargs = made("{{ messages[0].content }}").render(kUser, thinking);
-  EXPECT_EQ(by_kwargs.error().message,
+  EXPECT_EQ(by_kwargs.error().message(),
             "'chat_template_kwargs.enable_thinking' is true, but the chat template has no switch "
             "for it");
-  EXPECT_EQ(by_kwargs.error().field, "chat_template_kwargs.enable_thinking");
+  EXPECT_EQ(by_kwargs.error().place.field, "chat_template_kwargs.enable_thinking");
   thinking.template_kwargs = R"({"extra": 1})"_value;
-  EXPECT_EQ(made("").render(kUser, thinking).error().field, "thinking");
+  EXPECT_EQ(made("").render(kUser, thinking).error().place.field, "thinking");
   thinking.template_kwargs = {};
   for (const char* name : {"enable_thinking", "thinking"}) {
     const ChatTemplate chat = made(fmt::format("{{{{ {} }}}}", name));
@@ -368,9 +367,10 @@ TEST(ChatTemplate, Thinking) {
 
 TEST(ChatTemplate, ThinkingThatIsNoYesOrNo) {
   const ChatTemplate chat = made("{{ reasoning_effort }}");
-  EXPECT_EQ(chat.render(kUser, {.thinking = true}).error().message,
+  EXPECT_EQ(chat.render(kUser, {.thinking = true}).error().message(),
             "'thinking' is true, but the chat template has no switch for it");
-  EXPECT_EQ(*chat.render(kBlank, {.template_kwargs = R"({"reasoning_effort": "high"})"_value}), "high");
+  EXPECT_EQ(*chat.render(kBlank, {.template_kwargs = R"({"reasoning_effort": "high"})"_value}),
+            "high");
 }
 
 TEST(ChatTemplate, LargeNumbersKeepTheirDigits) {
@@ -432,10 +432,10 @@ TEST(ChatTemplate, ArgumentsOfCalls) {
       const auto refused = chat.render(with_call(std::string(R"(, "arguments": )") + wrong), {});
       ASSERT_FALSE(refused.ok()) << wrong << *refused;
       EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-      EXPECT_EQ(refused.error().field, "messages[1].tool_calls[0].function.arguments") << wrong;
-      EXPECT_TRUE(refused.error().message.starts_with(
+      EXPECT_EQ(refused.error().place.field, "messages[1].tool_calls[0].function.arguments") << wrong;
+      EXPECT_TRUE(refused.error().message().starts_with(
           "field 'messages[1].tool_calls[0].function.arguments' is "))
-          << refused.error().message;
+          << refused.error().message();
     }
   }
 }
@@ -475,7 +475,7 @@ TEST(ChatTemplate, APartWhoseTypeIsNoText) {
   EXPECT_EQ(made("{{ messages }}")
                 .render(parts, {.add_generation_prompt = false, .continue_final_message = true})
                 .error()
-                .message,
+                .message(),
             "the last message has no text, expected a text for the answer to continue");
 }
 
@@ -493,16 +493,16 @@ TEST(ChatTemplate, TodaysDate) {
 TEST(ChatTemplate, WhatIsRefused) {
   EXPECT_EQ(ChatTemplate::from_text("a\n{{ x|nope }}", "'dir/file'", {}).error().code,
             ErrorCode::kUnsupported);
-  EXPECT_EQ(ChatTemplate::from_text("a\n{% nope %}", "'dir/file'", {}).error().message,
+  EXPECT_EQ(ChatTemplate::from_text("a\n{% nope %}", "'dir/file'", {}).error().message(),
             "'dir/file': chat template, line 2: unknown tag 'nope'");
   const ChatTemplate chat = made("\n{{ raise_exception('Roles must alternate') }}");
-  EXPECT_EQ(chat.render(kUser, {}).error().message, "chat template, line 2: Roles must alternate");
+  EXPECT_EQ(chat.render(kUser, {}).error().message(), "chat template, line 2: Roles must alternate");
   EXPECT_EQ(chat.render(kUser, {}).error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(chat.render({}, {}).error().message, "the conversation has no messages");
+  EXPECT_EQ(chat.render({}, {}).error().message(), "the conversation has no messages");
   ChatOptions wrong;
   wrong.tools = "{}"_value;
-  EXPECT_EQ(chat.render(kUser, wrong).error().message, "field 'tools' is {}, expected a list");
-  EXPECT_EQ(chat.render(kUser, {.tools = "[{}]"_value}).error().message,
+  EXPECT_EQ(chat.render(kUser, wrong).error().message(), "field 'tools' is {}, expected a list");
+  EXPECT_EQ(chat.render(kUser, {.tools = "[{}]"_value}).error().message(),
             "'tools' is given, but the chat template never reads it");
 }
 
@@ -514,9 +514,9 @@ class ChatTemplateFiles : public ::testing::Test {
   }
   std::string rendered(const std::string& choice = {}, const ChatOptions& options = {}) const {
     const auto chat = load(choice);
-    if (!chat) return chat.error().message;
+    if (!chat) return chat.error().message();
     const auto text = chat->render(kBlank, options);
-    return text ? *text : text.error().message;
+    return text ? *text : text.error().message();
   }
   void SetUp() override {
     ASSERT_TRUE(write_byte_tokenizer(directory.path()).ok());
@@ -548,9 +548,9 @@ TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
   const auto tokenizer = load_tokenizer(file);
   ASSERT_NE(tokenizer, nullptr);
   const auto chat = ChatTemplate::load(file, *tokenizer, "");
-  ASSERT_TRUE(chat) << chat.error().message;
+  ASSERT_TRUE(chat) << chat.error().message();
   const auto text = chat->render(kBlank, {});
-  ASSERT_TRUE(text) << text.error().message;
+  ASSERT_TRUE(text) << text.error().message();
   EXPECT_EQ(*text, "of jinja");
 }
 
@@ -610,7 +610,7 @@ TEST_F(ChatTemplateFiles, EachOfSeveralTakesWhatItTakes) {
   const std::vector<ChatMessage> parts = {
       {"user", "", R"({"content": [{"type": "text", "text": "a"}]})"_value}};
   const auto chat = load();
-  ASSERT_TRUE(chat.ok()) << chat.error().message;
+  ASSERT_TRUE(chat.ok()) << chat.error().message();
   EXPECT_EQ(*chat->render(parts, {}), "a");
   EXPECT_EQ(*chat->render(parts, {.tools = "[{}]"_value}), "[a]");
 }
@@ -648,7 +648,7 @@ TEST_F(ChatTemplateFiles, OfAGgufFile) {
   const std::filesystem::path path = directory.path() / "model.gguf";
   GgufWriter writer;
   directory.write("model.gguf", writer.bytes());
-  EXPECT_NE(ChatTemplate::load(path, *tokenizer).error().message.find("has no chat template"),
+  EXPECT_NE(ChatTemplate::load(path, *tokenizer).error().message().find("has no chat template"),
             std::string::npos);
   writer.string("tokenizer.chat_template", "plain");
   writer.string("tokenizer.chat_template.tool_use", "tools");
@@ -663,7 +663,7 @@ TEST(ChatTemplate, PublishedTextOfQwen2_5) {
   if (!is_there(directory)) GTEST_SKIP() << directory << " does not exist";
   const auto tokenizer = load_tokenizer(directory);
   const auto chat = ChatTemplate::load(directory, *tokenizer);
-  ASSERT_TRUE(chat.ok()) << chat.error().message;
+  ASSERT_TRUE(chat.ok()) << chat.error().message();
   EXPECT_EQ(*chat->render(kUser, {}),
             "<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful "
             "assistant.<|im_end|>\n<|im_start|>user\n?<|im_end|>\n<|im_start|>assistant\n");

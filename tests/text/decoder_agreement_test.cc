@@ -117,7 +117,7 @@ TEST(DecoderRun, AFormThatDecodingMayChangeIsRefused) {
   grammar::FormCache forms(*tokenizer);
   const auto refusal = [&](TextForm::Kind kind, const std::string& text) {
     const auto masks = forms.get({.kind = kind, .text = text});
-    return masks ? "" : masks.error().message;
+    return masks ? "" : masks.error().message();
   };
   EXPECT_EQ(refusal(TextForm::Kind::kJsonSchema, R"({"type": "string"})"), "");
   EXPECT_EQ(refusal(TextForm::Kind::kRegex, "[a-c ]+"), "");

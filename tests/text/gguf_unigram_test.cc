@@ -72,7 +72,7 @@ Result<std::unique_ptr<Tokenizer>> load_unigram(const GgufWriter& writer) {
 std::vector<Tokens> tokens_of(const GgufWriter& writer, const std::vector<std::string>& texts) {
   const auto tokenizer = load_unigram(writer);
   if (!tokenizer.ok()) {
-    ADD_FAILURE() << tokenizer.error().message;
+    ADD_FAILURE() << tokenizer.error().message();
     return {};
   }
   std::vector<Tokens> tokens;
@@ -130,7 +130,7 @@ TEST(GgufUnigram, TheLongestTextOfTheMap) {
 
 TEST(GgufUnigram, TokensAroundATextAndItsBytes) {
   const auto loaded = load_unigram(with_spaces(unigram_writer(), true, true));
-  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message();
   const Tokenizer& tokenizer = **loaded;
   EXPECT_EQ(encode(tokenizer, "ab", true), (Tokens{4, 5, 1}));  // by default </s> behind it
   ASSERT_EQ(tokenizer.end_tokens().size(), 1u);
@@ -146,8 +146,8 @@ TEST(GgufUnigram, BadFiles) {
   const auto expect_refused = [](const GgufWriter& writer, ErrorCode code, std::string_view part) {
     const auto loaded = load_unigram(writer);
     ASSERT_FALSE(loaded.ok()) << part;
-    EXPECT_EQ(loaded.error().code, code) << loaded.error().message;
-    EXPECT_NE(loaded.error().message.find(part), std::string::npos) << loaded.error().message;
+    EXPECT_EQ(loaded.error().code, code) << loaded.error().message();
+    EXPECT_NE(loaded.error().message().find(part), std::string::npos) << loaded.error().message();
   };
   GgufWriter writer = unigram_writer();
   writer.numbers("tokenizer.ggml.precompiled_charsmap", GgufType::kUint8,

@@ -15,15 +15,15 @@ Result<std::unique_ptr<Tokenizer>> load(const GgufWriter& writer) {
 std::unique_ptr<Tokenizer> load_or_fail(const GgufWriter& writer) {
   auto loaded = load(writer);
   if (loaded.ok()) return std::move(*loaded);
-  ADD_FAILURE() << loaded.error().message;
+  ADD_FAILURE() << loaded.error().message();
   return nullptr;
 }
 
 void expect_refused(const GgufWriter& writer, ErrorCode code, std::string_view part) {
   const auto loaded = load(writer);
   ASSERT_FALSE(loaded.ok()) << part;
-  EXPECT_EQ(loaded.error().code, code) << loaded.error().message;
-  EXPECT_NE(loaded.error().message.find(part), std::string::npos) << loaded.error().message;
+  EXPECT_EQ(loaded.error().code, code) << loaded.error().message();
+  EXPECT_NE(loaded.error().message().find(part), std::string::npos) << loaded.error().message();
 }
 
 struct FileVocabulary {

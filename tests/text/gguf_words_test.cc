@@ -42,7 +42,7 @@ TEST(GgufWords, EveryNameCutsAsPublished) {
 TEST(GgufWords, LongRunsTakeNoLongTime) {
   for (std::string_view name : gguf_word_names()) {
     const Result<GgufWords> words = gguf_words(name, "f");
-    ASSERT_TRUE(words.ok()) << words.error().message;
+    ASSERT_TRUE(words.ok()) << words.error().message();
     for (const std::string& part : {std::string("1"), std::string(" "), std::string("a"),
                                     std::string("A"), std::string("\n"), std::string("\u00E9")}) {
       for (const char* end : {"", "x", "\u4E00"}) {

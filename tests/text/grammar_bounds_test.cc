@@ -178,7 +178,7 @@ TEST(GrammarBounds, CopiesOfConditions) {
              R"(, "else": {"maximum": 5}})";
   const auto [grammar, n_steps] = compiled_counted(schema);
   EXPECT_TRUE(grammar.ok() || grammar.error().code == ErrorCode::kUnsupported)
-      << grammar.error().message;
+      << grammar.error().message();
   EXPECT_LE(n_steps, grammar::kMostSchemaWork);
 }
 
@@ -297,7 +297,7 @@ TEST(GrammarBounds, DeepReferences) {
   const std::string end = R"(, "d20000": {"type": "integer"})";
   const auto schema = R"({"$ref": "#/$defs/d0", "$defs": {)" + definitions + end + "}}";
   const auto result = from_json_schema(schema);
-  EXPECT_TRUE(result.ok() || result.error().message.find("too complex") != std::string::npos);
+  EXPECT_TRUE(result.ok() || result.error().message().find("too complex") != std::string::npos);
   // Twice the reference at each level: a known schema is not looked at again.
   definitions.clear();
   for (int i = 0; i < 60; ++i)
@@ -315,7 +315,7 @@ void expect_explained(const std::string& schema, const std::string& explanation,
   SCOPED_TRACE(schema.substr(0, 80));
   const auto [grammar, n_steps] = compiled_counted(schema);
   ASSERT_FALSE(grammar.ok());
-  EXPECT_EQ(grammar.error().message, "no text fits the schema: " + explanation);
+  EXPECT_EQ(grammar.error().message(), "no text fits the schema: " + explanation);
   EXPECT_GE(n_steps, least_steps);
   EXPECT_LT(n_steps, grammar::kMostSchemaWork);
 }
@@ -421,7 +421,7 @@ TEST(GrammarBounds, ARefusedFormIsCompiledOnce) {
   const auto first = cache.get(refused), second = cache.get(refused);
   ASSERT_FALSE(first.ok());
   ASSERT_FALSE(second.ok());
-  EXPECT_EQ(first.error().message, second.error().message);
+  EXPECT_EQ(first.error().message(), second.error().message());
   EXPECT_EQ(cache.n_compiled(), 1u);
   const TextForm good{.kind = TextForm::Kind::kJsonSchema, .text = R"({"type": "string"})"};
   EXPECT_TRUE(cache.get(good).ok());

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   if (argc > 1) {
     auto loaded = Tokenizer::load(std::filesystem::path(argv[1]));
     if (!loaded) {
-      std::cerr << loaded.error().message << '\n';
+      std::cerr << loaded.error().message() << '\n';
       return 1;
     }
     tokenizer = std::move(*loaded);
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
     const auto grammar = compile(line);
     json out{{"compile_us", microseconds_since(start)}};
     if (!grammar) {
-      out["error"] = grammar.error().message;
+      out["error"] = grammar.error().message();
     } else {
       out["n_states"] = (*grammar)->n_states();
       out["allowed"] = json::array();
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
       if (store) masks = std::make_shared<const grammar::MaskTable>(*grammar, store);
       for (const json& one : line["texts"]) {
         const auto allowed = grammar::allows(*grammar, one.get<std::string>());
-        out["allowed"].push_back(allowed ? json(*allowed) : json(allowed.error().message));
+        out["allowed"].push_back(allowed ? json(*allowed) : json(allowed.error().message()));
         if (masks && allowed && *allowed &&
             !follow(masks, *tokenizer, one.get<std::string>(), &out["mask_us"]))
           out["allowed"].back() = "the masks do not allow it";

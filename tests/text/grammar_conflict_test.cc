@@ -13,7 +13,7 @@ void expect_conflict(const std::string& schema, const std::string& places) {
   const auto grammar = from_json_schema(schema);
   ASSERT_FALSE(grammar.ok());
   EXPECT_EQ(error_code_name(grammar.error().code), std::string("invalid_argument"));
-  EXPECT_EQ(grammar.error().message, "no text fits the schema: " + places);
+  EXPECT_EQ(grammar.error().message(), "no text fits the schema: " + places);
 }
 
 TEST(GrammarConflict, OfNumbers) {

@@ -15,14 +15,14 @@ namespace pando::testing {
 // The grammar, or a failed test with the error's message.
 inline grammar::GrammarPtr compiled(Result<grammar::GrammarPtr> grammar) {
   if (grammar.ok()) return std::move(*grammar);
-  ADD_FAILURE() << grammar.error().message;
+  ADD_FAILURE() << grammar.error().message();
   return nullptr;
 }
 
 inline bool reads(const grammar::GrammarPtr& grammar, std::string_view text) {
   if (grammar == nullptr) return false;
   const auto allowed = grammar::allows(grammar, text);
-  if (!allowed) ADD_FAILURE() << allowed.error().message;
+  if (!allowed) ADD_FAILURE() << allowed.error().message();
   return allowed.ok() && *allowed;
 }
 
@@ -37,7 +37,7 @@ inline void expect_grammar_refused(const Result<grammar::GrammarPtr>& grammar, E
                                    const std::string& names) {
   ASSERT_FALSE(grammar.ok()) << "expected a refusal with: " << names;
   EXPECT_EQ(error_code_name(grammar.error().code), std::string(error_code_name(code)));
-  EXPECT_NE(grammar.error().message.find(names), std::string::npos) << grammar.error().message;
+  EXPECT_NE(grammar.error().message().find(names), std::string::npos) << grammar.error().message();
 }
 
 }  // namespace pando::testing

@@ -15,7 +15,7 @@ int main() {
     Json out;
     const auto compiled = jinja::Template::compile(in["template"].get<std::string>());
     if (!compiled) {
-      out["error"] = "compile: " + compiled.error().message;
+      out["error"] = "compile: " + compiled.error().message();
     } else {
       jinja::Variables variables;
       for (const auto& [name, value] : in["variables"].items())
@@ -27,7 +27,7 @@ int main() {
       if (text) {
         out["text"] = *text;
       } else {
-        out["error"] = text.error().message;
+        out["error"] = text.error().message();
       }
     }
     std::cout << out.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;

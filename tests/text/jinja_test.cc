@@ -30,7 +30,7 @@ Result<std::string> render_text(std::string_view text, const Ordered& variables 
 
 std::string error_of(std::string_view text, const jinja::Limits& limits = {}) {
   const Result<std::string> out = render_text(text, Ordered::object(), limits);
-  return out.ok() ? "rendered: " + *out : out.error().message;
+  return out.ok() ? "rendered: " + *out : out.error().message();
 }
 
 TEST(Jinja, AgreesWithTheReference) {
@@ -45,7 +45,7 @@ TEST(Jinja, AgreesWithTheReference) {
       EXPECT_FALSE(out.ok()) << text << " gives " << *out;
     } else {
       ++n_texts;
-      ASSERT_TRUE(out.ok()) << text << ": " << out.error().message;
+      ASSERT_TRUE(out.ok()) << text << ": " << out.error().message();
       EXPECT_EQ(*out, entry[1].get<std::string>()) << text;
     }
   }
@@ -105,7 +105,7 @@ TEST(Jinja, DeepestThatIsAllowed) {
   EXPECT_EQ(*render_text(filters + " }}"), "X");
   const Result<std::string> deep = render_text(
       "{% macro f(n) %}{% if n %}{{ n }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(120) }}");
-  ASSERT_TRUE(deep.ok()) << deep.error().message;
+  ASSERT_TRUE(deep.ok()) << deep.error().message();
   EXPECT_EQ(deep->substr(0, 6), "120119");
 }
 
@@ -221,7 +221,7 @@ TEST(Jinja, NumbersOfMoreThan64Bits) {
                   LargeNumbers::kKept);
   const auto text = [&](std::string_view body) {
     const Result<std::string> out = render_text(body, given);
-    return out ? *out : out.error().message;
+    return out ? *out : out.error().message();
   };
   EXPECT_EQ(text("{{ max }}|{{ {'a': max}|tojson }}|{{ all }}|{{ all|tojson }}|{{ max ~ '' }}|"
                  "{{ '%s' % max }}|{{ max|string|length }}"),

@@ -73,7 +73,7 @@ TEST(Normalizer, GrowthHasALimit) {
   const auto grown = Normalizer(doubling).apply("a");
   ASSERT_FALSE(grown.ok());
   EXPECT_EQ(grown.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(grown.error().message.find("more than 272 bytes"), std::string::npos);
+  EXPECT_NE(grown.error().message().find("more than 272 bytes"), std::string::npos);
   EXPECT_TRUE(Normalizer(doubling).apply("b").ok());
   const auto any = *SplitPattern::compile(".");
   const std::vector<NormalStep> matches(40, normal::ReplaceMatches{any, "ab"});

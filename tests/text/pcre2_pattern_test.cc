@@ -47,7 +47,7 @@ TEST(Pcre2Pattern, RefusesByName) {
     const auto compiled = SplitPattern::compile(pattern);
     ASSERT_FALSE(compiled.ok()) << pattern;
     EXPECT_EQ(compiled.error().code, ErrorCode::kUnsupported);
-    EXPECT_NE(compiled.error().message.find(named), std::string::npos) << compiled.error().message;
+    EXPECT_NE(compiled.error().message().find(named), std::string::npos) << compiled.error().message();
   }
 }
 

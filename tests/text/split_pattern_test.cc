@@ -111,7 +111,7 @@ TEST(SplitPattern, Literals) {
 
 Words words_of_file(std::string_view pattern, std::string_view text) {
   const auto compiled = SplitPattern::compile_of_file(pattern);
-  if (!compiled.ok()) return {compiled.error().message};
+  if (!compiled.ok()) return {compiled.error().message()};
   Words found;
   EXPECT_TRUE(
       compiled->split(text, [&](std::string_view word, bool) { found.emplace_back(word); }).ok());
@@ -161,8 +161,8 @@ TEST(SplitPattern, LimitOfAFilesExpression) {
   const auto refused = n_words("(?:a|a)+[^a]", std::string(60, 'a'));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(refused.error().message.find("too many steps at byte 0 of 60"), std::string::npos)
-      << refused.error().message;
+  EXPECT_NE(refused.error().message().find("too many steps at byte 0 of 60"), std::string::npos)
+      << refused.error().message();
 }
 
 Words pre_tokenized(std::vector<PreStep> steps, std::string_view text, bool at_start = true) {
@@ -202,7 +202,7 @@ TEST(PreTokenizer, WhatStepsWriteHasALimit) {
   }
   const Status done = PreTokenizer(steps).split("ab", true, [](std::string_view) {});
   ASSERT_FALSE(done.ok());
-  EXPECT_NE(done.error().message.find("more than 256 times"), std::string::npos);
+  EXPECT_NE(done.error().message().find("more than 256 times"), std::string::npos);
 }
 
 }  // namespace

@@ -37,15 +37,15 @@ std::string refused(const std::string& bytes) {
   EXPECT_FALSE(loaded.ok());
   if (loaded.ok()) return {};
   EXPECT_EQ(loaded.error().code, ErrorCode::kBadFile);
-  return loaded.error().message;
+  return loaded.error().message();
 }
 
 TEST(SpmModel, CharacterMapsOfTheLibraryAreTaken) {
   const Result<SpmModel> model = read_spm_model(trained_model(), "t.model");
-  ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_TRUE(model.ok()) << model.error().message();
   EXPECT_GT(model->character_map.size(), 100'000u);
   auto tokenizer = SpmTokenizer::load(trained_model(), "t.model", {});
-  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message();
   EXPECT_EQ(encode(**tokenizer, "A \uFF34ext"), encode(**tokenizer, "a text"));
 }
 

@@ -65,7 +65,7 @@ TEST(Tekken, HasNoChatTemplate) {
   ASSERT_NE(tokenizer, nullptr);
   const auto chat = ChatTemplate::load(directory.path(), *tokenizer, "");
   ASSERT_FALSE(chat.ok());
-  EXPECT_EQ(chat.error().message,
+  EXPECT_EQ(chat.error().message(),
             fmt::format("'{}' has no chat template, expected one there or chat_template",
                         directory.path().string()));
 }
@@ -126,8 +126,8 @@ TEST(Tekken, BadFiles) {
     directory.write_json("tekken.json", document);
     const auto loaded = Tokenizer::load(directory.path());
     ASSERT_FALSE(loaded.ok()) << part;
-    EXPECT_EQ(loaded.error().code, ErrorCode::kBadFile) << loaded.error().message;
-    EXPECT_NE(loaded.error().message.find(part), std::string::npos) << loaded.error().message;
+    EXPECT_EQ(loaded.error().code, ErrorCode::kBadFile) << loaded.error().message();
+    EXPECT_NE(loaded.error().message().find(part), std::string::npos) << loaded.error().message();
   };
   expect_refused(tekken_json("v11"),
                  "field 'special_tokens' is missing, expected an array, because 'config.version' "

@@ -175,7 +175,7 @@ TEST(TextMemo, BadBytesBehindAKnownBeginning) {
   encode(*tokenizer, document);
   const auto tokens = tokenizer->encode(document + "\xFF", false);
   ASSERT_FALSE(tokens.ok());
-  EXPECT_EQ(tokens.error().message,
+  EXPECT_EQ(tokens.error().message(),
             "the text is not UTF-8 at byte " + std::to_string(document.size()));
 }
 

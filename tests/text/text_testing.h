@@ -86,7 +86,7 @@ inline Json byte_level_json(const std::vector<std::string>& tokens, const Json& 
 inline std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory) {
   auto loaded = Tokenizer::load(directory);
   if (loaded.ok()) return std::move(*loaded);
-  ADD_FAILURE() << loaded.error().message;
+  ADD_FAILURE() << loaded.error().message();
   return nullptr;
 }
 
@@ -100,7 +100,7 @@ inline std::vector<Token> encode(const Tokenizer& tokenizer, std::string_view te
                                  bool add_bos = false) {
   auto tokens = tokenizer.encode(text, add_bos);
   if (tokens.ok()) return std::move(*tokens);
-  ADD_FAILURE() << tokens.error().message;
+  ADD_FAILURE() << tokens.error().message();
   return {};
 }
 

@@ -67,7 +67,7 @@ TEST(Tiktoken, BadFiles) {
     const auto loaded = Tokenizer::load(directory.path());
     ASSERT_FALSE(loaded.ok()) << part;
     EXPECT_EQ(loaded.error().code, code);
-    EXPECT_NE(loaded.error().message.find(part), std::string::npos) << loaded.error().message;
+    EXPECT_NE(loaded.error().message().find(part), std::string::npos) << loaded.error().message();
   };
   expect_refused(vocabulary(300, {}), ErrorCode::kUnsupported, "of 300 tokens; supported");
   expect_refused("IQ== 0\nIg== 2\n", ErrorCode::kBadFile, "line 2 is 'Ig== 2'");

@@ -19,9 +19,9 @@ Error load_error(const TempDirectory& directory) {
 void expect_refused(const TempDirectory& directory, ErrorCode code,
                     const std::vector<std::string>& parts) {
   const Error error = load_error(directory);
-  EXPECT_EQ(error.code, code) << error.message;
+  EXPECT_EQ(error.code, code) << error.message();
   for (const std::string& part : parts) {
-    EXPECT_NE(error.message.find(part), std::string::npos) << part << " in: " << error.message;
+    EXPECT_NE(error.message().find(part), std::string::npos) << part << " in: " << error.message();
   }
 }
 
@@ -81,7 +81,7 @@ TEST(TokenizerFiles, WhatIsNoFileIsNotWaitedFor) {
       const Error error = load_error(directory);
       EXPECT_NE(error.code, ErrorCode::kNotFound) << name;  // which would be no tokenizer at all
       for (const char* part : {name, message}) {
-        EXPECT_NE(error.message.find(part), std::string::npos) << part << " in: " << error.message;
+        EXPECT_NE(error.message().find(part), std::string::npos) << part << " in: " << error.message();
       }
     }
   }

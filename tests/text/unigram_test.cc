@@ -30,8 +30,8 @@ void expect_unigram_refused(const Json& document, ErrorCode code, const std::str
   directory.write_json("tokenizer.json", document);
   const auto loaded = Tokenizer::load(directory.path());
   ASSERT_FALSE(loaded.ok()) << part;
-  EXPECT_EQ(loaded.error().code, code) << loaded.error().message;
-  EXPECT_NE(loaded.error().message.find(part), std::string::npos) << loaded.error().message;
+  EXPECT_EQ(loaded.error().code, code) << loaded.error().message();
+  EXPECT_NE(loaded.error().message().find(part), std::string::npos) << loaded.error().message();
 }
 
 TEST(Unigram, TheHighestSumOfScores) {

@@ -2,6 +2,7 @@
 // `Result`; exceptions are kept for bugs.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,11 +25,35 @@ enum class ErrorCode {
 // The word used in messages and JSON: "invalid_argument", "not_found", ...
 const char* error_code_name(ErrorCode code);
 
-// An error. `message` is one line for people: what was found, what was expected, and where.
+// How a message names the option kv_memory.
+enum class OptionStyle {
+  kField,        // kv_memory, as in C++, C and Python
+  kCommandLine,  // --kv-memory
+};
+
+// Where an error was found. Members that do not apply are empty.
+struct ErrorPlace {
+  std::string file = {};    // path or name, as the caller or another file gave it
+  uint64_t line = 0;        // of the file, from 1
+  std::string field = {};   // to blame: "top_p" or "messages[2].role"
+  std::string option = {};  // name of an option of the library: "kv_memory"
+  std::string tensor = {};  // name of a model's tensor
+};
+
+// Subject of `Error::found`.
+enum class ErrorSubject { kNone, kField, kOption, kTensor };
+
+// An error as data. Texts are UTF-8, without line breaks.
 struct Error {
-  ErrorCode code = ErrorCode::kInternal;  // kind of the error
-  std::string message;                    // UTF-8
-  std::string field = {};  // to blame, as in "top_p" or "messages[2].role"; empty: none or several
+  ErrorCode code = ErrorCode::kInternal;
+  std::string found = {};     // a sentence, or what is said of `subject`: "is 5"
+  std::string expected = {};  // "a number above 0"; may be empty
+  std::string hint = {};      // may be empty
+  ErrorPlace place = {};
+  ErrorSubject subject = ErrorSubject::kNone;  // a member of `place`, which the message begins with
+
+  // One line for people: "config.json: 'top_p' is 5, expected 0 to 1".
+  std::string message(OptionStyle style = OptionStyle::kField) const;
 };
 
 // A value of type T or an Error. Reading the side that is not there is a bug

@@ -20,7 +20,7 @@ class CpuDevice final : public Device {
   std::string_view name() const override { return "cpu"; }
   std::string description() const override {
     const Result<std::string> isa = isa_name("");
-    return fmt::format("{}, {}", processor_name(), isa ? *isa : isa.error().message);
+    return fmt::format("{}, {}", processor_name(), isa ? *isa : isa.error().message());
   }
   bool divides_rows() const override { return true; }
 

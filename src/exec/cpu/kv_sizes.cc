@@ -4,14 +4,13 @@
 #include <limits>
 
 #include "base/errors.h"
-#include "base/option_names.h"
 #include "exec/cpu/kv_memory.h"
 #include "exec/cpu/state_layout.h"
 
 namespace pando::exec {
 namespace {
 
-constexpr OptionName kKvMemory = {"kv_memory"};
+constexpr std::string_view kKvMemory = "kv_memory";
 
 size_t ceil_div(size_t a, size_t b) { return (a + b - 1) / b; }
 
@@ -152,17 +151,17 @@ Result<KvSizes> KvSizes::of(const model::ModelSpec& spec, const KvOptions& optio
     const size_t least = least_window_pages(options, sizes.window);
     const size_t window_bytes = exec::page_bytes(sizes.windows);
     if (sizes.n_window_pages < least || sizes.n_window_pages * window_bytes > memory)
-      return invalid_argument(
-          "{} is {} bytes, expected at least {} bytes, so that a window of {} positions "
+      return invalid_option(
+          kKvMemory,
+          "is {} bytes, expected at least {} bytes, so that a window of {} positions "
           "fits",
-          kKvMemory, memory, std::max(least, sizes.n_window_pages) * window_bytes + page_bytes,
-          sizes.window);
+          memory, std::max(least, sizes.n_window_pages) * window_bytes + page_bytes, sizes.window);
   } else {
     const size_t n_slots = n_slots_in(options, sizes.slot_bytes, page_bytes);
     if (sizes.slot_bytes > 0 && n_slots < 2)
-      return invalid_argument(
-          "{} is {} bytes, expected at least {} bytes, so that two states of {} bytes fit",
-          kKvMemory, memory, std::max(4 * sizes.slot_bytes, 2 * (sizes.slot_bytes + page_bytes)),
+      return invalid_option(
+          kKvMemory, "is {} bytes, expected at least {} bytes, so that two states of {} bytes fit",
+          memory, std::max(4 * sizes.slot_bytes, 2 * (sizes.slot_bytes + page_bytes)),
           sizes.slot_bytes);
     sizes.n_slots = n_slots;
     // Layers without keys and values, as a stage of a model may have alone, take no page's bytes.
@@ -170,18 +169,18 @@ Result<KvSizes> KvSizes::of(const model::ModelSpec& spec, const KvOptions& optio
     sizes.n_pages = page_bytes == 0 ? size_t{1} << 24 : left / page_bytes;
   }
   if (std::max(sizes.n_pages, sizes.n_window_pages) >= kNoPage)
-    return invalid_argument("{} is {} bytes, expected fewer than 2^32 - 1 pages of {} bytes",
-                            kKvMemory, memory,
-                            std::max(page_bytes, exec::page_bytes(sizes.windows)));
+    return invalid_option(kKvMemory, "is {} bytes, expected fewer than 2^32 - 1 pages of {} bytes",
+                          memory, std::max(page_bytes, exec::page_bytes(sizes.windows)));
   if (sizes.n_pages == 0 && sizes.window > 0)
-    return invalid_argument(
-        "{} is {} bytes, expected at least {} bytes, so that a window of {} positions and "
+    return invalid_option(
+        kKvMemory,
+        "is {} bytes, expected at least {} bytes, so that a window of {} positions and "
         "one page fit",
-        kKvMemory, memory, page_bytes + sizes.n_window_pages * exec::page_bytes(sizes.windows),
-        sizes.window);
+        memory, page_bytes + sizes.n_window_pages * exec::page_bytes(sizes.windows), sizes.window);
   if (sizes.n_pages == 0)
-    return invalid_argument("{} is {} bytes, expected at least one page of {} bytes ({} positions)",
-                            kKvMemory, memory, page_bytes, page_len);
+    return invalid_option(kKvMemory,
+                          "is {} bytes, expected at least one page of {} bytes ({} positions)",
+                          memory, page_bytes, page_len);
   const bool all_windows = sizes.window > 0 && sizes.pages.empty();
   sizes.kv_capacity = (all_windows ? sizes.n_window_pages : sizes.n_pages) * page_len;
   return sizes;

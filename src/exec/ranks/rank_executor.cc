@@ -220,7 +220,7 @@ void serve_rank(const DeviceModel& model, int threads, const RankGroup& ranks) {
                                       .poison_pages = opening.poison_pages != 0};
         Result<KvRoom> room =
             device.kv_room(spec_of_share(model.spec(), model.share()), opening.kv);
-        if (!room) throw std::runtime_error(room.error().message);
+        if (!room) throw std::runtime_error(room.error().message());
         room->n_pages = opening.n_pages;
         room->n_window_pages = opening.n_window_pages;
         room->n_slots = opening.n_slots;
@@ -229,7 +229,7 @@ void serve_rank(const DeviceModel& model, int threads, const RankGroup& ranks) {
       }
       case Word::kStep: {
         Result<StepPlan> plan = step_plan_from_bytes(body);
-        if (!plan) throw std::runtime_error(plan.error().message);
+        if (!plan) throw std::runtime_error(plan.error().message());
         RankPart& part = *served.at(head.id).part;
         part.run(part.cut(std::move(*plan)));
         break;

@@ -167,9 +167,10 @@ void translate_delta_net(GgufTranslator& gguf) {
   if (!recurrent) return fields.fail(recurrent.error());
   const int64_t n_values = std::ssize(**recurrent);
   if (n_values != n_blocks && n_values != n_layers)
-    return fields.fail(bad_file("{}: '{}' has {}, expected {}, one for each block", fields.source(),
-                                fields.key(kRecurrent), counted((**recurrent).size(), "entries"),
-                                n_blocks));
+    return fields.fail(
+        in_file(fields.source(),
+                bad_file("'{}' has {}, expected {}, one for each block", fields.key(kRecurrent),
+                         counted((**recurrent).size(), "entries"), n_blocks)));
   fields.comes_from_key("layer_types", kRecurrent);
   config["layer_types"] = Json::array();
   for (int64_t i = 0; i < n_layers; ++i)

@@ -219,8 +219,9 @@ void translate_feed_forward(GgufTranslator& gguf) {
     const bool is_double = double_wide && static_cast<int64_t>(i) >= n_own;
     const int64_t expected = widths.front() * (is_double ? 2 : 1);
     if (widths[i] != expected)
-      return fields.fail(unsupported("{}: '{}' is {}, expected {}", fields.source(),
-                                     place_in(fields.key(kWidth), i), widths[i], expected));
+      return fields.fail(in_file(
+          fields.source(), unsupported("'{}' is {}, expected {}", place_in(fields.key(kWidth), i),
+                                       widths[i], expected)));
   }
   config[kDoubleWide] = double_wide;
 }
@@ -245,8 +246,9 @@ void translate_gemma4(GgufTranslator& gguf) {
   fields.copy_real(kLogitCap, kLogitCap, gguf.config());
   constexpr const char* kFactors = "rope_freqs.weight";
   if (fields.file().find_tensor(kFactors) == nullptr)
-    fields.fail(bad_file("{}: tensor '{}' is missing, expected factors of the rotation",
-                         fields.source(), kFactors));
+    fields.fail(
+        in_file(fields.source(),
+                of_tensor(kFactors, bad_file("is missing, expected factors of the rotation"))));
   translate_typed_rotations(gguf, kSlidingTheta);
   translate_heads(gguf);
   translate_feed_forward(gguf);

@@ -83,8 +83,9 @@ int read_n_dense(Fields& fields, int n_layers) {
     n_dense = static_cast<int>(std::ranges::count(*types, "dense"));
     for (int i = 0; i < n_layers; ++i)
       if (((*types)[i] == "dense") != (i < n_dense))
-        fields.fail(unsupported("{}: '{}' has dense layers after sparse ones, expected none",
-                                fields.source(), kTypes));
+        fields.fail(
+            in_file(fields.source(),
+                    unsupported("'{}' has dense layers after sparse ones, expected none", kTypes)));
   }
   if (fields.integer(kDense, 0, kMaxLayers, n_dense) != n_dense)
     fields.refuse(kDense, fmt::format("{}, the number of dense layers in '{}'", n_dense, kTypes),

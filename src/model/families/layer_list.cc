@@ -19,8 +19,9 @@ bool is_layer_list(Fields& fields, std::string_view name, size_t n_layers,
     return false;
   }
   if (list.size() != n_layers) {
-    fields.fail(unsupported("{}: '{}' has {}, expected {}, one for each layer", fields.source(),
-                            name, counted(list.size(), "entries"), n_layers));
+    fields.fail(
+        in_file(fields.source(), unsupported("'{}' has {}, expected {}, one for each layer", name,
+                                             counted(list.size(), "entries"), n_layers)));
     return false;
   }
   for (size_t i = 0; i < list.size(); ++i)
@@ -32,8 +33,8 @@ bool is_layer_list(Fields& fields, std::string_view name, size_t n_layers,
 }
 
 void refuse_entry(Fields& fields, std::string_view name, size_t i, std::string_view expected) {
-  fields.fail(unsupported("{}: '{}' is {}, expected {}", fields.source(), place_in(name, i),
-                          found_text((*fields.find(name))[i]), expected));
+  fields.fail(in_file(fields.source(), unsupported("'{}' is {}, expected {}", place_in(name, i),
+                                                   found_text((*fields.find(name))[i]), expected)));
 }
 
 }  // namespace pando::model

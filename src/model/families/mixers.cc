@@ -31,8 +31,9 @@ void refuse_no_attention(Fields& fields, const char* field, const ModelConfig& c
   if (config.n_attention_layers() > 0) return;
   const json* value = fields.find(field);
   if (value != nullptr && value->is_array())
-    return fields.fail(unsupported("{}: '{}' names no layer with attention, expected at least one",
-                                   fields.source(), field));
+    return fields.fail(
+        in_file(fields.source(),
+                unsupported("'{}' names no layer with attention, expected at least one", field)));
   fields.refuse(field,
                 "a value with which at least one layer has attention: models without attention "
                 "are not supported",

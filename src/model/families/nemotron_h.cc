@@ -171,8 +171,9 @@ int64_t only_value(GgufTranslator& gguf, const char* name, std::span<const int64
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i] != 0 && values[i] != most) {
       GgufFields& fields = gguf.fields();
-      fields.fail(unsupported("{}: '{}' is {}, expected 0 or {}", fields.source(),
-                              place_in(fields.key(name), i), values[i], most));
+      fields.fail(
+          in_file(fields.source(), unsupported("'{}' is {}, expected 0 or {}",
+                                               place_in(fields.key(name), i), values[i], most)));
       return 0;
     }
   return most;

@@ -6,7 +6,6 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/nearest.h"
-#include "base/option_names.h"
 #include "model/config.h"
 #include "model/make_model.h"
 
@@ -41,8 +40,8 @@ std::vector<std::string_view> shape_names() {
 Result<ModelConfig> named_shape(std::string_view name) {
   for (const ShapeRow& row : shape_rows())
     if (row.name == name) return config_of(row);
-  return invalid_argument("{} is '{}', expected the name of a shape{}", OptionName{"shape"}, name,
-                          nearest_hint(name, shape_names()));
+  return with_nearest(name, shape_names(),
+                      invalid_option("shape", "is '{}', expected the name of a shape", name));
 }
 
 }  // namespace pando::model

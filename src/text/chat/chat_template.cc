@@ -9,7 +9,6 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/json_value.h"
-#include "base/option_names.h"
 #include "text/chat/chat_asked.h"
 #include "text/chat/chat_files.h"
 #include "text/chat/jinja_json.h"
@@ -21,8 +20,6 @@
 
 namespace pando {
 namespace {
-
-constexpr OptionName kTemplateOption = {"chat_template"};
 
 using Ordered = nlohmann::ordered_json;
 
@@ -110,7 +107,8 @@ Result<std::string> cut_at_mark(std::string prompt, const std::string& final_tex
 Result<ChatTemplate> ChatTemplate::from_text(std::string_view text, std::string_view source,
                                              NamedTokens tokens) {
   Result<jinja::Template> compiled = jinja::Template::compile(text);
-  if (!compiled) return unsupported("{}: chat template, {}", source, compiled.error().message);
+  if (!compiled)
+    return in_file(source, unsupported("chat template, {}", compiled.error().message()));
   ChatTemplate out;
   out.templates_.push_back(
       {"default", std::string(source), std::move(compiled), text.find("developer") != text.npos});
@@ -143,8 +141,9 @@ Result<ChatTemplate> ChatTemplate::load(const ModelPath& path, const Tokenizer& 
     return from_text(named->text, named->source, std::move(*tokens));
   }
   if (found->empty())
-    return unsupported("'{}' has no chat template, expected one there or {}", path.string(),
-                       kTemplateOption);
+    return unsupported(
+        "'{}' has no chat template, expected one there or the option 'chat_template'",
+        path.string());
   std::stable_sort(found->begin(), found->end(), [](const TemplateText& a, const TemplateText& b) {
     return (a.name == "default") > (b.name == "default");
   });
@@ -152,7 +151,7 @@ Result<ChatTemplate> ChatTemplate::load(const ModelPath& path, const Tokenizer& 
   for (TemplateText& one : *found) {
     Result<jinja::Template> compiled = jinja::Template::compile(one.text);
     if (!compiled && (one.name == "default" || found->size() == 1))
-      return unsupported("{}: chat template, {}", one.source, compiled.error().message);
+      return in_file(one.source, unsupported("chat template, {}", compiled.error().message()));
     const bool knows_developer = one.text.find("developer") != one.text.npos;
     out.templates_.push_back(
         {std::move(one.name), std::move(one.source), std::move(compiled), knows_developer});
@@ -217,11 +216,11 @@ Result<const ChatTemplate::Named*> ChatTemplate::chosen(const ChatOptions& optio
   for (const Named& one : templates_) names.push_back(one.name);
   if (named == nullptr)
     return unsupported(
-        "the model has several chat templates and none named 'default', expected {} to name one: "
-        "{}",
-        kTemplateOption, one_of_these(names));
+        "the model has several chat templates and none named 'default', expected the option "
+        "'chat_template' to name one: {}",
+        one_of_these(names));
   if (!named->compiled)
-    return unsupported("chat template '{}', {}", named->name, named->compiled.error().message);
+    return unsupported("chat template '{}', {}", named->name, named->compiled.error().message());
   return named;
 }
 
@@ -243,7 +242,7 @@ Result<std::string> ChatTemplate::render_by(const Named& named, const Asked& ask
     variables.emplace_back(name, jinja::Value::boolean(options.thinking));
   for (const auto& [name, text] : tokens_) variables.emplace_back(name, jinja::make_string(text));
   Result<std::string> text = named.compiled->render(variables, options.now.value_or(loaded_));
-  if (!text) return invalid_argument("chat template, {}", text.error().message);
+  if (!text) return invalid_argument("chat template, {}", text.error().message());
   return text;
 }
 

@@ -27,7 +27,7 @@ Status settle(OrderedCall& arguments, bool as_objects) {
         parse_json(arguments.get_ref<const std::string&>(), LargeNumbers::kKept);
     if (!parsed)
       return invalid_field(kName, "is not valid: {}, expected a JSON object",
-                           parsed.error().message);
+                           parsed.error().message());
     object = *std::move(parsed);
   } else if (!is_blank(arguments)) {
     object = arguments;

@@ -144,15 +144,17 @@ class ExpressionRules {
       builder_.empty(add(found->second, builder_.start(rule)), builder_.end(rule));
     }
     if (!missing_.empty())
-      return invalid_argument("{}: rule '{}' is used, but not defined", language, missing_);
+      return in_file(language, invalid_argument("rule '{}' is used, but not defined", missing_));
     Result<GrammarPtr> grammar = builder_.finish();
     if (grammar || grammar.error().code != ErrorCode::kInvalidArgument) return grammar;
     const std::vector<bool> has_text = builder_.has_text();
     std::set<std::string> known;
-    return invalid_argument(
-        "{}: no text fits rule '{}': each of its alternatives leads back to the rule without end, "
-        "or needs a character from an empty set",
-        language, rule_without_text(first, has_text, known));
+    return in_file(
+        language,
+        invalid_argument(
+            "no text fits rule '{}': each of its alternatives leads back to the rule without end, "
+            "or needs a character from an empty set",
+            rule_without_text(first, has_text, known)));
   }
 
  private:
@@ -236,8 +238,8 @@ class ExpressionRules {
 
 Result<GrammarPtr> RuleSet::compile(const std::string& first, std::string_view language) const {
   if (!has(first))
-    return invalid_argument("{}: no rule '{}', expected one: it is where the text starts", language,
-                            first);
+    return in_file(language, invalid_argument(
+                                 "no rule '{}', expected one: it is where the text starts", first));
   return ExpressionRules(rules_).compile(first, language);
 }
 

@@ -9,7 +9,7 @@ Result<GrammarPtr> from_regex(std::string_view pattern) {
   const auto regex = parse_regex(pattern);
   if (!regex) return regex.error();
   const auto dfa = CharDfa::of(*regex);
-  if (!dfa) return unsupported("the pattern is {}", dfa.error().message);
+  if (!dfa) return unsupported("the pattern is {}", dfa.error().message());
   if (dfa->is_empty()) return invalid_argument("no text fits the pattern '{}'", pattern);
   Builder builder;
   const Builder::Rule rule = builder.add_rule();

@@ -126,12 +126,8 @@ Node SchemaDocument::find(Node schema, std::string_view name) {
 Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view text) {
   if (Status status = check_size(text.size()); !status) return status.error();
   auto parsed = parse_json(text, LargeNumbers::kKept);
-  if (!parsed) {
-    Error error = std::move(parsed).error();
-    error.code = ErrorCode::kInvalidArgument;
-    error.message = one_line("schema: " + error.message);
-    return error;
-  }
+  if (!parsed)
+    return in_file("schema", with_code(ErrorCode::kInvalidArgument, std::move(parsed).error()));
   return of(*std::move(parsed));
 }
 
@@ -317,12 +313,12 @@ const CharDfa* SchemaDocument::matches_of(const std::string& pattern, Node schem
   work(1 + pattern.size() / 64);
   const auto regex = parse_regex(pattern);
   if (!regex) {
-    if (!failure_) failure_ = {regex.error().code, schema, regex.error().message};
+    if (!failure_) failure_ = {regex.error().code, schema, regex.error().message()};
     return nullptr;
   }
   auto dfa = automaton_of(*regex, true);
   if (!dfa) {
-    exceed(schema, "the pattern '{}' is {}", pattern, dfa.error().message);
+    exceed(schema, "the pattern '{}' is {}", pattern, dfa.error().message());
     return nullptr;
   }
   return &patterns_.emplace(pattern, std::move(*dfa)).first->second;
@@ -342,7 +338,7 @@ const CharDfa* SchemaDocument::format_of(const std::string& name, Node schema) {
   auto dfa = automaton_of(*parse_regex(*pattern_of_format(name)));
   if (dfa) dfa = dfa->minimal();
   if (!dfa) {
-    exceed(schema, "the format '{}' is {}", name, dfa.error().message);
+    exceed(schema, "the format '{}' is {}", name, dfa.error().message());
     return nullptr;
   }
   return &formats_.emplace(name, std::move(*dfa)).first->second;
@@ -372,7 +368,7 @@ std::optional<CharLengths> SchemaDocument::lengths_of(const CharDfa& dfa, Length
   auto lengths = CharLengths::of(dfa, bounds, &n_steps);
   work(n_steps / kAutomatonSteps);
   if (lengths) return std::move(*lengths);
-  exceed(schema, "the lengths of strings are {}", lengths.error().message);
+  exceed(schema, "the lengths of strings are {}", lengths.error().message());
   return std::nullopt;
 }
 

@@ -244,7 +244,7 @@ class Intersection {
   }
   std::optional<CharDfa> made(const Result<CharDfa>& one) {
     if (one) return *one;
-    document_.exceed(schema_, "the conditions on {} are together {}", what_, one.error().message);
+    document_.exceed(schema_, "the conditions on {} are together {}", what_, one.error().message());
     return std::nullopt;
   }
 

@@ -151,7 +151,7 @@ std::optional<SchemaCompiler::AllowedNames> SchemaCompiler::allowed_names(
   auto of_texts = document_.automaton_of(one_of(std::move(texts)));
   if (!of_texts) {
     document_.exceed(facts.parts[0], "the conditions on property names are together {}",
-                     of_texts.error().message);
+                     of_texts.error().message());
     return std::nullopt;
   }
   return AllowedNames{std::move(*of_texts), {}};
@@ -211,7 +211,7 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
   // Names are parted by the patterns that they match.
   const auto refuse = [&](const Error& error) {
     document_.exceed(facts.parts[0], "the conditions on property names are together {}",
-                     error.message);
+                     error.message());
   };
   std::vector<bool> is_matched(patterns.size(), false);
   const auto part_names = [&](const auto& self, const std::optional<CharDfa>& keys,

@@ -131,10 +131,12 @@ Status LayerLoader::load_experts(Role role, int index, T ExpertWeights::*member,
   }
   const Result<model::Tensors> stored = tensors_.source().tensors({role, index, unlike});
   if (!stored) return stored.error();
-  return unsupported(
-      "{}: tensor '{}' has another type than the same matrix of the layer's first expert, expected "
-      "one type in all experts",
-      tensors_.source().file(), stored->front()->name);
+  return in_file(
+      tensors_.source().file(),
+      of_tensor(
+          stored->front()->name,
+          unsupported("has another type than the same matrix of the layer's first expert, expected "
+                      "one type in all experts")));
 }
 
 Status LayerLoader::fill(const TensorLoader& tensors, const WeightId& id,

@@ -119,9 +119,10 @@ DType TensorLoader::kept_type(const Tensor& tensor) const { return kept_as(tenso
 
 Status TensorLoader::check_inputs(const Tensor& tensor, DType type, int64_t k) const {
   if (k <= kernel::PackedMatrix::max_inputs(type)) return {};
-  return unsupported("{}: tensor '{}' has rows of {}, expected at most {} for {} weights",
-                     source_.file(), tensor.name, k, kernel::PackedMatrix::max_inputs(type),
-                     dtype_name(type));
+  return in_file(source_.file(),
+                 of_tensor(tensor.name,
+                           unsupported("has rows of {}, expected at most {} for {} weights", k,
+                                       kernel::PackedMatrix::max_inputs(type), dtype_name(type))));
 }
 
 // Rows `range` of the tensor to those of `out` from first_row on.
@@ -137,8 +138,9 @@ Status TensorLoader::pack(const Tensor& tensor, WeightRows range, kernel::Packed
 }
 
 Error TensorLoader::too_large(const Tensor& tensor, DType type) const {
-  return unsupported("{}: tensor '{}' has weights that are too large for {}", source_.file(),
-                     tensor.name, dtype_name(type));
+  return in_file(source_.file(),
+                 of_tensor(tensor.name,
+                           unsupported("has weights that are too large for {}", dtype_name(type))));
 }
 
 DType kept_as(const Tensor& tensor, bool widens) {
