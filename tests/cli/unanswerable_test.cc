@@ -56,8 +56,7 @@ TEST_F(UnanswerableTest, OptionsThatContradictEachOtherFailOnce) {
       {"--top-logprobs 3",
        none_of + "top_logprobs is 3, which needs logprobs or log-probabilities of the prompt\n"},
       {"--choice a --prompt-logprobs",
-       "pando: --prompt-logprobs cannot be combined with --choice, because only the choices are "
-       "scored\n"}};
+       "pando: --prompt-logprobs is given with --choice, expected one of them\n"}};
   const std::string run = "run --model m --threads 1 --kv-memory 64MiB --quiet --input good.jsonl ";
   for (const auto& [options, said] : cases) {
     const Finished refused = pando(run + options);

@@ -370,7 +370,8 @@ TEST(ChatTemplate, ThinkingThatIsNoYesOrNo) {
   const ChatTemplate chat = made("{{ reasoning_effort }}");
   EXPECT_EQ(chat.render(kUser, {.thinking = true}).error().message,
             "'thinking' is true, but the chat template has no switch for it");
-  EXPECT_EQ(*chat.render(kBlank, {.template_kwargs = R"({"reasoning_effort": "high"})"_value}), "high");
+  EXPECT_EQ(*chat.render(kBlank, {.template_kwargs = R"({"reasoning_effort": "high"})"_value}),
+            "high");
 }
 
 TEST(ChatTemplate, LargeNumbersKeepTheirDigits) {
@@ -393,10 +394,10 @@ TEST(ChatTemplate, LargeNumbersKeepTheirDigits) {
 
 // A history with a call. `arguments`: the field in JSON, after a comma; or nothing.
 std::vector<ChatMessage> with_call(const std::string& arguments) {
-  return {{"user", "?"},
-          {"assistant", "",
-           R"({"content": null, "tool_calls": [{"type": "function", "function": {"name": "f")" +
-               arguments + "}}]}"}};
+  const std::string fields =
+      R"({"content": null, "tool_calls": [{"type": "function", "function": {"name": "f")" +
+      arguments + "}}]}";
+  return {{"user", "?"}, {"assistant", "", JsonValue::parse(fields).value()}};
 }
 
 TEST(ChatTemplate, ArgumentsOfCalls) {
