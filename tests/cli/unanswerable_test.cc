@@ -103,8 +103,7 @@ TEST_F(UnanswerableTest, ARefusedLineOfABatchHasItsErrorRecord) {
 TEST_F(UnanswerableTest, ARunWithoutATokenizerFailsOnce) {
   const std::string message =
       "pando: none of the 2 lines of the input can be answered: the model has no tokenizer, "
-      "expected one beside its weights, because the input is text (hint: set --tokenizer to "
-      "the directory of a tokenizer, or use token ids)\n";
+      "expected one beside its weights or a --tokenizer\n";
   const Finished none = run_of("bare", "--input good.jsonl --output bare.jsonl");
   EXPECT_EQ(none.code, kFailed) << none;
   EXPECT_TRUE(none.says(message)) << none;
