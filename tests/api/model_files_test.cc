@@ -38,7 +38,7 @@ TEST_F(FindModel, AFileOfWeightsNeedsItsDirectory) {
                            "tokenizer.model", "merges.txt"}) {
     const Error error = find(folder_.write(name, "")).error();
     EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-    EXPECT_TRUE(holds(error, {name, "pass its directory"})) << error.message();
+    EXPECT_TRUE(holds(error, {name, "expected its directory"})) << error.message();
   }
 }
 
@@ -49,7 +49,7 @@ TEST_F(FindModel, AFileOfATokenizerIsOneByItself) {
   for (const char* name : {"tokenizer.json", "tekken.json", "tokenizer.model", "a.gguf"})
     EXPECT_EQ(find_tokenizer_file(name).value(), folder_.path() / name);
   for (const char* name : {"vocab.json", "encoder.json", "merges.txt", "model.safetensors"})
-    EXPECT_TRUE(holds(find_tokenizer_file(name).error(), {name, "pass its directory"})) << name;
+    EXPECT_TRUE(holds(find_tokenizer_file(name).error(), {name, "expected its directory"})) << name;
   EXPECT_EQ(find_tokenizer("absent.json", cache()).error().code, ErrorCode::kNotFound);
 }
 

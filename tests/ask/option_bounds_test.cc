@@ -2,16 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "ask/parsed_line.h"
+#include "base/json.h"
 #include "engine/option_values.h"
 #include "engine/options.h"
 
 namespace pando::testing {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int kMost = std::numeric_limits<int>::max();  // of max_tokens, which bounds min_tokens
 

@@ -107,7 +107,7 @@ TEST_F(GenerationDefaults, WhatIsNotSupportedIsNamedThoughQuiet) {
   EXPECT_EQ(
       run_n("--quiet").err,
       "pando: sampling defaults from generation_config.json: none; Pando's own: temperature 0; "
-      "not taken: bad_words_ids [...], sequence_bias [...], suppress_tokens [1,2]\n");
+      "not taken: bad_words_ids [...], suppress_tokens [1,2], sequence_bias [...]\n");
 }
 
 TEST_F(GenerationDefaults, AWrongValueEndsTheRun) {

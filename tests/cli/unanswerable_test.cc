@@ -56,8 +56,7 @@ TEST_F(UnanswerableTest, OptionsThatContradictEachOtherFailOnce) {
       {"--top-logprobs 3",
        none_of + "top_logprobs is 3, which needs logprobs or log-probabilities of the prompt\n"},
       {"--choice a --prompt-logprobs",
-       "pando: --prompt-logprobs cannot be combined with --choice, because only the choices are "
-       "scored\n"}};
+       "pando: --prompt-logprobs is given with --choice, expected one of them\n"}};
   const std::string run = "run --model m --threads 1 --kv-memory 64MiB --quiet --input good.jsonl ";
   for (const auto& [options, said] : cases) {
     const Finished refused = pando(run + options);
@@ -104,8 +103,7 @@ TEST_F(UnanswerableTest, ARefusedLineOfABatchHasItsErrorRecord) {
 TEST_F(UnanswerableTest, ARunWithoutATokenizerFailsOnce) {
   const std::string message =
       "pando: none of the 2 lines of the input can be answered: the model has no tokenizer, "
-      "expected one beside its weights, because the input is text (hint: set --tokenizer to "
-      "the directory of a tokenizer, or use token ids)\n";
+      "expected one beside its weights or a --tokenizer\n";
   const Finished none = run_of("bare", "--input good.jsonl --output bare.jsonl");
   EXPECT_EQ(none.code, kFailed) << none;
   EXPECT_TRUE(none.says(message)) << none;

@@ -2,9 +2,8 @@
 // nothing but the number of steps.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "api/open_loop.h"
+#include "base/json.h"
 #include "engine/open_laboratory.h"
 #include "engine/test_loop.h"
 #include "engine/tiny_engine.h"
@@ -12,8 +11,6 @@
 
 namespace pando::testing {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kSchema =
     R"({"type": "object", "properties": {

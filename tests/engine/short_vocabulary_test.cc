@@ -1,8 +1,7 @@
 // Models whose tokenizer has tokens that the model lacks. Gemma 3 has one such token.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "engine/tiny_engine.h"
 #include "model/gguf_files.h"
 #include "pando/rerank.h"
@@ -10,8 +9,6 @@
 
 namespace pando::testing {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr Token kRows = 257;
 

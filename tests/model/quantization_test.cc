@@ -158,7 +158,7 @@ TEST(ReadQuantization, RefusesByName) {
   expect_quantisation_refused(changed(kFp8, "/fmt", "e5m2"), {"'fmt'", "e5m2", "e4m3"});
   expect_quantisation_refused(changed(kFp8, "/weight_block_size", {128, 0}),
                               {"'weight_block_size'", "[128,0]", "rows and columns"});
-  expect_quantisation_refused(changed(kFp8, "/rotation", "random"), {"'rotation'", "unknown"});
+  expect_quantisation_refused(changed(kFp8, "/rotation", "random"), {"'rotation'", "expected null"});
   expect_quantisation_refused(changed(kAwq, "/bits", 3), {"'bits' is 3", "expected 4"});
   expect_quantisation_refused(changed(kAwq, "/version", "gemv"), {"'version'", "gemv", "gemm"});
   expect_quantisation_refused(changed(kAwq, "/backend", "llm-awq"), {"'backend'", "llm-awq"});
@@ -168,7 +168,7 @@ TEST(ReadQuantization, RefusesByName) {
   expect_quantisation_refused(changed(kGptq, "/checkpoint_format", "marlin"),
                               {"'checkpoint_format'", "marlin", "gptq or gptq_v2"});
   expect_quantisation_refused(changed(kGptq, "/is_marlin_format", true),
-                              {"'is_marlin_format' is true", "unknown"});
+                              {"'is_marlin_format' is true", "expected null"});
   expect_quantisation_refused(changed(kGptq, "/pack_dtype", "int16"), {"'pack_dtype'", "int32"});
   expect_quantisation_refused(changed(kGptq, "/data_type", "mx_fp"), {"'data_type'", "mx_fp"});
 }
@@ -186,7 +186,7 @@ TEST(ReadQuantization, RefusesOtherCompressedTensorsByName) {
       changed(kCompressed, "/sparsity_config", {{"format", "sparse-24-bitmask"}}),
       {"sparsity_config: 'format'", "sparse-24-bitmask", "dense"});
   expect_quantisation_refused(changed(kCompressed, "/transform_config", {{"config_groups", 1}}),
-                              {"'transform_config'", "unknown"});
+                              {"'transform_config'", "expected null"});
   expect_quantisation_refused(changed(kCompressed, "/config_groups", {{"W4A16", {"Linear"}}}),
                               {"config_groups.W4A16", "an object"});
   expect_quantisation_refused(changed(kCompressed, "/config_groups", nullptr), {"'config_groups'"});
@@ -197,7 +197,7 @@ TEST(ReadQuantization, RefusesOtherCompressedTensorsByName) {
                               {where, "'strategy'", "tensor_group"});
   expect_quantisation_refused(with("group_size", -1), {where, "'group_size' is -1", "above 0"});
   expect_quantisation_refused(with("dynamic", true), {where, "'dynamic' is true", "false"});
-  expect_quantisation_refused(with("palette", 2), {where, "'palette' is 2", "unknown"});
+  expect_quantisation_refused(with("palette", 2), {where, "'palette' is 2", "expected null"});
 }
 
 }  // namespace

@@ -393,10 +393,10 @@ TEST(ChatTemplate, LargeNumbersKeepTheirDigits) {
 
 // A history with a call. `arguments`: the field in JSON, after a comma; or nothing.
 std::vector<ChatMessage> with_call(const std::string& arguments) {
-  return {{"user", "?"},
-          {"assistant", "",
-           R"({"content": null, "tool_calls": [{"type": "function", "function": {"name": "f")" +
-               arguments + "}}]}"}};
+  const std::string fields =
+      R"({"content": null, "tool_calls": [{"type": "function", "function": {"name": "f")" +
+      arguments + "}}]}";
+  return {{"user", "?"}, {"assistant", "", JsonValue::parse(fields).value()}};
 }
 
 TEST(ChatTemplate, ArgumentsOfCalls) {
