@@ -68,7 +68,7 @@ def test_questions_with_choices_of_their_own(engine):
     by_text, by_choice = engine.answer(CONTEXT, asked)
     assert (by_text.text, by_choice.text) == (" $12.40", "tailor")
     assert by_text.choice_logprobs is None and by_choice.choice_logprobs.argmax() == 1
-    with pytest.raises(pando.PandoError, match=r"unknown field 'questions\[0\]\.txt'"):
+    with pytest.raises(pando.PandoError, match=r"field 'questions\[0\]\.txt' is unknown"):
         engine.answer(CONTEXT, [{"txt": QUESTIONS[0]}])
 
 

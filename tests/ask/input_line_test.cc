@@ -258,12 +258,13 @@ TEST(InputLine, ShapesThatAreRefused) {
             "expected exactly one of 'questions', 'question', 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(refused(R"({"prompt": ""})"), "the prompt is empty, expected at least one token");
   EXPECT_EQ(refused(R"({"tokens": []})"), "the prompt is empty, expected at least one token");
-  EXPECT_EQ(refused(R"({"promt": "P"})"), "unknown field 'promt' (hint: 'prompt'?)");
+  EXPECT_EQ(refused(R"({"promt": "P"})"), "field 'promt' is unknown (hint: 'prompt'?)");
   EXPECT_EQ(refused(R"({"text": "P"})"),
-            "unknown field 'text', expected 'context' with 'questions' or 'question', or one of "
+            "field 'text' is unknown, expected 'context' with 'questions' or 'question', or one of "
             "'prompt', 'messages' and 'tokens'");
-  EXPECT_EQ(refused(R"({"context": "C", "question": "Q", "text": "T"})"), "unknown field 'text'");
-  EXPECT_EQ(refused(R"({"prompt": "P", "source": "S"})"), "unknown field 'source'");
+  EXPECT_EQ(refused(R"({"context": "C", "question": "Q", "text": "T"})"),
+            "field 'text' is unknown");
+  EXPECT_EQ(refused(R"({"prompt": "P", "source": "S"})"), "field 'source' is unknown");
   EXPECT_EQ(refused(R"({"prompt": "P", "context": "C"})"),
             "field 'context' needs 'questions', which the line does not have");
   EXPECT_EQ(refused(R"({"questions": ["Q"]})"), "the line has 'questions' but no 'context'");
@@ -280,9 +281,9 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"context": "C", "questions": [{"id": "q"}]})"), "question 0 has no 'text'");
   EXPECT_EQ(
       refused(R"({"context": "C", "questions": [{"text": "Q", "n": 2}]})"),
-      "unknown field 'questions[0].n', expected id, text, answers, choices, schema, metadata");
+      "field 'questions[0].n' is unknown, expected id, text, answers, choices, schema, metadata");
   EXPECT_EQ(refused(R"({"prompt": "P", "response_format": {"type": "json_object"}})"),
-            "unknown field 'response_format'");
+            "field 'response_format' is unknown");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q", {"text": 5}]})"),
             "field 'questions[1].text' is 5, expected a string");
   EXPECT_EQ(refused(R"({"context": "C", "questions": ["Q"], "template": "{context}"})"),

@@ -32,17 +32,43 @@ TEST(Errors, LongTextsLoseTheirMiddle) {
   EXPECT_LT(one_line(std::string(100'000, '\x80')).size(), 3000u);  // no character begins
 }
 
-TEST(Errors, APartIsNamedInTheFieldAndTheMessage) {
+TEST(Errors, ThePartsOfATextAreThoseOfTheError) {
+  const Error wrong =
+      bad_file("{} is {}, expected {} (hint: {})", "a, expected", "(hint: 5)", 6, 7);
+  EXPECT_EQ(wrong.found, "a, expected is (hint: 5)");  // an argument divides nothing
+  EXPECT_EQ(wrong.expected, "6");
+  EXPECT_EQ(wrong.hint, "7");
+  EXPECT_EQ(wrong.message(), "a, expected is (hint: 5), expected 6 (hint: 7)");
+  const Error numbered = bad_file("{1} in {{{0}}}, expected {0:03}", 5, "b");
+  EXPECT_EQ(numbered.found, "b in {5}");
+  EXPECT_EQ(numbered.expected, "005");
+  EXPECT_EQ(bad_file("{:.2f} (hint: {}) is {:>3}", 0.5, "x", 1).message(), "0.50 (hint: x) is   1");
+}
+
+TEST(Errors, APartIsNamedInTheField) {
   const Error wrong = in_part("messages[0]", invalid_field("role", "is {}, expected a string", 5));
-  EXPECT_EQ(wrong.field, "messages[0].role");
+  EXPECT_EQ(wrong.place.field, "messages[0].role");
   EXPECT_EQ(wrong.message(), "field 'messages[0].role' is 5, expected a string");
-  EXPECT_EQ(in_part("q[1]", invalid_argument("unknown field 'x'")).message(),
-            "unknown field 'q[1].x'");
-  EXPECT_EQ(in_part("q[1]", invalid_argument("unknown or unsupported field 'x'")).message(),
-            "unknown or unsupported field 'q[1].x'");
   const Error other = in_part("q[1]", blame("text", invalid_argument("question 1 has no 'text'")));
-  EXPECT_EQ(other.field, "q[1].text");
+  EXPECT_EQ(other.place.field, "q[1].text");
   EXPECT_EQ(other.message(), "question 1 has no 'text'");
+}
+
+TEST(Errors, APlaceBeginsTheMessage) {
+  Error wrong = in_file("b.json", of_field("top_p", bad_file("is {}, expected 0 to 1", 5)));
+  EXPECT_EQ(wrong.message(), "b.json: 'top_p' is 5, expected 0 to 1");
+  wrong.place.line = 3;
+  EXPECT_EQ(in_file("a.zip", wrong).message(),
+            "a.zip: b.json: line 3: 'top_p' is 5, expected 0 to 1");
+  EXPECT_EQ(in_file("m.gguf", of_tensor("w", bad_file("is absent"))).message(),
+            "m.gguf: tensor 'w' is absent");
+}
+
+TEST(Errors, OptionsHaveTheNamesThatTheReaderKnows) {
+  const Error wrong = invalid_option("kv_memory", "is {}, expected at least 1", 0);
+  EXPECT_EQ(wrong.place.option, "kv_memory");
+  EXPECT_EQ(wrong.message(), "kv_memory is 0, expected at least 1");
+  EXPECT_EQ(wrong.message(OptionStyle::kCommandLine), "--kv-memory is 0, expected at least 1");
 }
 
 TEST(OneOfThese, IsAListInWords) {

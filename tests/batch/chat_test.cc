@@ -141,7 +141,7 @@ TEST(ChatLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "name": 5}]})"),
             "field 'messages[0].name' is 5, expected a string");
   EXPECT_EQ(refused(R"({"messages": [{"role": "user", "content": "Q", "nam": "x"}]})"),
-            "unknown field 'messages[0].nam' (hint: 'name'?)");
+            "field 'messages[0].nam' is unknown (hint: 'name'?)");
   EXPECT_EQ(refused(R"({"messages": [{"role": "", "content": "Q"}]})"),
             "the role of message 0 is empty");
   EXPECT_EQ(refused(R"({"messages": [{"role": "assistant", "tool_calls": [5]}]})"),
@@ -152,7 +152,7 @@ TEST(ChatLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused("{" + user + R"("tools": [{"type": "web_search"}], "tool_choice": "none"})"),
             "field 'tools[0].type' is \"web_search\", expected \"function\"");
   EXPECT_EQ(refused("{" + user + R"("response_format": {"type": "json_object"}})"),
-            "unknown field 'response_format'");
+            "field 'response_format' is unknown");
   EXPECT_EQ(refused("{" + user + R"("documents": {}})"),
             "field 'documents' is {}, expected a list");
   EXPECT_EQ(refused(R"({"prompt": "P", "tools": []})"),

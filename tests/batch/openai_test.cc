@@ -154,7 +154,7 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": 5})"),
             "field 'prompt' is 5, expected a string, a list of token ids, or a list of these");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "promt": 1})"),
-            "unknown or unsupported field 'promt' (hint: 'prompt'?)");
+            "field 'promt' is unknown or unsupported (hint: 'prompt'?)");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "stream": true})"),
             "field 'stream' is true, expected false in a batch");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "best_of": 3})"),
@@ -174,7 +174,7 @@ TEST(OpenAi, BadRequestsAreAnswered) {
             "field 'tools[0].type' is \"web_search\", expected \"function\"");
   EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "response_format": )"
                                         R"({"type": "json_object", "value": {"type": "object"}}})"),
-            "unknown field 'response_format.value', expected type, schema");
+            "field 'response_format.value' is unknown, expected type, schema");
   EXPECT_EQ(
       error_of("/v1/chat/completions",
                R"({"messages": [{"role": "user", "content": "Q"}], "tool_choice": "required"})"),

@@ -215,7 +215,7 @@ TEST(Batch, BadLinesAreReportedAndTheRestRuns) {
       << ran.problems[0];
   EXPECT_EQ(ran.problems[1], "line 4: field 'prompt' is 5, expected a string");
   EXPECT_TRUE(ran.problems[2].starts_with("line 5: not JSON: "));
-  EXPECT_EQ(ran.problems[3], "line 6: unknown field 'x'");
+  EXPECT_EQ(ran.problems[3], "line 6: field 'x' is unknown");
   EXPECT_EQ(ran.problems[4], "line 7, 2 questions, first '0': top_p is 2, expected 0 to 1");
   EXPECT_EQ(ran.problems[5], "line 8: token 300 is outside the model's vocabulary of 257");
 }

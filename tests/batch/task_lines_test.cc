@@ -80,7 +80,7 @@ TEST(EmbedLines, NameWhatIsWrong) {
             R"(line 1: the line has {"id":1}, expected either 'text' or 'tokens')");
   EXPECT_EQ(error(R"({"text": ""})"), "line 1: the text is empty, expected at least one token");
   EXPECT_EQ(error(R"({"text": "T", "questions": []})"),
-            "line 1: unknown field 'questions', expected id, text, tokens, instruction, "
+            "line 1: field 'questions' is unknown, expected id, text, tokens, instruction, "
             "input_type, metadata");
   EXPECT_EQ(error("null"), "line 1: the line is null, expected an object");
   EXPECT_EQ(error(R"({"tokens": []})"), "line 1: the text is empty, expected at least one token");
@@ -162,7 +162,7 @@ TEST(RerankLines, NameWhatIsWrong) {
   EXPECT_EQ(error(R"({"query": "Q", "documents": ["D", {"id": 1}]})"),
             "line 1: document 1 has no 'text'");
   EXPECT_EQ(error(R"({"query": "Q", "documents": ["D", {"content": "E"}]})"),
-            "line 1: unknown field 'documents[1].content', expected id, text");
+            "line 1: field 'documents[1].content' is unknown, expected id, text");
 }
 
 TEST(RerankLines, OneDocumentThatIsTooLongFailsItsQuery) {
@@ -248,7 +248,7 @@ TEST(ScoreLines, NameWhatIsWrong) {
             "line 1: field 'arguments' has 1 entry but no 'gen_args_0', expected a pair for each "
             "of gen_args_0, gen_args_1, ...");
   EXPECT_EQ(error(R"({"prompt": "P", "choices": ["a"]})"),
-            "line 1: unknown field 'choices', expected id, prompt, continuations, target, "
+            "line 1: field 'choices' is unknown, expected id, prompt, continuations, target, "
             "metadata");
 }
 

@@ -108,7 +108,7 @@ TEST(CAgreement, ToolsAndFormsAreReadWhole) {
   for (const auto& [field, said] :
        {std::pair{R"("tools": [{"name": "f", "input_schema": {}}])",
                   "field 'tools[0].type' is absent, expected"},
-        {R"("response_format": {"type": "json_object"})", "unknown field 'response_format'"}}) {
+        {R"("response_format": {"type": "json_object"})", "field 'response_format' is unknown"}}) {
     const std::string line = begin + field + "}";
     pando_stream* stream = nullptr;
     EXPECT_EQ(pando_ask_line(&engine, line.data(), line.size(), &stream), PANDO_INVALID_ARGUMENT);

@@ -150,7 +150,7 @@ static void test_errors(pando_engine* engine, const char* path) {
 
   pando_stream* stream = NULL;
   CHECK(pando_prompt(engine, "a", "{\"max_token\": 3}", &stream) == PANDO_INVALID_ARGUMENT);
-  CHECK(strstr(pando_last_error(), "unknown field 'max_token'") != NULL);
+  CHECK(strstr(pando_last_error(), "'max_token' is unknown") != NULL);
   CHECK(pando_prompt(engine, "a", "{", &stream) == PANDO_INVALID_ARGUMENT);
   CHECK(pando_prompt(engine, "a", "[]", &stream) == PANDO_INVALID_ARGUMENT);
   CHECK(pando_prompt(NULL, "a", NULL, &stream) == PANDO_INVALID_ARGUMENT);

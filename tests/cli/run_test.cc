@@ -125,9 +125,9 @@ TEST_F(RunTest, WhatManyLinesHaveInCommonIsCounted) {
   const Finished few = run("--input wrong.jsonl");
   EXPECT_EQ(few.code, kIncomplete) << few;
   EXPECT_TRUE(few.says("line 1: field 'prompt' is 5")) << few;
-  EXPECT_TRUE(few.says("line 11: unknown field 'promt' (hint: 'prompt'?)\n")) << few;
+  EXPECT_TRUE(few.says("line 11: field 'promt' is unknown (hint: 'prompt'?)\n")) << few;
   EXPECT_FALSE(few.says("line 12: ")) << few;
-  EXPECT_TRUE(few.says("and 15 more like it, the last: line 26: unknown field 'promt'")) << few;
+  EXPECT_TRUE(few.says("and 15 more like it, the last: line 26: field 'promt' is unknown")) << few;
   EXPECT_TRUE(few.says("not answered: 26 bad lines")) << few;
   const Finished all = run("--input wrong.jsonl --verbose");
   EXPECT_TRUE(all.says("line 12: ") && all.says("line 26: ")) << all;

@@ -35,7 +35,7 @@ TEST_F(UnanswerableTest, ARunWithoutATemplateFailsOnce) {
   EXPECT_EQ(none.code, kFailed) << none;
   EXPECT_TRUE(
       none.says("pando: none of the 2 lines of the input can be answered: 'mute' has no "
-                "chat template, expected one there or --chat-template\n"))
+                "chat template, expected one there or the option 'chat_template'\n"))
       << none;
   EXPECT_FALSE(none.says("line 1")) << none;
   EXPECT_EQ(contents(at("none.jsonl")), "");
@@ -103,7 +103,7 @@ TEST_F(UnanswerableTest, ARefusedLineOfABatchHasItsErrorRecord) {
 TEST_F(UnanswerableTest, ARunWithoutATokenizerFailsOnce) {
   const std::string message =
       "pando: none of the 2 lines of the input can be answered: the model has no tokenizer, "
-      "expected one beside its weights or a --tokenizer\n";
+      "expected one beside its weights or the option 'tokenizer'\n";
   const Finished none = run_of("bare", "--input good.jsonl --output bare.jsonl");
   EXPECT_EQ(none.code, kFailed) << none;
   EXPECT_TRUE(none.says(message)) << none;

@@ -135,7 +135,8 @@ TEST(EngineLoop, PromptsThatCanNeverFitAreRefused) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kTooLong);
   EXPECT_EQ(status.error().message(),
-            "prompt and answer take up to 21 tokens, but kv_memory has room for only 20, at " +
+            "prompt and answer take up to 21 tokens, but the memory for keys and values has room "
+            "for only 20, at " +
                 std::to_string(memory_for(1) / 4) + " bytes per token");
   const Status alone = loop.submit(3, tiny_request(std::string(20, 'x'), 1));
   ASSERT_FALSE(alone.ok());

@@ -435,14 +435,14 @@ TEST_F(Endpoints, FormsThatAreRefused) {
   const Json schema = {{"type", "object"}};
   for (const auto& [format, said] :
        {std::pair<Json, const char*>{{{"type", "json_object"}, {"shcema", schema}},
-                                     "unknown field 'response_format.shcema' (hint: 'schema'?)"},
+                                     "field 'response_format.shcema' is unknown (hint: 'schema'?)"},
         {{{"type", "json_object"}, {"schema", "x"}},
          "field 'response_format.schema' is \"x\", expected a JSON schema"},
         {{{"type", "json_object"}, {"json_schema", {{"schema", schema}}}},
-         "unknown field 'response_format.json_schema'"},
-        {{{"type", "text"}, {"schema", schema}}, "unknown field 'response_format.schema'"},
+         "field 'response_format.json_schema' is unknown"},
+        {{{"type", "text"}, {"schema", schema}}, "field 'response_format.schema' is unknown"},
         {{{"type", "json_schema"}, {"json_schema", {{"schema", schema}, {"stric", true}}}},
-         "unknown field 'response_format.json_schema.stric' (hint: 'strict'?)"},
+         "field 'response_format.json_schema.stric' is unknown (hint: 'strict'?)"},
         {{{"type", "json_schema"}, {"json_schema", {{"schema", schema}, {"strict", 1}}}},
          "field 'response_format.json_schema.strict' is 1, expected true or false"},
         {{{"type", "json_schema"}, {"json_schema", {{"schema", schema}}}, {"schema", schema}},

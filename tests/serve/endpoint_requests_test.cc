@@ -121,9 +121,9 @@ TEST_F(Endpoints, FieldsOfBatchLinesAreUnknownInABody) {
   for (const char* name : {"question", "id", "metadata"})
     EXPECT_EQ(
         error("/v1/answers", {{"context", "C"}, {"questions", {"Q"}}, {name, "x"}})["message"],
-        std::string("unknown or unsupported field '") + name + "'");
+        std::string("field '") + name + "' is unknown or unsupported");
   EXPECT_EQ(error("/v1/answers", {{"text", "C"}})["message"],
-            "unknown field 'text', expected 'context' and 'questions'");
+            "field 'text' is unknown, expected 'context' and 'questions'");
 }
 
 TEST_F(Endpoints, ErrorsNameTheFieldToBlame) {
@@ -391,7 +391,7 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
       "cannot be enforced");
   const Json talk = {{{"role", "user"}, {"content", "Q"}}};
   EXPECT_EQ(error("/v1/completions", {{"messages", talk}})["message"],
-            "unknown or unsupported field 'messages'");
+            "field 'messages' is unknown or unsupported");
   EXPECT_EQ(error("/v1/chat/completions",
                   {{"messages", talk}, {"max_tokens", 3}, {"max_completion_tokens", 4}})["param"],
             "max_completion_tokens");
