@@ -22,17 +22,17 @@ const std::vector<std::string> kQuestions = {
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: threads MODEL\n"), 2;
   const auto model = pando::Model::load(argv[1]);
-  if (!model) return std::fprintf(stderr, "%s\n", model.error().message.c_str()), 1;
+  if (!model) return std::fprintf(stderr, "%s\n", model.error().message().c_str()), 1;
   // Of an engine's options, `threads` is how many it computes with; how many ask does not matter.
   auto engine = pando::Engine::open(*model, {.threads = 2, .kv_memory = size_t{256} << 20});
-  if (!engine) return std::fprintf(stderr, "%s\n", engine.error().message.c_str()), 1;
+  if (!engine) return std::fprintf(stderr, "%s\n", engine.error().message().c_str()), 1;
 
   std::vector<std::string> answers(kQuestions.size());
   std::vector<std::thread> askers;
   for (size_t i = 0; i < kQuestions.size(); ++i)
     askers.emplace_back([&, i] {
       const auto answer = pando::answer(**engine, kDocument, {kQuestions[i]});
-      answers[i] = answer ? (*answer)[0][0].text : " failed: " + answer.error().message;
+      answers[i] = answer ? (*answer)[0][0].text : " failed: " + answer.error().message();
     });
   for (std::thread& asker : askers) asker.join();
 

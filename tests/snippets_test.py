@@ -30,7 +30,7 @@ int main() {{
   const auto model = pando::Model::load("models/demo");
   auto engine = pando::Engine::open(*model, {{.threads = 1, .kv_memory = 64 << 20}});
   const pando::Status status = snippet(*model, **engine);
-  if (!status) std::fprintf(stderr, "%s\\n", status.error().message.c_str());
+  if (!status) std::fprintf(stderr, "%s\\n", status.error().message().c_str());
   return status ? 0 : 1;
 }}
 """
