@@ -1,0 +1,44 @@
+#include "text/calls/call_format.h"
+
+#include "base/errors.h"
+#include "text/calls/harmony.h"
+#include "text/calls/scan.h"
+
+namespace pando::calls {
+
+std::string_view CallFormat::begun_by(std::string_view prompt) const {
+  for (const std::string& end : prompt_ends)
+    if (!end.empty() && prompt.ends_with(end)) return prompt.substr(prompt.size() - end.size());
+  const std::string_view mark = trimmed(reasoning_begin);
+  const size_t end = trimmed_right(prompt).size();
+  if (mark.empty() || !prompt.substr(0, end).ends_with(mark)) return {};
+  return prompt.substr(end - mark.size());
+}
+
+Result<CallFormat> call_format_named(std::string_view name) {
+  CallFormat format;
+  format.reasoning_begin = "<think>";
+  format.reasoning_end = "</think>";
+  if (name == "json") return format;
+  if (name == "harmony") return harmony_format();
+  format.is_learned = format.renders_parallel = format.renders_text_and_call = true;
+  if (name == "hermes") {
+    format.call_begin = "<tool_call>\n";
+    format.call_end = "\n</tool_call>";
+    format.separator = "\n";
+    return format;
+  }
+  if (name == "pythonic") {
+    format.body = CallBody::kPythonic;
+    format.is_list = true;
+    format.section_begin = "<|tool_call_start|>[";
+    format.section_end = "]<|tool_call_end|>";
+    format.separator = ", ";
+    return format;
+  }
+  constexpr std::string_view kNames[] = {"json", "hermes", "pythonic", "harmony"};
+  return invalid_argument("tool format '{}' is unknown, expected {}", one_line(name),
+                          one_of_these(kNames));
+}
+
+}  // namespace pando::calls
