@@ -66,7 +66,12 @@ std::vector<Mark> answer_marks(const CallFormat& format, bool has_tools) {
   }
   if (format.body == CallBody::kChannel)
     for (const char* text : {"<|end|>", "<|call|>", "<|return|>"}) add(MarkUse::kFrame, text);
-  if (is_strong(format.turn_end)) add(MarkUse::kTurnEnd, format.turn_end);
+  if (is_strong(format.section_end))
+    add(MarkUse::kCallsEnd, end_without_list(format, format.section_end));
+  if (is_strong(format.turn_end)) {
+    add(MarkUse::kTurnEnd, format.turn_end);
+    add(MarkUse::kTurnEnd, first_mark(format.turn_end));
+  }
   return marks;
 }
 
@@ -83,7 +88,6 @@ std::vector<std::string> marks_behind_calls(const CallFormat& format) {
   if (format.separator.find_first_of("<[") != std::string::npos) add(format.separator);
   if (format.body == CallBody::kChannel) return marks;
   for (const std::string_view mark : kCommonEnds) add(mark);
-  add("```");
   return marks;
 }
 

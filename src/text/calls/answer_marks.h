@@ -16,6 +16,7 @@ enum class MarkUse {
   kReasoningBegin,  // at the beginning of an answer only
   kReasoningEnd,    // the same, where no reasoning has begun
   kFrame,           // around texts; left out
+  kCallsEnd,        // section_end, left out behind calls and a text
   kTurnEnd,         // left out at the end of an answer
 };
 

@@ -21,7 +21,7 @@ Result<CallFormat> call_format_named(std::string_view name) {
   format.reasoning_end = "</think>";
   if (name == "json") return format;
   if (name == "harmony") return harmony_format();
-  format.is_learned = format.renders_parallel = format.renders_text_and_call = true;
+  format.is_learned = true;
   if (name == "hermes") {
     format.call_begin = "<tool_call>\n";
     format.call_end = "\n</tool_call>";
@@ -36,9 +36,25 @@ Result<CallFormat> call_format_named(std::string_view name) {
     format.separator = ", ";
     return format;
   }
-  constexpr std::string_view kNames[] = {"json", "hermes", "pythonic", "harmony"};
+  if (name == "kimi") {
+    using Kind = HeadPiece::Kind;
+    format.body = CallBody::kJson;
+    format.section_begin = "<|tool_calls_section_begin|>";
+    format.section_end = "<|tool_calls_section_end|>";
+    format.call_begin = "<|tool_call_begin|>functions.";
+    format.call_end = "<|tool_call_end|>";
+    format.head = {{Kind::kName}, {Kind::kText, ":"}, {Kind::kId},
+                   {Kind::kText, "<|tool_call_argument_begin|>"}};
+    return format;
+  }
+  constexpr std::string_view kNames[] = {"json", "hermes", "pythonic", "harmony", "kimi"};
   return invalid_argument("tool format '{}' is unknown, expected {}", one_line(name),
                           one_of_these(kNames));
+}
+
+std::optional<CallFormat> call_format_in(const ChatTemplate& chat) {
+  if (chat.mentions("<|tool_calls_section_begin|>")) return *call_format_named("kimi");
+  return std::nullopt;
 }
 
 }  // namespace pando::calls

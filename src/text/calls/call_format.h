@@ -9,11 +9,13 @@
 // White space at both ends of a mark is what the template writes. Readers take any there.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "pando/values/result.h"
+#include "text/chat/chat_template.h"
 
 namespace pando::calls {
 
@@ -83,7 +85,9 @@ struct CallFormat {
 };
 
 // Formats that can be forced: "json", which is that of small models, "hermes", "pythonic",
-// "harmony". kInvalidArgument for other names.
+// "harmony", "kimi". kInvalidArgument for other names.
 Result<CallFormat> call_format_named(std::string_view name);
+// The one of them whose marks stand in a template that cannot render calls.
+std::optional<CallFormat> call_format_in(const ChatTemplate& chat);
 
 }  // namespace pando::calls

@@ -127,13 +127,16 @@ bool CallParser::step_between_calls() {
     }
     bool needs_more = false, is_mark = false;
     for (const std::string& mark : marks_behind_) {
-      if (mark == kFence && !in_fence_) continue;
       const Read read = scan.take(mark);
       needs_more = needs_more || read == Read::kMore;
       is_mark = read == Read::kDone;
-      if (!is_mark) continue;
-      if (mark == kFence) in_fence_ = false;
-      break;
+      if (is_mark) break;
+    }
+    if (in_fence_ && !is_mark && !needs_more) {
+      const Read read = scan.take(kFence);
+      needs_more = read == Read::kMore;
+      is_mark = read == Read::kDone;
+      in_fence_ = !is_mark;
     }
     if (needs_more && !is_mark) return false;
     if (is_mark) {
@@ -166,7 +169,7 @@ size_t CallParser::find_marks(std::vector<const Mark*>& marks, bool& needs_more)
     for (const Mark& mark : marks_) {
       if (rest.front() != mark.first.front()) continue;
       const bool is_early = mark.use == MarkUse::kReasoningBegin || mark.use == MarkUse::kReasoningEnd;
-      if (is_early && has_text) continue;
+      if (is_early ? has_text : mark.use == MarkUse::kCallsEnd && !has_calls_) continue;
       if (rest.starts_with(mark.first))
         marks.push_back(&mark);
       else if (!is_final_ && std::string_view(mark.first).starts_with(rest))
@@ -317,6 +320,7 @@ void CallParser::emit_call(ReadCall call) {
                      is_number(call.id) ? std::string() : std::move(call.id)});
   events_.push_back({Kind::kArguments, std::move(call.arguments)});
   events_.push_back({Kind::kCallEnd});
+  has_calls_ = true;
   begin_part(State::kBetweenCalls);
 }
 

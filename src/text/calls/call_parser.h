@@ -81,6 +81,7 @@ class CallParser {
   bool is_final_ = false;
   bool waits_for_call_ = false;
   bool has_text_ = false;      // a text besides white space has come
+  bool has_calls_ = false;
   bool is_bare_ = true;        // the answer may still be the object of a call
   bool by_format_ = false;     // the last call was in the format, not as small models write it
   bool in_fence_ = false;      // the last call stands in a code fence

@@ -38,6 +38,13 @@ std::optional<Place> find_arguments(std::string_view text, size_t from, const Ca
   return std::nullopt;
 }
 
+// True for the arguments as an object, or as JSON in a string.
+bool is_arguments(const CallJson& value, const CallJson& arguments) {
+  if (!value.is_string()) return value == arguments;
+  const std::optional<CallJson> parsed = parse_value(value.get_ref<const std::string&>());
+  return parsed && *parsed == arguments;
+}
+
 // Sets wrappers and keys of a call's object. False if it is none.
 bool set_keys(const CallJson& object, const TrialCall& call, CallFormat& format) {
   format.name_key.clear();
@@ -45,7 +52,7 @@ bool set_keys(const CallJson& object, const TrialCall& call, CallFormat& format)
   for (const auto& [key, value] : object.items()) {
     if (value == call.name) format.name_key = key;
     if (value == call.id) format.id_key = key;
-    if (value == call.arguments) format.arguments_key = key;
+    if (is_arguments(value, call.arguments)) format.arguments_key = key;
   }
   if (format.arguments_key == call.name) return object.size() == 1;
   if (!format.name_key.empty()) return !format.arguments_key.empty();
@@ -210,6 +217,8 @@ std::optional<CallShape> find_call(std::string_view text, size_t from, const Tri
     shape.end = arguments->end;
     return shape;
   }
+  if (const size_t key = text.find("\\\"" + std::string(kKeys[0]) + "\\\"", from); key != text.npos)
+    if (auto object = find_object(text, from, {key, key}, call)) return object;
   const std::optional<Gaps> gaps = find_gaps(text, from, call);
   if (!gaps || !set_head(text, from, gaps->keys, call, shape)) return std::nullopt;
   shape.end = text.size() - gaps->behind.size();

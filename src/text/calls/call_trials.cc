@@ -11,7 +11,7 @@ ChatMessage message_of(const TrialAnswer& answer, ReasoningForm form) {
   if (answer.text.empty() && !answer.calls.empty()) fields["content"] = nullptr;
   if (!answer.reasoning.empty()) switch (form) {
       case ReasoningForm::kFields:
-        fields["reasoning_content"] = answer.reasoning;
+        fields["reasoning_content"] = fields["reasoning"] = answer.reasoning;
         break;
       case ReasoningForm::kParts:
         fields["content"] = {{{"type", "thinking"}, {"thinking", answer.reasoning}},
@@ -33,11 +33,11 @@ ChatMessage message_of(const TrialAnswer& answer, ReasoningForm form) {
 }  // namespace
 
 Trials::Trials(const ChatTemplate& chat, std::string_view tools) : chat_(chat) {
-  // Templates that take tools as a text of their own, and those that refuse these tools.
+  // Some templates refuse these tools, or all, or take them as a text of their own.
   const CallJson own = {{"functions", tools}, {"datetime", "2026-11-25"}};
-  const std::pair<std::string, std::string> kOptions[] = {
-      {std::string(tools), ""}, {std::string(tools), own.dump()}, {"", ""}, {"", own.dump()}};
-  for (const auto& [list, kwargs] : kOptions) {
+  const std::pair<std::string_view, std::string> options[] = {
+      {tools, ""}, {kTrialTools, ""}, {"", ""}, {tools, own.dump()}, {"", own.dump()}};
+  for (const auto& [list, kwargs] : options) {
     options_.tools = list;
     options_.template_kwargs = kwargs;
     for (const bool thinking : {true, false}) {

@@ -24,7 +24,6 @@ CallFormat harmony_format() {
   format.text_begin = "<|channel|>final<|message|>";
   format.text_end = "<|end|>";
   format.turn_end = "<|return|>";
-  format.renders_reasoning = true;
   return format;
 }
 

@@ -138,6 +138,7 @@ CallFormat learn_calls(const ChatTemplate& chat) {
     if (!has_marks && turn.has_channels(trial_calls(false)[0])) format = harmony_format();
     turn.copy_to(format);
     if (format.is_learned && reads_back(trials, turn.form, format)) return format;
+    if (std::optional<CallFormat> known = call_format_in(chat)) none = *std::move(known);
     turn.copy_to(none);
   }
   return none;

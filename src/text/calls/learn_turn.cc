@@ -15,6 +15,18 @@ constexpr std::string_view kSampleText = "Quartz and basalt", kSampleReasoning =
 
 TrialCall one_call() { return {std::string(kTrialNames[0]), trial_arguments(), "callA1234"}; }
 
+std::string_view before(std::string_view text, std::string_view mark) {
+  return text.substr(0, std::min(text.find(mark), text.size()));
+}
+
+// The text between two others; empty if they do not come in this order.
+std::string_view between(std::string_view text, std::string_view a, std::string_view b) {
+  const size_t begin = text.find(a);
+  if (begin == text.npos) return {};
+  const size_t end = text.find(b, begin + a.size());
+  return end == text.npos ? std::string_view() : text.substr(begin + a.size(), end - begin - a.size());
+}
+
 // The text behind the user's question.
 std::string behind_question(const std::string& text) {
   const size_t at = text.rfind(Trials::kQuestion);
@@ -84,39 +96,33 @@ void Turn::find_begin() {
 }
 
 void Turn::find_reasoning() {
+  const std::string text = part_of({.text = std::string(kSampleText)}),
+                    call = part_of({.calls = {one_call()}});
+  // Both kinds of answers may begin alike behind the reasoning.
+  const std::string_view alike = common_begin(text, call);
+  const std::string_view before_call = before(call, kTrialNames[0]);
   for (const ReasoningForm tried :
        {ReasoningForm::kFields, ReasoningForm::kParts, ReasoningForm::kBlocks}) {
-    const std::string with_text =
-        part_of({.text = std::string(kSampleText), .reasoning = std::string(kSampleReasoning)}, tried);
+    const TrialAnswer answer = {.text = std::string(kSampleText),
+                                .reasoning = std::string(kSampleReasoning)};
+    const std::string with_text = part_of(answer, tried);
     const std::string with_call =
         tried == ReasoningForm::kFields
-            ? part_of({.reasoning = std::string(kSampleReasoning), .calls = {one_call()}})
+            ? part_of({.reasoning = answer.reasoning, .calls = {one_call()}})
             : std::string();
-    const size_t in_text = with_text.find(kSampleReasoning), in_call = with_call.find(kSampleReasoning);
-    const size_t text = with_text.find(kSampleText), call = with_call.find(kTrialNames[0]);
-    std::string_view to_text, to_call;
-    if (in_text != with_text.npos && text != with_text.npos && text > in_text)
-      to_text = std::string_view(with_text).substr(in_text + kSampleReasoning.size(),
-                                                   text - in_text - kSampleReasoning.size());
-    if (in_call != with_call.npos && call != with_call.npos && call > in_call)
-      to_call = std::string_view(with_call).substr(in_call + kSampleReasoning.size(),
-                                                   call - in_call - kSampleReasoning.size());
-    const std::string alone = part_of({.calls = {one_call()}});
-    const std::string_view before_call =
-        std::string_view(alone).substr(0, std::min(alone.find(kTrialNames[0]), alone.size()));
-    const std::string_view both = common_begin(to_text, to_call);
-    if (!is_blank(both))
-      reasoning_end = both;
-    else if (!is_blank(to_text))
-      reasoning_end = to_text;
-    else
-      reasoning_end = to_call.substr(0, to_call.size() - common_end(before_call, to_call).size());
-    if (is_blank(reasoning_end)) {
-      reasoning_end.clear();
-      continue;
-    }
+    const std::string_view to_text = between(with_text, kSampleReasoning, kSampleText),
+                           to_call = between(with_call, kSampleReasoning, kTrialNames[0]);
+    std::string_view end_mark = common_begin(to_text, to_call);
+    if (is_blank(end_mark)) end_mark = to_text;
+    if (is_blank(end_mark))
+      end_mark = to_call.substr(0, to_call.size() - common_end(before_call, to_call).size());
+    const std::string_view shorter = end_mark.substr(0, end_mark.size() - alike.size() * end_mark.ends_with(alike));
+    if (!is_blank(shorter)) end_mark = shorter;
+    // A template that knows no parts prints them as they are.
+    if (is_blank(end_mark) || end_mark.find("type") != end_mark.npos) continue;
     form = tried;
-    reasoning_begin = is_blank(to_text) ? with_call.substr(0, in_call) : with_text.substr(0, in_text);
+    reasoning_end = end_mark;
+    reasoning_begin = before(is_blank(to_text) ? with_call : with_text, kSampleReasoning);
     // A prompt may open the reasoning by a text that the template leaves out later.
     if (is_blank(reasoning_begin)) reasoning_begin = tail_of(trials_.prompt(trials_.has_switch()));
     if (!is_blank(reasoning_begin)) return;
@@ -141,8 +147,8 @@ void Turn::guess_reasoning() {
 
 void Turn::find_text() {
   const std::string part = part_of({.text = std::string(kSampleText)});
-  const std::string_view before = std::string_view(part).substr(0, std::min(part.find(kSampleText), part.size()));
-  text_begin = before.substr(reasoning_length(before));
+  const std::string_view start = before(part, kSampleText);
+  text_begin = start.substr(reasoning_length(start));
   if (trimmed(text_begin) == trimmed(reasoning_begin) || is_blank(text_begin)) text_begin.clear();
 }
 

@@ -51,6 +51,19 @@ TrialCall call_of(size_t index, std::string_view arguments) {
           index == 0 ? "callA1234" : "callB5678"};
 }
 
+// Cuts off what ends the message. Some templates begin another one behind calls.
+void cut_end(const CallFormat& format, bool has_calls, std::string& answer) {
+  const std::string& end = has_calls ? format.turn_end_behind_calls : format.turn_end;
+  if (answer.ends_with(end)) answer.resize(answer.size() - end.size());
+  const std::string_view mark = trimmed(format.turn_end);
+  const std::string_view calls_end =
+      trimmed(is_blank(format.section_end) ? format.call_end : format.section_end);
+  if (!has_calls || mark.empty() || calls_end.empty()) return;
+  const size_t calls = answer.rfind(calls_end);
+  if (calls == answer.npos) return;
+  answer.resize(std::min(answer.find(mark, calls + calls_end.size()), answer.size()));
+}
+
 }  // namespace
 
 std::optional<RenderedAnswer> rendered_answer(const Trials& trials, const CallFormat& format,
@@ -73,8 +86,7 @@ std::optional<RenderedAnswer> rendered_answer(const Trials& trials, const CallFo
   if (!answer.reasoning.empty() &&
       out.answer.find(trimmed(format.reasoning_begin)) == out.answer.npos)
     out.prompt = prompt;
-  const std::string& end = answer.calls.empty() ? format.turn_end : format.turn_end_behind_calls;
-  if (out.answer.ends_with(end)) out.answer.resize(out.answer.size() - end.size());
+  cut_end(format, !answer.calls.empty(), out.answer);
   return out;
 }
 
