@@ -7,8 +7,6 @@
 namespace pando::calls {
 namespace {
 
-bool is_upper_word(char c) { return (c >= 'A' && c <= 'Z') || c == '_' || c == '/'; }
-
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -21,10 +19,8 @@ size_t mark_length(std::string_view text) {
     return end != text.npos && text[end] == '>' ? end + 1 : 0;
   }
   if (text.front() != '[') return 0;
-  const size_t end = text.find(']');
-  const bool is_mark = end != text.npos && end > 1 &&
-                       std::all_of(text.begin() + 1, text.begin() + static_cast<ptrdiff_t>(end), is_upper_word);
-  return is_mark ? end + 1 : 0;
+  const size_t end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_/", 1);
+  return end != text.npos && end > 1 && text[end] == ']' ? end + 1 : 0;
 }
 
 }  // namespace
