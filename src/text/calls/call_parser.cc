@@ -230,11 +230,17 @@ Read CallParser::take_channel() {
   }
   ReadCall call;
   call.name = header.recipient;
+  const size_t header_end = scan.at;
   scan.skip_space();
   const size_t begin = scan.at;
-  if (const Read read = skip_json(scan); read != Read::kDone) return read;
-  std::optional<std::string> arguments = object_text(scan.text.substr(begin, scan.at - begin));
-  if (!arguments || !is_call_name(call.name) || tools_.empty()) return Read::kBroken;
+  const Read read = skip_json(scan);
+  if (read == Read::kMore) return read;
+  std::optional<std::string> arguments;
+  if (read == Read::kDone) arguments = object_text(scan.text.substr(begin, scan.at - begin));
+  if (!arguments || !is_call_name(call.name) || tools_.empty()) {
+    emit_until(Kind::kText, header_end);  // with the header, so nothing of the call is lost
+    return Read::kDone;
+  }
   call.arguments = *std::move(arguments);
   advance(scan.at);
   by_format_ = true;
@@ -249,6 +255,7 @@ Read CallParser::take_turn_end(const Mark& mark) {
   if (!scan.at_end()) return Read::kBroken;
   if (!is_final_) return Read::kMore;
   advance(scan.at);
+  if (is_space(format_.turn_end.front())) begin_part(State::kText);
   return Read::kDone;
 }
 

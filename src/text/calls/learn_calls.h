@@ -2,9 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "text/calls/call_format.h"
+#include "text/calls/call_parser.h"
 #include "text/calls/call_trials.h"
 #include "text/chat/chat_template.h"
 
@@ -28,6 +30,10 @@ struct RenderedAnswer {
 std::optional<RenderedAnswer> rendered_answer(const Trials& trials, const CallFormat& format,
                                               const TrialAnswer& answer,
                                               ReasoningForm form = ReasoningForm::kFields);
+
+// True if events are those of an answer, but for white space around texts. Templates may sort the
+// keys of arguments.
+bool is_answer(std::span<const AnswerEvent> events, const TrialAnswer& answer);
 
 // Sets what the template renders, by reading it back. False if not even one call comes back.
 bool reads_back(const Trials& trials, ReasoningForm form, CallFormat& format);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <span>
 
-#include "text/calls/call_parser.h"
 #include "text/calls/learn_calls.h"
 #include "text/calls/scan.h"
 
@@ -34,16 +33,6 @@ TrialAnswer answer_of(std::span<const AnswerEvent> events) {
     }
   }
   return out;
-}
-
-// Templates may sort the keys of arguments.
-bool same(const TrialAnswer& a, const TrialAnswer& b) {
-  return trimmed(a.text) == trimmed(b.text) && trimmed(a.reasoning) == trimmed(b.reasoning) &&
-         std::equal(a.calls.begin(), a.calls.end(), b.calls.begin(), b.calls.end(),
-                    [](const TrialCall& x, const TrialCall& y) {
-                      return x.name == y.name &&
-                             nlohmann::json(x.arguments) == nlohmann::json(y.arguments);
-                    });
 }
 
 TrialCall call_of(size_t index, std::string_view arguments) {
@@ -90,6 +79,17 @@ std::optional<RenderedAnswer> rendered_answer(const Trials& trials, const CallFo
   return out;
 }
 
+bool is_answer(std::span<const AnswerEvent> events, const TrialAnswer& answer) {
+  const TrialAnswer found = answer_of(events);
+  return trimmed(found.text) == trimmed(answer.text) &&
+         trimmed(found.reasoning) == trimmed(answer.reasoning) &&
+         std::equal(found.calls.begin(), found.calls.end(), answer.calls.begin(),
+                    answer.calls.end(), [](const TrialCall& a, const TrialCall& b) {
+                      return a.name == b.name &&
+                             nlohmann::json(a.arguments) == nlohmann::json(b.arguments);
+                    });
+}
+
 bool reads_back(const Trials& trials, ReasoningForm form, CallFormat& format) {
   const Result<OfferedTools> tools = OfferedTools::parse(kLearningTools);
   if (!tools) return false;
@@ -99,7 +99,7 @@ bool reads_back(const Trials& trials, ReasoningForm form, CallFormat& format) {
     CallParser parser(format, *tools, text->prompt);
     std::vector<AnswerEvent> events = parser.feed(text->answer);
     for (AnswerEvent& event : parser.finish()) events.push_back(std::move(event));
-    return same(answer_of(events), answer);
+    return is_answer(events, answer);
   };
   const std::string text = "Basalt is old.", reasoning = "Weigh the stones first.";
   const TrialCall simple = call_of(0, R"({"akey_one": "a", "ckey_three": 7})");
