@@ -95,14 +95,20 @@ const TrialCall kSimple = called("get-weather", R"({"city": "Oslo", "days": 3})"
                 // Quotes, line ends, numbers and words that look like other types.
     kRich = called("get-weather", R"({"city": "S\u00e3o \"Paulo\", it's\nline two\n\n  end",
                     "code": "0042", "days": -3, "ratio": 2.5, "flag": false,
-                    "tags": ["x", "y \"q\""], "maybe": "null and void"})", "abcdE6789"),
-                kDeep = called("get-weather", R"({"city": "12", "deep": {"list": ["a", "b \"q\" 's"],
-                    "yes": true, "level": {"x": -1, "s": "two\nlines"}}})", "abcdE6789");
+                    "tags": ["x", "y \"q\""], "maybe": "null and void"})",
+                   "abcdE6789"),
+                kDeep =
+                    called("get-weather", R"({"city": "12", "deep": {"list": ["a", "b \"q\" 's"],
+                    "yes": true, "level": {"x": -1, "s": "two\nlines"}}})",
+                           "abcdE6789");
 
 class CallTemplate {
  public:
   CallTemplate(const std::string& name, const ChatTemplate& chat)
-      : name_(name), format_(calls::learn_calls(chat)), trials_(chat, kTools), tools_(offered(kTools)) {}
+      : name_(name),
+        format_(calls::learn_calls(chat)),
+        trials_(chat, kTools),
+        tools_(offered(kTools)) {}
 
   std::string renders() const {
     std::string text = format_.is_learned ? "calls" : "";
@@ -153,7 +159,8 @@ TEST(CallTemplates, CallsComeBack) {
     const std::string name(known.name);
     const auto text = read_text_file(folder / (name + ".jinja"));
     ASSERT_TRUE(text.ok()) << text.error().message;
-    const auto chat = ChatTemplate::from_text(*text, name, {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
+    const auto chat =
+        ChatTemplate::from_text(*text, name, {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
     ASSERT_TRUE(chat.ok()) << chat.error().message;
     const CallTemplate calls(name, *chat);
     EXPECT_EQ(calls.renders(), known.renders) << name;

@@ -10,12 +10,12 @@ namespace {
 
 // Marks that small models write before a call, whatever their template writes.
 constexpr std::string_view kCommonMarks[] = {
-    "<tool_call>",     "<tool_calls>",   "<tools>",      "<function_call>",
-    "<|tool_call|>",   "<|python_tag|>", "[TOOL_CALLS]", "<|tool_call_start|>",
-    "<function_calls>"};
+    "<tool_call>",     "<tool_calls>",        "<tools>",
+    "<function_call>", "<|tool_call|>",       "<|python_tag|>",
+    "[TOOL_CALLS]",    "<|tool_call_start|>", "<function_calls>"};
 constexpr std::string_view kCommonEnds[] = {
-    "</tool_call>",    "</tool_calls>",     "</tools>",       "</function_call>",
-    "<|/tool_call|>",  "<|tool_call_end|>", "[/TOOL_CALLS]", "</function_calls>"};
+    "</tool_call>",   "</tool_calls>",     "</tools>",      "</function_call>",
+    "<|/tool_call|>", "<|tool_call_end|>", "[/TOOL_CALLS]", "</function_calls>"};
 
 // Words alone mark nothing.
 bool is_strong(std::string_view mark) { return mark.find_first_of("<>[]|") != mark.npos; }
@@ -42,8 +42,8 @@ std::vector<Mark> answer_marks(const CallFormat& format, bool has_tools) {
       return mark.use == use && mark.text == text;
     });
     if (!text.empty() && !is_known)
-      marks.push_back({use, std::string(text),
-                       std::string(text.substr(0, text.find_first_of(" \n\t\r")))});
+      marks.push_back(
+          {use, std::string(text), std::string(text.substr(0, text.find_first_of(" \n\t\r")))});
   };
   if (format.body == CallBody::kChannel && format.is_learned)
     for (const char* text : {"<|start|>", "<|channel|>", "to=functions."})

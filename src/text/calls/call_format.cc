@@ -43,8 +43,11 @@ Result<CallFormat> call_format_named(std::string_view name) {
     format.section_end = "<|tool_calls_section_end|>";
     format.call_begin = "<|tool_call_begin|>functions.";
     format.call_end = "<|tool_call_end|>";
-    format.head = {{Kind::kName}, {Kind::kText, ":"}, {Kind::kId},
+    format.head = {{Kind::kName},
+                   {Kind::kText, ":"},
+                   {Kind::kId},
                    {Kind::kText, "<|tool_call_argument_begin|>"}};
+    format.ids_have_names = true;
     return format;
   }
   constexpr std::string_view kNames[] = {"json", "hermes", "pythonic", "harmony", "kimi"};

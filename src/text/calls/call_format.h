@@ -55,6 +55,8 @@ struct CallFormat {
 
   // All but kObject and kPythonic: the name, possibly an id, and the texts around them.
   std::vector<HeadPiece> head;
+  // The template writes the id of a call instead of its name: "functions.NAME:NUMBER".
+  bool ids_have_names = false;
 
   // kParameters, kNested: an argument is parameter_begin KEY value_begin VALUE parameter_end.
   std::string parameter_begin, value_begin, parameter_end;
@@ -74,9 +76,9 @@ struct CallFormat {
   std::vector<std::string> prompt_ends;
 
   // What the template was seen to render, and to read back.
-  bool renders_parallel = false;        // two calls
-  bool renders_text_and_call = false;   // a text before a call
-  bool renders_reasoning = false;       // reasoning before a text or a call
+  bool renders_parallel = false;       // two calls
+  bool renders_text_and_call = false;  // a text before a call
+  bool renders_reasoning = false;      // reasoning before a text or a call
 
   bool operator==(const CallFormat&) const = default;
 

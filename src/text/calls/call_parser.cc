@@ -11,8 +11,9 @@ namespace {
 
 using Kind = AnswerEvent::Kind;
 
-// A call that is longer is tried again only when a character comes that can end it.
-constexpr size_t kTriedOften = 4096;
+// A call that is longer is tried again only when a character comes that can end it, and when it has
+// grown by a 64th, so that all trials together take linear time.
+constexpr size_t kTriedOften = 4096, kGrowth = 64;
 constexpr std::string_view kEnds = ")}]>";
 constexpr std::string_view kFence = "```";
 
@@ -34,8 +35,7 @@ bool is_number(std::string_view text) {
 
 }  // namespace
 
-CallParser::CallParser(const CallFormat& format, const OfferedTools& tools,
-                       std::string_view prompt)
+CallParser::CallParser(const CallFormat& format, const OfferedTools& tools, std::string_view prompt)
     : format_(format),
       tools_(tools),
       marks_(answer_marks(format, !tools.empty())),
@@ -47,9 +47,10 @@ CallParser::CallParser(const CallFormat& format, const OfferedTools& tools,
 
 std::vector<AnswerEvent> CallParser::feed(std::string_view bytes) {
   held_ += bytes;
-  const bool may_end = !waits_for_call_ || held_.size() - at_ < kTriedOften ||
-                       bytes.find_first_of(kEnds) != bytes.npos;
-  if (may_end) run();
+  may_end_ = may_end_ || bytes.find_first_of(kEnds) != bytes.npos;
+  const bool is_tried = !waits_for_call_ || held_.size() < kTriedOften ||
+                        (may_end_ && held_.size() - tried_ > held_.size() / kGrowth);
+  if (is_tried) run();
   return std::exchange(events_, {});
 }
 
@@ -67,6 +68,8 @@ void CallParser::run() {
   }
   held_.erase(0, at_);
   at_ = 0;
+  tried_ = held_.size();
+  may_end_ = false;
 }
 
 bool CallParser::step() {
@@ -119,6 +122,7 @@ bool CallParser::step_reasoning() {
 bool CallParser::step_between_calls() {
   Scan scan = scan_held();
   size_t decided = at_;
+  bool in_fence = in_fence_;
   while (true) {
     scan.skip_space();
     if (scan.at_end()) {
@@ -132,11 +136,11 @@ bool CallParser::step_between_calls() {
       is_mark = read == Read::kDone;
       if (is_mark) break;
     }
-    if (in_fence_ && !is_mark && !needs_more) {
+    if (in_fence && !is_mark && !needs_more) {
       const Read read = scan.take(kFence);
       needs_more = read == Read::kMore;
       is_mark = read == Read::kDone;
-      in_fence_ = !is_mark;
+      in_fence = !is_mark;
     }
     if (needs_more && !is_mark) return false;
     if (is_mark) {
@@ -151,6 +155,7 @@ bool CallParser::step_between_calls() {
   const Read read = read_next_call(scan, call);
   waits_for_call_ = read == Read::kMore;
   if (read == Read::kMore) return false;
+  in_fence_ = in_fence;
   if (read == Read::kBroken) {
     advance(decided);
     begin_part(State::kText);
@@ -168,7 +173,8 @@ size_t CallParser::find_marks(std::vector<const Mark*>& marks, bool& needs_more)
     const std::string_view rest = text.substr(at);
     for (const Mark& mark : marks_) {
       if (rest.front() != mark.first.front()) continue;
-      const bool is_early = mark.use == MarkUse::kReasoningBegin || mark.use == MarkUse::kReasoningEnd;
+      const bool is_early =
+          mark.use == MarkUse::kReasoningBegin || mark.use == MarkUse::kReasoningEnd;
       if (is_early ? has_text : mark.use == MarkUse::kCallsEnd && !has_calls_) continue;
       if (rest.starts_with(mark.first))
         marks.push_back(&mark);
@@ -274,8 +280,7 @@ Read CallParser::take_bare() {
     if (is_list) ++scan.at;
     scan.skip_space();
     if (scan.at_end()) return scan.ended();
-    if (scan.next() == '{')
-      return read_object_call(format_, tools_, Names::kOffered, scan, call);
+    if (scan.next() == '{') return read_object_call(format_, tools_, Names::kOffered, scan, call);
     return is_list ? read_pythonic_call(tools_, Names::kOffered, scan, call) : Read::kBroken;
   };
   ReadCall call;

@@ -33,8 +33,8 @@ struct AnswerEvent {
 // left out.
 class CallParser {
  public:
-  // `prompt`: its end may hold the beginning of the answer, such as "<think>". Without tools only
-  // reasoning is taken apart.
+  // Borrows the tools; without any, only reasoning is taken apart. `prompt`: its end may hold the
+  // beginning of the answer, such as "<think>".
   CallParser(const CallFormat& format, const OfferedTools& tools, std::string_view prompt = {});
 
   std::vector<AnswerEvent> feed(std::string_view bytes);
@@ -79,14 +79,16 @@ class CallParser {
   size_t at_ = 0;
   size_t n_of_prompt_ = 0;  // of the bytes from at_, those that the prompt had: they are no text
   bool is_final_ = false;
-  bool waits_for_call_ = false;
-  bool has_text_ = false;      // a text besides white space has come
+  bool waits_for_call_ = false;  // held_ begins a call
+  size_t tried_ = 0;             // size of held_ when it was last looked at
+  bool may_end_ = false;         // a character has come since then that can end a call
+  bool has_text_ = false;        // a text besides white space has come
   bool has_calls_ = false;
-  bool is_bare_ = true;        // the answer may still be the object of a call
-  bool by_format_ = false;     // the last call was in the format, not as small models write it
-  bool in_fence_ = false;      // the last call stands in a code fence
-  bool drops_space_ = false;   // before the next words
-  std::string space_;          // behind the last words
+  bool is_bare_ = true;       // the answer may still be the object of a call
+  bool by_format_ = false;    // the last call was in the format, not as small models write it
+  bool in_fence_ = false;     // the last call stands in a code fence
+  bool drops_space_ = false;  // before the next words
+  std::string space_;         // behind the last words
   std::vector<AnswerEvent> events_;
 };
 

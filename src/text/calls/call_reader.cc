@@ -88,14 +88,14 @@ Read read_head(const CallFormat& format, Scan& scan, ReadCall& call) {
     }
     if (read != Read::kDone) return read;
   }
+  if (format.ids_have_names) call.id = "functions." + call.name + ":" + call.id;
   return call.name.empty() ? Read::kBroken : Read::kDone;
 }
 
 Read read_call(const CallFormat& format, const OfferedTools& tools, Scan& scan, ReadCall& call) {
   if (format.body == CallBody::kObject)
     return read_object_call(format, tools, Names::kAny, scan, call);
-  if (format.body == CallBody::kPythonic)
-    return read_pythonic_call(tools, Names::kAny, scan, call);
+  if (format.body == CallBody::kPythonic) return read_pythonic_call(tools, Names::kAny, scan, call);
   if (const Read read = read_head(format, scan, call); read != Read::kDone) return read;
   switch (format.body) {
     case CallBody::kParameters:

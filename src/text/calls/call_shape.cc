@@ -51,7 +51,7 @@ bool set_keys(const CallJson& object, const TrialCall& call, CallFormat& format)
   format.arguments_key.clear();
   for (const auto& [key, value] : object.items()) {
     if (value == call.name) format.name_key = key;
-    if (value == call.id) format.id_key = key;
+    if (!call.id.empty() && value == call.id) format.id_key = key;
     if (is_arguments(value, call.arguments)) format.arguments_key = key;
   }
   if (format.arguments_key == call.name) return object.size() == 1;
@@ -67,6 +67,7 @@ bool set_keys(const CallJson& object, const TrialCall& call, CallFormat& format)
 std::optional<CallShape> find_object(std::string_view text, size_t from, const Place& arguments,
                                      const TrialCall& call) {
   if (arguments.begin == 0) return std::nullopt;
+  std::optional<CallShape> outermost;
   for (size_t at = text.rfind('{', arguments.begin - 1); at != text.npos && at >= from;
        at = at == 0 ? text.npos : text.rfind('{', at - 1)) {
     CallShape shape;
@@ -75,16 +76,16 @@ std::optional<CallShape> find_object(std::string_view text, size_t from, const P
     if (!place || place->end < arguments.end || !set_keys(value, call, shape.format)) continue;
     shape.begin = place->begin;
     shape.end = place->end;
-    return shape;
+    outermost = shape;
   }
-  return std::nullopt;
+  return outermost;
 }
 
 // Makes the head of what stands from the first name, or an id before it, to the arguments.
 bool set_head(std::string_view text, size_t from, size_t arguments, const TrialCall& call,
               CallShape& shape) {
   const auto next = [&](std::string_view of, size_t at) {
-    const size_t found = text.find(of, at);
+    const size_t found = of.empty() ? text.npos : text.find(of, at);
     return found < arguments ? found : text.npos;
   };
   shape.begin = std::min(next(call.name, from), next(call.id, from));
@@ -104,11 +105,11 @@ bool set_head(std::string_view text, size_t from, size_t arguments, const TrialC
 
 // The texts around keys and values that are not written as JSON.
 struct Gaps {
-  size_t keys = 0;                 // where the first key begins
-  std::string_view before;         // between the name and the first key
+  size_t keys = 0;          // where the first key begins
+  std::string_view before;  // between the name and the first key
   std::string_view key_to_value, key_to_number;
   std::string_view value_to_key;
-  std::string_view behind;         // the last value
+  std::string_view behind;  // the last value
 };
 
 std::optional<Gaps> find_gaps(std::string_view text, size_t from, const TrialCall& call) {

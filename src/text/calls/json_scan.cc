@@ -131,7 +131,8 @@ Read read_members(Scan& scan, std::vector<Member>& members) {
       return;
     }
     const std::optional<CallJson> parsed = parse_value(key);
-    members.push_back({parsed && parsed->is_string() ? parsed->get<std::string>() : std::string(), {}});
+    members.push_back(
+        {parsed && parsed->is_string() ? parsed->get<std::string>() : std::string(), {}});
   });
 }
 

@@ -61,9 +61,10 @@ void set_is_list(CallFormat& format) {
 std::vector<TrialCall> trial_calls(bool ids_have_names) {
   std::vector<TrialCall> calls;
   for (const std::string_view name : kTrialNames) {
-    const std::string id = ids_have_names
-                               ? "functions." + std::string(name) + ":" + std::to_string(calls.size())
-                               : calls.empty() ? "callA1234" : "callB5678";
+    const std::string id =
+        ids_have_names  ? "functions." + std::string(name) + ":" + std::to_string(calls.size())
+        : calls.empty() ? "callA1234"
+                        : "callB5678";
     calls.push_back({std::string(name), trial_arguments(), id});
   }
   return calls;
@@ -72,9 +73,11 @@ std::vector<TrialCall> trial_calls(bool ids_have_names) {
 // The marks of calls. False if the template does not show them in a form that is known.
 bool learn_marks(Turn& turn, CallFormat& format) {
   for (const bool ids_have_names : {false, true}) {
-    const std::vector<TrialCall> calls = trial_calls(ids_have_names);
+    std::vector<TrialCall> calls = trial_calls(ids_have_names);
     const std::string one = turn.part_of({.calls = {calls[0]}});
     const std::string two = turn.part_of({.calls = calls});
+    if (ids_have_names)
+      for (TrialCall& call : calls) call.id.clear();
     if (one.find("<|channel|>") != one.npos && one.find("<|message|>") != one.npos) {
       turn.copy_to(format);
       return false;
@@ -82,9 +85,11 @@ bool learn_marks(Turn& turn, CallFormat& format) {
     const std::optional<CallShape> alone = find_call(one, 0, calls[0]);
     if (!alone) continue;
     const std::optional<CallShape> first = find_call(two, 0, calls[0]);
-    const std::optional<CallShape> second = first ? find_call(two, first->end, calls[1]) : std::nullopt;
+    const std::optional<CallShape> second =
+        first ? find_call(two, first->end, calls[1]) : std::nullopt;
     CallFormat learned = alone->format;
     learned.is_learned = true;
+    learned.ids_have_names = ids_have_names;
     std::string before = one.substr(0, alone->begin);
     std::string_view behind = std::string_view(one).substr(alone->end);
     turn.end_behind_calls = common_end(turn.end, behind);

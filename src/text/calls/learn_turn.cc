@@ -11,7 +11,8 @@
 namespace pando::calls {
 namespace {
 
-constexpr std::string_view kSampleText = "Quartz and basalt", kSampleReasoning = "Weighing every pebble";
+constexpr std::string_view kSampleText = "Quartz and basalt",
+                           kSampleReasoning = "Weighing every pebble";
 
 TrialCall one_call() { return {std::string(kTrialNames[0]), trial_arguments(), "callA1234"}; }
 
@@ -24,7 +25,8 @@ std::string_view between(std::string_view text, std::string_view a, std::string_
   const size_t begin = text.find(a);
   if (begin == text.npos) return {};
   const size_t end = text.find(b, begin + a.size());
-  return end == text.npos ? std::string_view() : text.substr(begin + a.size(), end - begin - a.size());
+  return end == text.npos ? std::string_view()
+                          : text.substr(begin + a.size(), end - begin - a.size());
 }
 
 // The text behind the user's question.
@@ -60,7 +62,8 @@ Turn::Turn(const Trials& trials) : trials_(trials) {
   find_begin();
   if (!is_known()) return;
   const std::string text = part_of({.text = std::string(kSampleText)});
-  if (const size_t at = text.find(kSampleText); at != text.npos) end = text.substr(at + kSampleText.size());
+  if (const size_t at = text.find(kSampleText); at != text.npos)
+    end = text.substr(at + kSampleText.size());
   find_reasoning();
   if (reasoning_end.empty()) guess_reasoning();
   find_text();
@@ -79,8 +82,8 @@ void Turn::find_begin() {
                     call = part_of({.calls = {one_call()}}),
                     prompt = behind_question(trials_.prompt(trials_.has_switch()));
   const std::string& answer = text.empty() ? call : text;
-  std::string_view shared = text.empty() || call.empty() ? std::string_view(answer)
-                                                         : common_begin(text, call);
+  std::string_view shared =
+      text.empty() || call.empty() ? std::string_view(answer) : common_begin(text, call);
   if (const size_t at = shared.find(kSampleText); at != shared.npos) shared = shared.substr(0, at);
   const std::string_view with_prompt = common_begin(shared, prompt);
   const std::string_view rest = shared.substr(with_prompt.size());
@@ -90,7 +93,8 @@ void Turn::find_begin() {
   while (n > 0 && is_blank(atoms[n - 1])) --n;
   if (n > 0 && begins_reasoning(atoms[n - 1])) {
     atoms.resize(n - 1);
-    shared = shared.substr(0, static_cast<size_t>(atoms.empty() ? 0 : atoms.back().end() - shared.begin()));
+    shared = shared.substr(
+        0, static_cast<size_t>(atoms.empty() ? 0 : atoms.back().end() - shared.begin()));
   }
   begin = shared;
 }
@@ -116,7 +120,8 @@ void Turn::find_reasoning() {
     if (is_blank(end_mark)) end_mark = to_text;
     if (is_blank(end_mark))
       end_mark = to_call.substr(0, to_call.size() - common_end(before_call, to_call).size());
-    const std::string_view shorter = end_mark.substr(0, end_mark.size() - alike.size() * end_mark.ends_with(alike));
+    const std::string_view shorter =
+        end_mark.substr(0, end_mark.size() - alike.size() * end_mark.ends_with(alike));
     if (!is_blank(shorter)) end_mark = shorter;
     // A template that knows no parts prints them as they are.
     if (is_blank(end_mark) || end_mark.find("type") != end_mark.npos) continue;

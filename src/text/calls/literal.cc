@@ -12,9 +12,9 @@ bool is_identifier(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-constexpr std::pair<char, char> kEscapes[] = {{'n', '\n'}, {'t', '\t'},  {'r', '\r'}, {'b', '\b'},
-                                              {'f', '\f'}, {'\\', '\\'}, {'"', '"'},  {'\'', '\''},
-                                              {'/', '/'}};
+constexpr std::pair<char, char> kEscapes[] = {{'n', '\n'}, {'t', '\t'},  {'r', '\r'},
+                                              {'b', '\b'}, {'f', '\f'},  {'\\', '\\'},
+                                              {'"', '"'},  {'\'', '\''}, {'/', '/'}};
 
 // The value of `digits` hexadecimal digits at `at`; -1 if they are none.
 int64_t hex_at(std::string_view text, size_t at, size_t digits) {

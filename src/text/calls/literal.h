@@ -1,5 +1,5 @@
-// Values as models write them outside JSON: Python's literals, and objects with bare keys and quotes
-// of their own. JSON itself is read too.
+// Values as models write them outside JSON: Python's literals, and objects with bare keys and
+// quotes of their own. JSON itself is read too.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace pando::calls {
 
 struct LiteralStyle {
-  std::string quote = {};   // around strings without escapes, besides ' and "; empty: none
-  bool bare_keys = false;   // keys of objects may stand without quotes
+  std::string quote = {};  // around strings without escapes, besides ' and "; empty: none
+  bool bare_keys = false;  // keys of objects may stand without quotes
   // A string between ' or " ends only where an argument of a call ends, so quotes may stand in it.
   bool in_call = false;
 };

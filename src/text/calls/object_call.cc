@@ -74,8 +74,8 @@ bool ObjectCall::add(const Member& member) {
   const std::string_view key = member.key, value = member.value;
   if (format_.is_learned && format_.body == CallBody::kObject && format_.name_key.empty())
     return call_.name.empty() && add_name(member.key) && add_arguments(value);
-  const bool is_wrapper = is_one_of(key, kWrappers) ||
-                          (!format_.wrappers.empty() && format_.wrappers.front() == key);
+  const bool is_wrapper =
+      is_one_of(key, kWrappers) || (!format_.wrappers.empty() && format_.wrappers.front() == key);
   if (is_wrapper && value.starts_with('{')) return add_wrapped(value);
   if (key == format_.arguments_key || is_one_of(key, kArgumentKeys)) return add_arguments(value);
   if (key == format_.name_key || is_one_of(key, kNameKeys)) {

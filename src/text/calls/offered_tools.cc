@@ -50,8 +50,8 @@ std::vector<const CallJson*> alternatives(const CallJson* schema, const CallJson
 unsigned type_named(const CallJson& name) {
   if (!name.is_string()) return 0;
   constexpr std::pair<std::string_view, unsigned> kNames[] = {
-      {"string", kString},   {"number", kNumber}, {"integer", kNumber}, {"boolean", kBoolean},
-      {"null", kNull}, {"array", kList},    {"object", kObject}};
+      {"string", kString}, {"number", kNumber}, {"integer", kNumber}, {"boolean", kBoolean},
+      {"null", kNull},     {"array", kList},    {"object", kObject}};
   for (const auto& [known, bits] : kNames)
     if (name.get_ref<const std::string&>() == known) return bits;
   return 0;
@@ -70,7 +70,8 @@ unsigned type_of(const CallJson& value) {
 unsigned types_of(const CallJson* schema, const CallJson* root) {
   unsigned types = 0;
   for (const CallJson* one : alternatives(schema, root)) {
-    if (const CallJson* nullable = member(one, "nullable"); nullable != nullptr && *nullable == true)
+    if (const CallJson* nullable = member(one, "nullable");
+        nullable != nullptr && *nullable == true)
       types |= kNull;
     if (const CallJson* type = member(one, "type")) {
       types |= type_named(*type);
@@ -92,7 +93,8 @@ const CallJson* member_schema(const CallJson* schema, std::string_view name, con
   for (const CallJson* one : all)
     if (const CallJson* found = member(member(one, "properties"), name)) return found;
   for (const CallJson* one : all)
-    if (const CallJson* found = member(one, "additionalProperties"); found != nullptr && found->is_object())
+    if (const CallJson* found = member(one, "additionalProperties");
+        found != nullptr && found->is_object())
       return found;
   return nullptr;
 }
@@ -130,7 +132,8 @@ Result<OfferedTools> OfferedTools::parse(std::string_view json) {
     if (name == nullptr || !name->is_string()) continue;
     const CallJson* parameters = member(function, "parameters");
     if (parameters == nullptr) parameters = member(function, "input_schema");
-    out.tools_.push_back({name->get<std::string>(), parameters == nullptr ? CallJson() : *parameters});
+    out.tools_.push_back(
+        {name->get<std::string>(), parameters == nullptr ? CallJson() : *parameters});
   }
   return out;
 }

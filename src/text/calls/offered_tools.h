@@ -14,18 +14,18 @@ namespace pando::calls {
 class OfferedTools {
  public:
   OfferedTools() = default;
-  // A list as chat templates get it, or of functions without the object around them. Entries without
-  // a name are left out. kInvalidArgument for anything but a list of JSON.
+  // A list as chat templates get it, or of functions without the object around them. Entries
+  // without a name are left out. kInvalidArgument for anything but a list of JSON.
   static Result<OfferedTools> parse(std::string_view json);
 
   bool empty() const { return tools_.empty(); }
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  // The value of a parameter that was written as text, read by the types that its schema has. A text
-  // whose schema is unknown is read as JSON where it is JSON, but not a string.
+  // The value of a parameter that was written as text, read by the types that its schema has. A
+  // text whose schema is unknown is read as JSON where it is JSON, but not a string.
   CallJson value_of(std::string_view tool, std::string_view parameter, std::string_view text) const;
-  // The schema of a parameter; null if it is unknown. The schema of the whole parameters is the root
-  // for references.
+  // The schema of a parameter; null if it is unknown. The schema of the whole parameters is the
+  // root for references.
   const CallJson* schema_of(std::string_view tool, std::string_view parameter) const;
   const CallJson* root_of(std::string_view tool) const;
 

@@ -24,7 +24,8 @@ Read read_end(const CallFormat& format, Scan& scan) {
 
 // The key, up to the first of two marks that may follow it.
 Read read_key(const CallFormat& format, Scan& scan, std::string& key, bool& is_json) {
-  const std::string_view begin = trimmed(format.value_begin), json = trimmed(format.json_value_begin);
+  const std::string_view begin = trimmed(format.value_begin),
+                         json = trimmed(format.json_value_begin);
   const size_t text_at = scan.text.find(begin, scan.at);
   const size_t json_at = json.empty() ? scan.text.npos : scan.text.find(json, scan.at);
   const size_t end = std::min(text_at, json_at);
@@ -164,8 +165,8 @@ Read read_nested(const CallFormat& format, const OfferedTools& tools, Scan& scan
     if (end == Read::kMore) return end;
     Node node;
     if (const Read read = read_node(format, scan, node, 0); read != Read::kDone) return read;
-    arguments[node.key] = value_of_node(node, tools.schema_of(call.name, node.key),
-                                        tools.root_of(call.name));
+    arguments[node.key] =
+        value_of_node(node, tools.schema_of(call.name, node.key), tools.root_of(call.name));
   }
   call.arguments = json_text(arguments);
   return Read::kDone;

@@ -8,6 +8,7 @@ namespace {
 Read read_python_name(Scan& scan, std::string& name) {
   scan.skip_space();
   const size_t begin = scan.at;
+  if (!scan.at_end() && scan.next() >= '0' && scan.next() <= '9') return Read::kBroken;
   while (!scan.at_end() && scan.next() != '(' && scan.next() != '=' && !is_space(scan.next()))
     ++scan.at;
   name = scan.text.substr(begin, scan.at - begin);

@@ -93,7 +93,9 @@ bool is_answer(std::span<const AnswerEvent> events, const TrialAnswer& answer) {
 bool reads_back(const Trials& trials, ReasoningForm form, CallFormat& format) {
   const Result<OfferedTools> tools = OfferedTools::parse(kLearningTools);
   if (!tools) return false;
-  const auto returns = [&](const TrialAnswer& answer) {
+  const auto returns = [&](TrialAnswer answer) {
+    for (size_t i = 0; format.ids_have_names && i < answer.calls.size(); ++i)
+      answer.calls[i].id = "functions." + answer.calls[i].name + ":" + std::to_string(i);
     const std::optional<RenderedAnswer> text = rendered_answer(trials, format, answer, form);
     if (!text) return false;
     CallParser parser(format, *tools, text->prompt);

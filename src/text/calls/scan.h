@@ -12,7 +12,9 @@ enum class Read { kDone, kMore, kBroken };
 
 inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 std::string_view trimmed(std::string_view text);
-inline bool is_blank(std::string_view text) { return text.find_first_not_of(" \n\t\r") == text.npos; }
+inline bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \n\t\r") == text.npos;
+}
 std::string_view trimmed_left(std::string_view text);
 std::string_view trimmed_right(std::string_view text);
 

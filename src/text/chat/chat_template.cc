@@ -102,9 +102,8 @@ Result<ChatTemplate> ChatTemplate::from_text(std::string_view text, std::string_
   Result<jinja::Template> compiled = jinja::Template::compile(text);
   if (!compiled) return unsupported("{}: chat template, {}", source, compiled.error().message);
   ChatTemplate out;
-  out.templates_.push_back(
-      {"default", std::string(source), std::move(compiled), std::string(text),
-       text.find("developer") != text.npos});
+  out.templates_.push_back({"default", std::string(source), std::move(compiled), std::string(text),
+                            text.find("developer") != text.npos});
   out.tokens_ = std::move(tokens);
   out.loaded_ = today();
   for (Named& named : out.templates_) out.find_out_what_it_takes(named);
