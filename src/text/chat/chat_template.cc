@@ -110,8 +110,8 @@ Result<ChatTemplate> ChatTemplate::from_text(std::string_view text, std::string_
   if (!compiled)
     return in_file(source, unsupported("chat template, {}", compiled.error().message()));
   ChatTemplate out;
-  out.templates_.push_back(
-      {"default", std::string(source), std::move(compiled), text.find("developer") != text.npos});
+  out.templates_.push_back({"default", std::string(source), std::move(compiled), std::string(text),
+                            text.find("developer") != text.npos});
   out.tokens_ = std::move(tokens);
   out.loaded_ = today();
   for (Named& named : out.templates_) out.find_out_what_it_takes(named);
@@ -153,8 +153,8 @@ Result<ChatTemplate> ChatTemplate::load(const ModelPath& path, const Tokenizer& 
     if (!compiled && (one.name == "default" || found->size() == 1))
       return in_file(one.source, unsupported("chat template, {}", compiled.error().message()));
     const bool knows_developer = one.text.find("developer") != one.text.npos;
-    out.templates_.push_back(
-        {std::move(one.name), std::move(one.source), std::move(compiled), knows_developer});
+    out.templates_.push_back({std::move(one.name), std::move(one.source), std::move(compiled),
+                              std::move(one.text), knows_developer});
   }
   out.tokens_ = std::move(*tokens);
   out.loaded_ = today();
@@ -195,6 +195,11 @@ bool ChatTemplate::reads_clock() const {
   return std::any_of(templates_.begin(), templates_.end(), [](const Named& named) {
     return named.compiled && named.compiled->reads("strftime_now");
   });
+}
+
+bool ChatTemplate::mentions(std::string_view text) const {
+  return std::any_of(templates_.begin(), templates_.end(),
+                     [&](const Named& named) { return named.text.find(text) != named.text.npos; });
 }
 
 std::string ChatTemplate::day() const {

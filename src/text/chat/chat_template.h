@@ -51,12 +51,15 @@ class ChatTemplate {
   bool takes_parts() const { return templates_.front().takes_parts; }
   // True if the arguments of a tool call may be objects. Otherwise they stay texts of JSON.
   bool takes_arguments() const { return templates_.front().takes_arguments; }
+  // True if a template's text contains this text.
+  bool mentions(std::string_view text) const;
 
  private:
   struct Named {
     std::string name;  // "default", "tool_use", ...
     std::string source;
     Result<jinja::Template> compiled;
+    std::string text;
     bool knows_developer = false;  // the role; where not it is that of the system
     bool takes_parts = false;
     bool needs_parts = false;  // contents that are texts are given as lists of one part

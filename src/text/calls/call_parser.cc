@@ -1,0 +1,345 @@
+#include "text/calls/call_parser.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text/calls/harmony.h"
+#include "text/utf8.h"
+
+namespace pando::calls {
+namespace {
+
+using Kind = AnswerEvent::Kind;
+
+// A call that is longer is tried again only when a character comes that can end it, and when it has
+// grown by a 64th, so that all trials together take linear time.
+constexpr size_t kTriedOften = 4096, kGrowth = 64;
+constexpr std::string_view kEnds = ")}]>";
+constexpr std::string_view kFence = "```";
+
+// Takes the line that begins a code fence.
+Read take_fence(Scan& scan) {
+  constexpr size_t kLongestLanguage = 32;
+  if (const Read read = scan.take(kFence); read != Read::kDone) return read;
+  const size_t end = scan.text.find('\n', scan.at);
+  if (end == scan.text.npos)
+    return scan.text.size() - scan.at > kLongestLanguage ? Read::kBroken : scan.ended();
+  if (end - scan.at > kLongestLanguage) return Read::kBroken;
+  scan.at = end;
+  return Read::kDone;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+}  // namespace
+
+CallParser::CallParser(const CallFormat& format, const OfferedTools& tools, std::string_view prompt)
+    : format_(format),
+      tools_(tools),
+      marks_(answer_marks(format, !tools.empty())),
+      marks_behind_(marks_behind_calls(format)) {
+  held_ = format_.begun_by(prompt);
+  n_of_prompt_ = held_.size();
+  run();
+}
+
+std::vector<AnswerEvent> CallParser::feed(std::string_view bytes) {
+  held_ += bytes;
+  may_end_ = may_end_ || bytes.find_first_of(kEnds) != bytes.npos;
+  const bool is_tried = !waits_for_call_ || held_.size() < kTriedOften ||
+                        (may_end_ && held_.size() - tried_ > held_.size() / kGrowth);
+  if (is_tried) run();
+  return std::exchange(events_, {});
+}
+
+std::vector<AnswerEvent> CallParser::finish() {
+  is_final_ = true;
+  run();
+  if (state_ == State::kText && !drops_space_ && !space_.empty())
+    events_.push_back({Kind::kText, std::move(space_)});
+  return std::exchange(events_, {});
+}
+
+void CallParser::run() {
+  waits_for_call_ = false;
+  while (at_ < held_.size() && step()) {
+  }
+  held_.erase(0, at_);
+  at_ = 0;
+  tried_ = held_.size();
+  may_end_ = false;
+}
+
+bool CallParser::step() {
+  switch (state_) {
+    case State::kText:
+      return step_text();
+    case State::kReasoning:
+      return step_reasoning();
+    default:
+      return step_between_calls();
+  }
+}
+
+bool CallParser::step_text() {
+  if (is_bare_ && !has_text_ && !tools_.empty()) {
+    const Read read = take_bare();
+    waits_for_call_ = read == Read::kMore;
+    if (read == Read::kDone) return true;
+    if (read == Read::kMore) return false;
+  }
+  std::vector<const Mark*> marks;
+  bool needs_more = false;
+  emit_until(Kind::kText, find_marks(marks, needs_more));
+  if (needs_more || marks.empty()) return false;
+  for (const Mark* mark : marks) {
+    const Read read = take(*mark);
+    waits_for_call_ = read == Read::kMore;
+    if (read != Read::kBroken) return read == Read::kDone;
+  }
+  size_t end = at_ + 1;  // of the first character
+  while (end < held_.size() && !begins_character(held_[end])) ++end;
+  emit_until(Kind::kText, end);
+  return true;
+}
+
+bool CallParser::step_reasoning() {
+  const std::string_view end = trimmed(format_.reasoning_end);
+  const size_t found = held_.find(end, at_);
+  if (found == held_.npos) {
+    const size_t begun = is_final_ ? 0 : begun_at_end(std::string_view(held_).substr(at_), end);
+    emit_until(Kind::kReasoning, held_.size() - begun);
+    return false;
+  }
+  emit_until(Kind::kReasoning, found);
+  advance(found + end.size());
+  begin_part(State::kText);
+  return true;
+}
+
+bool CallParser::step_between_calls() {
+  Scan scan = scan_held();
+  size_t decided = at_;
+  bool in_fence = in_fence_;
+  while (true) {
+    scan.skip_space();
+    if (scan.at_end()) {
+      if (is_final_) advance(held_.size());
+      return false;
+    }
+    bool needs_more = false, is_mark = false;
+    for (const std::string& mark : marks_behind_) {
+      const Read read = scan.take(mark);
+      needs_more = needs_more || read == Read::kMore;
+      is_mark = read == Read::kDone;
+      if (is_mark) break;
+    }
+    if (in_fence && !is_mark && !needs_more) {
+      const Read read = scan.take(kFence);
+      needs_more = read == Read::kMore;
+      is_mark = read == Read::kDone;
+      in_fence = !is_mark;
+    }
+    if (needs_more && !is_mark) return false;
+    if (is_mark) {
+      decided = scan.at;
+    } else if (std::string_view(",;]").find(scan.next()) != std::string_view::npos) {
+      ++scan.at;
+    } else {
+      break;
+    }
+  }
+  ReadCall call;
+  const Read read = read_next_call(scan, call);
+  waits_for_call_ = read == Read::kMore;
+  if (read == Read::kMore) return false;
+  in_fence_ = in_fence;
+  if (read == Read::kBroken) {
+    advance(decided);
+    begin_part(State::kText);
+    return true;
+  }
+  advance(scan.at);
+  emit_call(std::move(call));
+  return true;
+}
+
+size_t CallParser::find_marks(std::vector<const Mark*>& marks, bool& needs_more) const {
+  const std::string_view text = held_;
+  bool has_text = has_text_;
+  for (size_t at = at_; at < text.size(); ++at) {
+    const std::string_view rest = text.substr(at);
+    for (const Mark& mark : marks_) {
+      if (rest.front() != mark.first.front()) continue;
+      const bool is_early =
+          mark.use == MarkUse::kReasoningBegin || mark.use == MarkUse::kReasoningEnd;
+      if (is_early ? has_text : mark.use == MarkUse::kCallsEnd && !has_calls_) continue;
+      if (rest.starts_with(mark.first))
+        marks.push_back(&mark);
+      else if (!is_final_ && std::string_view(mark.first).starts_with(rest))
+        needs_more = true;
+    }
+    if (needs_more || !marks.empty()) return at;
+    has_text = has_text || (!is_space(rest.front()) && at - at_ >= n_of_prompt_);
+  }
+  return text.size();
+}
+
+Read CallParser::take(const Mark& mark) {
+  if (mark.use == MarkUse::kChannel) return take_channel();
+  if (mark.use == MarkUse::kTurnEnd) return take_turn_end(mark);
+  if (mark.use == MarkUse::kSection || mark.use == MarkUse::kCall || mark.use == MarkUse::kCommon)
+    return take_call(mark);
+  Scan scan = scan_held();
+  if (const Read read = scan.take(mark.text); read != Read::kDone) return read;
+  advance(scan.at);
+  begin_part(mark.use == MarkUse::kReasoningBegin ? State::kReasoning : State::kText);
+  return Read::kDone;
+}
+
+Read CallParser::take_call(const Mark& mark) {
+  Scan scan = scan_held();
+  if (const Read read = scan.take(mark.text); read != Read::kDone) return read;
+  const bool is_common = mark.use == MarkUse::kCommon;
+  if (format_.is_list || is_common || format_.body == CallBody::kObject) {
+    scan.skip_space();
+    if (scan.at_end()) return scan.ended();
+    if (scan.next() == '[') ++scan.at;
+  }
+  if (mark.use == MarkUse::kSection)
+    if (const Read read = scan.take(format_.call_begin); read != Read::kDone) return read;
+  ReadCall call;
+  Read read = Read::kDone;
+  if (!is_common) {
+    read = read_call(format_, tools_, scan, call);
+  } else {
+    read = read_object_call(format_, tools_, Names::kOffered, scan, call);
+    if (read == Read::kBroken) read = read_pythonic_call(tools_, Names::kOffered, scan, call);
+  }
+  if (read != Read::kDone) return read;
+  advance(scan.at);
+  by_format_ = !is_common;
+  emit_call(std::move(call));
+  return read;
+}
+
+Read CallParser::take_channel() {
+  Scan scan = scan_held();
+  ChannelHeader header;
+  if (const Read read = read_channel_header(scan, header); read != Read::kDone) return read;
+  if (header.recipient.empty()) {
+    advance(scan.at);
+    begin_part(header.channel == "analysis" ? State::kReasoning : State::kText);
+    return Read::kDone;
+  }
+  ReadCall call;
+  call.name = header.recipient;
+  const size_t header_end = scan.at;
+  scan.skip_space();
+  const size_t begin = scan.at;
+  const Read read = skip_json(scan);
+  if (read == Read::kMore) return read;
+  std::optional<std::string> arguments;
+  if (read == Read::kDone) arguments = object_text(scan.text.substr(begin, scan.at - begin));
+  if (!arguments || !is_call_name(call.name) || tools_.empty()) {
+    emit_until(Kind::kText, header_end);  // with the header, so nothing of the call is lost
+    return Read::kDone;
+  }
+  call.arguments = *std::move(arguments);
+  advance(scan.at);
+  by_format_ = true;
+  emit_call(std::move(call));
+  return Read::kDone;
+}
+
+Read CallParser::take_turn_end(const Mark& mark) {
+  Scan scan = scan_held();
+  if (const Read read = scan.take(mark.text); read != Read::kDone) return read;
+  scan.skip_space();
+  if (!scan.at_end()) return Read::kBroken;
+  if (!is_final_) return Read::kMore;
+  advance(scan.at);
+  if (is_space(format_.turn_end.front())) begin_part(State::kText);
+  return Read::kDone;
+}
+
+Read CallParser::take_bare() {
+  Scan scan = scan_held();
+  scan.skip_space();
+  if (scan.at_end() || std::string_view("{[`").find(scan.next()) == std::string_view::npos)
+    return Read::kBroken;
+  const bool in_fence = scan.next() == '`';
+  const auto read_it = [&](ReadCall& call) {
+    if (in_fence)
+      if (const Read read = take_fence(scan); read != Read::kDone) return read;
+    scan.skip_space();
+    if (scan.at_end()) return scan.ended();
+    const bool is_list = scan.next() == '[';
+    if (is_list) ++scan.at;
+    scan.skip_space();
+    if (scan.at_end()) return scan.ended();
+    if (scan.next() == '{') return read_object_call(format_, tools_, Names::kOffered, scan, call);
+    return is_list ? read_pythonic_call(tools_, Names::kOffered, scan, call) : Read::kBroken;
+  };
+  ReadCall call;
+  const Read read = read_it(call);
+  if (read == Read::kBroken) is_bare_ = false;
+  if (read != Read::kDone) return read;
+  advance(scan.at);
+  by_format_ = false;
+  in_fence_ = in_fence;
+  emit_call(std::move(call));
+  return read;
+}
+
+Read CallParser::read_next_call(Scan& scan, ReadCall& call) const {
+  if (by_format_ && format_.body != CallBody::kChannel) {
+    Scan own = scan;
+    Read read = own.take(begin_without_list(format_, format_.call_begin));
+    if (read == Read::kDone) read = read_call(format_, tools_, own, call);
+    if (read == Read::kDone) scan = own;
+    if (read != Read::kBroken) return read;
+  }
+  call = {};
+  if (scan.next() == '{') return read_object_call(format_, tools_, Names::kOffered, scan, call);
+  return by_format_ ? Read::kBroken : read_pythonic_call(tools_, Names::kOffered, scan, call);
+}
+
+void CallParser::advance(size_t to) {
+  n_of_prompt_ -= std::min(n_of_prompt_, to - at_);
+  at_ = to;
+}
+
+// Emits bytes up to `end`, but holds white space back until words follow.
+void CallParser::emit_until(AnswerEvent::Kind kind, size_t end) {
+  std::string_view bytes = std::string_view(held_).substr(at_, end - at_);
+  bytes.remove_prefix(std::min(n_of_prompt_, bytes.size()));
+  advance(end);
+  if (drops_space_) bytes = trimmed_left(bytes);
+  const std::string_view words = trimmed_right(bytes);
+  if (!words.empty()) {
+    drops_space_ = false;
+    has_text_ = has_text_ || kind == Kind::kText;
+    events_.push_back({kind, std::exchange(space_, {}) + std::string(words)});
+  }
+  space_ += bytes.substr(words.size());
+}
+
+void CallParser::emit_call(ReadCall call) {
+  events_.push_back({Kind::kCallBegin, std::move(call.name),
+                     is_number(call.id) ? std::string() : std::move(call.id)});
+  events_.push_back({Kind::kArguments, std::move(call.arguments)});
+  events_.push_back({Kind::kCallEnd});
+  has_calls_ = true;
+  begin_part(State::kBetweenCalls);
+}
+
+void CallParser::begin_part(State state) {
+  state_ = state;
+  space_.clear();
+  drops_space_ = true;
+}
+
+}  // namespace pando::calls

@@ -1,0 +1,95 @@
+// Takes an answer apart while it comes in: reasoning, text and tool calls.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/calls/answer_marks.h"
+#include "text/calls/call_format.h"
+#include "text/calls/call_reader.h"
+#include "text/calls/offered_tools.h"
+
+namespace pando::calls {
+
+struct AnswerEvent {
+  enum class Kind {
+    kText,       // bytes of the answer's text
+    kReasoning,  // bytes of the reasoning
+    kCallBegin,  // a call with this name
+    kArguments,  // bytes of the call's arguments, a JSON object
+    kCallEnd,
+  };
+  Kind kind;
+  std::string bytes = {};  // of kCallBegin: the name
+  std::string id = {};     // of kCallBegin: as the model wrote it; empty if it wrote none
+
+  bool operator==(const AnswerEvent&) const = default;
+};
+
+// For one answer, on one thread. The joined events do not depend on how the answer is cut into
+// pieces. Bytes that may begin a mark or a call are held back until they are decided. A call that
+// turns out to be broken comes back as text. White space before and behind calls and reasoning is
+// left out.
+class CallParser {
+ public:
+  // Borrows the tools; without any, only reasoning is taken apart. `prompt`: its end may hold the
+  // beginning of the answer, such as "<think>".
+  CallParser(const CallFormat& format, const OfferedTools& tools, std::string_view prompt = {});
+
+  std::vector<AnswerEvent> feed(std::string_view bytes);
+  std::vector<AnswerEvent> finish();  // at the end of the answer
+
+ private:
+  enum class State {
+    kText,
+    kReasoning,
+    kBetweenCalls,  // behind a call, where others may follow
+  };
+
+  void run();
+  bool step();  // false: more text is needed
+  bool step_text();
+  bool step_reasoning();
+  bool step_between_calls();
+
+  // The place from at_ where marks begin, or may begin; the end of held_ if there is none.
+  size_t find_marks(std::vector<const Mark*>& marks, bool& needs_more) const;
+  Read take(const Mark& mark);
+  Read take_call(const Mark& mark);
+  Read take_channel();
+  Read take_turn_end(const Mark& mark);
+  // An object of a call at the beginning of an answer, bare or in a code fence.
+  Read take_bare();
+  Read read_next_call(Scan& scan, ReadCall& call) const;
+
+  Scan scan_held() const { return {.text = held_, .at = at_, .is_final = is_final_}; }
+  void advance(size_t to);
+  void emit_until(AnswerEvent::Kind kind, size_t end);
+  void emit_call(ReadCall call);
+  void begin_part(State state);
+
+  const CallFormat format_;
+  const OfferedTools& tools_;
+  const std::vector<Mark> marks_;
+  const std::vector<std::string> marks_behind_;
+
+  State state_ = State::kText;
+  std::string held_;  // bytes from at_ are not decided
+  size_t at_ = 0;
+  size_t n_of_prompt_ = 0;  // of the bytes from at_, those that the prompt had: they are no text
+  bool is_final_ = false;
+  bool waits_for_call_ = false;  // held_ begins a call
+  size_t tried_ = 0;             // size of held_ when it was last looked at
+  bool may_end_ = false;         // a character has come since then that can end a call
+  bool has_text_ = false;        // a text besides white space has come
+  bool has_calls_ = false;
+  bool is_bare_ = true;       // the answer may still be the object of a call
+  bool by_format_ = false;    // the last call was in the format, not as small models write it
+  bool in_fence_ = false;     // the last call stands in a code fence
+  bool drops_space_ = false;  // before the next words
+  std::string space_;         // behind the last words
+  std::vector<AnswerEvent> events_;
+};
+
+}  // namespace pando::calls
