@@ -16,6 +16,7 @@
 #include "base/thread_pool.h"
 #include "engine/options.h"
 #include "model/family.h"
+#include "text/calls/learn_calls.h"
 #include "text/special_tokens.h"
 #include "text/stream_decoder.h"
 
@@ -130,10 +131,13 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
   if (tokenizer != nullptr)
     forms = std::make_unique<grammar::FormCache>(*tokenizer, grammar::kMostFormBytes,
                                                  static_cast<size_t>(config.vocab));
+  AnswerFormat answers;
+  if (tokenizer != nullptr) answers.channels = find_channel_tokens(*tokenizer);
+  if (chat) answers.calls = calls::learn_calls(*chat);
   auto parts = std::make_unique<Parts>(
       Parts{std::move(loaded_weights->files), &device, std::move(loaded_weights->weights),
             std::move(tokenizer), std::move(chat), model::read_embedding_form(directory),
-            model::read_rerank_form(directory), std::move(forms), options.ranks});
+            model::read_rerank_form(directory), std::move(forms), std::move(answers), options.ranks});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 

@@ -7,6 +7,7 @@ namespace pando {
 const model::ModelSpec& spec_of(const Model& model) { return model.parts().files->config; }
 const DeviceModel* weights_of(const Model& model) { return model.parts().weights.get(); }
 const Tokenizer* tokenizer_of(const Model& model) { return model.parts().tokenizer.get(); }
+const AnswerFormat& answer_format_of(const Model& model) { return model.parts().answers; }
 grammar::FormCache* forms_of(const Model& model) { return model.parts().forms.get(); }
 const Result<ChatTemplate>& chat_template_of(const Model& model) { return model.parts().chat; }
 const Result<model::EmbeddingForm>& embedding_form_of(const Model& model) {

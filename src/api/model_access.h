@@ -5,6 +5,7 @@
 #include "model/embedding_form.h"
 #include "model/rerank_form.h"
 #include "pando/model.h"
+#include "text/answer_decoder.h"
 #include "text/chat/chat_template.h"
 #include "text/grammar/form_cache.h"
 #include "text/tokenizer.h"
@@ -14,6 +15,7 @@ namespace pando {
 const model::ModelSpec& spec_of(const Model& model);
 const DeviceModel* weights_of(const Model& model);                 // null: loaded without
 const Tokenizer* tokenizer_of(const Model& model);                 // null: tokens only
+const AnswerFormat& answer_format_of(const Model& model);
 grammar::FormCache* forms_of(const Model& model);                  // null without a tokenizer
 const Result<ChatTemplate>& chat_template_of(const Model& model);  // or why there is none
 // The form that the files describe, or the reason why it is not offered.

@@ -8,6 +8,7 @@
 #include "model/opened_model.h"
 #include "model/rerank_form.h"
 #include "pando/model.h"
+#include "text/answer_decoder.h"
 #include "text/chat/chat_template.h"
 #include "text/grammar/form_cache.h"
 #include "text/tokenizer.h"
@@ -23,6 +24,7 @@ struct Model::Parts {
   Result<model::EmbeddingForm> embedding;  // from the files, or why it is not supported
   Result<model::RerankForm> reranking;     // the same for a reranker
   std::unique_ptr<grammar::FormCache> forms = nullptr;  // of the tokenizer
+  AnswerFormat answers = {};
   std::shared_ptr<Ranks> ranks =
       nullptr;            // the ranks that share the model; null: this process has all of it
   bool all_rows = false;  // ExecutorOptions::all_rows of all engines over the model

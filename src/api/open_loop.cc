@@ -114,10 +114,12 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
 }
 
 Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, const Tokenizer* tokenizer,
-                                         grammar::FormCache* forms, const LoopOptions& options) {
+                                         grammar::FormCache* forms, const AnswerFormat* answers,
+                                         const LoopOptions& options) {
   LoopParts parts{.options = options,
                   .tokenizer = tokenizer,
                   .forms = forms,
+                  .answers = answers,
                   .end_ids = weights.spec().eos_ids};
   EngineOptions& engine = parts.options.engine;
   const bool is_default = engine.kv_memory == 0;
@@ -179,17 +181,17 @@ Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
   LoopOptions of_model = options;
   of_model.all_rows |= model.all_rows;
   if (model.ranks == nullptr)
-    return open(*model.weights, model.tokenizer.get(), model.forms.get(), of_model);
+    return open(*model.weights, model.tokenizer.get(), model.forms.get(), &model.answers, of_model);
   const RankGroup ranks = model.ranks->impl().ranks();
   of_model.ranks = &ranks;
-  return open(*model.weights, model.tokenizer.get(), model.forms.get(), of_model);
+  return open(*model.weights, model.tokenizer.get(), model.forms.get(), &model.answers, of_model);
 }
 
 Result<std::unique_ptr<EngineLoop>> open_loop(const DeviceModel& weights,
                                               const LoopOptions& options,
                                               const Tokenizer* tokenizer,
                                               grammar::FormCache* forms) {
-  return open(weights, tokenizer, forms, options);
+  return open(weights, tokenizer, forms, /*answers=*/nullptr, options);
 }
 
 }  // namespace pando

@@ -75,11 +75,11 @@ auto members(T& value) {
 // Without `sent`, which is a time of this process's clock.
 template <MaybeConst<Request> T>
 auto members(T& value) {
-  auto& [id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning,
+  auto& [id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning, parallel_calls,
          truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from, alternatives,
          pooling, unpooled, pooled_from, cut_tokens, isolation_key, n_public, cached, ttft_slo,
          tpot_slo, deadline_class, tokens_beside, tokens_behind, sent, logits_hash] = value;
-  return std::tie(id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning,
+  return std::tie(id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning, parallel_calls,
                   truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from,
                   alternatives, pooling, unpooled, pooled_from, cut_tokens, isolation_key, n_public,
                   cached, ttft_slo, tpot_slo, deadline_class, tokens_beside, tokens_behind,
@@ -92,11 +92,17 @@ auto members(T& value) {
   return std::tie(token, logprob, likeliest, top);
 }
 
+template <MaybeConst<ToolCall> T>
+auto members(T& value) {
+  auto& [id, name, arguments] = value;
+  return std::tie(id, name, arguments);
+}
+
 template <MaybeConst<Completion> T>
 auto members(T& value) {
-  auto& [choice, text, reasoning, tokens, logprobs, prompt_logprobs, alternatives, finish_reason,
+  auto& [choice, text, reasoning, calls, tokens, logprobs, prompt_logprobs, alternatives, finish_reason,
          embedding, prompt_tokens, cut_tokens, shared_tokens, logits_hash, choice_logprobs] = value;
-  return std::tie(choice, text, reasoning, tokens, logprobs, prompt_logprobs, alternatives,
+  return std::tie(choice, text, reasoning, calls, tokens, logprobs, prompt_logprobs, alternatives,
                   finish_reason, embedding, prompt_tokens, cut_tokens, shared_tokens, logits_hash,
                   choice_logprobs);
 }

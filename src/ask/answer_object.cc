@@ -4,6 +4,7 @@
 
 #include "ask/line.h"
 #include "ask/logprobs.h"
+#include "ask/openai_response.h"
 #include "base/json.h"
 
 namespace pando::ask {
@@ -47,6 +48,7 @@ Json answer_object(const Job& job, const Question& question, const Completion& c
   if (!job.warning.empty()) object["wrong"] = job.warning;
   object["text"] = completion.text;
   if (!completion.reasoning.empty()) object["reasoning"] = completion.reasoning;
+  if (!completion.calls.empty()) object["tool_calls"] = tool_calls(completion.calls);
   if (!model.has_tokenizer()) object["tokens"] = completion.tokens;
   object["finish_reason"] = finish_reason_name(completion.finish_reason);
   object["prompt_tokens"] = completion.prompt_tokens;

@@ -51,12 +51,11 @@ size_t n_characters(const std::string& text) {
 // That of the engine for an answer to this request.
 AnswerDecoder answer_decoder(const Model& model, const Request& request) {
   const Tokenizer& tokenizer = *tokenizer_of(model);
-  const std::optional<ChannelTokens> channels = find_channel_tokens(tokenizer);
-  const bool needs_prompt = request.tokens.empty() && ((channels && !request.messages.empty()) ||
+  const bool needs_prompt = request.tokens.empty() && (!request.messages.empty() ||
                                                        tokenizer.decoding() != nullptr);
   const Result<std::vector<Token>> prompt =
       needs_prompt ? encode_prompt(model, request) : Result<std::vector<Token>>(request.tokens);
-  return {tokenizer, channels ? &*channels : nullptr, request,
+  return {tokenizer, answer_format_of(model), request,
           prompt ? *prompt : std::vector<Token>()};
 }
 

@@ -76,7 +76,8 @@ class OpenAiBody : public Body {
           all.begin() + static_cast<std::ptrdiff_t>(std::min(choice.n_reported, all.size())),
           all.end());
     } else if (asked.sampling.stop.empty() ||
-               (!tells_at_end(model_, asked) && !(event.text.empty() && event.reasoning.empty()))) {
+               (!tells_at_end(model_, asked) &&
+                !(event.text.empty() && event.reasoning.empty() && event.calls.empty()))) {
       logprobs = std::exchange(choice.pending, {});
     }  // else the token may belong to a text that stops the answer
     choice.n_reported += logprobs.size();
@@ -92,6 +93,10 @@ class OpenAiBody : public Body {
     if (!is_chat()) return chunk(index, event.text, std::move(lists), reason);
     Json delta = Json::object();
     if (!event.reasoning.empty()) delta[kReasoningField] = event.reasoning;
+    if (!event.calls.empty()) {
+      Json& calls = delta["tool_calls"] = tool_calls(event.calls);
+      for (Json& call : calls) call["index"] = choice.n_calls++;
+    }
     if (!event.text.empty() || (delta.empty() && !event.completion)) delta["content"] = event.text;
     return chunk(index, std::move(delta), std::move(lists), reason);
   }
@@ -133,6 +138,7 @@ class OpenAiBody : public Body {
     std::vector<TokenLogprob> pending = {};  // of tokens whose text did not come yet
     size_t n_reported = 0;                   // tokens whose log-probabilities were sent
     size_t n_tokens = 0;                     // generated so far
+    size_t n_calls = 0;                      // told so far
   };
 
   bool is_chat() const { return form_.endpoint == Endpoint::kChat; }

@@ -194,6 +194,7 @@ class Parser {
     Result<std::vector<ChatMessage>> messages = read_messages(json_["messages"]);
     if (!messages) return fields_.fail(messages.error());
     request.messages = std::move(*messages);
+    fields_.flag("parallel_tool_calls", request.parallel_calls);
     body_.requests.push_back(std::move(request));
   }
 
@@ -209,8 +210,6 @@ class Parser {
     expect("verbosity", Json::array({"medium"}),
            "\"medium\", because the answer's length cannot be set this way");
     expect("modalities", Json::array({Json::array({"text"})}), "[\"text\"]");
-    bool ignored = false;
-    fields_.flag("parallel_tool_calls", ignored);
   }
 
   void read_embeddings() {

@@ -29,6 +29,10 @@ Json completion_choice(const AnswerForm& form, const Request& request, const Com
 
 Json chat_choice(const Request& request, const Completion& completion, const Model& model) {
   Json message = {{"role", "assistant"}, {"content", completion.text}};
+  if (!completion.calls.empty()) {
+    if (completion.text.empty()) message["content"] = nullptr;
+    message["tool_calls"] = tool_calls(completion.calls);
+  }
   if (!completion.reasoning.empty()) message[kReasoningField] = completion.reasoning;
   message["refusal"] = nullptr;
   return {{"index", 0},
@@ -51,7 +55,17 @@ Json head(const AnswerForm& form, const Envelope& envelope, bool chunk) {
 }
 
 const char* finish_reason(const Completion& completion) {
-  return completion.finish_reason == FinishReason::kStop ? "stop" : "length";
+  if (completion.finish_reason != FinishReason::kStop) return "length";
+  return completion.calls.empty() ? "stop" : "tool_calls";
+}
+
+Json tool_calls(std::span<const ToolCall> calls) {
+  Json list = Json::array();
+  for (const ToolCall& call : calls)
+    list.push_back({{"id", call.id},
+                    {"type", "function"},
+                    {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+  return list;
 }
 
 std::string echoed_prompt(const Request& request, const Model& model) {

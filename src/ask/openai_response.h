@@ -16,8 +16,10 @@ namespace pando::ask {
 inline constexpr const char* kReasoningField = "reasoning_content";
 
 Json head(const AnswerForm& form, const Envelope& envelope, bool chunk);
-// "stop" or "length": they know no other.
+// "stop", "tool_calls" or "length".
 const char* finish_reason(const Completion& completion);
+// Calls as a message has them.
+Json tool_calls(std::span<const ToolCall> calls);
 // The prompt as "echo" repeats it.
 std::string echoed_prompt(const Request& request, const Model& model);
 

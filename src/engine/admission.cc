@@ -40,14 +40,16 @@ Admission::Admission(const AdmissionParts& parts)
       limits_(parts.limits),
       shares_tokens_(parts.shares_tokens),
       tokenizer_(parts.tokenizer),
-      channels_(tokenizer_ == nullptr ? std::nullopt : find_channel_tokens(*tokenizer_)),
+      of_tokenizer_(tokenizer_ == nullptr ? AnswerFormat()
+                                          : AnswerFormat{find_channel_tokens(*tokenizer_)}),
+      answers_(parts.answers == nullptr ? of_tokenizer_ : *parts.answers),
       forms_(parts.forms),
       forces_tokens_(parts.forces_tokens),
       timing_(parts.timing),
       residency_(parts.residency),
       stats_(parts.stats) {
   // It ends a message, whatever the model's files say.
-  if (channels_) std::erase(limits_.ends, channels_->end);
+  if (answers_.channels) std::erase(limits_.ends, answers_.channels->end);
 }
 
 // Tokens of prompt and answer at most.
@@ -65,14 +67,15 @@ Status Admission::check(const Request& request) const {
   if (const std::optional<TextForm>& form = request.sampling.form) {
     if (Status status = grammar::check_form(forms_, *form); !status)
       return blame("form", status.error());
-    if (channels_ && divides_answer(request) &&
-        std::ranges::find(request.sampling.stop_tokens, channels_->end) !=
+    const std::optional<ChannelTokens>& channels = answers_.channels;
+    if (channels && divides_answer(request) &&
+        std::ranges::find(request.sampling.stop_tokens, channels->end) !=
             request.sampling.stop_tokens.end())
       return blame(
           "stop_token_ids",
           invalid_argument("stop_token_ids has {}, which is <|end|>: the answer would stop "
                            "after its reasoning, before the text of the required form",
-                           channels_->end));
+                           channels->end));
   }
   const size_t n_longest = longest(request), n_room = limits_.longest_path;
   if (n_longest <= n_room) return {};
@@ -151,8 +154,7 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
     sequence.scheduled =
         timing_->scheduled_request(request, sequence.tip->end(), residency_.n_ready(sequence));
   if (tokenizer_ != nullptr)
-    sequence.decoder.emplace(*tokenizer_, channels_ ? &*channels_ : nullptr, request,
-                             request.tokens);
+    sequence.decoder.emplace(*tokenizer_, answers_, request, request.tokens);
   if (request.sampling.form) {
     sequence.filter.emplace(forms_->get(*request.sampling.form).value(), sequence.ends);
     sequence.forces_tokens = forces_tokens_;

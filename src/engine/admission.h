@@ -33,6 +33,7 @@ struct AdmissionParts {
   bool shares_tokens;          // the planner lets sequences share tokens
   const Tokenizer* tokenizer;  // null: there is no text
   grammar::FormCache* forms;   // null: answers have no forms
+  const AnswerFormat* answers;  // null: what the tokenizer shows alone
   bool forces_tokens;          // see LoopOptions
   const StepTiming* timing;    // null: no time is predicted
   Residency& residency;
@@ -73,7 +74,8 @@ class Admission {
   Limits limits_;
   bool shares_tokens_;
   const Tokenizer* tokenizer_;
-  std::optional<ChannelTokens> channels_;  // of the tokenizer
+  AnswerFormat of_tokenizer_;
+  const AnswerFormat& answers_;
   grammar::FormCache* forms_;
   bool forces_tokens_;
   const StepTiming* timing_;

@@ -30,6 +30,7 @@ EngineLoop::EngineLoop(LoopParts parts)
                   .shares_tokens = parts_.planner->shares_tokens(),
                   .tokenizer = parts_.tokenizer,
                   .forms = parts_.forms,
+                  .answers = parts_.answers,
                   .forces_tokens = parts_.options.forces_tokens,
                   .timing = parts_.timing.get(),
                   .residency = residency_,
@@ -191,11 +192,14 @@ void EngineLoop::take(Sequence& sequence, ReadRow row) {
     sequence.tip = residency_.cache().extend(sequence.tip, token);
   const bool tells_logprob = drawn && sequence.sampling().logprobs;
   const bool is_first = drawn && sequence.completion.tokens.size() == 1;  // which is always told
-  if (taken.text.empty() && taken.reasoning.empty() && !tells_logprob && !is_first) return;
+  if (taken.text.empty() && taken.reasoning.empty() && taken.calls.empty() && !tells_logprob &&
+      !is_first)
+    return;
   Event event{.request = sequence.request->id,
               .choice = sequence.choice,
               .text = std::move(taken.text),
               .reasoning = std::move(taken.reasoning),
+              .calls = std::move(taken.calls),
               .n_tokens = sequence.completion.tokens.size()};
   if (tells_logprob) event.logprob = sequence.completion.logprobs.back();
   outbox_.add(sequence.request, std::move(event));
@@ -210,6 +214,7 @@ void EngineLoop::finish(Sequence& sequence, Sequence::Taken last) {
                                       .choice = sequence.choice,
                                       .text = std::move(last.text),
                                       .reasoning = std::move(last.reasoning),
+                                      .calls = std::move(last.calls),
                                       .n_tokens = sequence.completion.tokens.size(),
                                       .completion = std::move(sequence.completion)});
 }

@@ -35,6 +35,7 @@ struct LoopParts {
   std::unique_ptr<StepTiming> timing;    // null: rows alone fill a step
   const Tokenizer* tokenizer = nullptr;  // null: there is no text
   grammar::FormCache* forms = nullptr;   // of that tokenizer; null: answers have no forms
+  const AnswerFormat* answers = nullptr;  // of the model; null: what its tokenizer shows alone
   std::vector<Token> end_ids;            // of the model: tokens that end an answer
   int max_positions = 0;                 // of the model: its longest sequence, in tokens
 };

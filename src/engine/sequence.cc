@@ -1,6 +1,11 @@
 #include "engine/sequence.h"
 
+#include <fmt/format.h>
+#include <xxhash.h>
+
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "base/fault.h"
@@ -12,6 +17,20 @@ namespace {
 // True if the nth token of an answer, counted from 1, may end it as an end token or by its text.
 bool may_end(const SamplingOptions& options, size_t n) {
   return n > static_cast<size_t>(options.min_tokens);
+}
+
+// Nine letters and digits, as some chat templates demand.
+std::string call_id(const std::string& request, int choice, size_t index) {
+  constexpr std::string_view kCharacters =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const std::string of_call = fmt::format("{}/{}/{}", request, choice, index);
+  uint64_t hash = XXH3_64bits(of_call.data(), of_call.size());
+  std::string id(9, '0');
+  for (char& c : id) {
+    c = kCharacters[hash % kCharacters.size()];
+    hash /= kCharacters.size();
+  }
+  return id;
 }
 
 }  // namespace
@@ -166,8 +185,10 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   const std::string text = stops.push(pushed.content, may_end_here);
   completion.text += text;
   completion.reasoning += pushed.reasoning;
+  std::vector<ToolCall> calls = add_calls(std::move(pushed.calls));
+  const bool has_its_call = !request->request.parallel_calls && !completion.calls.empty();
   Taken taken;
-  if (stops.stopped() || (forced.ends && forced.tokens.empty())) {
+  if (stops.stopped() || has_its_call || (forced.ends && forced.tokens.empty())) {
     taken = finish(FinishReason::kStop);
   } else if (completion.tokens.size() >= max_tokens) {
     const bool asked_more = static_cast<int64_t>(max_tokens) < options.max_tokens;
@@ -182,7 +203,20 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   }
   taken.text.insert(0, text);
   taken.reasoning.insert(0, pushed.reasoning);
+  taken.calls.insert(taken.calls.begin(), std::make_move_iterator(calls.begin()),
+                     std::make_move_iterator(calls.end()));
   return taken;
+}
+
+std::vector<ToolCall> Sequence::add_calls(std::vector<ToolCall> calls) {
+  const Request& asked = request->request;
+  if (!asked.parallel_calls)
+    calls.resize(std::min(calls.size(), size_t{1} - std::min<size_t>(completion.calls.size(), 1)));
+  for (ToolCall& call : calls) {
+    if (call.id.empty()) call.id = call_id(asked.id, choice, completion.calls.size());
+    completion.calls.push_back(call);
+  }
+  return calls;
 }
 
 Sequence::Taken Sequence::finish_embedding() {
@@ -197,16 +231,18 @@ Sequence::Taken Sequence::finish_embedding() {
 Sequence::Taken Sequence::finish(FinishReason reason) {
   std::string rest;
   AnswerText last;
+  std::vector<ToolCall> calls;
   if (decoder && !stops.stopped()) {
     last = decoder->finish();
     rest = stops.push(last.content, may_end(sampling(), completion.tokens.size()));
     rest += stops.finish();
+    calls = add_calls(std::move(last.calls));
     if (stops.stopped()) reason = FinishReason::kStop;
   }
   completion.finish_reason = reason;
   completion.text += rest;
   completion.reasoning += last.reasoning;
-  return {std::move(rest), std::move(last.reasoning), reason};
+  return {std::move(rest), std::move(last.reasoning), std::move(calls), reason};
 }
 
 }  // namespace pando

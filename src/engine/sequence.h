@@ -99,6 +99,7 @@ struct Sequence {
   struct Taken {
     std::string text;                      // new text of the answer
     std::string reasoning;                 // the same
+    std::vector<ToolCall> calls;           // the same
     std::optional<FinishReason> finished;  // otherwise what follows is to be computed next:
     std::vector<Token> follow;             // the tokens that the path grows by
   };
@@ -112,6 +113,8 @@ struct Sequence {
   void filter_next(Token drawn);
   bool is_end(Token token) const;
   Taken take_drawn(TokenLogprob drawn);
+  // Gives calls their ids, adds them to the completion, and returns them.
+  std::vector<ToolCall> add_calls(std::vector<ToolCall> calls);
   Taken finish_embedding();
   Taken finish(FinishReason reason);
 };

@@ -56,22 +56,67 @@ bool divides_answer(const Request& request) {
          request.sampling.skip_special_tokens;
 }
 
-AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const ChannelTokens* channels,
+AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const AnswerFormat& format,
                              const Request& request, std::span<const Token> prompt)
-    : decoder_(tokenizer, /*first_in_text=*/false, request.sampling.skip_special_tokens),
+    : tokenizer_(tokenizer),
+      decoder_(tokenizer, /*first_in_text=*/false, request.sampling.skip_special_tokens),
       is_strict_(request.sampling.form.has_value()) {
+  if (divides_answer(request)) {
+    const bool has_tools = !request.chat.tools.is_null() && !is_strict_;
+    if (format.channels && !has_tools)
+      channels_ = *format.channels;
+    else if (format.calls && (has_tools || !format.calls->reasoning_end.empty()))
+      parse(*format.calls, request, prompt);
+  }
   decoder_.follow(prompt);
-  if (channels == nullptr || !divides_answer(request)) return;
-  channels_ = *channels;
+  if (channels_) begin_in_channels(prompt);
+}
+
+// The parser sees special tokens too, because marks are made of them.
+void AnswerDecoder::parse(const calls::CallFormat& format, const Request& request,
+                          std::span<const Token> prompt) {
+  constexpr size_t kMostTokens = 64;  // of a prompt's end that opens an answer
+  decoder_ = StreamDecoder(tokenizer_, /*first_in_text=*/false, /*skip_special=*/false);
+  tools_ = std::make_unique<const calls::OfferedTools>(
+      is_strict_ ? calls::OfferedTools() : calls::OfferedTools::of(request.chat.tools));
+  std::string end;
+  for (const Token token : prompt.last(std::min(prompt.size(), kMostTokens)))
+    end += tokenizer_.token_bytes(token, /*skip_special=*/false);
+  parser_.emplace(format, *tools_, end);
+}
+
+AnswerText AnswerDecoder::parted(std::vector<calls::AnswerEvent> events) {
+  using Kind = calls::AnswerEvent::Kind;
+  AnswerText out;
+  for (calls::AnswerEvent& event : events) switch (event.kind) {
+      case Kind::kText:
+        out.content += event.bytes;
+        break;
+      case Kind::kReasoning:
+        out.reasoning += event.bytes;
+        break;
+      case Kind::kCallBegin:
+        out.calls.push_back({.id = std::move(event.id), .name = std::move(event.bytes)});
+        break;
+      case Kind::kArguments:
+        out.calls.back().arguments += event.bytes;
+        break;
+      case Kind::kCallEnd:
+        break;
+    }
+  return out;
+}
+
+void AnswerDecoder::begin_in_channels(std::span<const Token> prompt) {
   // The answer goes on in the prompt's last message.
-  const auto last = std::find(prompt.rbegin(), prompt.rend(), channels->start);
+  const auto last = std::find(prompt.rbegin(), prompt.rend(), channels_->start);
   if (last == prompt.rend()) return;
   AnswerText ignored;
   for (const Token token : prompt.last(static_cast<size_t>(last - prompt.rbegin()) + 1))
     if (is_marker(token))
       follow(token, ignored);
     else if (place_ == Place::kHead)
-      head_ += tokenizer.token_bytes(token, /*skip_special=*/true);
+      head_ += tokenizer_.token_bytes(token, /*skip_special=*/true);
     else
       is_new_ = false;
   own_head_ = head_.size();
@@ -79,6 +124,7 @@ AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const ChannelTokens* ch
 
 AnswerText AnswerDecoder::push(Token token) {
   AnswerText out;
+  if (parser_) return parted(parser_->feed(decoder_.push(token)));
   if (!channels_ || !is_marker(token)) {
     add(decoder_.push(token), out);
   } else {
@@ -90,6 +136,11 @@ AnswerText AnswerDecoder::push(Token token) {
 
 AnswerText AnswerDecoder::finish() {
   AnswerText out;
+  if (parser_) {
+    std::vector<calls::AnswerEvent> events = parser_->feed(decoder_.finish());
+    for (calls::AnswerEvent& event : parser_->finish()) events.push_back(std::move(event));
+    return parted(std::move(events));
+  }
   add(decoder_.finish(), out);
   // A head that nothing marks as one is an answer of a model that does not keep to the format.
   if (place_ == Place::kHead && !channel_ && !is_strict_) out.content += head_.substr(own_head_);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "pando/values/request.h"
+#include "text/calls/call_parser.h"
 #include "text/stream_decoder.h"
 #include "text/tokenizer.h"
 
@@ -31,20 +33,28 @@ std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view
 // text.
 bool divides_answer(const Request& request);
 
-// New text of an answer.
+// New text of an answer, and new calls. Their ids are those that the model wrote, or empty.
 struct AnswerText {
   std::string content, reasoning;
+  std::vector<ToolCall> calls;
+};
+
+// How a model's answers are written; found once for a model.
+struct AnswerFormat {
+  std::optional<ChannelTokens> channels;
+  std::optional<calls::CallFormat> calls;  // of its chat template; absent: there is none
 };
 
 // Text of an answer's tokens as they come. One thread.
 //
-// Messages in the channel "analysis" are reasoning, all others are content; their heads and the
+// A model's marks of reasoning and calls part the text (calls/call_parser.h). In the channels of
+// gpt-oss, without tools, its tokens do. There, messages in the channel "analysis" are reasoning, all others are content; their heads and the
 // tokens around them give no text. A message to a tool begins with "to=" and the tool's name. An
 // empty line parts messages of one kind. Text outside of all messages is content.
 class AnswerDecoder {
  public:
-  // channels: null if answers are not divided. prompt: the tokens before the answer.
-  AnswerDecoder(const Tokenizer& tokenizer, const ChannelTokens* channels, const Request& request,
+  // prompt: the tokens before the answer. Borrows tokenizer and format.
+  AnswerDecoder(const Tokenizer& tokenizer, const AnswerFormat& format, const Request& request,
                 std::span<const Token> prompt);
 
   AnswerText push(Token token);
@@ -52,9 +62,16 @@ class AnswerDecoder {
   AnswerText finish();
 
   // True if the next text is content. The form of a request applies to content alone.
-  bool in_content() const { return place_ == Place::kContent; }
+  bool in_content() const {
+    return parser_ ? !parser_->in_reasoning() : place_ == Place::kContent;
+  }
 
  private:
+  void parse(const calls::CallFormat& format, const Request& request,
+             std::span<const Token> prompt);
+  AnswerText parted(std::vector<calls::AnswerEvent> events);
+  void begin_in_channels(std::span<const Token> prompt);
+
   enum class Place { kHead, kReasoning, kContent, kBetween };  // of messages
 
   bool is_marker(Token token) const;
@@ -64,7 +81,10 @@ class AnswerDecoder {
   void add(const std::string& text, AnswerText& out);
   void write(const std::string& text, AnswerText& out);
 
+  const Tokenizer& tokenizer_;
   StreamDecoder decoder_;
+  std::unique_ptr<const calls::OfferedTools> tools_;  // of parser_
+  std::optional<calls::CallParser> parser_;           // of the model's marks
   std::optional<ChannelTokens> channels_;
   // Only texts of messages are content, because the answer has a form.
   bool is_strict_;

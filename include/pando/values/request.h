@@ -84,8 +84,10 @@ struct Request {
   // around `prompt`, not around `messages`, whose template writes its own.
   std::optional<bool> add_special_tokens;
   // True if the model's reasoning goes to Completion::reasoning and the rest to its text, for
-  // models whose chat format marks it. Absent: true for `messages` alone.
+  // models whose chat format marks it. Absent: true for `messages` alone. With tools in `chat`,
+  // calls of them go to Completion::calls.
   std::optional<bool> separate_reasoning;
+  bool parallel_calls = true;  // false: the answer ends behind its first call
   // A longer prompt is cut to this many tokens, at its beginning or at its end; the tokens around
   // the text stay. 0: no limit.
   int truncate_prompt_tokens = 0;
@@ -126,6 +128,14 @@ struct Request {
   bool logits_hash = false;
 };
 
+// A call of a tool, as an answer asks for it.
+struct ToolCall {
+  std::string id;         // the model's own, or nine letters and digits made of the request's id
+  std::string name;       // of a tool that the request offers
+  std::string arguments;  // text of a JSON object
+  bool operator==(const ToolCall&) const = default;
+};
+
 // Why an answer is over: by a token or text that ends it, by max_tokens, or because the context is
 // full before that.
 enum class FinishReason { kStop, kLength, kContext };
@@ -144,6 +154,7 @@ struct Completion {
   int choice = 0;                                      // in [0, n)
   std::string text;                                    // UTF-8, without what ended it
   std::string reasoning;                               // UTF-8, with Request::separate_reasoning
+  std::vector<ToolCall> calls;                         // with tools in Request::chat
   std::vector<Token> tokens;                           // generated, the ending token included
   std::vector<TokenLogprob> logprobs;                  // [tokens] with `logprobs`
   std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]
@@ -167,6 +178,7 @@ struct Event {
   int choice = 0;                        // in [0, n)
   std::string text;                      // new text of the answer; whole UTF-8 characters
   std::string reasoning;                 // the same of its reasoning
+  std::vector<ToolCall> calls;           // new calls, each whole
   size_t n_tokens = 0;                   // of the answer so far
   std::optional<TokenLogprob> logprob;   // of the token just drawn, with SamplingOptions::logprobs
   std::optional<Completion> completion;  // the answer is finished

@@ -40,6 +40,8 @@ class CallParser {
   std::vector<AnswerEvent> feed(std::string_view bytes);
   std::vector<AnswerEvent> finish();  // at the end of the answer
 
+  bool in_reasoning() const { return state_ == State::kReasoning; }
+
  private:
   enum class State {
     kText,

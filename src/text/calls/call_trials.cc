@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/json_value.h"
+
 namespace pando::calls {
 namespace {
 
@@ -27,7 +29,12 @@ ChatMessage message_of(const TrialAnswer& answer, ReasoningForm form) {
         {{"id", call.id},
          {"type", "function"},
          {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
-  return {"assistant", answer.text, fields.dump()};
+  return {"assistant", answer.text, json_value(fields)};
+}
+
+// Null of an empty text.
+JsonValue value_of(std::string_view json) {
+  return json.empty() ? JsonValue() : JsonValue::parse(json).value();
 }
 
 }  // namespace
@@ -38,8 +45,8 @@ Trials::Trials(const ChatTemplate& chat, std::string_view tools) : chat_(chat) {
   const std::pair<std::string_view, std::string> options[] = {
       {tools, ""}, {kTrialTools, ""}, {"", ""}, {tools, own.dump()}, {"", own.dump()}};
   for (const auto& [list, kwargs] : options) {
-    options_.tools = list;
-    options_.template_kwargs = kwargs;
+    options_.tools = value_of(list);
+    options_.template_kwargs = value_of(kwargs);
     for (const bool thinking : {true, false}) {
       has_switch_ = thinking;
       if (!prompt(thinking).empty()) return;

@@ -137,15 +137,15 @@ Read read_members(Scan& scan, std::vector<Member>& members) {
 }
 
 std::optional<CallJson> parse_value(std::string_view text) {
-  Result<CallJson> parsed = parse_ordered_json(text, LargeNumbers::kKept);
-  if (!parsed) parsed = parse_ordered_json(with_escapes(text), LargeNumbers::kKept);
+  Result<CallJson> parsed = parse_json(text, LargeNumbers::kKept);
+  if (!parsed) parsed = parse_json(with_escapes(text), LargeNumbers::kKept);
   if (!parsed) return std::nullopt;
   return *std::move(parsed);
 }
 
 std::optional<std::string> object_text(std::string_view text) {
   for (const std::string& form : {std::string(text), with_escapes(text)})
-    if (const Result<CallJson> parsed = parse_ordered_json(form, LargeNumbers::kKept);
+    if (const Result<CallJson> parsed = parse_json(form, LargeNumbers::kKept);
         parsed && parsed->is_object())
       return form;
   return std::nullopt;

@@ -1,17 +1,17 @@
 // Finds where a JSON value ends in text that is still coming in.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "text/calls/scan.h"
 
 namespace pando::calls {
 
-using CallJson = nlohmann::ordered_json;
+using CallJson = Json;
 
 constexpr int kDeepestArguments = 60;
 

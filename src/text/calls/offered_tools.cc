@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/json.h"
+#include "base/json_value.h"
 #include "text/calls/literal.h"
 
 namespace pando::calls {
@@ -122,20 +123,30 @@ CallJson typed_value(std::string_view text, unsigned types) {
 Result<OfferedTools> OfferedTools::parse(std::string_view json) {
   OfferedTools out;
   if (json.empty()) return out;
-  Result<CallJson> parsed = parse_ordered_json(json, LargeNumbers::kKept);
-  if (!parsed) return invalid_argument("tools: {}", parsed.error().message);
+  Result<CallJson> parsed = parse_json(json, LargeNumbers::kKept);
+  if (!parsed)
+    return in_file("tools", with_code(ErrorCode::kInvalidArgument, std::move(parsed).error()));
   if (!parsed->is_array()) return invalid_argument("tools are not a list, expected one");
-  for (const CallJson& entry : *parsed) {
+  out.add(*parsed);
+  return out;
+}
+
+OfferedTools OfferedTools::of(const JsonValue& tools) {
+  OfferedTools out;
+  if (const CallJson list = tree_of(tools); list.is_array()) out.add(list);
+  return out;
+}
+
+void OfferedTools::add(const CallJson& list) {
+  for (const CallJson& entry : list) {
     const CallJson* function = member(&entry, "function");
     if (function == nullptr || !function->is_object()) function = &entry;
     const CallJson* name = member(function, "name");
     if (name == nullptr || !name->is_string()) continue;
     const CallJson* parameters = member(function, "parameters");
     if (parameters == nullptr) parameters = member(function, "input_schema");
-    out.tools_.push_back(
-        {name->get<std::string>(), parameters == nullptr ? CallJson() : *parameters});
+    tools_.push_back({name->get<std::string>(), parameters == nullptr ? CallJson() : *parameters});
   }
-  return out;
 }
 
 const OfferedTools::Tool* OfferedTools::find(std::string_view name) const {

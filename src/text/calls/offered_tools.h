@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pando/values/json_value.h"
 #include "pando/values/result.h"
 #include "text/calls/json_scan.h"
 
@@ -17,6 +18,8 @@ class OfferedTools {
   // A list as chat templates get it, or of functions without the object around them. Entries
   // without a name are left out. kInvalidArgument for anything but a list of JSON.
   static Result<OfferedTools> parse(std::string_view json);
+  // The same of a value. Anything but a list offers none.
+  static OfferedTools of(const JsonValue& tools);
 
   bool empty() const { return tools_.empty(); }
   bool has(std::string_view name) const { return find(name) != nullptr; }
@@ -35,6 +38,8 @@ class OfferedTools {
     CallJson parameters;
   };
   const Tool* find(std::string_view name) const;
+
+  void add(const CallJson& list);
 
   std::vector<Tool> tools_;
 };
