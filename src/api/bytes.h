@@ -134,6 +134,7 @@ class ByteReader {
   template <class... T>
   void read(std::variant<T...>& value) {
     const auto index = read<uint8_t>();
+    if (index >= sizeof...(T)) throw std::runtime_error("a variant of an unknown type");
     uint8_t i = 0;
     ((index == i++ ? read(value.template emplace<T>()) : void()), ...);
   }
