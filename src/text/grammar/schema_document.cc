@@ -132,7 +132,7 @@ Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view t
 }
 
 Result<std::unique_ptr<SchemaDocument>> SchemaDocument::of(const JsonValue& schema) {
-  if (Status status = check(schema); !status) return in_file("schema", status.error());
+  if (Status status = pando::check(schema); !status) return in_file("schema", status.error());
   Json root = tree_of(schema);
   if (Status status = check_size(json_text(root).size()); !status) return status.error();
   return of(std::move(root));
