@@ -61,7 +61,7 @@ class ByteWriter {
   template <class... T>
   void write(const std::variant<T...>& value) {
     write(static_cast<uint8_t>(value.index()));
-    std::visit([this](const auto& one) { write(one); }, value);
+    std::visit([this](const auto& one) { this->write(one); }, value);
   }
   template <class T>
   void write(const std::shared_ptr<const T>& value) {
