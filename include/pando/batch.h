@@ -98,18 +98,6 @@ struct BatchOptions {
   // For a line or question that has no answer, was cut, or is probably a mistake.
   std::function<void(const std::string& message)> on_problem;
   std::function<void(const struct BatchAnswer&)> on_answer;  // for every answer
-  std::function<void(const struct BatchLine&)> on_line;      // for every good line, when it is read
-};
-
-// Facts about a line of the input.
-struct BatchLine {
-  enum class Form { kQuestions, kPrompt, kMessages, kTokens, kOther };
-  uint64_t number = 0;         // from 1
-  const char* place = "line";  // word for its place: "object" in an array
-  Form form = Form::kOther;    // by the fields it has; kOther: those of another task
-  bool is_openai = false;      // of an OpenAI batch
-  bool picks = false;          // its answers are picked from choices
-  bool is_greedy = false;      // its answers are generated, with a temperature of 0
 };
 
 // Names an answer of a batch.

@@ -24,13 +24,9 @@ struct BatchSummary {
   uint64_t skipped = 0;        // too long, left out as asked
   uint64_t cut = 0;            // lines whose context or prompt was truncated or split
   uint64_t forms_cut = 0;  // answers, earlier ones too, that were too long for their form to end
-  // Answers that this run generated from texts no chat template made, and how many of them ended at
-  // their first token. Not counted: answers to OpenAI lines, answers that a stop text or a form may
-  // end so early, and answers that should be empty.
-  uint64_t plain = 0, plain_empty = 0;
-  bool stopped = false;  // as asked, before the end of the input
-  ScoreTable scores;     // of all answers with references, earlier ones too
-  std::string group_by;  // the field whose values are its groups
+  bool stopped = false;    // as asked, before the end of the input
+  ScoreTable scores;       // of all answers with references, earlier ones too
+  std::string group_by;    // the field whose values are its groups
   double seconds = 0;
   // Hash over ids and logits hashes of all answers, earlier ones too, in any order; 0 without
   // hashes.

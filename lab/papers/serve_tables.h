@@ -21,9 +21,9 @@ Table figures_table(std::string title, const std::vector<NamedFigures>& all);
 // Each against the last one; budget: seconds of a step.
 Table ratios_table(std::string title, const std::vector<NamedFigures>& all, double budget);
 
-// What another short prompt costs in the steps of a long one, as predicted, by the tokens that the
-// long one has behind it. `n_short`: tokens of its prompt; `budget`: seconds of a step, `n_rows`
-// its rows at most.
+// Predicted cost of adding a short prompt (`n_short` tokens) to a step of a long one, by the number
+// of tokens of the long one that are already computed. `budget`: seconds of a step, `n_rows`: its
+// rows at most.
 Table slack_table(std::string title, const Predictor& predictor, uint32_t n_short, uint32_t n_long,
                   double budget, uint32_t n_rows);
 

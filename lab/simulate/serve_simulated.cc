@@ -1,4 +1,4 @@
-// The same windows by the simulator.
+// Serves the windows of the serving experiments on the simulator instead of an engine.
 #include "lab/experiment.h"
 #include "lab/papers/serve_contenders.h"
 #include "lab/simulate/simulated_executor.h"

@@ -36,7 +36,7 @@ class Cutter {
 
  private:
   void cut_tree(Node* root, LevelCuts& cuts) {
-    // Down to the first node where tips part or end: the instruction.
+    // The instruction ends at the first node where tips part or end.
     Node* top = root;
     while (!branches_[top].ends_tip && branches_[top].children.size() == 1)
       top = branches_[top].children[0];

@@ -17,8 +17,8 @@ struct LevelCase {
   bool prefill = false;  // rows at every position, not at the last one only
 };
 
-// Sequences of the last level, each in one group of every level above, evenly; the rows of each at
-// the ends of its path.
+// One sequence for each length of the last level. Each level above divides the sequences evenly
+// among its lengths. The rows of a sequence are at the end of its path, or at every position.
 void run_case(const LevelLens& lens, const LevelCase& c, std::mt19937& rng) {
   ThreadPool pool(c.threads);
   AttentionScratch scratch;

@@ -161,7 +161,7 @@ def test_messages_name_keywords(engine, tmp_path):
         shutil.copy(pathlib.Path(pando.demo_model()) / name, tmp_path)
     with pando.Engine(tmp_path, **SMALL) as mute, pytest.raises(pando.PandoError) as error:
         mute.complete([{"role": "user", "content": "a"}])
-    assert "has no chat template, expected one there or chat_template" in str(error.value)
+    assert "has no chat template, expected one there or the option 'chat_template'" in str(error.value)
 
 
 def test_sampling_defaults_are_given_and_never_applied(tmp_path, model):

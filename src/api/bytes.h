@@ -61,7 +61,7 @@ class ByteWriter {
   template <class... T>
   void write(const std::variant<T...>& value) {
     write(static_cast<uint8_t>(value.index()));
-    std::visit([this](const auto& one) { write(one); }, value);
+    std::visit([this](const auto& one) { this->write(one); }, value);
   }
   template <class T>
   void write(const std::shared_ptr<const T>& value) {
@@ -134,6 +134,7 @@ class ByteReader {
   template <class... T>
   void read(std::variant<T...>& value) {
     const auto index = read<uint8_t>();
+    if (index >= sizeof...(T)) throw std::runtime_error("a variant of an unknown type");
     uint8_t i = 0;
     ((index == i++ ? read(value.template emplace<T>()) : void()), ...);
   }

@@ -209,7 +209,8 @@ class Engine::Impl {
       error = made_or([&] { return status.error(); }, std::move(error));
     } catch (const std::bad_alloc&) {
     } catch (const std::exception& thrown) {
-      error = made_or([&] { return Error{ErrorCode::kInternal, thrown.what()}; }, std::move(error));
+      error = made_or([&] { return make_error(ErrorCode::kInternal, "{}", thrown.what()); },
+                      std::move(error));
     }
     {
       std::lock_guard lock(mutex_);

@@ -16,8 +16,8 @@ concept MaybeConst = std::same_as<std::remove_const_t<T>, Of>;
 
 template <MaybeConst<ErrorPlace> T>
 auto members(T& value) {
-  auto& [file, line, field, option, tensor] = value;
-  return std::tie(file, line, field, option, tensor);
+  auto& [file, field, option, tensor] = value;
+  return std::tie(file, field, option, tensor);
 }
 
 template <MaybeConst<Error> T>

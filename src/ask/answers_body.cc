@@ -189,10 +189,8 @@ Result<std::unique_ptr<Body>> read_answers_body(const Json& json, const BodyCont
     if (fields.has(name)) return invalid_field(name, "is unknown or unsupported");
   std::vector<std::string_view> others = {"stream", "stream_options", "chat"};
   for (const std::string_view name : serving_field_names()) others.push_back(name);
-  const QuestionSource source{.json = json,
-                              .name = "body",
-                              .other_fields = others,
-                              .asking = ", expected 'context' and 'questions'"};
+  const QuestionSource source{
+      .json = json, .name = "body", .other_fields = others, .asking = "'context' and 'questions'"};
   // First: where one is misspelt, that is what is lacking.
   if (Status status = check_question_fields(source); !status) return status.error();
   for (const char* name : {"context", "questions"})

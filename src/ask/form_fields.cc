@@ -26,7 +26,7 @@ TextForm schema_form(const Json& schema) {
 TextForm schema_form(const std::string& text) {
   const Result<JsonValue> schema = JsonValue::parse(text);
   return {.kind = Kind::kJsonSchema,
-          .text = schema ? std::string() : text,
+          .text = schema && !schema->is_null() ? std::string() : text,
           .schema = schema ? *schema : JsonValue()};
 }
 
@@ -49,9 +49,7 @@ class FormReader {
 
  private:
   void take(const char* name, TextForm form) {
-    if (found_)
-      return fields_.fail(blame(
-          name, invalid_argument("field '{}' cannot be combined with '{}'", name, found_in_)));
+    if (found_) return fields_.fail(invalid_field(name, "cannot be combined with '{}'", found_in_));
     found_ = std::move(form);
     found_in_ = name;
     place_ = name;
@@ -97,8 +95,7 @@ class FormReader {
     const Json* holder = &fields_[kResponseFormat];
     if (format.has("json_schema")) {
       if (format.has("schema"))
-        format.fail(blame(
-            "schema", invalid_argument("field 'schema' cannot be combined with 'json_schema'")));
+        format.fail(invalid_field("schema", "cannot be combined with 'json_schema'"));
       if (format["json_schema"].is_object()) check_named(format);
       holder = &format["json_schema"];
     }

@@ -276,13 +276,18 @@ Result<Json> InputTable::line(std::string_view row) const {
     return invalid_argument("the row has {}, expected {}, as many as the first row",
                             counted(cells->size(), "cells"), names_.size());
   Json line = Json::object(), metadata = Json::object();
+  // Names differ, so that no member has to be looked for.
+  const auto add = [](Json& object, const std::string& name, Json value) {
+    object.get_ref<Json::object_t&>().emplace_back(name, std::move(value));
+  };
+  metadata.get_ref<Json::object_t&>().reserve(names_.size());
   for (size_t i = 0; i < names_.size(); ++i) {
     const std::string &name = names_[i], &cell = (*cells)[i];
     if (task_ == BatchTask::kEmbed) {
       if (name == kEmbedded || (!cell.empty() && is_one_of(kEmbedFields, name)))
         line[name] = cell;
       else if (!cell.empty())
-        metadata[name] = cell;
+        add(metadata, name, cell);
     } else if (is_one_of(kPrompts, name)) {
       line[name] = cell;
     } else if (cell.empty()) {
@@ -300,7 +305,7 @@ Result<Json> InputTable::line(std::string_view row) const {
       if (!value) return value.error();
       line[name] = std::move(*value);
     } else {
-      metadata[name] = cell;
+      add(metadata, name, cell);
     }
   }
   if (!metadata.empty()) line["metadata"] = std::move(metadata);

@@ -49,7 +49,11 @@ Result<std::string> read_id(const Json& object, const char* what) {
 void read_metadata(Fields& fields, Json& out) {
   Json metadata;
   fields.object("metadata", metadata);
-  if (metadata.is_object()) out.update(sorted_json(metadata));
+  if (!metadata.is_object()) return;
+  if (out.empty())
+    out = sorted_json(metadata);
+  else
+    out.update(sorted_json(metadata));
 }
 
 }  // namespace pando::ask

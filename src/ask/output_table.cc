@@ -25,10 +25,13 @@ bool is_nothing(const Json& value) {
 std::vector<Json> exploded(const Json& line, const char* list,
                            const std::function<void(size_t, const Json&, Json&)>& add) {
   std::vector<Json> rows;
-  for (size_t i = 0; i < line[list].size(); ++i) {
-    Json row = line;
-    row.erase(list);
-    add(i, line[list][i], row);
+  const Json& all = line[list];
+  Json others = Json::object();
+  for (const auto& [name, value] : line.items())
+    if (name != list) others[name] = value;
+  for (size_t i = 0; i < all.size(); ++i) {
+    Json row = others;
+    add(i, all[i], row);
     rows.push_back(std::move(row));
   }
   return rows;

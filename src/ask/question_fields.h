@@ -18,10 +18,9 @@ struct QuestionSource {
   const Json& json;                                     // an object
   const char* name = "line";                            // what messages call it
   std::span<const std::string_view> other_fields = {};  // that others read
-  // End of the message about an unknown field if nothing is asked.
+  // What is expected in place of an unknown field if nothing is asked.
   std::string_view asking =
-      ", expected 'context' with 'questions' or 'question', or one of "
-      "'prompt', 'messages' and 'tokens'";
+      "'context' with 'questions' or 'question', or one of 'prompt', 'messages' and 'tokens'";
 };
 
 // What is asked, where it stands beside the fields: questions about a context, a prompt, or tokens.

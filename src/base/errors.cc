@@ -78,6 +78,10 @@ Error of_tensor(std::string_view tensor, Error error) {
   return error;
 }
 
+Error in_tensor(const TensorPlace& place, Error error) {
+  return in_file(place.file, of_tensor(place.name, std::move(error)));
+}
+
 Error in_file(std::string_view file, Error error) {
   std::string& name = error.place.file;
   name = name.empty() ? one_line(file) : fmt::format("{}: {}", one_line(file), name);

@@ -61,6 +61,11 @@ Error of_field(std::string field, Error error);
 Error of_option(std::string_view option, Error error);
 // The same for a tensor of a file.
 Error of_tensor(std::string_view tensor, Error error);
+// A tensor as it lies in a file.
+struct TensorPlace {
+  std::string file, name;
+};
+Error in_tensor(const TensorPlace& place, Error error);
 // The same error, found in what is called so: "FILE: 'top_p' is 5". An error of a part of it has
 // both names: "ARCHIVE: FILE: ...".
 Error in_file(std::string_view file, Error error);

@@ -274,7 +274,7 @@ Result<Json> parse_json(std::string_view text, LargeNumbers large) {
 
 Result<Json> parse_json_object(std::string_view text, std::string_view source, LargeNumbers large) {
   Result<Json> value = parse_json(text, large);
-  if (!value) return in_file(source, bad_file("{}", value.error().message()));
+  if (!value) return in_file(source, std::move(value).error());
   if (!value->is_object())
     return in_file(source, bad_file("is a JSON {}, expected an object", value->type_name()));
   return value;

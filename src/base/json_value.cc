@@ -1,8 +1,11 @@
 #include "base/json_value.h"
 
 #include <charconv>
+#include <cmath>
+#include <unordered_set>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/json.h"
 
 namespace pando {
@@ -38,6 +41,36 @@ struct TreeMaker {
     return tree;
   }
 };
+
+bool is_whole_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos &&
+         (text == "0" || text[0] != '0');
+}
+
+Status check_at(const JsonValue& value, size_t depth) {
+  if (depth > kDeepestJson)
+    return invalid_argument("the value is nested deeper than {} levels", kDeepestJson);
+  if (const auto* number = std::get_if<double>(&value.value); number && !std::isfinite(*number))
+    return invalid_argument("the value has a number that is not finite");
+  if (const auto* digits = std::get_if<JsonValue::Digits>(&value.value);
+      digits && !is_whole_number(digits->text))
+    return invalid_argument("the value has '{}' as a whole number", digits->text);
+  if (const auto* list = std::get_if<std::shared_ptr<const JsonValue::List>>(&value.value)) {
+    if (*list == nullptr) return invalid_argument("the value has a list that is null");
+    for (const JsonValue& one : **list)
+      if (Status status = check_at(one, depth + 1); !status) return status;
+  }
+  if (const auto* object = std::get_if<std::shared_ptr<const JsonValue::Object>>(&value.value)) {
+    if (*object == nullptr) return invalid_argument("the value has an object that is null");
+    std::unordered_set<std::string_view> names;
+    for (const auto& [name, one] : **object) {
+      if (!names.insert(name).second) return invalid_argument("the value has '{}' twice", name);
+      if (Status status = check_at(one, depth + 1); !status) return status;
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -107,6 +140,8 @@ JsonValue json_value(const Json& tree) {
 }
 
 Json tree_of(const JsonValue& value) { return std::visit(TreeMaker(), value.value); }
+
+Status check(const JsonValue& value) { return check_at(value, 0); }
 
 size_t n_bytes(const JsonValue& value) {
   size_t n = sizeof(value);

@@ -10,6 +10,10 @@ namespace pando {
 JsonValue json_value(const Json& tree);
 Json tree_of(const JsonValue& value);
 
+// Refuses what no text of JSON gives: levels deeper than kDeepestJson, keys twice in an object,
+// Digits that are no whole number, null pointers, and numbers that are not finite.
+Status check(const JsonValue& value);
+
 // Bytes of memory, about, that a value takes.
 size_t n_bytes(const JsonValue& value);
 

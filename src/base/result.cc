@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
+
 namespace pando {
 
 const char* error_code_name(ErrorCode code) {
@@ -42,12 +44,11 @@ std::string name_of(const std::string& option, OptionStyle style) {
 std::string Error::message(OptionStyle style) const {
   std::string text;
   if (!place.file.empty()) text += place.file + ": ";
-  if (place.line > 0) text += fmt::format("line {}: ", place.line);
   switch (subject) {
     case ErrorSubject::kNone:
       break;
     case ErrorSubject::kField:
-      text += fmt::format("{}'{}' ", place.file.empty() ? "field " : "", place.field);
+      text += fmt::format("{}'{}' ", place.file.empty() ? "field " : "", one_line(place.field));
       break;
     case ErrorSubject::kOption:
       text += name_of(place.option, style) + " ";

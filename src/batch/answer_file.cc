@@ -337,7 +337,9 @@ Result<std::string> AnswerFile::read(const AnswerRecord& found) const {
   if (!bytes || !record.in_member) return bytes;
   if (state_->unpacked != record.begin) {
     Result<std::string> text = text_of_member(*bytes);
-    if (!text) return bad_file("'{}': {}", state_->path.string(), text.error().message());
+    if (!text)
+      return in_file(fmt::format("'{}'", state_->path.string()),
+                     with_code(ErrorCode::kBadFile, std::move(text).error()));
     state_->unpacked_text = std::move(*text);
     state_->unpacked = record.begin;
   }

@@ -51,7 +51,6 @@ BatchOptions looking_options(BatchOptions options) {
   options.trec_ids = false;
   options.too_long = TooLong::kError;
   options.on_problem = nullptr;
-  options.on_line = nullptr;
   return options;
 }
 
@@ -99,7 +98,7 @@ Status check_template_of_all(const Model& model, std::istream& input, const Batc
     if (!line && parser.failed()) return {};  // the run reports it
     // If the line's own template is wrong, both parsers fail.
     if (!line && other && line.error().place.field == "template")
-      return invalid_argument("{} {}: {}", record->place(), record->line, line.error().message());
+      return in_file(fmt::format("{} {}", record->place(), record->line), line.error());
   }
   return {};
 }

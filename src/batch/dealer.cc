@@ -114,7 +114,7 @@ std::vector<std::shared_ptr<OpenRecord>> Dealer::take_back() {
   return records;
 }
 
-// n_known: of its blocks, those that this replica was dealt before.
+// n_known: number of the line's blocks that this replica was dealt before.
 size_t Dealer::replica_of(const LineWork& work, size_t& n_known) const {
   std::vector<size_t> known(load_.size());
   size_t most = 0;

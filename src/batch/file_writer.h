@@ -17,7 +17,7 @@ class FileWriter {
   ~FileWriter();
 
   Status open(const std::filesystem::path& path);
-  // kUnavailable while another process holds it; freed when this object or its process ends.
+  // Locks the file until this object or the process ends. kUnavailable: another process holds it.
   Status lock();
   Status write(std::string_view text);
   Status sync();  // to the disk

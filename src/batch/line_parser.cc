@@ -41,7 +41,6 @@ Result<std::unique_ptr<ask::Line>> LineParser::parse(const InputRecord& record, 
   warn_of_references(record, **line);
   warn_of_forms(record, **line);
   warn_of_end_token(record, **line);
-  if (options_.on_line) options_.on_line(described(record, **line));
   fit(model_, context_, options_.too_long, **line);
   return line;
 }
@@ -58,23 +57,6 @@ Result<BatchOptions> options_for_model(const Model& model, BatchOptions options)
     options.rerank = std::move(*rerank);
   }
   return options;
-}
-
-BatchLine LineParser::described(const InputRecord& record, const ask::Line& line) const {
-  BatchLine found{.number = record.line, .place = record.place()};
-  found.is_openai = line.unique_field() != nullptr;
-  if (line.questions.empty()) return found;
-  const ask::Question& first = line.questions.front();
-  const Request& request = first.request;
-  if (options_.task == BatchTask::kAnswer || options_.task == BatchTask::kEmbed)
-    found.form = !line.contexts.empty()      ? BatchLine::Form::kQuestions
-                 : !request.messages.empty() ? BatchLine::Form::kMessages
-                 : !request.tokens.empty()   ? BatchLine::Form::kTokens
-                                             : BatchLine::Form::kPrompt;
-  const bool generates = options_.task == BatchTask::kAnswer && request.pooling == Pooling::kNone;
-  found.picks = generates && !first.choices.empty();
-  found.is_greedy = generates && first.choices.empty() && request.sampling.temperature == 0;
-  return found;
 }
 
 Status LineParser::open_table(const InputRecord& record) {

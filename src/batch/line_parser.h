@@ -44,7 +44,6 @@ class LineParser {
 
  private:
   Result<std::unique_ptr<ask::Line>> parse_one(const InputRecord& record);
-  BatchLine described(const InputRecord& record, const ask::Line& line) const;
   Status check_ids(const ask::Line& line);
   Status open_table(const InputRecord& record);
   // Of what is answered all the same.

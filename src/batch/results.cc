@@ -25,24 +25,6 @@ Result<std::vector<Json>> output_objects(std::string_view lines) {
   return objects;
 }
 
-// Whether answers to a question are generated from a text that no chat template made, and only the
-// model can make them empty.
-bool is_plain(const ask::Line& line, const ask::Question& question) {
-  const Request& request = question.request;
-  const bool is_chat = line.contexts.empty() ? !request.messages.empty() : line.options.chat;
-  const auto is_empty = [](const std::string& text) { return text.empty(); };
-  const bool should_be_empty =
-      question.answers &&
-      (question.answers->empty() || std::ranges::any_of(*question.answers, is_empty));
-  return line.answers_apart() && !is_chat && request.tokens.empty() && question.choices.empty() &&
-         !request.sampling.form && request.sampling.stop.empty() && !should_be_empty;
-}
-
-bool ends_at_once(const Completion& answer) {
-  return answer.finish_reason == FinishReason::kStop && answer.tokens.size() == 1 &&
-         answer.text.empty();
-}
-
 // How many answers in these did not come to their end. A line of an OpenAI batch has a list of
 // them.
 uint64_t n_cut(const std::vector<Json>& objects) {
@@ -202,11 +184,8 @@ void Results::problem(uint64_t line, const std::string& message) const {
 void Results::note(OpenRecord& record, const ask::Question& question,
                    const std::vector<Completion>& answers) {
   std::vector<ScoredAnswer> scored;
-  const bool plain = is_plain(*record.of->line, question);
   for (const Completion& completion : answers) {
     ++summary_.answers;
-    summary_.plain += plain;
-    summary_.plain_empty += plain && ends_at_once(completion);
     summary_.prompt_tokens += static_cast<uint64_t>(completion.prompt_tokens);
     record.of->line->count(completion, summary_);
     const bool is_cut_by_files =

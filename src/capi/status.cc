@@ -25,6 +25,14 @@ pando_status fail(ErrorCode code, std::string_view message) noexcept {
   return static_cast<pando_status>(static_cast<int>(code) + 1);
 }
 
+pando_status fail(const Error& error) noexcept {
+  try {
+    return fail(error.code, error.message());
+  } catch (const std::bad_alloc&) {
+    return fail(error.code, kNoMemory);
+  }
+}
+
 static_assert(static_cast<int>(ErrorCode::kInvalidArgument) + 1 == PANDO_INVALID_ARGUMENT &&
               static_cast<int>(ErrorCode::kNotFound) + 1 == PANDO_NOT_FOUND &&
               static_cast<int>(ErrorCode::kBadFile) + 1 == PANDO_BAD_FILE &&

@@ -13,7 +13,8 @@ namespace pando::capi {
 
 // Keeps the message for this thread.
 pando_status fail(ErrorCode code, std::string_view message) noexcept;
-inline pando_status fail(const Error& error) noexcept { return fail(error.code, error.message()); }
+// kNoMemory where there is none for the message.
+pando_status fail(const Error& error) noexcept;
 
 // An argument that must not be NULL, and is.
 Error null_argument(const char* name);

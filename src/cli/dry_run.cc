@@ -20,7 +20,7 @@ namespace {
 
 using Piece = PromptPreview::Piece;
 
-// Line ends and tabs as they are; other control characters would act on a terminal.
+// Keeps line ends and tabs. Escapes other control characters, which would act on a terminal.
 std::string readable(const std::string& text) {
   std::string shown;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -1,4 +1,4 @@
-// How far a run is: one line on a terminal, where there is none a line to the log every ten
+// Shows how far a run is: on a terminal in one line that changes, in a log by a line every ten
 // seconds.
 #pragma once
 

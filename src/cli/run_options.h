@@ -34,12 +34,12 @@ struct RunOptions {
   BatchOptions batch;
 };
 
-// Of options that it does not have none is given.
+// Tells which options were given to the command; false for options that it does not have.
 IsGiven given_to(const CLI::App& app);
 
-// --input and what is made of its lines.
+// --input, and how its lines are read.
 void add_input_options(CLI::App& app, RunOptions& options);
-// These, and how answers are computed and what is printed meanwhile.
+// The input options, and those for computing answers and printing progress.
 void add_engine_options(CLI::App& app, RunOptions& options);
 // Where the answers go.
 void add_output_options(CLI::App& app, RunOptions& options);

@@ -13,7 +13,8 @@ namespace pando::cli {
 void StopNotice::update(const BatchProgress& now) {
   if (!now.stopping || now.answers_open == 0 || std::exchange(said_so_, true)) return;
   progress_.clear();
-  print_stderr("pando: {}: finishing {}{}\n", signal_.signal() == SIGINT ? "SIGINT" : "SIGTERM",
+  print_stderr("pando: {}: finishing {}{}; a second signal ends the run at once\n",
+               signal_.signal() == SIGINT ? "SIGINT" : "SIGTERM",
                counted(now.answers_open, outputs_),
                now.seconds_left ? fmt::format(", about {} left", duration(*now.seconds_left)) : "");
 }

@@ -166,7 +166,7 @@ bool EngineLoop::try_step(const std::vector<Share>& shares, const Try& run) {
   } catch (const std::bad_alloc&) {
     fail_step(shares, [] { return no_memory(); });
   } catch (const std::exception& error) {
-    fail_step(shares, [&] { return Error{ErrorCode::kInternal, error.what()}; });
+    fail_step(shares, [&] { return make_error(ErrorCode::kInternal, "{}", error.what()); });
   }
   return false;
 }

@@ -245,17 +245,17 @@ std::vector<std::string> Checkpoint::names() const {
 Result<TensorView> Checkpoint::tensor(std::string_view name,
                                       std::span<const int64_t> expected_shape) const {
   if (!contains(name))
-    return in_file(index_path_.string(), bad_file("has no tensor '{}', expected one of shape {}",
-                                                  name, shape_text(expected_shape)));
+    return in_tensor({index_path_.string(), std::string(name)},
+                     bad_file("is absent, expected one of shape {}", shape_text(expected_shape)));
   if (quantized_.contains(name))
     return in_file(file_of(name).string(),
                    of_tensor(name, unsupported("is quantised, expected {}",
                                                one_of_these(safetensors_type_names()))));
   Result<TensorView> view = gguf_ ? gguf_->tensor(name) : safetensors_tensor(name);
   if (view && !std::ranges::equal(view->shape, expected_shape))
-    return in_file(file_of(name).string(),
-                   bad_file("tensor '{}': shape is {}, expected {}", name, shape_text(view->shape),
-                            shape_text(expected_shape)));
+    return in_tensor(
+        {file_of(name).string(), std::string(name)},
+        bad_file("has shape {}, expected {}", shape_text(view->shape), shape_text(expected_shape)));
   return view;
 }
 
@@ -361,8 +361,8 @@ Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
   TensorView view;
   const WeightTypeInfo* type = find_safetensors_type(tensor.entry->dtype);
   if (type == nullptr)
-    return in_file(tensor.where, unsupported("dtype is {}, expected {}", tensor.entry->dtype,
-                                             one_of_these(safetensors_type_names())));
+    return in_tensor(tensor.where, unsupported("has dtype {}, expected {}", tensor.entry->dtype,
+                                               one_of_these(safetensors_type_names())));
   view.dtype = type->type;
   view.shape = tensor.entry->shape;
   view.data = tensor.data;
@@ -373,12 +373,11 @@ Result<TensorView> Checkpoint::safetensors_tensor(std::string_view name) const {
 StoredTensor Checkpoint::stored_tensor(std::string_view name, const Place& place) const {
   const Safetensors& shard = shards_[place.shard];
   const TensorEntry& entry = shard.tensors().find(place.name)->second;
-  return {fmt::format("{}: tensor '{}'", shard.path().string(), name), &entry,
-          shard.file().data() + entry.offset};
+  return {{shard.path().string(), std::string(name)}, &entry, shard.file().data() + entry.offset};
 }
 
 Result<TensorView> Checkpoint::quantized_tensor(const WeightSpec& spec) const {
-  const std::string where = fmt::format("{}: tensor '{}'", file_of(spec.name).string(), spec.name);
+  const TensorPlace where{file_of(spec.name).string(), spec.name};
   Result<std::shared_ptr<const QuantizedMatrix>> matrix = QuantizedMatrix::open(
       where, quantized_.find(spec.name)->second, *quantization_, spec.shape[0], spec.shape[1],
       spec.columns, {.n_stacked = spec.n_stacked, .index = spec.expert});

@@ -40,11 +40,10 @@ Status check_classifier(const Checkpoint& checkpoint, const ModelConfig& config)
   const auto labels = gguf.strings(
       fmt::format("{}.classifier.output_labels", gguf_architecture_of(gguf, *config.family)));
   const auto tokens = gguf.strings("tokenizer.ggml.tokens");
-  const std::string where = fmt::format("{}: tensor '{}'", checkpoint.path().string(), kClassifier);
+  const TensorPlace where{checkpoint.path().string(), kClassifier};
   if (!labels || !tokens || !*labels || !*tokens)
-    return unsupported(
-        "{} is a classifier whose labels are not named as tokens, expected a model with an LM head",
-        where);
+    return in_tensor(where, unsupported("is a classifier whose labels are not named as tokens, "
+                                        "expected a model with an LM head"));
   const auto n = static_cast<int64_t>((*labels)->size());
   const Result<TensorView> rows = checkpoint.tensor(kClassifier, {n, config.d_model});
   if (!rows) return rows.error();
@@ -56,7 +55,7 @@ Status check_classifier(const Checkpoint& checkpoint, const ModelConfig& config)
     const bool is_alike =
         token < config.vocab && cosine(row_of(*rows, i), row_of(*head, token)) >= kAlike;
     if (!is_alike)
-      return in_file(
+      return in_tensor(
           where,
           unsupported("the row for '{}' differs from that of the LM head, expected equal rows",
                       label));

@@ -87,9 +87,23 @@ void name_anew(std::string& text, const std::string& quoted, const std::string& 
 
 Error GgufFields::in_file_names(Error error) const {
   std::string& named = error.place.field;
-  const size_t end = std::min(named.find('['), named.size());
-  if (const auto at = sources_.find(named.substr(0, end)); at != sources_.end())
-    named.replace(0, end, at->second, 1, at->second.size() - 2);  // without its quotes
+  size_t end = named.size();
+  auto source = sources_.find(named);
+  if (source == sources_.end()) {  // of a list
+    end = std::min(named.find('['), end);
+    source = sources_.find(named.substr(0, end));
+  }
+  if (source != sources_.end()) {
+    const std::string& text = source->second;
+    const bool is_key = text.front() == '\'' && text.find('\'', 1) == text.size() - 1;
+    if (is_key) {
+      named.replace(0, end, text, 1, text.size() - 2);
+    } else {
+      error.found = fmt::format("{}{} {}", text, named.substr(end), error.found);
+      error.subject = ErrorSubject::kNone;
+      named.clear();
+    }
+  }
   for (std::string* text : {&error.found, &error.expected})
     for (const auto& [field, source] : sources_) name_anew(*text, "'" + field, source);
   return error;

@@ -55,25 +55,27 @@ Status check(const GgufFile& gguf) {
       last = nullptr;
       place = 0;
     }
-    const std::string where =
-        fmt::format("{}: tensor '{}'", gguf.file_of(tensor).path().string(), tensor.name);
+    const TensorPlace where{gguf.file_of(tensor).path().string(), tensor.name};
     if (tensor.place != place)
-      return bad_file("{} is at offset {}, expected {}, {}", where, tensor.place, place,
-                      last == nullptr ? "the begin of the data"
-                                      : fmt::format("behind tensor '{}'", last->name));
+      return in_tensor(where,
+                       bad_file("is at offset {}, expected {}, {}", tensor.place, place,
+                                last == nullptr ? "the begin of the data"
+                                                : fmt::format("behind tensor '{}'", last->name)));
     const WeightTypeInfo* type = find_gguf_type(tensor.type);
     if (type == nullptr)
-      return unsupported("{} is {}, expected {}", where, gguf_type_name(tensor.type),
-                         one_of_these(gguf_type_names()));
+      return in_tensor(where, unsupported("is {}, expected {}", gguf_type_name(tensor.type),
+                                          one_of_these(gguf_type_names())));
     if (tensor.shape.back() % type->block_len != 0)
-      return bad_file("{} has rows of {}, expected a multiple of {} for {}", where,
-                      tensor.shape.back(), type->block_len, gguf_type_name(tensor.type));
+      return in_tensor(
+          where, bad_file("has rows of {}, expected a multiple of {} for {}", tensor.shape.back(),
+                          type->block_len, gguf_type_name(tensor.type)));
     const std::optional<uint64_t> bytes = bytes_of(tensor, *type);
     if (!bytes || *bytes > tensor.available)
-      return bad_file(
-          "{} of shape {} needs {} bytes as {}, but only {} are left: the file is cut short", where,
-          shape_text(tensor.shape), bytes ? std::to_string(*bytes) : "2^64",
-          gguf_type_name(tensor.type), tensor.available);
+      return in_tensor(
+          where,
+          bad_file("of shape {} needs {} bytes as {}, but only {} are left: the file is cut short",
+                   shape_text(tensor.shape), bytes ? std::to_string(*bytes) : "2^64",
+                   gguf_type_name(tensor.type), tensor.available));
     last = &tensor;
     place += (*bytes + tensor.alignment - 1) / tensor.alignment * tensor.alignment;
   }

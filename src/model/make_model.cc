@@ -40,7 +40,7 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
     config->layers.resize(static_cast<size_t>(*options.n_layers), config->layers.back());
     // The kind of a layer may depend on the number of layers.
     config = ModelConfig::parse(config->to_json(options.dtype), "make-model");
-    if (!config) return invalid_argument("{}", config.error().message());
+    if (!config) return with_code(ErrorCode::kInvalidArgument, config.error());
   }
   config->vocab = options.vocab.value_or(config->vocab);
   if (options.vocab && config->layer_input_vocab > 0) config->layer_input_vocab = config->vocab;
@@ -55,7 +55,7 @@ Result<ModelConfig> chosen_config(const MakeModelOptions& options) {
   if (config->bos_id && *config->bos_id >= config->vocab) config->bos_id.reset();
   std::erase_if(config->eos_ids, [&](int32_t id) { return id >= config->vocab; });
   if (Status status = config->validate("make-model"); !status)
-    return invalid_argument("{}", status.error().message());
+    return with_code(ErrorCode::kInvalidArgument, status.error());
   return config;
 }
 

@@ -59,14 +59,14 @@ bool same_but_ones(std::vector<int64_t> a, std::vector<int64_t> b) {
 
 Status check_type(const StoredTensor& tensor, std::initializer_list<std::string_view> types) {
   if (std::ranges::find(types, tensor.entry->dtype) != types.end()) return {};
-  return in_file(tensor.where, unsupported("dtype is {}, expected {}", tensor.entry->dtype,
-                                           one_of_these(std::vector<std::string_view>(types))));
+  return in_tensor(tensor.where, unsupported("has dtype {}, expected {}", tensor.entry->dtype,
+                                             one_of_these(std::vector<std::string_view>(types))));
 }
 
 Status check_shape(const StoredTensor& tensor, const std::vector<int64_t>& shape) {
   if (same_but_ones(tensor.entry->shape, shape)) return {};
-  return in_file(tensor.where, bad_file("shape is {}, expected {}", shape_text(tensor.entry->shape),
-                                        shape_text(shape)));
+  return in_tensor(tensor.where, bad_file("has shape {}, expected {}",
+                                          shape_text(tensor.entry->shape), shape_text(shape)));
 }
 
 // Shape of the integers for [n, k] in each layout and scheme.
@@ -177,7 +177,7 @@ bool belongs_to_quantized_weights(std::string_view part) {
 }
 
 Result<std::shared_ptr<const QuantizedMatrix>> QuantizedMatrix::open(
-    const std::string& where, const StoredParts& parts, const Quantization& quantization, int64_t n,
+    const TensorPlace& where, const StoredParts& parts, const Quantization& quantization, int64_t n,
     int64_t k, const RowOrder& columns, const StackPlace& place) {
   // The scheme is the first whose shapes the tensors have, or of these layouts the first at all.
   const WeightScheme* chosen = nullptr;
@@ -196,8 +196,8 @@ Result<std::shared_ptr<const QuantizedMatrix>> QuantizedMatrix::open(
     if (fits) break;
   }
   if (chosen == nullptr)
-    return unsupported("{} is quantised, expected a format that 'quantization_config' describes",
-                       where);
+    return in_tensor(
+        where, unsupported("is quantised, expected a format that 'quantization_config' describes"));
   std::shared_ptr<QuantizedMatrix> matrix(new QuantizedMatrix());
   matrix->scheme_ = *chosen;
   matrix->widened_ = quantization.widened;
@@ -214,22 +214,24 @@ Result<std::shared_ptr<const QuantizedMatrix>> QuantizedMatrix::open(
 }
 
 // The tensors, with their types and shapes checked.
-Status QuantizedMatrix::take(const std::string& where, const StoredParts& parts,
+Status QuantizedMatrix::take(const TensorPlace& where, const StoredParts& parts,
                              bool zeros_less_one, const StackPlace& place) {
   const PartNames names = names_of(scheme_.layout);
   const bool is_elements = scheme_.layout == QuantizedLayout::kElements;
   const bool is_blocks = scheme_.layout == QuantizedLayout::kBlocks;
   if (is_blocks && k_ % kBlockLen != 0)
-    return unsupported("{} has rows of {}, expected a multiple of {}", where, k_, kBlockLen);
+    return in_tensor(where,
+                     unsupported("has rows of {}, expected a multiple of {}", k_, kBlockLen));
   if (!is_blocks && place.n_stacked > 0)
-    return unsupported("{} holds quantised matrices of all experts, expected one tensor for each",
-                       where);
+    return in_tensor(
+        where,
+        unsupported("holds quantised matrices of all experts, expected one tensor for each"));
   weights_ = *part_of_matrix(parts, names.weights);
   for (const std::string_view name : names.scales)
     if (const StoredTensor* scales = part_of_matrix(parts, name)) scales_ = *scales;
   if (const StoredTensor* zeros = part_of_matrix(parts, names.zeros)) zeros_ = *zeros;
   const auto missing = [&](std::string_view name) {
-    return bad_file("{} is quantised and has no tensor '{}', expected one", where, name);
+    return in_tensor(where, bad_file("is quantised and has no tensor '{}', expected one", name));
   };
   if (scales_.data == nullptr) return missing(names.scales[0]);
   if (scheme_.has_zeros && zeros_.data == nullptr) return missing(names.zeros);
@@ -247,7 +249,8 @@ Status QuantizedMatrix::take(const std::string& where, const StoredParts& parts,
     const int64_t sizes[] = {element_at<int64_t>(shape->data, 0),
                              element_at<int64_t>(shape->data, 1)};
     if (sizes[0] != n_ || sizes[1] != k_)
-      return in_file(shape->where, bad_file("is {}, expected [{}, {}]", shape_text(sizes), n_, k_));
+      return in_tensor(shape->where,
+                       bad_file("is {}, expected [{}, {}]", shape_text(sizes), n_, k_));
   }
   const auto part_of = [&](StoredTensor& tensor) {
     if (place.n_stacked == 0) return tensor.entry->n_bytes;  // a tensor of its own
@@ -266,8 +269,8 @@ Status QuantizedMatrix::take_zeros() {
   if (scheme_.is_float) {
     if (std::any_of(zeros_.data, zeros_.data + zeros_.entry->n_bytes,
                     [](std::byte byte) { return byte != std::byte(); }))
-      return in_file(zeros_.where,
-                     unsupported("holds zero points of floats that are not 0, expected zeros"));
+      return in_tensor(zeros_.where,
+                       unsupported("holds zero points of floats that are not 0, expected zeros"));
     zeros_ = {};
     return {};
   }
@@ -277,7 +280,7 @@ Status QuantizedMatrix::take_zeros() {
   if (!status) return status;
   // Words of zero points belong to single rows.
   if (!has_zero_bytes() && scheme_.block_rows != 1)
-    return in_file(
+    return in_tensor(
         zeros_.where,
         unsupported("holds zero points for blocks of rows, expected zero points for each row"));
   return check_shape(
@@ -297,8 +300,9 @@ Status QuantizedMatrix::take_order(const StoredTensor& order, const RowOrder& co
                  : scheme_.block_columns == 0 ? 0
                                               : static_cast<int32_t>(at / scheme_.block_columns);
     if (groups_[i] < 0 || groups_[i] >= n_groups_)
-      return in_file(order.where, bad_file("element {} is {}, expected a group in [0, {})", at,
-                                           groups_[i], n_groups_));
+      return in_tensor(order.where,
+                       bad_file("has group {} at element {}, expected a group in [0, {})",
+                                groups_[i], at, n_groups_));
   }
   return {};
 }

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/errors.h"
 #include "model/quantization.h"
 #include "model/row_order.h"
 #include "model/safetensors.h"
@@ -40,7 +41,7 @@ namespace pando::model {
 
 // A tensor as its file stores it.
 struct StoredTensor {
-  std::string where = {};              // file and name, for messages
+  TensorPlace where = {};              // for messages
   const TensorEntry* entry = nullptr;  // null: absent
   const std::byte* data = nullptr;
 };
@@ -64,7 +65,7 @@ class QuantizedMatrix {
   // `where` names file and matrix. `columns`: the order of columns in the file. kBadFile where
   // tensors are missing or have other shapes than [n, k] and the schemes allow.
   static Result<std::shared_ptr<const QuantizedMatrix>> open(
-      const std::string& where, const StoredParts& parts, const Quantization& quantization,
+      const TensorPlace& where, const StoredParts& parts, const Quantization& quantization,
       int64_t n, int64_t k, const RowOrder& columns, const StackPlace& place = {});
 
   // Type of the rows that make_rows() writes: q4_0, q5_0, q8_0 or mxfp4 if it holds the same
@@ -82,7 +83,7 @@ class QuantizedMatrix {
 
  private:
   QuantizedMatrix() = default;
-  Status take(const std::string& where, const StoredParts& parts, bool zeros_less_one,
+  Status take(const TensorPlace& where, const StoredParts& parts, bool zeros_less_one,
               const StackPlace& place);
   Status take_zeros();
   Status take_order(const StoredTensor& order, const RowOrder& columns);

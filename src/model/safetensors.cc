@@ -55,15 +55,16 @@ std::optional<std::vector<int64_t>> read_sizes(const json* value) {
 // One entry of the header; `data_begin` is where tensors start in the file.
 Result<TensorEntry> read_entry(const std::string& source, const std::string& name,
                                const json& value, uint64_t data_begin, uint64_t file_size) {
-  const std::string where = fmt::format("{}: tensor '{}'", source, name);
-  if (!value.is_object()) return bad_file("{} is {}, expected an object", where, found_text(value));
-  Fields fields(value, where);
+  const TensorPlace where{source, name};
+  if (!value.is_object())
+    return in_tensor(where, bad_file("is {}, expected an object", found_text(value)));
+  Fields fields(value, fmt::format("{}: tensor '{}'", source, name));
   TensorEntry entry;
   entry.dtype = fields.string("dtype", "");
   if (Status status = fields.status(); !status) return status.error();
   if (element_bits(entry.dtype) == 0)
-    return in_file(where, unsupported("dtype is '{}', expected a type of the safetensors format",
-                                      entry.dtype));
+    return in_tensor(where, unsupported("has dtype '{}', expected a type of the safetensors format",
+                                        entry.dtype));
   const auto shape = read_sizes(fields.find("shape"));
   if (!shape) fields.refuse("shape", "an array of sizes");
   const auto offsets = read_sizes(fields.find("data_offsets"));
@@ -74,14 +75,14 @@ Result<TensorEntry> read_entry(const std::string& source, const std::string& nam
   const uint64_t begin = static_cast<uint64_t>((*offsets)[0]);
   const uint64_t end = static_cast<uint64_t>((*offsets)[1]);
   if (end > file_size - data_begin)
-    return in_file(
+    return in_tensor(
         where, bad_file("ends at byte {} of the data, expected at most {}: the file is cut short",
                         end, file_size - data_begin));
   const auto n_bytes = tensor_bytes(entry.dtype, entry.shape);
   if (!n_bytes || *n_bytes != end - begin)
-    return in_file(where, bad_file("has {} bytes, expected {} for {} {}", end - begin,
-                                   n_bytes ? std::to_string(*n_bytes) : "fewer than 2^64",
-                                   entry.dtype, shape_text(entry.shape)));
+    return in_tensor(where, bad_file("has {} bytes, expected {} for {} {}", end - begin,
+                                     n_bytes ? std::to_string(*n_bytes) : "fewer than 2^64",
+                                     entry.dtype, shape_text(entry.shape)));
   entry.offset = static_cast<size_t>(data_begin + begin);
   entry.n_bytes = static_cast<size_t>(end - begin);
   return entry;

@@ -84,7 +84,7 @@ Heart::Heart(std::mutex& mpi, std::function<void(const std::string&)> on_silence
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &n_ranks);
   hosts_ = hosts_of_ranks(n_ranks);
-  // If rank 0 is silent, one of the others says so, and ends the run before the next one does.
+  // Staggered: if rank 0 falls silent, one rank reports it and ends the run before the next does.
   const Seconds patience = kPatience + Seconds(std::clamp(rank - 1, 0, 10));
   for (int other = rank == 0 ? 1 : 0; other < (rank == 0 ? n_ranks : 1); ++other)
     peers_.push_back(std::make_unique<Peer>(comm, other, patience));

@@ -4,8 +4,8 @@
 
 namespace pando {
 
-// The last n of 0 to n_most of which holds(n), where it holds up to some n and for none after it; 0
-// where it never does.
+// The largest n <= n_most with holds(n), which is true up to some n and false above it; 0 if it is
+// never true.
 template <class Holds>
 uint32_t last_that(uint32_t n_most, const Holds& holds) {
   if (holds(n_most)) return n_most;

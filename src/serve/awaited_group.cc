@@ -16,7 +16,7 @@ namespace {
 namespace asio = boost::asio;
 using Timer = asio::steady_timer;
 
-// Where the engine's thread finds no memory for telling of an event.
+// Wait between looks for events that the engine's thread had no memory to announce.
 constexpr std::chrono::seconds kLookAgain{1};
 
 }  // namespace

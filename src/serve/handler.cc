@@ -43,7 +43,7 @@ ask::HttpError http_error(const Service& service, const Error& error) {
   if (error.code != ErrorCode::kTooLong || error.found.find(kKnown) != std::string::npos)
     return ask::http_error(error);
   Error told = error;
-  told.expected = fmt::format("fewer: {}{} tokens", kKnown, service.longest());
+  told.expected = fmt::format("fewer; {}{} tokens here", kKnown, service.longest());
   return ask::http_error(told);
 }
 
@@ -51,7 +51,8 @@ ask::HttpError http_error(const Service& service, const Error& error) {
 // no affair of its clients.
 Error for_clients(const Service& service, std::string_view path, const Error& error) {
   const auto& chat = chat_template_of(service.engine.model());
-  if (chat || error.found != chat.error().found) return error;
+  if (chat || error.code != chat.error().code || error.message() != chat.error().message())
+    return error;
   const auto [field, hint] =
       path == "/v1/answers"
           ? std::pair{"chat", "without 'chat' the prompt is made from the template"}

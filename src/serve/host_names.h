@@ -5,9 +5,9 @@
 
 namespace pando::serve {
 
-// Whether the `Host` of a request is an address or localhost, which no name server can lead
-// elsewhere. Any other name may be that of a web page which has it lead to this machine, so that
-// browsers let the page ask here (DNS rebinding).
+// True if `host` is an IP address or localhost, which no name server can redirect. A web page could
+// let any other name resolve to this machine, and browsers would then let the page send requests
+// here (DNS rebinding).
 bool is_local_name(std::string_view host);
 // A `Host` without its port.
 std::string_view without_port(std::string_view host);

@@ -23,7 +23,7 @@ bool has_left(int socket) {
 
 }  // namespace
 
-// What waits for the socket or a timer holds it, and may hear of that when the watch is gone.
+// Held by each wait for the socket or a timer, which may end after the watch is gone.
 struct RequestWatch::State : std::enable_shared_from_this<State> {
   State(tcp::socket& socket, const bool& is_ending, std::function<void(End)> on_end)
       : socket(socket),

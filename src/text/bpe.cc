@@ -46,9 +46,9 @@ void Bpe::find_symbols(const Vocab& vocab) {
   }
 }
 
-// Words begin with U+2581 in such vocabularies; where no merge crosses into one, each word can be
-// merged alone, which is exact and lets words_ answer. But a character that is dropped would let
-// the marks around it merge.
+// If words begin with U+2581 and no merge crosses into a word, each word can be merged alone, with
+// the same result, and found in words_. Not if unknown characters are dropped: the marks around one
+// could then merge.
 void Bpe::find_boundaries(const Vocab& vocab, const std::vector<Merge>& merges) {
   const auto crosses = [&](const Merge& merge) {
     return vocab.text(merge.right).starts_with(kSpaceMark) &&

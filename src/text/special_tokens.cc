@@ -64,7 +64,7 @@ Status read_named_tokens(const JsonPlace& root, TokenizerConfig* config) {
   }
   for (const auto& [name, value] : root.json().items())  // "image_token", ...
     if (name.ends_with("_token") && is_token(value))
-      if (Status done = add_named(root.at(name), config); !done.ok()) return done;
+      if (Status done = add_named(root.at(name, value), config); !done.ok()) return done;
   // Version 5 of the transformers library writes the first two fields. A list in the second takes
   // the place of the older third one.
   const JsonPlace own = root.at("model_specific_special_tokens");

@@ -57,9 +57,11 @@ TEST(Errors, APartIsNamedInTheField) {
 TEST(Errors, APlaceBeginsTheMessage) {
   Error wrong = in_file("b.json", of_field("top_p", bad_file("is {}, expected 0 to 1", 5)));
   EXPECT_EQ(wrong.message(), "b.json: 'top_p' is 5, expected 0 to 1");
-  wrong.place.line = 3;
-  EXPECT_EQ(in_file("a.zip", wrong).message(),
-            "a.zip: b.json: line 3: 'top_p' is 5, expected 0 to 1");
+  EXPECT_EQ(in_file("a.zip", wrong).message(), "a.zip: b.json: 'top_p' is 5, expected 0 to 1");
+  const std::string odd = "a\n\x1b[2J" + std::string(100'000, 'x');
+  EXPECT_LT(invalid_field(odd, "is unknown").message().size(), 1000u);
+  EXPECT_TRUE(invalid_field(odd, "is unknown").message().starts_with("field 'a\\n\\x1b[2Jxxx"));
+  EXPECT_EQ(invalid_field(odd, "is unknown").place.field, odd);
   EXPECT_EQ(in_file("m.gguf", of_tensor("w", bad_file("is absent"))).message(),
             "m.gguf: tensor 'w' is absent");
 }

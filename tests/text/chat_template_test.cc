@@ -537,9 +537,10 @@ class ChatTemplateFiles : public ::testing::Test {
 TEST_F(ChatTemplateFiles, WhereATemplateIsFound) {
   EXPECT_EQ(rendered(), "user: \nassistant:");
   set_config(nullptr);
-  EXPECT_EQ(rendered(),
-            fmt::format("'{}' has no chat template, expected one there or chat_template",
-                        directory.path().string()));
+  EXPECT_EQ(
+      rendered(),
+      fmt::format("'{}' has no chat template, expected one there or the option 'chat_template'",
+                  directory.path().string()));
   EXPECT_EQ(load().error().code, ErrorCode::kUnsupported);
   directory.write_json("chat_template.json", {{"chat_template", "of json{{ eos_token }}"}});
   EXPECT_EQ(rendered(), "of json<|endoftext|>");

@@ -65,9 +65,10 @@ TEST(Tekken, HasNoChatTemplate) {
   ASSERT_NE(tokenizer, nullptr);
   const auto chat = ChatTemplate::load(directory.path(), *tokenizer, "");
   ASSERT_FALSE(chat.ok());
-  EXPECT_EQ(chat.error().message(),
-            fmt::format("'{}' has no chat template, expected one there or chat_template",
-                        directory.path().string()));
+  EXPECT_EQ(
+      chat.error().message(),
+      fmt::format("'{}' has no chat template, expected one there or the option 'chat_template'",
+                  directory.path().string()));
 }
 
 // Mistral's library reads them as text; here all formats find special tokens in a text.

@@ -25,7 +25,7 @@ struct JsonValue {
 
   std::variant<std::monostate, bool, int64_t, double, Digits, std::string,
                std::shared_ptr<const List>, std::shared_ptr<const Object>>
-      value = {};  // std::monostate: null
+      value;  // std::monostate: null
 
   static JsonValue list(List members);
   static JsonValue object(Object members);

@@ -33,9 +33,9 @@ enum class OptionStyle {
 
 // Where an error was found. Members that do not apply are empty.
 struct ErrorPlace {
-  std::string file = {};    // path or name, as the caller or another file gave it
-  uint64_t line = 0;        // of the file, from 1
-  std::string field = {};   // to blame: "top_p" or "messages[2].role"
+  // A path, or the name of what was read: "the body", "rank 2". "A: B" is B in A.
+  std::string file = {};
+  std::string field = {};   // to blame, as the request has it: "top_p" or "messages[2].role"
   std::string option = {};  // name of an option of the library: "kv_memory"
   std::string tensor = {};  // name of a model's tensor
 };

@@ -61,7 +61,7 @@ AttentionWork::AttentionWork(const AttentionCase& shape, size_t n_bytes) : case_
   args_.out = out_.data();
 }
 
-// Elements in [-1, 1]; int8: any integers, with scales as of such values.
+// Random elements in [-1, 1]; int8: any integers, with the scale of such elements.
 void AttentionWork::fill() {
   const kernel::KvShape& shape = args_.kv.shape;
   memory_ = AlignedBuffer(static_cast<size_t>(n_pages(case_, shape.page_len)) * shape.page_bytes());

@@ -43,6 +43,7 @@ bool is_utf8(const Ordered& tree) {
 
 Result<Ordered> option_tree(const JsonValue& value, const char* name, bool wants_array) {
   if (value.is_null()) return Ordered();
+  if (Status status = check(value); !status) return blame(name, status.error());
   Ordered tree = tree_of(value);
   if (wants_array ? !tree.is_array() : !tree.is_object())
     return invalid_field(name, "is {}, expected {}", found_text(tree),

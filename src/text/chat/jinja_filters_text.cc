@@ -11,7 +11,7 @@
 namespace pando::jinja {
 namespace {
 
-// Jinja's soft_str(): a text as it is, all else as it is printed.
+// Jinja's soft_str(): a string unchanged, any other value as it prints.
 Value soft_text(Evaluator& in, const Value& of) {
   return of.is(Kind::kString) ? of : in.text(in.printed(of));
 }

@@ -132,6 +132,7 @@ Result<std::unique_ptr<SchemaDocument>> SchemaDocument::parse(std::string_view t
 }
 
 Result<std::unique_ptr<SchemaDocument>> SchemaDocument::of(const JsonValue& schema) {
+  if (Status status = pando::check(schema); !status) return in_file("schema", status.error());
   Json root = tree_of(schema);
   if (Status status = check_size(json_text(root).size()); !status) return status.error();
   return of(std::move(root));
@@ -285,7 +286,9 @@ std::vector<std::string> SchemaDocument::warnings() {
     const std::string hint =
         is_format ? nearest_hint(value->get_ref<const std::string&>(), format_names())
                   : keyword_hint(name);
-    if (!is_format && (hint.empty() || name == "id")) continue;  // "id" is a name in draft 4
+    // "id" is a name in draft 4, and "x-..." an extension.
+    const bool is_own = name == "id" || name.starts_with("x-");
+    if (!is_format && (hint.empty() || is_own)) continue;
     const std::string place = pointer_of(value).value_or(name);
     if (all.size() == kMostTold || has_failed()) break;
     all.push_back(one_line(
