@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/errors.h"
 #include "cli/exit_code.h"
 #include "pando/preview.h"
 

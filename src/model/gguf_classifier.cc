@@ -40,7 +40,7 @@ Status check_classifier(const Checkpoint& checkpoint, const ModelConfig& config)
   const auto labels = gguf.strings(
       fmt::format("{}.classifier.output_labels", gguf_architecture_of(gguf, *config.family)));
   const auto tokens = gguf.strings("tokenizer.ggml.tokens");
-  const TensorPlace where{checkpoint.path().string(), kClassifier};
+  const TensorPlace where{checkpoint.path().string(), std::string(kClassifier)};
   if (!labels || !tokens || !*labels || !*tokens)
     return in_tensor(where, unsupported("is a classifier whose labels are not named as tokens, "
                                         "expected a model with an LM head"));

@@ -55,7 +55,7 @@ Status check(const GgufFile& gguf) {
       last = nullptr;
       place = 0;
     }
-    const TensorPlace where{gguf.file_of(tensor).path().string(), tensor.name};
+    const TensorPlace where{gguf.file_of(tensor).path().string(), std::string(tensor.name)};
     if (tensor.place != place)
       return in_tensor(where,
                        bad_file("is at offset {}, expected {}, {}", tensor.place, place,
