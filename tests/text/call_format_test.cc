@@ -165,6 +165,36 @@ TEST(CallFormat, IsNotTakenIfACallDoesNotComeBack) {
   }
 }
 
+// Templates that show calls only beside a content that is null, and reasoning as a plan for calls.
+TEST(CallFormat, OtherFieldsOfMessages) {
+  const auto format_of = [](std::string_view assistant) {
+    const auto chat = ChatTemplate::from_text(
+        "{% for m in messages %}{% if m.role == 'user' %}<|user|>{{ m.content }}<|end|>{% else %}"
+        "<|bot|>" +
+            std::string(assistant) +
+            "<|end|>{% endif %}{% endfor %}{% if tools %}{% endif %}"
+            "{% if add_generation_prompt %}<|bot|>{% endif %}",
+        "'file'", {});
+    EXPECT_TRUE(chat.ok()) << chat.error().message;
+    return calls::learn_calls(*chat);
+  };
+  const std::string all =
+      "{% for c in m.tool_calls %}<call>{{ c.function.name }}<args>"
+      "{{ c.function.arguments|tojson }}</call>{% endfor %}";
+  EXPECT_TRUE(format_of("{% if m.content is none %}" + all + "{% else %}{{ m.content }}{% endif %}")
+                  .is_learned);
+  const CallFormat planned = format_of(
+      "{% if m.tool_calls %}{% if m.tool_plan %}<|think|>{{ m.tool_plan }}<|think_end|>{% endif "
+      "%}" +
+      all + "{% else %}<|say|>{{ m.content }}<|say_end|>{% endif %}");
+  EXPECT_TRUE(planned.is_learned);
+  EXPECT_TRUE(planned.renders_reasoning);
+  EXPECT_EQ(parts_of(planned, offered(kTwoTools),
+                     "<|think|>Stop it.<|think_end|><call>stop<args>{}</call>"),
+            "(Stop it.)stop{};");
+  EXPECT_EQ(parts_of(planned, offered(kTwoTools), "<|say|>Yes.<|say_end|>"), "Yes.");
+}
+
 TEST(CallFormat, OneCallAlone) {
   const CallFormat format = calls::learn_calls(chat_with(
       "{% if m.tool_calls|length > 1 %}{{ raise_exception('one') }}{% endif %}"

@@ -135,7 +135,7 @@ const std::string_view kLearningTools = R"([
 
 CallFormat learn_calls(const ChatTemplate& chat) {
   const Trials trials(chat, kLearningTools);
-  CallFormat none;
+  CallFormat none = *call_format_named("json");
   Turn turn(trials);
   if (turn.is_known()) {
     CallFormat format;
