@@ -91,7 +91,9 @@ bool learn_marks(Turn& turn, CallFormat& format) {
     learned.is_learned = true;
     learned.ids_have_names = ids_have_names;
     std::string before = one.substr(0, alone->begin);
-    std::string_view behind = std::string_view(one).substr(alone->end);
+    // Some templates end the section only behind several calls.
+    std::string_view behind = second ? std::string_view(two).substr(second->end)
+                                     : std::string_view(one).substr(alone->end);
     turn.end_behind_calls = common_end(turn.end, behind);
     behind.remove_suffix(turn.end_behind_calls.size());
     const std::string_view turn_end = trimmed(turn.end);
