@@ -111,7 +111,7 @@ class CallTemplate {
         tools_(offered(kTools)) {}
 
   std::string renders() const {
-    std::string text = format_.is_learned ? "calls" : "";
+    std::string text = format_.is_known ? "calls" : "";
     if (format_.renders_parallel) text += " parallel";
     if (format_.renders_text_and_call) text += " text";
     if (format_.renders_reasoning) text += " reasoning";
@@ -164,8 +164,8 @@ TEST(CallTemplates, CallsComeBack) {
     ASSERT_TRUE(chat.ok()) << chat.error().message;
     const CallTemplate calls(name, *chat);
     EXPECT_EQ(calls.renders(), known.renders) << name;
-    if (calls.format().is_learned && !name.starts_with("Kimi-K2-")) calls.check();
-    n_formats += calls.format().is_learned;
+    if (calls.format().is_known && !name.starts_with("Kimi-K2-")) calls.check();
+    n_formats += calls.format().is_known;
     n_parallel += calls.format().renders_parallel;
     n_texts += calls.format().renders_text_and_call;
     n_reasoning += calls.format().renders_reasoning;

@@ -88,7 +88,7 @@ bool learn_marks(Turn& turn, CallFormat& format) {
     const std::optional<CallShape> second =
         first ? find_call(two, first->end, calls[1]) : std::nullopt;
     CallFormat learned = alone->format;
-    learned.is_learned = true;
+    learned.is_known = true;
     learned.ids_have_names = ids_have_names;
     std::string before = one.substr(0, alone->begin);
     // Some templates end the section only behind several calls.
@@ -144,7 +144,7 @@ CallFormat learn_calls(const ChatTemplate& chat) {
     const bool has_marks = learn_marks(turn, format);
     if (!has_marks && turn.has_channels(trial_calls(false)[0])) format = harmony_format();
     turn.copy_to(format);
-    if (format.is_learned && reads_back(trials, turn.form, format)) return format;
+    if (format.is_known && reads_back(trials, turn.form, format)) return format;
     if (std::optional<CallFormat> known = call_format_in(chat)) none = *std::move(known);
     turn.copy_to(none);
   }
