@@ -12,6 +12,7 @@ template the hash of its text, and of each conversation's rendering, "" where th
 
 import argparse
 import copy
+import itertools
 import json
 import pathlib
 import random
@@ -168,7 +169,7 @@ def settle_arguments(message, as_objects):
             call["function"]["arguments"] = json.dumps(parsed, ensure_ascii=False)
 
 
-def rendering(template, conversation, takes_parts, takes_arguments=None, needs_content=False):
+def rendering(template, conversation, takes_parts, takes_arguments=None, content_of_calls={}):
     """The text, or None where the template or Pando refuses the conversation."""
     messages = copy.deepcopy(conversation["messages"])
     for message in messages:
@@ -185,8 +186,8 @@ def rendering(template, conversation, takes_parts, takes_arguments=None, needs_c
                 message["content"] = joined(message)
     messages = chat_template_utils._normalize_chat_messages(messages)
     for message in messages:
-        if needs_content and message.get("tool_calls") is not None:
-            message.setdefault("content", "")
+        if message.get("tool_calls") is not None:
+            message.update({**content_of_calls, **message})
     variables = {**TOKENS, "enable_thinking": conversation["thinking"], "thinking": conversation["thinking"],
                  **conversation.get("kwargs", {})}
     try:
@@ -247,11 +248,11 @@ def takes_arguments(template):
     def rendered(arguments):
         call = {"id": "call12345", "type": "function", "function": {"name": "f", "arguments": arguments}}
         return rendering(template, trial([{"role": "user", "content": "?"}, {
-            "role": "assistant", "content": "", "tool_calls": [call]}], extras), True)
+            "role": "assistant", "content": content, "tool_calls": [call]}], extras), True, None, {"content": content})
 
     def shows(text):
         return text is not None and "pando-key" in text and "pando-value" in text
-    for extras in trial_extras(template):
+    for content, extras in itertools.product(["", None], trial_extras(template)):
         of_object, of_text = rendered({"pando-key": "pando-value"}), rendered('{"pando-key":"pando-value"}')
         only_object = of_object is not None and of_text is None
         if only_object or shows(of_object) or shows(of_text):
@@ -259,19 +260,27 @@ def takes_arguments(template):
     return False
 
 
-def needs_content(template, as_objects):
-    call = {"id": "call12345", "type": "function", "function": {"name": "f", "arguments": {} if as_objects else "{}"}}
+def content_of_calls(template, as_objects):
+    """The content of messages with calls and none: nothing, "" or null."""
+    name = "pando_calls_this"
+    call = {"id": "call12345", "type": "function", "function": {"name": name, "arguments": {} if as_objects else "{}"}}
     result = {"role": "tool", "tool_call_id": "call12345", "name": "f", "content": "?"}
     for extras in trial_extras(template):
         for results in ([result], []):
-            def fails(more):
-                caller = {"role": "assistant", "tool_calls": [call], **more}
-                return rendering(template, trial([{"role": "user", "content": "?"}, caller, *results], extras), True) is None
-            if not fails({}):
-                return False
-            if not fails({"content": ""}):
-                return True
-    return False
+            def shown_with(content):
+                caller = {"role": "assistant", "tool_calls": [call]}
+                text = rendering(template, trial([{"role": "user", "content": "?"}, caller, *results], extras), True, None, content)
+                return FAILS if text is None else WHOLE if name in text else NOTHING
+            absent, empty, null = (shown_with(content) for content in ({}, {"content": ""}, {"content": None}))
+            if absent == WHOLE:
+                return {}
+            if null == WHOLE and empty != WHOLE:
+                return {"content": None}
+            if empty > absent:
+                return {"content": ""}
+            if absent != FAILS:
+                return {}
+    return {}
 
 
 def places_of(conversation):
@@ -317,7 +326,7 @@ def reads(template):
 def golden(path, conversations):
     template = path.read_bytes().decode()
     as_objects = takes_arguments(template)
-    takes, switch = (takes_parts(template), as_objects, needs_content(template, as_objects)), bool(
+    takes, switch = (takes_parts(template), as_objects, content_of_calls(template, as_objects)), bool(
         reads(template) & {"enable_thinking", "thinking"})
     unread = [name for name in ("tools", "documents") if name not in reads(template)]
     hashes = []
@@ -333,7 +342,7 @@ def golden(path, conversations):
             text = rendering(template, conversation, *takes)
         refused = text is None or leaves_out(template, conversation, text, *takes)
         hashes.append("" if refused else f"{xxhash.xxh3_64_intdigest(text.encode()):016x}")
-    print(f"{path.stem}: {sum(map(bool, hashes))} of {len(hashes)} rendered, takes parts, arguments, needs contents: {takes}, switch {switch}")
+    print(f"{path.stem}: {sum(map(bool, hashes))} of {len(hashes)} rendered, takes parts, arguments, contents of calls: {takes}, switch {switch}")
     entry = {"tools": SIMPLE_TOOLS} if "tool_use" in path.stem else {}
     return {**entry, "name": path.stem, "hash": f"{xxhash.xxh3_64_intdigest(path.read_bytes()):016x}", "parts": takes[0], "arguments": takes[1], "switch": switch, "unread": unread,
             "renderings": " ".join(h or "-" for h in hashes)}

@@ -121,7 +121,7 @@ TEST(CallFormat, IsLearnedFromTemplatesOfManyKinds) {
   const calls::OfferedTools tools = offered(kTwoTools);
   for (const WayOfCalls& way : kWays) {
     const CallFormat format = calls::learn_calls(chat_with(way.calls));
-    EXPECT_TRUE(format.is_learned) << way.name;
+    EXPECT_TRUE(format.is_known) << way.name;
     EXPECT_TRUE(format.renders_parallel) << way.name;
     const auto events =
         events_of(format, tools, "<|im_start|>assistant\n", way.answer, way.answer.size());
@@ -159,10 +159,40 @@ TEST(CallFormat, IsNotTakenIfACallDoesNotComeBack) {
         "{{ c.function.arguments|tojson }}</call>{% endfor %}",
         "{{ raise_exception('no tools') }}"}) {
     const CallFormat format = calls::learn_calls(chat_with(calls));
-    EXPECT_FALSE(format.is_learned) << calls;
+    EXPECT_FALSE(format.is_known) << calls;
     EXPECT_EQ(parts_of(format, offered(kTwoTools), R"({"name": "stop", "arguments": {}})"),
               "stop{};");
   }
+}
+
+// Templates that show calls only beside a content that is null, and reasoning as a plan for calls.
+TEST(CallFormat, OtherFieldsOfMessages) {
+  const auto format_of = [](std::string_view assistant) {
+    const auto chat = ChatTemplate::from_text(
+        "{% for m in messages %}{% if m.role == 'user' %}<|user|>{{ m.content }}<|end|>{% else %}"
+        "<|bot|>" +
+            std::string(assistant) +
+            "<|end|>{% endif %}{% endfor %}{% if tools %}{% endif %}"
+            "{% if add_generation_prompt %}<|bot|>{% endif %}",
+        "'file'", {});
+    EXPECT_TRUE(chat.ok()) << chat.error().message;
+    return calls::learn_calls(*chat);
+  };
+  const std::string all =
+      "{% for c in m.tool_calls %}<call>{{ c.function.name }}<args>"
+      "{{ c.function.arguments|tojson }}</call>{% endfor %}";
+  EXPECT_TRUE(format_of("{% if m.content is none %}" + all + "{% else %}{{ m.content }}{% endif %}")
+                  .is_known);
+  const CallFormat planned = format_of(
+      "{% if m.tool_calls %}{% if m.tool_plan %}<|think|>{{ m.tool_plan }}<|think_end|>{% endif "
+      "%}" +
+      all + "{% else %}<|say|>{{ m.content }}<|say_end|>{% endif %}");
+  EXPECT_TRUE(planned.is_known);
+  EXPECT_TRUE(planned.renders_reasoning);
+  EXPECT_EQ(parts_of(planned, offered(kTwoTools),
+                     "<|think|>Stop it.<|think_end|><call>stop<args>{}</call>"),
+            "(Stop it.)stop{};");
+  EXPECT_EQ(parts_of(planned, offered(kTwoTools), "<|say|>Yes.<|say_end|>"), "Yes.");
 }
 
 TEST(CallFormat, OneCallAlone) {
@@ -170,7 +200,7 @@ TEST(CallFormat, OneCallAlone) {
       "{% if m.tool_calls|length > 1 %}{{ raise_exception('one') }}{% endif %}"
       "<call>{{ m.tool_calls[0].function.name }}={{ m.tool_calls[0].function.arguments|tojson }}"
       "</call>"));
-  EXPECT_TRUE(format.is_learned);
+  EXPECT_TRUE(format.is_known);
   EXPECT_FALSE(format.renders_parallel);
   EXPECT_EQ(format.call_begin, "<call>");
   EXPECT_EQ(format.call_end, "</call>");

@@ -22,7 +22,7 @@ CallFormat small() { return *calls::call_format_named("json"); }
 // <tool_call>, <function=NAME>, <parameter=KEY>VALUE</parameter>
 CallFormat xml() {
   CallFormat format;
-  format.is_learned = true;
+  format.is_known = true;
   format.body = calls::CallBody::kParameters;
   format.call_begin = "<tool_call>\n<function=";
   format.head = {{calls::HeadPiece::Kind::kName}, {calls::HeadPiece::Kind::kText, ">\n"}};

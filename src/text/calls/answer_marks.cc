@@ -45,12 +45,12 @@ std::vector<Mark> answer_marks(const CallFormat& format, bool has_tools) {
       marks.push_back(
           {use, std::string(text), std::string(text.substr(0, text.find_first_of(" \n\t\r")))});
   };
-  if (format.body == CallBody::kChannel && format.is_learned)
+  if (format.body == CallBody::kChannel && format.is_known)
     for (const char* text : {"<|start|>", "<|channel|>", "to=functions."})
       add(MarkUse::kChannel, text);
   add(MarkUse::kReasoningBegin, format.reasoning_begin);
   add(MarkUse::kReasoningEnd, format.reasoning_end);
-  if (has_tools && format.is_learned && format.body != CallBody::kChannel) {
+  if (has_tools && format.is_known && format.body != CallBody::kChannel) {
     add(MarkUse::kSection, begin_without_list(format, format.section_begin));
     const std::string begin = begin_without_list(format, format.call_begin);
     add(MarkUse::kCall, begin);

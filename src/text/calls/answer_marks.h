@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/calls/call_format.h"
@@ -19,6 +20,8 @@ enum class MarkUse {
   kCallsEnd,        // section_end, left out behind calls and a text
   kTurnEnd,         // left out at the end of an answer
 };
+
+inline constexpr std::string_view kCodeFence = "```";
 
 struct Mark {
   MarkUse use;

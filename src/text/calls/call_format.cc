@@ -21,7 +21,7 @@ Result<CallFormat> call_format_named(std::string_view name) {
   format.reasoning_end = "</think>";
   if (name == "json") return format;
   if (name == "harmony") return harmony_format();
-  format.is_learned = true;
+  format.is_known = true;
   if (name == "hermes") {
     format.call_begin = "<tool_call>\n";
     format.call_end = "\n</tool_call>";

@@ -40,7 +40,7 @@ struct HeadPiece {
 };
 
 struct CallFormat {
-  bool is_learned = false;  // false: no marks are known; calls are read as small models write them
+  bool is_known = false;  // false: calls are only read as small models write them
   CallBody body = CallBody::kObject;
 
   std::string section_begin, section_end;  // around all calls; may be empty

@@ -13,7 +13,8 @@ ChatMessage message_of(const TrialAnswer& answer, ReasoningForm form) {
   if (answer.text.empty() && !answer.calls.empty()) fields["content"] = nullptr;
   if (!answer.reasoning.empty()) switch (form) {
       case ReasoningForm::kFields:
-        fields["reasoning_content"] = fields["reasoning"] = answer.reasoning;
+        for (const char* name : {"reasoning_content", "reasoning", "tool_plan"})
+          fields[name] = answer.reasoning;
         break;
       case ReasoningForm::kParts:
         fields["content"] = {{{"type", "thinking"}, {"thinking", answer.reasoning}},

@@ -15,7 +15,7 @@ std::string_view word_at(std::string_view text) {
 
 CallFormat harmony_format() {
   CallFormat format;
-  format.is_learned = true;
+  format.is_known = true;
   format.body = CallBody::kChannel;
   format.call_begin = " to=functions.";
   format.call_end = "<|call|>";

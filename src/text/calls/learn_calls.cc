@@ -88,10 +88,12 @@ bool learn_marks(Turn& turn, CallFormat& format) {
     const std::optional<CallShape> second =
         first ? find_call(two, first->end, calls[1]) : std::nullopt;
     CallFormat learned = alone->format;
-    learned.is_learned = true;
+    learned.is_known = true;
     learned.ids_have_names = ids_have_names;
     std::string before = one.substr(0, alone->begin);
-    std::string_view behind = std::string_view(one).substr(alone->end);
+    // Some templates end the section only behind several calls.
+    std::string_view behind = second ? std::string_view(two).substr(second->end)
+                                     : std::string_view(one).substr(alone->end);
     turn.end_behind_calls = common_end(turn.end, behind);
     behind.remove_suffix(turn.end_behind_calls.size());
     const std::string_view turn_end = trimmed(turn.end);
@@ -135,14 +137,14 @@ const std::string_view kLearningTools = R"([
 
 CallFormat learn_calls(const ChatTemplate& chat) {
   const Trials trials(chat, kLearningTools);
-  CallFormat none;
+  CallFormat none = *call_format_named("json");
   Turn turn(trials);
   if (turn.is_known()) {
     CallFormat format;
     const bool has_marks = learn_marks(turn, format);
     if (!has_marks && turn.has_channels(trial_calls(false)[0])) format = harmony_format();
     turn.copy_to(format);
-    if (format.is_learned && reads_back(trials, turn.form, format)) return format;
+    if (format.is_known && reads_back(trials, turn.form, format)) return format;
     if (std::optional<CallFormat> known = call_format_in(chat)) none = *std::move(known);
     turn.copy_to(none);
   }

@@ -72,7 +72,7 @@ class ObjectCall {
 
 bool ObjectCall::add(const Member& member) {
   const std::string_view key = member.key, value = member.value;
-  if (format_.is_learned && format_.body == CallBody::kObject && format_.name_key.empty())
+  if (format_.is_known && format_.body == CallBody::kObject && format_.name_key.empty())
     return call_.name.empty() && add_name(member.key) && add_arguments(value);
   const bool is_wrapper =
       is_one_of(key, kWrappers) || (!format_.wrappers.empty() && format_.wrappers.front() == key);

@@ -174,6 +174,8 @@ Ordered ChatTemplate::prepared(const Named& named, const ChatMessage& message,
     if (!value.is_null()) add_member(out, name, std::move(value));
   if (named.needs_content && !out.contains("content") && out.contains("tool_calls"))
     add_member(out, "content", "");
+  if (named.needs_null && !out.contains("content") && out.contains("tool_calls"))
+    add_member(out, "content", nullptr);
   if (is_text(out["role"], "developer") && !named.knows_developer) out["role"] = "system";
   if (out.contains("content") && out["content"].is_array() && !named.takes_parts &&
       std::all_of(out["content"].begin(), out["content"].end(), is_text_part))

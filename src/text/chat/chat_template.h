@@ -66,6 +66,7 @@ class ChatTemplate {
     bool drops_users = false;  // in the trials, a user's text appeared in neither form
     bool takes_arguments = false;
     bool needs_content = false;  // a message with calls and no content gets an empty text
+    bool needs_null = false;     // such a message gets null
   };
   struct Asked;  // a conversation as the template's variables
   struct Place;  // the place of a text in Asked

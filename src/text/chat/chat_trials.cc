@@ -110,11 +110,17 @@ void ChatTemplate::find_out_arguments(Named& named) const {
   const auto shows = [](const Result<std::string>& text) {
     return text && text->find("pando-key") != text->npos && text->find("pando-value") != text->npos;
   };
-  for (Asked asked : trials(named)) {
+  std::vector<Asked> all = trials(named);
+  for (Asked& asked : all)
+    asked.messages = OrderedTrial::parse(R"([{"role": "user", "content": "?"},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "call12345",
+         "type": "function", "function": {"name": "f"}}]}])");
+  for (size_t i = 0, n = all.size(); i < n; ++i) {  // a call may be shown beside null alone
+    all.push_back(all[i]);
+    all.back().messages[1]["content"] = nullptr;
+  }
+  for (Asked& asked : all) {
     const auto rendered = [&](const OrderedTrial& arguments) {
-      asked.messages = OrderedTrial::parse(R"([{"role": "user", "content": "?"},
-          {"role": "assistant", "content": "", "tool_calls": [{"id": "call12345",
-           "type": "function", "function": {"name": "f"}}]}])");
       asked.messages[1]["tool_calls"][0]["function"]["arguments"] = arguments;
       return render_by(named, asked, {});
     };
@@ -127,26 +133,40 @@ void ChatTemplate::find_out_arguments(Named& named) const {
   }
 }
 
-// Clients leave out the content of a message that only calls a tool. Some templates need a text.
+// Clients leave out the content of a message that only calls a tool. Some templates need a text, or
+// a null, to render the message or to show the call.
 void ChatTemplate::find_out_calls(Named& named) const {
+  constexpr const char* kName = "pando_calls_this";
   const auto in_form = [&](const char* text) {
     return named.needs_parts ? text_in_parts(text) : OrderedTrial(text);
   };
   for (Asked asked : trials(named)) {
     asked.messages = OrderedTrial::parse(R"([{"role": "user"},
         {"role": "assistant", "tool_calls": [{"id": "call12345", "type": "function",
-         "function": {"name": "f"}}]},
+         "function": {}}]},
         {"role": "tool", "tool_call_id": "call12345", "name": "f"}])");
     for (const size_t i : {0, 2}) asked.messages[i]["content"] = in_form("?");
-    asked.messages[1]["tool_calls"][0]["function"]["arguments"] =
-        named.takes_arguments ? OrderedTrial::object() : OrderedTrial("{}");
+    OrderedTrial& function = asked.messages[1]["tool_calls"][0]["function"];
+    function["name"] = kName;
+    function["arguments"] = named.takes_arguments ? OrderedTrial::object() : OrderedTrial("{}");
+    const auto shown = [&] {
+      const Result<std::string> text = render_by(named, asked, {});
+      return !text                             ? Shown::kFails
+             : text->find(kName) == text->npos ? Shown::kNothing
+                                               : Shown::kWhole;
+    };
     for (const bool replies : {true, false}) {
       if (!replies) asked.messages.erase(2);
-      if (render_by(named, asked, {})) return;
+      const Shown absent = shown();
+      if (absent == Shown::kWhole) return;
       asked.messages[1]["content"] = in_form("");
-      named.needs_content = render_by(named, asked, {}).ok();
-      if (named.needs_content) return;
+      const Shown empty = shown();
+      asked.messages[1]["content"] = nullptr;
+      const Shown null = shown();
       asked.messages[1].erase("content");
+      named.needs_null = null == Shown::kWhole && empty != Shown::kWhole;
+      named.needs_content = !named.needs_null && empty > absent;
+      if (absent != Shown::kFails || named.needs_content || named.needs_null) return;
     }
   }
 }
