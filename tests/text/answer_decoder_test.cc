@@ -20,15 +20,15 @@ class ChannelsOfAnswers : public ::testing::Test {
   void SetUp() override {
     tokenizer_ = load_json(channel_tokenizer_json());
     ASSERT_NE(tokenizer_, nullptr);
-    channels_ = find_channel_tokens(*tokenizer_);
-    ASSERT_TRUE(channels_);
+    format_.channels = find_channel_tokens(*tokenizer_);
+    ASSERT_TRUE(format_.channels);
   }
 
   std::vector<Token> tokens(const std::string& text) const {
     return tokenizer_->encode(text, /*add_bos=*/false).value();
   }
   AnswerDecoder decoder(const Request& request, const std::string& prompt) const {
-    return {*tokenizer_, &*channels_, request, tokens(prompt)};
+    return {*tokenizer_, format_, request, tokens(prompt)};
   }
 
   // "content|reasoning".
@@ -46,7 +46,7 @@ class ChannelsOfAnswers : public ::testing::Test {
   }
 
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::optional<ChannelTokens> channels_;
+  AnswerFormat format_;
 };
 
 TEST_F(ChannelsOfAnswers, AnalysisIsReasoning) {

@@ -23,7 +23,7 @@ ChatTemplate chat_with(std::string_view calls) {
       "{%- if tools %}{% endif %}"
       "{%- if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
   auto chat = ChatTemplate::from_text(text, "'file'", {});
-  EXPECT_TRUE(chat.ok()) << chat.error().message;
+  EXPECT_TRUE(chat.ok()) << chat.error().message();
   return *chat;
 }
 
@@ -175,7 +175,7 @@ TEST(CallFormat, OtherFieldsOfMessages) {
             "<|end|>{% endif %}{% endfor %}{% if tools %}{% endif %}"
             "{% if add_generation_prompt %}<|bot|>{% endif %}",
         "'file'", {});
-    EXPECT_TRUE(chat.ok()) << chat.error().message;
+    EXPECT_TRUE(chat.ok()) << chat.error().message();
     return calls::learn_calls(*chat);
   };
   const std::string all =
@@ -225,7 +225,7 @@ TEST(CallFormat, CanBeForcedByName) {
   }
   const Result<CallFormat> other = calls::call_format_named("xml");
   ASSERT_FALSE(other.ok());
-  EXPECT_EQ(other.error().message,
+  EXPECT_EQ(other.error().message(),
             "tool format 'xml' is unknown, expected json, hermes, pythonic, harmony or kimi");
 }
 

@@ -158,10 +158,10 @@ TEST(CallTemplates, CallsComeBack) {
   for (const KnownTemplate& known : kTemplates) {
     const std::string name(known.name);
     const auto text = read_text_file(folder / (name + ".jinja"));
-    ASSERT_TRUE(text.ok()) << text.error().message;
+    ASSERT_TRUE(text.ok()) << text.error().message();
     const auto chat =
         ChatTemplate::from_text(*text, name, {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
-    ASSERT_TRUE(chat.ok()) << chat.error().message;
+    ASSERT_TRUE(chat.ok()) << chat.error().message();
     const CallTemplate calls(name, *chat);
     EXPECT_EQ(calls.renders(), known.renders) << name;
     if (calls.format().is_known && !name.starts_with("Kimi-K2-")) calls.check();

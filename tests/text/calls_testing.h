@@ -66,7 +66,7 @@ inline std::string parts_of(const calls::CallFormat& format, const calls::Offere
 // Functions by name, with the schemas of their properties.
 inline calls::OfferedTools offered(std::string_view json) {
   Result<calls::OfferedTools> tools = calls::OfferedTools::parse(json);
-  EXPECT_TRUE(tools.ok()) << tools.error().message;
+  EXPECT_TRUE(tools.ok()) << tools.error().message();
   return *std::move(tools);
 }
 
