@@ -1,0 +1,168 @@
+// Answers with calls of tools, as the engine tells them.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <utility>
+
+#include "engine/scripted_executor.h"
+#include "engine/test_loop.h"
+#include "text/calls/call_format.h"
+#include "text/channel_tokenizer.h"
+
+namespace pando::testing {
+namespace {
+
+constexpr Token kReturn = 260;
+const std::string kAsked = "Weather?";
+const std::string kParis = R"(<tool_call>
+{"name": "weather", "arguments": {"city": "Paris"}}
+</tool_call>)";
+const std::string kRome = R"(<tool_call>
+{"name": "weather", "arguments": {"city": "Rome"}}
+</tool_call>)";
+
+const Tokenizer& tokenizer() {
+  static const std::unique_ptr<Tokenizer> loaded = load_json(channel_tokenizer_json());
+  return *loaded;
+}
+std::vector<Token> tokens_of(const std::string& text) {
+  return tokenizer().encode(text, /*add_bos=*/false).value();
+}
+
+const AnswerFormat& format() {
+  static const AnswerFormat kFormat = [] {
+    AnswerFormat of_model{.calls = *calls::call_format_named("hermes")};
+    of_model.calls->reasoning_begin = "<think>";
+    of_model.calls->reasoning_end = "</think>";
+    of_model.calls->prompt_ends = {"<think>"};
+    return of_model;
+  }();
+  return kFormat;
+}
+
+struct Told {
+  std::string text, reasoning;  // of all events
+  std::vector<ToolCall> calls;
+  Completion completion;
+};
+
+Request asked(const std::string& prompt = kAsked, bool offers = true) {
+  Request request;
+  request.id = "r";
+  request.tokens = tokens_of(prompt);
+  request.messages.push_back({"user", prompt});
+  request.sampling.max_tokens = 300;
+  if (offers)
+    request.chat.tools = JsonValue::parse(R"([{"type": "function", "function": {
+        "name": "weather", "parameters": {"type": "object"}}}])")
+                             .value();
+  return request;
+}
+
+// The answer of a model that writes `script`.
+Told told(const std::string& script, Request request) {
+  static grammar::FormCache forms(tokenizer());
+  LoopOptions options = tiny_loop_options();
+  LoopParts parts{.options = options,
+                  .tokenizer = &tokenizer(),
+                  .forms = &forms,
+                  .answers = &format(),
+                  .end_ids = {kReturn},
+                  .max_positions = kTinyContext};
+  EXPECT_TRUE(fill_in(parts.options.engine, kTinyContext).ok());
+  parts.planner = std::move(make_technique("tree", options.tile_len).value().planner);
+  parts.pool = std::make_unique<ThreadPool>(1);
+  std::vector<Token> all = request.tokens;
+  for (const Token token : tokens_of(script + "<|return|>")) all.push_back(token);
+  parts.executor = std::make_unique<ScriptedExecutor>(ExecutorFacts{.vocab = kChannelVocab,
+                                                                    .d_model = 4,
+                                                                    .page_len = options.page_len,
+                                                                    .tile_len = options.tile_len,
+                                                                    .n_pages = 100,
+                                                                    .page_bytes = 64,
+                                                                    .kv_capacity = 600,
+                                                                    .longest_path = 600},
+                                                      std::move(all));
+  EngineLoop loop(std::move(parts));
+  Told told;
+  const Status status = loop.submit(1, std::move(request), [&](const Event& event) {
+    ASSERT_FALSE(event.error) << event.error->message();
+    told.text += event.text;
+    told.reasoning += event.reasoning;
+    told.calls.insert(told.calls.end(), event.calls.begin(), event.calls.end());
+    if (event.completion) told.completion = *event.completion;
+  });
+  EXPECT_TRUE(status.ok()) << status.error().message();
+  for (int i = 0; i < 2000 && loop.step(); ++i) loop.deliver_events();
+  loop.deliver_events();
+  EXPECT_EQ(told.text, told.completion.text);
+  EXPECT_EQ(told.reasoning, told.completion.reasoning);
+  EXPECT_EQ(told.calls, told.completion.calls);
+  return told;
+}
+
+TEST(Calls, StandBesideTheText) {
+  const Told one = told(kParis, asked());
+  EXPECT_EQ(one.text, "");
+  ASSERT_EQ(one.calls.size(), 1u);
+  EXPECT_EQ(one.calls[0].name, "weather");
+  EXPECT_EQ(one.calls[0].arguments, R"({"city": "Paris"})");
+  EXPECT_EQ(one.calls[0].id.size(), 9u);
+  EXPECT_EQ(one.calls[0].id.find_first_not_of(
+                "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"),
+            std::string::npos);
+  EXPECT_EQ(one.completion.finish_reason, FinishReason::kStop);
+
+  const Told two = told("Both.\n" + kParis + "\n" + kRome, asked());
+  EXPECT_EQ(two.text, "Both.");
+  ASSERT_EQ(two.calls.size(), 2u);
+  EXPECT_EQ(two.calls[1].arguments, R"({"city": "Rome"})");
+  EXPECT_EQ(two.calls[0].id, one.calls[0].id);  // of the same place in a request of the same id
+  EXPECT_NE(two.calls[0].id, two.calls[1].id);
+}
+
+TEST(Calls, OneIsEnoughIfTheRequestSaysSo) {
+  Request request = asked();
+  request.parallel_calls = false;
+  const Told all = told(kParis + "\n" + kRome, std::move(request));
+  ASSERT_EQ(all.calls.size(), 1u);
+  EXPECT_EQ(all.calls[0].arguments, R"({"city": "Paris"})");
+  EXPECT_EQ(all.text, "");
+  EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop);
+  EXPECT_LT(all.completion.tokens.size(), tokens_of(kParis + "\n" + kRome).size());
+}
+
+TEST(Calls, WhatIsBrokenIsText) {
+  const std::string broken = R"(<tool_call>
+{"name": "weather", "arguments": {"city": )";
+  EXPECT_EQ(told(broken, asked()).text, broken);
+  const std::string other = R"({"name": "unknown", "arguments": {}})";
+  EXPECT_EQ(told(other, asked()).text, other);
+}
+
+TEST(Calls, WithoutToolsAreText) {
+  const Told all = told(kParis, asked(kAsked, /*offers=*/false));
+  EXPECT_EQ(all.text, kParis);
+  EXPECT_TRUE(all.calls.empty());
+}
+
+TEST(Calls, ReasoningComesApart) {
+  const Told own = told("<think>Why?</think>\n\nSunny.", asked(kAsked, /*offers=*/false));
+  EXPECT_EQ(own.reasoning, "Why?");
+  EXPECT_EQ(own.text, "Sunny.");
+  const Told begun = told("Why?</think>" + kParis, asked(kAsked + "<think>"));
+  EXPECT_EQ(begun.reasoning, "Why?");
+  EXPECT_EQ(begun.text, "");
+  EXPECT_EQ(begun.calls.size(), 1u);
+}
+
+TEST(Calls, AFormBeginsBehindTheReasoning) {
+  Request request = asked(kAsked + "<think>", /*offers=*/false);
+  request.sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]{3}"};
+  const Told all = told("Which?</think>123", std::move(request));
+  EXPECT_EQ(all.reasoning, "Which?");
+  EXPECT_EQ(all.text, "123");
+}
+
+}  // namespace
+}  // namespace pando::testing
