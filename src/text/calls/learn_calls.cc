@@ -70,18 +70,14 @@ std::vector<TrialCall> trial_calls(bool ids_have_names) {
   return calls;
 }
 
-// The marks of calls. False if the template does not show them in a form that is known.
-bool learn_marks(Turn& turn, CallFormat& format) {
+// The marks of calls, if the template shows calls in a form that is known.
+void learn_marks(Turn& turn, CallFormat& format) {
   for (const bool ids_have_names : {false, true}) {
     std::vector<TrialCall> calls = trial_calls(ids_have_names);
     const std::string one = turn.part_of({.calls = {calls[0]}});
     const std::string two = turn.part_of({.calls = calls});
     if (ids_have_names)
       for (TrialCall& call : calls) call.id.clear();
-    if (one.find("<|channel|>") != one.npos && one.find("<|message|>") != one.npos) {
-      turn.copy_to(format);
-      return false;
-    }
     const std::optional<CallShape> alone = find_call(one, 0, calls[0]);
     if (!alone) continue;
     const std::optional<CallShape> first = find_call(two, 0, calls[0]);
@@ -110,9 +106,8 @@ bool learn_marks(Turn& turn, CallFormat& format) {
     }
     set_is_list(learned);
     format = learned;
-    return true;
+    return;
   }
-  return false;
 }
 
 }  // namespace
@@ -141,8 +136,10 @@ CallFormat learn_calls(const ChatTemplate& chat) {
   Turn turn(trials);
   if (turn.is_known()) {
     CallFormat format;
-    const bool has_marks = learn_marks(turn, format);
-    if (!has_marks && turn.has_channels(trial_calls(false)[0])) format = harmony_format();
+    if (turn.has_channels())
+      format = harmony_format();
+    else
+      learn_marks(turn, format);
     turn.copy_to(format);
     if (format.is_known && reads_back(trials, turn.form, format)) return format;
     if (std::optional<CallFormat> known = call_format_in(chat)) none = *std::move(known);

@@ -87,7 +87,7 @@ void Turn::find_begin() {
   if (const size_t at = shared.find(kSampleText); at != shared.npos) shared = shared.substr(0, at);
   const std::string_view with_prompt = common_begin(shared, prompt);
   const std::string_view rest = shared.substr(with_prompt.size());
-  if (rest.empty() || is_blank(rest) || !prompt.ends_with(rest)) shared = with_prompt;
+  if (is_blank(rest) || !prompt.ends_with(rest)) shared = with_prompt;
   std::vector<std::string_view> atoms = atoms_of(shared);
   size_t n = atoms.size();
   while (n > 0 && is_blank(atoms[n - 1])) --n;
@@ -120,9 +120,10 @@ void Turn::find_reasoning() {
     if (is_blank(end_mark)) end_mark = to_text;
     if (is_blank(end_mark))
       end_mark = to_call.substr(0, to_call.size() - common_end(before_call, to_call).size());
-    const std::string_view shorter =
-        end_mark.substr(0, end_mark.size() - alike.size() * end_mark.ends_with(alike));
-    if (!is_blank(shorter)) end_mark = shorter;
+    if (end_mark.ends_with(alike)) {
+      const std::string_view shorter = end_mark.substr(0, end_mark.size() - alike.size());
+      if (!is_blank(shorter)) end_mark = shorter;
+    }
     // A template that knows no parts prints them as they are.
     if (is_blank(end_mark) || end_mark.find("type") != end_mark.npos) continue;
     form = tried;
@@ -171,8 +172,8 @@ std::string Turn::give_back(std::string_view end_of_begin) {
   return text;
 }
 
-bool Turn::has_channels(const TrialCall& call) const {
-  const std::string part = part_of({.calls = {call}});
+bool Turn::has_channels() const {
+  const std::string part = part_of({.calls = {one_call()}});
   return part.find("<|channel|>") != part.npos && part.find("<|message|>") != part.npos;
 }
 

@@ -20,7 +20,7 @@ struct Turn {
   // Cuts a text that begins calls off the end of `begin`: prompts end with it. Returns it.
   std::string give_back(std::string_view end_of_begin);
   // True if messages stand in the channels of gpt-oss.
-  bool has_channels(const TrialCall& call) const;
+  bool has_channels() const;
   void copy_to(CallFormat& format) const;
 
   std::string begin;  // between the user's text and the answer
