@@ -115,12 +115,12 @@ TEST(Options, BadRequestsAreRefusedAtOnce) {
     bad.spoil(request);
     const Result<RequestId> id =
         engine->submit(request, [](const Event&) { FAIL() << "no events"; });
-    ASSERT_FALSE(id.ok()) << bad.message();
-    EXPECT_EQ(id.error().message(), bad.message());
+    ASSERT_FALSE(id.ok()) << bad.message;
+    EXPECT_EQ(id.error().message(), bad.message);
     EXPECT_EQ(id.error().code, bad.code);
     const auto completions = engine->complete(request);
     ASSERT_FALSE(completions.ok());
-    EXPECT_EQ(completions.error().message(), bad.message());
+    EXPECT_EQ(completions.error().message(), bad.message);
   }
   EXPECT_TRUE(engine->complete(tiny_request("a prompt")).ok());
 }
@@ -211,9 +211,9 @@ TEST(Options, BadEngineOptions) {
     EngineOptions options = tiny_options();
     bad.spoil(options);
     const auto engine = Engine::open(tiny_model(), options);
-    ASSERT_FALSE(engine.ok()) << bad.message();
+    ASSERT_FALSE(engine.ok()) << bad.message;
     EXPECT_EQ(engine.error().code, ErrorCode::kInvalidArgument);
-    EXPECT_EQ(engine.error().message(), bad.message());
+    EXPECT_EQ(engine.error().message(), bad.message);
   }
   EngineOptions options = tiny_options();
   options.sharing = "magic";

@@ -84,7 +84,7 @@ TEST_F(ChannelsOfAnswers, CharactersComeWhole) {
   EXPECT_EQ(decoder.push(0xC3).reasoning, "");
   EXPECT_EQ(decoder.push(0xA9).reasoning, "é");
   EXPECT_EQ(decoder.push(0xC3).reasoning, "");
-  EXPECT_EQ(decoder.push(channels_->end).reasoning, "\uFFFD");
+  EXPECT_EQ(decoder.push(format_.channels->end).reasoning, "\uFFFD");
 }
 
 TEST_F(ChannelsOfAnswers, MessagesOfOneKindArePartedByAnEmptyLine) {
