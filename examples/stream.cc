@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   auto stream = pando::Stream::open(**engine, request);
   if (!stream) return std::fprintf(stderr, "%s\n", stream.error().message().c_str()), 1;
   while (const auto event = stream->next()) {
-    if (event->error) return std::fprintf(stderr, "%s\n", event->error->message.c_str()), 1;
+    if (event->error) return std::fprintf(stderr, "%s\n", event->error->message().c_str()), 1;
     std::printf("%s", event->text.c_str());
     std::fflush(stdout);
     if (event->completion)

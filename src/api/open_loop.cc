@@ -93,7 +93,7 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
   if (*timing != nullptr && technique.batcher != nullptr)
     return invalid_option(
         "sharing",
-        "'{}' forms its own batches of whole prompts, expected the policy fcfs and no step_budget",
+        "'{}' forms its own batches of whole prompts, expected policy fcfs and no step_budget",
         engine.sharing);
   parts.timing = std::move(*timing);
   // Forced tokens are several rows of an answer in a step (see ExecutorMaker).

@@ -183,7 +183,7 @@ Status fill_in(EngineOptions& options, int max_positions) {
 std::string context_limit(int context, int max_positions) {
   return fmt::format("this model's maximum context length is {} tokens{}", context,
                      context < max_positions
-                         ? fmt::format(", as 'context' sets it (its own is {})", max_positions)
+                         ? fmt::format(", as context sets it (its own is {})", max_positions)
                          : "");
 }
 

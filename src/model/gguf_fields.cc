@@ -104,8 +104,13 @@ Error GgufFields::in_file_names(Error error) const {
       named.clear();
     }
   }
-  for (std::string* text : {&error.found, &error.expected})
-    for (const auto& [field, source] : sources_) name_anew(*text, "'" + field, source);
+  // A field in another one: "FILE: 'rope_scaling'".
+  std::string& file = error.place.file;
+  std::string inside = file.starts_with(this->source()) ? file.substr(this->source().size()) : "";
+  file.resize(file.size() - inside.size());
+  for (std::string* text : {&error.found, &error.expected, &inside})
+    for (const auto& [of, text_of] : sources_) name_anew(*text, "'" + of, text_of);
+  file += inside;
   return error;
 }
 

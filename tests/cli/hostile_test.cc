@@ -106,10 +106,10 @@ TEST_F(HostileTest, SizesThatTheFileDoesNotHold) {
     const char* field;
     Json value;
     const char* message;
-  } cases[] = {{"vocab_size", 1 << 24, "shape is"},
-               {"hidden_size", 1 << 20, "shape is"},
-               {"intermediate_size", 1 << 20, "shape is"},
-               {"num_hidden_layers", 1 << 12, "has no tensor"},
+  } cases[] = {{"vocab_size", 1 << 24, "has shape"},
+               {"hidden_size", 1 << 20, "has shape"},
+               {"intermediate_size", 1 << 20, "has shape"},
+               {"num_hidden_layers", 1 << 12, "is absent"},
                {"max_position_embeddings", 1 << 30, "context"},
                {"vocab_size", uint64_t{1} << 63, "'vocab_size' is 9223372036854775808, expected"},
                {"hidden_size", -1, "'hidden_size' is -1, expected a multiple of 2 in [1, 1048576]"},

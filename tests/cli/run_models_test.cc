@@ -114,7 +114,7 @@ TEST_F(RunModels, MemoryAndThreadsOfAProcess) {
   const Finished left =
       pando("run --model m --threads 1 --input good.jsonl --kv-memory 2000000000", some);
   EXPECT_EQ(left.code, kFailed) << left;
-  EXPECT_TRUE(left.says("not enough memory for a --kv-memory of 2000000000 bytes")) << left;
+  EXPECT_TRUE(left.says("not enough memory for 2000000000 bytes of keys and values")) << left;
   EXPECT_TRUE(left.says(" bytes (1.9 GiB) are needed, and ") && left.says(" are available"))
       << left;
   const Finished threads = pando("run --model m --threads 64 --kv-memory 64MiB --input good.jsonl",

@@ -156,8 +156,8 @@ TEST_F(GgufModel, MissingExpertsAreNamed) {
     const auto refused = load_weights(cut.path(), std::nullopt, pool);
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, ErrorCode::kBadFile);
-    const char* name = all ? "has no tensor 'model.layers.0.mlp.experts.0.gate_proj.weight'"
-                           : "has no tensor 'model.layers.0.mlp.experts.2.up_proj.weight'";
+    const char* name = all ? "tensor 'model.layers.0.mlp.experts.0.gate_proj.weight' is absent"
+                           : "tensor 'model.layers.0.mlp.experts.2.up_proj.weight' is absent";
     EXPECT_NE(refused.error().message().find(name), std::string::npos) << refused.error().message();
   }
 }

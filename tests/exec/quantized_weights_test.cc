@@ -80,23 +80,23 @@ TEST(QuantizedWeights, RefusesOtherShapesAndTypes) {
                      tensor.bytes += tensor.bytes.substr(0, tensor.bytes.size() / tensor.shape[0]);
                      ++tensor.shape[0];
                    },
-                   {part, "shape is", expected});
+                   {part, "has shape", expected});
     expect_refused(fixture,
                    [&](EditedCheckpoint& c) {
                      std::string& dtype = c.part(name).dtype;  // of as many bytes
                      dtype = dtype == "I32" ? "F32" : "I16";
                    },
-                   {part, "dtype is"});
+                   {part, "has dtype"});
   }
 }
 
 TEST(QuantizedWeights, RefusesContradictions) {
   expect_refused("gptq-ordered",
                  [](EditedCheckpoint& c) { c.part("mlp.up_proj.g_idx").bytes[4 * 7] = 2; },
-                 {"up_proj.g_idx", "element 7 is 2", "[0, 2)"});
+                 {"up_proj.g_idx", "group 2 at element 7", "[0, 2)"});
   expect_refused("gptq-ordered",
                  [](EditedCheckpoint& c) { c.part("mlp.up_proj.g_idx").bytes[3] = '\xff'; },
-                 {"up_proj.g_idx", "element 0 is -", "[0, 2)"});
+                 {"up_proj.g_idx", "group -16777215 at element 0", "[0, 2)"});
   expect_refused("compressed-words4",
                  [](EditedCheckpoint& c) { c.part("mlp.up_proj.weight_shape").bytes[0] = 95; },
                  {"weight_shape", "[95, 64]", "[96, 64]"});
@@ -299,8 +299,8 @@ class MadeMatrix {
                   const RowOrder& columns = {}) const {
     StoredParts parts;
     for (const auto& [part, tensor] : tensors_)
-      parts[part] = {part, &tensor.entry, tensor.bytes.data()};
-    auto matrix = QuantizedMatrix::open("matrix", parts, quantization, n, k, columns);
+      parts[part] = {{"file", part}, &tensor.entry, tensor.bytes.data()};
+    auto matrix = QuantizedMatrix::open({"file", "matrix"}, parts, quantization, n, k, columns);
     EXPECT_TRUE(matrix.ok()) << matrix.error().message();
     TensorView view;
     view.dtype = (*matrix)->dtype();

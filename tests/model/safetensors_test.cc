@@ -71,7 +71,8 @@ TEST_F(SafetensorsTest, RefusesHeadersThatAreNotWhatTheyShouldBe) {
   expect_bad(R"({"__metadata__":{"format":5}})", "'__metadata__.format' is 5");
   expect_bad(R"({"__metadata__":"pt"})", "'__metadata__' is \"pt\"");
   expect_bad(R"({"a":3})", "tensor 'a' is 3");
-  expect_bad(R"({"a":{"shape":[4],"data_offsets":[0,4]}})", "dtype is ''", ErrorCode::kUnsupported);
+  expect_bad(R"({"a":{"shape":[4],"data_offsets":[0,4]}})", "has dtype ''",
+             ErrorCode::kUnsupported);
   expect_bad(R"({"a":{"dtype":7,"shape":[4],"data_offsets":[0,4]}})", "'dtype' is 7");
   expect_bad(R"({"a":{"dtype":"Q4","shape":[4],"data_offsets":[0,4]}})", "'Q4'",
              ErrorCode::kUnsupported);
@@ -92,7 +93,7 @@ TEST_F(SafetensorsTest, RefusesHeadersThatAreNotWhatTheyShouldBe) {
 
 TEST_F(SafetensorsTest, RefusesTensorsThatAreNotWhereTheyShouldBe) {
   expect_bad(R"({"a":{"dtype":"U8","shape":[17],"data_offsets":[0,17]}})",
-             "tensor 'a': ends at byte 17 of the data, expected at most 16");
+             "tensor 'a' ends at byte 17 of the data, expected at most 16");
   expect_bad(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,16]}})",
              "has 16 bytes, expected 12 for F32 [3]");
   expect_bad(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,9223372036854775807]}})",

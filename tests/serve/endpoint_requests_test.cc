@@ -212,7 +212,7 @@ TEST_F(Endpoints, UnknownFieldsAreNamedFirst) {
         {"/detokenize", {{"token", {1}}}, "token"}}) {
     const Json said = error(path, body);
     EXPECT_EQ(said["param"], field) << path << said;
-    EXPECT_TRUE(said["message"].get<std::string>().starts_with("unknown")) << path << said;
+    EXPECT_NE(said["message"].get<std::string>().find("is unknown"), std::string::npos) << said;
   }
 }
 
