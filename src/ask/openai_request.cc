@@ -43,6 +43,7 @@ constexpr std::string_view kEmbeddingFields[] = {"model",
 constexpr std::string_view kChatFields[] = {
     "messages", "max_completion_tokens", "top_logprobs", "chat_template_kwargs", "tools",
     "tool_choice", "documents", "add_generation_prompt", "continue_final_message",
+    "reasoning_effort",
     // values of these must ask for nothing, except "prediction", which only saves time
     "functions", "parallel_tool_calls", "verbosity", "modalities", "prediction"};
 
@@ -189,6 +190,7 @@ class Parser {
     read_unasked();
     Request request{.chat = rules_.chat};
     read_chat_options(fields_, request.chat);
+    read_effort(request.chat);
     if (!fields_.status()) return;
     if (!fields_.has("messages")) return fields_.fail(missing_field("messages"));
     Result<std::vector<ChatMessage>> messages = read_messages(json_["messages"]);
@@ -196,6 +198,23 @@ class Parser {
     request.messages = std::move(*messages);
     fields_.flag("parallel_tool_calls", request.parallel_calls);
     body_.requests.push_back(std::move(request));
+  }
+
+  // Templates that know efforts read the variable. Others ignore it.
+  void read_effort(ChatOptions& chat) {
+    constexpr std::string_view kName = "reasoning_effort";
+    constexpr std::string_view kEfforts[] = {"none", "minimal", "low", "medium", "high", "xhigh"};
+    std::string effort;
+    fields_.text("reasoning_effort", effort);
+    if (effort.empty()) return;
+    if (std::ranges::find(kEfforts, effort) == std::end(kEfforts))
+      return fields_.fail(std::string(kName), json_["reasoning_effort"], one_of_these(kEfforts));
+    JsonValue::Object kwargs;
+    if (const JsonValue::Object* given = chat.template_kwargs.as_object()) kwargs = *given;
+    for (const auto& [name, value] : kwargs)
+      if (name == kName) return;
+    kwargs.emplace_back(kName, JsonValue{effort});
+    chat.template_kwargs = JsonValue::object(std::move(kwargs));
   }
 
   // Clients send these though they want nothing by them.

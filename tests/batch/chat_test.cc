@@ -103,6 +103,22 @@ TEST(ChatLine, ToolsAndFieldsOfMessages) {
                   .chat.tools.is_null());
 }
 
+TEST(ChatLine, EffortsReachTheTemplate) {
+  const auto kwargs = [](const std::string& fields) {
+    return asked(R"({"custom_id": "c", "url": "/v1/chat/completions", "body": {"messages":
+                     [{"role": "user", "content": "Q"}], )" +
+                 fields + "}}")
+        .chat.template_kwargs.text();
+  };
+  EXPECT_EQ(kwargs(R"("reasoning_effort": "low")"), R"({"reasoning_effort":"low"})");
+  EXPECT_EQ(kwargs(R"("reasoning_effort": "low", "chat_template_kwargs": {"a": 1})"),
+            R"({"a":1,"reasoning_effort":"low"})");
+  EXPECT_EQ(kwargs(R"("reasoning_effort": "low",
+                      "chat_template_kwargs": {"reasoning_effort": "high"})"),
+            R"({"reasoning_effort":"high"})");
+  EXPECT_EQ(kwargs(R"("reasoning_effort": null)"), "null");
+}
+
 TEST(ChatLine, APromptStaysThePrompt) {
   EXPECT_EQ(shown(asked(R"({"prompt": "P"})", chat_defaults())), "P");
 }

@@ -68,7 +68,7 @@ TEST_F(Endpoints, FieldsThatChangeNothing) {
         {"tool_choice", "required"},
         {"verbosity", "low"},
         {"modalities", {"text", "audio"}},
-        {"reasoning_effort", "low"},
+        {"reasoning_effort", "most"},
         {"parallel_tool_calls", 1}})
     EXPECT_NE(error("/v1/chat/completions", {{"messages", talk}, {name, value}})["message"]
                   .get<std::string>()
