@@ -202,13 +202,13 @@ class Parser {
 
   // Templates that know efforts read the variable. Others ignore it.
   void read_effort(ChatOptions& chat) {
-    constexpr std::string_view kName = "reasoning_effort";
+    constexpr const char* kName = "reasoning_effort";
     constexpr std::string_view kEfforts[] = {"none", "minimal", "low", "medium", "high", "xhigh"};
     std::string effort;
-    fields_.text("reasoning_effort", effort);
+    fields_.text(kName, effort);
     if (effort.empty()) return;
     if (std::ranges::find(kEfforts, effort) == std::end(kEfforts))
-      return fields_.fail(std::string(kName), json_["reasoning_effort"], one_of_these(kEfforts));
+      return fields_.fail(kName, json_[kName], one_of_these(kEfforts));
     JsonValue::Object kwargs;
     if (const JsonValue::Object* given = chat.template_kwargs.as_object()) kwargs = *given;
     for (const auto& [name, value] : kwargs)
