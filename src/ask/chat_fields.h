@@ -1,4 +1,5 @@
-// What of a body or a line is a conversation: messages, tools, documents, the template's variables.
+// Reads the conversation of a body or a line: messages, tools, documents, variables of the
+// template.
 #pragma once
 
 #include <vector>

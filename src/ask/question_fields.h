@@ -13,17 +13,17 @@
 
 namespace pando::ask {
 
-// Where its fields stand.
+// The object that its fields stand in.
 struct QuestionSource {
   const Json& json;                                     // an object
   const char* name = "line";                            // what messages call it
   std::span<const std::string_view> other_fields = {};  // that others read
-  // What is expected in place of an unknown field if nothing is asked.
+  // The expected fields, for the message about an unknown field if nothing is asked.
   std::string_view asking =
       "'context' with 'questions' or 'question', or one of 'prompt', 'messages' and 'tokens'";
 };
 
-// What is asked, where it stands beside the fields: questions about a context, a prompt, or tokens.
+// Input that stands beside the fields: questions about a context, a prompt, or tokens.
 struct QuestionInput {
   std::optional<std::string> context;
   std::vector<std::string> questions = {};

@@ -133,7 +133,7 @@ TEST(CallFormat, IsLearnedFromTemplatesOfManyKinds) {
   }
 }
 
-// What is learned is a plain value, from which a grammar can be made.
+// A learned format is a plain value, from which a grammar can be made.
 TEST(CallFormat, HasTheTextsAroundACall) {
   const CallFormat format = calls::learn_calls(chat_with(kWays[12].calls));
   EXPECT_EQ(format.body, calls::CallBody::kParameters);

@@ -112,7 +112,7 @@ TEST(CallParser, BrokenCallsAreText) {
         "<tool_call>\n<function=find>\n<parameter=what\n", "<tool_call>\n<function=>\n</function>",
         "<tool_call>\n<function=find>\nWell</function>\n</tool_call>"})
     EXPECT_EQ(parts_of(xml(), tools, text), text);
-  // What follows is read again.
+  // The text behind it is read again.
   EXPECT_EQ(parts_of(hermes(), tools, "<tool_call>no<tool_call>{\"name\": \"stop\"}</tool_call>"),
             "<tool_call>nostop{};");
   EXPECT_EQ(parts_of(hermes(), tools,

@@ -11,7 +11,7 @@
 
 namespace pando::testing {
 
-// What an answer was taken apart into: "text", "(reasoning)" and "NAME{...}" for each call, with
+// The parts of an answer: "text", "(reasoning)" and "NAME{...}" for each call, with
 // "#ID" behind the name if it has an id.
 inline std::string parts_of(const std::vector<calls::AnswerEvent>& events) {
   using Kind = calls::AnswerEvent::Kind;

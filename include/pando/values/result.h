@@ -31,7 +31,7 @@ enum class OptionStyle {
   kCommandLine,  // --kv-memory
 };
 
-// Where an error was found. Members that do not apply are empty.
+// The place at which an error was found. Members that do not apply are empty.
 struct ErrorPlace {
   // A path, or the name of what was read: "the body", "rank 2". "A: B" is B in A.
   std::string file = {};

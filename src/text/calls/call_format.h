@@ -19,7 +19,7 @@
 
 namespace pando::calls {
 
-// What stands between call_begin and call_end.
+// Forms of the text between call_begin and call_end.
 enum class CallBody {
   kObject,      // a JSON object with name and arguments
   kJson,        // head, then the arguments as a JSON object
@@ -71,11 +71,11 @@ struct CallFormat {
   // Around the whole message: between the user's text and the answer, and behind an answer. What
   // stands behind calls may be another text.
   std::string turn_begin, turn_end, turn_end_behind_calls;
-  // What prompts may end with behind the beginning of the answer's message, the longest first: a
+  // Ends that prompts may have behind the beginning of the answer's message, the longest first: a
   // part of the answer that the model goes on with, such as "<think>\n".
   std::vector<std::string> prompt_ends;
 
-  // What the template was seen to render, and to read back.
+  // Answers that the template was seen to render, and that were read back.
   bool renders_parallel = false;       // two calls
   bool renders_text_and_call = false;  // a text before a call
   bool renders_reasoning = false;      // reasoning before a text or a call

@@ -1,4 +1,4 @@
-// What a stream parser takes at a place of an answer: a mark, a call, the header of a message.
+// Takes a mark, a call or the header of a message from a stream.
 #include <utility>
 
 #include "text/calls/call_parser.h"

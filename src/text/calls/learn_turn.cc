@@ -76,7 +76,8 @@ std::string Turn::part_of(const TrialAnswer& answer, ReasoningForm in) const {
   return behind.starts_with(begin) ? behind.substr(begin.size()) : std::string();
 }
 
-// What answers of any kind and the prompt have in common, up to a mark that begins reasoning.
+// The common beginning of answers of any kind and of the prompt, up to a mark that begins
+// reasoning.
 void Turn::find_begin() {
   const std::string text = part_of({.text = std::string(kSampleText)}),
                     call = part_of({.calls = {one_call()}}),

@@ -13,7 +13,7 @@ struct Turn {
   explicit Turn(const Trials& trials);
 
   bool is_known() const { return !begin.empty(); }
-  // What the template writes for an answer behind `begin`; empty if it refuses it.
+  // The template's text of an answer behind `begin`; empty if it refuses it.
   std::string part_of(const TrialAnswer& answer, ReasoningForm in = ReasoningForm::kFields) const;
   // The length of what is of reasoning at the beginning of a part.
   size_t reasoning_length(std::string_view part) const;

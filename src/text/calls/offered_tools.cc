@@ -17,7 +17,7 @@ const CallJson* member(const CallJson* object, std::string_view name) {
   return found == object->end() ? nullptr : &*found;
 }
 
-// What "#/$defs/NAME" stands for.
+// The schema that "#/$defs/NAME" refers to.
 const CallJson* referred(const CallJson* root, std::string_view reference) {
   if (!reference.starts_with("#")) return nullptr;
   const CallJson* at = root;

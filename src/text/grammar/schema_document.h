@@ -52,7 +52,7 @@ class SchemaDocument {
   const CountedSet* counted_set_of(const std::string& pattern);
   // The texts of a known format. Null after a refusal.
   const CharDfa* format_of(const std::string& name, Node schema);
-  // What the checked schemas have that is not enforced: formats that are not known, and names that
+  // Tells what the checked schemas have and Pando does not enforce: unknown formats, and names that
   // are nearly keywords. At most eight, each once.
   std::vector<std::string> warnings();
   // CharDfa::of and both, whose steps count.
