@@ -62,6 +62,12 @@ auto members(T& value) {
   return std::tie(kind, text, choices, schema);
 }
 
+template <MaybeConst<CallOptions> T>
+auto members(T& value) {
+  auto& [required, parallel, allowed, strict] = value;
+  return std::tie(required, parallel, allowed, strict);
+}
+
 template <MaybeConst<SamplingOptions> T>
 auto members(T& value) {
   auto& [max_tokens, min_tokens, temperature, top_k, top_p, min_p, logit_bias, repetition_penalty,
@@ -75,15 +81,16 @@ auto members(T& value) {
 // Without `sent`, which is a time of this process's clock.
 template <MaybeConst<Request> T>
 auto members(T& value) {
-  auto& [id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning, parallel_calls,
-         truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from, alternatives,
-         pooling, unpooled, pooled_from, cut_tokens, isolation_key, n_public, cached, ttft_slo,
-         tpot_slo, deadline_class, tokens_beside, tokens_behind, sent, logits_hash] = value;
-  return std::tie(id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning, parallel_calls,
-                  truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from,
-                  alternatives, pooling, unpooled, pooled_from, cut_tokens, isolation_key, n_public,
-                  cached, ttft_slo, tpot_slo, deadline_class, tokens_beside, tokens_behind,
-                  logits_hash);
+  auto& [id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning, calling,
+         thinking_budget, truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from,
+         alternatives, pooling, unpooled, pooled_from, cut_tokens, isolation_key, n_public, cached,
+         ttft_slo, tpot_slo, deadline_class, tokens_beside, tokens_behind, sent, logits_hash] =
+      value;
+  return std::tie(id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning,
+                  calling, thinking_budget, truncate_prompt_tokens, truncate_at_end, sampling,
+                  prompt_logprobs_from, alternatives, pooling, unpooled, pooled_from, cut_tokens,
+                  isolation_key, n_public, cached, ttft_slo, tpot_slo, deadline_class,
+                  tokens_beside, tokens_behind, logits_hash);
 }
 
 template <MaybeConst<TokenLogprob> T>
@@ -100,8 +107,9 @@ auto members(T& value) {
 
 template <MaybeConst<Completion> T>
 auto members(T& value) {
-  auto& [choice, text, reasoning, calls, tokens, logprobs, prompt_logprobs, alternatives, finish_reason,
-         embedding, prompt_tokens, cut_tokens, shared_tokens, logits_hash, choice_logprobs] = value;
+  auto& [choice, text, reasoning, calls, tokens, logprobs, prompt_logprobs, alternatives,
+         finish_reason, embedding, prompt_tokens, cut_tokens, shared_tokens, logits_hash,
+         choice_logprobs] = value;
   return std::tie(choice, text, reasoning, calls, tokens, logprobs, prompt_logprobs, alternatives,
                   finish_reason, embedding, prompt_tokens, cut_tokens, shared_tokens, logits_hash,
                   choice_logprobs);

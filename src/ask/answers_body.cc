@@ -95,7 +95,9 @@ class AnswersBody : public Body {
     Json last = head();
     last["object"] = "answers.end";
     add_counts(last, include_usage);
-    return include_usage || serving.sharing || has_warnings() ? stream_event(last) : std::string();
+    std::string events;
+    if (include_usage || serving.sharing || has_warnings()) events = stream_event(last);
+    return events.append(kStreamEnd);
   }
 
   Json answer() override {

@@ -92,6 +92,4 @@ void Body::add_prompt_usage(Json& answer, size_t n_alike) const {
   if (serving.sharing) answer["sharing"] = SharingCounts(completions_.all()).json();
 }
 
-std::string stream_event(const Json& data) { return "data: " + json_text(data) + "\n\n"; }
-
 }  // namespace pando::ask

@@ -11,6 +11,7 @@
 #include "ask/envelope.h"
 #include "ask/job.h"
 #include "ask/serving_fields.h"
+#include "ask/stream_event.h"
 #include "base/json.h"
 #include "pando/generation_config.h"
 #include "task/question_completions.h"
@@ -65,7 +66,7 @@ class Body : public Job {
   virtual std::string form_place(size_t) const { return "schema"; }
 
   // Of a stream: its first events, those that an event of requests[request] gives, and its last
-  // ones, without the "[DONE]" behind them. An event is "data: {...}" and an empty line.
+  // ones (stream_event.h).
   virtual std::string begin() { return {}; }
   std::string on_event(size_t request, Event event);
   virtual std::string end() { return {}; }
@@ -107,9 +108,6 @@ class Body : public Job {
   std::unordered_set<std::string> told_;  // the same texts, to find one quickly
   QuestionCompletions completions_;
 };
-
-std::string stream_event(const Json& data);
-constexpr std::string_view kStreamEnd = "data: [DONE]\n\n";  // behind the last one
 
 // Readers of bodies, which are objects. Errors: kInvalidArgument, those of the model's tokenizer,
 // and kUnavailable where it is given up.

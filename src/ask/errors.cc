@@ -1,5 +1,6 @@
 #include "ask/errors.h"
 
+#include "ask/stream_event.h"
 #include "base/errors.h"
 #include "base/json.h"
 
@@ -26,6 +27,14 @@ HttpError without_field(const Error& error) {
   return {500, "server_error", code, error.message()};
 }
 
+Json openai_body(const HttpError& error) {
+  return {{"error",
+           {{"message", error.message},
+            {"type", error.type},
+            {"param", error.param.empty() ? Json(nullptr) : Json(error.param)},
+            {"code", error.code}}}};
+}
+
 }  // namespace
 
 HttpError http_error(const Error& error) {
@@ -40,12 +49,8 @@ Error missing_field(const char* field) {
 
 Error given_up() { return make_error(ErrorCode::kUnavailable, "the client has disconnected"); }
 
-Json error_body(const HttpError& error) {
-  return {{"error",
-           {{"message", error.message},
-            {"type", error.type},
-            {"param", error.param.empty() ? Json(nullptr) : Json(error.param)},
-            {"code", error.code}}}};
-}
+const ErrorForm kOpenAiErrors = {.body = openai_body, .last_events = [](const HttpError& error) {
+                                   return stream_event(openai_body(error)).append(kStreamEnd);
+                                 }};
 
 }  // namespace pando::ask

@@ -21,7 +21,12 @@ HttpError http_error(const Error& error);
 Error missing_field(const char* field);
 // Of what is given up before it is asked.
 Error given_up();
+// How an API tells errors: in an answer's body, and in the last events of a stream.
+struct ErrorForm {
+  Json (*body)(const HttpError&);
+  std::string (*last_events)(const HttpError&);
+};
 // {"error": {"message", "type", "param", "code"}}
-Json error_body(const HttpError& error);
+extern const ErrorForm kOpenAiErrors;
 
 }  // namespace pando::ask

@@ -7,6 +7,7 @@
 #include "ask/body_checks.h"
 #include "ask/errors.h"
 #include "ask/logprobs.h"
+#include "ask/openai_body.h"
 #include "ask/openai_request.h"
 #include "ask/openai_response.h"
 #include "ask/sampling_fields.h"
@@ -112,13 +113,13 @@ class OpenAiBody : public Body {
   }
 
   std::string end() override {
-    if (!has_last_chunk()) return {};
+    if (!has_last_chunk()) return std::string(kStreamEnd);
     Json last = head(form_, envelope_, /*chunk=*/true);
     last["choices"] = Json::array();
     if (include_usage_) last["usage"] = usage_.json(/*cached=*/true);
     if (serving.sharing) last["sharing"] = sharing_.json();
     add_warnings(last);
-    return stream_event(last);
+    return stream_event(last).append(kStreamEnd);
   }
 
   Json answer() override {
@@ -178,6 +179,20 @@ class OpenAiBody : public Body {
 
 Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const Json& json,
                                         const BodyContext& context) {
+  Result<OpenAiRequest> read = read_openai_request(endpoint, json, context);
+  if (!read) return read.error();
+  auto body = std::make_unique<OpenAiBody>(context);
+  if (Status status = body->take(std::move(*read), context); !status) return status.error();
+  if (endpoint == Endpoint::kEmbeddings &&
+      std::ranges::any_of(body->requests, [](const Request& one) { return !one.tokens.empty(); }))
+    body->log_note = "the input is token ids, which must come from this model's tokenizer";
+  return std::unique_ptr<Body>(std::move(body));
+}
+
+}  // namespace
+
+Result<OpenAiRequest> read_openai_request(Endpoint endpoint, const Json& json,
+                                          const BodyContext& context) {
   OpenAiRules rules{.context = context.context,
                     .d_model = spec_of(context.model).d_model,
                     .most_prompts = Bounds::kMostRequests,
@@ -194,15 +209,8 @@ Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const Json& json,
   const char* top_field = endpoint == Endpoint::kChat ? "top_logprobs" : "logprobs";
   if (Status status = check_answers(read->requests, context, top_field); !status)
     return status.error();
-  auto body = std::make_unique<OpenAiBody>(context);
-  if (Status status = body->take(std::move(*read), context); !status) return status.error();
-  if (endpoint == Endpoint::kEmbeddings &&
-      std::ranges::any_of(body->requests, [](const Request& one) { return !one.tokens.empty(); }))
-    body->log_note = "the input is token ids, which must come from this model's tokenizer";
-  return std::unique_ptr<Body>(std::move(body));
+  return read;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Body>> read_completions_body(const Json& json, const BodyContext& context) {
   return read_body(Endpoint::kCompletions, json, context);

@@ -54,7 +54,7 @@ class OpenAiLine : public Line {
       if (failure.param == "prompt") failure.param = prompt_field(form_.endpoint);
       if (failure.param == "form") failure.param = form_field_;
       response["status_code"] = failure.status;
-      response["body"] = error_body(failure);
+      response["body"] = kOpenAiErrors.body(failure);
     } else {
       std::vector<const Request*> requests;
       for (const Question& question : questions) requests.push_back(&question.request);

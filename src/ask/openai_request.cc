@@ -196,7 +196,7 @@ class Parser {
     Result<std::vector<ChatMessage>> messages = read_messages(json_["messages"]);
     if (!messages) return fields_.fail(messages.error());
     request.messages = std::move(*messages);
-    fields_.flag("parallel_tool_calls", request.parallel_calls);
+    fields_.flag("parallel_tool_calls", request.calling.parallel);
     body_.requests.push_back(std::move(request));
   }
 

@@ -186,7 +186,7 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   completion.text += text;
   completion.reasoning += pushed.reasoning;
   std::vector<ToolCall> calls = add_calls(std::move(pushed.calls));
-  const bool has_its_call = !request->request.parallel_calls && !completion.calls.empty();
+  const bool has_its_call = !request->request.calling.parallel && !completion.calls.empty();
   Taken taken;
   if (stops.stopped() || has_its_call || (forced.ends && forced.tokens.empty())) {
     taken = finish(FinishReason::kStop);
@@ -210,7 +210,7 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
 
 std::vector<ToolCall> Sequence::add_calls(std::vector<ToolCall> calls) {
   const Request& asked = request->request;
-  if (!asked.parallel_calls)
+  if (!asked.calling.parallel)
     calls.resize(std::min(calls.size(), size_t{1} - std::min<size_t>(completion.calls.size(), 1)));
   for (ToolCall& call : calls) {
     if (call.id.empty()) call.id = call_id(asked.id, choice, completion.calls.size());

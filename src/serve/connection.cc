@@ -240,14 +240,19 @@ class Session {
         allowed, {.origin = origin, .headers = field(http::field::access_control_request_headers)});
   }
 
+  ReplyOptions reply_options(unsigned version, bool keep_alive) const {
+    const Route* route = find_route(logged_.path);
+    return {.id = logged_.id,
+            .http_version = version,
+            .keep_alive = keep_alive,
+            .is_to_head = is_head(logged_.method),
+            .headers = cors_,
+            .errors = route == nullptr ? &ask::kOpenAiErrors : route->errors};
+  }
+
   asio::awaitable<bool> answer(HttpRequest& request, unsigned version, bool keep_alive) {
     begun_ = request.arrival = Clock::now();
-    Reply<Stream> reply(service_, stream_,
-                        {.id = logged_.id,
-                         .http_version = version,
-                         .keep_alive = keep_alive,
-                         .is_to_head = is_head(request.method),
-                         .headers = cors_});
+    Reply<Stream> reply(service_, stream_, reply_options(version, keep_alive));
     beast::get_lowest_layer(stream_).expires_never();
     const double counts = request.path == "/metrics" ? 0 : 1;  // who looks is not looked at
     const UnderWay under_way(service_.metrics.under_way(), counts);
@@ -306,17 +311,14 @@ class Session {
   // Ends an answer with an error, as far as that can still be said.
   asio::awaitable<void> fail(Reply<Stream>& reply, const HttpError& error) {
     reply.close_after();
-    reply.tally.error = error.code;
+    reply.tally.error = error.code;  // even if the client can no longer be told
     reply.tally.error_param = error.param;
     if (!reply.has_begun()) {
       HttpResponse response = error_response(error);
       co_await sent(reply, std::move(response));
     } else if (reply.is_stream() && reply.is_between_writes()) {
-      std::string events = ask::stream_event(ask::error_body(error));
-      events += ask::kStreamEnd;
       try {
-        co_await reply.write(std::move(events));
-        co_await reply.end_stream();
+        co_await reply.fail_stream(error);
       } catch (const boost::system::system_error&) {
         reply.lose();
       }
@@ -352,11 +354,7 @@ class Session {
     const bool whole =
         parser.is_header_done() && !parser.content_length_remaining() && !parser.chunked();
     Reply<Stream> reply(service_, stream_,
-                        {.id = logged_.id,
-                         .http_version = version,
-                         .keep_alive = whole && parser.get().keep_alive(),
-                         .is_to_head = is_head(logged_.method),
-                         .headers = cors_});
+                        reply_options(version, whole && parser.get().keep_alive()));
     service_.metrics.count_request("refused", response->status, 0);
     co_await sent(reply, std::move(*response));
     log(reply, reply.status());

@@ -313,18 +313,10 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
     co_await replier.send(std::move(response));
     co_return;
   }
-  std::string last;
-  if (status) {
-    last = body.end();
-  } else {
-    const ask::HttpError error = http_error(service, status.error());
-    replier.tally.error = error.code;
-    replier.tally.error_param = error.param;
-    last = ask::stream_event(ask::error_body(error));
-  }
-  last += ask::kStreamEnd;
-  co_await replier.write(std::move(last));
-  co_await replier.end_stream();
+  if (status)
+    co_await replier.end_stream(body.end());
+  else
+    co_await replier.fail_stream(http_error(service, status.error()));
 }
 
 }  // namespace

@@ -49,10 +49,7 @@ std::string unescaped(std::string_view text) {
 }
 
 HttpResponse error_response(const ask::HttpError& error, int retry_after) {
-  HttpResponse response{.status = error.status,
-                        .body = json_text(ask::error_body(error)),
-                        .error = error.code,
-                        .error_param = error.param};
+  HttpResponse response{.status = error.status, .error = error};
   if (error.status == 429 || error.status == 503)
     response.headers.push_back({"Retry-After", std::to_string(retry_after)});
   if (error.status == 401) response.headers.push_back({"WWW-Authenticate", "Bearer"});

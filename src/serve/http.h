@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,7 +38,7 @@ struct HttpResponse {
   std::string body;
   std::string content_type = "application/json";
   HttpHeaders headers;
-  std::string error = {}, error_param = {};  // its code, where it is one, and the field to blame
+  std::optional<ask::HttpError> error;  // written as `body` in the form of its route
 };
 
 // What the log says of an answer.
@@ -65,15 +66,17 @@ HttpResponse wrong_request(int status, const char* code, std::string message,
 ask::HttpError shutting_down(const std::string& more = "");
 ask::HttpError timed_out(std::chrono::seconds after);
 
-// Sends the answer to one request: send() once, or begin_stream() and then write() as often as
-// there is something. They throw where the client is gone.
+// Sends the answer to one request: send() once, or begin_stream(), then write() as often as there is
+// something, then end_stream() or fail_stream(). They throw where the client is gone.
 class Replier {
  public:
   virtual ~Replier() = default;
   virtual boost::asio::awaitable<void> send(HttpResponse response) = 0;
   virtual boost::asio::awaitable<void> begin_stream() = 0;  // of server-sent events
   virtual boost::asio::awaitable<void> write(std::string events) = 0;
-  virtual boost::asio::awaitable<void> end_stream() = 0;
+  // Ends a stream with its last events.
+  virtual boost::asio::awaitable<void> end_stream(std::string events) = 0;
+  virtual boost::asio::awaitable<void> fail_stream(ask::HttpError error) = 0;
   virtual bool has_begun() const = 0;  // something was sent
 
   Tally tally;

@@ -9,7 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "ask/body.h"
+#include "ask/errors.h"
+#include "base/json.h"
 #include "serve/http.h"
 #include "serve/service.h"
 
@@ -26,6 +27,7 @@ struct ReplyOptions {
   bool keep_alive;        // the connection may take another request
   bool is_to_head;        // to a HEAD, which is answered without a body
   HttpHeaders headers;    // that go with whatever is sent
+  const ask::ErrorForm* errors = &ask::kOpenAiErrors;
 };
 
 // Over a TCP stream or one of TLS. What cannot be sent is thrown as boost::system::system_error.
@@ -39,8 +41,10 @@ class Reply : public Replier {
         keep_alive_(options_.keep_alive) {}
 
   asio::awaitable<void> send(HttpResponse response) override {
-    tally.error = response.error;
-    tally.error_param = response.error_param;
+    if (response.error) {
+      tell(*response.error);
+      response.body = json_text(options_.errors->body(*response.error));
+    }
     http::response<http::string_body> message(static_cast<http::status>(response.status),
                                               options_.http_version);
     set_fields(message, response.content_type);
@@ -78,21 +82,19 @@ class Reply : public Replier {
   }
 
   asio::awaitable<void> write(std::string events) override {
-    for (std::string_view rest = events; !rest.empty();) {
-      const auto piece = asio::buffer(next_piece(rest));
-      is_ending_ = rest.empty() && events.ends_with(ask::kStreamEnd);  // at which clients leave
-      if (is_chunked()) {
-        co_await write_all(http::make_chunk(piece));
-      } else {
-        co_await write_all(piece);
-      }
-    }
+    co_await write_events(std::move(events), /*are_last=*/false);
     is_writing_ = false;
   }
 
-  asio::awaitable<void> end_stream() override {
+  asio::awaitable<void> end_stream(std::string events) override {
+    co_await write_events(std::move(events), /*are_last=*/true);
     if (is_chunked()) co_await write_all(http::make_chunk_last());
     is_stream_ = is_writing_ = false;
+  }
+
+  asio::awaitable<void> fail_stream(ask::HttpError error) override {
+    tell(error);
+    co_await end_stream(options_.errors->last_events(error));
   }
 
   bool has_begun() const override { return status_ != 0; }
@@ -125,6 +127,24 @@ class Reply : public Replier {
     message.set("X-Request-Id", options_.id);
     for (const auto& [name, value] : options_.headers) message.set(name, value);
     message.keep_alive(keep_alive_);
+  }
+
+  // To the log.
+  void tell(const ask::HttpError& error) {
+    tally.error = error.code;
+    tally.error_param = error.param;
+  }
+
+  asio::awaitable<void> write_events(std::string events, bool are_last) {
+    for (std::string_view rest = events; !rest.empty();) {
+      const auto piece = asio::buffer(next_piece(rest));
+      is_ending_ = rest.empty() && are_last;  // at which clients leave
+      if (is_chunked()) {
+        co_await write_all(http::make_chunk(piece));
+      } else {
+        co_await write_all(piece);
+      }
+    }
   }
 
   void start_writing() {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ask/body.h"
+#include "ask/errors.h"
 #include "base/json.h"
 #include "serve/http.h"
 #include "serve/service.h"
@@ -19,6 +20,7 @@ struct Route {
   // is answered at once. `body` is null for a GET.
   Result<HttpResponse> (*answer)(Service&, const HttpRequest&, const Json& body) = nullptr;
   bool open = false;  // needs no API key
+  const ask::ErrorForm* errors = &ask::kOpenAiErrors;
 };
 
 // All routes, in the order of the overview.

@@ -123,7 +123,7 @@ TEST(Calls, StandBesideTheText) {
 
 TEST(Calls, OneIsEnoughIfTheRequestSaysSo) {
   Request request = asked();
-  request.parallel_calls = false;
+  request.calling.parallel = false;
   const Told all = told(kParis + "\n" + kRome, std::move(request));
   ASSERT_EQ(all.calls.size(), 1u);
   EXPECT_EQ(all.calls[0].arguments, R"({"city": "Paris"})");

@@ -73,6 +73,15 @@ enum class Pooling {
   kMean,  // the mean over all tokens: f32 sums in the order of positions, times 1/n
 };
 
+// Calls of the tools in ChatOptions::tools. Arguments are kept to their tool's schema.
+struct CallOptions {
+  bool required = false;                  // the answer is one call or more
+  bool parallel = true;                   // false: the answer ends behind its first call
+  std::vector<std::string> allowed = {};  // names of the tools that may be called; empty: of all
+  // A schema that cannot be enforced is an error. False: such arguments are any object.
+  bool strict = false;
+};
+
 // A prompt, and the options of its answers.
 struct Request {
   std::string id;      // the caller's name for it; with the engine's seed it decides sampling
@@ -87,7 +96,9 @@ struct Request {
   // models whose chat format marks it. Absent: true for `messages` alone. With tools in `chat`,
   // calls of them go to Completion::calls.
   std::optional<bool> separate_reasoning;
-  bool parallel_calls = true;  // false: the answer ends behind its first call
+  CallOptions calling;
+  // Tokens of reasoning at most; the text that ends it follows. Absent: no limit.
+  std::optional<int> thinking_budget;
   // A longer prompt is cut to this many tokens, at its beginning or at its end; the tokens around
   // the text stay. 0: no limit.
   int truncate_prompt_tokens = 0;

@@ -1,0 +1,13 @@
+// The one reader behind all forms of chat bodies.
+#pragma once
+
+#include "ask/body.h"
+#include "ask/openai_request.h"
+
+namespace pando::ask {
+
+// Reads a body of the OpenAI API with a server's defaults and limits. Errors: as ReadBody.
+Result<OpenAiRequest> read_openai_request(Endpoint endpoint, const Json& json,
+                                          const BodyContext& context);
+
+}  // namespace pando::ask
