@@ -32,6 +32,20 @@ TEST(GrammarSchema, PropertiesInTheirOrder) {
                  R"({"b":1})"});
 }
 
+// Models write JSON with spaces, as others print it.
+TEST(GrammarSchema, OneSpaceBehindColonsAndCommas) {
+  const std::vector<std::string> no = {R"({"a":  [1]})", R"({"a" : [1]})", R"({ "a": [1]})",
+                                       R"({"a": [1] })", R"({"a": [1 ,2]})", R"( {"a": [1]})",
+                                       R"({"a": [1]} )", "{\"a\":\n[1]}"};
+  const std::vector<std::string> yes = {R"({"a": [1, 2], "b": {"c": "x"}})",
+                                        R"({"a":[1, 2],"b": {"c":"x"}})", R"({"a": [1,2]})"};
+  expect_schema(R"({"type": "object", "properties": {"a": {"items": {"type": "integer"},
+                    "type": "array"}}, "required": ["a"]})",
+                yes, no);
+  expect_schema("{}", yes, no);
+  expect_reads(compiled(grammar::from_any_json(/*only_objects=*/true)), yes, no);
+}
+
 TEST(GrammarSchema, OtherNames) {
   expect_schema(
       R"({"properties": {"a": {"type": "integer"}}, "additionalProperties": {"type": "string"}, "type": "object"})",
