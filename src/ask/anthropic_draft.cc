@@ -16,35 +16,35 @@ namespace pando::ask {
 namespace {
 
 // Those behind "output_format" change no answer.
-constexpr DoorField kFields[] = {{"max_tokens", "max_tokens"},
-                                 {"stop_sequences", "stop"},
-                                 {"stream", "stream"},
-                                 {"messages"},
-                                 {"system"},
-                                 {"tools"},
-                                 {"tool_choice"},
-                                 {"thinking"},
-                                 {"output_config"},
-                                 {"output_format"},
-                                 {"cache_control"},
-                                 {"context_management"},
-                                 {"diagnostics"},
-                                 {"inference_geo"},
-                                 {"metadata"},
-                                 {"service_tier"},
-                                 {"speed"},
-                                 {"user_profile_id"},
-                                 {"workspace_id"}};
+constexpr DoorField kAnthropicFields[] = {{"max_tokens", "max_tokens"},
+                                          {"stop_sequences", "stop"},
+                                          {"stream", "stream"},
+                                          {"messages"},
+                                          {"system"},
+                                          {"tools"},
+                                          {"tool_choice"},
+                                          {"thinking"},
+                                          {"output_config"},
+                                          {"output_format"},
+                                          {"cache_control"},
+                                          {"context_management"},
+                                          {"diagnostics"},
+                                          {"inference_geo"},
+                                          {"metadata"},
+                                          {"service_tier"},
+                                          {"speed"},
+                                          {"user_profile_id"},
+                                          {"workspace_id"}};
 
 // Fields of blocks and tools that change no answer.
-constexpr std::string_view kIgnored[] = {"type",          "cache_control",        "citations",
-                                         "caller",        "toolset_name",         "allowed_callers",
-                                         "defer_loading", "eager_input_streaming"};
+constexpr std::string_view kIgnoredInBlocks[] = {
+    "type",         "cache_control",   "citations",     "caller",
+    "toolset_name", "allowed_callers", "defer_loading", "eager_input_streaming"};
 
 // Refuses fields besides these and `own`.
-void only(Fields& fields, std::initializer_list<std::string_view> own) {
+void only_in_block(Fields& fields, std::initializer_list<std::string_view> own) {
   std::vector<std::string_view> known(own);
-  known.insert(known.end(), std::begin(kIgnored), std::end(kIgnored));
+  known.insert(known.end(), std::begin(kIgnoredInBlocks), std::end(kIgnoredInBlocks));
   fields.only(known);
 }
 
@@ -84,12 +84,12 @@ void add_text(Json& message, const std::string& text) {
   message["content"].push_back({{"type", "text"}, {"text", text}});
 }
 
-class Translator {
+class AnthropicTranslator {
  public:
-  explicit Translator(const Json& body) : body_(body), fields_(body) {}
+  explicit AnthropicTranslator(const Json& body) : body_(body), fields_(body) {}
 
   Result<AnthropicDraft> run(AnthropicCall call) {
-    if (Status status = draft().copy(body_, kFields); !status) return status.error();
+    if (Status status = draft().copy(body_, kAnthropicFields); !status) return status.error();
     if (call == AnthropicCall::kMessage && !fields_.has("max_tokens"))
       return missing_field("max_tokens");
     if (fields_.has("system"))
@@ -189,21 +189,21 @@ class Translator {
     } else if (type == "tool_use") {
       read_tool_use(message_of(turn), origin, fields);
     } else if (type == "thinking") {
-      only(fields, {"thinking", "signature"});
+      only_in_block(fields, {"thinking", "signature"});
       Json& message = message_of(turn);
       message["reasoning_content"] =
           message.value("reasoning_content", "") + needed_text(fields, "thinking");
     } else if (type == "redacted_thinking") {
-      only(fields, {"data"});  // which nobody here can read
+      only_in_block(fields, {"data"});  // which nobody here can read
       message_of(turn);
     } else {
-      only(fields, {"text"});
+      only_in_block(fields, {"text"});
       add_text(message_of(turn), needed_text(fields, "text"));
     }
   }
 
   void read_tool_use(Json& message, const std::string& origin, Fields& fields) {
-    only(fields, {"id", "name", "input"});
+    only_in_block(fields, {"id", "name", "input"});
     Json& calls = message["tool_calls"];
     const std::string call =
         place_in(place_in("messages", messages().size() - 1) + ".tool_calls", calls.size());
@@ -219,7 +219,7 @@ class Translator {
 
   // A template has no field for failures, so the text says it.
   void read_tool_result(const std::string& origin, Fields& fields) {
-    only(fields, {"tool_use_id", "content", "is_error"});
+    only_in_block(fields, {"tool_use_id", "content", "is_error"});
     bool is_error = false;
     fields.flag("is_error", is_error);
     draft().set_origin(place_in("messages", messages().size()), origin);
@@ -250,10 +250,10 @@ class Translator {
       fields.text("type", type);
       if (type != "custom")
         fields.refuse("type", "\"custom\", because this server runs no tools of its own");
-      only(fields, {"name", "description", "input_schema", "strict", "input_examples"});
+      only_in_block(fields, {"name", "description", "input_schema", "strict", "input_examples"});
       needed_object(fields, "input_schema");
       for (const auto& [name, value] : tool.items())
-        if (std::ranges::find(kIgnored, name) == std::end(kIgnored))
+        if (std::ranges::find(kIgnoredInBlocks, name) == std::end(kIgnoredInBlocks))
           function[name == "input_schema" ? "parameters" : name] = value;
     });
     draft().set_origin(place + ".function", place);
@@ -319,7 +319,7 @@ class Translator {
 }  // namespace
 
 Result<AnthropicDraft> draft_of_anthropic(const Json& body, AnthropicCall call) {
-  return Translator(body).run(call);
+  return AnthropicTranslator(body).run(call);
 }
 
 }  // namespace pando::ask
