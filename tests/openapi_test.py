@@ -88,6 +88,12 @@ class Reader:
                           re.S)
         return {name for name, places in rows if "kAsked" in places or place in places}
 
+    def door(self, path, name):
+        """The fields of a body that is translated to a chat: of a table of {name, name in chats}, and common ones."""
+        found = re.findall(rf"\b{name}\[\] = \{{(.*?)\}};", (self.source / path).read_text(), re.S)
+        common = self.options("kInBody") - self.table(ASK + "door_fields.cc", "kNotInDoors")
+        return set(re.findall(r'\{"(\w+)"', found[0])) | common | {"chat_template_kwargs"}
+
     def requests(self):
         openai, questions = ASK + "openai_request.cc", ASK + "question_fields.cc"
         rerank, score = ASK + "rerank_body.cc", ASK + "score_body.cc"
@@ -100,6 +106,7 @@ class Reader:
         return {
             "CompletionRequest": answers | self.table(openai, "kCompletionFields"),
             "ChatRequest": answers | self.table(openai, "kChatFields"),
+            "MessagesRequest": self.door(ASK + "anthropic_draft.cc", "kAnthropicFields") | serving,
             "EmbeddingRequest": self.table(openai, "kEmbeddingFields") | serving,
             "AnswersRequest": (self.table(questions, "kAskedFields") | self.table(questions, "kAskingFields")
                                | self.options("kInLine") | serving | {"stream", "stream_options", "chat"}) - in_lines_alone,
