@@ -68,9 +68,10 @@ class AnthropicBody : public Body {
     if (!event.reasoning.empty())
       events += add("thinking", "thinking_delta", draft_.shows_thinking ? event.reasoning : "");
     if (!event.text.empty()) events += add("text", "text_delta", event.text);
-    for (const ToolCall& call : event.calls)
-      events += open("tool_use", tool_use(call, Json::object())) +
-                delta({{"type", "input_json_delta"}, {"partial_json", call.arguments}});
+    for (const ToolCall& call : event.calls) {
+      events += open("tool_use", tool_use(call, Json::object()));
+      events += delta({{"type", "input_json_delta"}, {"partial_json", call.arguments}});
+    }
     return event.completion ? events + close() : events;
   }
 

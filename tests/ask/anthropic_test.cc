@@ -169,9 +169,11 @@ TEST(AnthropicDraft, ErrorsNameThePlace) {
           .place.field,
       "messages[0].content[0].content[0].type");
   const Plain call = {{"type", "tool_use"}, {"id", "t"}, {"name", "f"}, {"input", "{}"}};
-  EXPECT_EQ(refusal_of_content("assistant", {call}).place.field, "messages[0].content[0].input");
+  EXPECT_EQ(refusal_of_content("assistant", Plain::array({call})).place.field,
+            "messages[0].content[0].input");
   EXPECT_EQ(
-      refusal_of_content("assistant", {updated(call, {{"input", Plain::object()}})}).message(),
+      refusal_of_content("assistant", Plain::array({updated(call, {{"input", Plain::object()}})}))
+          .message(),
       "the last message calls a tool, expected a 'tool_result' in a message behind it");
   EXPECT_EQ(refusal({{"system", {{{"type", "image"}}}}}).message(),
             "system[0] has an image ('image'), but Pando reads only text");
