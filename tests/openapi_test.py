@@ -89,10 +89,11 @@ class Reader:
         return {name for name, places in rows if "kAsked" in places or place in places}
 
     def door(self, path, name):
-        """The fields of a body that is translated to a chat: of a table of {name, name in chats}, and common ones."""
-        found = re.findall(rf"\b{name}\[\] = \{{(.*?)\}};", (self.source / path).read_text(), re.S)
-        common = self.options("kInBody") - self.table(ASK + "door_fields.cc", "kNotInDoors")
-        return set(re.findall(r'\{"(\w+)"', found[0])) | common | {"chat_template_kwargs"}
+        """The names of a table of DoorField: the first string of each row."""
+        rows = re.search(rf"\b{name}\[\] = \{{(.*?)\}};", (self.source / path).read_text(), re.S)
+        not_in_doors = self.table(ASK + "door_fields.cc", "kNotInDoors")
+        common = self.table(ASK + "serving_fields.cc", "kNames") | self.options("kInBody") | {"chat_template_kwargs"}
+        return set(re.findall(r'\{"(\w+)"', rows[1])) | common - not_in_doors
 
     def requests(self):
         openai, questions = ASK + "openai_request.cc", ASK + "question_fields.cc"
@@ -106,7 +107,6 @@ class Reader:
         return {
             "CompletionRequest": answers | self.table(openai, "kCompletionFields"),
             "ChatRequest": answers | self.table(openai, "kChatFields"),
-            "MessagesRequest": self.door(ASK + "anthropic_draft.cc", "kAnthropicFields") | serving,
             "EmbeddingRequest": self.table(openai, "kEmbeddingFields") | serving,
             "AnswersRequest": (self.table(questions, "kAskedFields") | self.table(questions, "kAskingFields")
                                | self.options("kInLine") | serving | {"stream", "stream_options", "chat"}) - in_lines_alone,
@@ -114,6 +114,7 @@ class Reader:
             "TextsRequest": self.names(rerank, r'\{\s*("query", "texts".*?)\}') | serving,
             "PairsRequest": self.listed(score, "text_1") | serving,
             "ContinuationsRequest": self.listed(score, "prompt") | serving,
+            "MessagesRequest": self.door(ASK + "anthropic_draft.cc", "kAnthropicFields"),
             "TokenizeRequest": self.names(ASK + "tokenize_body.cc", r'\{\s*("model", "prompt".*?)\}'),
         }
 

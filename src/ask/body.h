@@ -115,10 +115,6 @@ class Body : public Job {
 // and kUnavailable where it is given up.
 using ReadBody = Result<std::unique_ptr<Body>>(const Json& json, const BodyContext& context);
 ReadBody read_completions_body, read_chat_body, read_embeddings_body;
-// The Messages API of Anthropic.
-ReadBody read_anthropic_body;
-// {"input_tokens"} of the prompt of such a body, which needs no "max_tokens".
-Result<Json> count_anthropic_tokens(const Json& json, const BodyContext& context);
 // {"context", "questions"}, as lines have them.
 ReadBody read_answers_body;
 // {"query", "documents": [text or {"text", ...}, ...]}, answered as by Jina or by Cohere; of the
@@ -126,5 +122,9 @@ ReadBody read_answers_body;
 ReadBody read_rerank_body, read_cohere_rerank_body;
 // {"text_1", "text_2"}, relevance of pairs, or {"prompt", "continuations"}, likelihoods.
 ReadBody read_score_body;
+// The Messages API of Anthropic.
+ReadBody read_anthropic_body;
+// {"input_tokens"} of the prompt of such a body, which needs no "max_tokens".
+Result<Json> count_anthropic_tokens(const Json& json, const BodyContext& context);
 
 }  // namespace pando::ask
