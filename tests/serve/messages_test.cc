@@ -215,8 +215,8 @@ TEST(KeysOfRequests, ComeInHeadersOfSeveralApis) {
   serve::ServerOptions options = tiny_server_options();
   options.api_keys = {"a-key-of-the-tests", "another-key-of-the-tests"};
   RunningServer server(options, open_with_tools());
-  Client client(server.port());
   const auto ask = [&](const char* path, const std::string& headers) {
+    Client client(server.port());
     client.send(post_text(path, message().dump(), headers));
     return client.read();
   };
