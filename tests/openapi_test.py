@@ -88,6 +88,13 @@ class Reader:
                           re.S)
         return {name for name, places in rows if "kAsked" in places or place in places}
 
+    def door(self, path, name):
+        """The names of a table of DoorField: the first string of each row."""
+        rows = re.search(rf"\b{name}\[\] = \{{(.*?)\}};", (self.source / path).read_text(), re.S)
+        not_in_doors = self.table(ASK + "door_fields.cc", "kNotInDoors")
+        common = self.table(ASK + "serving_fields.cc", "kNames") | self.options("kInBody") | {"chat_template_kwargs"}
+        return set(re.findall(r'\{"(\w+)"', rows[1])) | common - not_in_doors
+
     def requests(self):
         openai, questions = ASK + "openai_request.cc", ASK + "question_fields.cc"
         rerank, score = ASK + "rerank_body.cc", ASK + "score_body.cc"
@@ -100,6 +107,7 @@ class Reader:
         return {
             "CompletionRequest": answers | self.table(openai, "kCompletionFields"),
             "ChatRequest": answers | self.table(openai, "kChatFields"),
+            "ResponsesRequest": self.door(ASK + "responses_request.cc", "kResponsesFields"),
             "EmbeddingRequest": self.table(openai, "kEmbeddingFields") | serving,
             "AnswersRequest": (self.table(questions, "kAskedFields") | self.table(questions, "kAskingFields")
                                | self.options("kInLine") | serving | {"stream", "stream_options", "chat"}) - in_lines_alone,

@@ -294,7 +294,7 @@ TEST_F(Responses, AnAnswer) {
       R"("service_tier":"default","text":{"format":{"type":"text"},"verbosity":"medium"},)"
       R"("tool_choice":"auto","tools":[],"top_logprobs":0,"truncation":"disabled","store":true,)"
       R"("temperature":0.0,"top_p":1.0,"usage":{"input_tokens":5,"input_tokens_details":)"
-      R"({"cached_tokens":2},"output_tokens":3,"output_tokens_details":{"reasoning_tokens":0},)"
+      R"({"cached_tokens":2,"cache_write_tokens":3},"output_tokens":3,"output_tokens_details":{"reasoning_tokens":0},)"
       R"("total_tokens":8}})");
 }
 

@@ -44,7 +44,7 @@ class ResponseDatabaseTest : public ::testing::Test {
     return ids;
   }
 
-  const testing::TemporaryFolder folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(ResponseDatabaseTest, KeepsWhatWasAdded) {
