@@ -218,7 +218,8 @@ class ResponsesBody : public Body {
   Json usage() const {
     const UsageCounts counts(completions().all());
     return {{"input_tokens", counts.n_prompt},
-            {"input_tokens_details", {{"cached_tokens", counts.n_cached},
+            {"input_tokens_details",
+             {{"cached_tokens", counts.n_cached},
               {"cache_write_tokens", serving.cached ? counts.n_prompt - counts.n_cached : 0}}},
             {"output_tokens", counts.n_generated},
             {"output_tokens_details", {{"reasoning_tokens", n_reasoning()}}},

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "ask/errors.h"
+#include "ask/responses_items.h"
 #include "base/errors.h"
 #include "base/fields.h"
-#include "text/chat/media.h"
 
 namespace pando::ask {
 namespace {
@@ -80,154 +80,6 @@ Json nested_function(const Json& flat) {
   return {{"type", "function"}, {"function", without(flat, "type")}};
 }
 
-std::string text_member(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-// Makes messages of items. Consecutive items of the assistant become one message: reasoning, then
-// a text, then calls.
-class Conversation {
- public:
-  explicit Conversation(ChatDraft& draft) : draft_(draft) {
-    draft_.chat["messages"] = Json::array();
-  }
-
-  void add_instructions(const std::string& text) {
-    add_message({{"role", "system"}, {"content", text}}, "instructions");
-  }
-
-  // The item's place in the body is `origin`.
-  Status add(const Json& item, const std::string& type, const std::string& origin) {
-    Fields fields(item);
-    if (type == "message") {
-      add_text(fields, item, origin);
-    } else if (type == "function_call") {
-      add_call(fields, origin);
-    } else if (type == "function_call_output") {
-      add_output(fields, origin);
-    } else {
-      add_reasoning(fields, origin);
-    }
-    if (!fields.status()) return in_part(origin, fields.status().error());
-    return {};
-  }
-
- private:
-  Json& messages() { return draft_.chat["messages"]; }
-
-  void add_message(Json message, const std::string& origin) {
-    draft_.set_origin(place_in("messages", messages().size()), origin);
-    messages().push_back(std::move(message));
-    assistant_ = false;
-  }
-
-  // The assistant's message that goes on; a new one where it has `later` parts already.
-  Json& assistant(NameList later, const std::string& origin) {
-    const auto has = [&](std::string_view name) { return messages().back().contains(name); };
-    if (!assistant_ || std::ranges::any_of(later, has)) {
-      add_message({{"role", "assistant"}}, origin);
-      assistant_ = true;
-    }
-    return messages().back();
-  }
-
-  std::string last_place() { return place_in("messages", messages().size() - 1); }
-
-  static void need(Fields& fields, const char* name, std::string& out) {
-    fields.text(name, out);
-    if (!fields.has(name)) fields.refuse(name, "a string");
-  }
-
-  // The texts of a content, joined: a string or a list of parts.
-  static std::string text_of(Fields& fields, const char* name) {
-    if (!fields.has(name)) return fields.refuse(name, "a string or a list of parts"), "";
-    const Json& content = fields[name];
-    if (content.is_string()) return content.get<std::string>();
-    std::string text;
-    if (!content.is_array()) fields.fail(name, content, "a string or a list of parts");
-    for (size_t i = 0; content.is_array() && i < content.size(); ++i) {
-      const std::string place = place_in(name, i);
-      const Result<std::string> part = text_of_part(content[i]);
-      if (!part) return fields.fail(in_part(place, part.error())), "";
-      text += *part;
-    }
-    return text;
-  }
-
-  static Result<std::string> text_of_part(const Json& part) {
-    if (!part.is_object())
-      return invalid_argument("a part of a content is {}, expected an object", found_text(part));
-    if (Status status = refuse_media(part, "a content"); !status) return status.error();
-    Fields fields(part);
-    fields.only(NameList{"type", "text", "refusal", "annotations", "logprobs",
-                         "prompt_cache_breakpoint", "cache_control"});
-    const std::string type = text_member(part, "type");
-    constexpr std::string_view kTexts[] = {"input_text",   "output_text",    "text",
-                                           "summary_text", "reasoning_text", "refusal"};
-    if (std::ranges::find(kTexts, type) == std::end(kTexts))
-      fields.refuse("type", "\"input_text\" or \"output_text\"");
-    std::string text;
-    need(fields, type == "refusal" ? "refusal" : "text", text);
-    if (!fields.status()) return fields.status().error();
-    return text;
-  }
-
-  void add_text(Fields& fields, const Json& item, const std::string& origin) {
-    fields.only(NameList{"type", "role", "content", "id", "status", "phase"});
-    constexpr std::string_view kRoles[] = {"user", "assistant", "system", "developer"};
-    const std::string role = text_member(item, "role");
-    if (std::ranges::find(kRoles, role) == std::end(kRoles))
-      fields.refuse("role", one_of_these(kRoles));
-    std::string text = text_of(fields, "content");
-    if (role != "assistant")
-      return add_message({{"role", role}, {"content", std::move(text)}}, origin);
-    assistant({"content", "tool_calls"}, origin)["content"] = std::move(text);
-    draft_.set_origin(last_place() + ".content", origin + ".content");
-  }
-
-  void add_call(Fields& fields, const std::string& origin) {
-    fields.only(NameList{"type", "id", "call_id", "name", "arguments", "status"});
-    std::string id, name, arguments;
-    need(fields, "call_id", id);
-    need(fields, "name", name);
-    need(fields, "arguments", arguments);
-    Json& message = assistant({}, origin);
-    if (!message.contains("tool_calls")) message["tool_calls"] = Json::array();
-    const std::string place = place_in(last_place() + ".tool_calls", message["tool_calls"].size());
-    draft_.set_origin(place, origin);
-    draft_.set_origin(place + ".function", origin);
-    message["tool_calls"].push_back(
-        {{"id", std::move(id)},
-         {"type", "function"},
-         {"function", {{"name", std::move(name)}, {"arguments", std::move(arguments)}}}});
-  }
-
-  void add_output(Fields& fields, const std::string& origin) {
-    fields.only(NameList{"type", "id", "call_id", "output", "status"});
-    std::string id;
-    need(fields, "call_id", id);
-    add_message(
-        {{"role", "tool"}, {"tool_call_id", std::move(id)}, {"content", text_of(fields, "output")}},
-        origin);
-    draft_.set_origin(last_place() + ".content", origin + ".output");
-  }
-
-  // Its content, or else its summary. Other servers encrypt it, and then it has neither.
-  void add_reasoning(Fields& fields, const std::string& origin) {
-    fields.only(NameList{"type", "id", "summary", "content", "encrypted_content", "status"});
-    std::string text;
-    for (const char* name : {"content", "summary"})
-      if (text.empty() && fields.has(name)) text = text_of(fields, name);
-    if (text.empty()) return;
-    Json& message = assistant({"content", "tool_calls"}, origin);
-    message["reasoning_content"] = text_member(message, "reasoning_content") + text;
-  }
-
-  ChatDraft& draft_;
-  bool assistant_ = false;  // the last message is the assistant's and may go on
-};
-
 class ResponsesTranslator {
  public:
   ResponsesTranslator(const Json& body, const ResponsesContext& context)
@@ -260,8 +112,8 @@ class ResponsesTranslator {
             name, "is not supported{}",
             name == std::string_view("conversation") ? " (hint: 'previous_response_id')" : ""));
     std::string ignored;
-    for (const char* name :
-         {"service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"})
+    for (const char* name : {"user", "service_tier", "safety_identifier", "prompt_cache_key",
+                             "prompt_cache_retention"})
       fields_.text(name, ignored);
     int most_calls = 0;
     fields_.integer("max_tool_calls", most_calls);
@@ -350,25 +202,24 @@ class ResponsesTranslator {
   }
 
   void read_conversation() {
-    Conversation conversation(out_.draft);
+    ItemMessages messages(out_.draft);
     std::string instructions;
     fields_.text("instructions", instructions);
-    if (!instructions.empty()) conversation.add_instructions(instructions);
+    if (!instructions.empty()) messages.add_instructions(instructions);
     fields_.text("previous_response_id", out_.previous);
-    if (!out_.previous.empty()) add_earlier(conversation);
+    if (!out_.previous.empty()) add_earlier(messages);
     if (!fields_.status()) return;
     if (!fields_.has("input")) return fields_.fail(missing_field("input"));
     const Json& input = body_["input"];
-    if (input.is_string())
-      return add({{"role", "user"}, {"content", input}}, "input", conversation);
+    if (input.is_string()) return add({{"role", "user"}, {"content", input}}, "input", messages);
     if (!input.is_array() || (input.empty() && out_.previous.empty()))
       return fields_.fail("input", input, "a string or a non-empty list of items");
     for (size_t i = 0; i < input.size() && fields_.status(); ++i)
-      add(input[i], place_in("input", i), conversation);
+      add(input[i], place_in("input", i), messages);
   }
 
   // The items of the response that is continued, and of those that it continues.
-  void add_earlier(Conversation& conversation) {
+  void add_earlier(ItemMessages& messages) {
     constexpr const char* kField = "previous_response_id";
     std::vector<StoredResponse> chain;
     size_t n_bytes = 0;
@@ -386,7 +237,7 @@ class ResponsesTranslator {
     for (; !chain.empty() && fields_.status(); chain.pop_back())
       for (const Json& list : lists_of(chain.back()))
         for (const Json& item : list)
-          fields_.fail(conversation.add(item, text_member(item, "type"), kField));
+          fields_.fail(messages.add(item, text_member(item, "type"), kField));
   }
 
   Result<StoredResponse> find(const std::string& id) {
@@ -423,7 +274,7 @@ class ResponsesTranslator {
     return not_found("there is no item '{}'", one_line(id));
   }
 
-  void add(const Json& given, const std::string& origin, Conversation& conversation) {
+  void add(const Json& given, const std::string& origin, ItemMessages& messages) {
     if (!given.is_object()) return fields_.fail(origin, given, "an object");
     std::string type = text_member(given, "type");
     const bool has_type = given.contains("type") && !given["type"].is_null();
@@ -445,7 +296,7 @@ class ResponsesTranslator {
                                            "reasoning"};
     if (std::ranges::find(kTypes, type) == std::end(kTypes))
       return fields_.fail(origin + ".type", given["type"], kItemTypes);
-    fields_.fail(conversation.add(item, type, origin));
+    fields_.fail(messages.add(item, type, origin));
     if (fields_.status()) keep(std::move(item), type);
   }
 
