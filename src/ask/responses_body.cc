@@ -84,36 +84,37 @@ class ResponsesBody : public Body {
 
   std::string begin() override {
     const Json response = response_object("in_progress");
-    return event("response.created", {{"response", response}}) +
-           event("response.in_progress", {{"response", response}});
+    tell("response.created", {{"response", response}});
+    tell("response.in_progress", {{"response", response}});
+    return told();
   }
 
   // Calls are told at the end, behind the text, as in a whole answer.
   std::string write_event(size_t, const Event& one) override {
-    std::string events = add_text(reasoning_, one.reasoning);
-    if (!one.text.empty()) events += end_text(reasoning_, "completed", Json::array());
-    events += add_text(message_, one.text);
-    if (!one.completion) return events;
+    add_text(reasoning_, one.reasoning);
+    if (!one.text.empty()) end_text(reasoning_, "completed", Json::array());
+    add_text(message_, one.text);
+    if (!one.completion) return told();
     const Completion& completion = *one.completion;
-    if (!reasoning_.index && !message_.index && completion.calls.empty())
-      events += begin_text(message_);
+    if (!reasoning_.index && !message_.index && completion.calls.empty()) begin_text(message_);
     const bool is_reasoning_last = !message_.index && completion.calls.empty();
-    events += end_text(reasoning_, is_reasoning_last ? status_of(completion) : "completed",
-                       Json::array());
-    events += end_text(message_, status_of(completion), logprobs_of(completion));
-    for (size_t i = 0; i < completion.calls.size(); ++i) events += call_events(completion, i);
-    return events;
+    end_text(reasoning_, is_reasoning_last ? status_of(completion) : "completed", Json::array());
+    end_text(message_, status_of(completion), logprobs_of(completion));
+    for (size_t i = 0; i < completion.calls.size(); ++i) tell_call(completion, i);
+    return told();
   }
 
   std::string end() override {
     const char* name = is_complete() ? "response.completed" : "response.incomplete";
-    return event(name, {{"response", response_}});
+    tell(name, {{"response", response_}});
+    return told();
   }
 
   std::string fail(const HttpError& error) override {
     Json response = response_object("failed");
     response["error"] = {{"code", "server_error"}, {"message", error.message}};
-    return event("response.failed", {{"response", std::move(response)}});
+    tell("response.failed", {{"response", std::move(response)}});
+    return told();
   }
 
   Status finish() override {
@@ -234,52 +235,53 @@ class ResponsesBody : public Body {
     return tokens ? std::min(tokens->size(), completion().tokens.size()) : 0;
   }
 
-  std::string event(const char* type, const Json& fields) {
+  // Adds an event to those that go out next.
+  void tell(const std::string& type, const Json& fields) {
     Json json = {{"type", type}, {"sequence_number", n_events_++}};
     json.update(fields);
-    return named_event(json);
+    events_ += named_event(json);
   }
+  std::string told() { return std::exchange(events_, {}); }
 
   // An event of a text or of its part.
-  std::string text_event(const StreamedText& text, const std::string& type, Json fields) {
+  void tell_text(const StreamedText& text, const std::string& type, const Json& fields) {
     Json all = {
         {"item_id", item_id(text.kind)}, {"output_index", *text.index}, {"content_index", 0}};
     all.update(fields);
-    return event(type.c_str(), all);
+    tell(type, all);
   }
 
-  std::string item_event(const char* type, size_t index, Json item) {
-    return event(type, {{"output_index", index}, {"item", std::move(item)}});
+  void tell_item(const char* type, size_t index, Json item) {
+    tell(type, {{"output_index", index}, {"item", std::move(item)}});
   }
 
-  std::string begin_text(StreamedText& text) {
+  void begin_text(StreamedText& text) {
     text.index = n_items_++;
     const TextKind& kind = text.kind;
-    return item_event("response.output_item.added", *text.index,
-                      text_item(kind, item_id(kind), "in_progress", Json::array())) +
-           text_event(text, "response.content_part.added",
-                      {{"part", text_part(kind, "", Json::array())}});
+    tell_item("response.output_item.added", *text.index,
+              text_item(kind, item_id(kind), "in_progress", Json::array()));
+    tell_text(text, "response.content_part.added", {{"part", text_part(kind, "", Json::array())}});
   }
 
-  std::string add_text(StreamedText& text, const std::string& more) {
-    if (more.empty()) return {};
-    std::string events = text.index ? std::string() : begin_text(text);
+  void add_text(StreamedText& text, const std::string& more) {
+    if (more.empty()) return;
+    if (!text.index) begin_text(text);
     text.text += more;
     Json fields = {{"delta", more}};
     if (&text.kind == &kMessageItem) fields["logprobs"] = Json::array();
-    return events + text_event(text, text.kind.text_events() + ".delta", std::move(fields));
+    tell_text(text, text.kind.text_events() + ".delta", fields);
   }
 
-  std::string end_text(StreamedText& text, const char* status, Json logprobs) {
-    if (!text.index || std::exchange(text.is_over, true)) return {};
+  void end_text(StreamedText& text, const char* status, Json logprobs) {
+    if (!text.index || std::exchange(text.is_over, true)) return;
     const TextKind& kind = text.kind;
     Json fields = {{"text", text.text}};
     if (&kind == &kMessageItem) fields["logprobs"] = logprobs;
     const Json part = text_part(kind, text.text, std::move(logprobs));
-    return text_event(text, kind.text_events() + ".done", std::move(fields)) +
-           text_event(text, "response.content_part.done", {{"part", part}}) +
-           item_event("response.output_item.done", *text.index,
-                      text_item(kind, item_id(kind), status, Json::array({part})));
+    tell_text(text, kind.text_events() + ".done", fields);
+    tell_text(text, "response.content_part.done", {{"part", part}});
+    tell_item("response.output_item.done", *text.index,
+              text_item(kind, item_id(kind), status, Json::array({part})));
   }
 
   Json call_item(const Completion& one, size_t index, const std::string& arguments,
@@ -289,20 +291,19 @@ class ResponsesBody : public Body {
             {"arguments", arguments},         {"status", status}};
   }
 
-  std::string call_events(const Completion& one, size_t index) {
+  void tell_call(const Completion& one, size_t index) {
     const size_t output_index = n_items_++;
     const std::string& arguments = one.calls[index].arguments;
     const Json item = call_item(one, index, arguments, "completed");
-    const Json place = {{"item_id", item["id"]}, {"output_index", output_index}};
-    Json delta = place, done = place;
+    Json place = {{"item_id", item["id"]}, {"output_index", output_index}};
+    tell_item("response.output_item.added", output_index, call_item(one, index, "", "in_progress"));
+    Json delta = place;
     delta["delta"] = arguments;
-    done["name"] = one.calls[index].name;
-    done["arguments"] = arguments;
-    return item_event("response.output_item.added", output_index,
-                      call_item(one, index, "", "in_progress")) +
-           event("response.function_call_arguments.delta", delta) +
-           event("response.function_call_arguments.done", done) +
-           item_event("response.output_item.done", output_index, item);
+    tell("response.function_call_arguments.delta", delta);
+    place["name"] = one.calls[index].name;
+    place["arguments"] = arguments;
+    tell("response.function_call_arguments.done", place);
+    tell_item("response.output_item.done", output_index, item);
   }
 
   const Model& model_;
@@ -314,6 +315,7 @@ class ResponsesBody : public Body {
   Json response_;  // the whole answer, once it is there
   StreamedText reasoning_{kReasoningItem}, message_{kMessageItem};
   size_t n_events_ = 0, n_items_ = 0;  // of a stream
+  std::string events_;                 // that go out next
 };
 
 Json responses_error_event(const HttpError& error) {

@@ -60,7 +60,8 @@ class Responses : public ::testing::Test {
   // "role: content" of each message, with its other fields.
   std::vector<std::string> messages(const Json& json, const std::string& id = "1") {
     std::vector<std::string> all;
-    for (const ChatMessage& message : body(json, id)->requests[0].messages)
+    const auto made = body(json, id);
+    for (const ChatMessage& message : made->requests[0].messages)
       all.push_back(message.fields.is_null() ? message.role + ": " + message.content
                                              : message.fields.text());
     return all;
@@ -168,14 +169,13 @@ TEST_F(Responses, ItemsOfTheAssistantAreOneMessage) {
                   output("b"),
                   {{"role", "assistant"}, {"content", "3"}},
                   {{"role", "assistant"}, {"content", "Sure."}}}}}),
-      Lines(
-          {"user: 1+2?",
-           R"({"role": "assistant", "reasoning_content": "Hm", "content": "Wait.", "tool_calls": [)"
-           R"({"id": "a", "type": "function", "function": {"name": "add", "arguments": "{}"}}, )"
-           R"({"id": "b", "type": "function", "function": {"name": "add", "arguments": "{}"}}]})",
-           R"({"role": "tool", "tool_call_id": "a", "content": "3"})",
-           R"({"role": "tool", "tool_call_id": "b", "content": "3"})", "assistant: 3",
-           "assistant: Sure."}));
+      Lines({"user: 1+2?",
+             R"({"role":"assistant","reasoning_content":"Hm","content":"Wait.","tool_calls":[)"
+             R"({"id":"a","type":"function","function":{"name":"add","arguments":"{}"}},)"
+             R"({"id":"b","type":"function","function":{"name":"add","arguments":"{}"}}]})",
+             R"({"role":"tool","tool_call_id":"a","content":"3"})",
+             R"({"role":"tool","tool_call_id":"b","content":"3"})", "assistant: 3",
+             "assistant: Sure."}));
 }
 
 TEST_F(Responses, OptionsOfChats) {
@@ -206,10 +206,9 @@ TEST_F(Responses, OptionsOfChats) {
   EXPECT_EQ(request.sampling.top_p, 0.25);
   EXPECT_EQ(request.sampling.top_k, 3);
   EXPECT_TRUE(request.sampling.form.has_value());
-  EXPECT_EQ(request.chat.template_kwargs.text(), R"({"reasoning_effort": "low"})");
-  EXPECT_EQ(
-      request.chat.tools.text(),
-      R"([{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}])");
+  EXPECT_EQ(request.chat.template_kwargs.text(), R"({"reasoning_effort":"low"})");
+  EXPECT_EQ(request.chat.tools.text(),
+            R"([{"type":"function","function":{"name":"add","parameters":{"type":"object"}}}])");
   EXPECT_FALSE(request.calling.parallel);
   EXPECT_TRUE(request.sampling.logprobs);
   EXPECT_EQ(request.sampling.top_logprobs, 2);
@@ -412,9 +411,9 @@ TEST_F(Responses, AreContinued) {
   const Lines all = messages({{"input", "Sure?"}, {"previous_response_id", "resp_b"}}, "c");
   ASSERT_EQ(all.size(), 5u) << "without the instructions";
   EXPECT_EQ(all[0], "user: 1+2?");
-  EXPECT_NE(all[1].find(R"("reasoning_content": "Hm")"), std::string::npos) << all[1];
-  EXPECT_NE(all[1].find(R"("id": "call_b")"), std::string::npos) << all[1];
-  EXPECT_EQ(all[2], R"({"role": "tool", "tool_call_id": "call_a", "content": "3"})");
+  EXPECT_NE(all[1].find(R"("reasoning_content":"Hm")"), std::string::npos) << all[1];
+  EXPECT_NE(all[1].find(R"("id":"call_b")"), std::string::npos) << all[1];
+  EXPECT_EQ(all[2], R"({"role":"tool","tool_call_id":"call_a","content":"3"})");
   EXPECT_EQ(all[3], "assistant: 3");
   EXPECT_EQ(all[4], "user: Sure?");
   EXPECT_TRUE(body({{"input", "Sure?"}, {"previous_response_id", "resp_b"}})
