@@ -294,8 +294,11 @@ class ResponsesTranslator {
     }
     constexpr std::string_view kTypes[] = {"message", "function_call", "function_call_output",
                                            "reasoning"};
-    if (std::ranges::find(kTypes, type) == std::end(kTypes))
-      return fields_.fail(origin + ".type", given["type"], kItemTypes);
+    if (std::ranges::find(kTypes, type) == std::end(kTypes)) {
+      Fields unknown(item);
+      unknown.refuse("type", kItemTypes);
+      return fields_.fail(origin.c_str(), unknown);
+    }
     fields_.fail(messages.add(item, type, origin));
     if (fields_.status()) keep(std::move(item), type);
   }
