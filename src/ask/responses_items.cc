@@ -57,7 +57,10 @@ std::string text_member(const Json& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-ItemMessages::ItemMessages(ChatDraft& draft) : draft_(draft) { messages() = Json::array(); }
+ItemMessages::ItemMessages(ChatDraft& draft) : draft_(draft) {
+  messages() = Json::array();
+  draft_.set_origin("messages", "input");
+}
 
 void ItemMessages::add_instructions(const std::string& text) {
   add_message({{"role", "system"}, {"content", text}}, "instructions");
