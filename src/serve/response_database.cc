@@ -16,7 +16,7 @@ namespace pando::serve {
 namespace {
 
 constexpr const char* kFile = "responses.db";
-constexpr int kVersion = 1;      // of the table
+constexpr int kTableVersion = 1;      // of the table
 constexpr int kWaitMs = 10'000;  // for another process that writes
 
 // A write has reached the disk before it is acknowledged. What is deleted is overwritten.
@@ -170,8 +170,8 @@ Status ResponseDatabase::prepare() {
     if (!statement.step()) return failed("opened");
     version = statement.integer(0);
   }
-  if (version != 0 && version != kVersion)
-    return bad_file("the responses are stored in version {}, expected {}", version, kVersion);
+  if (version != 0 && version != kTableVersion)
+    return bad_file("the responses are stored in version {}, expected {}", version, kTableVersion);
   return run(kTable);
 }
 
