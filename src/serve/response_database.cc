@@ -16,8 +16,8 @@ namespace pando::serve {
 namespace {
 
 constexpr const char* kFile = "responses.db";
-constexpr int kTableVersion = 1;      // of the table
-constexpr int kWaitMs = 10'000;  // for another process that writes
+constexpr int kTableVersion = 1;  // of the table
+constexpr int kWaitMs = 10'000;   // for another process that writes
 
 // A write has reached the disk before it is acknowledged. What is deleted is overwritten.
 constexpr const char* kSettings =
