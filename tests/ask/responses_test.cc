@@ -57,13 +57,13 @@ class Responses : public ::testing::Test {
     return std::move(*made);
   }
 
-  // "role: content" of each message, with its other fields.
+  // "role: content" of each message; its other fields, if there are any, and its content.
   std::vector<std::string> messages(const Json& json, const std::string& id = "1") {
     std::vector<std::string> all;
     const auto made = body(json, id);
     for (const ChatMessage& message : made->requests[0].messages)
       all.push_back(message.fields.is_null() ? message.role + ": " + message.content
-                                             : message.fields.text());
+                                             : message.fields.text() + " " + message.content);
     return all;
   }
 
@@ -170,12 +170,11 @@ TEST_F(Responses, ItemsOfTheAssistantAreOneMessage) {
                   {{"role", "assistant"}, {"content", "3"}},
                   {{"role", "assistant"}, {"content", "Sure."}}}}}),
       Lines({"user: 1+2?",
-             R"({"role":"assistant","reasoning_content":"Hm","content":"Wait.","tool_calls":[)"
+             R"({"role":"assistant","reasoning_content":"Hm","tool_calls":[)"
              R"({"id":"a","type":"function","function":{"name":"add","arguments":"{}"}},)"
-             R"({"id":"b","type":"function","function":{"name":"add","arguments":"{}"}}]})",
-             R"({"role":"tool","tool_call_id":"a","content":"3"})",
-             R"({"role":"tool","tool_call_id":"b","content":"3"})", "assistant: 3",
-             "assistant: Sure."}));
+             R"({"id":"b","type":"function","function":{"name":"add","arguments":"{}"}}]} Wait.)",
+             R"({"role":"tool","tool_call_id":"a"} 3)", R"({"role":"tool","tool_call_id":"b"} 3)",
+             "assistant: 3", "assistant: Sure."}));
 }
 
 TEST_F(Responses, OptionsOfChats) {
@@ -389,7 +388,8 @@ TEST_F(Responses, AnEmptyStreamHasAMessage) {
 TEST_F(Responses, AStreamThatFailsSaysSo) {
   const auto made = body({{"input", "Hi"}, {"stream", true}});
   HttpError error = {500, "server_error", "internal", "a bug"};
-  std::string text = made->begin() + made->fail(error);
+  std::string text = made->begin();
+  text += made->fail(error);
   error.n_events = 3;
   text += kResponsesErrors.last_events(error);
   const std::vector<Json> events = events_of(text);
@@ -413,7 +413,7 @@ TEST_F(Responses, AreContinued) {
   EXPECT_EQ(all[0], "user: 1+2?");
   EXPECT_NE(all[1].find(R"("reasoning_content":"Hm")"), std::string::npos) << all[1];
   EXPECT_NE(all[1].find(R"("id":"call_b")"), std::string::npos) << all[1];
-  EXPECT_EQ(all[2], R"({"role":"tool","tool_call_id":"call_a","content":"3"})");
+  EXPECT_EQ(all[2], R"({"role":"tool","tool_call_id":"call_a"} 3)");
   EXPECT_EQ(all[3], "assistant: 3");
   EXPECT_EQ(all[4], "user: Sure?");
   EXPECT_TRUE(body({{"input", "Sure?"}, {"previous_response_id", "resp_b"}})
