@@ -25,7 +25,7 @@ constexpr DoorField kResponsesFields[] = {{"input"},
                                           {"text"},
                                           {"reasoning"},
                                           {"tools"},
-                                          {"tool_choice"},
+                                          {"tool_choice", "tool_choice"},
                                           {"parallel_tool_calls", "parallel_tool_calls"},
                                           {"top_logprobs", "top_logprobs"},
                                           {"include"},
@@ -69,14 +69,10 @@ Json without(const Json& object, std::string_view name) {
   return rest;
 }
 
-bool is_function(const Json& value) {
-  const auto type = value.is_object() ? value.find("type") : value.end();
-  return type != value.end() && is_text(*type, "function");
-}
-
 // {"type": "function", "name", ...} as a chat has it.
 Json nested_function(const Json& flat) {
-  if (!is_function(flat)) return flat;  // whoever reads it says what is wrong
+  const bool is_function = flat.is_object() && text_member(flat, "type") == "function";
+  if (!is_function) return flat;  // the reader of chats says what is wrong
   return {{"type", "function"}, {"function", without(flat, "type")}};
 }
 
@@ -91,7 +87,6 @@ class ResponsesTranslator {
     read_text();
     read_reasoning();
     read_tools();
-    read_tool_choice();
     read_logprobs();
     read_truncation();
     fields_.flag("store", out_.is_stored);
@@ -157,21 +152,6 @@ class ResponsesTranslator {
       out_.draft.set_origin(place_in("tools", i) + ".function", place_in("tools", i));
     }
     take("tools", std::move(tools), "tools");
-  }
-
-  void read_tool_choice() {
-    if (!fields_.has("tool_choice")) return;
-    const Json& given = body_["tool_choice"];
-    Json choice = nested_function(given);
-    if (given.is_object() && text_member(given, "type") == "allowed_tools") {
-      Json allowed = without(given, "type");
-      if (allowed.contains("tools") && allowed["tools"].is_array())
-        for (Json& tool : allowed["tools"]) tool = nested_function(tool);
-      choice = {{"type", "allowed_tools"}, {"allowed_tools", std::move(allowed)}};
-      out_.draft.set_origin("tool_choice.allowed_tools", "tool_choice");
-    }
-    out_.draft.set_origin("tool_choice.function", "tool_choice");
-    take("tool_choice", std::move(choice), "tool_choice");
   }
 
   void read_logprobs() {

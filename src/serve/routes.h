@@ -19,9 +19,9 @@ struct Route {
   ask::ReadBody* read_body = nullptr;  // asks the engine; or
   // is answered at once. `body` is null for a GET.
   Result<HttpResponse> (*answer)(Service&, const HttpRequest&, const Json& body) = nullptr;
-  bool open = false;      // needs no API key
-  bool has_disk = false;  // may wait for a disk
+  bool open = false;  // needs no API key
   const ask::ErrorForm* errors = &ask::kOpenAiErrors;
+  bool has_disk = false;  // may wait for a disk
 };
 
 // All routes, in the order of the overview.
