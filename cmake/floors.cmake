@@ -197,8 +197,9 @@ macro(pando_server_floor)
   if(NOT SKBUILD)
     find_package(Boost 1.81 REQUIRED)  # headers only
     find_package(OpenSSL REQUIRED)
+    find_package(SQLite3 3.25 REQUIRED)  # of the first version with window functions
     pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
-    pando_floor(serve ask Boost::headers OpenSSL::SSL OpenSSL::Crypto PkgConfig::prometheus)
+    pando_floor(serve ask Boost::headers OpenSSL::SSL OpenSSL::Crypto SQLite::SQLite3 PkgConfig::prometheus)
     target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
                                BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
                                # by operator new, for which src/cli/spare_memory.cc has more

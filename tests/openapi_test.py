@@ -107,6 +107,7 @@ class Reader:
         return {
             "CompletionRequest": answers | self.table(openai, "kCompletionFields"),
             "ChatRequest": answers | self.table(openai, "kChatFields"),
+            "ResponsesRequest": self.door(ASK + "responses_request.cc", "kResponsesFields"),
             "EmbeddingRequest": self.table(openai, "kEmbeddingFields") | serving,
             "AnswersRequest": (self.table(questions, "kAskedFields") | self.table(questions, "kAskingFields")
                                | self.options("kInLine") | serving | {"stream", "stream_options", "chat"}) - in_lines_alone,

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "ask/envelope.h"
+#include "ask/errors.h"
 #include "ask/job.h"
+#include "ask/response_store.h"
 #include "ask/serving_fields.h"
 #include "ask/stream_event.h"
 #include "base/json.h"
@@ -42,6 +44,8 @@ struct BodyContext {
   Bounds& bounds;                         // for what is tokenised
   const GenerationConfig& defaults;       // sampling defaults, for options that it does not set
   const std::function<bool()>& given_up;  // true: nobody waits for what is made
+  ResponseStore* responses = nullptr;     // outlives the body; null: nothing is kept
+  uint64_t isolation_key = 0;             // of whoever asks
 };
 
 class Body : public Job {
@@ -56,6 +60,7 @@ class Body : public Job {
   // Its field that says how long answers may get. Null: none, they get what the context has room
   // for.
   const char* length_field = nullptr;
+  bool is_stored = false;  // finish() waits for a disk
   // What whoever runs the server should know about what is asked; empty: nothing.
   std::string log_note;
 
@@ -72,6 +77,11 @@ class Body : public Job {
   virtual std::string begin() { return {}; }
   std::string on_event(size_t request, Event event);
   virtual std::string end() { return {}; }
+  // Events of a stream that ends early, before the one for the error.
+  virtual std::string fail(const HttpError&) { return {}; }
+  // Keeps the answer where the body asks for that; once, when all completions are there, before
+  // answer() or end().
+  virtual Status finish() { return {}; }
   // The whole answer, once all completions are there.
   virtual Json answer() = 0;
 
@@ -114,7 +124,7 @@ class Body : public Job {
 // Readers of bodies, which are objects. Errors: kInvalidArgument, those of the model's tokenizer,
 // and kUnavailable where it is given up.
 using ReadBody = Result<std::unique_ptr<Body>>(const Json& json, const BodyContext& context);
-ReadBody read_completions_body, read_chat_body, read_embeddings_body;
+ReadBody read_completions_body, read_chat_body, read_embeddings_body, read_responses_body;
 // {"context", "questions"}, as lines have them.
 ReadBody read_answers_body;
 // {"query", "documents": [text or {"text", ...}, ...]}, answered as by Jina or by Cohere; of the

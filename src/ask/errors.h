@@ -13,6 +13,7 @@ struct HttpError {
   int status = 500;
   std::string type, code, message;
   std::string param = {};  // the field to blame; empty: none, or several
+  size_t n_events = 0;     // of a stream: sent before it
 };
 
 // One table, from ErrorCode to status, type and code.

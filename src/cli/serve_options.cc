@@ -140,6 +140,26 @@ void add_access_options(CLI::App& app, ServeOptions& o) {
       ->group(access);
 }
 
+void add_state_options(CLI::App& app, ServeOptions& o) {
+  const std::string state = "Stored responses";
+  app.add_option("--state", o.server.state_directory,
+                 "Directory in which the answers of /v1/responses are kept; without it they are "
+                 "kept in memory, until the server stops")
+      ->check(not_empty("a directory"))
+      ->group(state);
+  app.add_option("--max-responses", o.server.responses.n_responses,
+                 "Maximum stored answers per API key; the least recently continued are dropped")
+      ->check(at_least(1))
+      ->capture_default_str()
+      ->group(state);
+  app.add_option("--max-responses-size", o.server.responses.n_bytes,
+                 "Maximum size of the stored answers per API key, such as 64MiB")
+      ->transform(size_in_bytes())
+      ->check(at_least(1))
+      ->default_str(fmt::format("{}MiB", o.server.responses.n_bytes >> 20))
+      ->group(state);
+}
+
 void add_limit_options(CLI::App& app, ServeOptions& o) {
   const std::string limits = "Limits";
   const CLI::Validator positive = at_least(1);
@@ -216,6 +236,7 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
   add_generation_options(app, o.generation, "Sampling (requests can override)");
   add_scheduling_options(app, o);
   add_access_options(app, o);
+  add_state_options(app, o);
   add_limit_options(app, o);
 }
 

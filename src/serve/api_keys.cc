@@ -1,5 +1,6 @@
 #include "serve/api_keys.h"
 
+#include <fmt/ranges.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
@@ -86,6 +87,15 @@ Result<uint64_t> ApiKeys::identify(const KeyHeaders& headers) const {
 std::string_view ApiKeys::name_of(uint64_t isolation_key) const {
   if (isolation_key == 0 || isolation_key > names_.size()) return {};
   return names_[isolation_key - 1];
+}
+
+std::vector<std::string> ApiKeys::owners() const {
+  std::vector<std::string> owners(1);
+  for (const Digest& of_key : digests_) {
+    const Digest again = digest({reinterpret_cast<const char*>(of_key.data()), of_key.size()});
+    owners.push_back(fmt::format("{:02x}", fmt::join(again, "")));
+  }
+  return owners;
 }
 
 }  // namespace pando::serve

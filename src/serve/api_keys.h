@@ -33,6 +33,9 @@ class ApiKeys {
   Result<uint64_t> identify(const KeyHeaders& headers) const;
   // Of the key that identify() gave this isolation key; empty where it has none.
   std::string_view name_of(uint64_t isolation_key) const;
+  // [isolation keys] what tells a key from others wherever it stands in the lines; the first is
+  // empty, for where there are no keys.
+  std::vector<std::string> owners() const;
 
  private:
   using Digest = std::array<unsigned char, 32>;  // SHA-256

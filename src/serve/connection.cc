@@ -178,6 +178,7 @@ class Session {
     const auto target = parser.get().target();
     request.method = std::string(parser.get().method_string());
     request.path = std::string(path_of({target.data(), target.size()}));
+    request.query = std::string(query_of({target.data(), target.size()}));
     logged_.method = request.method;
     logged_.path = request.path;
     if (const auto id = parser.get()["X-Request-Id"]; is_log_word({id.data(), id.size()}))
@@ -248,7 +249,7 @@ class Session {
   }
 
   ReplyOptions reply_options(unsigned version, bool keep_alive) const {
-    const Route* route = find_route(logged_.path);
+    const Route* route = find_route(logged_.path, logged_.method);
     return {.id = logged_.id,
             .http_version = version,
             .keep_alive = keep_alive,
@@ -275,7 +276,8 @@ class Session {
         given_up_ == RequestWatch::End::kClientGone || (!given_up_ && reply.is_lost());
     if (left || is_time_over) service_.metrics.count_cancelled();
     log(reply, left ? 499 : reply.has_begun() ? reply.status() : 500);
-    service_.metrics.count_request(find_route(request.path)->path, logged_.status, logged_.seconds);
+    service_.metrics.count_request(find_route(request.path, request.method)->path, logged_.status,
+                                   logged_.seconds);
     co_return !given_up_ && reply.keep_alive();
   }
 

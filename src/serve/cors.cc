@@ -30,7 +30,7 @@ HttpResponse answer_preflight(const std::vector<std::string>& allowed, const Pre
             "pages from '{}' may not send requests here (hint: the server's option --cors-origin)",
             one_line(std::string(asked.origin))));
   HttpResponse response{.status = 204, .content_type = ""};
-  response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS"},
+  response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS"},
                       {"Access-Control-Max-Age", "600"}};
   const bool is_plain =
       std::ranges::all_of(asked.headers, [](char c) { return c >= ' ' && c < 127; });

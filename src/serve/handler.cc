@@ -56,8 +56,9 @@ Error for_clients(const Service& service, std::string_view path, const Error& er
   const auto [field, hint] =
       path == "/v1/answers"
           ? std::pair{"chat", "without 'chat' the prompt is made from the template"}
-      : path == "/tokenize" ? std::pair{"messages", "'prompt' takes plain text"}
-                            : std::pair{"messages", "/v1/completions takes a plain prompt"};
+      : path == "/v1/responses" ? std::pair{"input", "/v1/completions takes a plain prompt"}
+      : path == "/tokenize"     ? std::pair{"messages", "'prompt' takes plain text"}
+                                : std::pair{"messages", "/v1/completions takes a plain prompt"};
   return blame(
       field, unsupported("the model '{}' has no chat template that this server can use (hint: {})",
                          service.options.model_names.front(), hint));
@@ -130,7 +131,9 @@ class Preparation {
                                         .envelope = service_.envelope(request_.id),
                                         .bounds = bounds_,
                                         .defaults = service_.options.defaults,
-                                        .given_up = is_given_up_});
+                                        .given_up = is_given_up_,
+                                        .responses = service_.responses.get(),
+                                        .isolation_key = request_.isolation_key});
     if (is_given_up_()) return gone();
     if (!body && bounds_.has_too_many_bytes() && can_have_more_) return {};
     if (!body) return answered(refusal(body.error()));
@@ -301,6 +304,10 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
     if (!text.empty()) co_await replier.write(std::move(text));
   }
   group.reset();  // where one failed, the others end before a slow client has read that
+  if (status && body.is_stored)
+    status = co_await offload(pool, service.engine.options().nice, [&] { return body.finish(); });
+  else if (status)
+    status = body.finish();
   if (!replier.has_begun()) {
     HttpResponse response;
     if (status) {
@@ -313,17 +320,21 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
     co_await replier.send(std::move(response));
     co_return;
   }
-  if (status)
+  if (status) {
     co_await replier.end_stream(body.end());
-  else
-    co_await replier.fail_stream(http_error(service, status.error()));
+  } else {
+    const ask::HttpError error = http_error(service, status.error());
+    if (std::string events = body.fail(error); !events.empty())
+      co_await replier.write(std::move(events));
+    co_await replier.fail_stream(error);
+  }
 }
 
 }  // namespace
 
 std::optional<HttpResponse> check_head(const Service& service, HttpRequest& request,
                                        const KeyHeaders& keys) {
-  const Route* route = find_route(request.path);
+  const Route* route = find_route(request.path, request.method);
   if (route == nullptr || !route->open) {
     const Result<uint64_t> key = service.keys.identify(keys);
     if (!key) return wrong_request(401, "invalid_api_key", key.error().message());
@@ -337,13 +348,14 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
                     meant.empty() ? ", expected a path such as /v1/chat/completions"
                                   : fmt::format(" (hint: '{}'?)", one_line(meant))));
   }
+  request.parameter = parameter_of(*route, request.path);
   const bool is_get = std::string_view(route->method) == "GET";
   if (request.method != route->method && !(is_get && is_head(request.method))) {
     HttpResponse response =
         wrong_request(405, "method_not_allowed",
                       fmt::format("the method is {}, expected {} for '{}'",
                                   one_line(request.method), route->method, route->path));
-    response.headers.push_back({"Allow", is_get ? "GET, HEAD" : route->method});
+    response.headers.push_back({"Allow", methods_of(*route)});
     return response;
   }
   constexpr std::string_view kOfForms = "application/x-www-form-urlencoded";  // curl's default
@@ -369,7 +381,7 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
 
 asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& replier) {
   constexpr size_t kLong = size_t{64} << 10, kAny = ask::Bounds::kMostBytes;
-  const Route& route = *find_route(request.path);
+  const Route& route = *find_route(request.path, request.method);
   const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {
     return offload(pool, service.engine.options().nice, [&, most_bytes] {
       return Preparation(service, route, request, most_bytes).run();
@@ -377,7 +389,8 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   };
   bool is_long = request.body.size() > kLong;
   Prepared prepared;
-  if (std::string_view(route.method) == "GET") {  // no text: whether it is alive must not wait
+  const bool is_get = std::string_view(route.method) == "GET";
+  if (is_get && !route.has_disk) {  // no text: whether it is alive must not wait
     prepared = Preparation(service, route, request, kAny).run();
   } else if (!is_long) {  // what it asks for may be long all the same
     prepared = co_await prepared_on(service.text_pool, kLong);

@@ -21,6 +21,22 @@ std::string_view path_of(std::string_view target) {
   return path.empty() ? "/" : path;
 }
 
+std::string_view query_of(std::string_view target) {
+  const size_t begin = target.find('?');
+  return begin == std::string_view::npos ? std::string_view() : target.substr(begin + 1);
+}
+
+std::string HttpRequest::query_value(std::string_view name) const {
+  std::string_view rest = query;
+  while (!rest.empty()) {
+    const std::string_view pair = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
+    if (const size_t end = pair.find('='); end < pair.size() && pair.substr(0, end) == name)
+      return unescaped(pair.substr(end + 1));
+  }
+  return {};
+}
+
 std::string http_date() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};

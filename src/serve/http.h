@@ -23,12 +23,17 @@ struct HttpRequest {
   std::string id;                                 // of its answer
   std::string method;
   std::string path;          // without the query
+  std::string parameter;     // what stands in it for the parameter of its route
+  std::string query;         // "order=asc&limit=5"; may be empty
   std::string host, accept;  // headers
   std::string content_type, content_encoding;
   std::string body;
   std::unique_ptr<BodyMemory::Share> memory = {};  // the body's
   uint64_t isolation_key = 0;                      // of whoever asks
   std::atomic<bool> is_given_up{false};            // nobody waits for its answer
+
+  // Of the query; empty where it has no such name.
+  std::string query_value(std::string_view name) const;
 };
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
@@ -50,6 +55,7 @@ struct Tally {
 
 // Of a request's target, which may begin with the server ("http://host/path?query").
 std::string_view path_of(std::string_view target);
+std::string_view query_of(std::string_view target);
 inline bool is_head(std::string_view method) { return method == "HEAD"; }
 // Now, as a header says it (RFC 9110, section 5.6.7).
 std::string http_date();
@@ -66,8 +72,8 @@ HttpResponse wrong_request(int status, const char* code, std::string message,
 ask::HttpError shutting_down(const std::string& more = "");
 ask::HttpError timed_out(std::chrono::seconds after);
 
-// Sends the answer to one request: send() once, or begin_stream(), then write() as often as there is
-// something, then end_stream() or fail_stream(). They throw where the client is gone.
+// Sends the answer to one request: send() once, or begin_stream(), then write() as often as there
+// is something, then end_stream() or fail_stream(). They throw where the client is gone.
 class Replier {
  public:
   virtual ~Replier() = default;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pando/generation_config.h"
+#include "serve/response_database.h"
 
 namespace pando::serve {
 
@@ -42,6 +43,8 @@ struct ServerOptions {
   size_t max_prompt_bytes = size_t{2} << 30;  // of open requests' prompts, and what answers need
   size_t max_bodies_bytes = size_t{1} << 30;  // of bodies that come or are being read
   std::map<std::string, std::string> public_prefixes;  // texts by name: shared by all keys
+  std::string state_directory;  // for what outlives the process; empty: nothing does
+  ResponseLimits responses;     // that are kept
   size_t max_connections = 4096;
   size_t max_header_bytes = size_t{16} << 10;
   size_t max_body_bytes = size_t{32} << 20;

@@ -94,6 +94,7 @@ class Reply : public Replier {
 
   asio::awaitable<void> fail_stream(ask::HttpError error) override {
     tell(error);
+    error.n_events = n_events_;
     co_await end_stream(options_.errors->last_events(error));
   }
 
@@ -136,6 +137,8 @@ class Reply : public Replier {
   }
 
   asio::awaitable<void> write_events(std::string events, bool are_last) {
+    constexpr std::string_view kEnd = "\n\n";  // of an event
+    for (size_t at = 0; (at = events.find(kEnd, at)) != events.npos; at += kEnd.size()) ++n_events_;
     for (std::string_view rest = events; !rest.empty();) {
       const auto piece = asio::buffer(next_piece(rest));
       is_ending_ = rest.empty() && are_last;  // at which clients leave
@@ -170,7 +173,8 @@ class Reply : public Replier {
   const ReplyOptions options_;
   bool keep_alive_;
   bool is_stream_ = false, is_lost_ = false, is_ending_ = false, is_writing_ = false;
-  int status_ = 0;  // 0: nothing was sent
+  int status_ = 0;       // 0: nothing was sent
+  size_t n_events_ = 0;  // of a stream
 };
 
 }  // namespace pando::serve

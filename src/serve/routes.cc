@@ -6,18 +6,29 @@
 #include <vector>
 
 #include "api/model_access.h"
+#include "ask/responses_body.h"
 #include "ask/tokenize_body.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "pando/version.h"
 #include "serve/overview.h"
+#include "serve/stored_responses.h"
 #include "text/stream_decoder.h"
 
 namespace pando::serve {
 namespace {
 
-constexpr std::string_view kVersion = "/v1", kModels = "/v1/models";
+constexpr std::string_view kVersion = "/v1";
+
+// Whether the path is of this form. A parameter stands for one character or more.
+bool fits(std::string_view path, std::string_view form) {
+  const size_t begin = form.find('{');
+  if (begin == std::string_view::npos) return path == form;
+  const std::string_view end = form.substr(form.find('}') + 1);
+  return path.size() > begin + end.size() && path.starts_with(form.substr(0, begin)) &&
+         path.ends_with(end);
+}
 
 Json model_object(const Service& service, const std::string& name) {
   return {{"id", name},
@@ -27,14 +38,15 @@ Json model_object(const Service& service, const std::string& name) {
           {"max_model_len", service.longest()}};
 }
 
-Result<HttpResponse> models(Service& service, const HttpRequest& request, const Json&) {
-  if (request.path == kModels) {
-    Json data = Json::array();
-    for (const std::string& name : service.options.model_names)
-      data.push_back(model_object(service, name));
-    return json_response({{"object", "list"}, {"data", std::move(data)}});
-  }
-  const std::string name = unescaped(request.path.substr(kModels.size() + 1));
+Result<HttpResponse> models(Service& service, const HttpRequest&, const Json&) {
+  Json data = Json::array();
+  for (const std::string& name : service.options.model_names)
+    data.push_back(model_object(service, name));
+  return json_response({{"object", "list"}, {"data", std::move(data)}});
+}
+
+Result<HttpResponse> model(Service& service, const HttpRequest& request, const Json&) {
+  const std::string& name = request.parameter;
   if (!service.serves(name)) return wrong_request(404, "model_not_found", service.not_served(name));
   return json_response(model_object(service, name));
 }
@@ -107,6 +119,22 @@ Result<HttpResponse> tokenizer_info(Service& service, const HttpRequest&, const 
 constexpr Route kRoutes[] = {
     {"/v1/completions", "POST", ask::read_completions_body},
     {"/v1/chat/completions", "POST", ask::read_chat_body},
+    {.path = "/v1/responses",
+     .method = "POST",
+     .read_body = ask::read_responses_body,
+     .errors = &ask::kResponsesErrors},
+    {.path = "/v1/responses/{response_id}/input_items",
+     .method = "GET",
+     .answer = get_input_items,
+     .has_disk = true},
+    {.path = "/v1/responses/{response_id}",
+     .method = "GET",
+     .answer = get_response,
+     .has_disk = true},
+    {.path = "/v1/responses/{response_id}",
+     .method = "DELETE",
+     .answer = delete_response,
+     .has_disk = true},
     {"/v1/embeddings", "POST", ask::read_embeddings_body},
     {"/v1/rerank", "POST", ask::read_rerank_body},
     {"/rerank", "POST", ask::read_rerank_body},
@@ -119,6 +147,7 @@ constexpr Route kRoutes[] = {
     {"/v1/messages/count_tokens", "POST", nullptr, count_tokens, /*open=*/false,
      &ask::kAnthropicErrors},
     {"/v1/models", "GET", nullptr, models},
+    {"/v1/models/{model}", "GET", nullptr, model},
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},
     {"/tokenizer_info", "GET", nullptr, tokenizer_info},
@@ -135,12 +164,32 @@ constexpr Route kRoutes[] = {
 
 std::span<const Route> routes() { return kRoutes; }
 
-const Route* find_route(std::string_view path) {
-  if (path.starts_with(kModels) && path.size() > kModels.size() + 1 && path[kModels.size()] == '/')
-    path = kModels;
+const Route* find_route(std::string_view path, std::string_view method) {
+  const auto first =
+      std::ranges::find_if(kRoutes, [&](const Route& route) { return fits(path, route.path); });
+  if (first == std::end(kRoutes)) return nullptr;
+  if (is_head(method)) method = "GET";
   for (const Route& route : kRoutes)
-    if (path == route.path) return &route;
-  return nullptr;
+    if (std::string_view(route.path) == first->path && method == route.method) return &route;
+  return first;
+}
+
+std::string parameter_of(const Route& route, std::string_view path) {
+  const std::string_view form = route.path;
+  const size_t begin = form.find('{');
+  if (begin == std::string_view::npos) return {};
+  const size_t n_behind = form.size() - form.find('}') - 1;
+  return unescaped(path.substr(begin, path.size() - begin - n_behind));
+}
+
+std::string methods_of(const Route& route) {
+  std::string methods;
+  for (const Route& other : kRoutes) {
+    if (std::string_view(other.path) != route.path) continue;
+    methods += methods.empty() ? "" : ", ";
+    methods += std::string_view(other.method) == "GET" ? "GET, HEAD" : other.method;
+  }
+  return methods;
 }
 
 std::string meant_path(std::string_view path) {
@@ -149,7 +198,7 @@ std::string meant_path(std::string_view path) {
   const std::string_view whole = path;
   while (path.starts_with(kVersion)) path.remove_prefix(kVersion.size());
   for (const std::string_view begin : {kVersion, std::string_view()})
-    if (std::string meant = std::string(begin).append(path); find_route(meant) != nullptr)
+    if (std::string meant = std::string(begin).append(path); find_route(meant, "GET") != nullptr)
       return meant;
   constexpr size_t kLeast = 5;  // characters: a shorter path is near too many others
   if (whole.size() < kLeast) return {};

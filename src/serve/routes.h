@@ -14,19 +14,24 @@
 namespace pando::serve {
 
 struct Route {
-  const char* path;
+  const char* path;  // in which "{name}" stands for any text
   const char* method;
   ask::ReadBody* read_body = nullptr;  // asks the engine; or
   // is answered at once. `body` is null for a GET.
   Result<HttpResponse> (*answer)(Service&, const HttpRequest&, const Json& body) = nullptr;
   bool open = false;  // needs no API key
   const ask::ErrorForm* errors = &ask::kOpenAiErrors;
+  bool has_disk = false;  // may wait for a disk
 };
 
 // All routes, in the order of the overview.
 std::span<const Route> routes();
-// Null for a path that is not served.
-const Route* find_route(std::string_view path);
+// Null for a path that is not served. Where no route of the path has the method, its first one.
+const Route* find_route(std::string_view path, std::string_view method);
+// What stands in a path of the route for its parameter; empty where it has none.
+std::string parameter_of(const Route& route, std::string_view path);
+// "GET, HEAD, DELETE": the methods that the path of a route takes.
+std::string methods_of(const Route& route);
 // The one that may be meant by a path that is not served, which begins or ends in another way;
 // empty: none.
 std::string meant_path(std::string_view path);

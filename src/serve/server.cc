@@ -88,10 +88,10 @@ Result<std::unique_ptr<asio::ssl::context>> tls_of(const ServerOptions& options)
 class Server::Impl {
  public:
   Impl(Engine& engine, const ServerOptions& options, ApiKeys keys, PublicPrefixes prefixes,
-       std::unique_ptr<asio::ssl::context> tls)
+       std::unique_ptr<ResponseDatabase> responses, std::unique_ptr<asio::ssl::context> tls)
       : options_(options),
         drain_timeout_(options.drain_timeout),
-        service_(engine, options_, std::move(keys), std::move(prefixes)),
+        service_(engine, options_, std::move(keys), std::move(prefixes), std::move(responses)),
         tls_(std::move(tls)),
         contexts_(static_cast<size_t>(options.io_threads)),
         acceptor_(first()),
@@ -345,6 +345,9 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
   Result<PublicPrefixes> prefixes = PublicPrefixes::make(
       engine.model(), options.public_prefixes, static_cast<size_t>(engine.options().context));
   if (!prefixes) return prefixes.error();
+  auto responses =
+      ResponseDatabase::open(options.state_directory, keys->owners(), options.responses);
+  if (!responses) return responses.error();
   auto tls = tls_of(options);
   if (!tls) return tls.error();
   char byte = 0;
@@ -352,7 +355,7 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
     return io_error("the system provides no random bytes: {}", std::strerror(errno));
   try {
     auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(*prefixes),
-                                       std::move(*tls));
+                                       std::move(*responses), std::move(*tls));
     if (Status status = impl->listen(); !status) return status.error();
     return std::unique_ptr<Server>(new Server(std::move(impl)));
   } catch (const boost::system::system_error& error) {
@@ -361,7 +364,12 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
 }
 
 Status Server::check(const ServerOptions& options) {
-  if (const auto keys = ApiKeys::parse(options.api_keys); !keys) return keys.error();
+  const auto keys = ApiKeys::parse(options.api_keys);
+  if (!keys) return keys.error();
+  if (const auto responses =
+          ResponseDatabase::open(options.state_directory, keys->owners(), options.responses);
+      !responses)
+    return responses.error();
   if (const auto tls = tls_of(options); !tls) return tls.error();
   asio::io_context context;
   tcp::acceptor acceptor(context);

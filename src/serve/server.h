@@ -13,12 +13,12 @@ class Server {
  public:
   // Takes the address; clients may connect from now on. The engine must live longer. Errors: kIo
   // for an address that cannot be had, kInvalidArgument for keys and public prefixes, kBadFile for
-  // a certificate.
+  // a certificate, or for stored responses that cannot be read.
   static Result<std::unique_ptr<Server>> open(Engine& engine, const ServerOptions& options);
   ~Server();
 
   // What open would refuse whatever the engine: an address that cannot be had, keys, a
-  // certificate. For those to whom it takes long to have an engine.
+  // certificate, stored responses. For those to whom it takes long to have an engine.
   static Status check(const ServerOptions& options);
 
   bool is_local() const;  // it listens to this machine alone

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "ask/envelope.h"
@@ -16,18 +17,21 @@
 #include "serve/options.h"
 #include "serve/public_prefixes.h"
 #include "serve/request_log.h"
+#include "serve/response_database.h"
 #include "serve/shutdown_guard.h"
 
 namespace pando::serve {
 
 // Any thread may use it.
 struct Service {
-  Service(Engine& engine, const ServerOptions& options, ApiKeys keys, PublicPrefixes prefixes);
+  Service(Engine& engine, const ServerOptions& options, ApiKeys keys, PublicPrefixes prefixes,
+          std::unique_ptr<ResponseDatabase> responses);
 
   Engine& engine;
   const ServerOptions& options;
   const ApiKeys keys;
   const PublicPrefixes public_prefixes;
+  const std::unique_ptr<ResponseDatabase> responses;
   const int64_t started;                // seconds since 1970
   const std::string warning;            // SharingInfo, of the engine
   std::atomic<bool> draining{false};    // no new requests are taken

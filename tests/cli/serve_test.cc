@@ -37,6 +37,34 @@ TEST_F(ServeTest, EndsAtOnceWhenItIsToldTwice) {
   EXPECT_TRUE(said.ends_with("stopped at once: 0 requests are cut off\n")) << said;
 }
 
+// What was answered was stored before.
+TEST_F(ServeTest, KeepsResponsesThoughItIsKilled) {
+  const std::string options = "m --state state";
+  serve_and_end(
+      options,
+      "ask() { exec 3<>/dev/tcp/127.0.0.1/$(sed -n 's/.*serving.*://p' served.txt); "
+      "printf '%s HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n"
+      "Content-Type: application/json\\r\\nContent-Length: %d\\r\\n\\r\\n%s' \"$1\" ${#2} \"$2\" "
+      ">&3; cat <&3; }\n"
+      "ask 'POST /v1/responses' '{\"input\": \"Q?\", \"max_output_tokens\": 4}' > first.txt\n"
+      "kill -KILL $!\n"
+      "wait $!\n"
+      "rm served.txt\n"
+      "'" PANDO_BINARY "' serve --model " +
+          options + " --threads 1 --kv-memory " + kv_memory_ +
+          " --port 0 --policy fcfs 2> served.txt &\n"
+          "until_said serving\n"
+          "id=$(grep -o 'resp_[0-9a-f]*' first.txt | head -1)\n"
+          "ask \"GET /v1/responses/$id\" '' > again.txt\n");
+  const auto body_of = [&](const char* file) {
+    const std::string answer = contents(at(file));
+    return answer.substr(std::min(answer.find("\r\n\r\n"), answer.size()));
+  };
+  EXPECT_NE(body_of("first.txt").find("\"object\":\"response\""), std::string::npos)
+      << contents(at("first.txt"));
+  EXPECT_EQ(body_of("again.txt"), body_of("first.txt"));
+}
+
 TEST_F(ServeTest, SaysThatEverybodyMayAsk) {
   const std::string said = serve_and_end("m --host 0.0.0.0");
   EXPECT_NE(said.find("anyone who can reach 0.0.0.0 can send requests"), std::string::npos) << said;

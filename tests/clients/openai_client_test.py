@@ -89,6 +89,43 @@ class Clients(unittest.TestCase):
         self.assertEqual(texts, [choice.message.content for choice in whole.choices])
         self.assertEqual(usage.completion_tokens, whole.usage.completion_tokens)
 
+    def test_responses(self):
+        request = dict(model="demo", input="A story, please.", max_output_tokens=8, temperature=0)
+        whole = self.client.responses.create(**request, instructions="Be brief.")
+        self.assertEqual(whole.usage.total_tokens, whole.usage.input_tokens + whole.usage.output_tokens)
+        self.assertEqual(whole.incomplete_details.reason, "max_output_tokens")
+        type(whole).model_validate(whole.model_dump())
+        with self.client.responses.stream(**request, instructions="Be brief.") as stream:
+            events = list(stream)
+        self.assertEqual("".join(event.delta for event in events if event.type == "response.output_text.delta"),
+                         whole.output_text)
+        self.assertEqual(events[-1].type, "response.incomplete")
+        self.assertEqual(events[-1].response.output_text, whole.output_text)
+        self.assertEqual([event.sequence_number for event in events], list(range(len(events))))
+
+    def test_stored_responses(self):
+        first = self.client.responses.create(model="demo", input="One.", max_output_tokens=4)
+        second = self.client.responses.create(model="demo", input=[{"role": "user", "content": "Two."}],
+                                              previous_response_id=first.id, max_output_tokens=4)
+        self.assertEqual(self.client.responses.retrieve(second.id), second)
+        items = list(self.client.responses.input_items.list(second.id, order="asc", limit=1))
+        self.assertEqual([item.content[0].text for item in items], ["Two."])
+        self.client.responses.delete(first.id)
+        with self.assertRaises(openai.NotFoundError) as refused:
+            self.client.responses.create(model="demo", input="Three.", previous_response_id=second.id)
+        self.assertEqual(refused.exception.param, "previous_response_id")
+
+    def test_parsed_responses(self):
+        import pydantic
+
+        class Word(pydantic.BaseModel):
+            is_short: bool
+
+        request = dict(model="demo", input="A word.", text_format=Word)
+        self.assertIsInstance(self.client.responses.parse(**request).output_parsed, Word)
+        with self.client.responses.stream(**request) as stream:
+            self.assertIsInstance(stream.get_final_response().output_parsed, Word)
+
     def test_embeddings(self):
         # The client asks for base64 where nothing else is said, and decodes it.
         vectors = self.client.embeddings.create(model="demo", input=["One", "Another"]).data

@@ -1,0 +1,11 @@
+// Answers of POST /v1/responses.
+#pragma once
+
+#include "ask/errors.h"
+
+namespace pando::ask {
+
+// As kOpenAiErrors; in a stream "event: error", with the fields of the error beside its type.
+extern const ErrorForm kResponsesErrors;
+
+}  // namespace pando::ask
