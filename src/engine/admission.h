@@ -69,6 +69,8 @@ class Admission {
   uint32_t tokens_to_come(const Sequence& sequence) const;
   Status check_queue(const Sequences& open, int n_new) const;
   size_t longest(const Request& request) const;
+  // Tokens of the text that ends its reasoning; kInvalidArgument if its budget cannot be kept.
+  Result<std::vector<Token>> reasoning_end_of(const Request& request) const;
 
   const EngineOptions& options_;
   Limits limits_;

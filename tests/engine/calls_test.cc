@@ -156,6 +156,49 @@ TEST(Calls, ReasoningComesApart) {
   EXPECT_EQ(begun.calls.size(), 1u);
 }
 
+// The script goes on at the same positions, whatever was forced.
+TEST(Calls, ABudgetEndsTheReasoning) {
+  const std::string end = "</think>", script = "0123456789abcdefghijklmnopqrstuvw.";
+  for (const int budget : {0, 1, 5}) {
+    Request request = asked(kAsked + "<think>", /*offers=*/false);
+    request.thinking_budget = budget;
+    const Told all = told(script, request);
+    const auto n = static_cast<size_t>(budget);
+    EXPECT_EQ(all.reasoning, script.substr(0, n)) << budget;
+    EXPECT_EQ(all.text, script.substr(n + end.size())) << budget;
+    EXPECT_EQ(all.completion.tokens,
+              tokens_of(script.substr(0, n) + end + script.substr(n + end.size()) + "<|return|>"));
+
+    request.sampling.max_tokens = budget + 3;  // it may end inside the forced text
+    const Told cut = told(script, request);
+    EXPECT_EQ(cut.completion.finish_reason, FinishReason::kLength);
+    EXPECT_EQ(cut.completion.tokens, tokens_of(script.substr(0, n) + end.substr(0, 3)));
+  }
+}
+
+TEST(Calls, ABudgetCountsReasoningAlone) {
+  Request request = asked(kAsked, /*offers=*/false);
+  request.thinking_budget = 4;
+  const Told within = told("<think>Why?</think>\n\nA long and sunny day.", request);
+  EXPECT_EQ(within.reasoning, "Why?");
+  EXPECT_EQ(within.text, "A long and sunny day.");
+  const Told without = told("A long and sunny day.", request);
+  EXPECT_EQ(without.text, "A long and sunny day.");
+  const Told longer = told("<think>Why not?????????Sunny.", request);
+  EXPECT_EQ(longer.reasoning, "Why");
+  EXPECT_EQ(longer.text, "?Sunny.");
+}
+
+TEST(Calls, AFormBeginsBehindABudget) {
+  Request request = asked(kAsked + "<think>", /*offers=*/false);
+  request.thinking_budget = 2;
+  request.sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]{3}"};
+  const Told all = told("ab________123________________", std::move(request));
+  EXPECT_EQ(all.reasoning, "ab");
+  EXPECT_EQ(all.text, "123");
+  EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop);
+}
+
 TEST(Calls, AFormBeginsBehindTheReasoning) {
   Request request = asked(kAsked + "<think>", /*offers=*/false);
   request.sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]{3}"};
