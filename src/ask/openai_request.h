@@ -20,6 +20,7 @@ struct AnswerForm {
   Endpoint endpoint = Endpoint::kCompletions;
   std::string model;      // as the request names it
   bool echo = false;      // texts begin with the prompt
+  bool functions = false;  // a call has its older name, "function_call"
   bool base64 = false;    // embeddings: as bytes of f32
   int dimensions = 0;     // embeddings: so many of the first values; 0: all
   bool normalise = true;  // embeddings: of length 1
