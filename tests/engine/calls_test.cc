@@ -59,10 +59,12 @@ Request asked(const std::string& prompt = kAsked, bool offers = true) {
   return request;
 }
 
-// The answer of a model that writes `script`.
-Told told(const std::string& script, Request request) {
+// A loop in which the model answers a request with `script`.
+std::unique_ptr<EngineLoop> loop_of(const std::string& script, const Request& request,
+                                    bool forces_tokens) {
   static grammar::FormCache forms(tokenizer());
   LoopOptions options = tiny_loop_options();
+  options.forces_tokens = forces_tokens;
   LoopParts parts{.options = options,
                   .tokenizer = &tokenizer(),
                   .forms = &forms,
@@ -83,9 +85,14 @@ Told told(const std::string& script, Request request) {
                                                                     .kv_capacity = 600,
                                                                     .longest_path = 600},
                                                       std::move(all));
-  EngineLoop loop(std::move(parts));
+  return std::make_unique<EngineLoop>(std::move(parts));
+}
+
+// The answer of a model that writes `script`.
+Told told(const std::string& script, Request request, bool forces_tokens = true) {
+  const std::unique_ptr<EngineLoop> loop = loop_of(script, request, forces_tokens);
   Told told;
-  const Status status = loop.submit(1, std::move(request), [&](const Event& event) {
+  const Status status = loop->submit(1, std::move(request), [&](const Event& event) {
     ASSERT_FALSE(event.error) << event.error->message();
     told.text += event.text;
     told.reasoning += event.reasoning;
@@ -93,8 +100,8 @@ Told told(const std::string& script, Request request) {
     if (event.completion) told.completion = *event.completion;
   });
   EXPECT_TRUE(status.ok()) << status.error().message();
-  for (int i = 0; i < 2000 && loop.step(); ++i) loop.deliver_events();
-  loop.deliver_events();
+  for (int i = 0; i < 2000 && loop->step(); ++i) loop->deliver_events();
+  loop->deliver_events();
   EXPECT_EQ(told.text, told.completion.text);
   EXPECT_EQ(told.reasoning, told.completion.reasoning);
   EXPECT_EQ(told.calls, told.completion.calls);
@@ -174,6 +181,36 @@ TEST(Calls, ABudgetEndsTheReasoning) {
     EXPECT_EQ(cut.completion.finish_reason, FinishReason::kLength);
     EXPECT_EQ(cut.completion.tokens, tokens_of(script.substr(0, n) + end.substr(0, 3)));
   }
+}
+
+// Rows of forced tokens are computed together or one by one.
+TEST(Calls, ABudgetChangesNoRow) {
+  for (const int budget : {0, 3}) {
+    Request request = asked(kAsked + "<think>", /*offers=*/false);
+    request.thinking_budget = budget;
+    request.logits_hash = true;
+    const std::string script = "0123456789abcdefghijklmnopqrstuvw.";
+    const Told together = told(script, request), apart = told(script, request, false);
+    EXPECT_EQ(together.completion.tokens, apart.completion.tokens);
+    EXPECT_EQ(together.completion.logits_hash, apart.completion.logits_hash);
+    EXPECT_EQ(together.text, apart.text);
+  }
+}
+
+TEST(Calls, ABudgetNeedsMarks) {
+  const auto refused = [](Request request) {
+    request.thinking_budget = request.thinking_budget.value_or(4);
+    const std::unique_ptr<EngineLoop> loop = loop_of("x", request, true);
+    const Status status = loop->check(request);
+    EXPECT_FALSE(status.ok());
+    return status.ok() ? Error{} : status.error();
+  };
+  Request prompt = asked(kAsked, /*offers=*/false);
+  prompt.messages.clear();
+  EXPECT_EQ(refused(prompt).place.field, "thinking_budget");
+  Request negative = asked(kAsked, /*offers=*/false);
+  negative.thinking_budget = -1;
+  EXPECT_EQ(refused(negative).message(), "thinking_budget is -1, expected 0 or more");
 }
 
 TEST(Calls, ABudgetCountsReasoningAlone) {
