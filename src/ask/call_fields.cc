@@ -19,7 +19,7 @@ bool is_function_name(const Json* name) {
          text.find_first_of(" \t\r\n\f\v") == text.npos;
 }
 
-Error wrong(const std::string& place, const Json* found, std::string_view expected) {
+Error wrong_part(const std::string& place, const Json* found, std::string_view expected) {
   return invalid_field(place, "is {}, expected {}",
                        found == nullptr ? "absent" : found_text(*found), expected);
 }
@@ -29,13 +29,13 @@ Status check_function(const Json& function, const std::string& place) {
   const Fields fields(function);
   const Json *name = fields.find("name"), *text = fields.find("description"),
              *parameters = fields.find("parameters"), *strict = fields.find("strict");
-  if (!is_function_name(name)) return wrong(place + ".name", name, kExpectedName);
+  if (!is_function_name(name)) return wrong_part(place + ".name", name, kExpectedName);
   if (text != nullptr && !text->is_string())
-    return wrong(place + ".description", text, "a string");
+    return wrong_part(place + ".description", text, "a string");
   if (parameters != nullptr && !parameters->is_object())
-    return wrong(place + ".parameters", parameters, "an object");
+    return wrong_part(place + ".parameters", parameters, "an object");
   if (strict != nullptr && !strict->is_boolean())
-    return wrong(place + ".strict", strict, "true or false");
+    return wrong_part(place + ".strict", strict, "true or false");
   return {};
 }
 
@@ -43,9 +43,9 @@ Status check_tool(const Json& tool, const std::string& place) {
   const Fields fields(tool);
   const Json *type = fields.find("type"), *function = fields.find("function");
   if (type == nullptr || !is_text(*type, "function"))
-    return wrong(place + ".type", type, "\"function\"");
+    return wrong_part(place + ".type", type, "\"function\"");
   if (function == nullptr || !function->is_object())
-    return wrong(place + ".function", function, "an object with a 'name'");
+    return wrong_part(place + ".function", function, "an object with a 'name'");
   return check_function(*function, place + ".function");
 }
 
@@ -71,7 +71,7 @@ struct Offered {
 const std::string kFunction = "function";
 
 Result<Offered> read_offered(const Json& list, const char* field, bool in_tools) {
-  if (!list.is_array()) return wrong(field, &list, "a list");
+  if (!list.is_array()) return wrong_part(field, &list, "a list");
   Offered out;
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string place = place_in(field, i);
@@ -88,9 +88,9 @@ Result<Offered> read_offered(const Json& list, const char* field, bool in_tools)
                            place_in(field, static_cast<size_t>(same - out.names.begin())));
     out.names.push_back(name);
     if (const Json* strict = Fields(function).find("strict")) out.is_strict |= strict->get<bool>();
-    JsonValue::Object tool = in_tools ? without_caching(list[i])
-                                      : JsonValue::Object{{"type", JsonValue{kFunction}},
-                                                          {kFunction, JsonValue()}};
+    JsonValue::Object tool =
+        in_tools ? without_caching(list[i])
+                 : JsonValue::Object{{"type", JsonValue{kFunction}}, {kFunction, JsonValue()}};
     for (auto& [member, value] : tool)
       if (member == kFunction) value = function_value(function);
     out.tools.push_back(JsonValue::object(std::move(tool)));
@@ -99,7 +99,7 @@ Result<Offered> read_offered(const Json& list, const char* field, bool in_tools)
 }
 
 // Which of the offered tools an answer may or must call.
-struct Choice {
+struct ToolChoice {
   bool calls = true;  // false: as without tools
   bool required = false;
   std::vector<std::string> allowed = {};
@@ -110,23 +110,23 @@ class ChoiceReader {
   ChoiceReader(const char* field, const char* list, const std::vector<std::string>& names)
       : field_(field), list_(list), names_(names) {}
 
-  Result<Choice> read_tool_choice(const Json& value) const {
-    if (is_text(value, "auto")) return Choice{};
-    if (is_text(value, "none")) return Choice{.calls = false};
+  Result<ToolChoice> read_tool_choice(const Json& value) const {
+    if (is_text(value, "auto")) return ToolChoice{};
+    if (is_text(value, "none")) return ToolChoice{.calls = false};
     if (is_text(value, "required")) return required({});
-    if (!value.is_object()) return wrong(field_, &value, kExpected);
+    if (!value.is_object()) return wrong_part(field_, &value, kExpected);
     const Json* type = Fields(value).find("type");
     if (type != nullptr && is_text(*type, "function"))
       return read_named(value, std::string(field_));
     if (type != nullptr && is_text(*type, "allowed_tools")) return read_allowed(value);
-    return wrong(std::string(field_) + ".type", type, "\"function\" or \"allowed_tools\"");
+    return wrong_part(std::string(field_) + ".type", type, "\"function\" or \"allowed_tools\"");
   }
 
-  Result<Choice> read_function_call(const Json& value) const {
-    if (is_text(value, "auto")) return Choice{};
-    if (is_text(value, "none")) return Choice{.calls = false};
+  Result<ToolChoice> read_function_call(const Json& value) const {
+    if (is_text(value, "auto")) return ToolChoice{};
+    if (is_text(value, "none")) return ToolChoice{.calls = false};
     if (!value.is_object())
-      return wrong(field_, &value, "\"auto\", \"none\" or an object with a 'name'");
+      return wrong_part(field_, &value, "\"auto\", \"none\" or an object with a 'name'");
     Result<std::string> name = offered_name(value, std::string(field_) + ".name");
     if (!name) return name.error();
     return required({std::move(*name)});
@@ -136,10 +136,10 @@ class ChoiceReader {
   static constexpr const char* kExpected =
       "\"auto\", \"none\", \"required\" or an object with a 'type'";
 
-  Result<Choice> required(std::vector<std::string> allowed) const {
+  Result<ToolChoice> required(std::vector<std::string> allowed) const {
     if (names_.empty())
       return invalid_field(field_, "asks for a call, but '{}' offers no function", list_);
-    return Choice{.required = true, .allowed = std::move(allowed)};
+    return ToolChoice{.required = true, .allowed = std::move(allowed)};
   }
 
   // {"function": {"name"}}, or as the Responses API has it, {"name"}.
@@ -147,52 +147,53 @@ class ChoiceReader {
     const Json* function = Fields(value).find("function");
     if (function == nullptr) return offered_name(value, place + ".name");
     if (!function->is_object())
-      return wrong(place + ".function", function, "an object with a 'name'");
+      return wrong_part(place + ".function", function, "an object with a 'name'");
     return offered_name(*function, place + ".function.name");
   }
 
   Result<std::string> offered_name(const Json& of, const std::string& place) const {
     const Json* name = Fields(of).find("name");
-    if (name == nullptr || !name->is_string()) return wrong(place, name, "the name of a function");
+    if (name == nullptr || !name->is_string())
+      return wrong_part(place, name, "the name of a function");
     const std::string& text = name->get_ref<const std::string&>();
     if (std::ranges::find(names_, text) == names_.end())
-      return wrong(place, name, fmt::format("the name of a function in '{}'", list_));
+      return wrong_part(place, name, fmt::format("the name of a function in '{}'", list_));
     return text;
   }
 
-  Result<Choice> read_named(const Json& value, const std::string& place) const {
+  Result<ToolChoice> read_named(const Json& value, const std::string& place) const {
     Result<std::string> name = name_of(value, place);
     if (!name) return name.error();
     return required({std::move(*name)});
   }
 
   // {"allowed_tools": {"mode", "tools"}}, or as the Responses API has it, {"mode", "tools"}.
-  Result<Choice> read_allowed(const Json& value) const {
+  Result<ToolChoice> read_allowed(const Json& value) const {
     const Json* inner = Fields(value).find("allowed_tools");
     const std::string place = std::string(field_) + (inner == nullptr ? "" : ".allowed_tools");
     if (inner != nullptr && !inner->is_object())
-      return wrong(place, inner, "an object with 'mode' and 'tools'");
+      return wrong_part(place, inner, "an object with 'mode' and 'tools'");
     const Fields fields(inner == nullptr ? value : *inner);
     const Json *mode = fields.find("mode"), *tools = fields.find("tools");
     const bool is_required = mode != nullptr && is_text(*mode, "required");
     if (!is_required && (mode == nullptr || !is_text(*mode, "auto")))
-      return wrong(place + ".mode", mode, "\"auto\" or \"required\"");
+      return wrong_part(place + ".mode", mode, "\"auto\" or \"required\"");
     if (tools == nullptr || !tools->is_array() || tools->empty())
-      return wrong(place + ".tools", tools, "a non-empty list");
+      return wrong_part(place + ".tools", tools, "a non-empty list");
     std::vector<std::string> allowed;
     for (size_t i = 0; i < tools->size(); ++i) {
       const Json& tool = (*tools)[i];
       const std::string at = place_in(place + ".tools", i);
       const Json* type = tool.is_object() ? Fields(tool).find("type") : nullptr;
-      if (!tool.is_object()) return wrong(at, &tool, "an object with a 'type'");
+      if (!tool.is_object()) return wrong_part(at, &tool, "an object with a 'type'");
       if (type == nullptr || !is_text(*type, "function"))
-        return wrong(at + ".type", type, "\"function\"");
+        return wrong_part(at + ".type", type, "\"function\"");
       Result<std::string> name = name_of(tool, at);
       if (!name) return name.error();
       if (std::ranges::find(allowed, *name) == allowed.end()) allowed.push_back(std::move(*name));
     }
     if (is_required) return required(std::move(allowed));
-    return Choice{.allowed = std::move(allowed)};
+    return ToolChoice{.allowed = std::move(allowed)};
   }
 
   const char *field_, *list_;
@@ -202,7 +203,7 @@ class ChoiceReader {
 // Nine characters, as some chat templates demand.
 std::string call_id(size_t n) { return fmt::format("call{:05}", n); }
 
-void take(Offered offered, Choice choice, ChatOptions& chat, CallOptions& calling) {
+void take_offered(Offered offered, ToolChoice choice, ChatOptions& chat, CallOptions& calling) {
   if (offered.tools.empty() || !choice.calls) return;
   chat.tools = JsonValue::list(std::move(offered.tools));
   calling.required = choice.required;
@@ -231,14 +232,14 @@ void read_tools(Fields& fields, ChatOptions& chat, CallOptions& calling) {
     offered = std::move(*read);
   }
   fields.flag("parallel_tool_calls", calling.parallel);
-  Choice choice;
+  ToolChoice choice;
   if (fields.has("tool_choice")) {
     const ChoiceReader reader("tool_choice", "tools", offered.names);
-    Result<Choice> read = reader.read_tool_choice(fields["tool_choice"]);
+    Result<ToolChoice> read = reader.read_tool_choice(fields["tool_choice"]);
     if (!read) return fields.fail(read.error());
     choice = std::move(*read);
   }
-  take(std::move(offered), std::move(choice), chat, calling);
+  take_offered(std::move(offered), std::move(choice), chat, calling);
 }
 
 bool read_functions(Fields& fields, ChatOptions& chat, CallOptions& calling) {
@@ -248,10 +249,10 @@ bool read_functions(Fields& fields, ChatOptions& chat, CallOptions& calling) {
     if (!read) return fields.fail(read.error()), false;
     offered = std::move(*read);
   }
-  Choice choice;
+  ToolChoice choice;
   if (fields.has("function_call")) {
     const ChoiceReader reader("function_call", "functions", offered.names);
-    Result<Choice> read = reader.read_function_call(fields["function_call"]);
+    Result<ToolChoice> read = reader.read_function_call(fields["function_call"]);
     if (!read) return fields.fail(read.error()), false;
     choice = std::move(*read);
   }
@@ -259,7 +260,7 @@ bool read_functions(Fields& fields, ChatOptions& chat, CallOptions& calling) {
   for (const char* name : {"tools", "tool_choice"})
     if (fields.has(name) && fields[name] != Json::array())
       return fields.fail(invalid_field(name, "cannot be combined with 'functions'")), false;
-  take(std::move(offered), std::move(choice), chat, calling);
+  take_offered(std::move(offered), std::move(choice), chat, calling);
   calling.parallel = false;
   return true;
 }
@@ -292,11 +293,11 @@ Result<Json> newer_message(const Json& message, size_t& n_calls) {
     const Fields of_call(*call);
     const Json *name = of_call.find("name"), *arguments = of_call.find("arguments");
     if (name == nullptr || !name->is_string() || is_text(*name, ""))
-      return wrong("function_call.name", name, "the name of a function");
+      return wrong_part("function_call.name", name, "the name of a function");
     if (arguments != nullptr && !arguments->is_string() && !arguments->is_object())
-      return wrong("function_call.arguments", arguments, "a string or an object");
-    out["tool_calls"] = Json::array(
-        {{{"id", call_id(++n_calls)}, {"type", "function"}, {"function", *call}}});
+      return wrong_part("function_call.arguments", arguments, "a string or an object");
+    out["tool_calls"] =
+        Json::array({{{"id", call_id(++n_calls)}, {"type", "function"}, {"function", *call}}});
   }
   if (is_text(out["role"], "function")) {
     out["role"] = "tool";
