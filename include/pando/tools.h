@@ -22,7 +22,8 @@ struct CallsInfo {
   enum class Source { kTemplate, kOption, kNone };
   Source source = Source::kNone;
   std::string body;  // form of a call, in words
-  std::vector<std::pair<std::string, std::string>> marks;  // what stands where, as templates write it
+  std::vector<std::pair<std::string, std::string>>
+      marks;                           // what stands where, as templates write it
   bool renders_parallel = false;       // the template writes two calls, which are read back
   bool renders_text_and_call = false;  // the same of a text before a call
   bool renders_reasoning = false;      // the same of reasoning

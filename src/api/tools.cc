@@ -41,18 +41,12 @@ std::string head_text(const CallFormat& format) {
 
 std::vector<std::pair<std::string, std::string>> marks_of(const CallFormat& format) {
   std::vector<std::pair<std::string, std::string>> marks = {
-      {"before all calls", format.section_begin},
-      {"before a call", format.call_begin},
-      {"head of a call", head_text(format)},
-      {"before an argument", format.parameter_begin},
-      {"before its value", format.value_begin},
-      {"behind an argument", format.parameter_end},
-      {"behind a call", format.call_end},
-      {"between calls", format.separator},
-      {"behind all calls", format.section_end},
-      {"before reasoning", format.reasoning_begin},
-      {"behind reasoning", format.reasoning_end},
-      {"before a text", format.text_begin},
+      {"before all calls", format.section_begin}, {"before a call", format.call_begin},
+      {"head of a call", head_text(format)},      {"before an argument", format.parameter_begin},
+      {"before its value", format.value_begin},   {"behind an argument", format.parameter_end},
+      {"behind a call", format.call_end},         {"between calls", format.separator},
+      {"behind all calls", format.section_end},   {"before reasoning", format.reasoning_begin},
+      {"behind reasoning", format.reasoning_end}, {"before a text", format.text_begin},
       {"behind a text", format.text_end}};
   if (format.body == CallBody::kObject) {
     marks.insert(marks.begin() + 2, {"key of the name", format.name_key});

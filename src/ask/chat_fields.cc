@@ -176,10 +176,10 @@ void read_chat_options(Fields& fields, ChatOptions& out, CallOptions& calling) {
     if (!list.is_array()) return fields.fail("documents", list, "a list");
     for (size_t i = 0; i < list.size(); ++i)
       if (!list[i].is_object())
-        return fields.fail(blame(
-            place_in("documents", i),
-            invalid_argument("field 'documents' has {} in it, expected only objects",
-                             found_text(list[i]))));
+        return fields.fail(
+            blame(place_in("documents", i),
+                  invalid_argument("field 'documents' has {} in it, expected only objects",
+                                   found_text(list[i]))));
     out.documents = json_value(list);
   }
   // An answer goes on with the last message instead of beginning one.

@@ -1,4 +1,6 @@
 // Bodies of OpenAI's own endpoints.
+#include "ask/openai_body.h"
+
 #include <algorithm>
 #include <memory>
 
@@ -7,7 +9,6 @@
 #include "ask/body_checks.h"
 #include "ask/errors.h"
 #include "ask/logprobs.h"
-#include "ask/openai_body.h"
 #include "ask/openai_request.h"
 #include "ask/openai_response.h"
 #include "ask/sampling_fields.h"
@@ -90,7 +91,8 @@ class OpenAiBody : public Body {
       choice.lists.add_all(logprobs);
       lists = choice.lists.take();
     }
-    const Json reason = event.completion ? Json(finish_reason(form_, *event.completion)) : Json(nullptr);
+    const Json reason =
+        event.completion ? Json(finish_reason(form_, *event.completion)) : Json(nullptr);
     if (!is_chat()) return chunk(index, event.text, std::move(lists), reason);
     Json delta = Json::object();
     if (!event.reasoning.empty()) delta[kReasoningField] = event.reasoning;

@@ -71,9 +71,7 @@ Json function_call(const ToolCall& call) {
 Json tool_calls(std::span<const ToolCall> calls) {
   Json list = Json::array();
   for (const ToolCall& call : calls)
-    list.push_back({{"id", call.id},
-                    {"type", "function"},
-                    {"function", function_call(call)}});
+    list.push_back({{"id", call.id}, {"type", "function"}, {"function", function_call(call)}});
   return list;
 }
 

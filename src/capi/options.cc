@@ -58,7 +58,8 @@ Result<ModelOptions> read_model_options(std::string_view text) {
   const Result<Json> json = read_object(text, kSource);
   if (!json) return json.error();
   if (Status status =
-          only(*json, kSource, {"weights", "tokenizer", "chat_template", "tool_format", "threads", "device"});
+          only(*json, kSource,
+               {"weights", "tokenizer", "chat_template", "tool_format", "threads", "device"});
       !status)
     return status.error();
   Fields fields(*json, kSource, ErrorCode::kInvalidArgument);

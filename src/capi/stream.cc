@@ -27,8 +27,8 @@ struct pando_stream {
 
   QuestionStream events;
   std::vector<std::vector<std::unique_ptr<CompletionArrays>>> completions;  // [questions][n]
-  std::string text, reasoning;  // of the last event
-  std::vector<ToolCall> calls;  // the same
+  std::string text, reasoning;                                              // of the last event
+  std::vector<ToolCall> calls;                                              // the same
   std::vector<pando_tool_call> call_views;
 };
 

@@ -24,10 +24,10 @@ struct ActiveRequest {
   Request request;  // tokens are those of the prompt
   Listener listener;
   uint64_t seed = 0;
-  std::vector<Token> in_prompt;  // its tokens sorted, each once, where a penalty asks for them
+  std::vector<Token> in_prompt;      // its tokens sorted, each once, where a penalty asks for them
   std::vector<Token> reasoning_end;  // that follow its thinking_budget
-  int n_open = 0;                // sequences not finished
-  Error error = no_memory();     // for its listener if it fails
+  int n_open = 0;                    // sequences not finished
+  Error error = no_memory();         // for its listener if it fails
   std::shared_ptr<ActiveRequest> next_failed;  // in the outbox
 };
 
