@@ -1,7 +1,10 @@
 #include "ask/call_fields.h"
 
 #include <algorithm>
-#include <span>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/errors.h"
 #include "base/json_value.h"
@@ -64,7 +67,7 @@ JsonValue function_value(const Json& function) {
 // The offered functions: those of a list of tools, or of the older list of functions.
 struct Offered {
   JsonValue::List tools;
-  std::vector<std::string> names;
+  std::map<std::string, size_t> names;  // with their places in the list
   bool is_strict = false;
 };
 
@@ -82,11 +85,10 @@ Result<Offered> read_offered(const Json& list, const char* field, bool in_tools)
     if (!status) return status.error();
     const Json& function = in_tools ? list[i]["function"] : list[i];
     const std::string& name = function["name"].get_ref<const std::string&>();
-    if (const auto same = std::ranges::find(out.names, name); same != out.names.end())
+    if (const auto [same, is_new] = out.names.emplace(name, i); !is_new)
       return invalid_field(place + (in_tools ? ".function.name" : ".name"),
                            "is \"{}\", the name of {} too, expected another name", name,
-                           place_in(field, static_cast<size_t>(same - out.names.begin())));
-    out.names.push_back(name);
+                           place_in(field, same->second));
     if (const Json* strict = Fields(function).find("strict")) out.is_strict |= strict->get<bool>();
     JsonValue::Object tool =
         in_tools ? without_caching(list[i])
@@ -107,7 +109,7 @@ struct ToolChoice {
 
 class ChoiceReader {
  public:
-  ChoiceReader(const char* field, const char* list, const std::vector<std::string>& names)
+  ChoiceReader(const char* field, const char* list, const std::map<std::string, size_t>& names)
       : field_(field), list_(list), names_(names) {}
 
   Result<ToolChoice> read_tool_choice(const Json& value) const {
@@ -156,7 +158,7 @@ class ChoiceReader {
     if (name == nullptr || !name->is_string())
       return wrong_part(place, name, "the name of a function");
     const std::string& text = name->get_ref<const std::string&>();
-    if (std::ranges::find(names_, text) == names_.end())
+    if (!names_.contains(text))
       return wrong_part(place, name, fmt::format("the name of a function in '{}'", list_));
     return text;
   }
@@ -180,7 +182,7 @@ class ChoiceReader {
       return wrong_part(place + ".mode", mode, "\"auto\" or \"required\"");
     if (tools == nullptr || !tools->is_array() || tools->empty())
       return wrong_part(place + ".tools", tools, "a non-empty list");
-    std::vector<std::string> allowed;
+    std::set<std::string> allowed;
     for (size_t i = 0; i < tools->size(); ++i) {
       const Json& tool = (*tools)[i];
       const std::string at = place_in(place + ".tools", i);
@@ -190,14 +192,15 @@ class ChoiceReader {
         return wrong_part(at + ".type", type, "\"function\"");
       Result<std::string> name = name_of(tool, at);
       if (!name) return name.error();
-      if (std::ranges::find(allowed, *name) == allowed.end()) allowed.push_back(std::move(*name));
+      allowed.insert(std::move(*name));
     }
-    if (is_required) return required(std::move(allowed));
-    return ToolChoice{.allowed = std::move(allowed)};
+    std::vector<std::string> list(allowed.begin(), allowed.end());
+    if (is_required) return required(std::move(list));
+    return ToolChoice{.allowed = std::move(list)};
   }
 
   const char *field_, *list_;
-  const std::vector<std::string>& names_;
+  const std::map<std::string, size_t>& names_;
 };
 
 // Nine characters, as some chat templates demand.

@@ -59,7 +59,7 @@ TEST(CallFields, AChoiceNamesTools) {
   const CallOptions must =
       of(R"({"type": "allowed_tools", "mode": "required", "tools": )" + both + "}");
   EXPECT_TRUE(must.required);
-  EXPECT_EQ(must.allowed, (Names{"b", "a"}));
+  EXPECT_EQ(must.allowed, (Names{"a", "b"}));
   EXPECT_TRUE(asked(kTools + R"(, "tool_choice": "none")").chat.tools.is_null());
   EXPECT_FALSE(asked(kTools + R"(, "parallel_tool_calls": false)").calling.parallel);
 }
