@@ -197,6 +197,43 @@ TEST(Calls, ABudgetChangesNoRow) {
   }
 }
 
+TEST(Calls, BudgetsKeepApartInCompany) {
+  const std::string script = "0123456789abcdefghijklmnopqrstuvw.";
+  const auto with_budget = [&](int budget) {
+    Request request = asked(kAsked + "<think>", /*offers=*/false);
+    request.id = std::to_string(budget);
+    request.thinking_budget = budget;
+    request.sampling.n = 2;
+    request.logits_hash = true;
+    return request;
+  };
+  constexpr int kBudgets = 6;
+  const std::unique_ptr<EngineLoop> loop = loop_of(script, with_budget(0), true);
+  std::vector<std::vector<Completion>> together(kBudgets);
+  for (int budget = 0; budget < kBudgets; ++budget) {
+    const Status status = loop->submit(static_cast<RequestId>(budget + 1), with_budget(budget),
+                                       [&, budget](const Event& event) {
+                                         ASSERT_FALSE(event.error) << event.error->message();
+                                         if (event.completion)
+                                           together[budget].push_back(*event.completion);
+                                       });
+    EXPECT_TRUE(status.ok()) << status.error().message();
+  }
+  for (int i = 0; i < 2000 && loop->step(); ++i) loop->deliver_events();
+  loop->deliver_events();
+  for (int budget = 0; budget < kBudgets; ++budget) {
+    Request request = with_budget(budget);
+    request.sampling.n = 1;
+    const Completion alone = told(script, std::move(request)).completion;
+    ASSERT_EQ(together[budget].size(), 2u);
+    for (const Completion& one : together[budget]) {
+      EXPECT_EQ(one.tokens, alone.tokens) << budget;
+      EXPECT_EQ(one.logits_hash, alone.logits_hash) << budget;
+      EXPECT_EQ(one.reasoning, alone.reasoning) << budget;
+    }
+  }
+}
+
 TEST(Calls, ABudgetNeedsMarks) {
   const auto refused = [](Request request) {
     request.thinking_budget = request.thinking_budget.value_or(4);
