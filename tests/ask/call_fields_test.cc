@@ -162,8 +162,8 @@ TEST(CallFields, OlderMessagesAreThoseOfTools) {
   ASSERT_TRUE(messages.ok()) << messages.error().message();
   EXPECT_EQ((*messages)[1].role, "assistant");
   EXPECT_EQ((*messages)[1].fields.text(),
-            R"({"role":"assistant","content":null,"tool_calls":[{"id":"call00001","type":)"
-            R"("function","function":{"name":"a","arguments":"{}"}}]})");
+            R"({"role":"assistant","tool_calls":[{"id":"call00001","type":)"
+            R"("function","function":{"name":"a","arguments":"{}"}}],"content":null})");
   EXPECT_EQ((*messages)[2].role, "tool");
   EXPECT_EQ((*messages)[2].content, "1");
   EXPECT_EQ((*messages)[2].fields.text(),

@@ -89,7 +89,7 @@ SamplingOptions three_digits() {
 }
 
 // The script goes on at the same positions, whatever was forced.
-TEST(Channels, ABudgetOpensTheFinalOne) {
+TEST(Reasoning, ABudgetOpensTheFinalChannel) {
   const std::string forced(tokens_of(kFinal).size(), '_');
   const Told all =
       told(kAnalysis + "ab" + forced + "4<|return|>", {.max_tokens = 200}, {kReturn, kCall}, 2);
