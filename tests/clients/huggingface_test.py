@@ -18,9 +18,13 @@ TOOLS = [{"type": "function", "function": {
 
 
 class HuggingFace(PublishedTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.client = huggingface_hub.InferenceClient(base_url=cls.base_url, api_key=KEY)
+
     def ask(self, messages, **fields):
-        client = huggingface_hub.InferenceClient(base_url=self.base_url, api_key=KEY)
-        return client.chat_completion(messages, model="demo", temperature=0, max_tokens=100, **fields)
+        return self.client.chat_completion(messages, model="demo", temperature=0, max_tokens=100, **fields)
 
     def test_tool(self):
         messages = [{"role": "user", "content": QUESTION}]

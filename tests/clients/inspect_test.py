@@ -45,14 +45,14 @@ class Inspect(PublishedTest):
         model = get_model(model, base_url=self.base_url, api_key=KEY, memoize=False)
         with tempfile.TemporaryDirectory() as folder:
             [log] = inspect_ai.eval(task, model=model, display="none", log_dir=folder)
-        self.assertEqual(log.status, "success", log.error)
-        self.assertEqual(log.results.scores[0].metrics["accuracy"].value, 1)
-        return log.samples[0].output.completion
+            self.assertEqual(log.status, "success", log.error)
+            self.assertEqual(log.results.scores[0].metrics["accuracy"].value, 1)
+            return log.samples[0].output.completion
 
     def test_tool(self):
         for model in ("openai/demo", "openai-api/pando/demo"):
             published.calls.clear()
-            sample = Sample(input=QUESTION, target="hail")
+            sample = Sample(input=QUESTION, target="snow")
             self.check_weather(self.evaluate(model, sample, [use_tools(weather()), generate()]))
 
     def test_object(self):
