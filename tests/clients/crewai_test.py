@@ -9,7 +9,7 @@ import tempfile
 import pydantic
 
 import published
-from published import KEY, QUESTION, PublishedTest, add, weather
+from published import KEY, PublishedTest, add, weather
 
 os.environ["CREWAI_STORAGE_DIR"] = tempfile.mkdtemp()
 
@@ -25,13 +25,14 @@ class Person(pydantic.BaseModel):
 class CrewAi(PublishedTest):
     def run_crew(self, question, expected, tools=(), **fields):
         model = crewai.LLM("openai/demo", base_url=self.base_url, api_key=KEY, temperature=0, max_tokens=200)
-        agent = crewai.Agent(role="Helper", goal="Answer questions", backstory="You answer with one sentence.", llm=model,
-                             tools=list(tools), max_iter=3)
+        agent = crewai.Agent(role="Helper", goal="Call tools", backstory="You call tools.", llm=model, tools=list(tools),
+                             max_iter=3)
         task = crewai.Task(description=question, expected_output=expected, agent=agent, **fields)
         return crewai.Crew(agents=[agent], tasks=[task]).kickoff()
 
     def test_tools(self):
-        found = self.run_crew(QUESTION, "One sentence about the weather.", [tool("weather")(weather), tool("add")(add)])
+        found = self.run_crew("Call a tool to find the weather in Paris.", "The weather",
+                              [tool("weather")(weather), tool("add")(add)])
         self.check_weather(found.raw)
 
     def test_object(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""DSPy: signatures by its adapters for chats and for JSON, and ReAct with two tools.
+"""DSPy: signatures by its adapters for chats and for JSON, over chats and responses, and ReAct with two tools.
 
 usage: dspy_test.py PANDO [ADDRESS]
 """
@@ -24,17 +24,17 @@ class Dspy(PublishedTest):
 
     def test_signature(self):
         for kind in ("chat", "responses"):
-            for adapter in (dspy.ChatAdapter(), dspy.JSONAdapter()):
-                with dspy.context(lm=self.model(model_type=kind), adapter=adapter):
-                    found = dspy.Predict(Extract)(note="Velina is 41 years old.")
-                self.assertEqual((found.name, found.age), ("Velina", 41))
+            with dspy.context(lm=self.model(model_type=kind)):
+                found = dspy.Predict(Extract)(note="Velina is 41 years old.")
+            self.assertEqual((found.name, found.age), ("Velina", 41))
+            with dspy.context(lm=self.model(model_type=kind), adapter=dspy.JSONAdapter()):
+                found = dspy.Predict("question -> answer")(question="What is the capital of France?")
+            self.assertEqual(found.answer, "Paris")
 
     def test_tools(self):
-        for adapter in (dspy.ChatAdapter(), dspy.JSONAdapter()):
-            published.calls.clear()
-            with dspy.context(lm=self.model(), adapter=adapter):
-                found = dspy.ReAct("question -> answer", tools=[weather, add], max_iters=3)(question=QUESTION)
-            self.check_weather(found.answer)
+        with dspy.context(lm=self.model()):
+            found = dspy.ReAct("question -> answer", tools=[weather, add], max_iters=3)(question=QUESTION)
+        self.check_weather(found.answer)
 
 
 if __name__ == "__main__":
