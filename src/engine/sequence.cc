@@ -240,6 +240,7 @@ Sequence::Taken Sequence::finish(FinishReason reason) {
     if (stops.stopped()) reason = FinishReason::kStop;
   }
   completion.finish_reason = reason;
+  if (stops.stopped()) completion.stop_text = stops.match();
   completion.text += rest;
   completion.reasoning += last.reasoning;
   return {std::move(rest), std::move(last.reasoning), std::move(calls), reason};
