@@ -126,7 +126,7 @@ def check_fields(document, source):
         if told != read:
             yield f"{name}: only the file has {sorted(told - read)}, only the server reads {sorted(read - told)}"
     message = Reader(source).table(ASK + "chat_fields.cc", "kMessageFields")
-    caching = Reader(source).table(ASK + "chat_fields.cc", "kCachingFields")
+    caching = Reader(source).table(ASK + "call_fields.h", "kCachingFields")
     for form in schemas["Messages"]["items"]["anyOf"]:
         told = set(form["properties"])
         if told != message | caching:

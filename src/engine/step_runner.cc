@@ -234,7 +234,7 @@ StepRunner::StepRows StepRunner::rows_of(const PlannedStep& step,
   std::set<std::pair<const Node*, uint32_t>> cached_answers;  // next rows that are cached
   for (const Share& share : shares) {
     const Sequence& sequence = *share.sequence;
-    if (share.decoding || !sequence.forced.tokens.empty()) n_decode += share.n_rows;
+    if (share.decoding || sequence.forced.n_on_path > 0) n_decode += share.n_rows;
     if (share.n_again > 0 && share.all_again && !sequence.completion.tokens.empty() &&
         sequence.next_wanted() < path_count(sequence.tip, &Node::n_submitted))
       cached_answers.emplace(node_at(sequence.tip, sequence.next_wanted()), sequence.next_wanted());

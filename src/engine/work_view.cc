@@ -50,7 +50,7 @@ void WorkViewBuilder::add(Sequence& sequence) {
                   });
   std::reverse(item.again.begin(), item.again.end());
   std::reverse(item.segments.begin(), item.segments.end());
-  item.wants_all_outputs = sequence.wants_prompt() || !sequence.forced.tokens.empty();
+  item.wants_all_outputs = sequence.wants_prompt() || sequence.forced.n_on_path > 0;
   item.running = sequence.running;
   item.decoding = sequence.running && n_wanted <= 1 && !sequence.completion.tokens.empty();
   view_.items.push_back(std::move(item));
