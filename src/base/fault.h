@@ -41,7 +41,8 @@ enum class Fault {
   kBlockOfFirstRow,      // ranks: all rows take the first state that came from another rank
   kKeysNotSpread,        // ranks: queries go to other ranks without their keys and values
   kCopyOnFirstPart,      // ranks: only the first of several parts copies pages
-  kOutputsByPart,        // ranks: outputs are joined by part, not by slice
+  kOutputsByPart,        // ranks: outputs are joined by part, not in the order of rows
+  kDealtTokensStay,      // ranks: rows that move to their parts take the tokens of other rows
   kStageSumLost,         // ranks: a stage sends rows without the sum of its last layer
   kHeadsOfFirstRank,     // ranks: after a norm over all heads, a rank goes on with the first's
   kHeadRunsJoined,       // ranks: heads that lie apart are gathered as if they were neighbours

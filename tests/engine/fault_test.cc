@@ -99,6 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kKeysNotSpread, "KeysNotSpread", kRanks},
                       NamedFault{Fault::kCopyOnFirstPart, "CopyOnFirstPart", kRanks},
                       NamedFault{Fault::kOutputsByPart, "OutputsByPart", kRanks},
+                      NamedFault{Fault::kDealtTokensStay, "DealtTokensStay", kRanks},
                       NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks},
                       NamedFault{Fault::kHeadsOfFirstRank, "HeadsOfFirstRank", kRanks},
                       NamedFault{Fault::kHeadRunsJoined, "HeadRunsJoined", kRanks},

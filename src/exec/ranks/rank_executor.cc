@@ -143,7 +143,7 @@ void RankExecutor::submit(StepPlan plan) {
   const std::vector<std::byte> step = to_bytes(plan);
   const std::vector<std::byte> bytes =
       message(Head{Word::kStep, id_}, std::span<const std::byte>(step));
-  std::vector<StepPlan> slices = part_.cut(std::move(plan));
+  std::vector<DealtStep> slices = part_.cut(std::move(plan));
   const std::scoped_lock lock(turn());
   PANDO_CHECK(submitted_.size() + collected_.size() < static_cast<size_t>(facts().depth));
   run_or_abort([&] {
@@ -159,7 +159,7 @@ void RankExecutor::finish() {
   PANDO_CHECK(!submitted_.empty() || !collected_.empty());
   if (collected_.empty())
     run_or_abort([&] {
-      const std::vector<StepPlan> slices = std::move(submitted_.front());
+      const std::vector<DealtStep> slices = std::move(submitted_.front());
       submitted_.pop_front();
       try {
         collected_.push_back(part_.collect(slices));
