@@ -118,6 +118,7 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
   std::unordered_set<const Node*> answering;
   size_t n_left = std::min(sight.any_order ? open.size() : n_starts, sight.n_waiting);
   if (sight.any_order) builder.reserve(open.size());
+  if (sight.times) builder.set_ranks(timing_->ranks(), n_in_flight());
   for (const auto& sequence : open) {
     if (sequence->done || sequence->awaits_token()) continue;
     if (depth_ > 1 && is_answering(*sequence) && !answering.contains(sequence->tip)) {

@@ -58,11 +58,15 @@ void WorkViewBuilder::add(Sequence& sequence) {
 }
 
 void WorkViewBuilder::add_times(const Sequence& sequence) {
+  view_.items.back().part = sequence.tip->part;
   for (const Node* node = sequence.tip; !node->is_root(); node = node->parent) {
     if (node->n_submitted == 0) continue;
     const auto [entry, added] =
         cached_of_.try_emplace(node, static_cast<uint32_t>(view_.cached_rows.size()));
-    if (added) view_.cached_rows.push_back(node->n_submitted);
+    if (added) {
+      view_.cached_rows.push_back(node->n_submitted);
+      if (view_.ranks.n_parts > 1) view_.cached_begin.push_back(node->start);
+    }
     view_.items.back().cached.push_back(entry->second);
   }
 }
