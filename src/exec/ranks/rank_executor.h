@@ -47,6 +47,7 @@ class RankExecutor final : public Executor {
   bool posts_plans_;                              // or waits until they are received
   std::deque<std::vector<DealtStep>> submitted_;  // slices of steps whose outputs have not come
   std::deque<std::vector<float>> collected_;      // outputs of steps before these
+  std::vector<std::byte> last_plan_;              // as it was sent
   std::vector<float> hidden_;                     // of the step that was finished last
 };
 
