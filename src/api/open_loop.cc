@@ -67,12 +67,11 @@ Result<KvUse> kv_use(const Model::Parts& model, const EngineOptions& options) {
 RankShape shape_of(const RankLayout& layout, const KvRoom& room, int depth) {
   const auto n_stages = static_cast<uint32_t>(layout.spp),
              n_parts = static_cast<uint32_t>(layout.kvp);
-  const bool is_cut = room.n_slots == 0 && n_stages * n_parts > 1;
   const bool one_in_flight = room.n_slots > 0 || room.window > 0;
   const uint32_t most = depth == 0 ? n_stages : std::min(static_cast<uint32_t>(depth), n_stages);
   return {.n_stages = n_stages,
           .depth = one_in_flight ? 1 : most,
-          .slice_rows = is_cut ? layout.slice_rows * n_parts : 0,
+          .slice_rows = n_stages * n_parts > 1 ? layout.slice_rows * n_parts : 0,
           .n_parts = n_parts,
           .block_len = layout.kvp_tokens,
           .part_rows = layout.rows_each};

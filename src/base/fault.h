@@ -38,6 +38,7 @@ enum class Fault {
   kWindowFanOutMissing,  // windows: a row is written to its own window page only
   kGatherOwnTwice,       // ranks: the first peer's part of rows is this rank's own
   kCopyLostInSlices,     // ranks: a step that is cut into slices copies no pages
+  kStateLostInSlices,    // ranks: a slice that begins inside a state task starts from zeros
   kBlockOfFirstRow,      // ranks: all rows take the first state that came from another rank
   kKeysNotSpread,        // ranks: queries go to other ranks without their keys and values
   kCopyOnFirstPart,      // ranks: only the first of several parts copies pages

@@ -95,6 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kWindowFanOutMissing, "WindowFanOutMissing", kWindowed},
                       NamedFault{Fault::kGatherOwnTwice, "GatherOwnTwice", kRanks},
                       NamedFault{Fault::kCopyLostInSlices, "CopyLostInSlices", kRanks},
+                      NamedFault{Fault::kStateLostInSlices, "StateLostInSlices", kRanks},
                       NamedFault{Fault::kBlockOfFirstRow, "BlockOfFirstRow", kRanks},
                       NamedFault{Fault::kKeysNotSpread, "KeysNotSpread", kRanks},
                       NamedFault{Fault::kCopyOnFirstPart, "CopyOnFirstPart", kRanks},

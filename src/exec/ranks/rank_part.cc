@@ -34,6 +34,7 @@ RankPart::RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOpt
       d_model_(model.spec().d_model),
       parts_(kv_parts(ranks.layout, room.n_pages, options.kv.tile_len)),
       part_(ranks.layout.part_of(ranks.comm->rank())),
+      spare_slot_(static_cast<StateSlot>(room.n_slots)),
       state_bytes_(model.spec().n_heads / share_.n_ranks *
                    kernel::state_len(model.spec().widest_head()) * sizeof(float)),
       executor_(open(model, pool, options, room)) {
@@ -50,7 +51,8 @@ RankPart::RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOpt
 }
 
 std::unique_ptr<StageExecutor> RankPart::open(const DeviceModel& model, ThreadPool& pool,
-                                              const ExecutorOptions& options, const KvRoom& room) {
+                                              const ExecutorOptions& options, KvRoom room) {
+  if (room.n_slots > 0 && ranks_.layout.spp > 1) room.n_slots += kSpareSlots;
   if (share_.n_ranks == 1 && ranks_.layout.kvp == 1) return model.open(options, room, pool);
   RankExchange exchange;
   if (share_.n_ranks > 1)
@@ -96,7 +98,6 @@ void RankPart::gather(const float* own, uint32_t n_rows, std::span<const int> si
   }
 }
 
-// States go from row to row, so a plan with state tasks stays whole.
 std::vector<DealtStep> RankPart::cut(StepPlan plan) const {
   const RankLayout& layout = ranks_.layout;
   uint32_t n_rows = layout.slice_rows * layout.kvp;
@@ -107,8 +108,8 @@ std::vector<DealtStep> RankPart::cut(StepPlan plan) const {
         std::clamp<size_t>(kMostStates / (n_blocks * state_bytes_), 1, n_rows));
   }
   std::vector<StepPlan> slices;
-  if (layout.spp * layout.kvp > 1 && plan.state_tasks.empty() && plan.n_rows() > n_rows)
-    slices = slices_of(plan, n_rows);
+  if (layout.spp * layout.kvp > 1 && plan.n_rows() > n_rows)
+    slices = slices_of(plan, n_rows, spare_slot_);
   else
     slices.push_back(std::move(plan));
   std::vector<DealtStep> dealt;

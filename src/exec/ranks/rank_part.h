@@ -40,7 +40,7 @@ class RankPart {
  private:
   void gather(const float* own, uint32_t n_rows, std::span<const int> sizes, float* all);
   std::unique_ptr<StageExecutor> open(const DeviceModel& model, ThreadPool& pool,
-                                      const ExecutorOptions& options, const KvRoom& room);
+                                      const ExecutorOptions& options, KvRoom room);
   bool gives_hidden() const;
   void post(int to, const float* values, size_t n);
 
@@ -49,6 +49,7 @@ class RankPart {
   size_t d_model_;
   KvParts parts_;                             // of positions
   uint32_t part_;                             // its own
+  StateSlot spare_slot_;                      // the first of kSpareSlots behind the plans' slots
   size_t state_bytes_;                        // of a block's states for one row
   std::vector<int> peers_;                    // the other ranks that divide its matrices
   std::vector<std::vector<float>> of_peers_;  // their parts of rows
