@@ -8,12 +8,12 @@
 namespace pando {
 namespace {
 
-constexpr RankShape kStages = {.n_stages = 2, .depth = 2, .slice_rows = 128};
-constexpr RankShape kParts = {.n_parts = 2, .block_len = 100, .part_rows = 16};
-constexpr StepCosts kRows = {.step = 2, .row = {1, 1, 1, 1, 1}};
+constexpr RankShape kTwoStages = {.n_stages = 2, .depth = 2, .slice_rows = 128};
+constexpr RankShape kTwoParts = {.n_parts = 2, .block_len = 100, .part_rows = 16};
+constexpr StepCosts kRowCosts = {.step = 2, .row = {1, 1, 1, 1, 1}};
 
 TEST(PartLoads, CountTheBusiestPart) {
-  PartLoads loads(kParts);
+  PartLoads loads(kTwoParts);
   loads.add_rows(0, 0, 4);  // 1 + 2 + 3 + 4
   loads.add_rows(1, 0, 2);
   loads.add_reads(1, 0, 30);
@@ -23,17 +23,17 @@ TEST(PartLoads, CountTheBusiestPart) {
 
 TEST(PartLoads, DivideTheBlocksOfAPath) {
   // Blocks of 100 on parts 0, 1 and 0; rows 240 and 241.
-  EXPECT_EQ(chunk_features(kParts, 240, 2),
+  EXPECT_EQ(chunk_features(kTwoParts, 240, 2),
             (StepFeatures{.rows = 2, .keys = 2 * 100 + 41 + 42, .reads = 140, .moved = 2}));
   // Rows 98 to 101 see 99, 100, 100 and 100 positions of the first block.
-  EXPECT_EQ(chunk_features(kParts, 98, 4),
+  EXPECT_EQ(chunk_features(kTwoParts, 98, 4),
             (StepFeatures{.rows = 4, .keys = 399, .reads = 98, .moved = 4}));
 }
 
 TEST(PartLoads, ManyRowsOfOnePartMove) {
-  EXPECT_EQ(chunk_features(kParts, 0, 31).moved, 0) << "too few to be divided";
-  EXPECT_EQ(chunk_features(kParts, 0, 64).moved, 32);
-  PartLoads loads(kParts);
+  EXPECT_EQ(chunk_features(kTwoParts, 0, 31).moved, 0) << "too few to be divided";
+  EXPECT_EQ(chunk_features(kTwoParts, 0, 64).moved, 32);
+  PartLoads loads(kTwoParts);
   loads.add_rows(0, 0, 60);
   loads.add_rows(1, 0, 40);
   EXPECT_EQ(loads.of_busiest({.rows = 100}).moved, 0) << "about even";
@@ -53,7 +53,7 @@ TEST(PartLoads, ADraftKnowsWherePathsBegin) {
                             {.segments = {1}, .cached = {1}, .part = second_part}},
                   .segment_begin = {20, 20},
                   .cached_rows = {20, 20},
-                  .ranks = kParts,
+                  .ranks = kTwoParts,
                   .cached_begin = {0, 0}};
     StepDraft draft(view);
     draft.take(0, 10);
@@ -67,7 +67,7 @@ TEST(PartLoads, ADraftKnowsWherePathsBegin) {
 }
 
 TEST(Stages, SlicesFlowThroughThem) {
-  const Predictor machine(kRows, kStages);
+  const Predictor machine(kRowCosts, kTwoStages);
   EXPECT_EQ(machine.seconds({.rows = 100}), 102) << "one slice goes through both";
   EXPECT_EQ(machine.seconds({.rows = 512}), 5 * 130.0 / 2);
   EXPECT_EQ(machine.seconds({.rows = 130}), 130.0 / 2 + 130.0 / 2 + 4.0 / 2);
@@ -76,31 +76,31 @@ TEST(Stages, SlicesFlowThroughThem) {
 }
 
 TEST(Stages, AStepWaitsForThoseInFlight) {
-  const Predictor machine(kRows, kStages);
+  const Predictor machine(kRowCosts, kTwoStages);
   EXPECT_EQ(machine.seconds({.rows = 100, .before = 1}), 102);
   EXPECT_EQ(machine.seconds({.rows = 512, .before = 1}), 8 * 130.0 / 2);
-  StepCosts costs = kRows;
+  StepCosts costs = kRowCosts;
   costs.head = 10;
   costs.output = 1;
-  const Predictor with_head(costs, kStages);
+  const Predictor with_head(costs, kTwoStages);
   EXPECT_EQ(with_head.seconds({.rows = 100, .outputs = 5}), 117);
   EXPECT_EQ(with_head.seconds({.rows = 100, .outputs = 5, .before = 1}), 2 * (51 + 15))
       << "the first rank computes both heads";
-  RankShape one = kStages;
+  RankShape one = kTwoStages;
   one.depth = 1;
-  EXPECT_EQ(Predictor(kRows, one).interval({.rows = 512}).sum(), 5 * 130.0 / 2);
+  EXPECT_EQ(Predictor(kRowCosts, one).interval({.rows = 512}).sum(), 5 * 130.0 / 2);
 }
 
 TEST(Stages, CostsAreThoseOfAllStages) {
   const Predictor machine({.step = 2e-3, .row = {1e-3, 1e-3, 1e-3, 1e-3, 1e-3}, .key = 1e-6},
-                          kStages);
+                          kTwoStages);
   std::vector<StepSample> samples;
   for (const double rows : {1.0, 8.0, 20.0, 64.0, 128.0, 512.0})
     for (const double begin : {0.0, 500.0, 1500.0}) {
       const StepFeatures step{.rows = rows, .keys = keys_seen(begin, rows)};
       samples.push_back({step, machine.seconds(step)});
     }
-  const Predictor fitted = fit_predictor(samples, {}, kStages).value();
+  const Predictor fitted = fit_predictor(samples, {}, kTwoStages).value();
   EXPECT_NEAR(fitted.costs().step, 2e-3, 1e-5);
   EXPECT_NEAR(fitted.costs().row[3], 1e-3, 1e-5);
   EXPECT_NEAR(fitted.costs().key, 1e-6, 1e-8);
@@ -110,7 +110,7 @@ TEST(Stages, CostsAreThoseOfAllStages) {
 
 // A prefill alone takes 1 / S of the work of its chunks, and the way of the last slice.
 TEST(Stages, APrefillKeepsThemBusy) {
-  const Predictor machine(kRows, kStages), whole(kRows);
+  const Predictor machine(kRowCosts, kTwoStages), whole(kRowCosts);
   const double none = std::numeric_limits<double>::infinity();
   const RemainingTable over_stages(machine, none, 4096, 512), alone(whole, none, 4096, 128);
   EXPECT_NEAR(over_stages.seconds(4096, 0), alone.seconds(4096, 0) / 2 + 130.0 / 2, 1e-6);
@@ -121,7 +121,7 @@ TEST(Stages, APrefillKeepsThemBusy) {
 TEST(Parts, LongAttentionIsDivided) {
   const StepCosts costs{.step = 1, .row = {1, 1, 1, 1, 1}, .key = 1};
   const double none = std::numeric_limits<double>::infinity();
-  const RemainingTable parts(Predictor(costs, kParts), none, 4000, 64),
+  const RemainingTable parts(Predictor(costs, kTwoParts), none, 4000, 64),
       alone(Predictor(costs), none, 4000, 64);
   EXPECT_NEAR(parts.seconds(3840, 0) / alone.seconds(3840, 0), 0.5, 0.03);
 }
