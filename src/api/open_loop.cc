@@ -71,7 +71,7 @@ RankShape shape_of(const RankLayout& layout, const KvRoom& room, int depth) {
   const uint32_t most = depth == 0 ? n_stages : std::min(static_cast<uint32_t>(depth), n_stages);
   return {.n_stages = n_stages,
           .depth = one_in_flight ? 1 : most,
-          .slice_rows = n_stages * n_parts > 1 ? layout.slice_rows * n_parts : 0,
+          .slice_rows = n_stages > 1 ? layout.slice_rows * n_parts : 0,
           .n_parts = n_parts,
           .block_len = layout.kvp_tokens,
           .part_rows = layout.rows_each};

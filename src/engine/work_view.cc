@@ -52,13 +52,13 @@ void WorkViewBuilder::add(Sequence& sequence) {
   std::reverse(item.segments.begin(), item.segments.end());
   item.wants_all_outputs = sequence.wants_prompt() || !sequence.forced.tokens.empty();
   item.running = sequence.running;
+  item.part = view_.ranks.n_parts == 1 ? 0 : sequence.tip->part;
   item.decoding = sequence.running && n_wanted <= 1 && !sequence.completion.tokens.empty();
   view_.items.push_back(std::move(item));
   sequences_.push_back(&sequence);
 }
 
 void WorkViewBuilder::add_times(const Sequence& sequence) {
-  view_.items.back().part = sequence.tip->part;
   for (const Node* node = sequence.tip; !node->is_root(); node = node->parent) {
     if (node->n_submitted == 0) continue;
     const auto [entry, added] =

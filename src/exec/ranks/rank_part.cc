@@ -100,7 +100,7 @@ void RankPart::gather(const float* own, uint32_t n_rows, std::span<const int> si
 
 std::vector<DealtStep> RankPart::cut(StepPlan plan) const {
   const RankLayout& layout = ranks_.layout;
-  uint32_t n_rows = layout.slice_rows * layout.kvp;
+  uint32_t n_rows = layout.spp > 1 ? layout.slice_rows * layout.kvp : UINT32_MAX;
   if (layout.kvp > 1) {  // the states of all blocks stay within kMostStates
     constexpr size_t kMostStates = size_t{64} << 20;
     const size_t n_blocks = *std::ranges::max_element(plan.positions) / layout.kvp_tokens + 1;
@@ -108,7 +108,7 @@ std::vector<DealtStep> RankPart::cut(StepPlan plan) const {
         std::clamp<size_t>(kMostStates / (n_blocks * state_bytes_), 1, n_rows));
   }
   std::vector<StepPlan> slices;
-  if (layout.spp * layout.kvp > 1 && plan.n_rows() > n_rows)
+  if (plan.n_rows() > n_rows)
     slices = slices_of(plan, n_rows, spare_slot_);
   else
     slices.push_back(std::move(plan));
