@@ -51,9 +51,9 @@ TEST(PartLoads, ADraftKnowsWherePathsBegin) {
     WorkView view{.segment_rows = {10, 10},
                   .items = {{.segments = {0}, .cached = {0}, .part = 0},
                             {.segments = {1}, .cached = {1}, .part = second_part}},
+                  .ranks = kTwoParts,
                   .segment_begin = {20, 20},
                   .cached_rows = {20, 20},
-                  .ranks = kTwoParts,
                   .cached_begin = {0, 0}};
     StepDraft draft(view);
     draft.take(0, 10);
