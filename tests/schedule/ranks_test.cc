@@ -1,6 +1,9 @@
 // Predicted times over stages, and over parts of the positions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "schedule/part_loads.h"
 #include "schedule/remaining.h"
 #include "schedule/step_draft.h"
@@ -116,6 +119,48 @@ TEST(Stages, APrefillKeepsThemBusy) {
   EXPECT_NEAR(over_stages.seconds(4096, 0), alone.seconds(4096, 0) / 2 + 130.0 / 2, 1e-6);
   EXPECT_NEAR(over_stages.seconds(4096, 2048), alone.seconds(4096, 2048) / 2 + 130.0 / 2, 1e-6);
   EXPECT_EQ(over_stages.seconds(4096, 4096), 3);
+}
+
+// The time of a prefill alone in steps of n_rows, slice by slice and stage by stage.
+double simulated(const StepCosts& costs, const RankShape& ranks, uint32_t n_tokens,
+                 uint32_t n_rows) {
+  RankShape one_stage = ranks;
+  one_stage.n_stages = one_stage.depth = 1;
+  one_stage.slice_rows = 0;
+  const Predictor slice(costs, one_stage);
+  std::vector<double> stage_ends(ranks.n_stages, 0), step_ends;
+  for (uint32_t begin = 0; begin < n_tokens; begin += n_rows) {
+    const size_t n_before = step_ends.size();
+    double end = 0;
+    for (uint32_t at = begin; at < begin + n_rows; at += ranks.slice_rows) {
+      const double seconds =
+          slice.seconds(chunk_features(one_stage, at, ranks.slice_rows)) / ranks.n_stages;
+      end = n_before < ranks.depth ? 0 : step_ends[n_before - ranks.depth];
+      for (double& stage_end : stage_ends) end = stage_end = std::max(end, stage_end) + seconds;
+    }
+    step_ends.push_back(end);
+  }
+  return step_ends.back();
+}
+
+TEST(Stages, PrefillsTakeAsLongAsSimulatedSliceBySlice) {
+  const StepCosts costs{
+      .step = 0.02, .row = {2e-3, 1e-3, 1e-3, 1e-3, 1e-3}, .key = 2e-7, .read = 1e-6, .move = 1e-4};
+  const double none = std::numeric_limits<double>::infinity();
+  for (const uint32_t n_stages : {1u, 2u, 3u})
+    for (const uint32_t n_parts : {1u, 2u, 4u})
+      for (const uint32_t n_rows : {128u, 512u}) {
+        const RankShape ranks{.n_stages = n_stages,
+                              .depth = n_stages,
+                              .slice_rows = 128,
+                              .n_parts = n_parts,
+                              .block_len = 2048,
+                              .part_rows = 16};
+        const RemainingTable table(Predictor(costs, ranks), none, 16384, n_rows);
+        const double expected = simulated(costs, ranks, 16384, n_rows);
+        EXPECT_NEAR(table.seconds(16384, 0) / expected, 1, 0.03)
+            << n_stages << " stages, " << n_parts << " parts, " << n_rows << " rows";
+      }
 }
 
 TEST(Parts, LongAttentionIsDivided) {
