@@ -55,7 +55,8 @@ PANDO_API const char* pando_last_error(void);
 
 // Loads a Hugging Face model directory or a GGUF file. Options: "weights" ("stored", "q8_0",
 // "q4_0", "int8", "bf16_dot", or "f32", "f16", "bf16"), "tokenizer" (a path),
-// "chat_template" (a file, or the name of one of the model's templates), "threads" (for loading;
+// "chat_template" (a file, or the name of one of the model's templates), "tool_format" (how the
+// model writes tool calls; by default as its template shows), "threads" (for loading;
 // 0: one for each processor), "device" (what computes; by default "cpu").
 PANDO_API pando_status pando_model_load(const char* path, const char* options, pando_model** model);
 // Engines and streams of the model go on.
@@ -116,7 +117,8 @@ PANDO_API pando_status pando_prompt_tokens(pando_engine* engine, const int32_t* 
                                            size_t n_tokens, const char* options,
                                            pando_stream** stream);
 // A whole line of input, as {"context": ..., "questions": [...]} or {"messages": [...]}; `line` has
-// `size` bytes.
+// `size` bytes. Beside messages it may have "tools", "tool_choice", "parallel_tool_calls" and
+// "thinking_budget".
 PANDO_API pando_status pando_ask_line(pando_engine* engine, const char* line, size_t size,
                                       pando_stream** stream);
 // Scores continuations [n] of a prefix: the prompt log-probabilities of completion i are those of
@@ -124,6 +126,14 @@ PANDO_API pando_status pando_ask_line(pando_engine* engine, const char* line, si
 PANDO_API pando_status pando_score(pando_engine* engine, const char* prefix,
                                    const char* const* continuations, size_t n,
                                    pando_stream** stream);
+
+// A call of a tool, as an answer asks for it.
+typedef struct pando_tool_call {
+  const char* id;         // the model's own, or nine letters and digits
+  const char* name;       // of a tool that the request offers
+  const char* arguments;  // text of a JSON object
+  size_t arguments_size;  // bytes
+} pando_tool_call;
 
 // A finished answer. Everything belongs to the stream. A float is ln p under the model's own
 // distribution; arrays that were not asked for are NULL with a size of 0.
@@ -149,6 +159,8 @@ typedef struct pando_completion {
   const char* finish_reason;         // "stop", "length" or "context"
   const char* reasoning;             // the model's reasoning, in conversations; may be empty
   size_t reasoning_size;             // bytes
+  const pando_tool_call* calls;      // [n_calls], with "tools"
+  size_t n_calls;                    // 0: the answer is its text
 } pando_completion;
 
 // News of a question.
@@ -161,6 +173,8 @@ typedef struct pando_event {
   const pando_completion* completion;  // where the answer is finished, otherwise NULL
   const char* reasoning;               // new text of the reasoning, as `text`
   size_t reasoning_size;               // bytes
+  const pando_tool_call* calls;        // [n_calls] new calls, each whole; until the next call
+  size_t n_calls;                      // may be 0
 } pando_event;
 
 // Waits at most `timeout_s` seconds (less than 0: for ever) for the next event. PANDO_OK,

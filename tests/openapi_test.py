@@ -88,6 +88,13 @@ class Reader:
                           re.S)
         return {name for name, places in rows if "kAsked" in places or place in places}
 
+    def door(self, path, name):
+        """The names of a table of DoorField: the first string of each row."""
+        rows = re.search(rf"\b{name}\[\] = \{{(.*?)\}};", (self.source / path).read_text(), re.S)
+        not_in_doors = self.table(ASK + "door_fields.cc", "kNotInDoors")
+        common = self.table(ASK + "serving_fields.cc", "kNames") | self.options("kInBody") | {"chat_template_kwargs"}
+        return set(re.findall(r'\{"(\w+)"', rows[1])) | common - not_in_doors
+
     def requests(self):
         openai, questions = ASK + "openai_request.cc", ASK + "question_fields.cc"
         rerank, score = ASK + "rerank_body.cc", ASK + "score_body.cc"
@@ -107,6 +114,7 @@ class Reader:
             "TextsRequest": self.names(rerank, r'\{\s*("query", "texts".*?)\}') | serving,
             "PairsRequest": self.listed(score, "text_1") | serving,
             "ContinuationsRequest": self.listed(score, "prompt") | serving,
+            "MessagesRequest": self.door(ASK + "anthropic_draft.cc", "kAnthropicFields"),
             "TokenizeRequest": self.names(ASK + "tokenize_body.cc", r'\{\s*("model", "prompt".*?)\}'),
         }
 
@@ -118,7 +126,7 @@ def check_fields(document, source):
         if told != read:
             yield f"{name}: only the file has {sorted(told - read)}, only the server reads {sorted(read - told)}"
     message = Reader(source).table(ASK + "chat_fields.cc", "kMessageFields")
-    caching = Reader(source).table(ASK + "chat_fields.cc", "kCachingFields")
+    caching = Reader(source).table(ASK + "call_fields.h", "kCachingFields")
     for form in schemas["Messages"]["items"]["anyOf"]:
         told = set(form["properties"])
         if told != message | caching:

@@ -27,7 +27,8 @@ namespace pando {
 //     "metadata"?}
 //   {"id", "context", "question", "answers"?, options?}
 //   {"id", "prompt" or "tokens" or "messages": [{"role", "content"}], "answers"?: [...], options?}
-//     with messages also "tools", "documents" and "chat_template_kwargs" (docs/chat.md)
+//     with messages also "tools", "tool_choice", "parallel_tool_calls", "thinking_budget",
+//     "documents" and "chat_template_kwargs" (docs/chat.md)
 //   {"custom_id", "method", "url": "/v1/completions", "/v1/chat/completions" or "/v1/embeddings",
 //     "body"}, as in an OpenAI batch; what the body does not say comes from `defaults`
 // Options are those of SamplingOptions, by their names, and:

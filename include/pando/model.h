@@ -28,6 +28,9 @@ struct ModelOptions {
   // A file with a chat template, or the name of one of several that the model has; empty: as
   // docs/chat.md says. One that cannot be read fails the loading.
   std::string chat_template = {};
+  // How answers write tool calls: a name of tool_format_names() (tools.h). Empty or "auto": as the
+  // chat template shows.
+  std::string tool_format = {};
   int threads = 0;     // for loading; 0: one for each processor
   std::string device;  // device, by its name in `pando devices`; empty: the first
   std::shared_ptr<Ranks> ranks =

@@ -8,7 +8,7 @@ holding the interpreter's lock.
 """
 
 from ._c import PandoError, version
-from ._completion import Completion, Event, Score
+from ._completion import Completion, Event, Score, ToolCall
 from ._engine import AnswerOptions, Engine, Message, Options, Stream
 from ._model import Model, ModelInfo, demo_model
 
@@ -25,5 +25,6 @@ __all__ = [
     "PandoError",
     "Score",
     "Stream",
+    "ToolCall",
     "demo_model",
 ]

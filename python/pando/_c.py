@@ -24,6 +24,15 @@ class PandoError(RuntimeError):
         self.code = code
 
 
+class ToolCallStruct(ctypes.Structure):
+    _fields_ = [
+        ("id", POINTER(ctypes.c_char)),
+        ("name", POINTER(ctypes.c_char)),
+        ("arguments", POINTER(ctypes.c_char)),
+        ("arguments_size", c_size_t),
+    ]
+
+
 class CompletionStruct(ctypes.Structure):
     _fields_ = [
         ("text", POINTER(ctypes.c_char)),
@@ -47,6 +56,8 @@ class CompletionStruct(ctypes.Structure):
         ("finish_reason", c_char_p),
         ("reasoning", POINTER(ctypes.c_char)),
         ("reasoning_size", c_size_t),
+        ("calls", POINTER(ToolCallStruct)),
+        ("n_calls", c_size_t),
     ]
 
 
@@ -59,6 +70,8 @@ class EventStruct(ctypes.Structure):
         ("completion", POINTER(CompletionStruct)),
         ("reasoning", POINTER(ctypes.c_char)),
         ("reasoning_size", c_size_t),
+        ("calls", POINTER(ToolCallStruct)),
+        ("n_calls", c_size_t),
     ]
 
 

@@ -2,12 +2,21 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from ._c import CompletionStruct
+from ._c import CompletionStruct, EventStruct
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of a tool, as an answer asks for it."""
+
+    id: str  # the model's own, or nine letters and digits
+    name: str  # of a tool that the request offers
+    arguments: str  # text of a JSON object
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +38,7 @@ class Completion:
     choice_logprobs: Optional[npt.NDArray[np.float64]]  # [choices], with choices
     logits_hash: int  # XXH3-64 of the logits, with logits_hash; otherwise 0
     reasoning: str  # what the model wrote before its answer, where its chat format marks that
+    calls: tuple[ToolCall, ...]  # with tools
 
     def __str__(self) -> str:
         return self.text
@@ -43,6 +53,7 @@ class Event:
     text: str
     completion: Optional[Completion]
     reasoning: str  # as text
+    calls: tuple[ToolCall, ...]  # new ones, each whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +69,17 @@ class Score:
 def _array(pointer: Any, *shape: int) -> Any:
     """A copy of what a pointer of a completion points to; nothing for NULL."""
     return np.ctypeslib.as_array(pointer, shape).copy() if pointer else None
+
+
+def calls_of(c: Union[CompletionStruct, EventStruct]) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(
+            id=ctypes.string_at(call.id).decode(),
+            name=ctypes.string_at(call.name).decode(),
+            arguments=ctypes.string_at(call.arguments, call.arguments_size).decode(),
+        )
+        for call in c.calls[: c.n_calls]
+    )
 
 
 def completion_of(c: CompletionStruct) -> Completion:
@@ -78,6 +100,7 @@ def completion_of(c: CompletionStruct) -> Completion:
         choice_logprobs=_array(c.choice_logprobs, c.n_choices),
         logits_hash=c.logits_hash,
         reasoning=ctypes.string_at(c.reasoning, c.reasoning_size).decode(),
+        calls=calls_of(c),
     )
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ._c import CANCELLED, END, OK, TIMEOUT, CompletionStruct, EventStruct, Handle
 from ._c import c_text, c_texts, check, fail, library
-from ._completion import Completion, Event, Score, completion_of, score_of
+from ._completion import Completion, Event, Score, calls_of, completion_of, score_of
 from ._options import SamplingOptions
 from ._model import Model, Tokens, as_c_tokens, demo_model, token_array
 
@@ -32,18 +32,31 @@ if TYPE_CHECKING:
 _PATIENCE = 0.1
 
 
-class Message(TypedDict):
-    role: str  # "system", "user" or "assistant"
-    content: str
+class _Said(TypedDict):
+    role: str  # "system", "user", "assistant" or "tool"
+
+
+class Message(_Said, total=False):
+    content: Optional[str]  # always there, but for an assistant's calls
+    tool_calls: Sequence[Mapping[str, Any]]  # of an assistant, as OpenAI's API has them
+    tool_call_id: str  # of a tool: the call that it answers
+    reasoning_content: str
 
 
 class Options(SamplingOptions, total=False):
     """And what is reported besides.
 
     schema: a JSON Schema that the answer's text keeps, as a mapping, or a pydantic model.
+    The next ones go with messages: tools, a list of functions as OpenAI's API has them; tool_choice, "auto",
+    "none", "required", or which ones; thinking_budget, tokens of reasoning at most.
     """
 
     schema: Union[Mapping[str, Any], bool, type]
+
+    tools: Sequence[Mapping[str, Any]]
+    tool_choice: Union[str, Mapping[str, Any]]
+    parallel_tool_calls: bool
+    thinking_budget: int
 
     prompt_logprobs: bool
     logits_hash: bool
@@ -153,6 +166,7 @@ def _event_of(event: EventStruct) -> Event:
         text=ctypes.string_at(event.text, event.text_size).decode(),
         completion=completion_of(event.completion.contents) if event.completion else None,
         reasoning=ctypes.string_at(event.reasoning, event.reasoning_size).decode(),
+        calls=calls_of(event),
     )
 
 

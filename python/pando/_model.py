@@ -56,8 +56,8 @@ class Model:
     """Weights and tokenizer of a Hugging Face model directory or a GGUF file; immutable.
 
     weights: "stored", or made while loading "f32", "f16", "bf16", "q8_0", "q4_0", "int8" or "bf16_dot". tokenizer: where it is, if it is
-    not the model's own. chat_template: a file, or the name of one of the model's templates. threads: for loading;
-    0 means one for each processor. device: what computes; by default "cpu".
+    not the model's own. chat_template: a file, or the name of one of the model's templates. tool_format: how
+    the model writes tool calls; by default as its template shows. threads: for loading; 0 means one for each processor. device: what computes; by default "cpu".
     """
 
     def __init__(
@@ -67,10 +67,11 @@ class Model:
         weights: str = "stored",
         tokenizer: Union[str, os.PathLike[str], None] = None,
         chat_template: Union[str, os.PathLike[str], None] = None,
+        tool_format: str = "auto",
         threads: int = 0,
         device: str = "",
     ) -> None:
-        options = {"weights": weights, "threads": threads, "device": device}
+        options = {"weights": weights, "tool_format": tool_format, "threads": threads, "device": device}
         if tokenizer is not None:
             options["tokenizer"] = os.fspath(tokenizer)
         if chat_template is not None:

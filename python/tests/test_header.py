@@ -20,10 +20,14 @@ def expected_type(name, declared):
     to = declared.removeprefix("const ").removesuffix("*").strip()
     if to == "char":
         return ctypes.c_char_p if name == "finish_reason" else ctypes.POINTER(ctypes.c_char)
-    return ctypes.POINTER(_c.CompletionStruct if to == "pando_completion" else NUMBERS[to])
+    return ctypes.POINTER(STRUCTS[to] if to in STRUCTS else NUMBERS[to])
 
 
-STRUCTS = {"pando_completion": _c.CompletionStruct, "pando_event": _c.EventStruct}
+STRUCTS = {
+    "pando_tool_call": _c.ToolCallStruct,
+    "pando_completion": _c.CompletionStruct,
+    "pando_event": _c.EventStruct,
+}
 
 
 @pytest.mark.parametrize("name, struct", STRUCTS.items())

@@ -1,5 +1,6 @@
 """The package over the demo model."""
 
+import ctypes
 import pathlib
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import pando
+from pando import _c, _completion
 
 CONTEXT = "The dog named Brako has fur that is green. Velina works as a tailor. The Mofti lamp costs $12.40."
 QUESTIONS = ["What is the profession of Velina?", "What does the Mofti lamp cost?"]
@@ -186,6 +188,37 @@ def test_a_chat_template(tmp_path):
     with pando.Model(pando.demo_model(), chat_template=template) as model, pando.Engine(model, **SMALL) as engine:
         chat = engine.complete([{"role": "user", "content": "Velina"}], max_tokens=4)[0]
         assert chat.text == engine.complete("Velina", max_tokens=4)[0].text
+
+
+def test_tools_reach_the_template(tmp_path):
+    template = tmp_path / "tools.jinja"
+    template.write_text("{{ messages[0].content }}{% for t in tools or [] %} {{ t.function.name }}{% endfor %}")
+    tools = [{"type": "function", "function": {"name": "weather"}}]
+    chat = [{"role": "user", "content": "Velina"}]
+    with pando.Model(pando.demo_model(), chat_template=template) as model, pando.Engine(model, **SMALL) as engine:
+        with_tools = engine.complete(chat, tools=tools, max_tokens=4)[0]
+        assert with_tools.text == engine.complete("Velina weather", max_tokens=4)[0].text
+        assert with_tools.calls == ()
+        without = engine.complete(chat, tools=tools, tool_choice="none", max_tokens=4)[0]
+        assert without.text == engine.complete("Velina", max_tokens=4)[0].text
+        with pytest.raises(pando.PandoError, match="'tools' offers no function"):
+            engine.complete(chat, tool_choice="required")
+    with pytest.raises(pando.PandoError, match="tool format 'xml' is unknown"):
+        pando.Model(pando.demo_model(), tool_format="xml")
+
+
+def test_calls_of_a_completion():
+    text = [ctypes.create_string_buffer(part) for part in (b"x1", b"weather", b'{"city": "Z\xc3\xbcrich"}')]
+    pointers = [ctypes.cast(one, ctypes.POINTER(ctypes.c_char)) for one in text]
+    calls = (_c.ToolCallStruct * 1)(_c.ToolCallStruct(*pointers, len(text[2]) - 1))
+    completion = _c.CompletionStruct(calls=calls, n_calls=1)
+    assert _completion.calls_of(completion) == (pando.ToolCall("x1", "weather", '{"city": "Zürich"}'),)
+    assert _completion.calls_of(_c.CompletionStruct()) == ()
+
+
+def test_a_budget_needs_a_conversation(engine):
+    with pytest.raises(pando.PandoError, match="field 'thinking_budget' needs 'messages'"):
+        engine.complete("Velina", thinking_budget=4)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,19 @@ Error no_memory_for(const ModelPath& path, const ModelOptions& options, const De
                     path.string(), shortage.empty() ? "" : ": about ", shortage);
 }
 
+Status find_calls(const Result<ChatTemplate>& chat, const std::string& name,
+                  std::optional<calls::CallFormat>& out) {
+  if (name.empty()) {
+    if (chat) out = calls::learn_calls(*chat);
+    return {};
+  }
+  Result<calls::CallFormat> named =
+      chat ? calls::named_calls(name, *chat) : calls::call_format_named(name);
+  if (!named) return blame("tool_format", named.error());
+  out = std::move(*named);
+  return {};
+}
+
 }  // namespace
 
 // The tokenizer reads generation_config.json too, but may come from elsewhere.
@@ -133,11 +146,13 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
                                                  static_cast<size_t>(config.vocab));
   AnswerFormat answers;
   if (tokenizer != nullptr) answers.channels = find_channel_tokens(*tokenizer);
-  if (chat) answers.calls = calls::learn_calls(*chat);
+  const std::string tool_format = options.tool_format == "auto" ? "" : options.tool_format;
+  if (Status status = find_calls(chat, tool_format, answers.calls); !status) return status.error();
   auto parts = std::make_unique<Parts>(
       Parts{std::move(loaded_weights->files), &device, std::move(loaded_weights->weights),
             std::move(tokenizer), std::move(chat), model::read_embedding_form(directory),
-            model::read_rerank_form(directory), std::move(forms), std::move(answers), options.ranks});
+            model::read_rerank_form(directory), std::move(forms), std::move(answers), options.ranks,
+            tool_format});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 

@@ -26,8 +26,9 @@ struct Model::Parts {
   std::unique_ptr<grammar::FormCache> forms = nullptr;  // of the tokenizer
   AnswerFormat answers = {};
   std::shared_ptr<Ranks> ranks =
-      nullptr;            // the ranks that share the model; null: this process has all of it
-  bool all_rows = false;  // ExecutorOptions::all_rows of all engines over the model
+      nullptr;                   // the ranks that share the model; null: this process has all of it
+  std::string tool_format = {};  // as the options name it; empty: as the chat template shows
+  bool all_rows = false;         // ExecutorOptions::all_rows of all engines over the model
 };
 
 }  // namespace pando

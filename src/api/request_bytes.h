@@ -108,11 +108,11 @@ auto members(T& value) {
 template <MaybeConst<Completion> T>
 auto members(T& value) {
   auto& [choice, text, reasoning, calls, tokens, logprobs, prompt_logprobs, alternatives,
-         finish_reason, embedding, prompt_tokens, cut_tokens, shared_tokens, logits_hash,
+         finish_reason, stop_text, embedding, prompt_tokens, cut_tokens, shared_tokens, logits_hash,
          choice_logprobs] = value;
   return std::tie(choice, text, reasoning, calls, tokens, logprobs, prompt_logprobs, alternatives,
-                  finish_reason, embedding, prompt_tokens, cut_tokens, shared_tokens, logits_hash,
-                  choice_logprobs);
+                  finish_reason, stop_text, embedding, prompt_tokens, cut_tokens, shared_tokens,
+                  logits_hash, choice_logprobs);
 }
 
 template <MaybeConst<PackingOptions> T>

@@ -64,6 +64,8 @@ class Body : public Job {
   virtual std::string place(size_t request) const = 0;
   // Which field says the form of its answers, where it has one.
   virtual std::string form_place(size_t) const { return "schema"; }
+  // An error of a request, at a place in the prompt, as one of the body that was sent.
+  virtual Error translated(Error error) const { return error; }
 
   // Of a stream: its first events, those that an event of requests[request] gives, and its last
   // ones (stream_event.h).
@@ -120,5 +122,9 @@ ReadBody read_answers_body;
 ReadBody read_rerank_body, read_cohere_rerank_body;
 // {"text_1", "text_2"}, relevance of pairs, or {"prompt", "continuations"}, likelihoods.
 ReadBody read_score_body;
+// The Messages API of Anthropic.
+ReadBody read_anthropic_body;
+// {"input_tokens"} of the prompt of such a body, which needs no "max_tokens".
+Result<Json> count_anthropic_tokens(const Json& json, const BodyContext& context);
 
 }  // namespace pando::ask

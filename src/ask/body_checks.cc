@@ -120,7 +120,7 @@ Error of_request(const Body& body, size_t request, Error error) {
   if (error.place.field == "max_tokens" && body.length_field != nullptr)
     return blame(body.length_field, std::move(error));
   if (error.place.field == "form") return blame(body.form_place(request), std::move(error));
-  if (error.place.field != "prompt") return error;
+  if (error.place.field != "prompt") return body.translated(std::move(error));
   const std::string place = body.place(request);
   return blame(place, of_prompt(place, std::move(error)));
 }

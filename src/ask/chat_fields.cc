@@ -1,8 +1,8 @@
 #include "ask/chat_fields.h"
 
-#include <algorithm>
 #include <span>
 
+#include "ask/call_fields.h"
 #include "base/errors.h"
 #include "base/json_value.h"
 #include "text/chat/media.h"
@@ -20,13 +20,6 @@ constexpr const char* kEmptyFields[] = {"refusal", "annotations", "audio", "func
 constexpr const char* kTextFields[] = {"name",      "tool_call_id", "reasoning_content",
                                        "reasoning", "tool_plan",    "recipient"};
 constexpr std::string_view kPartFields[] = {"type", "text"};
-// Settings of other servers' caches. They change no answer.
-constexpr std::string_view kCachingFields[] = {"prompt_cache_breakpoint", "cache_control"};
-
-bool is_of_caching(std::string_view name) {
-  return std::ranges::find(kCachingFields, name) != std::end(kCachingFields);
-}
-
 // As Fields::only, but it also allows the fields for caching.
 void only_besides_caching(Fields& fields, std::span<const std::string_view> own) {
   std::vector<std::string_view> known(own.begin(), own.end());
@@ -95,14 +88,6 @@ Status check_calls(const Json& calls, size_t index) {
   return {};
 }
 
-// The members of an object without those for caching.
-JsonValue::Object without_caching(const Json& object) {
-  JsonValue::Object members;
-  for (const auto& [name, value] : object.items())
-    if (!is_of_caching(name)) members.emplace_back(name, json_value(value));
-  return members;
-}
-
 JsonValue without_caching_in_parts(const Json& parts) {
   JsonValue::List list;
   for (const Json& part : parts) list.push_back(JsonValue::object(without_caching(part)));
@@ -165,83 +150,43 @@ Status read_message(const Json& json, size_t index, ChatMessage& message) {
   return fields.status();
 }
 
-// A function that the model may call, as OpenAI's API has it.
-Status check_tool(const Json& tool, const std::string& place) {
-  const auto wrong = [&](const char* part, const Json* found, const char* expected) {
-    return invalid_field(place + part, "is {}, expected {}",
-                         found == nullptr ? "absent" : found_text(*found), expected);
-  };
-  const Fields fields(tool);
-  const Json *type = fields.find("type"), *function = fields.find("function");
-  if (type == nullptr) return wrong(".type", type, "\"function\"");
-  if (!is_text(*type, "function")) return wrong(".type", type, "\"function\"");
-  if (function == nullptr || !function->is_object())
-    return wrong(".function", function, "an object with a 'name'");
-  const Fields inside(*function);
-  const Json *name = inside.find("name"), *text = inside.find("description"),
-             *parameters = inside.find("parameters");
-  if (name == nullptr || !name->is_string() || is_text(*name, ""))
-    return wrong(".function.name", name, "a name");
-  if (text != nullptr && !text->is_string())
-    return wrong(".function.description", text, "a string");
-  if (parameters != nullptr && !parameters->is_object())
-    return wrong(".function.parameters", parameters, "an object");
-  return {};
-}
-
-JsonValue without_caching_in_tools(const Json& tools) {
-  JsonValue::List list;
-  for (const Json& tool : tools) {
-    JsonValue::Object members = without_caching(tool);
-    for (auto& [name, value] : members)
-      if (name == "function") value = JsonValue::object(without_caching(tool["function"]));
-    list.push_back(JsonValue::object(std::move(members)));
-  }
-  return JsonValue::list(std::move(list));
-}
-
 }  // namespace
 
 Result<std::vector<ChatMessage>> read_messages(const Json& messages) {
   if (!messages.is_array() || messages.empty())
     return invalid_field("messages", "is {}, expected a non-empty list", found_text(messages));
   std::vector<ChatMessage> out(messages.size());
-  for (size_t i = 0; i < out.size(); ++i)
-    if (Status status = read_message(messages[i], i, out[i]); !status)
-      return in_part(fmt::format("messages[{}]", i), status.error());
+  size_t n_calls = 0;  // of the older form
+  for (size_t i = 0; i < out.size(); ++i) {
+    Status status;
+    if (messages[i].is_object() && is_older_message(messages[i])) {
+      const Result<Json> newer = newer_message(messages[i], n_calls);
+      status = newer ? read_message(*newer, i, out[i]) : Status(newer.error());
+    } else {
+      status = read_message(messages[i], i, out[i]);
+    }
+    if (!status) return in_part(place_in("messages", i), status.error());
+  }
   return out;
 }
 
-void read_chat_options(Fields& fields, ChatOptions& out) {
-  for (const char* name : {"tools", "documents"}) {
-    if (!fields.has(name)) continue;
-    const Json& list = fields[name];
-    if (!list.is_array()) return fields.fail(name, list, "a list");
+void read_chat_options(Fields& fields, ChatOptions& out, CallOptions& calling) {
+  if (fields.has("documents")) {
+    const Json& list = fields["documents"];
+    if (!list.is_array()) return fields.fail("documents", list, "a list");
     for (size_t i = 0; i < list.size(); ++i)
       if (!list[i].is_object())
-        return fields.fail(blame(place_in(name, i),
-                                 invalid_argument("field '{}' has {} in it, expected only objects",
-                                                  name, found_text(list[i]))));
+        return fields.fail(
+            blame(place_in("documents", i),
+                  invalid_argument("field 'documents' has {} in it, expected only objects",
+                                   found_text(list[i]))));
+    out.documents = json_value(list);
   }
-  if (fields.has("tools"))
-    for (size_t i = 0; i < fields["tools"].size(); ++i)
-      if (Status status = check_tool(fields["tools"][i], place_in("tools", i)); !status)
-        return fields.fail(std::move(status));
   // An answer goes on with the last message instead of beginning one.
   fields.flag("continue_final_message", out.continue_final_message);
   if (out.continue_final_message) out.add_generation_prompt = false;
   fields.flag("add_generation_prompt", out.add_generation_prompt);
-  std::string choice = "auto";
-  if (fields.has("tool_choice")) {
-    const Json& value = fields["tool_choice"];
-    if (!is_text(value, "auto") && !is_text(value, "none"))
-      return fields.fail("tool_choice", value,
-                         "\"auto\" or \"none\", because tool calls cannot be enforced");
-    choice = value;
-  }
-  if (fields.has("tools") && !fields["tools"].empty() && choice != "none")
-    out.tools = without_caching_in_tools(fields["tools"]);
-  if (fields.has("documents")) out.documents = json_value(fields["documents"]);
+  read_tools(fields, out, calling);
   Json kwargs = Json::object();
   fields.object("chat_template_kwargs", kwargs);
   if (kwargs.empty()) return;

@@ -35,6 +35,33 @@ Json openai_body(const HttpError& error) {
             {"code", error.code}}}};
 }
 
+const char* anthropic_type(int status) {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 413:
+      return "request_too_large";
+    case 429:
+      return "rate_limit_error";
+    case 503:
+      return "overloaded_error";
+    case 504:
+      return "timeout_error";
+    default:
+      return status < 500 ? "invalid_request_error" : "api_error";
+  }
+}
+
+Json anthropic_body(const HttpError& error) {
+  Json told = {{"type", anthropic_type(error.status)}, {"message", error.message}};
+  if (!error.param.empty()) told["param"] = error.param;
+  return {{"type", "error"}, {"error", std::move(told)}};
+}
+
 }  // namespace
 
 HttpError http_error(const Error& error) {
@@ -52,5 +79,9 @@ Error given_up() { return make_error(ErrorCode::kUnavailable, "the client has di
 const ErrorForm kOpenAiErrors = {.body = openai_body, .last_events = [](const HttpError& error) {
                                    return stream_event(openai_body(error)).append(kStreamEnd);
                                  }};
+
+const ErrorForm kAnthropicErrors = {
+    .body = anthropic_body,
+    .last_events = [](const HttpError& error) { return named_event(anthropic_body(error)); }};
 
 }  // namespace pando::ask

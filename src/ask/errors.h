@@ -28,5 +28,7 @@ struct ErrorForm {
 };
 // {"error": {"message", "type", "param", "code"}}
 extern const ErrorForm kOpenAiErrors;
+// {"type": "error", "error": {"type", "message", "param"?}}
+extern const ErrorForm kAnthropicErrors;
 
 }  // namespace pando::ask

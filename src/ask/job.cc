@@ -60,6 +60,8 @@ Request Job::request_of(const Question& question) const {
   request.id = question.request.id;
   request.truncate_prompt_tokens = question.request.truncate_prompt_tokens;
   request.sampling.form = question.request.sampling.form;
+  request.calling = question.request.calling;
+  request.thinking_budget = question.request.thinking_budget;
   return request;
 }
 

@@ -1,4 +1,6 @@
 // Bodies of OpenAI's own endpoints.
+#include "ask/openai_body.h"
+
 #include <algorithm>
 #include <memory>
 
@@ -7,7 +9,6 @@
 #include "ask/body_checks.h"
 #include "ask/errors.h"
 #include "ask/logprobs.h"
-#include "ask/openai_body.h"
 #include "ask/openai_request.h"
 #include "ask/openai_response.h"
 #include "ask/sampling_fields.h"
@@ -90,11 +91,14 @@ class OpenAiBody : public Body {
       choice.lists.add_all(logprobs);
       lists = choice.lists.take();
     }
-    const Json reason = event.completion ? Json(finish_reason(*event.completion)) : Json(nullptr);
+    const Json reason =
+        event.completion ? Json(finish_reason(form_, *event.completion)) : Json(nullptr);
     if (!is_chat()) return chunk(index, event.text, std::move(lists), reason);
     Json delta = Json::object();
     if (!event.reasoning.empty()) delta[kReasoningField] = event.reasoning;
-    if (!event.calls.empty()) {
+    if (!event.calls.empty() && form_.functions) {
+      delta["function_call"] = function_call(event.calls[0]);
+    } else if (!event.calls.empty()) {
       Json& calls = delta["tool_calls"] = tool_calls(event.calls);
       for (Json& call : calls) call["index"] = choice.n_calls++;
     }

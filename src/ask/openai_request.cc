@@ -4,6 +4,7 @@
 #include <iterator>
 #include <span>
 
+#include "ask/call_fields.h"
 #include "ask/chat_fields.h"
 #include "ask/errors.h"
 #include "ask/form_fields.h"
@@ -43,9 +44,10 @@ constexpr std::string_view kEmbeddingFields[] = {"model",
 constexpr std::string_view kChatFields[] = {
     "messages", "max_completion_tokens", "top_logprobs", "chat_template_kwargs", "tools",
     "tool_choice", "documents", "add_generation_prompt", "continue_final_message",
-    "reasoning_effort",
+    "reasoning_effort", "parallel_tool_calls", "functions", "function_call", "thinking_budget",
+    "thinking_token_budget",
     // values of these must ask for nothing, except "prediction", which only saves time
-    "functions", "parallel_tool_calls", "verbosity", "modalities", "prediction"};
+    "verbosity", "modalities", "prediction"};
 
 // What is null asks for nothing.
 void refuse_others(Fields& fields, const Json& body, std::span<const std::string_view> own,
@@ -189,14 +191,15 @@ class Parser {
                                                   : std::min(kAnswer, rules_.context / 2));
     read_unasked();
     Request request{.chat = rules_.chat};
-    read_chat_options(fields_, request.chat);
+    read_chat_options(fields_, request.chat, request.calling);
+    body_.form.functions = read_functions(fields_, request.chat, request.calling);
+    read_thinking_budget(fields_, request.thinking_budget);
     read_effort(request.chat);
     if (!fields_.status()) return;
     if (!fields_.has("messages")) return fields_.fail(missing_field("messages"));
     Result<std::vector<ChatMessage>> messages = read_messages(json_["messages"]);
     if (!messages) return fields_.fail(messages.error());
     request.messages = std::move(*messages);
-    fields_.flag("parallel_tool_calls", request.calling.parallel);
     body_.requests.push_back(std::move(request));
   }
 
@@ -219,13 +222,11 @@ class Parser {
 
   // Clients send these though they want nothing by them.
   void read_unasked() {
-    const Json nothing = Json::array();
     const auto expect = [&](const char* name, const Json& allowed, const char* expected) {
       if (fields_.has(name) &&
           std::find(allowed.begin(), allowed.end(), json_[name]) == allowed.end())
         fields_.fail(name, json_[name], expected);
     };
-    expect("functions", Json::array({nothing}), "[], because 'tools' replaces it");
     expect("verbosity", Json::array({"medium"}),
            "\"medium\", because the answer's length cannot be set this way");
     expect("modalities", Json::array({Json::array({"text"})}), "[\"text\"]");

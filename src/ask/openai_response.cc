@@ -27,11 +27,15 @@ Json completion_choice(const AnswerForm& form, const Request& request, const Com
   return choice;
 }
 
-Json chat_choice(const Request& request, const Completion& completion, const Model& model) {
+Json chat_choice(const AnswerForm& form, const Request& request, const Completion& completion,
+                 const Model& model) {
   Json message = {{"role", "assistant"}, {"content", completion.text}};
   if (!completion.calls.empty()) {
     if (completion.text.empty()) message["content"] = nullptr;
-    message["tool_calls"] = tool_calls(completion.calls);
+    if (form.functions)
+      message["function_call"] = function_call(completion.calls[0]);
+    else
+      message["tool_calls"] = tool_calls(completion.calls);
   }
   if (!completion.reasoning.empty()) message[kReasoningField] = completion.reasoning;
   message["refusal"] = nullptr;
@@ -54,17 +58,20 @@ Json head(const AnswerForm& form, const Envelope& envelope, bool chunk) {
           {"model", envelope.model}};
 }
 
-const char* finish_reason(const Completion& completion) {
+const char* finish_reason(const AnswerForm& form, const Completion& completion) {
   if (completion.finish_reason != FinishReason::kStop) return "length";
-  return completion.calls.empty() ? "stop" : "tool_calls";
+  if (completion.calls.empty()) return "stop";
+  return form.functions ? "function_call" : "tool_calls";
+}
+
+Json function_call(const ToolCall& call) {
+  return {{"name", call.name}, {"arguments", call.arguments}};
 }
 
 Json tool_calls(std::span<const ToolCall> calls) {
   Json list = Json::array();
   for (const ToolCall& call : calls)
-    list.push_back({{"id", call.id},
-                    {"type", "function"},
-                    {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+    list.push_back({{"id", call.id}, {"type", "function"}, {"function", function_call(call)}});
   return list;
 }
 
@@ -83,10 +90,10 @@ Json response_body(const AnswerForm& form, const Envelope& envelope,
   Json& choices = body["choices"] = Json::array();
   for (size_t i = 0; i < completions.size(); ++i)
     for (const Completion& completion : completions[i]) {
-      Json choice = chat ? chat_choice(*requests[i], completion, model)
+      Json choice = chat ? chat_choice(form, *requests[i], completion, model)
                          : completion_choice(form, *requests[i], completion, model);
       choice["index"] = choices.size();
-      choice["finish_reason"] = finish_reason(completion);
+      choice["finish_reason"] = finish_reason(form, completion);
       if (!envelope.warning.empty()) choice["wrong"] = envelope.warning;
       choices.push_back(std::move(choice));
     }

@@ -16,10 +16,12 @@ namespace pando::ask {
 inline constexpr const char* kReasoningField = "reasoning_content";
 
 Json head(const AnswerForm& form, const Envelope& envelope, bool chunk);
-// "stop", "tool_calls" or "length".
-const char* finish_reason(const Completion& completion);
+// "stop", "tool_calls", "function_call" or "length".
+const char* finish_reason(const AnswerForm& form, const Completion& completion);
 // Calls as a message has them.
 Json tool_calls(std::span<const ToolCall> calls);
+// A call as a message of the older form has it.
+Json function_call(const ToolCall& call);
 // The prompt as "echo" repeats it.
 std::string echoed_prompt(const Request& request, const Model& model);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "ask/call_fields.h"
 #include "ask/chat_fields.h"
 #include "ask/form_fields.h"
 #include "ask/line.h"
@@ -27,6 +28,9 @@ constexpr std::string_view kAskingFields[] = {"id",
                                               "thinking",
                                               "tools",
                                               "tool_choice",
+                                              "parallel_tool_calls",
+                                              "thinking_budget",
+                                              "thinking_token_budget",
                                               "documents",
                                               "chat_template_kwargs",
                                               "answers",
@@ -165,7 +169,8 @@ class QuestionReader {
     if (fields_.has("truncate_prompt_tokens") && most_tokens_ < 1)
       fields_.fail("truncate_prompt_tokens", most_tokens_, "1 or more");
     fields_.flag("thinking", options.chat_options.thinking);
-    read_chat_options(fields_, options.chat_options);
+    read_chat_options(fields_, options.chat_options, common_.request.calling);
+    read_thinking_budget(fields_, common_.request.thinking_budget);
     fields_.flag("prompt_logprobs", options.prompt_logprobs);
     read_choices(fields_, options.choices);
     read_schema(fields_, options.sampling.form);
@@ -180,7 +185,8 @@ class QuestionReader {
     const bool has_messages = fields_.has("messages");
     for (const char* name : {"add_generation_prompt", "continue_final_message"})
       if (fields_.has(name) && !has_messages) return invalid_field(name, "needs 'messages'");
-    for (const char* name : {"thinking", "tools", "documents", "chat_template_kwargs"})
+    for (const char* name : {"thinking", "tools", "documents", "chat_template_kwargs",
+                             "thinking_budget", "thinking_token_budget"})
       if (fields_.has(name) && !(has_context ? job_.options.chat : has_messages))
         return invalid_field(name,
                              "needs 'messages', or 'questions' that are asked as a conversation");
@@ -271,6 +277,8 @@ class QuestionReader {
       if (question.choices.empty()) continue;
       if (request.sampling.form)
         return invalid_field("choices", "cannot be combined with 'schema'");
+      if (request.thinking_budget)
+        return invalid_field("choices", "cannot be combined with 'thinking_budget'");
       if (Status checked = check_choices(request, question.choices); !checked) {
         const Error& error = checked.error();
         const bool is_own =

@@ -25,7 +25,7 @@ Result<Json> tokenize(const Model& model, size_t longest, const Json& body) {
   fields.flag("add_special_tokens", add_special);
   if (fields.has("add_special_tokens")) request.add_special_tokens = add_special;
   fields.flag("return_token_strs", with_texts);
-  read_chat_options(fields, request.chat);
+  read_chat_options(fields, request.chat, request.calling);
   fields.only(std::initializer_list<std::string_view>{
       "model", "prompt", "messages", "add_special_tokens", "add_generation_prompt",
       "continue_final_message", "return_token_strs", "chat_template_kwargs", "tools", "tool_choice",

@@ -13,6 +13,16 @@ const T* data_or_null(const std::vector<T>& values) {
 
 }  // namespace
 
+std::vector<pando_tool_call> views_of(const std::vector<ToolCall>& calls) {
+  std::vector<pando_tool_call> views;
+  for (const ToolCall& call : calls)
+    views.push_back({.id = call.id.c_str(),
+                     .name = call.name.c_str(),
+                     .arguments = call.arguments.c_str(),
+                     .arguments_size = call.arguments.size()});
+  return views;
+}
+
 CompletionArrays::Scores CompletionArrays::scores_of(const std::vector<TokenLogprob>& logprobs) {
   Scores scores;
   for (const TokenLogprob& token : logprobs) {
@@ -31,7 +41,8 @@ CompletionArrays::Scores CompletionArrays::scores_of(const std::vector<TokenLogp
 CompletionArrays::CompletionArrays(Completion completion)
     : completion_(std::move(completion)),
       generated_(scores_of(completion_.logprobs)),
-      prompt_(scores_of(completion_.prompt_logprobs)) {
+      prompt_(scores_of(completion_.prompt_logprobs)),
+      calls_(views_of(completion_.calls)) {
   view_.text = completion_.text.c_str();
   view_.text_size = completion_.text.size();
   view_.tokens = data_or_null(completion_.tokens);
@@ -53,6 +64,8 @@ CompletionArrays::CompletionArrays(Completion completion)
   view_.finish_reason = finish_reason_name(completion_.finish_reason);
   view_.reasoning = completion_.reasoning.c_str();
   view_.reasoning_size = completion_.reasoning.size();
+  view_.calls = data_or_null(calls_);
+  view_.n_calls = calls_.size();
 }
 
 }  // namespace pando::capi

@@ -8,6 +8,9 @@
 
 namespace pando::capi {
 
+// Calls as C has them, which point into `calls`.
+std::vector<pando_tool_call> views_of(const std::vector<ToolCall>& calls);
+
 // Owns what `view` points to; stays where it is.
 class CompletionArrays {
  public:
@@ -30,6 +33,7 @@ class CompletionArrays {
 
   const Completion completion_;
   const Scores generated_, prompt_;
+  const std::vector<pando_tool_call> calls_;
   pando_completion view_{};
 };
 

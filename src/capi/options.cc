@@ -58,7 +58,8 @@ Result<ModelOptions> read_model_options(std::string_view text) {
   const Result<Json> json = read_object(text, kSource);
   if (!json) return json.error();
   if (Status status =
-          only(*json, kSource, {"weights", "tokenizer", "chat_template", "threads", "device"});
+          only(*json, kSource,
+               {"weights", "tokenizer", "chat_template", "tool_format", "threads", "device"});
       !status)
     return status.error();
   Fields fields(*json, kSource, ErrorCode::kInvalidArgument);
@@ -69,6 +70,7 @@ Result<ModelOptions> read_model_options(std::string_view text) {
   options.weights = one_of<WeightType>(fields, "weights", weights);
   options.tokenizer = fields.string("tokenizer", "");
   options.chat_template = fields.string("chat_template", "");
+  options.tool_format = fields.string("tool_format", "");
   options.threads = static_cast<int>(fields.integer("threads", 0, kMostThreads, 0));
   options.device = fields.string("device", "");
   return checked(fields, std::move(options));

@@ -28,6 +28,8 @@ struct pando_stream {
   QuestionStream events;
   std::vector<std::vector<std::unique_ptr<CompletionArrays>>> completions;  // [questions][n]
   std::string text, reasoning;                                              // of the last event
+  std::vector<ToolCall> calls;                                              // the same
+  std::vector<pando_tool_call> call_views;
 };
 
 namespace {
@@ -86,13 +88,17 @@ pando_status next_event(pando_stream* stream, QuestionStream::Deadline deadline,
   const size_t choice = static_cast<size_t>(event.choice);
   stream->text = std::move(event.text);
   stream->reasoning = std::move(event.reasoning);
+  stream->calls = std::move(event.calls);
+  stream->call_views = views_of(stream->calls);
   *out = {.question = question,
           .choice = event.choice,
           .text = stream->text.c_str(),
           .text_size = stream->text.size(),
           .completion = nullptr,
           .reasoning = stream->reasoning.c_str(),
-          .reasoning_size = stream->reasoning.size()};
+          .reasoning_size = stream->reasoning.size(),
+          .calls = stream->call_views.empty() ? nullptr : stream->call_views.data(),
+          .n_calls = stream->call_views.size()};
   if (!event.completion) return PANDO_OK;
   auto& completions = stream->completions[question];
   if (completions.size() <= choice) completions.resize(choice + 1);

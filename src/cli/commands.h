@@ -20,6 +20,7 @@ Command add_score(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_tokenize(CLI::App& app);
 Command add_detokenize(CLI::App& app);
+Command add_tools(CLI::App& app);
 Command add_make_model(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_devices(CLI::App& app);

@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
       add_inspect);
   add("tokenize", "Convert text to tokens", add_tokenize);
   add("detokenize", "Convert tokens to text", add_detokenize);
+  add("tools", "Show how a model's tool calls are read", add_tools);
   add("bench",
       "Run benchmarks: the papers' tables and figures, and the engine's speed on this machine",
       add_bench);

@@ -15,6 +15,7 @@
 #include "cli/ranks.h"
 #include "pando/devices.h"
 #include "pando/model_files.h"
+#include "pando/tools.h"
 #include "pando/values/limits.h"
 
 namespace pando::cli {
@@ -154,6 +155,16 @@ void add_chat_template_option(CLI::App& app, ModelArguments& a) {
       ->group(kGroup);
 }
 
+void add_tool_format_option(CLI::App& app, ModelArguments& a) {
+  const std::span<const std::string_view> names = tool_format_names();
+  app.add_option("--tool-format", a.tool_format,
+                 "How the model writes tool calls: auto, which is as its chat template shows, or a "
+                 "named format")
+      ->check(one_of({names.begin(), names.end()}))
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
 void add_model_options(CLI::App& app, ModelArguments& a) {
   const CLI::Validator positive = at_least(1);
   const std::string group = kGroup;
@@ -252,6 +263,7 @@ Result<std::shared_ptr<const Model>> load(const ModelArguments& arguments, Weigh
       Model::load(files, {.weights = weights,
                           .tokenizer = tokenizer,
                           .chat_template = arguments.chat_template,
+                          .tool_format = arguments.tool_format,
                           .threads = arguments.engine.threads,
                           .device = arguments.device,
                           .ranks = weights == WeightType::kNone ? nullptr : joined_ranks()});

@@ -20,6 +20,7 @@ struct ModelArguments {
   std::string model;
   std::string tokenizer;
   std::string chat_template;
+  std::string tool_format = "auto";
   std::string device;  // empty: the default
   std::string weights = "stored";
   std::string kv_dtype = "f16";
@@ -33,6 +34,8 @@ void add_model_options(CLI::App& app, ModelArguments& arguments);
 void add_parallel_option(CLI::App& app, ModelArguments& arguments);
 // Of commands that may render conversations: --chat-template.
 void add_chat_template_option(CLI::App& app, ModelArguments& arguments);
+// Of commands that may read tool calls: --tool-format.
+void add_tool_format_option(CLI::App& app, ModelArguments& arguments);
 // Of these --model and --tokenizer only.
 void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 

@@ -118,6 +118,7 @@ std::optional<int> run_as_rank(const CLI::App& command) {
                           ? std::filesystem::path()
                           : found(tokenizer_path(arguments), arguments.tokenizer),
          .chat_template = value_of(command, "--chat-template", ""),
+         .tool_format = value_of(command, "--tool-format", ""),
          .threads = threads == nullptr || threads->count() == 0 ? 0 : threads->as<int>(),
          .device = value_of(command, "--device", "")});
     return kOk;

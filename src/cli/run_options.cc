@@ -54,6 +54,7 @@ CLI::Validator at_least_one() {
 void add_asking(CLI::App& app, RunOptions& o) {
   add_engine_options(app, o);
   add_chat_template_option(app, o.model);
+  add_tool_format_option(app, o.model);
   add_answer_options(app, o.batch.defaults, o.model.engine.seed);
   add_generation_options(app, o.generation, "Sampling (input lines can override)");
 }

@@ -144,6 +144,7 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"chat", yes_or_no(a.chat)},
       {"thinking", yes_or_no(a.chat_options.thinking)},
       {"chat-template", chat_template_text(o.model.chat_template)},
+      {"tool-format", o.model.tool_format},
       {"date", date_text(a.chat_options, engine.model())},
       {"stop tokens", json_text(a.sampling.stop_tokens)},
       {"prompt-logprobs", yes_or_no(a.prompt_logprobs)},

@@ -192,6 +192,7 @@ void add_limit_options(CLI::App& app, ServeOptions& o) {
 void add_serve_options(CLI::App& app, ServeOptions& o) {
   add_model_options(app, o.model);
   add_chat_template_option(app, o.model);
+  add_tool_format_option(app, o.model);
   add_parallel_option(app, o.model);
   app.add_option("--host", o.server.host, "Address to listen on")
       ->check(not_empty("an address"))

@@ -8,6 +8,7 @@
 #include "engine/options.h"
 #include "engine/sampler.h"
 #include "engine/work_view.h"
+#include "text/reasoning_end.h"
 
 namespace pando {
 namespace {
@@ -77,6 +78,9 @@ Status Admission::check(const Request& request) const {
                            "after its reasoning, before the text of the required form",
                            channels->end));
   }
+  if (request.thinking_budget)
+    if (const auto end = reasoning_end_of(request); !end)
+      return blame("thinking_budget", end.error());
   const size_t n_longest = longest(request), n_room = limits_.longest_path;
   if (n_longest <= n_room) return {};
   return blame(
@@ -86,6 +90,20 @@ Status Admission::check(const Request& request) const {
           "prompt and answer take up to {} tokens, but the memory for keys and values has room "
           "for only {}, at {} bytes per token",
           n_longest, n_room, limits_.token_bytes));
+}
+
+Result<std::vector<Token>> Admission::reasoning_end_of(const Request& request) const {
+  if (*request.thinking_budget < 0)
+    return invalid_argument("thinking_budget is {}, expected 0 or more", *request.thinking_budget);
+  if (tokenizer_ == nullptr || !divides_answer(request))
+    return invalid_argument(
+        "thinking_budget is given, but the answer's reasoning is not separated, expected a "
+        "conversation with skip_special_tokens = true");
+  const std::string_view text = reasoning_end(*tokenizer_, answers_, request);
+  if (text.empty())
+    return invalid_argument(
+        "thinking_budget is given, but the model's chat template marks no reasoning");
+  return tokenizer_->encode(text, /*add_bos=*/false);
 }
 
 Status Admission::submit(RequestId id, Request request, Listener listener, Sequences& open) {
@@ -100,6 +118,8 @@ Status Admission::submit(RequestId id, Request request, Listener listener, Seque
     std::sort(in_prompt.begin(), in_prompt.end());
     in_prompt.erase(std::unique(in_prompt.begin(), in_prompt.end()), in_prompt.end());
   }
+  if (active->request.thinking_budget)
+    active->reasoning_end = reasoning_end_of(active->request).value();
   active->listener = std::move(listener);
   active->n_open = active->request.sampling.n;
   uint64_t n_shared = 0;
@@ -155,10 +175,10 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
         timing_->scheduled_request(request, sequence.tip->end(), residency_.n_ready(sequence));
   if (tokenizer_ != nullptr)
     sequence.decoder.emplace(*tokenizer_, answers_, request, request.tokens);
-  if (request.sampling.form) {
+  if (request.sampling.form)
     sequence.filter.emplace(forms_->get(*request.sampling.form).value(), sequence.ends);
-    sequence.forces_tokens = forces_tokens_;
-  }
+  sequence.forces_tokens = forces_tokens_;
+  sequence.end_reasoning();
   n_to_come_ += tokens_to_come(sequence);
   return static_cast<uint64_t>(sequence.completion.shared_tokens);
 }

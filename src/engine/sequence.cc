@@ -135,6 +135,16 @@ void Sequence::filter_next(Token drawn) {
   next_forced.ends = filter->is_over();
 }
 
+void Sequence::end_reasoning() {
+  const std::optional<int>& budget = request->request.thinking_budget;
+  if (!budget || !decoder || !decoder->in_reasoning() || !forced.tokens.empty() ||
+      n_reasoning < static_cast<uint32_t>(*budget))
+    return;
+  forced = {.tokens = request->reasoning_end, .ends_reasoning = true};
+  const size_t n_left = max_tokens - std::min<size_t>(completion.tokens.size(), max_tokens);
+  forced.tokens.resize(std::min(forced.tokens.size(), n_left));
+}
+
 bool Sequence::is_end(Token token) const { return std::ranges::find(ends, token) != ends.end(); }
 
 void Sequence::pool(std::span<const float> hidden) {
@@ -163,7 +173,7 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   if (request->request.pooling != Pooling::kNone) return finish_embedding();
   const SamplingOptions& options = sampling();
   const Token token = drawn.token;
-  const bool was_forced = !forced.tokens.empty();
+  const bool was_forced = !forced.tokens.empty(), was_on_path = forced.n_on_path > 0;
   ++next_output;
   completion.tokens.push_back(token);
   if (options.logprobs) completion.logprobs.push_back(std::move(drawn));
@@ -177,10 +187,12 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
     return finish(FinishReason::kStop);
   if (was_forced) {
     forced.tokens.erase(forced.tokens.begin());
+    if (was_on_path) --forced.n_on_path;
   } else {
     forced = std::exchange(next_forced, {});
   }
 
+  if (decoder && decoder->in_reasoning()) ++n_reasoning;
   AnswerText pushed = decoder ? decoder->push(token) : AnswerText();
   const std::string text = stops.push(pushed.content, may_end_here);
   completion.text += text;
@@ -193,19 +205,28 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   } else if (completion.tokens.size() >= max_tokens) {
     const bool asked_more = static_cast<int64_t>(max_tokens) < options.max_tokens;
     taken = finish(asked_more ? FinishReason::kContext : FinishReason::kLength);
-  } else if (!was_forced) {
+  } else if (!was_on_path) {
+    end_reasoning();
     taken.follow = {token};
-    taken.follow.insert(taken.follow.end(), forced.tokens.begin(), forced.tokens.end());
-    // The last token of the answer needs no row.
-    const bool ends = forced.ends || completion.tokens.size() + forced.tokens.size() >= max_tokens;
-    if (ends && !forced.tokens.empty() && !fault_on(Fault::kForcedRowTooMany))
-      taken.follow.pop_back();
+    follow_forced(taken.follow);
   }
   taken.text.insert(0, text);
   taken.reasoning.insert(0, pushed.reasoning);
   taken.calls.insert(taken.calls.begin(), std::make_move_iterator(calls.begin()),
                      std::make_move_iterator(calls.end()));
   return taken;
+}
+
+// Puts forced tokens on the path. The last token of the answer needs no row. That of the reasoning
+// has its row later, because the decoder must know it before a form restricts the next token.
+void Sequence::follow_forced(std::vector<Token>& follow) {
+  const size_t n = forced.tokens.size();
+  if (!forces_tokens || n == 0) return;
+  const bool ends =
+      forced.ends || forced.ends_reasoning || completion.tokens.size() + n >= max_tokens;
+  forced.n_on_path = ends && !fault_on(Fault::kForcedRowTooMany) ? n - 1 : n;
+  follow.insert(follow.end(), forced.tokens.begin(),
+                forced.tokens.begin() + static_cast<std::ptrdiff_t>(forced.n_on_path));
 }
 
 std::vector<ToolCall> Sequence::add_calls(std::vector<ToolCall> calls) {
@@ -240,6 +261,7 @@ Sequence::Taken Sequence::finish(FinishReason reason) {
     if (stops.stopped()) reason = FinishReason::kStop;
   }
   completion.finish_reason = reason;
+  if (stops.stopped()) completion.stop_text = stops.match();
   completion.text += rest;
   completion.reasoning += last.reasoning;
   return {std::move(rest), std::move(last.reasoning), std::move(calls), reason};

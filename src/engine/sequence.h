@@ -24,9 +24,10 @@ struct ActiveRequest {
   Request request;  // tokens are those of the prompt
   Listener listener;
   uint64_t seed = 0;
-  std::vector<Token> in_prompt;  // its tokens sorted, each once, where a penalty asks for them
-  int n_open = 0;                // sequences not finished
-  Error error = no_memory();     // for its listener if it fails
+  std::vector<Token> in_prompt;      // its tokens sorted, each once, where a penalty asks for them
+  std::vector<Token> reasoning_end;  // that follow its thinking_budget
+  int n_open = 0;                    // sequences not finished
+  Error error = no_memory();         // for its listener if it fails
   std::shared_ptr<ActiveRequest> next_failed;  // in the outbox
 };
 
@@ -61,15 +62,17 @@ struct Sequence {
   uint64_t logits_hash = 0;              // of the rows that were read
   std::optional<AnswerDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
-  // Set if the answer has a form. Forced tokens are on the path before they are taken.
-  std::optional<TokenFilter> filter;
-  bool forces_tokens = true;
+  std::optional<TokenFilter> filter;  // set if the answer has a form
+  bool forces_tokens = true;          // several forced tokens are computed in a step
   struct Forced {
     std::vector<Token> tokens;
-    bool ends = false;  // the text is complete behind them
+    bool ends = false;            // the text is complete behind them
+    bool ends_reasoning = false;  // the row of the last one is read when all are taken
+    size_t n_on_path = 0;         // first tokens that are on the path before they are taken
   };
   Forced forced;                 // behind the answer's tokens so far
   Forced next_forced;            // behind the token that was drawn last, and is not taken yet
+  uint32_t n_reasoning = 0;      // tokens of reasoning so far
   std::optional<Error> failure;  // why the answer cannot go on
   ScheduledRequest scheduled;    // where time is predicted
 
@@ -93,6 +96,8 @@ struct Sequence {
   TokenLogprob read(std::span<const float> logits, uint32_t position);
   // Adds the next row of hidden states, [d_model], to the embedding.
   void pool(std::span<const float> hidden);
+  // Forces the end of the reasoning if the request's budget for it is spent.
+  void end_reasoning();
   // Chains the hash of the next row that was read, where hashes are wanted. Returns it.
   uint64_t add_to_hash(std::span<const float> row);
 
@@ -113,6 +118,7 @@ struct Sequence {
   void filter_next(Token drawn);
   bool is_end(Token token) const;
   Taken take_drawn(TokenLogprob drawn);
+  void follow_forced(std::vector<Token>& follow);
   // Gives calls their ids, adds them to the completion, and returns them.
   std::vector<ToolCall> add_calls(std::vector<ToolCall> calls);
   Taken finish_embedding();

@@ -10,15 +10,18 @@ std::string StopMatcher::push(const std::string& text, bool may_stop) {
   if (!may_stop) n_passed_ = held_.size();
   // The match that ends first, the longest of these: the same wherever the pieces were cut.
   size_t begin = 0, end = std::string::npos;
+  const std::string* match = nullptr;
   for (const std::string& stop : *stops_) {
     const size_t first = n_passed_ + 1 - std::min(n_passed_ + 1, stop.size());
     const size_t at = held_.find(stop, first);
     if (at == std::string::npos || at + stop.size() > end) continue;
-    begin = at + stop.size() < end ? at : std::min(begin, at);
+    if (at + stop.size() == end && begin <= at) continue;
+    begin = at;
     end = at + stop.size();
+    match = &stop;
   }
-  if (end != std::string::npos) {
-    stopped_ = true;
+  if (match != nullptr) {
+    match_ = match;
     held_.resize(begin);
     return finish();
   }

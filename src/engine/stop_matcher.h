@@ -17,13 +17,15 @@ class StopMatcher {
   std::string push(const std::string& text, bool may_stop = true);
   // Returns the text that was held back, at the end of an answer.
   std::string finish();
-  bool stopped() const { return stopped_; }
+  bool stopped() const { return match_ != nullptr; }
+  // The stop string that was found; only after a match.
+  const std::string& match() const { return *match_; }
 
  private:
   const std::vector<std::string>* stops_;  // the request's
   std::string held_;
-  size_t n_passed_ = 0;  // of held_: no stop string that ends in these bytes counts
-  bool stopped_ = false;
+  size_t n_passed_ = 0;                 // of held_: no stop string that ends in these bytes counts
+  const std::string* match_ = nullptr;  // of stops_
 };
 
 }  // namespace pando

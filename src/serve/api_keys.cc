@@ -58,16 +58,28 @@ Result<ApiKeys> ApiKeys::parse(std::span<const std::string> lines) {
   return keys;
 }
 
-std::optional<uint64_t> ApiKeys::identify(std::string_view authorization) const {
+Result<uint64_t> ApiKeys::identify(const KeyHeaders& headers) const {
   if (empty()) return 0;
+  const std::string_view authorization = headers.authorization;
   const bool bearer = boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme);
-  const Digest sent = digest(bearer ? trimmed(authorization.substr(kScheme.size())) : "");
+  std::string_view key = bearer ? trimmed(authorization.substr(kScheme.size())) : "";
+  for (const std::string_view other : {trimmed(headers.x_api_key), trimmed(headers.api_key)}) {
+    if (!key.empty() && !other.empty() && key != other)
+      return invalid_argument("the headers have different API keys, expected one key");
+    if (key.empty()) key = other;
+  }
+  if (key.empty())
+    return invalid_argument("{}, expected 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'",
+                            authorization.empty() || bearer
+                                ? "no API key was sent"
+                                : "the Authorization header has no 'Bearer'");
+  const Digest sent = digest(key);
   uint64_t found = 0;
   for (size_t i = 0; i < digests_.size(); ++i) {
     const bool equal = CRYPTO_memcmp(digests_[i].data(), sent.data(), sent.size()) == 0;
     found += equal ? i + 1 : 0;
   }
-  if (found == 0) return std::nullopt;
+  if (found == 0) return invalid_argument("the API key is not known");
   return found;
 }
 

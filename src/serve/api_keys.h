@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +11,12 @@
 #include "pando/values/result.h"
 
 namespace pando::serve {
+
+// Headers in which a client may send its key; empty: not sent.
+struct KeyHeaders {
+  std::string_view authorization;       // "Bearer KEY"
+  std::string_view x_api_key, api_key;  // "KEY"
+};
 
 // Immutable; any thread.
 class ApiKeys {
@@ -22,9 +27,10 @@ class ApiKeys {
   static Result<ApiKeys> parse(std::span<const std::string> lines);
 
   bool empty() const { return digests_.empty(); }
-  // The isolation key of who sent the header "Authorization: Bearer KEY", from 1; nothing for a key
-  // that is not known. 0 where there are no keys. Takes the same time for every wrong key.
-  std::optional<uint64_t> identify(std::string_view authorization) const;
+  // The isolation key of who sent the headers, from 1; 0 where there are no keys. kInvalidArgument
+  // without a key, for different ones, and for one that is not known. Takes the same time for every
+  // wrong key.
+  Result<uint64_t> identify(const KeyHeaders& headers) const;
   // Of the key that identify() gave this isolation key; empty where it has none.
   std::string_view name_of(uint64_t isolation_key) const;
 

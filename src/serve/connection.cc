@@ -188,10 +188,17 @@ class Session {
     const auto [first, last] = parser.get().equal_range(http::field::content_encoding);
     for (auto coding = first; coding != last; ++coding)
       request.content_encoding += (coding == first ? "" : ", ") + std::string(coding->value());
-    const std::string authorization(parser.get()[http::field::authorization]);
+    const auto header = [&](std::string_view name) {
+      const auto value = parser.get()[name];
+      return std::string_view(value.data(), value.size());
+    };
     wrong = check_host(service_, parser.get());
     if (!wrong) wrong = check_origin(parser.get());
-    if (!wrong) wrong = check_head(service_, request, authorization);
+    if (!wrong)
+      wrong = check_head(service_, request,
+                         {.authorization = header("Authorization"),
+                          .x_api_key = header("X-Api-Key"),
+                          .api_key = header("Api-Key")});
     logged_.key_name = service_.keys.name_of(request.isolation_key);
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 

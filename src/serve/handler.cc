@@ -322,17 +322,11 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
 }  // namespace
 
 std::optional<HttpResponse> check_head(const Service& service, HttpRequest& request,
-                                       std::string_view authorization) {
+                                       const KeyHeaders& keys) {
   const Route* route = find_route(request.path);
   if (route == nullptr || !route->open) {
-    const std::optional<uint64_t> key = service.keys.identify(authorization);
-    if (!key)
-      return wrong_request(
-          401, "invalid_api_key",
-          authorization.empty() ? "no API key was sent, expected 'Authorization: Bearer KEY'"
-          : authorization.starts_with("Bearer ")
-              ? "the API key is not known"
-              : "the Authorization header has no 'Bearer', expected 'Authorization: Bearer KEY'");
+    const Result<uint64_t> key = service.keys.identify(keys);
+    if (!key) return wrong_request(401, "invalid_api_key", key.error().message());
     request.isolation_key = *key;
   }
   if (route == nullptr) {

@@ -1,6 +1,7 @@
 #include "serve/routes.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,19 @@ Result<HttpResponse> tokenize(Service& service, const HttpRequest&, const Json& 
   return response_of(ask::tokenize(service.engine.model(), service.longest(), body));
 }
 
+Result<HttpResponse> count_tokens(Service& service, const HttpRequest& request, const Json& body) {
+  ask::Bounds bounds;
+  const std::function<bool()> given_up = [&] { return request.is_given_up.load(); };
+  return response_of(
+      ask::count_anthropic_tokens(body, {.model = service.engine.model(),
+                                         .context = static_cast<int>(service.longest()),
+                                         .max_answers = service.engine.options().max_open,
+                                         .envelope = {},
+                                         .bounds = bounds,
+                                         .defaults = service.options.defaults,
+                                         .given_up = given_up}));
+}
+
 Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json& body) {
   return response_of(ask::detokenize(service.engine.model(), body));
 }
@@ -100,6 +114,10 @@ constexpr Route kRoutes[] = {
     {"/v1/score", "POST", ask::read_score_body},
     {"/score", "POST", ask::read_score_body},
     {"/v1/answers", "POST", ask::read_answers_body},
+    {"/v1/messages", "POST", ask::read_anthropic_body, nullptr, /*open=*/false,
+     &ask::kAnthropicErrors},
+    {"/v1/messages/count_tokens", "POST", nullptr, count_tokens, /*open=*/false,
+     &ask::kAnthropicErrors},
     {"/v1/models", "GET", nullptr, models},
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},

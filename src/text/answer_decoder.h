@@ -61,6 +61,10 @@ class AnswerDecoder {
   // Returns the text that was held back, at the end of an answer.
   AnswerText finish();
 
+  // True if the next token belongs to the reasoning.
+  bool in_reasoning() const {
+    return parser_ ? parser_->in_reasoning() : place_ == Place::kReasoning;
+  }
   // True if the next text is content. The form of a request applies to content alone.
   bool in_content() const {
     return parser_ ? !parser_->in_reasoning() : place_ == Place::kContent;

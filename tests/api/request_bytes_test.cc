@@ -112,6 +112,7 @@ TEST(RequestBytes, ACompletionComesBackBitByBit) {
   completion.reasoning = "r";
   completion.logprobs = {{.token = 4, .logprob = -0.0F, .likeliest = true, .top = {{4, -1e-40F}}}};
   completion.finish_reason = FinishReason::kContext;
+  completion.stop_text = "s";
   completion.embedding = {0.1F, -INFINITY};
   completion.logits_hash = 77;
   completion.choice_logprobs = {-0.5, -HUGE_VAL};
@@ -121,6 +122,7 @@ TEST(RequestBytes, ACompletionComesBackBitByBit) {
   EXPECT_TRUE(std::signbit(read.logprobs.at(0).logprob));
   EXPECT_EQ(read.logprobs[0].top.at(0).second, -1e-40F);
   EXPECT_EQ(read.finish_reason, FinishReason::kContext);
+  EXPECT_EQ(read.stop_text, "s");
   EXPECT_EQ(read.embedding, completion.embedding);
   EXPECT_EQ(read.logits_hash, 77u);
   EXPECT_EQ(read.choice_logprobs, completion.choice_logprobs);

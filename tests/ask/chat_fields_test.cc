@@ -31,7 +31,8 @@ TEST(ChatFields, ThinkingInTemplateArguments) {
     const Json body = body_of(text);
     Fields fields(body);
     ChatOptions options;
-    read_chat_options(fields, options);
+    CallOptions calling;
+    read_chat_options(fields, options, calling);
     EXPECT_TRUE(fields.status().ok());
     return options;
   };
@@ -48,14 +49,15 @@ TEST(ChatFields, ToolsAreFunctions) {
         body_of(R"({"tools":[{"type":"function","function":{"name":"ok"}},)" + tool + "]}");
     Fields fields(body);
     ChatOptions options;
-    read_chat_options(fields, options);
+    CallOptions calling;
+    read_chat_options(fields, options, calling);
     return fields.status();
   };
-  for (const std::string& function : std::vector<std::string>{
-           R"({"name":"a-B_9"})", R"({"name":"math.factorial"})", R"({"name":"é f"})",
-           R"({"name":")" + std::string(100, 'a') + R"("})",
-           R"({"name":"f","parameters":{},"strict":true,"description":"d"})",
-           R"({"name":"f","parameters":null,"description":null})"})
+  for (const std::string& function :
+       std::vector<std::string>{R"({"name":"a-B_9"})", R"({"name":"math.factorial"})",
+                                R"({"name":"é"})", R"({"name":")" + std::string(128, 'a') + R"("})",
+                                R"({"name":"f","parameters":{},"strict":true,"description":"d"})",
+                                R"({"name":"f","parameters":null,"description":null})"})
     EXPECT_TRUE(status_of(R"({"type":"function","function":)" + function + "}").ok()) << function;
   const std::string name = "expected a name";
   for (const auto& [tool, place, expected] : std::vector<std::array<std::string, 3>>{
@@ -70,6 +72,9 @@ TEST(ChatFields, ToolsAreFunctions) {
            {R"({"type":"function","function":{}})", "function.name", "is absent, " + name},
            {R"({"type":"function","function":{"name":""}})", "function.name", name},
            {R"({"type":"function","function":{"name":5}})", "function.name", "is 5, " + name},
+           {R"({"type":"function","function":{"name":"a b"}})", "function.name", name},
+           {R"({"type":"function","function":{"name":")" + std::string(129, 'a') + R"("}})",
+            "function.name", name},
            {R"({"type":"function","function":{"name":"f","parameters":[]}})", "function.parameters",
             "is [], expected an object"},
            {R"({"type":"function","function":{"name":"f","description":5}})",
@@ -78,9 +83,10 @@ TEST(ChatFields, ToolsAreFunctions) {
     ASSERT_FALSE(status.ok()) << tool;
     EXPECT_EQ(status.error().place.field, "tools[1]." + place) << tool;
     EXPECT_TRUE(status.error().message().starts_with("field 'tools[1]." + place + "' " +
-                                                   (expected == name ? "" : expected)))
+                                                     (expected == name ? "" : expected)))
         << status.error().message();
-    EXPECT_NE(status.error().message().find(expected), std::string::npos) << status.error().message();
+    EXPECT_NE(status.error().message().find(expected), std::string::npos)
+        << status.error().message();
   }
 }
 
@@ -111,7 +117,8 @@ TEST(ChatFields, CachingIsIgnored) {
     const Json body = body_of(text);
     Fields fields(body);
     ChatOptions options;
-    read_chat_options(fields, options);
+    CallOptions calling;
+    read_chat_options(fields, options, calling);
     EXPECT_TRUE(fields.status().ok());
     return options.tools;
   };

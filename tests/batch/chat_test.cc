@@ -91,13 +91,16 @@ TEST(ChatLine, ToolsAndFieldsOfMessages) {
   EXPECT_EQ(request.messages[2].fields.text(), R"({"role":"tool","tool_call_id":"1"})");
   EXPECT_EQ(request.messages[2].content, "A");
   EXPECT_EQ(request.chat.tools.text(),
-            R"([{"type":"function","function":{"name":"f","b":1},"a":2}])");
+            R"([{"type":"function","function":{"name":"f","b":1,"parameters":)"
+            R"({"type":"object","properties":{}}},"a":2}])");
   EXPECT_EQ(request.chat.documents.text(), R"([{"title":"T","a":1}])");
   EXPECT_EQ(request.chat.template_kwargs.text(), R"({"z":[1],"a":null})");
   const Request body = asked(
       R"({"custom_id": "c", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user",
           "content": "Q"}], "tools": [{"type": "function", "function": {"name": "f", "b": 1}, "a": 2}]}})");
-  EXPECT_EQ(body.chat.tools.text(), R"([{"type":"function","function":{"name":"f","b":1},"a":2}])");
+  EXPECT_EQ(body.chat.tools.text(),
+            R"([{"type":"function","function":{"name":"f","b":1,"parameters":)"
+            R"({"type":"object","properties":{}}},"a":2}])");
   EXPECT_TRUE(asked(R"({"messages": [{"role": "user", "content": "Q"}], "tools": [{"type":
                         "function", "function": {"name": "f"}}], "tool_choice": "none"})")
                   .chat.tools.is_null());

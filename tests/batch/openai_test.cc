@@ -178,8 +178,7 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(
       error_of("/v1/chat/completions",
                R"({"messages": [{"role": "user", "content": "Q"}], "tool_choice": "required"})"),
-      "field 'tool_choice' is \"required\", expected \"auto\" or \"none\", because tool "
-      "calls cannot be enforced");
+      "field 'tool_choice' asks for a call, but 'tools' offers no function");
   EXPECT_EQ(error_of("/v1/other", "{}"),
             "field 'url' is \"/v1/other\", expected one of /v1/completions, "
             "/v1/chat/completions, /v1/embeddings");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "capi/completion_arrays.h"
 #include "capi/handles.h"
 #include "capi/question_stream.h"
 #include "engine/tiny_engine.h"
@@ -113,6 +114,36 @@ TEST(CAgreement, ToolsAndFormsAreReadWhole) {
     pando_stream* stream = nullptr;
     EXPECT_EQ(pando_ask_line(&engine, line.data(), line.size(), &stream), PANDO_INVALID_ARGUMENT);
     EXPECT_TRUE(std::string_view(pando_last_error()).starts_with(said)) << pando_last_error();
+  }
+}
+
+TEST(CAgreement, CallsAreThoseOfTheLibrary) {
+  Completion completion;
+  completion.calls = {{"x1", "weather", R"({"city": "Paris"})"}, {"x2", "stop", "{}"}};
+  const capi::CompletionArrays arrays(completion);
+  const pando_completion& view = *arrays.view();
+  ASSERT_EQ(view.n_calls, 2u);
+  EXPECT_STREQ(view.calls[0].id, "x1");
+  EXPECT_STREQ(view.calls[0].name, "weather");
+  EXPECT_EQ(std::string(view.calls[0].arguments, view.calls[0].arguments_size),
+            R"({"city": "Paris"})");
+  EXPECT_STREQ(view.calls[1].name, "stop");
+  EXPECT_EQ(capi::CompletionArrays(Completion()).view()->calls, nullptr);
+}
+
+TEST(CAgreement, FieldsOfCallsAreRead) {
+  pando_engine engine{open_tiny(few_open())};
+  const std::string begin = R"({"messages": [{"role": "user", "content": "Q"}], )";
+  for (const auto& [line, said] :
+       {std::pair{begin + R"("tool_choice": "required"})",
+                  "field 'tool_choice' asks for a call, but 'tools' offers no function"},
+        {begin + R"("thinking_budget": -1})", "field 'thinking_budget' is -1, expected 0 or more"},
+        {R"({"prompt": "P", "thinking_budget": 1})",
+         "field 'thinking_budget' needs 'messages', or 'questions' that are asked as a "
+         "conversation"}}) {
+    pando_stream* stream = nullptr;
+    EXPECT_EQ(pando_ask_line(&engine, line.data(), line.size(), &stream), PANDO_INVALID_ARGUMENT);
+    EXPECT_STREQ(pando_last_error(), said);
   }
 }
 

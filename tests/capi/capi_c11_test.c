@@ -226,6 +226,8 @@ static void test_option_names(const char* path, const pando_model* model) {
   CHECK(pando_model_load(path, "{\"chat_template\": \"nothing\"}", &other) ==
         PANDO_INVALID_ARGUMENT);
   CHECK(strstr(pando_last_error(), "'nothing' is neither a file nor a chat template") != NULL);
+  CHECK(pando_model_load(path, "{\"tool_format\": \"xml\"}", &other) == PANDO_INVALID_ARGUMENT);
+  CHECK(strstr(pando_last_error(), "tool format 'xml' is unknown") != NULL);
 }
 
 int main(int argc, char** argv) {

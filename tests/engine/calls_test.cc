@@ -59,10 +59,12 @@ Request asked(const std::string& prompt = kAsked, bool offers = true) {
   return request;
 }
 
-// The answer of a model that writes `script`.
-Told told(const std::string& script, Request request) {
+// A loop in which the model answers a request with `script`.
+std::unique_ptr<EngineLoop> loop_of(const std::string& script, const Request& request,
+                                    bool forces_tokens) {
   static grammar::FormCache forms(tokenizer());
   LoopOptions options = tiny_loop_options();
+  options.forces_tokens = forces_tokens;
   LoopParts parts{.options = options,
                   .tokenizer = &tokenizer(),
                   .forms = &forms,
@@ -83,9 +85,14 @@ Told told(const std::string& script, Request request) {
                                                                     .kv_capacity = 600,
                                                                     .longest_path = 600},
                                                       std::move(all));
-  EngineLoop loop(std::move(parts));
+  return std::make_unique<EngineLoop>(std::move(parts));
+}
+
+// The answer of a model that writes `script`.
+Told told(const std::string& script, Request request, bool forces_tokens = true) {
+  const std::unique_ptr<EngineLoop> loop = loop_of(script, request, forces_tokens);
   Told told;
-  const Status status = loop.submit(1, std::move(request), [&](const Event& event) {
+  const Status status = loop->submit(1, std::move(request), [&](const Event& event) {
     ASSERT_FALSE(event.error) << event.error->message();
     told.text += event.text;
     told.reasoning += event.reasoning;
@@ -93,8 +100,8 @@ Told told(const std::string& script, Request request) {
     if (event.completion) told.completion = *event.completion;
   });
   EXPECT_TRUE(status.ok()) << status.error().message();
-  for (int i = 0; i < 2000 && loop.step(); ++i) loop.deliver_events();
-  loop.deliver_events();
+  for (int i = 0; i < 2000 && loop->step(); ++i) loop->deliver_events();
+  loop->deliver_events();
   EXPECT_EQ(told.text, told.completion.text);
   EXPECT_EQ(told.reasoning, told.completion.reasoning);
   EXPECT_EQ(told.calls, told.completion.calls);
@@ -154,6 +161,116 @@ TEST(Calls, ReasoningComesApart) {
   EXPECT_EQ(begun.reasoning, "Why?");
   EXPECT_EQ(begun.text, "");
   EXPECT_EQ(begun.calls.size(), 1u);
+}
+
+// The script goes on at the same positions, whatever was forced.
+TEST(Calls, ABudgetEndsTheReasoning) {
+  const std::string end = "</think>", script = "0123456789abcdefghijklmnopqrstuvw.";
+  for (const int budget : {0, 1, 5}) {
+    Request request = asked(kAsked + "<think>", /*offers=*/false);
+    request.thinking_budget = budget;
+    const Told all = told(script, request);
+    const auto n = static_cast<size_t>(budget);
+    EXPECT_EQ(all.reasoning, script.substr(0, n)) << budget;
+    EXPECT_EQ(all.text, script.substr(n + end.size())) << budget;
+    EXPECT_EQ(all.completion.tokens,
+              tokens_of(script.substr(0, n) + end + script.substr(n + end.size()) + "<|return|>"));
+
+    request.sampling.max_tokens = budget + 3;  // it may end inside the forced text
+    const Told cut = told(script, request);
+    EXPECT_EQ(cut.completion.finish_reason, FinishReason::kLength);
+    EXPECT_EQ(cut.completion.tokens, tokens_of(script.substr(0, n) + end.substr(0, 3)));
+  }
+}
+
+// Rows of forced tokens are computed together or one by one.
+TEST(Calls, ABudgetChangesNoRow) {
+  for (const int budget : {0, 3}) {
+    Request request = asked(kAsked + "<think>", /*offers=*/false);
+    request.thinking_budget = budget;
+    request.logits_hash = true;
+    const std::string script = "0123456789abcdefghijklmnopqrstuvw.";
+    const Told together = told(script, request), apart = told(script, request, false);
+    EXPECT_EQ(together.completion.tokens, apart.completion.tokens);
+    EXPECT_EQ(together.completion.logits_hash, apart.completion.logits_hash);
+    EXPECT_EQ(together.text, apart.text);
+  }
+}
+
+TEST(Calls, BudgetsKeepApartInCompany) {
+  const std::string script = "0123456789abcdefghijklmnopqrstuvw.";
+  const auto with_budget = [&](int budget) {
+    Request request = asked(kAsked + "<think>", /*offers=*/false);
+    request.id = std::to_string(budget);
+    request.thinking_budget = budget;
+    request.sampling.n = 2;
+    request.logits_hash = true;
+    return request;
+  };
+  constexpr int kBudgets = 6;
+  const std::unique_ptr<EngineLoop> loop = loop_of(script, with_budget(0), true);
+  std::vector<std::vector<Completion>> together(kBudgets);
+  for (int budget = 0; budget < kBudgets; ++budget) {
+    const Status status = loop->submit(static_cast<RequestId>(budget + 1), with_budget(budget),
+                                       [&, budget](const Event& event) {
+                                         ASSERT_FALSE(event.error) << event.error->message();
+                                         if (event.completion)
+                                           together[budget].push_back(*event.completion);
+                                       });
+    EXPECT_TRUE(status.ok()) << status.error().message();
+  }
+  for (int i = 0; i < 2000 && loop->step(); ++i) loop->deliver_events();
+  loop->deliver_events();
+  for (int budget = 0; budget < kBudgets; ++budget) {
+    Request request = with_budget(budget);
+    request.sampling.n = 1;
+    const Completion alone = told(script, std::move(request)).completion;
+    ASSERT_EQ(together[budget].size(), 2u);
+    for (const Completion& one : together[budget]) {
+      EXPECT_EQ(one.tokens, alone.tokens) << budget;
+      EXPECT_EQ(one.logits_hash, alone.logits_hash) << budget;
+      EXPECT_EQ(one.reasoning, alone.reasoning) << budget;
+    }
+  }
+}
+
+TEST(Calls, ABudgetNeedsMarks) {
+  const auto refused = [](Request request) {
+    request.thinking_budget = request.thinking_budget.value_or(4);
+    const std::unique_ptr<EngineLoop> loop = loop_of("x", request, true);
+    const Status status = loop->check(request);
+    EXPECT_FALSE(status.ok());
+    return status.ok() ? Error{} : status.error();
+  };
+  Request prompt = asked(kAsked, /*offers=*/false);
+  prompt.messages.clear();
+  EXPECT_EQ(refused(prompt).place.field, "thinking_budget");
+  Request negative = asked(kAsked, /*offers=*/false);
+  negative.thinking_budget = -1;
+  EXPECT_EQ(refused(negative).message(), "thinking_budget is -1, expected 0 or more");
+}
+
+TEST(Calls, ABudgetCountsReasoningAlone) {
+  Request request = asked(kAsked, /*offers=*/false);
+  request.thinking_budget = 4;
+  const Told within = told("<think>Why?</think>\n\nA long and sunny day.", request);
+  EXPECT_EQ(within.reasoning, "Why?");
+  EXPECT_EQ(within.text, "A long and sunny day.");
+  const Told without = told("A long and sunny day.", request);
+  EXPECT_EQ(without.text, "A long and sunny day.");
+  const Told longer = told("<think>Why not?????????Sunny.", request);
+  EXPECT_EQ(longer.reasoning, "Why");
+  EXPECT_EQ(longer.text, "????Sunny.");
+}
+
+TEST(Calls, AFormBeginsBehindABudget) {
+  Request request = asked(kAsked + "<think>", /*offers=*/false);
+  request.thinking_budget = 2;
+  request.sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]{3}"};
+  const Told all = told("ab________x23", std::move(request));
+  EXPECT_EQ(all.reasoning, "ab");
+  EXPECT_EQ(all.text, "023");  // the likeliest token has not the form
+  EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop);
 }
 
 TEST(Calls, AFormBeginsBehindTheReasoning) {

@@ -124,6 +124,7 @@ TEST(Engine, StopStringsAreNoPartOfTheAnswer) {
     const Completion cut = complete_one(*engine, request);
     EXPECT_EQ(cut.finish_reason, FinishReason::kStop);
     EXPECT_EQ(cut.text, whole.text.substr(0, whole.text.find(stop)));
+    EXPECT_EQ(cut.stop_text, stop);
     ASSERT_LE(cut.tokens.size(), whole.tokens.size());
     EXPECT_TRUE(std::equal(cut.tokens.begin(), cut.tokens.end(), whole.tokens.begin()));
   }

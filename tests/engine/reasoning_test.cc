@@ -63,10 +63,12 @@ Request asked(const SamplingOptions& sampling) {
 
 // Events of an answer that the model would write as `script`.
 Told told(const std::string& script, const SamplingOptions& sampling,
-          std::vector<Token> end_ids = {kReturn, kCall}) {
+          std::vector<Token> end_ids = {kReturn, kCall}, std::optional<int> budget = {}) {
   const std::unique_ptr<EngineLoop> loop = loop_of(script, std::move(end_ids));
   Told told;
-  const Status status = loop->submit(1, asked(sampling), [&](const Event& event) {
+  Request request = asked(sampling);
+  request.thinking_budget = budget;
+  const Status status = loop->submit(1, std::move(request), [&](const Event& event) {
     EXPECT_FALSE(event.error) << event.error->message();
     told.text += event.text;
     told.reasoning += event.reasoning;
@@ -84,6 +86,16 @@ SamplingOptions three_digits() {
   SamplingOptions sampling{.max_tokens = 100};
   sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]{3}"};
   return sampling;
+}
+
+// The script goes on at the same positions, whatever was forced.
+TEST(Reasoning, ABudgetOpensTheFinalChannel) {
+  const std::string forced(tokens_of(kFinal).size(), '_');
+  const Told all =
+      told(kAnalysis + "ab" + forced + "4<|return|>", {.max_tokens = 200}, {kReturn, kCall}, 2);
+  EXPECT_EQ(all.reasoning, "ab");
+  EXPECT_EQ(all.text, "4");
+  EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop);
 }
 
 TEST(Reasoning, IsToldBesideTheText) {

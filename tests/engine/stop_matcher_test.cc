@@ -16,6 +16,7 @@ using Strings = std::vector<std::string>;
 struct Outcome {
   std::string text;
   bool stopped = false;
+  std::string match = {};
   bool operator==(const Outcome&) const = default;
 };
 
@@ -27,10 +28,10 @@ std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
 // is cut off.
 Outcome naive(const std::string& text, const Strings& stops, size_t n_passed = 0) {
   for (size_t end = n_passed + 1; end <= text.size(); ++end) {
-    size_t n_cut = 0;
+    std::string match;
     for (const std::string& stop : stops)
-      if (text.substr(0, end).ends_with(stop)) n_cut = std::max(n_cut, stop.size());
-    if (n_cut > 0) return {text.substr(0, end - n_cut), true};
+      if (stop.size() > match.size() && text.substr(0, end).ends_with(stop)) match = stop;
+    if (!match.empty()) return {text.substr(0, end - match.size()), true, match};
   }
   return {text, false};
 }
@@ -41,7 +42,7 @@ Outcome matched(const Strings& pieces, const Strings& stops, size_t n_passed = 0
   Outcome outcome;
   for (size_t i = 0; i < pieces.size(); ++i) {
     outcome.text += matcher.push(pieces[i], /*may_stop=*/i >= n_passed);
-    if (matcher.stopped()) return {outcome.text, true};
+    if (matcher.stopped()) return {outcome.text, true, matcher.match()};
   }
   outcome.text += matcher.finish();
   return outcome;

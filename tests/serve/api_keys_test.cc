@@ -19,11 +19,35 @@ TEST(ApiKeys, LinesWithoutAKeyLetNobodyIn) {
 TEST(ApiKeys, EachHasAnIsolationKeyOfItsOwn) {
   const ApiKeys keys =
       ApiKeys::parse(Lines{"alice: 0123456789abcdef", "", "fedcba9876543210\r"}).value();
-  EXPECT_EQ(keys.identify("Bearer 0123456789abcdef"), 1u);
-  EXPECT_EQ(keys.identify("bearer  fedcba9876543210 "), 2u);
+  EXPECT_EQ(keys.identify({.authorization = "Bearer 0123456789abcdef"}).value(), 1u);
+  EXPECT_EQ(keys.identify({.authorization = "bearer  fedcba9876543210 "}).value(), 2u);
   for (const char* wrong : {"", "Bearer", "Bearer ", "0123456789abcdef", "Basic 0123456789abcdef",
                             "Bearer 0123456789abcde", "Bearer alice:0123456789abcdef"})
-    EXPECT_EQ(keys.identify(wrong), std::nullopt) << wrong;
+    EXPECT_FALSE(keys.identify({.authorization = wrong})) << wrong;
+}
+
+TEST(ApiKeys, ComeInOneOfThreeHeaders) {
+  const ApiKeys keys = ApiKeys::parse(Lines{"0123456789abcdef", "fedcba9876543210"}).value();
+  EXPECT_EQ(keys.identify({.x_api_key = "fedcba9876543210"}).value(), 2u);
+  EXPECT_EQ(keys.identify({.api_key = " fedcba9876543210"}).value(), 2u);
+  EXPECT_EQ(keys.identify({.authorization = "Basic dTpw", .x_api_key = "fedcba9876543210"}).value(),
+            2u);
+  EXPECT_EQ(keys.identify({.authorization = "Bearer fedcba9876543210",
+                           .x_api_key = "fedcba9876543210",
+                           .api_key = "fedcba9876543210"})
+                .value(),
+            2u);
+  const auto message = [&](const KeyHeaders& headers) {
+    return keys.identify(headers).error().message();
+  };
+  EXPECT_EQ(message({.x_api_key = "0123456789abcdef", .api_key = "fedcba9876543210"}),
+            "the headers have different API keys, expected one key");
+  EXPECT_EQ(message({.x_api_key = "Bearer 0123456789abcdef"}), "the API key is not known");
+  EXPECT_EQ(message({}),
+            "no API key was sent, expected 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'");
+  EXPECT_EQ(message({.authorization = "Basic dTpw"}),
+            "the Authorization header has no 'Bearer', expected 'Authorization: Bearer KEY' or "
+            "'X-Api-Key: KEY'");
 }
 
 TEST(ApiKeys, NamesAreWordsOfTheLog) {

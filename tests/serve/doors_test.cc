@@ -496,13 +496,14 @@ TEST(Doors, PagesOfAllowedOrigins) {
         "close\r\nOrigin: " +
         origin +
         "\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: "
-        "authorization,content-type,x-stainless-os\r\n\r\n");
+        "authorization,content-type,x-api-key,anthropic-version\r\n\r\n");
   };
   const std::string allowed = preflight("https://a.example");
   EXPECT_TRUE(allowed.starts_with("HTTP/1.1 204 ")) << allowed;
   for (const char* line :
        {"Access-Control-Allow-Origin: https://a.example\r\n", "Vary: Origin\r\n",
-        "Access-Control-Allow-Headers: authorization,content-type,x-stainless-os\r\n", "Date: "})
+        "Access-Control-Allow-Headers: authorization,content-type,x-api-key,anthropic-version\r\n",
+        "Date: "})
     EXPECT_NE(allowed.find(line), std::string::npos) << line << allowed;
   const std::string refused = preflight("https://b.example");
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 403 ")) << refused;

@@ -384,11 +384,9 @@ TEST_F(Endpoints, WhatIsNotOfferedIsRefused) {
   EXPECT_EQ(error("/v1/completions", {{"prompt", {"P", "Q"}}, {"n", most + 1}})["message"],
             "field 'n' is " + std::to_string(most + 1) + ", expected 1 to " + std::to_string(most) +
                 " with 2 prompts");
-  EXPECT_EQ(
-      error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
-                                     {"tool_choice", "required"}})["message"],
-      "field 'tool_choice' is \"required\", expected \"auto\" or \"none\", because tool calls "
-      "cannot be enforced");
+  EXPECT_EQ(error("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", "Q"}}}},
+                                           {"tool_choice", "required"}})["message"],
+            "field 'tool_choice' asks for a call, but 'tools' offers no function");
   const Json talk = {{{"role", "user"}, {"content", "Q"}}};
   EXPECT_EQ(error("/v1/completions", {{"messages", talk}})["message"],
             "field 'messages' is unknown or unsupported");

@@ -171,6 +171,7 @@ struct Completion {
   std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]
   std::vector<TokenLogprob> alternatives;              // [alternatives] of the request
   FinishReason finish_reason = FinishReason::kLength;  // why it is over
+  std::string stop_text;                               // of `stop`, that ended it; empty: none did
   std::vector<float> embedding;                        // [d_model], where asked for
   int prompt_tokens = 0;                               // length of the prompt
   int cut_tokens = 0;  // tokens cut by Request::truncate_prompt_tokens

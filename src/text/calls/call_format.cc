@@ -50,9 +50,8 @@ Result<CallFormat> call_format_named(std::string_view name) {
     format.ids_have_names = true;
     return format;
   }
-  constexpr std::string_view kNames[] = {"json", "hermes", "pythonic", "harmony", "kimi"};
   return invalid_argument("tool format '{}' is unknown, expected {}", one_line(name),
-                          one_of_these(kNames));
+                          one_of_these(kCallFormatNames));
 }
 
 std::optional<CallFormat> call_format_in(const ChatTemplate& chat) {

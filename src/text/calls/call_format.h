@@ -86,8 +86,10 @@ struct CallFormat {
   std::string_view begun_by(std::string_view prompt) const;
 };
 
-// Formats that can be forced: "json", which is that of small models, "hermes", "pythonic",
-// "harmony", "kimi". kInvalidArgument for other names.
+// Formats that can be forced. "json" is that of small models.
+inline constexpr std::string_view kCallFormatNames[] = {"json", "hermes", "pythonic", "harmony",
+                                                        "kimi"};
+// kInvalidArgument for other names.
 Result<CallFormat> call_format_named(std::string_view name);
 // The one of them whose marks stand in a template that cannot render calls.
 std::optional<CallFormat> call_format_in(const ChatTemplate& chat);

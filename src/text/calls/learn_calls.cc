@@ -148,4 +148,15 @@ CallFormat learn_calls(const ChatTemplate& chat) {
   return none;
 }
 
+Result<CallFormat> named_calls(std::string_view name, const ChatTemplate& chat) {
+  Result<CallFormat> format = call_format_named(name);
+  if (!format) return format;
+  const Trials trials(chat, kLearningTools);
+  const Turn turn(trials);
+  if (!turn.is_known()) return format;
+  turn.copy_to(*format);
+  if (format->is_known) reads_back(trials, turn.form, *format);
+  return format;
+}
+
 }  // namespace pando::calls

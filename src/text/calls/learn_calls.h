@@ -16,6 +16,8 @@ namespace pando::calls {
 // reasoning, and checks that rendered calls parse back to themselves. A template whose calls do not
 // has the format of small models.
 CallFormat learn_calls(const ChatTemplate& chat);
+// A format of call_format_named, with the template's marks of messages and reasoning.
+Result<CallFormat> named_calls(std::string_view name, const ChatTemplate& chat);
 
 // The tools of trials, as JSON. Names of calls are kTrialNames.
 extern const std::string_view kLearningTools;

@@ -254,10 +254,18 @@ Result<std::string> ChatTemplate::render_by(const Named& named, const Asked& ask
   return text;
 }
 
+bool ChatTemplate::has_thinking_switch() const {
+  return std::any_of(templates_.begin(), templates_.end(),
+                     [](const Named& named) { return named.compiled && switches_thinking(named); });
+}
+
+bool ChatTemplate::switches_thinking(const Named& named) {
+  return std::any_of(std::begin(kThinkingNames), std::end(kThinkingNames),
+                     [&](const char* name) { return named.compiled->reads(name); });
+}
+
 Status ChatTemplate::check_thinking(const Named& named, const ChatOptions& options) {
-  const auto reads = [&](const char* name) { return named.compiled->reads(name); };
-  if (!options.thinking || std::any_of(std::begin(kThinkingNames), std::end(kThinkingNames), reads))
-    return {};
+  if (!options.thinking || switches_thinking(named)) return {};
   const std::string field = thinking_field(options);
   return blame(field,
                invalid_argument("'{}' is true, but the chat template has no switch for it", field));

@@ -51,6 +51,8 @@ class ChatTemplate {
   bool takes_parts() const { return templates_.front().takes_parts; }
   // True if the arguments of a tool call may be objects. Otherwise they stay texts of JSON.
   bool takes_arguments() const { return templates_.front().takes_arguments; }
+  // True if a template reads ChatOptions::thinking.
+  bool has_thinking_switch() const;
   // True if a template's text contains this text.
   bool mentions(std::string_view text) const;
 
@@ -85,6 +87,7 @@ class ChatTemplate {
   static bool join_parts(Asked& asked);
   void drop_shown(const Named& named, const Asked& asked, const ChatOptions& options,
                   std::vector<Place>& places) const;
+  static bool switches_thinking(const Named& named);
   static Status check_thinking(const Named& named, const ChatOptions& options);
   nlohmann::ordered_json prepared(const Named& named, const ChatMessage& message,
                                   nlohmann::ordered_json fields) const;

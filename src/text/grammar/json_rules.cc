@@ -63,14 +63,21 @@ Builder::Rule string_rule(Builder* builder) {
   return *builder->string_rule;
 }
 
+Builder::State behind_separator(Builder* builder, Builder::State from, char separator) {
+  const Builder::State behind = builder->text(from, {&separator, 1});
+  const Builder::State next = builder->text(behind, " ");
+  builder->empty(behind, next);
+  return next;
+}
+
 void add_any_object(Builder* builder, Builder::State from, Builder::State to, Builder::Rule value) {
   const Builder::State open = builder->text(from, "{");
   const Builder::State key = builder->state(), after = builder->state(), name = builder->state();
   builder->empty(open, key);
   builder->bytes(open, '}', '}', to);
   builder->call(key, string_rule(builder), name);
-  builder->call(builder->text(name, ":"), value, after);
-  builder->bytes(after, ',', ',', key);
+  builder->call(behind_separator(builder, name, ':'), value, after);
+  builder->empty(behind_separator(builder, after, ','), key);
   builder->bytes(after, '}', '}', to);
 }
 
@@ -89,7 +96,7 @@ void add_any_value(Builder* builder, Builder::Rule rule) {
   builder->empty(open, item);
   builder->bytes(open, ']', ']', end);
   builder->call(item, rule, after);
-  builder->bytes(after, ',', ',', item);
+  builder->empty(behind_separator(builder, after, ','), item);
   builder->bytes(after, ']', ']', end);
 }
 

@@ -39,7 +39,7 @@ std::bitset<256> bytes_behind_calls(const Grammar& grammar) {
   return bytes;
 }
 
-// Bytes that may follow a string in JSON without white space.
+// Bytes that may follow a string in the JSON of grammars.
 std::bitset<256> bytes_behind_strings() {
   std::bitset<256> bytes;
   for (const char c : {',', ':', ']', '}'}) bytes.set(static_cast<uint8_t>(c));

@@ -71,7 +71,7 @@ class ObjectRule {
     if (at == kNoState) {
       at = builder_.state();
       if (can_close(i, count)) builder_.bytes(at, '}', '}', to_);
-      builder_.bytes(at, ',', ',', key(i, count));
+      builder_.empty(behind_separator(&builder_, at, ','), key(i, count));
     }
     return at;
   }
@@ -82,14 +82,15 @@ class ObjectRule {
       for (const auto& names : free_) {
         const Builder::State name = builder_.state();
         builder_.call(at, names.key, name);
-        builder_.call(builder_.text(name, ":"), compiler_.rule_of(names.schemas),
+        builder_.call(behind_separator(&builder_, name, ':'), compiler_.rule_of(names.schemas),
                       after(i, count + 1));
       }
       return;
     }
     const auto& property = properties_[i];
-    const Builder::State value = builder_.text(at, compact_text(Json(property.name)) + ":");
-    builder_.call(value, compiler_.rule_of(property.schemas), after(i + 1, count + 1));
+    const Builder::State name = builder_.text(at, compact_text(Json(property.name)));
+    builder_.call(behind_separator(&builder_, name, ':'), compiler_.rule_of(property.schemas),
+                  after(i + 1, count + 1));
     if (property.is_required) return;
     const Builder::State next = key(i + 1, count);
     if ((i + 1) % kKeysTogether == 0 || i + 1 == properties_.size())
