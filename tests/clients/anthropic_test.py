@@ -34,7 +34,7 @@ class Anthropic(PublishedTest):
         self.assertIn("Velina", answer.content[0].text)
         with self.client.messages.stream(**asked) as stream:
             self.assertEqual("".join(stream.text_stream), answer.content[0].text)
-            self.assertEqual(stream.get_final_message().usage, answer.usage)
+            self.assertEqual(stream.get_final_message().usage.output_tokens, answer.usage.output_tokens)
         del asked["max_tokens"], asked["extra_body"]
         self.assertEqual(self.client.messages.count_tokens(**asked).input_tokens,
                          answer.usage.input_tokens + (answer.usage.cache_read_input_tokens or 0))
