@@ -58,7 +58,7 @@ expect_error() {  # TEXT N PARALLEL
   [ "$(grep -c "pando: .*$1" log.txt)" = 1 ] || { echo "expected '$1' once, found:" >&2; cat log.txt >&2; exit 1; }
 }
 expect_error "needs 3 processes; 2 were started" 2 tp=3
-expect_error "expected a divisor of the model's 4 query heads" 4 tp=4
+expect_error "expected a divisor of the model's 4 query heads" 3 tp=3
 expect_error "expected replicas=N, spp=N, kvp=N, tp=N or kvp_tokens=N" 2 pp=2
 if timeout 60 mpirun --oversubscribe -n 2 "$pando" serve --model tiny --parallel replicas=2 >log.txt 2>&1; then
   echo "a server with replicas was accepted" >&2; exit 1

@@ -191,8 +191,8 @@ class Simulation {
 
 Predictor slowed(const Predictor& predictor, double share) {
   StepCosts costs = predictor.costs();
-  for (double* cost :
-       {&costs.step, &costs.head, &costs.output, &costs.key, &costs.read, &costs.expert})
+  for (double* cost : {&costs.step, &costs.head, &costs.output, &costs.key, &costs.read,
+                       &costs.move, &costs.expert})
     *cost /= share;
   for (double& cost : costs.row) cost /= share;
   return Predictor(costs);

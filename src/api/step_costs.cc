@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using json = Json;
 
-constexpr int kWay = 2;  // version of the method: files of another version are measured again
+constexpr int kWay = 3;  // version of the method: files of another version are measured again
 
 // Name of the file of costs: two models of one shape take the same time and share it.
 Result<std::string> name_of(const Model& model, const EngineOptions& options) {
@@ -37,12 +37,17 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
   const Result<std::string> isa = model.parts().device->isa_name(full.isa);
   if (!isa) return isa.error();
   const ModelInfo info = model.info();
+  std::string ranks;
+  if (model.parts().ranks != nullptr) {
+    const RankLayout& layout = model.parts().ranks->impl().layout;
+    ranks = fmt::format("; {}, {} positions", layout.name(), layout.kvp_tokens);
+  }
   return fmt::format(
       "{}, {} parameters, {} layers of {}, vocabulary {}, {}; kv {}, {}; {}, {} "
       "threads, {}; {}, {}{}",
       info.family, info.n_parameters, info.n_layers, info.d_model, info.vocab, info.weight_type,
       static_cast<int>(full.kv_type), full.sharing, *isa, full.threads, processor_name(), version(),
-      kWay, model.parts().ranks == nullptr ? "" : "; " + model.parts().ranks->impl().layout.name());
+      kWay, ranks);
 }
 
 // Refuses options that no engine takes, before time is spent on measuring.

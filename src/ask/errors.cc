@@ -59,6 +59,9 @@ const char* anthropic_type(int status) {
 Json anthropic_body(const HttpError& error) {
   Json told = {{"type", anthropic_type(error.status)}, {"message", error.message}};
   if (!error.param.empty()) told["param"] = error.param;
+  if (error.param == "thread")  // Anthropic's client then sends whole conversations
+    told["details"] = {{"error_code", "thread_unsupported_request"},
+                       {"unsupported", Json::array({"thread"})}};
   return {{"type", "error"}, {"error", std::move(told)}};
 }
 

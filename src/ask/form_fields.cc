@@ -62,7 +62,8 @@ class FormReader {
     const auto is_type = [&](const char* type) {
       return found != format.end() && is_text(*found, type);
     };
-    if (!is_type("text") && !is_type("json_object") && !is_type("json_schema"))
+    const bool is_object = is_type("json_object") || is_type("json");
+    if (!is_type("text") && !is_object && !is_type("json_schema"))
       return fields_.fail(kResponseFormat, format,
                           "an object whose 'type' is \"text\", \"json_object\" or "
                           "\"json_schema\"");
@@ -72,32 +73,34 @@ class FormReader {
       inner.only(std::initializer_list<std::string_view>{"type"});
       asks_for_text_ = true;
     } else {
-      form = is_type("json_object") ? object_form(inner) : form_of_schema(inner);
+      form = is_object ? object_form(inner) : form_of_schema(inner);
     }
     fields_.fail(kResponseFormat, inner);
     if (form && fields_.status()) take(kResponseFormat, std::move(*form));
   }
 
-  // Any object, or, as in llama-server, one that fits a schema.
+  // Any object, or one that fits a schema: `schema` in llama-server, `value` in
+  // text-generation-inference.
   std::optional<TextForm> object_form(Fields& format) {
-    format.only(std::initializer_list<std::string_view>{"type", "schema"});
-    if (!format.has("schema") || is_true(format["schema"]))
-      return TextForm{.kind = Kind::kJsonObject};
-    if (!is_schema(format["schema"])) format.fail("schema", format["schema"], "a JSON schema");
-    Json schema = format["schema"];
+    format.only(std::initializer_list<std::string_view>{"type", "schema", "value"});
+    const char* name = only_one(format, "schema", "value");
+    if (!format.has(name) || is_true(format[name])) return TextForm{.kind = Kind::kJsonObject};
+    if (!is_schema(format[name])) format.fail(name, format[name], "a JSON schema");
+    Json schema = format[name];
     if (schema.is_object() && !schema.contains("type")) schema["type"] = "object";
     return schema_form(schema);
   }
 
-  // The schema is in "json_schema", or, as in llama-server, beside the type.
+  // The schema is in "json_schema" ("value" in text-generation-inference), or, as in llama-server,
+  // beside the type.
   std::optional<TextForm> form_of_schema(Fields& format) {
-    format.only(std::initializer_list<std::string_view>{"type", "json_schema", "schema"});
+    format.only(std::initializer_list<std::string_view>{"type", "json_schema", "schema", "value"});
     const Json* holder = &fields_[kResponseFormat];
-    if (format.has("json_schema")) {
-      if (format.has("schema"))
-        format.fail(invalid_field("schema", "cannot be combined with 'json_schema'"));
-      if (format["json_schema"].is_object()) check_named(format);
-      holder = &format["json_schema"];
+    const char* name = only_one(format, "json_schema", "value");
+    if (format.has(name)) {
+      only_one(format, name, "schema");
+      if (format[name].is_object()) check_named(format, name);
+      holder = &format[name];
     }
     if (!format.status()) return std::nullopt;
     if (holder->is_object() && holder->contains("schema") && is_schema((*holder)["schema"]))
@@ -108,15 +111,23 @@ class FormReader {
     return std::nullopt;
   }
 
-  static void check_named(Fields& format) {
-    Fields named(format["json_schema"]);
+  // The one of two fields that is there; the first if there is neither.
+  static const char* only_one(Fields& format, const char* first, const char* second) {
+    if (!format.has(second)) return first;
+    if (format.has(first))
+      format.fail(invalid_field(second, "cannot be combined with '{}'", first));
+    return second;
+  }
+
+  static void check_named(Fields& format, const char* name) {
+    Fields named(format[name]);
     named.only(std::initializer_list<std::string_view>{"name", "description", "schema", "strict"});
     std::string ignored;
     bool is_strict = true;  // every schema is enforced
     named.text("name", ignored);
     named.text("description", ignored);
     named.flag("strict", is_strict);
-    format.fail("json_schema", named);
+    format.fail(name, named);
   }
 
   void read_structured_outputs() {

@@ -193,6 +193,8 @@ class Parser {
     Request request{.chat = rules_.chat};
     read_chat_options(fields_, request.chat, request.calling);
     body_.form.functions = read_functions(fields_, request.chat, request.calling);
+    // The format is that of a text, and a required call leaves no room for one.
+    if (request.calling.required && fields_.has("response_format")) sampling_.form.reset();
     read_thinking_budget(fields_, request.thinking_budget);
     read_effort(request.chat);
     if (!fields_.status()) return;

@@ -38,10 +38,12 @@ enum class Fault {
   kWindowFanOutMissing,  // windows: a row is written to its own window page only
   kGatherOwnTwice,       // ranks: the first peer's part of rows is this rank's own
   kCopyLostInSlices,     // ranks: a step that is cut into slices copies no pages
+  kStateLostInSlices,    // ranks: a slice that begins inside a state task starts from zeros
   kBlockOfFirstRow,      // ranks: all rows take the first state that came from another rank
   kKeysNotSpread,        // ranks: queries go to other ranks without their keys and values
   kCopyOnFirstPart,      // ranks: only the first of several parts copies pages
-  kOutputsByPart,        // ranks: outputs are joined by part, not by slice
+  kOutputsByPart,        // ranks: outputs are joined by part, not in the order of rows
+  kDealtTokensStay,      // ranks: rows that move to their parts take the tokens of other rows
   kStageSumLost,         // ranks: a stage sends rows without the sum of its last layer
   kHeadsOfFirstRank,     // ranks: after a norm over all heads, a rank goes on with the first's
   kHeadRunsJoined,       // ranks: heads that lie apart are gathered as if they were neighbours

@@ -8,6 +8,18 @@
 namespace pando {
 namespace {
 
+// The cost of a token that is computed again because its path begins in another part, in tokens by
+// which one part is fuller than another.
+constexpr size_t kComputed = 4;
+
+// Reasons against beginning a path in a part, the strongest first.
+struct StartCost {
+  uint32_t n_behind;  // tokens behind blocks that are there already
+  bool waits;         // the part has no room for it beside all open paths
+  size_t n_tokens;    // computed, there already, and evicted
+  auto operator<=>(const StartCost&) const = default;
+};
+
 // Tokens of a path up to and including `node` that were submitted, as a position. The step that is
 // being put together finds their keys and values in pages.
 uint32_t submitted_end(const Node* node) {
@@ -23,16 +35,17 @@ KvCache::KvCache(PagePool& pool, int page_len, size_t n_slots, const WindowSizes
                  uint32_t pages_each)
     : pool_(pool),
       page_len_(static_cast<uint32_t>(page_len)),
-      pages_each_(pages_each),
       places_(n_slots),
       windows_(windows, pool.n_pages()),
-      tree_([this](Node& upper, Node& lower) { on_split(upper, lower); }),
+      tree_([this](Node& upper, Node& lower) { on_split(upper, lower); },
+            pages_each == 0 ? PathParts{} : PathParts{pool.n_parts(), pages_each * page_len_}),
       evictable_(pool.n_parts()) {
   PANDO_CHECK(pool.n_parts() == 1 || (pages_each > 0 && !windows_.any()));
 }
 
 Node* KvCache::acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public) {
-  Node* tip = tree_.acquire(isolation_key, tokens, n_public);
+  Node* tip =
+      tree_.acquire(isolation_key, tokens, n_public, first_part(isolation_key, tokens, n_public));
   refresh_path(tip);
   return tip;
 }
@@ -130,7 +143,7 @@ bool KvCache::add_first_page(Node* node) {
     above.tail_child = node;
     return true;
   }
-  const std::optional<PageId> page = take_page(pool_.part_of(above.ids.back()));
+  const std::optional<PageId> page = take_page(part_for(node));
   if (!page) return false;
   append_page(node, *page);
   const uint32_t page_start = first_index(node) * page_len_;
@@ -187,25 +200,38 @@ void KvCache::release_page(const Node* node, PageId page) {
   }
 }
 
-// The part that the node's next page, which begins with it, is to be in. A path takes
-// the next part after every pages_each_ pages.
+// The part of the node's next page.
 uint32_t KvCache::part_for(const Node* node) const {
-  if (pool_.n_parts() == 1) return 0;
-  const std::vector<PageId>& own = node->pages.ids;
-  const auto index = first_index(node) + static_cast<uint32_t>(own.size());
-  if (index == 0) return first_part();
-  const uint32_t part = pool_.part_of(own.empty() ? node->parent->pages.ids.back() : own.back());
-  return index % pages_each_ == 0 ? (part + 1) % pool_.n_parts() : part;
+  const auto index = first_index(node) + static_cast<uint32_t>(node->pages.ids.size());
+  return tree_.parts().part_of(node->part, index * page_len_);
 }
 
-// The part with the most free pages, or that of the path that is to be evicted first.
-uint32_t KvCache::first_part() const {
-  if (pool_.n_free() > 0) return pool_.emptiest();
+// A path that shares a block with others follows them. A shorter beginning is computed once in each
+// part that needs it: the path begins where it costs least to compute it and to make room.
+uint32_t KvCache::first_part(uint64_t isolation_key, std::span<const Token> tokens,
+                             uint32_t n_public) const {
+  const PathParts& parts = tree_.parts();
+  if (parts.n_parts == 1) return 0;
   const auto oldest = [](const EvictionOrder& order) {
     return order.empty() ? EvictionKey{true, UINT64_MAX, UINT64_MAX, nullptr} : *order.begin();
   };
-  const auto first = std::ranges::min_element(evictable_, {}, oldest);
-  return static_cast<uint32_t>(first - evictable_.begin());
+  const auto first_victim = std::ranges::min_element(evictable_, {}, oldest);
+  const auto n = static_cast<uint32_t>(tokens.size());
+  const auto cost_of = [&](uint32_t part) {
+    const uint32_t n_known = tree_.n_known(isolation_key, tokens, n_public, part);
+    const uint32_t n_new = std::min(n, parts.block_len) - std::min(n_known, parts.block_len);
+    const size_t n_pinned = tree_.n_pinned_tokens(part), n_pages = n_new / page_len_ + 1;
+    size_t n_evicted = (n_pages - std::min(n_pages, pool_.n_free(part))) * page_len_;
+    if (evictable_.begin() + part == first_victim) n_evicted /= 2;  // the least likely to be missed
+    return StartCost{.n_behind = n_known < parts.block_len ? n : n - n_known,
+                     .waits = n_pinned + n_new > pool_.n_pages_each() * page_len_,
+                     .n_tokens = kComputed * (n - n_known) + n_pinned + n_evicted};
+  };
+  uint32_t best = 0;
+  StartCost least = cost_of(0);
+  for (uint32_t part = 1; part < parts.n_parts; ++part)
+    if (const StartCost cost = cost_of(part); cost < least) best = part, least = cost;
+  return best;
 }
 
 std::optional<PageId> KvCache::take_page(uint32_t part) {
@@ -215,8 +241,21 @@ std::optional<PageId> KvCache::take_page(uint32_t part) {
       pool_.release(*page);
       return std::nullopt;
     }
-    if (!evict_one_page(part)) return std::nullopt;
+    if (evict_one_page(part)) continue;
+    short_part_ = part;
+    return std::nullopt;
   }
+}
+
+bool KvCache::has_page(const Node* node, uint32_t part) const {
+  return std::ranges::any_of(node->pages.ids,
+                             [&](PageId page) { return pool_.part_of(page) == part; });
+}
+
+bool KvCache::has_pages_where_short(const Node* tip) const {
+  if (pool_.n_parts() == 1) return true;
+  while (!tip->is_root() && !has_page(tip, short_part_)) tip = tip->parent;
+  return !tip->is_root();
 }
 
 // The node to evict from: the end of the least recently used unlocked path whose eviction frees
@@ -226,8 +265,7 @@ Node* KvCache::next_victim(uint32_t part) const {
   if (!evictable_[part].empty()) return std::get<Node*>(*evictable_[part].begin());
   const auto has_pages = [&](const Node* node) {
     for (; !node->is_root() && node->n_locks == 0; node = node->parent)
-      for (const PageId page : node->pages.ids)
-        if (pool_.part_of(page) == part) return true;
+      if (has_page(node, part)) return true;
     return false;
   };
   const EvictionKey* first = nullptr;

@@ -38,11 +38,11 @@ struct FanOut {
 class KvCache {
  public:
   // n_slots: places for the states of recurrent layers; 0 for models without them.
-  // pages_each: pages of a path in one part of the pool, before it goes on in the next; 0: the pool
-  // has one part.
+  // pages_each: pages of a block (PathParts); 0: the pool has one part.
   KvCache(PagePool& pool, int page_len, size_t n_slots = 0, const WindowSizes& windows = {},
           uint32_t pages_each = 0);
 
+  // Chooses the part in which the path begins.
   Node* acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public = 0);
   Node* extend(Node* tip, Token token);
   void release(Node* tip);
@@ -55,6 +55,8 @@ class KvCache {
   // tokens. False if there is no room; throws std::bad_alloc if memory for its own lists runs out.
   // Nothing is issued or held then.
   bool reserve(std::span<const Extent> extents);
+  // True if the path has pages in the part that had no room for the last refused reservation.
+  bool has_pages_where_short(const Node* tip) const;
   // Frees duplicated page beginnings along a path, so that it takes no more pages than its length
   // needs. For use after a refused `reserve` has evicted everything else, when nothing is reserved
   // or in flight.
@@ -95,7 +97,9 @@ class KvCache {
   bool add_pages(const Extent& extent);
   bool add_first_page(Node* node);
   uint32_t part_for(const Node* node) const;
-  uint32_t first_part() const;
+  uint32_t first_part(uint64_t isolation_key, std::span<const Token> tokens,
+                      uint32_t n_public) const;
+  bool has_page(const Node* node, uint32_t part) const;
   std::optional<PageId> take_page(uint32_t part);
   Node* next_victim(uint32_t part) const;
   bool evict_one_page(uint32_t part);
@@ -112,7 +116,6 @@ class KvCache {
 
   PagePool& pool_;
   uint32_t page_len_;
-  uint32_t pages_each_;
   Places places_;
   WindowPages windows_;
   PrefixTree tree_;
@@ -121,6 +124,7 @@ class KvCache {
   std::vector<PageCopy> window_copies_;  // between window pages
   std::vector<FanOut> fan_outs_;
   uint64_t n_evicted_pages_ = 0;
+  uint32_t short_part_ = 0;  // of the last refused reservation
 };
 
 }  // namespace pando

@@ -1,7 +1,5 @@
 #include "cache/page_pool.h"
 
-#include <algorithm>
-
 #include "base/check.h"
 
 namespace pando {
@@ -39,7 +37,7 @@ void PagePool::release(PageId page) {
 
 size_t PagePool::n_free() const {
   size_t n = 0;
-  for (const Part& part : parts_) n += n_free(part);
+  for (uint32_t part = 0; part < n_parts(); ++part) n += n_free(part);
   return n;
 }
 
@@ -47,11 +45,6 @@ size_t PagePool::n_touched() const {
   size_t n = 0;
   for (const Part& part : parts_) n += part.n_touched;
   return n;
-}
-
-uint32_t PagePool::emptiest() const {
-  const auto free_pages = [this](const Part& part) { return n_free(part); };
-  return static_cast<uint32_t>(std::ranges::max_element(parts_, {}, free_pages) - parts_.begin());
 }
 
 }  // namespace pando

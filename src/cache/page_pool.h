@@ -26,6 +26,9 @@ class PagePool {
   uint32_t n_refs(PageId page) const { return n_refs_[page]; }
   size_t n_pages() const { return n_refs_.size(); }
   size_t n_free() const;
+  size_t n_free(uint32_t part) const {
+    return n_pages_each_ - parts_[part].n_touched + parts_[part].free.size();
+  }
   size_t n_used() const { return n_pages() - n_free(); }
   // Pages that were handed out at least once, in all parts or in one. They are the first of their
   // part.
@@ -34,17 +37,13 @@ class PagePool {
 
   uint32_t n_parts() const { return static_cast<uint32_t>(parts_.size()); }
   uint32_t part_of(PageId page) const { return static_cast<uint32_t>(page / n_pages_each_); }
-  // The part with the most free pages, the first of several.
-  uint32_t emptiest() const;
+  size_t n_pages_each() const { return n_pages_each_; }  // of a part
 
  private:
   struct Part {
     std::vector<PageId> free;  // used before, free now
     size_t n_touched = 0;
   };
-  size_t n_free(const Part& part) const {
-    return n_pages_each_ - part.n_touched + part.free.size();
-  }
 
   std::vector<uint32_t> n_refs_;  // [n_pages]
   size_t n_pages_each_;

@@ -1,6 +1,7 @@
 #include "cache/prefix_tree.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/fault.h"
@@ -14,6 +15,18 @@ uint32_t common_prefix(std::span<const Token> a, std::span<const Token> b) {
                                a.begin());
 }
 
+// Tokens of a path that belong to one owner.
+struct Piece {
+  std::span<const Token> tokens;
+  uint64_t owner;
+};
+
+// The next tokens of a path behind position `pos`: public ones up to n_public.
+Piece next_piece(std::span<const Token> tokens, uint32_t pos, uint32_t n_public, uint64_t key) {
+  if (pos < n_public) return {tokens.first(n_public - pos), kPublicOwner};
+  return {tokens, key};
+}
+
 // For n more entries.
 template <class T>
 void add_room(std::vector<T>& entries, size_t n) {
@@ -25,22 +38,25 @@ void add_room(std::vector<T>& entries, size_t n) {
 
 PrefixTree::~PrefixTree() {
   // Nodes go one by one, leaves first: a chain may be far deeper than the stack.
-  for (auto& [owner, root] : roots_) {
-    Node* node = root.get();
-    for (;;) {
-      while (!node->children.empty()) node = node->children.begin()->second.get();
-      if (node->is_root()) break;
-      node = node->parent;
-      node->children.erase(node->children.begin());
+  for (auto& of_part : roots_)
+    for (auto& [owner, root] : of_part) {
+      Node* node = root.get();
+      for (;;) {
+        while (!node->children.empty()) node = node->children.begin()->second.get();
+        if (node->is_root()) break;
+        node = node->parent;
+        node->children.erase(node->children.begin());
+      }
     }
-  }
 }
 
-Node* PrefixTree::root(uint64_t owner) {
-  if (const auto found = roots_.find(owner); found != roots_.end()) return found->second.get();
+Node* PrefixTree::root(uint64_t owner, uint32_t part) {
+  auto& of_part = roots_[part];
+  if (const auto found = of_part.find(owner); found != of_part.end()) return found->second.get();
   auto root = std::make_unique<Node>();
   root->owner = owner;
-  return roots_.emplace(owner, std::move(root)).first->second.get();
+  root->part = part;
+  return of_part.emplace(owner, std::move(root)).first->second.get();
 }
 
 Node* PrefixTree::add_child(Node* parent, std::span<const Token> tokens, uint64_t owner) {
@@ -50,6 +66,7 @@ Node* PrefixTree::add_child(Node* parent, std::span<const Token> tokens, uint64_
   child->tokens.assign(tokens.begin(), tokens.end());
   child->id = next_id_++;
   child->owner = owner;
+  child->part = parent->part;
   Node* made =
       parent->children.emplace(ChildKey{tokens[0], owner}, std::move(child)).first->second.get();
   ++n_nodes_;
@@ -65,16 +82,14 @@ Node* PrefixTree::step_down(Node* node, std::span<const Token> tokens, uint64_t 
   return n < child->size() ? split(child, n) : child;
 }
 
-Node* PrefixTree::acquire(uint64_t isolation_key, std::span<const Token> tokens,
-                          uint32_t n_public) {
+Node* PrefixTree::acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public,
+                          uint32_t part) {
   PANDO_CHECK(isolation_key != kPublicOwner && n_public < tokens.size());
-  Node* node = root(n_public > 0 ? kPublicOwner : isolation_key);
+  Node* node = root(n_public > 0 ? kPublicOwner : isolation_key, part);
   try {
     while (!tokens.empty()) {
-      const bool is_public = node->end() < n_public;
-      const uint64_t owner = is_public ? kPublicOwner : isolation_key;
-      const std::span<const Token> next = is_public ? tokens.first(n_public - node->end()) : tokens;
-      node = step_down(node, next, owner);
+      const Piece next = next_piece(tokens, node->end(), n_public, isolation_key);
+      node = step_down(node, next.tokens, next.owner);
       tokens = tokens.subspan(node->size());
     }
   } catch (...) {
@@ -82,20 +97,52 @@ Node* PrefixTree::acquire(uint64_t isolation_key, std::span<const Token> tokens,
     throw;
   }
   for (Node* up = node; !up->is_root(); up = up->parent)
-    if (up->n_pins++ == 0) n_pinned_tokens_ += up->size();
+    if (up->n_pins++ == 0) count_pinned(up, up->start, true);
   touch(node);
   return node;
+}
+
+uint32_t PrefixTree::n_known(uint64_t isolation_key, std::span<const Token> tokens,
+                             uint32_t n_public, uint32_t part) const {
+  const auto found = roots_[part].find(n_public > 0 ? kPublicOwner : isolation_key);
+  if (found == roots_[part].end()) return 0;
+  const Node* node = found->second.get();
+  while (!tokens.empty()) {
+    const Piece next = next_piece(tokens, node->end(), n_public, isolation_key);
+    const auto child = node->children.find({next.tokens[0], next.owner});
+    if (child == node->children.end()) break;
+    const uint32_t n = common_prefix(child->second->tokens, next.tokens);
+    if (n < child->second->size()) return node->end() + n;
+    node = child->second.get();
+    tokens = tokens.subspan(n);
+  }
+  return node->end();
+}
+
+size_t PrefixTree::n_pinned_tokens() const {
+  return std::accumulate(n_pinned_tokens_.begin(), n_pinned_tokens_.end(), size_t{0});
+}
+
+// Counts the tokens of the node from a position on, in the parts that have them.
+void PrefixTree::count_pinned(const Node* node, uint32_t from, bool pinned) {
+  for (uint32_t pos = from; pos < node->end();) {
+    const uint32_t left = parts_.block_len - pos % parts_.block_len;
+    const uint32_t n = std::min(left, node->end() - pos);
+    size_t& n_pinned = n_pinned_tokens_[parts_.part_of(node->part, pos)];
+    n_pinned = pinned ? n_pinned + n : n_pinned - n;
+    pos += n;
+  }
 }
 
 Node* PrefixTree::extend(Node* tip, Token token) {
   const bool private_leaf = tip->n_pins == 1 && tip->children.empty();
   if (private_leaf) {
     tip->tokens.push_back(token);
-    ++n_pinned_tokens_;
+    count_pinned(tip, tip->end() - 1, true);
     return tip;
   }
   Node* next = step_down(tip, {&token, 1}, tip->owner);
-  if (next->n_pins++ == 0) n_pinned_tokens_ += next->size();
+  if (next->n_pins++ == 0) count_pinned(next, next->start, true);
   ++next->n_locks;
   return next;
 }
@@ -104,7 +151,7 @@ void PrefixTree::release(Node* tip) {
   touch(tip);
   for (Node* node = tip; !node->is_root(); node = node->parent) {
     PANDO_CHECK(node->n_pins > 0);
-    if (--node->n_pins == 0) n_pinned_tokens_ -= node->size();
+    if (--node->n_pins == 0) count_pinned(node, node->start, false);
   }
   prune(tip);
 }
@@ -144,6 +191,7 @@ Node* PrefixTree::split(Node* node, uint32_t n_upper) {
   upper->n_locks = node->n_locks;
   upper->last_used = node->last_used;
   upper->owner = node->owner;
+  upper->part = node->part;
   upper->pages.make_room(node->pages.ids.size());
   std::unique_ptr<Node>& place_below = upper->children[{node->tokens[n_upper], node->owner}];
   make_room_to_split(node);
@@ -285,12 +333,13 @@ void PrefixTree::prune(Node* node) {
     --n_nodes_;
     node = parent;
   }
-  if (node->is_root() && node->children.empty()) roots_.erase(node->owner);
+  if (node->is_root() && node->children.empty()) roots_[node->part].erase(node->owner);
 }
 
 std::vector<const Node*> PrefixTree::nodes() const {
   std::vector<const Node*> all;
-  for (const auto& [owner, root] : roots_) all.push_back(root.get());
+  for (const auto& of_part : roots_)
+    for (const auto& [owner, root] : of_part) all.push_back(root.get());
   const size_t n_roots = all.size();
   for (size_t i = 0; i < all.size(); ++i)
     for (const auto& [key, child] : all[i]->children) all.push_back(child.get());
@@ -314,6 +363,7 @@ void PrefixTree::check_invariants() const {
     n_issued += node->n_issued > node->n_submitted;
     if (node->n_pins > 0) n_pinned += node->size();
     PANDO_CHECK(node->parent->owner == kPublicOwner || node->owner == node->parent->owner);
+    PANDO_CHECK(node->part == node->parent->part);
     PANDO_CHECK(node->size() > 0);
     PANDO_CHECK(node->start == node->parent->end());
     PANDO_CHECK(node->parent->children.at({node->tokens[0], node->owner}).get() == node);
@@ -328,7 +378,7 @@ void PrefixTree::check_invariants() const {
     PANDO_CHECK(node->n_committed == 0 || node->parent->n_committed == node->parent->size());
     PANDO_CHECK(node->n_pins > 0 || node->n_issued == node->size());
   }
-  PANDO_CHECK(n == n_nodes_ && n_pinned == n_pinned_tokens_ && n_issued == issued_.size());
+  PANDO_CHECK(n == n_nodes_ && n_pinned == n_pinned_tokens() && n_issued == issued_.size());
 }
 
 std::vector<Node*> path_to(Node* tip) {

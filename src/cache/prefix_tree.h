@@ -44,6 +44,7 @@ struct Node {
   uint64_t last_used =
       0;               // when a path through here was last acquired, locked, unlocked or released
   uint64_t id = 0;     // unique, in order of creation; not of roots
+  uint32_t part = 0;   // in which its paths begin (PathParts)
   uint64_t owner = 0;  // the isolation key, or kPublicOwner; below a public node any, else the same
   std::unordered_map<ChildKey, std::unique_ptr<Node>, ChildKeyHash> children;
   NodePages pages;          // kept by KvCache
@@ -52,6 +53,18 @@ struct Node {
   uint32_t size() const { return static_cast<uint32_t>(tokens.size()); }
   uint32_t end() const { return start + size(); }
   bool is_root() const { return parent == nullptr; }
+};
+
+// Division of the positions of paths over parts of the memory. A path begins in some part, and goes
+// on in the next one after each block.
+struct PathParts {
+  uint32_t n_parts = 1;
+  uint32_t block_len = UINT32_MAX;  // positions
+
+  // The part that has a position of a path that begins in part `first`.
+  uint32_t part_of(uint32_t first, uint32_t position) const {
+    return (first + position / block_len) % n_parts;
+  }
 };
 
 // One step computes the tokens of a node up to number `end`, from where the step before it ends.
@@ -66,7 +79,7 @@ struct Issued {
 // A sequence is a path from a root that ends exactly where its tip node ends. Pins keep the tokens
 // of a path, locks its keys and values as well. Only committed tokens outlive the last pin. Splits
 // may happen at any time, also while tokens are issued: the lower part stays the same Node, so tips
-// held by others stay valid.
+// held by others stay valid. Paths that begin in different parts share no node.
 //
 // One step is being put together: `issue` adds to it. Submitted steps are in flight and are
 // committed in the order of submission. The step being put together treats their rows as committed.
@@ -79,14 +92,23 @@ class PrefixTree {
   // remaining tokens. Must not throw.
   using SplitListener = std::function<void(Node& upper, Node& lower)>;
   using Visitor = std::function<void(Node&)>;
-  explicit PrefixTree(SplitListener on_split) : on_split_(std::move(on_split)) {}
+  explicit PrefixTree(SplitListener on_split, const PathParts& parts = {})
+      : on_split_(std::move(on_split)),
+        parts_(parts),
+        roots_(parts.n_parts),
+        n_pinned_tokens_(parts.n_parts, 0) {}
   ~PrefixTree();
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
   // The tip of `tokens` (not empty) under one isolation key, inserted if it is new, and pinned. The
-  // first n_public tokens, fewer than all, are shared with public tokens of any key.
-  Node* acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public = 0);
+  // first n_public tokens, fewer than all, are shared with public tokens of any key. part: where
+  // the path begins.
+  Node* acquire(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public = 0,
+                uint32_t part = 0);
+  // Number of leading tokens that `acquire` would find in the tree.
+  uint32_t n_known(uint64_t isolation_key, std::span<const Token> tokens, uint32_t n_public,
+                   uint32_t part) const;
   // The tip of the pinned and locked path to `tip` plus one token; pin and lock move along.
   Node* extend(Node* tip, Token token);
   // Takes one pin off the path. Forgets tokens without a pin and without a page.
@@ -121,15 +143,17 @@ class PrefixTree {
   void prune(Node* node);
 
   size_t n_nodes() const { return n_nodes_; }
-  // Tokens of all pinned nodes.
-  size_t n_pinned_tokens() const { return n_pinned_tokens_; }
+  const PathParts& parts() const { return parts_; }
+  // Tokens of all pinned nodes; those of one part.
+  size_t n_pinned_tokens() const;
+  size_t n_pinned_tokens(uint32_t part) const { return n_pinned_tokens_[part]; }
   // Every node but the roots, parents first; for tests.
   std::vector<const Node*> nodes() const;
   // Throws BugError where a count or a link is wrong; for tests.
   void check_invariants() const;
 
  private:
-  Node* root(uint64_t owner);
+  Node* root(uint64_t owner, uint32_t part);
   Node* add_child(Node* parent, std::span<const Token> tokens, uint64_t owner);
   Node* step_down(Node* node, std::span<const Token> tokens, uint64_t owner);
   Node* split(Node* node, uint32_t n_upper);
@@ -138,13 +162,16 @@ class PrefixTree {
   void take_back(std::vector<Issued>& step, const Visitor& on_abort);
   void prune_all(std::vector<Issued>& step);
   void touch(Node* tip);
+  void count_pinned(const Node* node, uint32_t from, bool pinned);
 
   SplitListener on_split_;
-  std::unordered_map<uint64_t, std::unique_ptr<Node>> roots_;
+  PathParts parts_;
+  // [n_parts] by owner
+  std::vector<std::unordered_map<uint64_t, std::unique_ptr<Node>>> roots_;
   std::vector<Issued> issued_;                  // by the step that is being put together
   std::vector<std::vector<Issued>> in_flight_;  // by those in flight, the oldest first
   size_t n_nodes_ = 0;
-  size_t n_pinned_tokens_ = 0;
+  std::vector<size_t> n_pinned_tokens_;  // [n_parts]
   uint64_t next_id_ = 0;
   uint64_t clock_ = 0;
 };

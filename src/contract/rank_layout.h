@@ -27,8 +27,8 @@ struct RankLayout {
   // several slices in a step.
   uint32_t slice_rows = 128;
 
-  // Rows are divided among the parts so that each has at least this many: a product of fewer rows
-  // takes as long.
+  // Rows that are divided evenly over parts are at least this many for each: a product of fewer
+  // rows takes as long.
   uint32_t rows_each = 16;
 
   int64_t n_processes() const { return int64_t{replicas} * spp * kvp * tp; }

@@ -43,6 +43,7 @@ EngineLoop::EngineLoop(LoopParts parts)
                .residency = residency_,
                .depth = depth(),
                .least_answers = parts_.options.least_answers,
+               .ranks = parts_.ranks,
                .timing = parts_.timing.get(),
                .stats = stats_}) {
   const ExecutorFacts& facts = parts_.executor->facts();

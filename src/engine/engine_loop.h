@@ -32,12 +32,13 @@ struct LoopParts {
   std::function<std::vector<Figure>()> figures;  // counters of the technique; empty: none
   std::unique_ptr<ThreadPool> pool;              // the executor works on it too
   std::unique_ptr<Executor> executor;
-  std::unique_ptr<StepTiming> timing;    // null: rows alone fill a step
-  const Tokenizer* tokenizer = nullptr;  // null: there is no text
-  grammar::FormCache* forms = nullptr;   // of that tokenizer; null: answers have no forms
+  std::unique_ptr<StepTiming> timing;     // null: rows alone fill a step
+  RankShape ranks;                        // of the executor
+  const Tokenizer* tokenizer = nullptr;   // null: there is no text
+  grammar::FormCache* forms = nullptr;    // of that tokenizer; null: answers have no forms
   const AnswerFormat* answers = nullptr;  // of the model; null: what its tokenizer shows alone
-  std::vector<Token> end_ids;            // of the model: tokens that end an answer
-  int max_positions = 0;                 // of the model: its longest sequence, in tokens
+  std::vector<Token> end_ids;             // of the model: tokens that end an answer
+  int max_positions = 0;                  // of the model: its longest sequence, in tokens
 };
 
 // Joins three parts: admission of requests (Admission), resident paths (Residency), and steps
@@ -77,6 +78,7 @@ class EngineLoop {
       const;  // of free pages that have memory behind them (EngineStats::kv_ready_bytes)
   const EngineOptions& options() const { return parts_.options.engine; }
   const Executor& executor() const { return *parts_.executor; }
+  const RankShape& ranks() const { return parts_.ranks; }
   // Tokens whose keys and values fit the memory.
   size_t kv_capacity() const { return executor().facts().kv_capacity; }
   // Tokens that one sequence can have.

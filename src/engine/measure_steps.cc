@@ -5,6 +5,7 @@
 #include <chrono>
 #include <vector>
 
+#include "schedule/part_loads.h"
 #include "schedule/predictor.h"
 
 namespace pando {
@@ -16,15 +17,16 @@ struct Shape {
   uint32_t rows, n_prompts, prompt_len, n_decodes;
 };
 
-constexpr std::array<Shape, 9> kShapes = {{{8, 1, 40, 4},
-                                           {32, 4, 8, 6},
-                                           {32, 1, 160, 4},
-                                           {64, 16, 4, 6},
-                                           {128, 32, 4, 6},
-                                           {512, 8, 64, 6},
-                                           {128, 1, 768, 6},
-                                           {512, 1, 512, 3},
-                                           {512, 1, 2048, 6}}};
+constexpr std::array<Shape, 10> kShapes = {{{8, 1, 40, 4},
+                                            {32, 4, 8, 6},
+                                            {32, 1, 160, 4},
+                                            {64, 16, 4, 6},
+                                            {128, 32, 4, 6},
+                                            {512, 8, 64, 6},
+                                            {128, 1, 768, 6},
+                                            {512, 1, 512, 3},
+                                            {512, 1, 2048, 6},
+                                            {512, 1, 8192, 6}}};
 constexpr int kRepeats = 3;
 
 class Measuring {
@@ -51,6 +53,7 @@ class Measuring {
     // If memory is short, the shape shrinks until all its prompts fit at once, so no step waits.
     const ExecutorFacts& facts = (*loop)->executor().facts();
     experts_ = {facts.n_experts, facts.n_used_experts};
+    ranks_ = (*loop)->ranks();
     const size_t n_slots = facts.n_slots;
     if (n_slots > 0 && n_slots < 2 * size_t{shape.n_prompts}) return {};
     const auto page = static_cast<uint32_t>(loop_options.page_len);
@@ -80,6 +83,7 @@ class Measuring {
   }
   const std::vector<StepSample>& samples() const { return samples_; }
   const ExpertCounts& experts() const { return experts_; }
+  const RankShape& ranks() const { return ranks_; }
 
  private:
   double taken() const {
@@ -117,14 +121,21 @@ class Measuring {
     return {};
   }
 
-  // Each prompt goes on by n rows after n_done.
-  static StepSample step(EngineLoop& loop, double n_prompts, double n_done, double n, bool speaks) {
+  // Each prompt goes on by n rows after n_done. Prompts begin in one part after another.
+  static StepSample step(EngineLoop& loop, uint32_t n_prompts, uint32_t n_done, uint32_t n,
+                         bool speaks) {
     const double before = loop.stats().step_s;
     loop.step();
-    return {{.rows = n_prompts * n,
-             .outputs = speaks ? n_prompts : 0,
-             .keys = n_prompts * keys_seen(n_done, n),
-             .reads = n_prompts * n_done},
+    const double n_each = n_prompts;
+    PartLoads loads(loop.ranks());
+    for (uint32_t i = 0; i < n_prompts; ++i) {
+      loads.add_rows(i % loop.ranks().n_parts, n_done, n);
+      loads.add_reads(i % loop.ranks().n_parts, 0, n_done);
+    }
+    return {loads.of_busiest({.rows = n_each * n,
+                              .outputs = speaks ? n_each : 0,
+                              .keys = n_each * keys_seen(n_done, n),
+                              .reads = n_each * n_done}),
             loop.stats().step_s - before};
   }
 
@@ -135,6 +146,7 @@ class Measuring {
   std::vector<StepSample> samples_;
   size_t n_repeats_ = 0;
   ExpertCounts experts_;  // of the model
+  RankShape ranks_;
 };
 
 }  // namespace
@@ -149,7 +161,8 @@ Result<MeasuredSteps> measure_steps(const OpenLoop& open, const EngineOptions& o
   for (const Shape& shape : kShapes)
     if (!measuring.is_over())
       if (Status status = measuring.run(shape, 1, kRepeats); !status) return status.error();
-  Result<Predictor> predictor = fit_predictor(measuring.samples(), measuring.experts());
+  Result<Predictor> predictor =
+      fit_predictor(measuring.samples(), measuring.experts(), measuring.ranks());
   if (!predictor) return predictor.error();
   const FitReport report = report_fit(*predictor, measuring.samples());
   return MeasuredSteps{.costs = predictor->to_json(),

@@ -193,11 +193,13 @@ bool Residency::preempt_for(const Sequence& sequence, Lack lack, std::span<const
     for (const Node* node = other->tip; !node->is_root(); node = node->parent) ++n_on[node];
     ++n_at[other->place];
   }
-  // Stopping a sequence frees no pages if others that stay run on all of its path, and no slot if
-  // they go on from its place. The pages of its window may still be freed.
+  // Stopping a sequence frees no pages if others that stay run on all of its path, or if none of
+  // them is where room is short, and no slot if others go on from its place. The pages of its
+  // window may still be freed.
   std::erase_if(candidates, [&](const Sequence* other) {
     if (lack == Lack::kPages)
-      return other->tip->n_locks > n_on.at(other->tip) && other->window.pages.empty();
+      return (other->tip->n_locks > n_on.at(other->tip) && other->window.pages.empty()) ||
+             !cache_.has_pages_where_short(other->tip);
     return other->place == nullptr || other->place->n_holders > n_at.at(other->place);
   });
   const auto victim = std::ranges::min_element(

@@ -38,10 +38,11 @@ StepRunner::StepRunner(const StepRunnerParts& parts)
       residency_(parts.residency),
       depth_(parts.depth),
       least_answers_(parts.least_answers),
+      ranks_(parts.ranks),
       timing_(parts.timing),
       stats_(parts.stats),
       planner_(parts.planner),
-      fcfs_(static_cast<uint32_t>(parts.options.step_rows)),
+      fcfs_(static_cast<uint32_t>(parts.options.step_rows), parts.ranks.n_parts),
       batcher_(parts.batcher != nullptr ? *parts.batcher : fcfs_),
       outputs_(parts.executor, parts.pool) {}
 
@@ -106,6 +107,7 @@ WorkViewBuilder StepRunner::look(const Sequences& open, Batcher& batcher) {
                                        return waiting;
                                      }});
   WorkViewBuilder builder(residency_);
+  builder.set_ranks(ranks_, n_in_flight());
   const size_t n_starts = residency_.tight() ? 0 : n_most - n_running;
   const auto generates = [](const auto& sequence) { return sequence->max_tokens > 1; };
   const auto n_generating = static_cast<size_t>(std::ranges::count_if(

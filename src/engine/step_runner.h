@@ -30,6 +30,7 @@ struct StepRunnerParts {
   Residency& residency;
   size_t depth;          // steps in flight at most
   size_t least_answers;  // of a step, where answers divide among them
+  RankShape ranks;       // of the executor
   StepTiming* timing;    // null: rows alone fill a step
   EngineStats& stats;    // steps are counted in it
 };
@@ -97,6 +98,7 @@ class StepRunner {
   Residency& residency_;
   size_t depth_;
   size_t least_answers_;
+  RankShape ranks_;
   StepTiming* timing_;
   EngineStats& stats_;
   Planner& planner_;

@@ -20,7 +20,7 @@ double seconds_waited(Clock::time_point sent) {
 }  // namespace
 
 Result<std::unique_ptr<StepTiming>> StepTiming::create(const EngineOptions& options,
-                                                       bool many_prefills) {
+                                                       bool many_prefills, const RankShape& ranks) {
   const Result<const Policy*> policy = policy_named(options.policy);
   if (!policy) return policy.error();
   const PackingOptions& packing = options.packing;
@@ -30,7 +30,7 @@ Result<std::unique_ptr<StepTiming>> StepTiming::create(const EngineOptions& opti
     return invalid_option(
         "policy", "'{}' with a step_budget of {} s needs predicted times, expected step_costs",
         options.policy, options.step_budget);
-  const Result<Predictor> predictor = Predictor::from_json(options.step_costs, "step_costs");
+  const Result<Predictor> predictor = Predictor::from_json(options.step_costs, "step_costs", ranks);
   if (!predictor) return predictor.error();
   if (!(predictor->seconds({.rows = 1}) > 0))
     return invalid_argument("step_costs predict no time for a row, expected more than 0 seconds");
@@ -66,9 +66,11 @@ double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
 
 ScheduledRequest StepTiming::scheduled_request(const Request& request, uint32_t n_total,
                                                uint32_t n_done) const {
-  const auto work = [&](size_t n_tokens) {  // of other prompts, each as long as this one
+  // Of other prompts, each as long as this one; parts of the positions have equal shares of them.
+  const auto work = [&](size_t n_tokens) {
     const double rows = static_cast<double>(n_tokens);
-    return rows > 0 ? predictor_.seconds({.rows = rows, .keys = rows * n_total}) : 0;
+    const StepFeatures step{.rows = rows, .keys = rows * n_total / ranks().n_parts};
+    return rows > 0 ? predictor_.corrected(predictor_.interval(step)) : 0;
   };
   return pando::scheduled_request(now(), seconds(n_total, n_done),
                                   {.ttft_slo = request.ttft_slo,

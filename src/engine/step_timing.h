@@ -21,7 +21,9 @@ class StepTiming final : public Batcher {
   // Null where rows alone decide. options: filled in. many_prefills: PackerOptions. Errors:
   // kInvalidArgument, kBadFile.
   static Result<std::unique_ptr<StepTiming>> create(const EngineOptions& options,
-                                                    bool many_prefills = true);
+                                                    bool many_prefills = true,
+                                                    const RankShape& ranks = {});
+  const RankShape& ranks() const { return predictor_.ranks(); }
 
   // A request that comes now, with n_done of the n_total tokens of its prompt cached.
   ScheduledRequest scheduled_request(const Request& request, uint32_t n_total,

@@ -52,6 +52,7 @@ void WorkViewBuilder::add(Sequence& sequence) {
   std::reverse(item.segments.begin(), item.segments.end());
   item.wants_all_outputs = sequence.wants_prompt() || sequence.forced.n_on_path > 0;
   item.running = sequence.running;
+  item.part = view_.ranks.n_parts == 1 ? 0 : sequence.tip->part;
   item.decoding = sequence.running && n_wanted <= 1 && !sequence.completion.tokens.empty();
   view_.items.push_back(std::move(item));
   sequences_.push_back(&sequence);
@@ -62,7 +63,10 @@ void WorkViewBuilder::add_times(const Sequence& sequence) {
     if (node->n_submitted == 0) continue;
     const auto [entry, added] =
         cached_of_.try_emplace(node, static_cast<uint32_t>(view_.cached_rows.size()));
-    if (added) view_.cached_rows.push_back(node->n_submitted);
+    if (added) {
+      view_.cached_rows.push_back(node->n_submitted);
+      if (view_.ranks.n_parts > 1) view_.cached_begin.push_back(node->start);
+    }
     view_.items.back().cached.push_back(entry->second);
   }
 }

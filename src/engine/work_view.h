@@ -28,6 +28,11 @@ class WorkViewBuilder {
   // after `add`.
   void add_times(const Sequence& sequence);
   void set_starts(uint32_t n) { view_.n_starts = n; }
+  // Before any `add`.
+  void set_ranks(const RankShape& ranks, size_t n_in_flight) {
+    view_.ranks = ranks;
+    view_.n_in_flight = static_cast<uint32_t>(n_in_flight);
+  }
   // True if its next rows are already added by others: it reads their outputs for free.
   bool goes_along(const Sequence& sequence) const;
 

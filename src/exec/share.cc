@@ -26,6 +26,10 @@ class Pieces {
 
   Pieces& add(int n) { return all_.push_back({n, n_ranks_}), *this; }
   Pieces& add_undivided(int n) { return all_.push_back({n, 1}), *this; }
+  // Of heads of keys and values, n values in all.
+  Pieces& add_kv_heads(int n) {
+    return all_.push_back({n, std::min(heads_.n_kv, n_ranks_)}), *this;
+  }
   // Queries or keys of recurrent layers, or a value for each channel of theirs.
   Pieces& add_keys() {
     const RecurrentConfig& r = spec_.recurrent;
@@ -63,8 +67,8 @@ class Pieces {
         if (spec_.attention_gate) add(heads_.q_dim());
         add(heads_.q_dim());
         if (layer_.keys_back > 0) return *this;
-        if (!layer_.values_are_keys) add(heads_.kv_dim());
-        return add(heads_.kv_dim());
+        if (!layer_.values_are_keys) add_kv_heads(heads_.kv_dim());
+        return add_kv_heads(heads_.kv_dim());
       case Mixer::kShortConv:
         return add(spec_.d_model).add(spec_.d_model).add(spec_.d_model);
       case Mixer::kDeltaNet:
@@ -107,8 +111,10 @@ std::vector<Piece> pieces_of(const ModelSpec& spec, int layer, Role role, int n_
       pieces.add(spec.n_heads);
       break;
     case Role::kQNorm:
-    case Role::kKNorm:
       if (spec.qk_norm == QkNorm::kLayerPerHead) pieces.add(n_rows);
+      break;
+    case Role::kKNorm:
+      if (spec.qk_norm == QkNorm::kLayerPerHead) pieces.add_kv_heads(n_rows);
       break;
     case Role::kGateUp:
     case Role::kGateUpBias:
@@ -148,10 +154,10 @@ Status check_heads(const ModelSpec& spec, int n_ranks) {
   if (spec.has_latent()) return {};
   for (int layer = 0; layer < spec.n_layers(); ++layer) {
     const Heads heads = spec.heads(layer);
-    if (heads.n % n_ranks != 0 || heads.n_kv % n_ranks != 0)
+    if (heads.n % n_ranks != 0 || (heads.n_kv % n_ranks != 0 && n_ranks % heads.n_kv != 0))
       return invalid_argument(
-          "tp is {}, expected a divisor of the model's {} query heads and {} heads of keys and "
-          "values",
+          "tp is {}, expected a divisor of the model's {} query heads that is also a divisor or a "
+          "multiple of its {} heads of keys and values",
           n_ranks, heads.n, heads.n_kv);
   }
   const RecurrentConfig& r = spec.recurrent;
@@ -179,6 +185,18 @@ std::vector<int> first_layers(const ModelSpec& spec) {
   }
   std::ranges::reverse(firsts);
   return firsts;
+}
+
+// Values of all matrices of a layer that one row is multiplied by, in units of d_model.
+int64_t row_cost(const ModelSpec& spec, int layer) {
+  int64_t n = 0;
+  for (const Piece& piece : Pieces(spec, layer, /*n_ranks=*/1).add_projection().all()) n += piece.n;
+  for (const int piece : mixed_pieces(spec, layer)) n += piece;
+  const int64_t n_matrices = spec.n_inner() + 1;
+  if (spec.layers[layer].feed_forward == FeedForward::kDense) n += n_matrices * spec.d_ff_of(layer);
+  if (spec.layers[layer].feed_forward == FeedForward::kExperts)
+    n += n_matrices * (int64_t{spec.experts.n_used} * spec.experts.d_ff + spec.experts.shared_d_ff);
+  return n;
 }
 
 }  // namespace
@@ -222,14 +240,19 @@ Status check_share(const ModelSpec& spec, const ModelShare& share) {
 
 std::pair<int, int> layers_of_share(const ModelSpec& spec, const ModelShare& share) {
   const std::vector<int> firsts = first_layers(spec);
+  std::vector<int64_t> cost_before = {0};  // of the layers before each
+  for (int layer = 0; layer < spec.n_layers(); ++layer)
+    cost_before.push_back(cost_before.back() + row_cost(spec, layer));
   std::pair<int, int> layers = {0, spec.n_layers()};
   size_t at = 0;  // of the stage before, in firsts
   for (int stage = 1; stage <= share.stage + 1 && stage < share.n_stages; ++stage) {
-    const int even = part_of(spec.n_layers(), stage, share.n_stages).first;
+    const auto distance = [&](size_t i) {  // from an even division
+      return std::abs(cost_before[firsts[i]] * share.n_stages - cost_before.back() * stage);
+    };
     // Each stage behind needs one too.
     const size_t last = firsts.size() - static_cast<size_t>(share.n_stages - stage);
     size_t next = at + 1;
-    while (next < last && std::abs(firsts[next + 1] - even) < std::abs(firsts[next] - even)) ++next;
+    while (next < last && distance(next + 1) < distance(next)) ++next;
     at = next;
     (stage <= share.stage ? layers.first : layers.second) = firsts[at];
   }
@@ -241,7 +264,9 @@ ModelSpec spec_of_share(const ModelSpec& spec, const ModelShare& share) {
   const auto [begin, end] = layers_of_share(spec, share);
   own.layers.assign(spec.layers.begin() + begin, spec.layers.begin() + end);
   own.n_heads /= share.n_ranks;
-  if (!spec.has_latent()) own.n_kv_heads /= share.n_ranks;
+  // Several ranks have the same head if there are fewer heads than ranks.
+  const auto kv_heads = [&](int n) { return n == 0 ? 0 : std::max(1, n / share.n_ranks); };
+  if (!spec.has_latent()) own.n_kv_heads = kv_heads(spec.n_kv_heads);
   const auto width = [&](int n) {
     const auto [first, last] = part_of(n, share.rank, share.n_ranks);
     return last - first;
@@ -250,7 +275,7 @@ ModelSpec spec_of_share(const ModelSpec& spec, const ModelShare& share) {
   own.experts.d_ff = width(spec.experts.d_ff);
   own.experts.shared_d_ff = width(spec.experts.shared_d_ff);
   for (LayerConfig& layer : own.layers) {
-    layer.n_kv_heads /= share.n_ranks;
+    layer.n_kv_heads = kv_heads(layer.n_kv_heads);
     layer.d_ff = width(layer.d_ff);
   }
   RecurrentConfig& recurrent = own.recurrent;

@@ -53,14 +53,44 @@ StepPlan slice(const StepPlan& plan, uint32_t begin, uint32_t end) {
   return cut;
 }
 
+// Cuts the state tasks of rows [begin, end) out of the plan. `open`: the slot with the state behind
+// row `begin` - 1, if its task goes on; afterwards that behind row `end` - 1, for which `spare` may
+// be used.
+void cut_states(const StepPlan& plan, uint32_t begin, uint32_t end, StateSlot spare,
+                StateSlot& open, StepPlan& cut) {
+  for (const StateWrite& write : plan.state_writes)
+    if (write.row >= begin && write.row < end)
+      cut.state_writes.push_back({write.row - begin, write.to});
+  bool goes_on = false;
+  for (const StateTask& task : plan.state_tasks) {
+    if (task.row_end <= begin || task.row_begin >= end) continue;
+    const StateSlot from = task.row_begin < begin ? open : task.from;
+    cut.state_tasks.push_back(
+        {std::max(task.row_begin, begin) - begin, std::min(task.row_end, end) - begin, from});
+    goes_on = task.row_end > end;
+  }
+  if (!goes_on) return;
+  const uint32_t last = end - begin - 1;
+  if (cut.state_writes.empty() || cut.state_writes.back().row != last)
+    cut.state_writes.push_back({last, spare});
+  open = cut.state_writes.back().to;
+  if (fault_on(Fault::kStateLostInSlices)) open = kNoStateSlot;
+}
+
 }  // namespace
 
-std::vector<StepPlan> slices_of(const StepPlan& plan, uint32_t n_rows) {
-  PANDO_CHECK(plan.state_tasks.empty() && n_rows > 0);
+std::vector<StepPlan> slices_of(const StepPlan& plan, uint32_t n_rows, StateSlot spare) {
+  PANDO_CHECK(n_rows > 0 && (plan.state_tasks.empty() || spare != kNoStateSlot));
   if (plan.n_rows() <= n_rows) return {plan};
   std::vector<StepPlan> slices;
-  for (uint32_t row = 0; row < plan.n_rows(); row += n_rows)
-    slices.push_back(slice(plan, row, std::min(row + n_rows, plan.n_rows())));
+  StateSlot open = kNoStateSlot;
+  for (uint32_t row = 0; row < plan.n_rows(); row += n_rows) {
+    const uint32_t end = std::min(row + n_rows, plan.n_rows());
+    slices.push_back(slice(plan, row, end));
+    // A slice may read one of them and write the other.
+    const auto of_slice = static_cast<StateSlot>(spare + slices.size() % kSpareSlots);
+    cut_states(plan, row, end, of_slice, open, slices.back());
+  }
   return slices;
 }
 

@@ -50,17 +50,17 @@ class Batcher {
                                       std::span<const ScheduledRequest> requests) = 0;
 };
 
-// Decodes first, then prefill in order of arrival, up to n_rows in a step.
+// Decodes first, then prefill in order of arrival, up to n_rows in a step (schedule_fcfs).
 class FcfsBatcher final : public Batcher {
  public:
-  explicit FcfsBatcher(uint32_t n_rows) : n_rows_(n_rows) {}
-  Sight sight(const Queue&) override { return {.n_rows = n_rows_}; }
+  FcfsBatcher(uint32_t n_rows, uint32_t n_parts) : n_rows_(n_rows), n_parts_(n_parts) {}
+  Sight sight(const Queue&) override { return {.n_rows = uint64_t{n_rows_} * n_parts_}; }
   std::vector<Advance> choose(const WorkView& view, std::span<const ScheduledRequest>) override {
     return schedule_fcfs(view, n_rows_);
   }
 
  private:
-  uint32_t n_rows_;
+  uint32_t n_rows_, n_parts_;
 };
 
 }  // namespace pando

@@ -143,7 +143,9 @@ class Packer {
   void keep_hopeful(ItemQueue& queue) const {
     if (options_.packing.whole_prompts && n_prefill_rows_ == 0) return;
     const auto fits_at = [&](uint32_t position) {
-      const StepFeatures row{.rows = 1, .keys = keys_seen(position, 1)};
+      // The part that the row makes busier may not be the busiest.
+      const bool is_whole = view_.ranks.n_parts == 1;
+      const StepFeatures row{.rows = 1, .keys = is_whole ? keys_seen(position, 1) : 0};
       return predictor_.seconds(draft_.features() + row) <= limit_;
     };
     const bool any = n_rows_left() > 0 && fits_at(0);

@@ -18,38 +18,89 @@ namespace pando {
 namespace {
 
 constexpr size_t kRowTerms = StepCosts::kRowSteps.size();
-constexpr size_t kTerms = kRowTerms + 6;
+constexpr size_t kTerms = kRowTerms + 7;
 constexpr double kRate = 0.05;
 constexpr double kMostCorrection = 10;
 
-// Multipliers of the costs: rows in each range, step, head, outputs, keys, reads, experts.
-std::array<double, kTerms> terms(const StepFeatures& step, const ExpertCounts& experts) {
-  std::array<double, kTerms> terms{};
+// Multipliers of the costs: rows in each range, step, head, outputs, keys, reads, experts, moves.
+using Terms = std::array<double, kTerms>;
+
+void add(Terms& sum, double factor, const Terms& terms) {
+  for (size_t i = 0; i < kTerms; ++i) sum[i] += factor * terms[i];
+}
+
+// Of all layers, for `n` of the step's rows.
+Terms slice_terms(const StepFeatures& step, double n, const ExpertCounts& experts) {
+  Terms terms{};
   for (size_t i = 0; i < kRowTerms; ++i) {
     const double begin = StepCosts::kRowSteps[i];
     const double end =
         i + 1 < kRowTerms ? StepCosts::kRowSteps[i + 1] : std::numeric_limits<double>::infinity();
-    terms[i] = std::clamp(step.rows, begin, end) - begin;
+    terms[i] = std::clamp(n, begin, end) - begin;
   }
+  const double share = step.rows > 0 ? n / step.rows : 1;
   terms[kRowTerms] = 1;
-  terms[kRowTerms + 1] = step.outputs > 0 ? 1 : 0;
-  terms[kRowTerms + 2] = step.outputs;
-  terms[kRowTerms + 3] = step.keys;
+  terms[kRowTerms + 3] = share * step.keys;
   terms[kRowTerms + 4] = step.reads;
-  terms[kRowTerms + 5] = experts.touched(step.rows);
+  terms[kRowTerms + 5] = experts.touched(n);
+  terms[kRowTerms + 6] = share * step.moved;
   return terms;
 }
+
+Terms head_terms(const StepFeatures& step) {
+  Terms terms{};
+  terms[kRowTerms + 1] = step.outputs > 0 ? 1 : 0;
+  terms[kRowTerms + 2] = step.outputs;
+  return terms;
+}
+
+// Of one of n stages that are equally long, for all slices, and the head.
+Terms stage_terms(const StepFeatures& step, const ExpertCounts& experts, const RankShape& ranks) {
+  Terms terms = head_terms(step);
+  const double per_stage = 1.0 / ranks.n_stages;
+  if (ranks.slice_rows == 0 || step.rows <= ranks.slice_rows) {
+    add(terms, per_stage, slice_terms(step, step.rows, experts));
+    return terms;
+  }
+  const double n_full = std::floor(step.rows / ranks.slice_rows);
+  const double n_last = step.rows - n_full * ranks.slice_rows;
+  add(terms, n_full * per_stage, slice_terms(step, ranks.slice_rows, experts));
+  if (n_last > 0) add(terms, per_stage, slice_terms(step, n_last, experts));
+  return terms;
+}
+
+// Of a step that is alone: the first slice goes through all stages, and the others follow it.
+Terms alone_terms(const StepFeatures& step, const ExpertCounts& experts, const RankShape& ranks) {
+  Terms terms = stage_terms(step, experts, ranks);
+  if (ranks.n_stages == 1) return terms;
+  const double n =
+      ranks.slice_rows == 0 ? step.rows : std::min<double>(step.rows, ranks.slice_rows);
+  add(terms, 1 - 1.0 / ranks.n_stages, slice_terms(step, n, experts));
+  return terms;
+}
+
+StepTime time_of(const Terms& n, const StepCosts& costs) {
+  StepTime time{.once = n[kRowTerms] * costs.step + n[kRowTerms + 1] * costs.head +
+                        n[kRowTerms + 4] * costs.read + n[kRowTerms + 5] * costs.expert,
+                .rows = n[kRowTerms + 2] * costs.output + n[kRowTerms + 3] * costs.key +
+                        n[kRowTerms + 6] * costs.move};
+  for (size_t i = 0; i < kRowTerms; ++i) time.rows += n[i] * costs.row[i];
+  return time;
+}
+
+const StepTime& longer(const StepTime& a, const StepTime& b) { return a.sum() < b.sum() ? b : a; }
 
 double median_or_zero(std::vector<double> values) {
   return values.empty() ? 0 : median(std::move(values));
 }
 
 // Measured times of steps with equal features, in order of measurement.
-using Groups = std::map<std::tuple<double, double, double, double>, std::vector<double>>;
+using Groups = std::map<std::tuple<double, double, double, double, double>, std::vector<double>>;
 Groups group(std::span<const StepSample> samples) {
   Groups groups;
   for (const auto& [features, seconds] : samples)
-    groups[{features.rows, features.outputs, features.keys, features.reads}].push_back(seconds);
+    groups[{features.rows, features.outputs, features.keys, features.reads, features.moved}]
+        .push_back(seconds);
   return groups;
 }
 
@@ -95,13 +146,19 @@ double ExpertCounts::touched(double rows) const {
   return n_experts * (1 - std::pow(1 - static_cast<double>(n_used) / n_experts, rows));
 }
 
+StepTime Predictor::alone(const StepFeatures& step) const {
+  return time_of(alone_terms(step, costs_.experts, ranks_), costs_);
+}
+
+StepTime Predictor::interval(const StepFeatures& step) const {
+  if (ranks_.depth == 1) return alone(step);
+  return longer(1.0 / ranks_.depth * alone(step),
+                time_of(stage_terms(step, costs_.experts, ranks_), costs_));
+}
+
 StepTime Predictor::fitted(const StepFeatures& step) const {
-  const std::array<double, kTerms> n = terms(step, costs_.experts);
-  StepTime time{.once = costs_.step + n[kRowTerms + 1] * costs_.head + step.reads * costs_.read +
-                        n[kRowTerms + 5] * costs_.expert,
-                .rows = step.outputs * costs_.output + step.keys * costs_.key};
-  for (size_t i = 0; i < kRowTerms; ++i) time.rows += n[i] * costs_.row[i];
-  return time;
+  const StepTime time = alone(step);
+  return step.before == 0 ? time : longer(time, (step.before + 1) * interval(step));
 }
 
 // Normalised least mean squares on logarithms: with parts p and q of the predicted time, factors of
@@ -124,6 +181,7 @@ void Predictor::observe(const StepFeatures& step, double seconds) {
 std::string Predictor::to_json() const {
   Json json = {{"step_s", costs_.step},     {"row_s", costs_.row}, {"head_s", costs_.head},
                {"output_s", costs_.output}, {"key_s", costs_.key}, {"read_s", costs_.read}};
+  if (costs_.move > 0) json["move_s"] = costs_.move;
   if (costs_.experts.n_experts > 0)
     json.update({{"experts", costs_.experts.n_experts},
                  {"experts_of_row", costs_.experts.n_used},
@@ -131,7 +189,8 @@ std::string Predictor::to_json() const {
   return sorted_json(json).dump();
 }
 
-Result<Predictor> Predictor::from_json(std::string_view text, std::string_view source) {
+Result<Predictor> Predictor::from_json(std::string_view text, std::string_view source,
+                                       const RankShape& ranks) {
   const Result<Json> json = parse_json_object(text, source);
   if (!json) return json.error();
   Fields reader(*json, source);
@@ -150,6 +209,7 @@ Result<Predictor> Predictor::from_json(std::string_view text, std::string_view s
   costs.output = cost("output_s");
   costs.key = cost("key_s");
   costs.read = cost("read_s");
+  if (reader.has("move_s")) costs.move = cost("move_s");
   if (reader.has("experts")) {
     constexpr int64_t kMost = int64_t{1} << 20;
     const int64_t n = reader.integer("experts", 1, kMost);
@@ -165,10 +225,11 @@ Result<Predictor> Predictor::from_json(std::string_view text, std::string_view s
     reader.refuse("row_s", fmt::format("a list of {} times in seconds, 0 or more", kRowTerms));
   }
   if (Status status = reader.status(); !status) return status.error();
-  return Predictor(costs);
+  return Predictor(costs, ranks);
 }
 
-Result<Predictor> fit_predictor(std::span<const StepSample> samples, const ExpertCounts& experts) {
+Result<Predictor> fit_predictor(std::span<const StepSample> samples, const ExpertCounts& experts,
+                                const RankShape& ranks) {
   if (samples.empty())
     return invalid_argument("the predictor was fitted to no steps, expected at least one");
   std::vector<double> a;  // [steps, kTerms], each divided by the step's seconds
@@ -177,10 +238,11 @@ Result<Predictor> fit_predictor(std::span<const StepSample> samples, const Exper
     const double measured = median(seconds);
     if (!(measured > 0) || !std::isfinite(measured))
       return invalid_argument("a step of {} seconds, expected more than 0", measured);
-    const auto& [rows, outputs, keys, reads] = key;
+    const auto& [rows, outputs, keys, reads, moved] = key;
+    const StepFeatures step{rows, outputs, keys, reads, moved};
     most_rows = std::max(most_rows, rows);
     least_seconds = std::min(least_seconds, measured);
-    for (const double n : terms({rows, outputs, keys, reads}, experts)) a.push_back(n / measured);
+    for (const double n : alone_terms(step, experts, ranks)) a.push_back(n / measured);
   }
   const std::vector<double> x = fit(a);
   StepCosts costs;
@@ -192,11 +254,13 @@ Result<Predictor> fit_predictor(std::span<const StepSample> samples, const Exper
   costs.read = x[kRowTerms + 4];
   costs.experts = experts;
   costs.expert = x[kRowTerms + 5];
-  extend_rows(costs, most_rows);
+  costs.move = x[kRowTerms + 6];
+  extend_rows(costs,
+              ranks.slice_rows == 0 ? most_rows : std::min<double>(most_rows, ranks.slice_rows));
   // Noise, or a large head, may leave nothing to a step without outputs; none takes no time.
   constexpr double kLeast = 0.01;
   if (costs.step + costs.row[0] + costs.expert <= 0) costs.step = kLeast * least_seconds;
-  return Predictor(costs);
+  return Predictor(costs, ranks);
 }
 
 bool FitReport::good() const { return median_error <= std::max(0.05, 1.5 * repeat_noise); }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "pando/values/result.h"
+#include "schedule/rank_shape.h"
 #include "schedule/step_features.h"
 
 namespace pando {
@@ -21,7 +22,8 @@ struct ExpertCounts {
   double touched(double rows) const;
 };
 
-// Seconds, none negative. A row costs less where many are computed together, or more where they no
+// Seconds, none negative, of all stages together, where each slice of a step is a step of its own.
+// A row costs less where many are computed together, or more where they no
 // longer hide behind the reading of weights, so that its cost depends on how many there are:
 // row[i] is that of each row from kRowSteps[i] on.
 struct StepCosts {
@@ -33,6 +35,7 @@ struct StepCosts {
   double output = 0;  // of one of those rows
   double key = 0;     // of one row seeing one position
   double read = 0;    // of one position read
+  double move = 0;    // of one row that goes to another part
   ExpertCounts experts;
   double expert = 0;  // of an expert that rows have: its weights are read once, in every layer
 };
@@ -54,15 +57,24 @@ struct StepTime {
     return *this;
   }
   friend StepTime operator+(StepTime a, const StepTime& b) { return a += b; }
+  friend StepTime operator*(double factor, const StepTime& time) {
+    return {factor * time.once, factor * time.rows};
+  }
 };
 
+// Slices of a step flow through the stages one after another. A step in flight behind others waits
+// for them; the first rank computes all logits.
 class Predictor {
  public:
-  explicit Predictor(const StepCosts& costs) : costs_(costs) {}
+  explicit Predictor(const StepCosts& costs, const RankShape& ranks = {})
+      : costs_(costs), ranks_(ranks) {}
 
+  // From the choice of a step to its end.
   double seconds(const StepFeatures& step) const { return corrected(fitted(step)); }
   // Time by the costs, without the corrections; and with them.
   StepTime fitted(const StepFeatures& step) const;
+  // The same between the ends of steps such as this, where as many are in flight as may be.
+  StepTime interval(const StepFeatures& step) const;
   double corrected(const StepTime& time) const {
     return correction_.once * time.once + correction_.rows * time.rows;
   }
@@ -72,24 +84,30 @@ class Predictor {
   void observe(const StepFeatures& step, double seconds);
 
   const StepCosts& costs() const { return costs_; }
+  const RankShape& ranks() const { return ranks_; }
   // Factors on the two parts of the time: 1 as fitted, 0.1 to 10.
   const StepTime& correction() const { return correction_; }
 
   // The costs as fitted, without the corrections.
   std::string to_json() const;
   // kBadFile, naming `source` and the field.
-  static Result<Predictor> from_json(std::string_view text, std::string_view source);
+  static Result<Predictor> from_json(std::string_view text, std::string_view source,
+                                     const RankShape& ranks = {});
 
  private:
+  StepTime alone(const StepFeatures& step) const;
+
   StepCosts costs_;
+  RankShape ranks_;
   StepTime correction_{1, 1};
 };
 
 // Fits the costs by the sum of relative errors; steps with equal features count as their median.
-// The cost of a row is never 0, also beyond the measured numbers of rows. experts: of the model
-// that was measured. kInvalidArgument if there are no samples, or one took no time.
+// The cost of a row is never 0, also beyond the measured numbers of rows. Each step was alone in
+// flight. experts: of the model that was measured. kInvalidArgument if there are no samples, or one
+// took no time.
 Result<Predictor> fit_predictor(std::span<const StepSample> samples,
-                                const ExpertCounts& experts = {});
+                                const ExpertCounts& experts = {}, const RankShape& ranks = {});
 
 // Error of a predictor on samples, beside the noise that no predictor can beat.
 struct FitReport {

@@ -9,7 +9,8 @@
 namespace pando {
 
 // Times of whole prefills, alone, in chunks that fill a budget, at every kGrain tokens. Chunk after
-// chunk is simulated once for the longest; shorter ones end inside one of its chunks.
+// chunk is simulated once for the longest; shorter ones end inside one of its chunks. As many
+// chunks are in flight as may be.
 class RemainingTable {
  public:
   static constexpr uint32_t kGrain = 64;
@@ -26,6 +27,9 @@ class RemainingTable {
  private:
   StepTime whole(uint32_t n_tokens) const;
 
+  StepTime flow_out(uint32_t n_total, uint32_t n_done) const;
+
+  Predictor predictor_;          // without corrections
   StepTime least_;               // of a step of one row
   std::vector<StepTime> whole_;  // of the first i * kGrain tokens
 };

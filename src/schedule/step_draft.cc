@@ -7,12 +7,15 @@ namespace pando {
 template <class Taken>
 StepDraft::Taking StepDraft::walk(uint32_t index, uint32_t n_rows, const Taken& taken) const {
   const WorkView::Item& item = view_->items[index];
-  Taking taking{.advance = {index, 0, 0}};
+  Taking taking{.advance = {index, 0, 0}, .loads = PartLoads(view_->ranks)};
   const auto take = [&](uint32_t segment) {
     const uint32_t n = std::min(left_[segment], n_rows - taking.n_rows);
     const uint32_t n_before = view_->segment_rows[segment] - left_[segment];
-    if (!view_->segment_begin.empty())
-      taking.features.keys += keys_seen(view_->segment_begin[segment] + n_before, n);
+    if (!view_->segment_begin.empty()) {
+      const uint32_t begin = view_->segment_begin[segment] + n_before;
+      taking.features.keys += keys_seen(begin, n);
+      taking.loads.add_rows(item.part, begin, n);
+    }
     taking.n_rows += n;
     taking.complete = n == left_[segment];
     taking.goes_along |= item.wants_all_outputs && n_before + n > 0;
@@ -33,13 +36,19 @@ StepDraft::Taking StepDraft::walk(uint32_t index, uint32_t n_rows, const Taken& 
     ++taking.features.outputs;
   }
   if (taking.n_rows > 0)
-    for (const uint32_t part : item.cached)
-      if (!is_read_[part]) taking.features.reads += view_->cached_rows[part];
+    for (const uint32_t part : item.cached) {
+      if (is_read_[part]) continue;
+      taking.features.reads += view_->cached_rows[part];
+      if (!view_->cached_begin.empty())
+        taking.loads.add_reads(item.part, view_->cached_begin[part], view_->cached_rows[part]);
+    }
   return taking;
 }
 
 StepFeatures StepDraft::with(uint32_t item, uint32_t n_rows) const {
-  return features_ + walk(item, n_rows, [](uint32_t, uint32_t) {}).features;
+  Taking taking = walk(item, n_rows, [](uint32_t, uint32_t) {});
+  taking.loads += loads_;
+  return taking.loads.of_busiest(sums_ + taking.features);
 }
 
 uint32_t StepDraft::n_wanted(uint32_t item) const {
@@ -71,7 +80,8 @@ uint32_t StepDraft::take(uint32_t index, uint32_t n_rows) {
   for (const auto& [segment, n] : segments) left_[segment] -= n;
   if (taking.n_rows > 0)
     for (const uint32_t part : view_->items[index].cached) is_read_[part] = true;
-  features_ += taking.features;
+  sums_ += taking.features;
+  loads_ += taking.loads;
   if (taking.n_rows > 0 || taking.complete || taking.goes_along)
     advances_.push_back(taking.advance);
   return taking.n_rows;

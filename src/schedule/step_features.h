@@ -6,14 +6,19 @@ namespace pando {
 struct StepFeatures {
   double rows = 0;     // computed
   double outputs = 0;  // rows of logits
-  double keys = 0;     // attention: positions that each row sees, over all rows
-  double reads = 0;    // cached positions whose keys and values are read, shared ones once
+  // Of several parts of the positions, in the one with most of them:
+  double keys = 0;    // attention: positions that each row sees, over all rows
+  double reads = 0;   // cached positions whose keys and values are read, shared ones once
+  double moved = 0;   // rows that go to other parts, once for each
+  double before = 0;  // steps in flight when it is chosen
 
   StepFeatures& operator+=(const StepFeatures& other) {
     rows += other.rows;
     outputs += other.outputs;
     keys += other.keys;
     reads += other.reads;
+    moved += other.moved;
+    before += other.before;
     return *this;
   }
   friend StepFeatures operator+(StepFeatures a, const StepFeatures& b) { return a += b; }

@@ -49,6 +49,9 @@ TEST(CallFields, AChoiceNamesTools) {
     EXPECT_TRUE(of(named).required) << named;
     EXPECT_EQ(of(named).allowed, Names{"b"}) << named;
   }
+  const std::string form = R"(, "response_format": {"type": "json_object"})";
+  EXPECT_TRUE(asked(kTools + form).sampling.form);
+  EXPECT_FALSE(asked(kTools + form + R"(, "tool_choice": "required")").sampling.form);
   const std::string only_a = R"([{"type": "function", "function": {"name": "a"}}])",
                     both = R"([{"type": "function", "name": "b"}, {"type": "function", "name": "a"},
                                {"type": "function", "name": "b"}])";

@@ -9,7 +9,7 @@ import sys
 
 FOLDER = pathlib.Path(sys.prefix) / "structured"
 if not (FOLDER / "installed.txt").exists():
-    print("skipped: no instructor and LangChain (hint: scripts/clients-test installs them)")
+    print("skipped: no instructor (hint: scripts/clients-test installs it)")
     sys.exit(77)
 sys.path.insert(0, str(FOLDER))
 

@@ -161,7 +161,6 @@ model::ModelConfig config_of(const CaseModel& model) {
     config.layers[i] = n_left > n_sharing ? layers[i % n_own] : layers[layers.size() - n_left];
   }
   if (model.wide) {
-    config.n_kv_heads = config.n_heads;  // 4
     model::RecurrentConfig& recurrent = config.recurrent;
     if (config.has(model::Mixer::kDeltaNet)) {
       recurrent.n_heads = recurrent.n_heads / recurrent.n_key_heads * config.n_heads;

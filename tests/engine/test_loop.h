@@ -46,11 +46,12 @@ constexpr int kTinyPageBytes = 2048;
 
 // As open_loop, but over an executor that only follows plans, without weights. n_slots: state
 // slots, as for a model with recurrent layers. fail_each, refused: see RecordingExecutor. windows:
-// as for a model with layers with a window. depth: steps in flight.
+// as for a model with layers with a window. depth: steps in flight. path_parts: of the memory.
 inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& options,
                                                            size_t n_slots = 0, size_t fail_each = 0,
                                                            const WindowSizes& windows = {},
-                                                           int depth = 1, size_t refused = 0) {
+                                                           int depth = 1, size_t refused = 0,
+                                                           const PathParts& path_parts = {}) {
   static const TemporaryFolder folder;
   static const std::unique_ptr<Tokenizer> tokenizer = [] {
     if (Status status = write_byte_tokenizer(folder.path()); !status)
@@ -78,6 +79,8 @@ inline Result<std::unique_ptr<EngineLoop>> open_over_plans(const LoopOptions& op
                     .page_len = options.page_len,
                     .tile_len = options.tile_len,
                     .n_pages = engine.kv_memory / kTinyPageBytes,
+                    .n_parts = path_parts.n_parts,
+                    .part_positions = path_parts.n_parts == 1 ? 0 : path_parts.block_len,
                     .page_bytes = kTinyPageBytes,
                     .kv_capacity = engine.kv_memory / kTinyPageBytes * options.page_len,
                     .longest_path = engine.kv_memory / kTinyPageBytes * options.page_len,

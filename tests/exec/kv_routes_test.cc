@@ -38,12 +38,47 @@ TEST(KvRoutes, NameWhoHasABlockAndWhoReadsARow) {
   EXPECT_FALSE(routes.reads(1, 3));
 }
 
-TEST(KvRoutes, RowsAreDealtWhereEachPartHasEnough) {
-  EXPECT_EQ(rows_of_part(4, kParts, 0).end, 2u);
-  EXPECT_EQ(rows_of_part(4, kParts, 1).begin, 2u);
-  EXPECT_EQ(rows_of_part(4, kParts, 1).end, 4u);
-  EXPECT_EQ(rows_of_part(3, kParts, 0).end, 3u) << "two rows for each part are too few";
-  EXPECT_EQ(rows_of_part(3, kParts, 1).size(), 0u);
+TEST(DealRows, ToThePartsThatHaveMostOfTheirKeys) {
+  KvParts parts = kParts;
+  parts.rows_each = 16;
+  const DealtStep dealt = deal_rows(plan(), parts);
+  EXPECT_EQ(dealt.row_begin, (std::vector<uint32_t>{0, 1, 4}));
+  EXPECT_EQ(dealt.plan.tokens, (std::vector<Token>{4, 1, 2, 3}));
+  EXPECT_EQ(dealt.output_parts, (std::vector<uint8_t>{1, 0}));
+  EXPECT_EQ(dealt.n_outputs_of(1), 1u);
+  EXPECT_EQ(dealt.plan.outputs, (std::vector<uint32_t>{0, 3}));
+}
+
+TEST(DealRows, EvenlyWhereOnePartWouldHaveMost) {
+  const DealtStep dealt = deal_rows(plan(), kParts);  // rows 2 and 3, then 0 and 1
+  EXPECT_EQ(dealt.rows_of(0).end, 2u);
+  EXPECT_EQ(dealt.rows_of(1).begin, 2u);
+  EXPECT_EQ(dealt.rows_of(1).end, 4u);
+  StepPlan expected{.tokens = {3, 4, 1, 2},
+                    .positions = {17, 0, 15, 16},
+                    .slot_begin = {0, 1, 2, 3, 4},
+                    .slots = {{3, 1}, {4, 0}, {13, 3}, {3, 0}},
+                    .copies = plan().copies,
+                    .tasks = {{0, 0, 1, 0, 2},
+                              {0, 1, 2, 2, 1},
+                              {0, 2, 4, 0, 2},
+                              {1, 0, 1, 3, 2},
+                              {1, 2, 4, 3, 2},
+                              {2, 0, 1, 5, 1},
+                              {2, 3, 4, 5, 1}},
+                    .task_pages = plan().task_pages};
+  expected.outputs = {0, 1};
+  EXPECT_EQ(dealt.plan, expected);
+  EXPECT_EQ(dealt.output_parts, (std::vector<uint8_t>{0, 0}));
+}
+
+TEST(DealRows, OnePartHasThePlanAsItIs) {
+  KvParts parts = kParts;
+  parts.n_parts = 1;
+  parts.n_pages_each = 20;
+  const DealtStep dealt = deal_rows(plan(), parts);
+  EXPECT_EQ(dealt.plan, plan());
+  EXPECT_EQ(dealt.row_begin, (std::vector<uint32_t>{0, 4}));
 }
 
 TEST(KvRoutes, APartHasItsOwnPageNumbers) {

@@ -88,8 +88,25 @@ TEST(ModelShare, WhatCannotBeDividedIsRefused) {
   const model::ModelConfig config = model::named_shape("tiny-llama").value();  // 4 heads, 2 of keys
   EXPECT_TRUE(exec::check_share(config, {.n_stages = 3, .n_ranks = 2}).ok());
   EXPECT_FALSE(exec::check_share(config, {.n_stages = 4}).ok());
-  EXPECT_FALSE(exec::check_share(config, {.n_ranks = 4}).ok());
+  EXPECT_TRUE(exec::check_share(config, {.n_ranks = 4}).ok());
+  EXPECT_FALSE(exec::check_share(config, {.n_ranks = 8}).ok());
   EXPECT_FALSE(exec::check_share(config, {.n_ranks = 3}).ok());
+}
+
+// 4 heads of queries, 2 of keys and values, each of 16 values; ranks 2 and 3 have the second.
+TEST(ModelShare, RanksShareAHeadOfKeysAndValues) {
+  const model::ModelConfig config = model::named_shape("tiny-llama").value();
+  const int q_dim = config.n_heads * config.head_dim, kv_dim = config.kv_dim(), d = config.head_dim;
+  for (const int rank : {2, 3}) {
+    const ModelShare share{.rank = rank, .n_ranks = 4};
+    using Ranges = std::vector<std::pair<int, int>>;
+    EXPECT_EQ(exec::rows_of_share(config, 0, model::Role::kQkv, q_dim + 2 * kv_dim, share),
+              (Ranges{{rank * d, (rank + 1) * d},
+                      {q_dim + d, q_dim + 2 * d},
+                      {q_dim + kv_dim + d, q_dim + kv_dim + 2 * d}}));
+    EXPECT_EQ(exec::spec_of_share(config, share).n_kv_heads, 1);
+    EXPECT_EQ(exec::spec_of_share(config, share).n_heads, 1);
+  }
 }
 
 TEST(ModelShare, HeadsOfRecurrentLayersDivide) {
@@ -119,20 +136,35 @@ TEST(ModelShare, LayersStayWithThoseWhoseKeysTheyRead) {
             "keys it reads");
   const model::ModelConfig e2b = model::named_shape("gemma-4-e2b").value();
   EXPECT_EQ(exec::layers_of_share(e2b, {.stage = 1, .n_stages = 2}), Range(13, 35));
-  EXPECT_EQ(exec::layers_of_share(e2b, {.stage = 1, .n_stages = 3}), Range(11, 13));
+  EXPECT_EQ(exec::layers_of_share(e2b, {.stage = 1, .n_stages = 3}), Range(12, 13));
   const model::ModelConfig llama = model::named_shape("llama-2-7b").value();
-  for (int stage = 0; stage < 5; ++stage)
-    EXPECT_EQ(exec::layers_of_share(llama, {.stage = stage, .n_stages = 5}),
-              exec::part_of(32, stage, 5));
+  for (int stage = 0, end = 0; stage < 5; ++stage) {
+    const Range layers = exec::layers_of_share(llama, {.stage = stage, .n_stages = 5});
+    EXPECT_EQ(layers.first, end);
+    end = layers.second;
+    EXPECT_NEAR(layers.second - layers.first, 6.4, 0.61);
+  }
+}
+
+// Five layers without a feed-forward, then four mixtures.
+TEST(ModelShare, StagesHaveEqualProducts) {
+  model::ModelConfig config = model::named_shape("tiny-qwen3-moe").value();
+  config.layers.assign(9, {.feed_forward = model::FeedForward::kExperts});
+  for (int layer = 0; layer < 5; ++layer)
+    config.layers[layer].feed_forward = model::FeedForward::kNone;
+  config.experts.d_ff = 100 * config.d_model;  // nothing else counts
+  EXPECT_EQ(exec::layers_of_share(config, {.stage = 0, .n_stages = 2}), std::pair(0, 7));
+  EXPECT_EQ(exec::layers_of_share(config, {.stage = 1, .n_stages = 2}), std::pair(7, 9));
 }
 
 TEST(ModelShare, HeadsOfEachLayerDivide) {
   const model::ModelConfig e4b = model::named_shape("gemma-4-e4b").value();
   EXPECT_TRUE(exec::check_share(e4b, {.n_ranks = 2}).ok());
   const model::ModelConfig large = model::named_shape("gemma-4-31b").value();
-  EXPECT_EQ(exec::check_share(large, {.n_ranks = 8}).error().message(),
-            "tp is 8, expected a divisor of the model's 32 query heads and 4 heads of keys and "
-            "values");
+  EXPECT_TRUE(exec::check_share(large, {.n_ranks = 8}).ok()) << "4 heads of keys, each twice";
+  EXPECT_EQ(exec::check_share(large, {.n_ranks = 3}).error().message(),
+            "tp is 3, expected a divisor of the model's 32 query heads that is also a divisor or a "
+            "multiple of its 16 heads of keys and values");
 }
 
 // Each row of a part of a layer goes to one rank, or to several if each needs it.

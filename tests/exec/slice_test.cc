@@ -82,5 +82,31 @@ TEST(Slices, CutWindowPagesToo) {
   EXPECT_EQ(slices[0].windows.copies, plan.windows.copies);
 }
 
+// Rows 0 to 3 and 4 to 6 of two paths, a state after row 1, and one where a slice ends anyway.
+TEST(Slices, GoOnFromTheStateOfTheLastRow) {
+  StepPlan plan;
+  for (uint32_t i = 0; i < 7; ++i) {
+    plan.tokens.push_back(1);
+    plan.positions.push_back(i % 4);
+  }
+  plan.slot_begin.assign(8, 0);
+  plan.state_tasks = {{0, 4, kNoStateSlot}, {4, 7, 5}};
+  plan.state_writes = {{1, 2}, {5, 3}};
+  const std::vector<StepPlan> slices = slices_of(plan, 3, /*spare=*/8);
+  ASSERT_EQ(slices.size(), 3u);
+  using Tasks = std::vector<StateTask>;
+  using Writes = std::vector<StateWrite>;
+  EXPECT_EQ(slices[0].state_tasks, (Tasks{{0, 3, kNoStateSlot}}));
+  EXPECT_EQ(slices[0].state_writes, (Writes{{1, 2}, {2, 9}}));
+  EXPECT_EQ(slices[1].state_tasks, (Tasks{{0, 1, 9}, {1, 3, 5}}));
+  EXPECT_EQ(slices[1].state_writes, (Writes{{2, 3}})) << "the second path's own place";
+  EXPECT_EQ(slices[2].state_tasks, (Tasks{{0, 1, 3}}));
+  EXPECT_EQ(slices[2].state_writes, Writes{});
+  const std::vector<StepPlan> rows = slices_of(plan, 1, 8);
+  EXPECT_EQ(rows[3].state_tasks, (Tasks{{0, 1, 9}}));
+  EXPECT_EQ(rows[2].state_tasks, (Tasks{{0, 1, 2}}));
+  EXPECT_EQ(rows[2].state_writes, (Writes{{0, 9}}));
+}
+
 }  // namespace
 }  // namespace pando

@@ -34,6 +34,21 @@ TEST(ScheduleFcfs, PrefillInOrderOfArrivalUpToTheBudget) {
   EXPECT_TRUE(schedule_fcfs(view, 0).empty());
 }
 
+// The second item is on another part than the first and the last.
+TEST(ScheduleFcfs, PartsOfThePositionsShareTheBudget) {
+  WorkView view{.segment_rows = {10, 10, 10},
+                .items = {prefill({0}), prefill({1}), prefill({2})},
+                .ranks = {.n_parts = 2, .block_len = 100}};
+  view.items[1].part = 1;
+  EXPECT_EQ(schedule_fcfs(view, 12), (Advances{{0, 0, 6}, {1, 0, 6}}));
+  EXPECT_EQ(schedule_fcfs(view, 24), (Advances{{0, 0, 10}, {1, 0, 10}, {2, 0, 4}}));
+  view.items[1].part = 0;
+  EXPECT_EQ(schedule_fcfs(view, 12), (Advances{{0, 0, 10}, {1, 0, 2}})) << "no other part";
+  view.items[1].decoding = true;
+  view.items[2].part = 1;
+  EXPECT_EQ(schedule_fcfs(view, 14), (Advances{{1, 0, 10}, {0, 0, 2}, {2, 0, 2}}));
+}
+
 TEST(ScheduleFcfs, DecodesGoFirst) {
   const WorkView view{.segment_rows = {6, 1, 6, 1},
                       .items = {prefill({0}), decode({1}), prefill({2}), decode({3})}};

@@ -376,6 +376,7 @@ TEST_F(Endpoints, AnswersOfAForm) {
         {"guided_json", schema},
         {"guided_json", schema.dump()},
         {"response_format", {{"type", "json_schema"}, {"schema", schema}}},
+        {"response_format", {{"type", "json_schema"}, {"value", {{"schema", schema}}}}},
         {"json_schema", schema},
         {"structured_outputs", {{"json", schema}}}}) {
     const std::string found = text(name, value);
@@ -396,6 +397,7 @@ TEST_F(Endpoints, AnswersOfAForm) {
                        {"required", {"a"}},
                        {"additionalProperties", false}};
   EXPECT_EQ(text("response_format", {{"type", "json_object"}, {"schema", only_a}}), R"({"a":1})");
+  EXPECT_EQ(text("response_format", {{"type", "json"}, {"value", only_a}}), R"({"a":1})");
   EXPECT_TRUE(text("response_format", {{"type", "json_object"}, {"schema", Json::object()}})
                   .starts_with("{"));
   Json body = completion("P");
@@ -445,6 +447,10 @@ TEST_F(Endpoints, FormsThatAreRefused) {
          "field 'response_format.json_schema.stric' is unknown (hint: 'strict'?)"},
         {{{"type", "json_schema"}, {"json_schema", {{"schema", schema}, {"strict", 1}}}},
          "field 'response_format.json_schema.strict' is 1, expected true or false"},
+        {{{"type", "json"}, {"value", "x"}},
+         "field 'response_format.value' is \"x\", expected a JSON schema"},
+        {{{"type", "json"}, {"value", schema}, {"schema", schema}},
+         "field 'response_format.value' cannot be combined with 'schema'"},
         {{{"type", "json_schema"}, {"json_schema", {{"schema", schema}}}, {"schema", schema}},
          "field 'response_format.schema' cannot be combined with 'json_schema'"}})
     EXPECT_TRUE(message({{"response_format", format}}).starts_with(said))

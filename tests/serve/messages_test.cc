@@ -203,6 +203,8 @@ TEST_F(Messages, Errors) {
   EXPECT_EQ(error(message(
                 {{"messages", {{{"role", "user"}, {"content", std::string(700, 'x')}}}}}))["param"],
             "messages");
+  EXPECT_EQ(error(message({{"thread", {{"type", "create"}}}}))["details"]["error_code"],
+            "thread_unsupported_request");
   EXPECT_EQ(error(message({{"model", "other"}}), 404)["type"], "not_found_error");
   const Answer got = client_.get(kPath);
   EXPECT_EQ(got.status, 405);

@@ -158,7 +158,8 @@ TEST(CallParser, SmallModelsCallAsTheyPlease) {
           std::string(R"({"function": "find", "parameters": {"what": "x"}})"),
           std::string(
               R"({"type": "function", "function": {"name": "find", "arguments": {"what": "x"}}})"),
-          std::string(R"({"arguments": {"what": "x"}, "name": "find"})"),
+          std::string(R"({"arguments": {"what": "x"}, "name": "find"})"), "{" + call + "}",
+          "<tool_call>\n{" + call + "}\n</tool_call>", "{" + call,
           std::string(R"({"name": "find", "arguments": "{\"what\": \"x\"}"})")})
       EXPECT_EQ(parts_of(format, tools, answer), parts) << answer;
     EXPECT_EQ(parts_of(format, tools, "[" + call + ", " + call + "]"), parts + parts);
@@ -171,7 +172,8 @@ TEST(CallParser, SmallModelsCallAsTheyPlease) {
     for (const std::string& answer :
          {std::string(R"({"name": "other", "arguments": {}})"),
           std::string(R"({"name": "find", "arguments": {}, "price": 3})"), "So: " + call,
-          std::string("```json\n{\"a\": 1}\n```"), std::string("```python\nfind(1)\n```")})
+          std::string("```json\n{\"a\": 1}\n```"), std::string("{{name}}"),
+          std::string("```python\nfind(1)\n```")})
       EXPECT_EQ(parts_of(format, tools, answer), answer);
   }
   EXPECT_EQ(parts_of(small(), OfferedTools(), call), call);

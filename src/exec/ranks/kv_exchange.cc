@@ -18,9 +18,10 @@ KvExchange::KvExchange(Comm& comm, std::vector<int> peers, uint32_t part, const 
   parcels_.resize(others_.size());
 }
 
-const StepPlan& KvExchange::begin(const StepPlan& plan) {
-  routes_ = KvRoutes(plan, parts_);
-  plan_ = plan_of_part(plan, parts_, part_);
+const StepPlan& KvExchange::begin(const DealtStep& step) {
+  step_ = &step;
+  routes_ = KvRoutes(step.plan, parts_);
+  plan_ = plan_of_part(step.plan, parts_, part_);
   here_.assign(size_t{routes_.n_blocks()} * routes_.n_rows(), 0);
   for (uint32_t block = 0; block < routes_.n_blocks(); ++block)
     for (uint32_t row = 0; row < routes_.n_rows(); ++row)
@@ -28,18 +29,23 @@ const StepPlan& KvExchange::begin(const StepPlan& plan) {
   return plan_;
 }
 
-// Sends `out` of each parcel, and fills `in` with n_from(i) values.
+// Sends `out` of each parcel, and fills `in` with n_from(i) values. Both ends know if there is
+// nothing to exchange.
 template <class SizeFrom>
 void KvExchange::exchange(const SizeFrom& n_from) {
+  std::vector<int> peers;
   std::vector<std::span<const std::byte>> own;
   std::vector<std::span<std::byte>> theirs;
   for (size_t i = 0; i < others_.size(); ++i) {
-    parcels_[i].in.resize(n_from(i));
-    own.push_back(std::as_bytes(std::span<const float>(parcels_[i].out)));
-    theirs.push_back(std::as_writable_bytes(std::span(parcels_[i].in)));
+    Parcel& parcel = parcels_[i];
+    parcel.in.resize(n_from(i));
+    if (parcel.in.empty() && parcel.out.empty()) continue;
+    peers.push_back(others_[i]);
+    own.push_back(std::as_bytes(std::span<const float>(parcel.out)));
+    theirs.push_back(std::as_writable_bytes(std::span(parcel.in)));
     n_bytes_ += own.back().size();
   }
-  comm_.exchange(others_, own, theirs);
+  if (!peers.empty()) comm_.exchange(peers, own, theirs);
 }
 
 void KvExchange::spread(float* qkv, size_t row_len) {
@@ -52,7 +58,7 @@ void KvExchange::spread(float* qkv, size_t row_len) {
         out.insert(out.end(), qkv + row * row_len, qkv + (row + 1) * row_len);
   }
   const auto for_rows_from = [&](size_t i, const auto& use) {
-    const RowRange theirs = rows_of(routes_.n_rows(), part_of_[i]);
+    const RowRange theirs = step_->rows_of(part_of_[i]);
     for (uint32_t row = theirs.begin; row < theirs.end; ++row)
       if (routes_.reads(part_, row)) use(row);
   };
@@ -92,7 +98,7 @@ void KvExchange::attend(const LayerPass& pass) {
   for (size_t i = 0; i < others_.size(); ++i) {
     std::vector<float>& out = parcels_[i].out;
     out.clear();
-    for_states(part_, rows_of(routes_.n_rows(), part_of_[i]),
+    for_states(part_, step_->rows_of(part_of_[i]),
                [&](const float* state) { out.insert(out.end(), state, state + row_len); });
   }
   const RowRange own = own_rows();

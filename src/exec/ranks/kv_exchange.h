@@ -13,20 +13,16 @@
 namespace pando::exec {
 
 // Each rank computes the products of some rows of a step, and the attention of all rows to its own
-// pages. Queries, keys and values of a row go to the ranks that have blocks of its path; the state
-// of each block comes back, and the states merge in the tree of spans. So a row gets the bits that
-// it gets on one rank. One thread.
+// pages. Queries, keys and values of a row go to the other ranks that have blocks of its path; the
+// state of each block comes back, and the states merge in the tree of spans. So a row gets the bits
+// that it gets on one rank. Ranks that need nothing of each other send nothing. One thread.
 class KvExchange {
  public:
   // peers: the rank of each part, this one's own at `part`. `comm` outlives it.
   KvExchange(Comm& comm, std::vector<int> peers, uint32_t part, const KvParts& parts);
 
-  // Starts a step. The plan is valid until the next call.
-  const StepPlan& begin(const StepPlan& plan);
-  RowRange own_rows() const { return rows_of(routes_.n_rows(), part_); }
-  RowRange rows_of(uint32_t n_rows, uint32_t part) const {
-    return rows_of_part(n_rows, parts_, part);
-  }
+  // Starts a step, which must stay valid. The part's own plan is valid until the next call.
+  const StepPlan& begin(const DealtStep& step);
 
   void spread(float* qkv, size_t row_len);  // SpreadRows
   void attend(const LayerPass& pass);       // LayerAttention
@@ -35,6 +31,7 @@ class KvExchange {
   uint64_t n_bytes() const { return n_bytes_; }
 
  private:
+  RowRange own_rows() const { return step_->rows_of(part_); }
   // Values for one peer, or from it.
   struct Parcel {
     std::vector<float> out, in;
@@ -47,6 +44,7 @@ class KvExchange {
   std::vector<uint32_t> part_of_;  // the part of each of them
   uint32_t part_;
   KvParts parts_;
+  const DealtStep* step_ = nullptr;
   KvRoutes routes_;
   StepPlan plan_;                // this part's
   std::vector<uint8_t> here_;    // [n_blocks, n_rows]

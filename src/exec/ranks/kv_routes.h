@@ -19,9 +19,6 @@ struct KvParts {
   uint32_t rows_each;  // see RankLayout
 };
 
-// The rows of a step that the part computes.
-RowRange rows_of_part(uint32_t n_rows, const KvParts& parts, uint32_t part);
-
 // Table of the part that holds each block of each row's path.
 class KvRoutes {
  public:
@@ -34,16 +31,34 @@ class KvRoutes {
   bool has(uint32_t part, uint32_t block, uint32_t row) const {
     return holders_[block * n_rows_ + row] == part;
   }
+  // Pages of the part that the row reads.
+  uint32_t n_pages(uint32_t part, uint32_t row) const { return n_pages_[part * n_rows_ + row]; }
   // True if the part holds any block of the row's path.
-  bool reads(uint32_t part, uint32_t row) const { return reads_[part * n_rows_ + row] != 0; }
+  bool reads(uint32_t part, uint32_t row) const { return n_pages(part, row) > 0; }
 
  private:
   static constexpr uint8_t kNobody = 0xff;
 
   uint32_t n_rows_ = 0, n_blocks_ = 0;
-  std::vector<uint8_t> holders_;  // [n_blocks, n_rows]
-  std::vector<uint8_t> reads_;    // [n_parts, n_rows]
+  std::vector<uint8_t> holders_;   // [n_blocks, n_rows]
+  std::vector<uint32_t> n_pages_;  // [n_parts, n_rows]
 };
+
+// A step whose rows stand in the order of the parts that compute them.
+struct DealtStep {
+  StepPlan plan;
+  std::vector<uint32_t> row_begin;  // [n_parts + 1] part p computes rows from row_begin[p] on
+  // [n_outputs] the part of each output, in the order that the outputs had before. Outputs of one
+  // part keep their order.
+  std::vector<uint8_t> output_parts;
+
+  RowRange rows_of(uint32_t part) const { return {row_begin[part], row_begin[part + 1]}; }
+  size_t n_outputs_of(uint32_t part) const;
+};
+
+// Gives each row to the part that has most of its keys. If one part would compute many more rows
+// than others, it computes no more than its share, and the next best parts compute the others.
+DealtStep deal_rows(StepPlan plan, const KvParts& parts);
 
 // The plan as one part carries it out: its slots, copies and tasks, with its own page numbers. Rows
 // and outputs stay.

@@ -16,12 +16,14 @@
 #include "base/failures.h"
 #include "contract/ranks.h"
 #include "contract/step_plan_bytes.h"
+#include "contract/word_delta.h"
 #include "exec/share.h"
 
 namespace pando::exec {
 namespace {
 
-// Commands of rank 0 to the others. More bytes follow kOpen and kStep.
+// Commands of rank 0 to the others. After kOpen come its parameters, after kStep the difference of
+// the plan's bytes from those of the executor's last plan.
 enum class Word : uint32_t { kLoad, kOpen, kStep, kClose, kDismiss };
 
 struct Head {
@@ -140,15 +142,17 @@ void RankExecutor::run_or_abort(const Part& part) {
 }
 
 void RankExecutor::submit(StepPlan plan) {
-  const std::vector<std::byte> step = to_bytes(plan);
+  std::vector<std::byte> step = to_bytes(plan);
+  const std::vector<std::byte> delta = delta_of(last_plan_, step);
   const std::vector<std::byte> bytes =
-      message(Head{Word::kStep, id_}, std::span<const std::byte>(step));
-  std::vector<StepPlan> slices = part_.cut(std::move(plan));
+      message(Head{Word::kStep, id_}, std::span<const std::byte>(delta));
+  std::vector<DealtStep> slices = part_.cut(std::move(plan));
   const std::scoped_lock lock(turn());
   PANDO_CHECK(submitted_.size() + collected_.size() < static_cast<size_t>(facts().depth));
   run_or_abort([&] {
     take_turn();
     posts_plans_ ? post_to_others(comm_, bytes) : send_to_others(comm_, bytes);
+    last_plan_ = std::move(step);
     part_.run(slices);
     submitted_.push_back(std::move(slices));
   });
@@ -159,7 +163,7 @@ void RankExecutor::finish() {
   PANDO_CHECK(!submitted_.empty() || !collected_.empty());
   if (collected_.empty())
     run_or_abort([&] {
-      const std::vector<StepPlan> slices = std::move(submitted_.front());
+      const std::vector<DealtStep> slices = std::move(submitted_.front());
       submitted_.pop_front();
       try {
         collected_.push_back(part_.collect(slices));
@@ -196,6 +200,7 @@ void serve_rank(const DeviceModel& model, int threads, const RankGroup& ranks) {
   struct Served {
     std::unique_ptr<ThreadPool> pool;
     std::unique_ptr<RankPart> part;
+    std::vector<std::byte> last_plan;
   };
   std::map<uint32_t, Served> served;  // by id
   for (;;) {
@@ -228,10 +233,13 @@ void serve_rank(const DeviceModel& model, int threads, const RankGroup& ranks) {
         break;
       }
       case Word::kStep: {
-        Result<StepPlan> plan = step_plan_from_bytes(body);
+        Served& of_step = served.at(head.id);
+        Result<std::vector<std::byte>> step = apply_delta(of_step.last_plan, body);
+        if (!step) throw std::runtime_error(step.error().message());
+        of_step.last_plan = std::move(*step);
+        Result<StepPlan> plan = step_plan_from_bytes(of_step.last_plan);
         if (!plan) throw std::runtime_error(plan.error().message());
-        RankPart& part = *served.at(head.id).part;
-        part.run(part.cut(std::move(*plan)));
+        of_step.part->run(of_step.part->cut(std::move(*plan)));
         break;
       }
       case Word::kClose:

@@ -44,10 +44,11 @@ class RankExecutor final : public Executor {
   uint32_t id_;  // of the executor, on all ranks
   RankPart part_;
   ExecutorFacts facts_;
-  bool posts_plans_;                             // or waits until they are received
-  std::deque<std::vector<StepPlan>> submitted_;  // slices of steps whose outputs have not come
-  std::deque<std::vector<float>> collected_;     // outputs of steps before these
-  std::vector<float> hidden_;                    // of the step that was finished last
+  bool posts_plans_;                              // or waits until they are received
+  std::deque<std::vector<DealtStep>> submitted_;  // slices of steps whose outputs have not come
+  std::deque<std::vector<float>> collected_;      // outputs of steps before these
+  std::vector<std::byte> last_plan_;              // as it was sent
+  std::vector<float> hidden_;                     // of the step that was finished last
 };
 
 }  // namespace pando::exec

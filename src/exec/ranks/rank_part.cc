@@ -17,12 +17,6 @@ std::span<const std::byte> bytes_of(const float* values, size_t n) {
   return std::as_bytes(std::span(values, n));
 }
 
-// Outputs of the plan that are among these rows.
-size_t n_outputs(const StepPlan& plan, RowRange rows) {
-  return std::ranges::count_if(plan.outputs,
-                               [&](uint32_t row) { return row >= rows.begin && row < rows.end; });
-}
-
 }  // namespace
 
 KvParts kv_parts(const RankLayout& layout, size_t n_pages_each, int tile_len) {
@@ -38,7 +32,9 @@ RankPart::RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOpt
     : ranks_(ranks),
       share_(model.share()),
       d_model_(model.spec().d_model),
+      parts_(kv_parts(ranks.layout, room.n_pages, options.kv.tile_len)),
       part_(ranks.layout.part_of(ranks.comm->rank())),
+      spare_slot_(static_cast<StateSlot>(room.n_slots)),
       state_bytes_(model.spec().n_heads / share_.n_ranks *
                    kernel::state_len(model.spec().widest_head()) * sizeof(float)),
       executor_(open(model, pool, options, room)) {
@@ -51,12 +47,12 @@ RankPart::RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOpt
   std::vector<int> of_parts;
   for (int part = 0; part < layout.kvp; ++part)
     of_parts.push_back(own + (part - static_cast<int>(part_)) * layout.tp);
-  exchange_.emplace(*ranks_.comm, std::move(of_parts), part_,
-                    kv_parts(layout, room.n_pages, options.kv.tile_len));
+  exchange_.emplace(*ranks_.comm, std::move(of_parts), part_, parts_);
 }
 
 std::unique_ptr<StageExecutor> RankPart::open(const DeviceModel& model, ThreadPool& pool,
-                                              const ExecutorOptions& options, const KvRoom& room) {
+                                              const ExecutorOptions& options, KvRoom room) {
+  if (room.n_slots > 0 && ranks_.layout.spp > 1) room.n_slots += kSpareSlots;
   if (share_.n_ranks == 1 && ranks_.layout.kvp == 1) return model.open(options, room, pool);
   RankExchange exchange;
   if (share_.n_ranks > 1)
@@ -102,32 +98,28 @@ void RankPart::gather(const float* own, uint32_t n_rows, std::span<const int> si
   }
 }
 
-// States go from row to row, so a plan with state tasks stays whole.
-std::vector<StepPlan> RankPart::cut(StepPlan plan) const {
+std::vector<DealtStep> RankPart::cut(StepPlan plan) const {
   const RankLayout& layout = ranks_.layout;
-  uint32_t n_rows = layout.slice_rows * layout.kvp;
+  uint32_t n_rows = layout.spp > 1 ? layout.slice_rows * layout.kvp : UINT32_MAX;
   if (layout.kvp > 1) {  // the states of all blocks stay within kMostStates
     constexpr size_t kMostStates = size_t{64} << 20;
     const size_t n_blocks = *std::ranges::max_element(plan.positions) / layout.kvp_tokens + 1;
     n_rows = static_cast<uint32_t>(
         std::clamp<size_t>(kMostStates / (n_blocks * state_bytes_), 1, n_rows));
   }
-  if (layout.spp * layout.kvp > 1 && plan.state_tasks.empty() && plan.n_rows() > n_rows)
-    return slices_of(plan, n_rows);
-  std::vector<StepPlan> whole;
-  whole.push_back(std::move(plan));
-  return whole;
+  std::vector<StepPlan> slices;
+  if (plan.n_rows() > n_rows)
+    slices = slices_of(plan, n_rows, spare_slot_);
+  else
+    slices.push_back(std::move(plan));
+  std::vector<DealtStep> dealt;
+  for (StepPlan& slice : slices) dealt.push_back(deal_rows(std::move(slice), parts_));
+  return dealt;
 }
 
-// True if ranks of the last stage send rank 0 the hidden states of their outputs. With several
-// stages they send even if there are none, so that rank 0 is never ahead by more steps than are in
-// flight.
-bool RankPart::gives_hidden(std::span<const StepPlan> slices) const {
-  const RankLayout& layout = ranks_.layout;
-  if (layout.spp > 1) return true;
-  return layout.kvp > 1 &&
-         std::ranges::any_of(slices, [](const StepPlan& slice) { return !slice.outputs.empty(); });
-}
+// True if ranks of the last stage send rank 0 the hidden states of their outputs. They send even if
+// there are none, so that rank 0 is never ahead by more steps than are in flight.
+bool RankPart::gives_hidden() const { return ranks_.layout.spp * ranks_.layout.kvp > 1; }
 
 // Ranks wait for messages from others, never for the delivery of their own.
 void RankPart::post(int to, const float* values, size_t n) {
@@ -135,13 +127,13 @@ void RankPart::post(int to, const float* values, size_t n) {
   ranks_.comm->post(to, {bytes.begin(), bytes.end()});
 }
 
-void RankPart::run(std::span<const StepPlan> slices) {
+void RankPart::run(std::span<const DealtStep> slices) {
   Comm& comm = *ranks_.comm;
   const int n_stage = ranks_.layout.kvp * ranks_.layout.tp;
   hidden_.clear();
-  for (const StepPlan& slice : slices) {
-    const StepPlan& own_plan = exchange_ ? exchange_->begin(slice) : slice;
-    const RowRange own = exchange_ ? exchange_->own_rows() : RowRange{0, slice.n_rows()};
+  for (const DealtStep& slice : slices) {
+    const StepPlan& own_plan = exchange_ ? exchange_->begin(slice) : slice.plan;
+    const RowRange own = slice.rows_of(part_);
     const size_t n = own.size() * d_model_;
     if (!share_.is_first()) {
       before_.resize(std::max<size_t>(n, 1));
@@ -150,21 +142,18 @@ void RankPart::run(std::span<const StepPlan> slices) {
     const float* rows =
         executor_->compute(own_plan, own, share_.is_first() ? nullptr : before_.data());
     if (share_.is_last()) {
-      hidden_.insert(hidden_.end(), rows, rows + n_outputs(slice, own) * d_model_);
+      hidden_.insert(hidden_.end(), rows, rows + slice.n_outputs_of(part_) * d_model_);
     } else {
       post(comm.rank() + n_stage, rows, n);
     }
   }
-  if (comm.rank() > 0 && share_.is_last() && share_.rank == 0 && gives_hidden(slices))
+  if (comm.rank() > 0 && share_.is_last() && share_.rank == 0 && gives_hidden())
     post(0, hidden_.data(), hidden_.size());
 }
 
-std::vector<float> RankPart::collect(std::span<const StepPlan> slices) {
-  if (!gives_hidden(slices)) return std::move(hidden_);
+std::vector<float> RankPart::collect(std::span<const DealtStep> slices) {
+  if (!gives_hidden()) return std::move(hidden_);
   const RankLayout& layout = ranks_.layout;
-  const auto rows_of = [&](const StepPlan& slice, uint32_t part) {
-    return exchange_ ? exchange_->rows_of(slice.n_rows(), part) : RowRange{0, slice.n_rows()};
-  };
   std::vector<std::vector<float>> of_parts(layout.kvp);
   for (int part = 0; part < layout.kvp; ++part) {
     const int rank = ((layout.spp - 1) * layout.kvp + part) * layout.tp;
@@ -173,7 +162,7 @@ std::vector<float> RankPart::collect(std::span<const StepPlan> slices) {
       continue;
     }
     size_t n = 0;
-    for (const StepPlan& slice : slices) n += n_outputs(slice, rows_of(slice, part));
+    for (const DealtStep& slice : slices) n += slice.n_outputs_of(part);
     of_parts[part].resize(n * d_model_);
     ranks_.comm->receive(rank, std::as_writable_bytes(std::span(of_parts[part])));
   }
@@ -184,12 +173,11 @@ std::vector<float> RankPart::collect(std::span<const StepPlan> slices) {
     return hidden;
   }
   std::vector<size_t> taken(layout.kvp, 0);  // values
-  for (const StepPlan& slice : slices)
-    for (int part = 0; part < layout.kvp; ++part) {
-      const size_t n = n_outputs(slice, rows_of(slice, part)) * d_model_;
+  for (const DealtStep& slice : slices)
+    for (const uint8_t part : slice.output_parts) {
       const auto from = of_parts[part].begin() + static_cast<std::ptrdiff_t>(taken[part]);
-      hidden.insert(hidden.end(), from, from + static_cast<std::ptrdiff_t>(n));
-      taken[part] += n;
+      hidden.insert(hidden.end(), from, from + static_cast<std::ptrdiff_t>(d_model_));
+      taken[part] += d_model_;
     }
   return hidden;
 }

@@ -25,13 +25,13 @@ class RankPart {
            const KvRoom& room, const RankGroup& ranks);
 
   // The slices in which the step flows through the stages.
-  std::vector<StepPlan> cut(StepPlan plan) const;
+  std::vector<DealtStep> cut(StepPlan plan) const;
   // Computes its share of them, and waits for no later stage. Throws std::runtime_error if another
   // rank is gone, as does the next.
-  void run(std::span<const StepPlan> slices);
+  void run(std::span<const DealtStep> slices);
   // On rank 0, once for each step, in order: waits for the last stage, and returns the hidden
   // states of the outputs, [n_outputs, d_model] f32. With one stage, before the next call of run.
-  std::vector<float> collect(std::span<const StepPlan> slices);
+  std::vector<float> collect(std::span<const DealtStep> slices);
   // Bytes sent for attention to ranks with other positions.
   uint64_t n_attention_bytes() const { return exchange_ ? exchange_->n_bytes() : 0; }
   StageExecutor& executor() { return *executor_; }
@@ -40,14 +40,16 @@ class RankPart {
  private:
   void gather(const float* own, uint32_t n_rows, std::span<const int> sizes, float* all);
   std::unique_ptr<StageExecutor> open(const DeviceModel& model, ThreadPool& pool,
-                                      const ExecutorOptions& options, const KvRoom& room);
-  bool gives_hidden(std::span<const StepPlan> slices) const;
+                                      const ExecutorOptions& options, KvRoom room);
+  bool gives_hidden() const;
   void post(int to, const float* values, size_t n);
 
   RankGroup ranks_;
   ModelShare share_;
   size_t d_model_;
-  uint32_t part_;                             // of positions
+  KvParts parts_;                             // of positions
+  uint32_t part_;                             // its own
+  StateSlot spare_slot_;                      // the first of kSpareSlots behind the plans' slots
   size_t state_bytes_;                        // of a block's states for one row
   std::vector<int> peers_;                    // the other ranks that divide its matrices
   std::vector<std::vector<float>> of_peers_;  // their parts of rows

@@ -105,6 +105,10 @@ bool ObjectCall::finish(ReadCall& call) {
 Read read_object_call(const CallFormat& format, const OfferedTools& tools, Names names, Scan& scan,
                       ReadCall& call) {
   Scan reading = scan;
+  reading.skip_space();
+  // Qwen2.5-Coder's template shows calls with doubled braces, and the models copy them.
+  const bool is_doubled = reading.rest().starts_with("{{");
+  if (is_doubled) ++reading.at;
   std::vector<Member> members;
   const Read read = read_members(reading, members);
   if (read == Read::kBroken) return read;
@@ -112,6 +116,7 @@ Read read_object_call(const CallFormat& format, const OfferedTools& tools, Names
   for (const Member& member : members)
     if (!object.add(member)) return Read::kBroken;
   if (read == Read::kMore) return read;
+  if (is_doubled && reading.take('}') == Read::kMore) return Read::kMore;
   if (!object.finish(call)) return Read::kBroken;
   scan = reading;
   return Read::kDone;

@@ -45,6 +45,8 @@ void HeadRows::join_and_norm(int layer, const LayerWeights& weights, uint32_t n_
   const size_t n_ranks = share_.n_ranks, rank = share_.rank;
   const size_t q_dim = parts.q_dim, k_dim = parts.kv_dim, own_dim = q_dim + k_dim;
   const size_t all_q = n_ranks * q_dim, all_k = n_ranks * k_dim;
+  // Neighbouring ranks may have the same head.
+  const size_t n_copies = std::max<size_t>(1, all_k / weights.k_norm.size());
   own_.reserve(n_rows * own_dim * sizeof(float));
   joined_.reserve(n_rows * n_ranks * own_dim * sizeof(float));
   for_rows(pool_, n_rows, [&](uint32_t row) {
@@ -60,9 +62,11 @@ void HeadRows::join_and_norm(int layer, const LayerWeights& weights, uint32_t n_
     float* const x = qkv + row * parts.row_len;
     float* const q = joined_.as<float>() + row * (all_q + all_k);
     float* const k = q + all_q;
-    norm_all_heads(weights, q, all_q, k, all_k);
+    for (size_t i = 1; n_copies > 1 && i < n_ranks / n_copies; ++i)
+      std::copy_n(k + i * n_copies * k_dim, k_dim, k + i * k_dim);
+    norm_all_heads(weights, q, all_q, k, all_k / n_copies);
     std::copy_n(q + part * q_dim, q_dim, x);
-    std::copy_n(k + part * k_dim, k_dim, x + parts.keys);
+    std::copy_n(k + part / n_copies * k_dim, k_dim, x + parts.keys);
   });
 }
 
