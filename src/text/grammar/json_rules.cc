@@ -27,7 +27,7 @@ Builder::State hex_digits(Builder* builder, Builder::State from, int n) {
 void add_any_string(Builder* builder, Builder::State from, Builder::State to) {
   const Builder::State inside = builder->text(from, "\"");
   static const CharSet kPlain = CharSet({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}).complement();
-  builder->characters(inside, kPlain, Encoding::kUtf8, inside);
+  builder->characters(inside, kPlain.without(builder->style().escaped), Encoding::kUtf8, inside);
   const Builder::State slash = builder->text(inside, "\\");
   for (const char c : std::string_view("\"\\/bfnrt"))
     builder->bytes(slash, static_cast<uint8_t>(c), static_cast<uint8_t>(c), inside);
@@ -69,8 +69,10 @@ void add_any_object(Builder* builder, Builder::State from, Builder::State to, Bu
   builder->empty(open, key);
   builder->bytes(open, '}', '}', to);
   builder->call(key, string_rule(builder), name);
-  builder->call(builder->text(name, ":"), value, after);
-  builder->bytes(after, ',', ',', key);
+  const Builder::State colon = builder->state();
+  builder->separator(name, ':', colon);
+  builder->call(colon, value, after);
+  builder->separator(after, ',', key);
   builder->bytes(after, '}', '}', to);
 }
 
@@ -89,7 +91,7 @@ void add_any_value(Builder* builder, Builder::Rule rule) {
   builder->empty(open, item);
   builder->bytes(open, ']', ']', end);
   builder->call(item, rule, after);
-  builder->bytes(after, ',', ',', item);
+  builder->separator(after, ',', item);
   builder->bytes(after, ']', ']', end);
 }
 

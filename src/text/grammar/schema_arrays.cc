@@ -63,7 +63,7 @@ class ArrayRule {
     if (at == kNoState) {
       at = builder_.state();
       if (can_close(n, tally)) builder_.bytes(at, ']', ']', to_);
-      if (n < most_) builder_.bytes(at, ',', ',', item(n, tally));
+      if (n < most_) builder_.separator(at, ',', item(n, tally));
     }
     return at;
   }

@@ -11,6 +11,16 @@ namespace pando::grammar {
 
 Result<GrammarPtr> SchemaCompiler::compile(std::vector<std::string>* warnings) {
   rule_of({document_.root()});
+  if (Status status = fill_rules(); !status) return status.error();
+  Result<GrammarPtr> grammar = builder_.finish();
+  if (grammar && warnings != nullptr) *warnings = document_.warnings();
+  if (grammar || grammar.error().code != ErrorCode::kInvalidArgument) return grammar;
+  const std::string places = conflict({document_.root()});
+  if (places.empty()) return grammar;
+  return invalid_argument("no text fits the schema: {}", places);
+}
+
+Status SchemaCompiler::fill_rules() {
   while (!todo_.empty() && !document_.has_failed()) {
     const auto [rule, schemas] = std::move(todo_.front());
     todo_.pop_front();
@@ -19,17 +29,15 @@ Result<GrammarPtr> SchemaCompiler::compile(std::vector<std::string>* warnings) {
     if (builder_.is_too_large() || builder_.n_rules() > kMostRules) break;
   }
   if (document_.has_failed()) return document_.error();
-  Result<GrammarPtr> grammar = builder_.finish();
-  if (grammar && warnings != nullptr) *warnings = document_.warnings();
-  if (grammar || grammar.error().code != ErrorCode::kInvalidArgument) return grammar;
+  return {};
+}
+
+std::string SchemaCompiler::conflict(const Parts& schemas) {
   const std::vector<bool> has_text = builder_.has_text();
-  const std::string conflict =
-      conflict_of({document_.root()}, &cases_, &document_, [&](const Parts& schemas) {
-        const auto rule = rules_.find(schemas);
-        return rule != rules_.end() ? !has_text[rule->second] : is_never(schemas);
-      });
-  if (conflict.empty()) return grammar;
-  return invalid_argument("no text fits the schema: {}", conflict);
+  return conflict_of(schemas, &cases_, &document_, [&](const Parts& parts) {
+    const auto rule = rules_.find(parts);
+    return rule != rules_.end() ? !has_text[rule->second] : is_never(parts);
+  });
 }
 
 SchemaCompiler::Rule SchemaCompiler::rule_of(const Parts& schemas) {
@@ -63,9 +71,13 @@ void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
   const SchemaFacts facts(parts, &document_);
   if (document_.has_failed()) return;
   if (facts.values) return add_values(facts, from, to);
+  add_types(facts, from, to);
+}
+
+void SchemaCompiler::add_types(const SchemaFacts& facts, State from, State to) {
   for (const Json* value : facts.not_values)
     if (value->is_structured() && (facts.types & type_of(*value)))
-      return document_.refuse(parts[0],
+      return document_.refuse(facts.parts[0],
                               "an 'enum' or 'const' with an array or object inside 'not'");
   if (facts.types & kNull && !facts.is_not_value(nullptr))
     builder_.empty(builder_.text(from, "null"), to);
@@ -83,9 +95,13 @@ void SchemaCompiler::add_values(const SchemaFacts& facts, State from, State to) 
   for (const Json* value : *facts.values) {
     document_.work();
     if (document_.has_failed()) return;
-    if (meets(*value, facts, &cases_, &document_))
+    if (is_valid(*value, facts))
       builder_.empty(builder_.text(from, compact_text(*value)), to);
   }
+}
+
+bool SchemaCompiler::is_valid(const Json& value, const SchemaFacts& facts) {
+  return meets(value, facts, &cases_, &document_);
 }
 
 SchemaCompiler::Rule SchemaCompiler::integer() {
@@ -119,7 +135,8 @@ void SchemaCompiler::add_numbers(const SchemaFacts& facts, State from, State to)
 static Result<GrammarPtr> compiled(Result<std::unique_ptr<SchemaDocument>> document,
                                    std::vector<std::string>* warnings) {
   if (!document) return std::move(document).error();
-  return SchemaCompiler(document->get()).compile(warnings);
+  Builder builder;
+  return SchemaCompiler(document->get(), &builder).compile(warnings);
 }
 
 Result<GrammarPtr> from_json_schema(std::string_view schema, std::vector<std::string>* warnings) {
