@@ -133,11 +133,14 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
                                                  static_cast<size_t>(config.vocab));
   AnswerFormat answers;
   if (tokenizer != nullptr) answers.channels = find_channel_tokens(*tokenizer);
-  if (chat) answers.calls = calls::learn_calls(*chat);
-  auto parts = std::make_unique<Parts>(
-      Parts{std::move(loaded_weights->files), &device, std::move(loaded_weights->weights),
-            std::move(tokenizer), std::move(chat), model::read_embedding_form(directory),
-            model::read_rerank_form(directory), std::move(forms), std::move(answers), options.ranks});
+  if (chat) {
+    answers.calls = calls::learn_calls(*chat);
+    answers.call_forms = std::make_shared<calls::CallForms>(forms.get(), *answers.calls);
+  }
+  auto parts = std::make_unique<Parts>(Parts{
+      std::move(loaded_weights->files), &device, std::move(loaded_weights->weights),
+      std::move(tokenizer), std::move(chat), model::read_embedding_form(directory),
+      model::read_rerank_form(directory), std::move(forms), std::move(answers), options.ranks});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 

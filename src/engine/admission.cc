@@ -77,6 +77,12 @@ Status Admission::check(const Request& request) const {
                            "after its reasoning, before the text of the required form",
                            channels->end));
   }
+  if (tokenizer_ != nullptr) {
+    if (const auto calls = call_form_of(answers_, request); !calls) return calls.error();
+  } else if (request.calling.required) {
+    return blame("tool_choice",
+                 unsupported("the model has no tokenizer, so calls cannot be enforced"));
+  }
   const size_t n_longest = longest(request), n_room = limits_.longest_path;
   if (n_longest <= n_room) return {};
   return blame(
@@ -100,6 +106,7 @@ Status Admission::submit(RequestId id, Request request, Listener listener, Seque
     std::sort(in_prompt.begin(), in_prompt.end());
     in_prompt.erase(std::unique(in_prompt.begin(), in_prompt.end()), in_prompt.end());
   }
+  if (tokenizer_ != nullptr) active->calls = call_form_of(answers_, active->request).value();
   active->listener = std::move(listener);
   active->n_open = active->request.sampling.n;
   uint64_t n_shared = 0;
@@ -154,11 +161,12 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
     sequence.scheduled =
         timing_->scheduled_request(request, sequence.tip->end(), residency_.n_ready(sequence));
   if (tokenizer_ != nullptr)
-    sequence.decoder.emplace(*tokenizer_, answers_, request, request.tokens);
-  if (request.sampling.form) {
+    sequence.decoder.emplace(*tokenizer_, answers_, request, request.tokens, active->calls);
+  sequence.forces_tokens = forces_tokens_;
+  if (request.sampling.form)
     sequence.filter.emplace(forms_->get(*request.sampling.form).value(), sequence.ends);
-    sequence.forces_tokens = forces_tokens_;
-  }
+  else if (request.calling.required)
+    sequence.filter.emplace(active->calls->masks, sequence.ends);
   n_to_come_ += tokens_to_come(sequence);
   return static_cast<uint64_t>(sequence.completion.shared_tokens);
 }

@@ -30,12 +30,12 @@ struct Limits {
 struct AdmissionParts {
   const EngineOptions& options;
   Limits limits;
-  bool shares_tokens;          // the planner lets sequences share tokens
-  const Tokenizer* tokenizer;  // null: there is no text
-  grammar::FormCache* forms;   // null: answers have no forms
+  bool shares_tokens;           // the planner lets sequences share tokens
+  const Tokenizer* tokenizer;   // null: there is no text
+  grammar::FormCache* forms;    // null: answers have no forms
   const AnswerFormat* answers;  // null: what the tokenizer shows alone
-  bool forces_tokens;          // see LoopOptions
-  const StepTiming* timing;    // null: no time is predicted
+  bool forces_tokens;           // see LoopOptions
+  const StepTiming* timing;     // null: no time is predicted
   Residency& residency;
   EngineStats& stats;  // tokens of requests are counted in it
 };

@@ -24,6 +24,7 @@ struct ActiveRequest {
   Request request;  // tokens are those of the prompt
   Listener listener;
   uint64_t seed = 0;
+  calls::CallFormPtr calls;      // null: it offers no tools
   std::vector<Token> in_prompt;  // its tokens sorted, each once, where a penalty asks for them
   int n_open = 0;                // sequences not finished
   Error error = no_memory();     // for its listener if it fails
@@ -61,8 +62,11 @@ struct Sequence {
   uint64_t logits_hash = 0;              // of the rows that were read
   std::optional<AnswerDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
-  // Set if the answer has a form. Forced tokens are on the path before they are taken.
+  // Set if the answer has a form, and inside a call. Forced tokens are on the path before they are
+  // taken.
   std::optional<TokenFilter> filter;
+  bool filters_call = false;         // the filter ends where the call ends
+  std::optional<size_t> tried_call;  // number of calls before the one that was tried to be filtered
   bool forces_tokens = true;
   struct Forced {
     std::vector<Token> tokens;
@@ -111,6 +115,10 @@ struct Sequence {
   bool is_filtered() const { return filter && decoder->in_content(); }
   TokenLogprob draw(std::span<const float> logits, uint32_t position);
   void filter_next(Token drawn);
+  // Begins to filter a call that has begun.
+  void filter_call();
+  // The filter's text is complete, and others need none.
+  bool filter_is_done() const { return filters_call && filter->can_end(); }
   bool is_end(Token token) const;
   Taken take_drawn(TokenLogprob drawn);
   // Gives calls their ids, adds them to the completion, and returns them.

@@ -80,6 +80,7 @@ struct CallOptions {
   std::vector<std::string> allowed = {};  // names of the tools that may be called; empty: of all
   // A schema that cannot be enforced is an error. False: such arguments are any object.
   bool strict = false;
+  bool operator==(const CallOptions&) const = default;
 };
 
 // A prompt, and the options of its answers.
