@@ -6,16 +6,19 @@ namespace pando::grammar {
 
 namespace {
 
-std::vector<std::string> bytes_of(const Tokenizer& tokenizer, size_t most_tokens) {
+// The bytes of a token; nothing for tokens of a single byte that no text has.
+std::string bytes_of(const Tokenizer& tokenizer, Token token) {
+  const std::string bytes = tokenizer.token_bytes(token, /*skip_special=*/true);
+  if (bytes.find(Vocabulary::kSpecial) != bytes.npos) return {};
+  if (!bytes.empty()) return bytes;
+  const std::string special = tokenizer.token_bytes(token, /*skip_special=*/false);
+  return special.empty() ? special : Vocabulary::kSpecial + special;
+}
+
+std::vector<std::string> all_bytes(const Tokenizer& tokenizer, size_t most_tokens) {
   std::vector<std::string> bytes(
       std::min(static_cast<size_t>(tokenizer.vocab_size()), most_tokens));
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const auto token = static_cast<Token>(i);
-    bytes[i] = tokenizer.token_bytes(token, /*skip_special=*/true);
-    if (!bytes[i].empty()) continue;
-    bytes[i] = tokenizer.token_bytes(token, /*skip_special=*/false);
-    if (!bytes[i].empty()) bytes[i].insert(0, 1, Vocabulary::kSpecial);
-  }
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = bytes_of(tokenizer, static_cast<Token>(i));
   return bytes;
 }
 
@@ -32,7 +35,7 @@ ByteTrie trie_of(std::vector<std::string>& bytes, std::span<const Token> end_tok
 }  // namespace
 
 Vocabulary::Vocabulary(const Tokenizer& tokenizer, size_t most_tokens)
-    : Vocabulary(bytes_of(tokenizer, most_tokens),
+    : Vocabulary(all_bytes(tokenizer, most_tokens),
                  {tokenizer.end_tokens().begin(), tokenizer.end_tokens().end()}) {
   for (const Token end : end_tokens_)
     end_texts_.push_back(tokenizer.token_bytes(end, /*skip_special=*/false));
