@@ -13,6 +13,7 @@ namespace pando::testing {
 namespace {
 
 constexpr Token kReturn = 260;
+constexpr int kVocab = kChannelVocab + 2;
 const std::string kAsked = "Weather?";
 const std::string kParis = R"(<tool_call>
 {"name": "weather", "arguments": {"city": "Paris"}}
@@ -22,11 +23,22 @@ const std::string kRome = R"(<tool_call>
 </tool_call>)";
 
 const Tokenizer& tokenizer() {
-  static const std::unique_ptr<Tokenizer> loaded = load_json(channel_tokenizer_json());
+  static const std::unique_ptr<Tokenizer> loaded = [] {
+    Json json = channel_tokenizer_json();
+    int id = kChannelVocab;
+    for (const char* content : {">\n{\"na", ">x"})  // across the end of a mark
+      json["added_tokens"].push_back(added_token(id++, content, /*special=*/false));
+    return load_json(json);
+  }();
   return *loaded;
 }
 std::vector<Token> tokens_of(const std::string& text) {
   return tokenizer().encode(text, /*add_bos=*/false).value();
+}
+
+grammar::FormCache& forms() {
+  static grammar::FormCache all(tokenizer());
+  return all;
 }
 
 const AnswerFormat& format() {
@@ -35,6 +47,7 @@ const AnswerFormat& format() {
     of_model.calls->reasoning_begin = "<think>";
     of_model.calls->reasoning_end = "</think>";
     of_model.calls->prompt_ends = {"<think>"};
+    of_model.call_forms = std::make_shared<calls::CallForms>(&forms(), *of_model.calls);
     return of_model;
   }();
   return kFormat;
@@ -54,19 +67,20 @@ Request asked(const std::string& prompt = kAsked, bool offers = true) {
   request.sampling.max_tokens = 300;
   if (offers)
     request.chat.tools = JsonValue::parse(R"([{"type": "function", "function": {
-        "name": "weather", "parameters": {"type": "object"}}}])")
+        "name": "weather", "parameters": {"type": "object", "properties": {
+          "city": {"enum": ["Paris", "Rome"]}}, "required": ["city"]}}},
+      {"type": "function", "function": {"name": "clock"}}])")
                              .value();
   return request;
 }
 
 // The answer of a model that writes `script`.
-Told told(const std::string& script, Request request) {
-  static grammar::FormCache forms(tokenizer());
+Told told(const std::string& script, Request request, const AnswerFormat& format = format()) {
   LoopOptions options = tiny_loop_options();
   LoopParts parts{.options = options,
                   .tokenizer = &tokenizer(),
-                  .forms = &forms,
-                  .answers = &format(),
+                  .forms = &forms(),
+                  .answers = &format,
                   .end_ids = {kReturn},
                   .max_positions = kTinyContext};
   EXPECT_TRUE(fill_in(parts.options.engine, kTinyContext).ok());
@@ -74,7 +88,7 @@ Told told(const std::string& script, Request request) {
   parts.pool = std::make_unique<ThreadPool>(1);
   std::vector<Token> all = request.tokens;
   for (const Token token : tokens_of(script + "<|return|>")) all.push_back(token);
-  parts.executor = std::make_unique<ScriptedExecutor>(ExecutorFacts{.vocab = kChannelVocab,
+  parts.executor = std::make_unique<ScriptedExecutor>(ExecutorFacts{.vocab = kVocab,
                                                                     .d_model = 4,
                                                                     .page_len = options.page_len,
                                                                     .tile_len = options.tile_len,
@@ -133,11 +147,108 @@ TEST(Calls, OneIsEnoughIfTheRequestSaysSo) {
 }
 
 TEST(Calls, WhatIsBrokenIsText) {
-  const std::string broken = R"(<tool_call>
-{"name": "weather", "arguments": {"city": )";
+  const std::string broken = "<tool_call>x{\"name\": \"weather\"}";  // in the mark's token
   EXPECT_EQ(told(broken, asked()).text, broken);
   const std::string other = R"({"name": "unknown", "arguments": {}})";
   EXPECT_EQ(told(other, asked()).text, other);
+}
+
+TEST(Calls, KeepToTheSchemaOnceTheyHaveBegun) {
+  const std::string milan = R"("arguments": {"city": "Milan"}})";
+  const std::string own = "Look: <tool_call>\n{\"name\": \"weather\", " + milan + "\n</tool_call>";
+  EXPECT_EQ(tokens_of(own)[16], kChannelVocab) << "a token goes across the end of the mark";
+  const Told one = told(own + " Done.", asked());
+  EXPECT_EQ(one.text, "Look:Done.");
+  ASSERT_EQ(one.calls.size(), 1u);
+  EXPECT_EQ(one.calls[0].arguments, R"({"city": "Paris"})");
+  EXPECT_EQ(one.completion.finish_reason, FinishReason::kStop);
+
+  for (const char* before : {"", "```json\n", "[", "<tools>"}) {
+    const std::string bare = std::string(before) + "{\"name\":\n \"weather\", " + milan;
+    const Told all = told(bare, asked());
+    ASSERT_EQ(all.calls.size(), 1u) << bare;
+    EXPECT_EQ(all.calls[0].arguments, R"({"city": "Paris"})");
+  }
+}
+
+TEST(Calls, MarksMayBeSpecialTokens) {
+  AnswerFormat special = format();
+  special.calls->call_begin = "<|constrain|>";
+  special.calls->call_end = "<|end|>";
+  special.call_forms = std::make_shared<calls::CallForms>(&forms(), *special.calls);
+  const std::string milan =
+      R"(<|constrain|>{"name": "weather", "arguments": {"city": "Milan"}}<|end|>)";
+  const Told begun = told(milan, asked(), special);
+  ASSERT_EQ(begun.calls.size(), 1u);
+  EXPECT_EQ(begun.calls[0].arguments, R"({"city": "Paris"})");
+  Request request = asked();
+  request.calling.required = true;
+  EXPECT_EQ(told(milan, std::move(request), special).calls, begun.calls);
+}
+
+TEST(Calls, OfOtherToolsCannotBeWritten) {
+  Request request = asked();
+  request.calling.allowed = {"clock"};
+  const Told all =
+      told("<tool_call>\n{\"name\": \"weather\", \"arguments\": {}}", std::move(request));
+  ASSERT_EQ(all.calls.size(), 1u);
+  EXPECT_EQ(all.calls[0].name, "clock");
+}
+
+TEST(Calls, RequiredBeginWithTheAnswer) {
+  Request request = asked(kAsked + "<think>");
+  request.calling.required = true;
+  const Told one = told("Hm.</think>It is sunny.", request);
+  EXPECT_EQ(one.reasoning, "Hm.");
+  EXPECT_EQ(one.text, "");
+  ASSERT_GE(one.calls.size(), 1u);
+  EXPECT_EQ(one.completion.finish_reason, FinishReason::kStop);
+
+  request = asked();
+  request.calling.required = true;
+  const Told two = told(kParis + "\n" + kRome, request);
+  ASSERT_EQ(two.calls.size(), 2u);
+  EXPECT_EQ(two.calls[1].arguments, R"({"city": "Rome"})");
+  request.calling.parallel = false;
+  EXPECT_EQ(told(kParis + "\n" + kRome, request).calls.size(), 1u);
+  request.calling.allowed = {"clock"};
+  const Told named = told(kParis, request);
+  ASSERT_EQ(named.calls.size(), 1u);
+  EXPECT_EQ(named.calls[0].name, "clock");
+  EXPECT_EQ(named.calls[0].arguments, "{}");
+}
+
+TEST(Calls, MaxTokensCut) {
+  for (const bool required : {false, true}) {
+    Request request = asked();
+    request.calling.required = required;
+    request.sampling.max_tokens = 30;
+    const Told cut = told(kParis, std::move(request));
+    EXPECT_EQ(cut.completion.finish_reason, FinishReason::kLength);
+    EXPECT_TRUE(cut.calls.empty());
+    EXPECT_TRUE(cut.text.starts_with("<tool_call>\n{\"name\": \"we")) << cut.text;
+  }
+}
+
+TEST(Calls, WhatCannotBeRequiredIsRefused) {
+  const auto refused = [](Request request) {
+    request.calling.required = true;
+    const Result<calls::CallFormPtr> form = call_form_of(format(), request);
+    return form.ok() ? "" : form.error().place.field;
+  };
+  EXPECT_EQ(refused(asked()), "");
+  EXPECT_EQ(refused(asked(kAsked, /*offers=*/false)), "tool_choice");
+  Request request = asked();
+  request.calling.allowed = {"unknown"};
+  EXPECT_EQ(refused(request), "tool_choice");
+  request = asked();
+  request.sampling.form = {.kind = TextForm::Kind::kJsonObject};
+  EXPECT_EQ(refused(request), "tool_choice");
+  request = asked();
+  request.chat.tools = JsonValue::parse(R"([{"type": "function", "function": {"name": "f",
+      "parameters": {"properties": {"x": {"type": "array", "uniqueItems": true}}}}}])")
+                           .value();
+  EXPECT_EQ(refused(request), "tools[0].function.parameters");
 }
 
 TEST(Calls, WithoutToolsAreText) {

@@ -107,7 +107,9 @@ class ReadBack {
           ADD_FAILURE() << name_ << ": the text " << event.bytes << " in " << text;
       }
     EXPECT_GE(n_calls, 1u) << name_ << ": " << text;
-    if (!options.parallel) EXPECT_EQ(n_calls, 1u) << name_ << ": " << text;
+    if (!options.parallel) {
+      EXPECT_EQ(n_calls, 1u) << name_ << ": " << text;
+    }
   }
 
   std::string name_;
