@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "text/grammar/grammar.h"
@@ -29,10 +30,11 @@ class GrammarSampler {
     std::string text;
     std::vector<uint32_t> back;
     uint32_t state = grammar_.start_of(grammar_.start_rule());
+    bool is_refused = false;  // a counted rule refused the last byte
     while (true) {
       std::vector<Way> all = ways(state);
       const bool may_end = grammar_.ends(state);
-      const bool is_long = text.size() >= n_bytes;
+      const bool is_long = text.size() >= n_bytes && !std::exchange(is_refused, false);
       std::erase_if(all, [&](const Way& way) {
         return is_long && length_of(way) > shortest_[grammar_.uncounted(state)];
       });
@@ -47,7 +49,8 @@ class GrammarSampler {
       if (way.kind == Way::kByte) {
         const auto byte = static_cast<uint8_t>(way.first + rng() % (way.last - way.first + 1u));
         const uint32_t next = grammar_.next(state, byte);
-        if (next == grammar::Grammar::kNone) continue;  // a counted rule allows no more
+        is_refused = next == grammar::Grammar::kNone;
+        if (is_refused) continue;
         text += static_cast<char>(byte);
         state = next;
       } else {
