@@ -77,9 +77,8 @@ Result<grammar::GrammarPtr> CallGrammar::make() {
   const State start = builder_.start(root), end = builder_.end(root);
   if (!options_.required) {
     if (by_format) add_entries(start, end);
-    // An object whose only key is the name is no object with a name.
-    const bool has_heads = !by_format || !format_.name_key.empty();
-    for (const Callable& tool : has_heads ? callable_ : std::vector<Callable>())
+    if (by_format && format_.name_key.empty()) return builder_.finish();  // it knows no key "name"
+    for (const Callable& tool : callable_)
       builder_.empty(object_rest(builder_.text(start, head_of_object(tool.name)), tool), end);
     return builder_.finish();
   }
