@@ -18,7 +18,7 @@ using calls::CallFormat;
 using calls::CallJson;
 using calls::OfferedTools;
 
-constexpr std::string_view kSimple = R"([
+constexpr std::string_view kPlainTools = R"([
   {"type": "function", "function": {"name": "get-weather", "parameters": {"type": "object",
     "properties": {"city": {"type": "string"}, "days": {"type": "integer"}, "deep": {"type": "boolean"}},
     "required": ["city"]}}},
@@ -26,7 +26,7 @@ constexpr std::string_view kSimple = R"([
   {"type": "function", "function": {"name": "get_weather_of", "parameters": {"type": "object",
     "properties": {"when": {"type": "string", "format": "date"}}, "required": ["when"]}}}])";
 
-constexpr std::string_view kRich = R"([
+constexpr std::string_view kRichTools = R"([
   {"type": "function", "function": {"name": "order", "parameters": {"type": "object",
     "$defs": {"point": {"type": "object", "properties": {"x": {"type": "number"}, "s": {"type": "string"}},
                         "required": ["x", "s"], "additionalProperties": false}},
@@ -47,7 +47,7 @@ constexpr std::string_view kRich = R"([
     "required": ["text", "count", "at"]}}}])";
 
 // No form but JSON has such conditions.
-constexpr std::string_view kJoined = R"([
+constexpr std::string_view kJoinedTools = R"([
   {"name": "choose", "parameters": {"type": "object", "anyOf": [
     {"properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false},
     {"properties": {"b": {"type": "integer"}}, "required": ["b"], "additionalProperties": false}]}}])";
@@ -120,13 +120,14 @@ class ReadBack {
 };
 
 void check_format(const std::string& name, const CallFormat& format, int n_texts) {
-  for (const std::string_view json : {kSimple, kRich, kJoined}) {
+  for (const std::string_view json : {kPlainTools, kRichTools, kJoinedTools}) {
     ReadBack back(name, format, json);
     back.check({.required = true}, n_texts);
     back.check({.required = true, .parallel = false}, n_texts);
     back.check({}, n_texts);
   }
-  ReadBack(name, format, kSimple).check({.required = true, .allowed = {"get-weather"}}, n_texts);
+  ReadBack(name, format, kPlainTools)
+      .check({.required = true, .allowed = {"get-weather"}}, n_texts);
 }
 
 TEST(CallGrammar, TextsOfNamedFormatsComeBack) {
@@ -160,8 +161,8 @@ TEST(CallGrammar, ParametersAreWrittenAsTheFormatDoes) {
   format.parameter_end = "\n</parameter>\n";
   format.call_end = "</function>\n</tool_call>";
   format.separator = "\n";
-  const auto grammar =
-      compiled(calls::call_grammar(format, offered(kSimple), {.required = true}, no_vocabulary()));
+  const auto grammar = compiled(
+      calls::call_grammar(format, offered(kPlainTools), {.required = true}, no_vocabulary()));
   const std::string head = "<tool_call>\n<function=get-weather>\n",
                     city = "<parameter=city>\nSão \"Paulo\" <3\n</parameter>\n",
                     days = "<parameter=days>\n3\n</parameter>\n", end = "</function>\n</tool_call>";
@@ -182,7 +183,7 @@ TEST(CallGrammar, SpecialTokensStandAsThemselves) {
   EXPECT_EQ(vocabulary.bytes(0xFF), "");
   EXPECT_EQ(vocabulary.spelled("a<|end|><|x|>"), "a\xFF<|end|><|x|>");
   const auto grammar = compiled(calls::call_grammar(
-      *calls::call_format_named("harmony"), offered(kSimple), {.required = true}, vocabulary));
+      *calls::call_format_named("harmony"), offered(kPlainTools), {.required = true}, vocabulary));
   const std::string rest = R"({"city":"Oslo"})";
   expect_reads(
       grammar,
@@ -220,11 +221,11 @@ TEST(CallForms, AreSharedAndChecked) {
   EXPECT_EQ(*call_forms.get(request), nullptr);
   request.calling.required = true;
   EXPECT_EQ(call_forms.get(request).error().place.field, "tool_choice");
-  request.chat.tools = JsonValue::parse(kSimple).value();
+  request.chat.tools = JsonValue::parse(kPlainTools).value();
   const calls::CallFormPtr first = call_forms.get(request).value();
   ASSERT_NE(first, nullptr);
   ASSERT_NE(first->masks, nullptr);
-  request.chat.tools = JsonValue::parse(kSimple).value();
+  request.chat.tools = JsonValue::parse(kPlainTools).value();
   EXPECT_EQ(call_forms.get(request).value(), first);
   EXPECT_EQ(call_forms.n_kept(), 1u);
   request.calling.allowed = {"list_files"};
