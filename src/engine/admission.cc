@@ -165,8 +165,11 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   sequence.forces_tokens = forces_tokens_;
   if (request.sampling.form)
     sequence.filter.emplace(forms_->get(*request.sampling.form).value(), sequence.ends);
-  else if (request.calling.required)
+  if (request.calling.required) {
     sequence.filter.emplace(active->calls->masks, sequence.ends);
+    // The prompt's end may begin the call; otherwise the filter stays at its beginning.
+    sequence.filter->begin(sequence.decoder->begun_by_prompt(), {}, 0);
+  }
   n_to_come_ += tokens_to_come(sequence);
   return static_cast<uint64_t>(sequence.completion.shared_tokens);
 }

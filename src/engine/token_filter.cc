@@ -58,7 +58,7 @@ bool TokenFilter::begin(std::string_view head, std::span<const Token> answer, si
     const size_t n_before = n - std::min(n, n_bytes);
     text.insert(0, n_before == 0 ? bytes : bytes.substr(n_before + (is_special(bytes) ? 1 : 0)));
   }
-  return matcher_.accept(std::string(head) + text);
+  return matcher_.accept(vocabulary_.spelled(head) + text);
 }
 
 }  // namespace pando

@@ -28,8 +28,8 @@ class TokenFilter {
   bool can_end() const { return matcher_.can_end(); }  // the text is complete
   // Advances by a token that is allowed and is no end token.
   Status accept(Token token);
-  // Begins in the middle of a text: `head`, then the last `n_bytes` of an answer. False if the
-  // grammar does not allow them; the filter is of no more use then.
+  // Begins in the middle of a text: `head`, then the last `n_bytes` of an answer. False, and at the
+  // beginning, if the grammar does not allow them.
   bool begin(std::string_view head, std::span<const Token> answer, size_t n_bytes);
 
  private:

@@ -71,6 +71,10 @@ class AnswerDecoder {
 
   // True if the next text is content. The form of a request applies to content alone.
   bool in_content() const { return parser_ ? !parser_->in_reasoning() : place_ == Place::kContent; }
+  // Text at the prompt's end that may begin a call of the answer.
+  std::string_view begun_by_prompt() const {
+    return parser_ ? parser_->held_of_prompt() : std::string_view();
+  }
   // True if the text so far may end inside a call.
   bool waits_for_call() const { return parser_ && parser_->waits_for_call(); }
   // The call at the end of the text so far, if it is known to be one. For waits_for_call().

@@ -50,6 +50,10 @@ class CallParser {
   bool in_reasoning() const { return state_ == State::kReasoning; }
   // True if the answer may be inside a call.
   bool waits_for_call() const { return waits_for_call_; }
+  // Bytes of the prompt's end that may begin a call.
+  std::string_view held_of_prompt() const {
+    return std::string_view(held_).substr(0, n_of_prompt_);
+  }
   // The call whose first mark, or the name of whose object, was read.
   std::optional<BegunCall> begun_call() const;
 
@@ -76,6 +80,8 @@ class CallParser {
   Read take_bare();
   Read read_next_call(Scan& scan, ReadCall& call) const;
   std::optional<BegunCall> begun_by_mark(const Mark& mark) const;
+  // True if the mark may be the beginning of another, around a text.
+  bool may_be_frame(const Mark& mark) const;
   // The object behind `at`, if it has its name and nothing behind the name that ends it.
   std::optional<BegunCall> begun_object(Scan at) const;
 

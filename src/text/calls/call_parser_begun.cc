@@ -36,11 +36,26 @@ std::optional<BegunCall> CallParser::begun_by_mark(const Mark& mark) const {
     return held_.find("to=functions.") == held_.npos ? std::nullopt
                                                      : std::optional(BegunCall{held_.size()});
   if (scan.take(mark.text) != Read::kDone) return std::nullopt;
-  if (mark.use == MarkUse::kSection || mark.use == MarkUse::kCall) return BegunCall{held_.size()};
-  if (mark.use != MarkUse::kCommon) return std::nullopt;
   scan.skip_space();
+  if (mark.use == MarkUse::kSection || mark.use == MarkUse::kCall) {
+    // Words mark nothing without brackets behind them.
+    const bool is_word = mark.text.find_first_of("<>[]|`{") == mark.text.npos;
+    const bool has_bracket = !scan.at_end() && (scan.next() == '[' || scan.next() == '{');
+    if ((is_word && !has_bracket) || may_be_frame(mark)) return std::nullopt;
+    return BegunCall{held_.size()};
+  }
+  if (mark.use != MarkUse::kCommon) return std::nullopt;
   if (!scan.at_end() && scan.next() == '[') ++scan.at;
   return begun_object(scan);
+}
+
+bool CallParser::may_be_frame(const Mark& mark) const {
+  const std::string_view held = held_;
+  return std::ranges::any_of(marks_, [&](const Mark& other) {
+    return other.use == MarkUse::kFrame && other.text.size() > mark.text.size() &&
+           other.text.starts_with(mark.text) &&
+           (held.starts_with(other.text) || other.text.starts_with(held));
+  });
 }
 
 std::optional<BegunCall> CallParser::begun_object(Scan at) const {
