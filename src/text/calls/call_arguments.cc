@@ -301,6 +301,10 @@ bool ArgumentRules::add_listed(Schema schema, const SchemaFacts& facts, const Va
     const bool is_text = value->is_string() && (marks.tell_texts || (types & kString) != 0);
     const std::string text = is_text ? value->get<std::string>() : grammar::compact_text(*value);
     if (!marks.tell_texts && typed_value(text, types) != *value) continue;
+    if (is_text && std::ranges::any_of(barred(), [&](std::string_view mark) {
+          return text.find(mark) != text.npos;
+        }))
+      continue;
     has_any = true;
     const State inside = writer_.text(from, is_text ? marks.text_begin : marks.json_begin);
     // A text of the schema holds no special tokens.

@@ -134,12 +134,12 @@ CallGrammar::State CallGrammar::head(State from, const std::string& name) {
         from = builder_.text(from, name);
         break;
       case HeadPiece::Kind::kId: {
+        // A number, or nine letters and digits.
         const grammar::CharSet digits({{'0', '9'}}), letters({{'a', 'z'}, {'A', 'Z'}});
-        const bool is_number = format_.ids_have_names;
+        const grammar::Regex number = grammar::repeat(grammar::of_set(digits), 1, 3),
+                             any = grammar::repeat(grammar::of_set(digits.with(letters)), 9, 9);
         from =
-            builder_.regex(from,
-                           is_number ? grammar::repeat(grammar::of_set(digits), 1, 3)
-                                     : grammar::repeat(grammar::of_set(digits.with(letters)), 9, 9),
+            builder_.regex(from, format_.ids_have_names ? number : grammar::one_of({number, any}),
                            grammar::Encoding::kUtf8);
         break;
       }
