@@ -88,7 +88,7 @@ Regex other_values(unsigned types) {
 }  // namespace
 
 grammar::JsonStyle json_style_of(const CallFormat& format) {
-  grammar::JsonStyle style{.has_spaces = true};
+  grammar::JsonStyle style{.has_spaces = true, .has_short_numbers = true};
   if (!format.is_known) return style;
   const auto escape_first_of = [&](std::string_view mark) {
     mark = trimmed(mark);

@@ -26,8 +26,9 @@ enum class Encoding {
 
 // How values of JSON differ from those of answers that are nothing but JSON.
 struct JsonStyle {
-  bool has_spaces = false;  // one may stand behind each comma and colon
-  CharSet escaped = {};     // characters that strings have only as escapes
+  bool has_spaces = false;         // one may stand behind each comma and colon
+  bool has_short_numbers = false;  // see short_number_texts
+  CharSet escaped = {};            // characters that strings have only as escapes
   // Behind a string stands only what JSON has there, so all grammars share its masks.
   bool shares_strings = true;
 };

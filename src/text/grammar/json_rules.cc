@@ -78,7 +78,8 @@ void add_any_object(Builder* builder, Builder::State from, Builder::State to, Bu
 
 void add_any_value(Builder* builder, Builder::Rule rule) {
   const Builder::Rule number = builder->add_rule();
-  builder->empty(builder->regex(builder->start(number), number_texts(), Encoding::kUtf8),
+  const Regex texts = builder->style().has_short_numbers ? short_number_texts() : number_texts();
+  builder->empty(builder->regex(builder->start(number), texts, Encoding::kUtf8),
                  builder->end(number));
   const Builder::State start = builder->start(rule), end = builder->end(rule);
   for (const char* word : {"null", "true", "false"})

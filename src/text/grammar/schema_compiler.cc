@@ -95,8 +95,7 @@ void SchemaCompiler::add_values(const SchemaFacts& facts, State from, State to) 
   for (const Json* value : *facts.values) {
     document_.work();
     if (document_.has_failed()) return;
-    if (is_valid(*value, facts))
-      builder_.empty(builder_.text(from, compact_text(*value)), to);
+    if (is_valid(*value, facts)) builder_.empty(builder_.text(from, compact_text(*value)), to);
   }
 }
 
@@ -107,7 +106,9 @@ bool SchemaCompiler::is_valid(const Json& value, const SchemaFacts& facts) {
 SchemaCompiler::Rule SchemaCompiler::integer() {
   if (!integer_) {
     integer_ = builder_.add_rule();
-    builder_.empty(builder_.regex(builder_.start(*integer_), integer_texts(), Encoding::kUtf8),
+    const Regex texts =
+        builder_.style().has_short_numbers ? short_integer_texts() : integer_texts();
+    builder_.empty(builder_.regex(builder_.start(*integer_), texts, Encoding::kUtf8),
                    builder_.end(*integer_));
   }
   return *integer_;
@@ -116,7 +117,8 @@ SchemaCompiler::Rule SchemaCompiler::integer() {
 SchemaCompiler::Rule SchemaCompiler::number() {
   if (!number_) {
     number_ = builder_.add_rule();
-    builder_.empty(builder_.regex(builder_.start(*number_), number_texts(), Encoding::kUtf8),
+    const Regex texts = builder_.style().has_short_numbers ? short_number_texts() : number_texts();
+    builder_.empty(builder_.regex(builder_.start(*number_), texts, Encoding::kUtf8),
                    builder_.end(*number_));
   }
   return *number_;
@@ -128,8 +130,16 @@ void SchemaCompiler::add_numbers(const SchemaFacts& facts, State from, State to)
                   [](const Json* value) { return type_of(*value) & (kInteger | kFraction); });
   if (!has_not && !facts.has_number_facts() && (facts.types & kInteger))
     return builder_.call(from, facts.types & kFraction ? number() : integer(), to);
-  if (const CharDfa* numbers = numbers_of(facts, &document_))
-    builder_.automaton(from, *numbers, Encoding::kUtf8, to);
+  const CharDfa* numbers = numbers_of(facts, &document_);
+  if (numbers == nullptr) return;
+  if (!builder_.style().has_short_numbers)
+    return builder_.automaton(from, *numbers, Encoding::kUtf8, to);
+  const Result<CharDfa> are_short = document_.automaton_of(short_number_texts());
+  const Result<CharDfa> both = are_short ? document_.both(*numbers, *are_short) : are_short;
+  if (!both)
+    return document_.exceed(facts.parts[0], "the conditions on numbers are together {}",
+                            both.error().message());
+  builder_.automaton(from, *both, Encoding::kUtf8, to);
 }
 
 static Result<GrammarPtr> compiled(Result<std::unique_ptr<SchemaDocument>> document,
