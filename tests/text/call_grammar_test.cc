@@ -52,6 +52,21 @@ constexpr std::string_view kJoinedTools = R"([
     {"properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false},
     {"properties": {"b": {"type": "integer"}}, "required": ["b"], "additionalProperties": false}]}}])";
 
+// <tool_call>, <function=NAME>, <parameter=KEY>VALUE</parameter>
+CallFormat xml_format() {
+  CallFormat format;
+  format.is_known = true;
+  format.body = calls::CallBody::kParameters;
+  format.call_begin = "<tool_call>\n<function=";
+  format.head = {{calls::HeadPiece::Kind::kName}, {calls::HeadPiece::Kind::kText, ">\n"}};
+  format.parameter_begin = "<parameter=";
+  format.value_begin = ">\n";
+  format.parameter_end = "\n</parameter>\n";
+  format.call_end = "</function>\n</tool_call>";
+  format.separator = "\n";
+  return format;
+}
+
 const grammar::Vocabulary& no_vocabulary() {
   static const grammar::Vocabulary vocabulary({"a"}, {});
   return vocabulary;
@@ -151,16 +166,7 @@ TEST(CallGrammar, TextsOfPublishedTemplatesComeBack) {
 
 // Values of a format's own form, not of the JSON that stands in for it.
 TEST(CallGrammar, ParametersAreWrittenAsTheFormatDoes) {
-  CallFormat format;
-  format.is_known = true;
-  format.body = calls::CallBody::kParameters;
-  format.call_begin = "<tool_call>\n<function=";
-  format.head = {{calls::HeadPiece::Kind::kName}, {calls::HeadPiece::Kind::kText, ">\n"}};
-  format.parameter_begin = "<parameter=";
-  format.value_begin = ">\n";
-  format.parameter_end = "\n</parameter>\n";
-  format.call_end = "</function>\n</tool_call>";
-  format.separator = "\n";
+  const CallFormat format = xml_format();
   const auto grammar = compiled(
       calls::call_grammar(format, offered(kPlainTools), {.required = true}, no_vocabulary()));
   const std::string head = "<tool_call>\n<function=get-weather>\n",
@@ -174,6 +180,40 @@ TEST(CallGrammar, ParametersAreWrittenAsTheFormatDoes) {
        head + "<parameter=city>\nx\n</parameter>\n<parameter=days>\nx\n</parameter>\n" + end,
        "<tool_call>\n<function=other>\n" + end, "Sure. " + head + city + end});
   check_format("parameters", format, 60);
+}
+
+// A mask has the tokens that are accepted one by one.
+TEST(CallGrammar, MasksAreWhatIsAccepted) {
+  std::vector<std::string> pieces;
+  for (int byte = 0; byte < 255; ++byte) pieces.emplace_back(1, static_cast<char>(byte));
+  for (const char* piece :
+       {"\")", "\", ", "\"}", "\",\"", "\": ", ", ", "</par", "</parameter>\n", ">\n", "\n<", "<a",
+        "x</", "\\\"", "12", "1.5", "):", "\xFF<tool_call>", "\xFF</tool_call>", ""})
+    pieces.emplace_back(piece);
+  const auto end = static_cast<Token>(pieces.size() - 1);
+  const auto store = std::make_shared<grammar::MaskStore>(
+      std::make_shared<const grammar::Vocabulary>(pieces, std::vector<Token>{end}));
+  std::mt19937 rng(3);
+  for (const CallFormat& format :
+       {xml_format(), *calls::call_format_named("pythonic"), *calls::call_format_named("hermes")}) {
+    const auto grammar = compiled(
+        calls::call_grammar(format, offered(kRichTools), {.required = true}, store->vocabulary()));
+    const auto table = std::make_shared<const grammar::MaskTable>(grammar, store);
+    const GrammarSampler sampler(*grammar);
+    for (int i = 0; i < 4; ++i) {
+      grammar::Matcher matcher(table);
+      for (const char byte : sampler.text(rng, 120)) {
+        std::vector<uint64_t> bits(store->vocabulary().n_mask_words());
+        ASSERT_TRUE(matcher.mask(bits).ok());
+        for (size_t token = 0; token < pieces.size(); ++token)
+          ASSERT_EQ(bits[token / 64] >> (token % 64) & 1,
+                    grammar::Matcher(matcher).accept(static_cast<Token>(token)).ok())
+              << pieces[token];
+        ASSERT_TRUE(matcher.accept(std::string_view(&byte, 1)));
+      }
+      EXPECT_TRUE(matcher.can_end());
+    }
+  }
 }
 
 TEST(CallGrammar, SpecialTokensStandAsThemselves) {
