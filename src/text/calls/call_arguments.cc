@@ -91,9 +91,8 @@ grammar::JsonStyle json_style_of(const CallFormat& format) {
   grammar::JsonStyle style{.has_spaces = true, .has_short_numbers = true};
   if (!format.is_known) return style;
   const auto escape_first_of = [&](std::string_view mark) {
-    mark = trimmed(mark);
-    if (!mark.empty())
-      style.escaped = style.escaped.with(CharSet::one(static_cast<unsigned char>(mark[0])));
+    if (const std::u32string all = grammar::characters_of(trimmed(mark)); !all.empty())
+      style.escaped = style.escaped.with(CharSet::one(all.front()));
   };
   switch (format.body) {
     case CallBody::kParameters:

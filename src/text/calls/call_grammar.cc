@@ -128,7 +128,9 @@ Status CallGrammar::add_tool(const OfferedTools::Tool& tool) {
 CallGrammar::State CallGrammar::head(State from, const std::string& name) {
   for (const HeadPiece& piece : format_.head) switch (piece.kind) {
       case HeadPiece::Kind::kText:
-        from = writer_.mark(from, piece.text);
+        // White space that ends a name must stand.
+        from = is_call_name(trimmed(piece.text).substr(0, 1)) ? writer_.text(from, piece.text)
+                                                              : writer_.mark(from, piece.text);
         break;
       case HeadPiece::Kind::kName:
         from = builder_.text(from, name);
