@@ -69,7 +69,8 @@ Result<calls::CallFormPtr> call_form_of(const AnswerFormat& format, const Reques
                          "expected separate_reasoning and skip_special_tokens to be true"));
   if (!must_hold && (!divides_answer(request) || !format.calls)) return calls::CallFormPtr();
   if (format.call_forms != nullptr) return format.call_forms->get(request);
-  if (!must_hold || request.chat.tools.is_null()) return calls::CallFormPtr();
+  if (!options.required && (!options.strict || request.chat.tools.is_null()))
+    return calls::CallFormPtr();
   return blame("tools", unsupported("the model has no chat template that is read, so calls of "
                                     "tools cannot be enforced"));
 }
