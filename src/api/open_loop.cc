@@ -204,9 +204,9 @@ Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
 
 Result<std::unique_ptr<EngineLoop>> open_loop(const DeviceModel& weights,
                                               const LoopOptions& options,
-                                              const Tokenizer* tokenizer,
-                                              grammar::FormCache* forms) {
-  return open(weights, tokenizer, forms, /*answers=*/nullptr, options);
+                                              const Tokenizer* tokenizer, grammar::FormCache* forms,
+                                              const AnswerFormat* answers) {
+  return open(weights, tokenizer, forms, answers, options);
 }
 
 }  // namespace pando

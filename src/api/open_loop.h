@@ -12,10 +12,12 @@ namespace pando {
 // where memory or threads are short.
 Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options);
-// Over weights alone; without a tokenizer there is no text, and without `forms` answers have none.
+// Over weights alone; without a tokenizer there is no text, without `forms` answers have none, and
+// without `answers` they are not taken apart.
 Result<std::unique_ptr<EngineLoop>> open_loop(const DeviceModel& weights,
                                               const LoopOptions& options,
                                               const Tokenizer* tokenizer = nullptr,
-                                              grammar::FormCache* forms = nullptr);
+                                              grammar::FormCache* forms = nullptr,
+                                              const AnswerFormat* answers = nullptr);
 
 }  // namespace pando

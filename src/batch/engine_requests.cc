@@ -23,6 +23,8 @@ Result<std::vector<Request>> engine_requests(const Model& model, const EngineOpt
     if (const std::optional<TextForm>& form = request.sampling.form)
       if (Status status = grammar::check_form(forms_of(model), *form); !status)
         return status.error();
+    if (const auto calls = call_form_of(answer_format_of(model), request); !calls)
+      return calls.error();
   }
   return requests;
 }

@@ -81,6 +81,12 @@ Status Admission::check(const Request& request) const {
   if (request.thinking_budget)
     if (const auto end = reasoning_end_of(request); !end)
       return blame("thinking_budget", end.error());
+  if (tokenizer_ != nullptr) {
+    if (const auto calls = call_form_of(answers_, request); !calls) return calls.error();
+  } else if (request.calling.required) {
+    return blame("tool_choice",
+                 unsupported("the model has no tokenizer, so calls cannot be enforced"));
+  }
   const size_t n_longest = longest(request), n_room = limits_.longest_path;
   if (n_longest <= n_room) return {};
   return blame(
@@ -118,6 +124,7 @@ Status Admission::submit(RequestId id, Request request, Listener listener, Seque
     std::sort(in_prompt.begin(), in_prompt.end());
     in_prompt.erase(std::unique(in_prompt.begin(), in_prompt.end()), in_prompt.end());
   }
+  if (tokenizer_ != nullptr) active->calls = call_form_of(answers_, active->request).value();
   if (active->request.thinking_budget)
     active->reasoning_end = reasoning_end_of(active->request).value();
   active->listener = std::move(listener);
@@ -174,10 +181,15 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
     sequence.scheduled =
         timing_->scheduled_request(request, sequence.tip->end(), residency_.n_ready(sequence));
   if (tokenizer_ != nullptr)
-    sequence.decoder.emplace(*tokenizer_, answers_, request, request.tokens);
+    sequence.decoder.emplace(*tokenizer_, answers_, request, request.tokens, active->calls);
+  sequence.forces_tokens = forces_tokens_;
   if (request.sampling.form)
     sequence.filter.emplace(forms_->get(*request.sampling.form).value(), sequence.ends);
-  sequence.forces_tokens = forces_tokens_;
+  if (request.calling.required) {
+    sequence.filter.emplace(active->calls->masks, sequence.ends);
+    // The prompt's end may begin the call; otherwise the filter stays at its beginning.
+    sequence.filter->begin(sequence.decoder->begun_by_prompt(), {}, 0);
+  }
   sequence.end_reasoning();
   n_to_come_ += tokens_to_come(sequence);
   return static_cast<uint64_t>(sequence.completion.shared_tokens);

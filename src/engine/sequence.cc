@@ -123,6 +123,7 @@ void Sequence::filter_next(Token drawn) {
     return status.ok();
   };
   if (!accept(drawn)) return;
+  if (filter_is_done()) return filter.reset();
   const size_t n_before = completion.tokens.size() + forced.tokens.size() + 1;
   const size_t n_most = std::min(max_tokens - std::min<size_t>(n_before, max_tokens), kMostAtOnce);
   while (forces_tokens && next_forced.tokens.size() < n_most && !filter->is_over()) {
@@ -131,6 +132,7 @@ void Sequence::filter_next(Token drawn) {
     if (!only || !only->has_value()) break;
     if (!fault_on(Fault::kForcedNotFollowed) && !accept(**only)) return;
     next_forced.tokens.push_back(**only);
+    if (filter_is_done()) return filter.reset();
   }
   next_forced.ends = filter->is_over();
 }
@@ -143,6 +145,19 @@ void Sequence::end_reasoning() {
   forced = {.tokens = request->reasoning_end, .ends_reasoning = true};
   const size_t n_left = max_tokens - std::min<size_t>(completion.tokens.size(), max_tokens);
   forced.tokens.resize(std::min(forced.tokens.size(), n_left));
+}
+
+void Sequence::filter_call() {
+  if (filter || request->calls == nullptr || request->calls->masks == nullptr) return;
+  if (!decoder->waits_for_call()) return tried_call.reset();
+  if (tried_call == completion.calls.size()) return;
+  const std::optional<calls::BegunCall> begun = decoder->begun_call();
+  if (!begun) return;
+  tried_call = completion.calls.size();
+  filter.emplace(request->calls->masks, ends);
+  filters_call = true;
+  if (!filter->begin(begun->head, completion.tokens, begun->n_bytes) || filter->can_end())
+    filter.reset();
 }
 
 bool Sequence::is_end(Token token) const { return std::ranges::find(ends, token) != ends.end(); }
@@ -199,6 +214,7 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   completion.reasoning += pushed.reasoning;
   std::vector<ToolCall> calls = add_calls(std::move(pushed.calls));
   const bool has_its_call = !request->request.calling.parallel && !completion.calls.empty();
+  if (forced.tokens.empty()) filter_call();
   Taken taken;
   if (stops.stopped() || has_its_call || (forced.ends && forced.tokens.empty())) {
     taken = finish(FinishReason::kStop);

@@ -24,6 +24,7 @@ struct ActiveRequest {
   Request request;  // tokens are those of the prompt
   Listener listener;
   uint64_t seed = 0;
+  calls::CallFormPtr calls;          // null: it offers no tools
   std::vector<Token> in_prompt;      // its tokens sorted, each once, where a penalty asks for them
   std::vector<Token> reasoning_end;  // that follow its thinking_budget
   int n_open = 0;                    // sequences not finished
@@ -62,8 +63,10 @@ struct Sequence {
   uint64_t logits_hash = 0;              // of the rows that were read
   std::optional<AnswerDecoder> decoder;  // nothing without a tokenizer
   StopMatcher stops;
-  std::optional<TokenFilter> filter;  // set if the answer has a form
-  bool forces_tokens = true;          // several forced tokens are computed in a step
+  std::optional<TokenFilter> filter;  // set if the answer has a form, and inside a call
+  bool filters_call = false;          // the filter ends where the call ends
+  std::optional<size_t> tried_call;  // number of calls before the one that was tried to be filtered
+  bool forces_tokens = true;         // several forced tokens are computed in a step
   struct Forced {
     std::vector<Token> tokens;
     bool ends = false;            // the text is complete behind them
@@ -116,6 +119,10 @@ struct Sequence {
   bool is_filtered() const { return filter && decoder->in_content(); }
   TokenLogprob draw(std::span<const float> logits, uint32_t position);
   void filter_next(Token drawn);
+  // Begins to filter a call that has begun.
+  void filter_call();
+  // The filter's text is complete, and others need none.
+  bool filter_is_done() const { return filters_call && filter->can_end(); }
   bool is_end(Token token) const;
   Taken take_drawn(TokenLogprob drawn);
   void follow_forced(std::vector<Token>& follow);

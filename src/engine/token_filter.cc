@@ -9,7 +9,10 @@ namespace pando {
 
 TokenFilter::TokenFilter(std::shared_ptr<const grammar::MaskTable> masks,
                          std::span<const Token> ends)
-    : matcher_(masks), ends_(ends), bits_(masks->vocabulary().n_mask_words()) {}
+    : vocabulary_(masks->vocabulary()),
+      matcher_(masks),
+      ends_(ends),
+      bits_(vocabulary_.n_mask_words()) {}
 
 Result<std::span<const uint64_t>> TokenFilter::allowed() {
   if (n_allowed_ > 0) return std::span<const uint64_t>(bits_);
@@ -40,6 +43,22 @@ Result<std::optional<Token>> TokenFilter::only() {
 Status TokenFilter::accept(Token token) {
   n_allowed_ = 0;
   return matcher_.accept(token);
+}
+
+bool TokenFilter::begin(std::string_view head, std::span<const Token> answer, size_t n_bytes) {
+  // Special tokens have a byte more here.
+  const auto is_special = [](std::string_view bytes) {
+    return bytes.starts_with(grammar::Vocabulary::kSpecial);
+  };
+  std::string text;
+  for (size_t n = 0; n < n_bytes; answer = answer.first(answer.size() - 1)) {
+    if (answer.empty() || !vocabulary_.has(answer.back())) return false;
+    const std::string& bytes = vocabulary_.bytes(answer.back());
+    n += bytes.size() - (is_special(bytes) ? 1 : 0);
+    const size_t n_before = n - std::min(n, n_bytes);
+    text.insert(0, n_before == 0 ? bytes : bytes.substr(n_before + (is_special(bytes) ? 1 : 0)));
+  }
+  return matcher_.accept(vocabulary_.spelled(head) + text);
 }
 
 }  // namespace pando

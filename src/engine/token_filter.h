@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "text/grammar/matcher.h"
@@ -24,10 +25,15 @@ class TokenFilter {
   Result<std::optional<Token>> only();
   // The text is complete, and nothing can follow.
   bool is_over() const { return matcher_.must_end(); }
+  bool can_end() const { return matcher_.can_end(); }  // the text is complete
   // Advances by a token that is allowed and is no end token.
   Status accept(Token token);
+  // Begins in the middle of a text: `head`, then the last `n_bytes` of an answer. False, and at the
+  // beginning, if the grammar does not allow them.
+  bool begin(std::string_view head, std::span<const Token> answer, size_t n_bytes);
 
  private:
+  const grammar::Vocabulary& vocabulary_;
   grammar::Matcher matcher_;
   std::span<const Token> ends_;
   std::vector<uint64_t> bits_;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+
+#include "base/errors.h"
 
 namespace pando {
 namespace {
@@ -56,10 +59,28 @@ bool divides_answer(const Request& request) {
          request.sampling.skip_special_tokens;
 }
 
+Result<calls::CallFormPtr> call_form_of(const AnswerFormat& format, const Request& request) {
+  const CallOptions& options = request.calling;
+  const bool must_hold = options.required || options.strict;
+  if (options.required && !divides_answer(request))
+    return blame(
+        "tool_choice",
+        invalid_argument("a call is required, but calls are not taken out of the text, "
+                         "expected separate_reasoning and skip_special_tokens to be true"));
+  if (!must_hold && (!divides_answer(request) || !format.calls)) return calls::CallFormPtr();
+  if (format.call_forms != nullptr) return format.call_forms->get(request);
+  if (!options.required && (!options.strict || request.chat.tools.is_null()))
+    return calls::CallFormPtr();
+  return blame("tools", unsupported("the model has no chat template that is read, so calls of "
+                                    "tools cannot be enforced"));
+}
+
 AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const AnswerFormat& format,
-                             const Request& request, std::span<const Token> prompt)
+                             const Request& request, std::span<const Token> prompt,
+                             calls::CallFormPtr calls)
     : tokenizer_(tokenizer),
       decoder_(tokenizer, /*first_in_text=*/false, request.sampling.skip_special_tokens),
+      calls_(std::move(calls)),
       is_strict_(request.sampling.form.has_value()) {
   if (divides_answer(request)) {
     const bool has_tools = !request.chat.tools.is_null() && !is_strict_;
@@ -77,12 +98,14 @@ void AnswerDecoder::parse(const calls::CallFormat& format, const Request& reques
                           std::span<const Token> prompt) {
   constexpr size_t kMostTokens = 64;  // of a prompt's end that opens an answer
   decoder_ = StreamDecoder(tokenizer_, /*first_in_text=*/false, /*skip_special=*/false);
-  tools_ = std::make_unique<const calls::OfferedTools>(
-      is_strict_ ? calls::OfferedTools() : calls::OfferedTools::of(request.chat.tools));
+  if (calls_ == nullptr)
+    calls_ = std::make_shared<const calls::CallForm>(
+        is_strict_ ? calls::CallForm()
+                   : calls::CallForm{calls::OfferedTools::of(request.chat.tools)});
   std::string end;
   for (const Token token : prompt.last(std::min(prompt.size(), kMostTokens)))
     end += tokenizer_.token_bytes(token, /*skip_special=*/false);
-  parser_.emplace(format, *tools_, end);
+  parser_.emplace(format, calls_->tools, end);
 }
 
 AnswerText AnswerDecoder::parted(std::vector<calls::AnswerEvent> events) {
@@ -120,6 +143,14 @@ void AnswerDecoder::begin_in_channels(std::span<const Token> prompt) {
     else
       is_new_ = false;
   own_head_ = head_.size();
+}
+
+std::optional<calls::BegunCall> AnswerDecoder::begun_call() const {
+  const std::optional<size_t> n_waiting = decoder_.n_waiting();
+  if (!n_waiting) return std::nullopt;
+  std::optional<calls::BegunCall> begun = parser_->begun_call();
+  if (begun) begun->n_bytes += *n_waiting;
+  return begun;
 }
 
 AnswerText AnswerDecoder::push(Token token) {

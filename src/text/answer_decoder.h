@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "pando/values/request.h"
+#include "text/calls/call_forms.h"
 #include "text/calls/call_parser.h"
 #include "text/stream_decoder.h"
 #include "text/tokenizer.h"
@@ -42,20 +43,27 @@ struct AnswerText {
 // How a model's answers are written; found once for a model.
 struct AnswerFormat {
   std::optional<ChannelTokens> channels;
-  std::optional<calls::CallFormat> calls;  // of its chat template; absent: there is none
+  std::optional<calls::CallFormat> calls;             // of its chat template; absent: there is none
+  std::shared_ptr<calls::CallForms> call_forms = {};  // null: calls are not enforced
 };
+
+// The tools of a request, and how its calls are enforced; null if it offers none, or if its calls
+// are text. Errors: those of CallForms::get; kUnsupported if calls cannot be enforced and must be.
+Result<calls::CallFormPtr> call_form_of(const AnswerFormat& format, const Request& request);
 
 // Text of an answer's tokens as they come. One thread.
 //
 // A model's marks of reasoning and calls part the text (calls/call_parser.h). In the channels of
-// gpt-oss, without tools, its tokens do. There, messages in the channel "analysis" are reasoning, all others are content; their heads and the
-// tokens around them give no text. A message to a tool begins with "to=" and the tool's name. An
-// empty line parts messages of one kind. Text outside of all messages is content.
+// gpt-oss, without tools, its tokens do. There, messages in the channel "analysis" are reasoning,
+// all others are content; their heads and the tokens around them give no text. A message to a tool
+// begins with "to=" and the tool's name. An empty line parts messages of one kind. Text outside of
+// all messages is content.
 class AnswerDecoder {
  public:
-  // prompt: the tokens before the answer. Borrows tokenizer and format.
+  // prompt: the tokens before the answer. calls: of the request; null: it is made here. Borrows
+  // tokenizer and format.
   AnswerDecoder(const Tokenizer& tokenizer, const AnswerFormat& format, const Request& request,
-                std::span<const Token> prompt);
+                std::span<const Token> prompt, calls::CallFormPtr calls = nullptr);
 
   AnswerText push(Token token);
   // Returns the text that was held back, at the end of an answer.
@@ -66,9 +74,15 @@ class AnswerDecoder {
     return parser_ ? parser_->in_reasoning() : place_ == Place::kReasoning;
   }
   // True if the next text is content. The form of a request applies to content alone.
-  bool in_content() const {
-    return parser_ ? !parser_->in_reasoning() : place_ == Place::kContent;
+  bool in_content() const { return parser_ ? !parser_->in_reasoning() : place_ == Place::kContent; }
+  // Text at the prompt's end that may begin a call of the answer.
+  std::string_view begun_by_prompt() const {
+    return parser_ ? parser_->held_of_prompt() : std::string_view();
   }
+  // True if the text so far may end inside a call.
+  bool waits_for_call() const { return parser_ && parser_->waits_for_call(); }
+  // The call at the end of the text so far, if it is known to be one. For waits_for_call().
+  std::optional<calls::BegunCall> begun_call() const;
 
  private:
   void parse(const calls::CallFormat& format, const Request& request,
@@ -87,8 +101,8 @@ class AnswerDecoder {
 
   const Tokenizer& tokenizer_;
   StreamDecoder decoder_;
-  std::unique_ptr<const calls::OfferedTools> tools_;  // of parser_
-  std::optional<calls::CallParser> parser_;           // of the model's marks
+  calls::CallFormPtr calls_;                 // of parser_
+  std::optional<calls::CallParser> parser_;  // of the model's marks
   std::optional<ChannelTokens> channels_;
   // Only texts of messages are content, because the answer has a form.
   bool is_strict_;

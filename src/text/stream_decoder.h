@@ -27,6 +27,11 @@ class StreamDecoder {
   // The waiting text, with U+FFFD for an incomplete character. `ends`: the text ends here.
   std::string finish(bool ends = true);
 
+  // Bytes that wait for the rest of their character. Nothing if texts of tokens depend on others.
+  std::optional<size_t> n_waiting() const {
+    return run_ ? std::nullopt : std::optional(pending_.size());
+  }
+
  private:
   // Tokens before a sequence that it reads, counted from the end: many more than a decoder's steps
   // look back.

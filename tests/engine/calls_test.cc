@@ -13,6 +13,7 @@ namespace pando::testing {
 namespace {
 
 constexpr Token kReturn = 260;
+constexpr int kVocab = kChannelVocab + 2;
 const std::string kAsked = "Weather?";
 const std::string kParis = R"(<tool_call>
 {"name": "weather", "arguments": {"city": "Paris"}}
@@ -22,11 +23,22 @@ const std::string kRome = R"(<tool_call>
 </tool_call>)";
 
 const Tokenizer& tokenizer() {
-  static const std::unique_ptr<Tokenizer> loaded = load_json(channel_tokenizer_json());
+  static const std::unique_ptr<Tokenizer> loaded = [] {
+    Json json = channel_tokenizer_json();
+    int id = kChannelVocab;
+    for (const char* content : {">\n{\"na", ">x"})  // across the end of a mark
+      json["added_tokens"].push_back(added_token(id++, content, /*special=*/false));
+    return load_json(json);
+  }();
   return *loaded;
 }
 std::vector<Token> tokens_of(const std::string& text) {
   return tokenizer().encode(text, /*add_bos=*/false).value();
+}
+
+grammar::FormCache& forms() {
+  static grammar::FormCache all(tokenizer());
+  return all;
 }
 
 const AnswerFormat& format() {
@@ -35,6 +47,7 @@ const AnswerFormat& format() {
     of_model.calls->reasoning_begin = "<think>";
     of_model.calls->reasoning_end = "</think>";
     of_model.calls->prompt_ends = {"<think>"};
+    of_model.call_forms = std::make_shared<calls::CallForms>(&forms(), *of_model.calls);
     return of_model;
   }();
   return kFormat;
@@ -54,21 +67,22 @@ Request asked(const std::string& prompt = kAsked, bool offers = true) {
   request.sampling.max_tokens = 300;
   if (offers)
     request.chat.tools = JsonValue::parse(R"([{"type": "function", "function": {
-        "name": "weather", "parameters": {"type": "object"}}}])")
+        "name": "weather", "parameters": {"type": "object", "properties": {
+          "city": {"enum": ["Paris", "Rome"]}}, "required": ["city"]}}},
+      {"type": "function", "function": {"name": "clock"}}])")
                              .value();
   return request;
 }
 
 // A loop in which the model answers a request with `script`.
 std::unique_ptr<EngineLoop> loop_of(const std::string& script, const Request& request,
-                                    bool forces_tokens) {
-  static grammar::FormCache forms(tokenizer());
+                                    const AnswerFormat& format, bool forces_tokens) {
   LoopOptions options = tiny_loop_options();
   options.forces_tokens = forces_tokens;
   LoopParts parts{.options = options,
                   .tokenizer = &tokenizer(),
-                  .forms = &forms,
-                  .answers = &format(),
+                  .forms = &forms(),
+                  .answers = &format,
                   .end_ids = {kReturn},
                   .max_positions = kTinyContext};
   EXPECT_TRUE(fill_in(parts.options.engine, kTinyContext).ok());
@@ -76,7 +90,7 @@ std::unique_ptr<EngineLoop> loop_of(const std::string& script, const Request& re
   parts.pool = std::make_unique<ThreadPool>(1);
   std::vector<Token> all = request.tokens;
   for (const Token token : tokens_of(script + "<|return|>")) all.push_back(token);
-  parts.executor = std::make_unique<ScriptedExecutor>(ExecutorFacts{.vocab = kChannelVocab,
+  parts.executor = std::make_unique<ScriptedExecutor>(ExecutorFacts{.vocab = kVocab,
                                                                     .d_model = 4,
                                                                     .page_len = options.page_len,
                                                                     .tile_len = options.tile_len,
@@ -89,8 +103,9 @@ std::unique_ptr<EngineLoop> loop_of(const std::string& script, const Request& re
 }
 
 // The answer of a model that writes `script`.
-Told told(const std::string& script, Request request, bool forces_tokens = true) {
-  const std::unique_ptr<EngineLoop> loop = loop_of(script, request, forces_tokens);
+Told told(const std::string& script, Request request, const AnswerFormat& of = format(),
+          bool forces_tokens = true) {
+  const std::unique_ptr<EngineLoop> loop = loop_of(script, request, of, forces_tokens);
   Told told;
   const Status status = loop->submit(1, std::move(request), [&](const Event& event) {
     ASSERT_FALSE(event.error) << event.error->message();
@@ -140,11 +155,108 @@ TEST(Calls, OneIsEnoughIfTheRequestSaysSo) {
 }
 
 TEST(Calls, WhatIsBrokenIsText) {
-  const std::string broken = R"(<tool_call>
-{"name": "weather", "arguments": {"city": )";
+  const std::string broken = "<tool_call>x{\"name\": \"weather\"}";  // in the mark's token
   EXPECT_EQ(told(broken, asked()).text, broken);
   const std::string other = R"({"name": "unknown", "arguments": {}})";
   EXPECT_EQ(told(other, asked()).text, other);
+}
+
+TEST(Calls, KeepToTheSchemaOnceTheyHaveBegun) {
+  const std::string milan = R"("arguments": {"city": "Milan"}})";
+  const std::string own = "Look: <tool_call>\n{\"name\": \"weather\", " + milan + "\n</tool_call>";
+  EXPECT_EQ(tokens_of(own)[16], kChannelVocab) << "a token goes across the end of the mark";
+  const Told one = told(own + " Done.", asked());
+  EXPECT_EQ(one.text, "Look:Done.");
+  ASSERT_EQ(one.calls.size(), 1u);
+  EXPECT_EQ(one.calls[0].arguments, R"({"city": "Paris"})");
+  EXPECT_EQ(one.completion.finish_reason, FinishReason::kStop);
+
+  for (const char* before : {"", "```json\n", "[", "<tools>"}) {
+    const std::string bare = std::string(before) + "{\"name\":\n \"weather\", " + milan;
+    const Told all = told(bare, asked());
+    ASSERT_EQ(all.calls.size(), 1u) << bare;
+    EXPECT_EQ(all.calls[0].arguments, R"({"city": "Paris"})");
+  }
+}
+
+TEST(Calls, MarksMayBeSpecialTokens) {
+  AnswerFormat special = format();
+  special.calls->call_begin = "<|constrain|>";
+  special.calls->call_end = "<|end|>";
+  special.call_forms = std::make_shared<calls::CallForms>(&forms(), *special.calls);
+  const std::string milan =
+      R"(<|constrain|>{"name": "weather", "arguments": {"city": "Milan"}}<|end|>)";
+  const Told begun = told(milan, asked(), special);
+  ASSERT_EQ(begun.calls.size(), 1u);
+  EXPECT_EQ(begun.calls[0].arguments, R"({"city": "Paris"})");
+  Request request = asked();
+  request.calling.required = true;
+  EXPECT_EQ(told(milan, std::move(request), special).calls, begun.calls);
+}
+
+TEST(Calls, OfOtherToolsCannotBeWritten) {
+  Request request = asked();
+  request.calling.allowed = {"clock"};
+  const Told all =
+      told("<tool_call>\n{\"name\": \"weather\", \"arguments\": {}}", std::move(request));
+  ASSERT_EQ(all.calls.size(), 1u);
+  EXPECT_EQ(all.calls[0].name, "clock");
+}
+
+TEST(Calls, RequiredBeginWithTheAnswer) {
+  Request request = asked(kAsked + "<think>");
+  request.calling.required = true;
+  const Told one = told("Hm.</think>It is sunny.", request);
+  EXPECT_EQ(one.reasoning, "Hm.");
+  EXPECT_EQ(one.text, "");
+  ASSERT_GE(one.calls.size(), 1u);
+  EXPECT_EQ(one.completion.finish_reason, FinishReason::kStop);
+
+  request = asked();
+  request.calling.required = true;
+  const Told two = told(kParis + "\n" + kRome, request);
+  ASSERT_EQ(two.calls.size(), 2u);
+  EXPECT_EQ(two.calls[1].arguments, R"({"city": "Rome"})");
+  request.calling.parallel = false;
+  EXPECT_EQ(told(kParis + "\n" + kRome, request).calls.size(), 1u);
+  request.calling.allowed = {"clock"};
+  const Told named = told(kParis, request);
+  ASSERT_EQ(named.calls.size(), 1u);
+  EXPECT_EQ(named.calls[0].name, "clock");
+  EXPECT_EQ(named.calls[0].arguments, "{}");
+}
+
+TEST(Calls, MaxTokensCut) {
+  for (const bool required : {false, true}) {
+    Request request = asked();
+    request.calling.required = required;
+    request.sampling.max_tokens = 30;
+    const Told cut = told(kParis, std::move(request));
+    EXPECT_EQ(cut.completion.finish_reason, FinishReason::kLength);
+    EXPECT_TRUE(cut.calls.empty());
+    EXPECT_TRUE(cut.text.starts_with("<tool_call>\n{\"name\": \"we")) << cut.text;
+  }
+}
+
+TEST(Calls, WhatCannotBeRequiredIsRefused) {
+  const auto refused = [](Request request) {
+    request.calling.required = true;
+    const Result<calls::CallFormPtr> form = call_form_of(format(), request);
+    return form.ok() ? "" : form.error().place.field;
+  };
+  EXPECT_EQ(refused(asked()), "");
+  EXPECT_EQ(refused(asked(kAsked, /*offers=*/false)), "tool_choice");
+  Request request = asked();
+  request.calling.allowed = {"unknown"};
+  EXPECT_EQ(refused(request), "tool_choice");
+  request = asked();
+  request.sampling.form = {.kind = TextForm::Kind::kJsonObject};
+  EXPECT_EQ(refused(request), "tool_choice");
+  request = asked();
+  request.chat.tools = JsonValue::parse(R"([{"type": "function", "function": {"name": "f",
+      "parameters": {"properties": {"x": {"type": "array", "uniqueItems": true}}}}}])")
+                           .value();
+  EXPECT_EQ(refused(request), "tools[0].function.parameters");
 }
 
 TEST(Calls, WithoutToolsAreText) {
@@ -190,7 +302,7 @@ TEST(Calls, ABudgetChangesNoRow) {
     request.thinking_budget = budget;
     request.logits_hash = true;
     const std::string script = "0123456789abcdefghijklmnopqrstuvw.";
-    const Told together = told(script, request), apart = told(script, request, false);
+    const Told together = told(script, request), apart = told(script, request, format(), false);
     EXPECT_EQ(together.completion.tokens, apart.completion.tokens);
     EXPECT_EQ(together.completion.logits_hash, apart.completion.logits_hash);
     EXPECT_EQ(together.text, apart.text);
@@ -208,7 +320,7 @@ TEST(Calls, BudgetsKeepApartInCompany) {
     return request;
   };
   constexpr int kBudgets = 6;
-  const std::unique_ptr<EngineLoop> loop = loop_of(script, with_budget(0), true);
+  const std::unique_ptr<EngineLoop> loop = loop_of(script, with_budget(0), format(), true);
   std::vector<std::vector<Completion>> together(kBudgets);
   for (int budget = 0; budget < kBudgets; ++budget) {
     const Status status = loop->submit(static_cast<RequestId>(budget + 1), with_budget(budget),
@@ -237,7 +349,7 @@ TEST(Calls, BudgetsKeepApartInCompany) {
 TEST(Calls, ABudgetNeedsMarks) {
   const auto refused = [](Request request) {
     request.thinking_budget = request.thinking_budget.value_or(4);
-    const std::unique_ptr<EngineLoop> loop = loop_of("x", request, true);
+    const std::unique_ptr<EngineLoop> loop = loop_of("x", request, format(), true);
     const Status status = loop->check(request);
     EXPECT_FALSE(status.ok());
     return status.ok() ? Error{} : status.error();

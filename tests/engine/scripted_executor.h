@@ -9,7 +9,7 @@
 
 namespace pando::testing {
 
-// The likeliest token behind a row is the one that a script has there.
+// The likeliest token behind a row is the one that a script has there; behind its end, its last.
 class ScriptedExecutor final : public Executor {
  public:
   ScriptedExecutor(const ExecutorFacts& facts, std::vector<Token> script)
@@ -23,7 +23,7 @@ class ScriptedExecutor final : public Executor {
     std::fill_n(out, size_t{n} * facts_.vocab, 0.0f);
     for (uint32_t i = 0; i < n; ++i) {
       const uint32_t next = plan_.positions[plan_.outputs[first + i]] + 1;
-      out[i * facts_.vocab + script_.at(next)] = 10;
+      out[i * facts_.vocab + script_.at(std::min<size_t>(next, script_.size() - 1))] = 10;
     }
   }
   bool prepare(size_t, size_t) override { return false; }

@@ -41,7 +41,8 @@ struct Compiled {
 Compiled compiled_counted(const std::string& schema) {
   auto document = grammar::SchemaDocument::parse(schema);
   if (!document) return {document.error(), 0};
-  auto grammar = grammar::SchemaCompiler(document->get()).compile();
+  grammar::Builder builder;
+  auto grammar = grammar::SchemaCompiler(document->get(), &builder).compile();
   return {std::move(grammar), grammar::kMostSchemaWork - (*document)->work_left()};
 }
 

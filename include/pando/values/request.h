@@ -21,8 +21,8 @@ namespace pando {
 // docs/extraction.md lists the supported features.
 struct TextForm {
   enum class Kind {
-    kJsonSchema,  // `schema` is a JSON Schema, or `text` the JSON of one; its answers have no
-                  // white space between values
+    kJsonSchema,  // `schema` is a JSON Schema, or `text` the JSON of one; its answers have at
+                  // most one space behind each colon and comma, and no other white space
     kJsonObject,  // any object of JSON
     kRegex,       // `text` is a regular expression, which the whole answer matches
     kChoices,     // one of `choices`
@@ -80,6 +80,7 @@ struct CallOptions {
   std::vector<std::string> allowed = {};  // names of the tools that may be called; empty: of all
   // A schema that cannot be enforced is an error. False: such arguments are any object.
   bool strict = false;
+  bool operator==(const CallOptions&) const = default;
 };
 
 // A prompt, and the options of its answers.

@@ -50,8 +50,10 @@ std::vector<AnswerEvent> CallParser::finish() {
 
 void CallParser::run() {
   waits_for_call_ = false;
+  begun_at_ = 0;
   while (at_ < held_.size() && step()) {
   }
+  begun_at_ -= std::min(begun_at_, at_);
   held_.erase(0, at_);
   at_ = 0;
   tried_ = held_.size();
@@ -138,8 +140,10 @@ bool CallParser::step_between_calls() {
     }
   }
   ReadCall call;
+  const size_t call_at = scan.at;
   const Read read = read_next_call(scan, call);
   waits_for_call_ = read == Read::kMore;
+  begun_at_ = call_at;
   if (read == Read::kMore) return false;
   in_fence_ = in_fence;
   if (read == Read::kBroken) {

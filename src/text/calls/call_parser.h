@@ -1,6 +1,7 @@
 // Takes an answer apart while it comes in: reasoning, text and tool calls.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,12 @@ struct AnswerEvent {
   bool operator==(const AnswerEvent&) const = default;
 };
 
+// A call that has begun and not ended.
+struct BegunCall {
+  size_t n_bytes;         // bytes of the answer so far that belong to it
+  std::string head = {};  // text that stands before them in its grammar (call_grammar.h)
+};
+
 // For one answer, on one thread. The joined events do not depend on how the answer is cut into
 // pieces. Bytes that may begin a mark or a call are held back until they are decided. A call that
 // turns out to be broken comes back as text. White space before and behind calls and reasoning is
@@ -41,6 +48,14 @@ class CallParser {
   std::vector<AnswerEvent> finish();  // at the end of the answer
 
   bool in_reasoning() const { return state_ == State::kReasoning; }
+  // True if the answer may be inside a call.
+  bool waits_for_call() const { return waits_for_call_; }
+  // Bytes of the prompt's end that may begin a call.
+  std::string_view held_of_prompt() const {
+    return std::string_view(held_).substr(0, n_of_prompt_);
+  }
+  // The call whose first mark, or the name of whose object, was read.
+  std::optional<BegunCall> begun_call() const;
 
  private:
   enum class State {
@@ -64,6 +79,11 @@ class CallParser {
   // An object of a call at the beginning of an answer, bare or in a code fence.
   Read take_bare();
   Read read_next_call(Scan& scan, ReadCall& call) const;
+  std::optional<BegunCall> begun_by_mark(const Mark& mark) const;
+  // True if the mark may be the beginning of another, around a text.
+  bool may_be_frame(const Mark& mark) const;
+  // The object behind `at`, if it has its name and nothing behind the name that ends it.
+  std::optional<BegunCall> begun_object(Scan at) const;
 
   Scan scan_held() const { return {.text = held_, .at = at_, .is_final = is_final_}; }
   void advance(size_t to);
@@ -82,6 +102,7 @@ class CallParser {
   size_t n_of_prompt_ = 0;  // of the bytes from at_, those that the prompt had: they are no text
   bool is_final_ = false;
   bool waits_for_call_ = false;  // held_ begins a call
+  size_t begun_at_ = 0;          // where it begins in held_
   size_t tried_ = 0;             // size of held_ when it was last looked at
   bool may_end_ = false;         // a character has come since then that can end a call
   bool has_text_ = false;        // a text besides white space has come

@@ -59,6 +59,10 @@ Read read_loose_arguments(const CallFormat& format, Scan& scan, ReadCall& call) 
 
 }  // namespace
 
+std::string head_of_object(std::string_view name) {
+  return "{\"name\": " + json_text(CallJson(std::string(name)));
+}
+
 bool is_call_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName &&
          std::all_of(name.begin(), name.end(), is_name_char);

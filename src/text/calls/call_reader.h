@@ -28,6 +28,9 @@ Read read_call(const CallFormat& format, const OfferedTools& tools, Scan& scan, 
 Read read_object_call(const CallFormat& format, const OfferedTools& tools, Names names, Scan& scan,
                       ReadCall& call);
 
+// The beginning of an object that calls a tool, up to its name.
+std::string head_of_object(std::string_view name);
+
 Read read_head(const CallFormat& format, Scan& scan, ReadCall& call);
 Read read_parameters(const CallFormat& format, const OfferedTools& tools, Scan& scan,
                      ReadCall& call);

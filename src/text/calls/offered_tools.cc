@@ -138,14 +138,16 @@ OfferedTools OfferedTools::of(const JsonValue& tools) {
 }
 
 void OfferedTools::add(const CallJson& list) {
-  for (const CallJson& entry : list) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const CallJson& entry = list[i];
     const CallJson* function = member(&entry, "function");
     if (function == nullptr || !function->is_object()) function = &entry;
     const CallJson* name = member(function, "name");
     if (name == nullptr || !name->is_string()) continue;
     const CallJson* parameters = member(function, "parameters");
     if (parameters == nullptr) parameters = member(function, "input_schema");
-    tools_.push_back({name->get<std::string>(), parameters == nullptr ? CallJson() : *parameters});
+    tools_.push_back(
+        {name->get<std::string>(), parameters == nullptr ? CallJson() : *parameters, i});
   }
 }
 

@@ -1,6 +1,7 @@
 // The tools that a request offers: their names, and the schemas of their parameters.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,12 @@ namespace pando::calls {
 // Immutable; any thread may use it.
 class OfferedTools {
  public:
+  struct Tool {
+    std::string name;
+    CallJson parameters;  // null: there are none
+    size_t index;         // in the list
+  };
+
   OfferedTools() = default;
   // A list as chat templates get it, or of functions without the object around them. Entries
   // without a name are left out. kInvalidArgument for anything but a list of JSON.
@@ -22,6 +29,7 @@ class OfferedTools {
   static OfferedTools of(const JsonValue& tools);
 
   bool empty() const { return tools_.empty(); }
+  std::span<const Tool> all() const { return tools_; }
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
   // The value of a parameter that was written as text, read by the types that its schema has. A
@@ -33,10 +41,6 @@ class OfferedTools {
   const CallJson* root_of(std::string_view tool) const;
 
  private:
-  struct Tool {
-    std::string name;
-    CallJson parameters;
-  };
   const Tool* find(std::string_view name) const;
 
   void add(const CallJson& list);

@@ -35,6 +35,13 @@ void Builder::call(State from, Rule rule, State to) {
   edges_[from].push_back({.kind = Kind::kCall, .rule = rule, .target = to});
 }
 
+void Builder::separator(State from, char mark, State to) {
+  const State behind = state();
+  bytes(from, static_cast<uint8_t>(mark), static_cast<uint8_t>(mark), behind);
+  empty(behind, to);
+  bytes(behind, ' ', ' ', to);
+}
+
 Builder::State Builder::text(State from, std::string_view text) {
   for (const char c : text) {
     const State to = state();
@@ -108,7 +115,7 @@ void Builder::characters(State from, const CharSet& set, Encoding encoding, Stat
       }
     return behind[n];
   };
-  const CharSet themselves = is_json ? set.without(kEscaped) : set;
+  const CharSet themselves = is_json ? set.without(kEscaped).without(style_.escaped) : set;
   for (const CharRange& range : themselves.ranges())
     utf8_ranges(range.first, range.last, [&](const Utf8Bytes& low, const Utf8Bytes& high, int n) {
       State at = from;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "text/grammar/char_dfa.h"
@@ -23,11 +24,22 @@ enum class Encoding {
   kJsonString,  // inside a string of JSON: escaped where they must be, and nowhere else
 };
 
+// How values of JSON differ from those of answers that are nothing but JSON.
+struct JsonStyle {
+  bool has_short_numbers = false;  // see short_number_texts
+  CharSet escaped = {};            // characters that strings have only as escapes
+  // Behind a string stands only what JSON has there, so all grammars share its masks.
+  bool shares_strings = true;
+};
+
 // A limit that is exceeded is kept, and named by finish(). One thread.
 class Builder {
  public:
   using State = uint32_t;
   using Rule = uint32_t;
+
+  explicit Builder(JsonStyle style = {}) : style_(std::move(style)) {}
+  const JsonStyle& style() const { return style_; }
 
   Rule add_rule();  // the first is where the text starts
   size_t n_rules() const { return rules_.size(); }
@@ -40,6 +52,9 @@ class Builder {
   void jump(State from, State to);
   void bytes(State from, uint8_t first, uint8_t last, State to);
   void call(State from, Rule rule, State to);
+  // A comma or colon of JSON, and at most one space behind it. Models often write that space; a
+  // model that may not write it chooses other values.
+  void separator(State from, char mark, State to);
 
   // All of these add what comes behind `from` and give the state behind it.
   State text(State from, std::string_view bytes);
@@ -83,6 +98,7 @@ class Builder {
     CharLengths lengths;
   };
 
+  JsonStyle style_;
   std::vector<std::vector<Edge>> edges_;  // of each state
   std::vector<Ends> rules_;
   std::map<Rule, Counted> counted_;

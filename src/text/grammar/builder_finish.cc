@@ -107,7 +107,7 @@ class RuleDeterminiser {
       add_state(*sets_[i]);
       if (base_ + sets_.size() > kMostStates || work_ > kMostSubsetWork) return false;
     }
-    if (rule == builder_.string_rule)
+    if (rule == builder_.string_rule && builder_.style().shares_strings)
       out_->set_string_states(base_, static_cast<uint32_t>(sets_.size()));
     const auto counted = builder_.counted_.find(rule);
     if (counted != builder_.counted_.end()) count(counted->second);

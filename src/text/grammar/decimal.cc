@@ -151,6 +151,20 @@ Regex number_texts() {
                           0, 1)});
 }
 
+Regex short_integer_texts() {
+  const Regex more = sequence({of_set(CharSet({{'1', '9'}})), repeat(digit(), 0, 17)});
+  return sequence({repeat(minus(), 0, 1), one_of({of_text("0"), more})});
+}
+
+Regex short_number_texts() {
+  return sequence({short_integer_texts(),
+                   repeat(sequence({of_text("."), repeat(digit(), 1, 18)}), 0, 1),
+                   repeat(sequence({of_set(CharSet({{'e', 'e'}, {'E', 'E'}})),
+                                    repeat(of_set(CharSet({{'+', '+'}, {'-', '-'}})), 0, 1),
+                                    repeat(digit(), 1, 2)}),
+                          0, 1)});
+}
+
 Regex texts_from(const Decimal& bound, bool is_above) {
   if (bound.is_negative)
     return one_of({any_size(), sequence({minus(), sizes_to(bound, is_above)})});

@@ -33,8 +33,7 @@ Status check_decoding(const Grammar& grammar, const Decoding* decoding) {
     if (std::ranges::all_of(changed, [&](char c) { return bytes[static_cast<uint8_t>(c)]; }))
       return unsupported(
           "the tokenizer's decoder may change {} in an answer, so an answer cannot have a form "
-          "that "
-          "may contain it",
+          "that may contain it",
           changed.empty() ? "any text" : "the text " + json_text(changed));
   return {};
 }
@@ -73,6 +72,11 @@ const MaskStorePtr& FormCache::store() {
         std::make_shared<MaskStore>(std::make_shared<const Vocabulary>(tokenizer_, most_tokens_));
   });
   return store_;
+}
+
+Result<std::shared_ptr<const MaskTable>> FormCache::masks_of(GrammarPtr grammar) {
+  if (Status kept = check_decoding(*grammar, tokenizer_.decoding()); !kept) return kept.error();
+  return std::make_shared<const MaskTable>(std::move(grammar), store());
 }
 
 std::shared_ptr<const MaskTable> FormCache::find(const TextForm& form) {

@@ -37,6 +37,10 @@ class FormCache {
   // Warnings about a form; none if the form is refused. Compiles the form if it is not kept.
   std::vector<std::string> warnings_of(const TextForm& form);
 
+  // The masks of another grammar. kUnsupported if the tokenizer's decoder changes its texts.
+  Result<std::shared_ptr<const MaskTable>> masks_of(GrammarPtr grammar);
+  const Vocabulary& vocabulary() { return store()->vocabulary(); }
+
   size_t n_kept();  // forms
   // Forms compiled so far, refused ones too. For tests.
   size_t n_compiled() const { return n_compiled_.load(); }

@@ -27,7 +27,7 @@ Builder::State hex_digits(Builder* builder, Builder::State from, int n) {
 void add_any_string(Builder* builder, Builder::State from, Builder::State to) {
   const Builder::State inside = builder->text(from, "\"");
   static const CharSet kPlain = CharSet({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}).complement();
-  builder->characters(inside, kPlain, Encoding::kUtf8, inside);
+  builder->characters(inside, kPlain.without(builder->style().escaped), Encoding::kUtf8, inside);
   const Builder::State slash = builder->text(inside, "\\");
   for (const char c : std::string_view("\"\\/bfnrt"))
     builder->bytes(slash, static_cast<uint8_t>(c), static_cast<uint8_t>(c), inside);
@@ -63,27 +63,23 @@ Builder::Rule string_rule(Builder* builder) {
   return *builder->string_rule;
 }
 
-Builder::State behind_separator(Builder* builder, Builder::State from, char separator) {
-  const Builder::State behind = builder->text(from, {&separator, 1});
-  const Builder::State next = builder->text(behind, " ");
-  builder->empty(behind, next);
-  return next;
-}
-
 void add_any_object(Builder* builder, Builder::State from, Builder::State to, Builder::Rule value) {
   const Builder::State open = builder->text(from, "{");
   const Builder::State key = builder->state(), after = builder->state(), name = builder->state();
   builder->empty(open, key);
   builder->bytes(open, '}', '}', to);
   builder->call(key, string_rule(builder), name);
-  builder->call(behind_separator(builder, name, ':'), value, after);
-  builder->empty(behind_separator(builder, after, ','), key);
+  const Builder::State colon = builder->state();
+  builder->separator(name, ':', colon);
+  builder->call(colon, value, after);
+  builder->separator(after, ',', key);
   builder->bytes(after, '}', '}', to);
 }
 
 void add_any_value(Builder* builder, Builder::Rule rule) {
   const Builder::Rule number = builder->add_rule();
-  builder->empty(builder->regex(builder->start(number), number_texts(), Encoding::kUtf8),
+  const Regex texts = builder->style().has_short_numbers ? short_number_texts() : number_texts();
+  builder->empty(builder->regex(builder->start(number), texts, Encoding::kUtf8),
                  builder->end(number));
   const Builder::State start = builder->start(rule), end = builder->end(rule);
   for (const char* word : {"null", "true", "false"})
@@ -96,7 +92,7 @@ void add_any_value(Builder* builder, Builder::Rule rule) {
   builder->empty(open, item);
   builder->bytes(open, ']', ']', end);
   builder->call(item, rule, after);
-  builder->empty(behind_separator(builder, after, ','), item);
+  builder->separator(after, ',', item);
   builder->bytes(after, ']', ']', end);
 }
 

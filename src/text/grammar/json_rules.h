@@ -10,10 +10,8 @@ namespace pando::grammar {
 
 // A string with its quotes, any escapes of JSON included; made once.
 Builder::Rule string_rule(Builder* builder);
-// The state behind a colon or comma, or behind one space after it. Models often write that space; a
-// model that may not write it chooses other values.
-Builder::State behind_separator(Builder* builder, Builder::State from, char separator);
-// Adds any value, with those spaces alone; all in one rule but strings and numbers.
+// Adds any value, with separators as Builder::separator writes them; all in one rule but strings
+// and numbers.
 void add_any_value(Builder* builder, Builder::Rule rule);
 void add_any_object(Builder* builder, Builder::State from, Builder::State to, Builder::Rule value);
 

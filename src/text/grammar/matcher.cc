@@ -58,6 +58,17 @@ Status Matcher::accept(Token token) {
   return {};
 }
 
+bool Matcher::accept(std::string_view bytes) {
+  chart_.start_work();
+  const Chart::Frontier to = read(bytes);
+  const bool fits = to.is_alive() && !chart_.is_overflown();
+  if (fits)
+    at_ = chart_.keep_only(to);
+  else
+    chart_.go_back(at_);
+  return fits;
+}
+
 Result<size_t> Matcher::mask(std::span<uint64_t> bits) {
   PANDO_CHECK(bits.size() == masks_->vocabulary().n_mask_words());
   std::fill(bits.begin(), bits.end(), 0);

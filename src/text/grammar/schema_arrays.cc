@@ -1,7 +1,6 @@
 // Arrays of a schema.
 #include <algorithm>
 
-#include "text/grammar/json_rules.h"
 #include "text/grammar/schema_compiler.h"
 
 namespace pando::grammar {
@@ -64,7 +63,7 @@ class ArrayRule {
     if (at == kNoState) {
       at = builder_.state();
       if (can_close(n, tally)) builder_.bytes(at, ']', ']', to_);
-      if (n < most_) builder_.empty(behind_separator(&builder_, at, ','), item(n, tally));
+      if (n < most_) builder_.separator(at, ',', item(n, tally));
     }
     return at;
   }

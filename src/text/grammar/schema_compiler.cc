@@ -11,6 +11,16 @@ namespace pando::grammar {
 
 Result<GrammarPtr> SchemaCompiler::compile(std::vector<std::string>* warnings) {
   rule_of({document_.root()});
+  if (Status status = fill_rules(); !status) return status.error();
+  Result<GrammarPtr> grammar = builder_.finish();
+  if (grammar && warnings != nullptr) *warnings = document_.warnings();
+  if (grammar || grammar.error().code != ErrorCode::kInvalidArgument) return grammar;
+  const std::string places = conflict({document_.root()});
+  if (places.empty()) return grammar;
+  return invalid_argument("no text fits the schema: {}", places);
+}
+
+Status SchemaCompiler::fill_rules() {
   while (!todo_.empty() && !document_.has_failed()) {
     const auto [rule, schemas] = std::move(todo_.front());
     todo_.pop_front();
@@ -19,17 +29,15 @@ Result<GrammarPtr> SchemaCompiler::compile(std::vector<std::string>* warnings) {
     if (builder_.is_too_large() || builder_.n_rules() > kMostRules) break;
   }
   if (document_.has_failed()) return document_.error();
-  Result<GrammarPtr> grammar = builder_.finish();
-  if (grammar && warnings != nullptr) *warnings = document_.warnings();
-  if (grammar || grammar.error().code != ErrorCode::kInvalidArgument) return grammar;
+  return {};
+}
+
+std::string SchemaCompiler::conflict(const Parts& schemas) {
   const std::vector<bool> has_text = builder_.has_text();
-  const std::string conflict =
-      conflict_of({document_.root()}, &cases_, &document_, [&](const Parts& schemas) {
-        const auto rule = rules_.find(schemas);
-        return rule != rules_.end() ? !has_text[rule->second] : is_never(schemas);
-      });
-  if (conflict.empty()) return grammar;
-  return invalid_argument("no text fits the schema: {}", conflict);
+  return conflict_of(schemas, &cases_, &document_, [&](const Parts& parts) {
+    const auto rule = rules_.find(parts);
+    return rule != rules_.end() ? !has_text[rule->second] : is_never(parts);
+  });
 }
 
 SchemaCompiler::Rule SchemaCompiler::rule_of(const Parts& schemas) {
@@ -63,9 +71,13 @@ void SchemaCompiler::add_case(const Parts& parts, State from, State to) {
   const SchemaFacts facts(parts, &document_);
   if (document_.has_failed()) return;
   if (facts.values) return add_values(facts, from, to);
+  add_types(facts, from, to);
+}
+
+void SchemaCompiler::add_types(const SchemaFacts& facts, State from, State to) {
   for (const Json* value : facts.not_values)
     if (value->is_structured() && (facts.types & type_of(*value)))
-      return document_.refuse(parts[0],
+      return document_.refuse(facts.parts[0],
                               "an 'enum' or 'const' with an array or object inside 'not'");
   if (facts.types & kNull && !facts.is_not_value(nullptr))
     builder_.empty(builder_.text(from, "null"), to);
@@ -83,15 +95,20 @@ void SchemaCompiler::add_values(const SchemaFacts& facts, State from, State to) 
   for (const Json* value : *facts.values) {
     document_.work();
     if (document_.has_failed()) return;
-    if (meets(*value, facts, &cases_, &document_))
-      builder_.empty(builder_.text(from, compact_text(*value)), to);
+    if (is_valid(*value, facts)) builder_.empty(builder_.text(from, compact_text(*value)), to);
   }
+}
+
+bool SchemaCompiler::is_valid(const Json& value, const SchemaFacts& facts) {
+  return meets(value, facts, &cases_, &document_);
 }
 
 SchemaCompiler::Rule SchemaCompiler::integer() {
   if (!integer_) {
     integer_ = builder_.add_rule();
-    builder_.empty(builder_.regex(builder_.start(*integer_), integer_texts(), Encoding::kUtf8),
+    const Regex texts =
+        builder_.style().has_short_numbers ? short_integer_texts() : integer_texts();
+    builder_.empty(builder_.regex(builder_.start(*integer_), texts, Encoding::kUtf8),
                    builder_.end(*integer_));
   }
   return *integer_;
@@ -100,7 +117,8 @@ SchemaCompiler::Rule SchemaCompiler::integer() {
 SchemaCompiler::Rule SchemaCompiler::number() {
   if (!number_) {
     number_ = builder_.add_rule();
-    builder_.empty(builder_.regex(builder_.start(*number_), number_texts(), Encoding::kUtf8),
+    const Regex texts = builder_.style().has_short_numbers ? short_number_texts() : number_texts();
+    builder_.empty(builder_.regex(builder_.start(*number_), texts, Encoding::kUtf8),
                    builder_.end(*number_));
   }
   return *number_;
@@ -112,14 +130,23 @@ void SchemaCompiler::add_numbers(const SchemaFacts& facts, State from, State to)
                   [](const Json* value) { return type_of(*value) & (kInteger | kFraction); });
   if (!has_not && !facts.has_number_facts() && (facts.types & kInteger))
     return builder_.call(from, facts.types & kFraction ? number() : integer(), to);
-  if (const CharDfa* numbers = numbers_of(facts, &document_))
-    builder_.automaton(from, *numbers, Encoding::kUtf8, to);
+  const CharDfa* numbers = numbers_of(facts, &document_);
+  if (numbers == nullptr) return;
+  if (!builder_.style().has_short_numbers)
+    return builder_.automaton(from, *numbers, Encoding::kUtf8, to);
+  const Result<CharDfa> are_short = document_.automaton_of(short_number_texts());
+  const Result<CharDfa> both = are_short ? document_.both(*numbers, *are_short) : are_short;
+  if (!both)
+    return document_.exceed(facts.parts[0], "the conditions on numbers are together {}",
+                            both.error().message());
+  builder_.automaton(from, *both, Encoding::kUtf8, to);
 }
 
 static Result<GrammarPtr> compiled(Result<std::unique_ptr<SchemaDocument>> document,
                                    std::vector<std::string>* warnings) {
   if (!document) return std::move(document).error();
-  return SchemaCompiler(document->get()).compile(warnings);
+  Builder builder;
+  return SchemaCompiler(document->get(), &builder).compile(warnings);
 }
 
 Result<GrammarPtr> from_json_schema(std::string_view schema, std::vector<std::string>* warnings) {

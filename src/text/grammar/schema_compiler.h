@@ -13,19 +13,43 @@
 namespace pando::grammar {
 
 // Compiles a schema to rules: one for each list of schemas that hold together at some place. Used
-// once.
+// once. Borrows both.
 class SchemaCompiler {
  public:
-  explicit SchemaCompiler(SchemaDocument* document) : document_(*document), cases_(document) {}
-  // If the schema compiles, `warnings`, unless null, receives those of the document.
-  Result<GrammarPtr> compile(std::vector<std::string>* warnings = nullptr);
-
- private:
   using Rule = Builder::Rule;
   using State = Builder::State;
 
-  // The rule of the values under which all of `schemas` hold; it is filled later.
+  SchemaCompiler(SchemaDocument* document, Builder* builder)
+      : document_(*document), cases_(document), builder_(*builder) {}
+  // Makes a grammar of the schema alone, by an empty builder. If the schema compiles, `warnings`,
+  // unless null, receives those of the document.
+  Result<GrammarPtr> compile(std::vector<std::string>* warnings = nullptr);
+
+  // For grammars with the schema as a part.
+
+  // The rule of the values under which all of `schemas` hold. fill_rules() fills it.
   Rule rule_of(const Parts& schemas);
+  // Fills all rules that were asked for. The document's error if it refuses the schema.
+  Status fill_rules();
+  // The places that contradict each other if no value is valid under all of `schemas`, behind
+  // fill_rules(); empty if they are not known.
+  std::string conflict(const Parts& schemas);
+  const std::vector<Parts>& cases_of(const Parts& schemas) { return cases_.of(schemas); }
+  // Adds the values of a case, but for those of "enum" and "const".
+  void add_types(const SchemaFacts& facts, State from, State to);
+  // True if a value of the case's "enum" or "const" is valid.
+  bool is_valid(const Json& value, const SchemaFacts& facts);
+
+  struct Property {
+    std::string name;
+    Parts schemas;
+    bool is_required;
+  };
+  // Properties of objects under which all of `schemas` hold, in the order of writing. Nothing if
+  // more than these decides whether such an object is valid, or if none is.
+  std::optional<std::vector<Property>> members_of(const Parts& schemas);
+
+ private:
   bool is_never(const Parts& schemas) { return cases_.of(schemas).empty(); }
   void fill(Rule rule, const Parts& schemas);
   void add_case(const Parts& parts, State from, State to);
@@ -43,11 +67,6 @@ class SchemaCompiler {
   void add_arrays(const SchemaFacts& facts, State from, State to);
 
   // schema_objects.cc
-  struct Property {
-    std::string name;
-    Parts schemas;
-    bool is_required;
-  };
   // Names that are none of a property, and what stands there.
   struct FreeNames {
     Rule key;  // with its quotes
@@ -64,6 +83,10 @@ class SchemaCompiler {
   };
   // The names that "propertyNames" allows; nothing: all names.
   std::optional<AllowedNames> allowed_names(const SchemaFacts& facts);
+  // Nothing if no object is valid, or after a refusal.
+  std::optional<std::vector<Property>> properties_of(const SchemaFacts& facts,
+                                                     const std::vector<std::string>& names,
+                                                     const std::optional<AllowedNames>& allowed);
   std::vector<FreeNames> free_names(const SchemaFacts& facts, const std::vector<std::string>& names,
                                     const std::optional<AllowedNames>& allowed);
   friend class ObjectRule;
@@ -71,7 +94,7 @@ class SchemaCompiler {
 
   SchemaDocument& document_;
   SchemaCases cases_;
-  Builder builder_;
+  Builder& builder_;
   std::map<Parts, Rule> rules_, case_rules_;
   std::deque<std::pair<Rule, Parts>> todo_;
   std::map<std::string, Rule> string_rules_;  // by their constraints

@@ -71,9 +71,14 @@ class ObjectRule {
     if (at == kNoState) {
       at = builder_.state();
       if (can_close(i, count)) builder_.bytes(at, '}', '}', to_);
-      builder_.empty(behind_separator(&builder_, at, ','), key(i, count));
+      builder_.separator(at, ',', key(i, count));
     }
     return at;
+  }
+  Builder::State colon(Builder::State from) {
+    const Builder::State behind = builder_.state();
+    builder_.separator(from, ':', behind);
+    return behind;
   }
   void fill_key(size_t i, size_t count) {
     if (counts_most_ && count >= most_) return;
@@ -82,15 +87,13 @@ class ObjectRule {
       for (const auto& names : free_) {
         const Builder::State name = builder_.state();
         builder_.call(at, names.key, name);
-        builder_.call(behind_separator(&builder_, name, ':'), compiler_.rule_of(names.schemas),
-                      after(i, count + 1));
+        builder_.call(colon(name), compiler_.rule_of(names.schemas), after(i, count + 1));
       }
       return;
     }
     const auto& property = properties_[i];
-    const Builder::State name = builder_.text(at, compact_text(Json(property.name)));
-    builder_.call(behind_separator(&builder_, name, ':'), compiler_.rule_of(property.schemas),
-                  after(i + 1, count + 1));
+    const Builder::State value = colon(builder_.text(at, compact_text(Json(property.name))));
+    builder_.call(value, compiler_.rule_of(property.schemas), after(i + 1, count + 1));
     if (property.is_required) return;
     const Builder::State next = key(i + 1, count);
     if ((i + 1) % kKeysTogether == 0 || i + 1 == properties_.size())
@@ -245,23 +248,43 @@ std::vector<SchemaCompiler::FreeNames> SchemaCompiler::free_names(
   return free;
 }
 
-void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to) {
-  const std::vector<std::string> names = names_of(facts);
-  const auto allowed = allowed_names(facts);
+std::optional<std::vector<SchemaCompiler::Property>> SchemaCompiler::properties_of(
+    const SchemaFacts& facts, const std::vector<std::string>& names,
+    const std::optional<AllowedNames>& allowed) {
   std::vector<Property> properties;
-  size_t n_required = 0;
   for (const std::string& name : names) {
     document_.work();
     Parts schemas = property_of(facts.parts, name, &document_);
     const bool is_required = facts.is_required.contains(name);
-    if (document_.has_failed()) return;
+    if (document_.has_failed()) return std::nullopt;
     if ((allowed && !allowed->have(name)) || is_never(schemas)) {
-      if (is_required) return;  // no object is valid
+      if (is_required) return std::nullopt;
       continue;
     }
-    n_required += is_required;
     properties.push_back({name, std::move(schemas), is_required});
   }
+  return properties;
+}
+
+std::optional<std::vector<SchemaCompiler::Property>> SchemaCompiler::members_of(
+    const Parts& schemas) {
+  const std::vector<Parts> cases = cases_.of(schemas);
+  if (cases.size() != 1) return std::nullopt;
+  const SchemaFacts facts(cases[0], &document_);
+  if (document_.has_failed() || (facts.types & kObject) == 0 || facts.values ||
+      !facts.not_values.empty() || facts.max_properties != SIZE_MAX ||
+      facts.min_properties > facts.required.size())
+    return std::nullopt;
+  return properties_of(facts, names_of(facts), allowed_names(facts));
+}
+
+void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to) {
+  const std::vector<std::string> names = names_of(facts);
+  const auto allowed = allowed_names(facts);
+  auto properties = properties_of(facts, names, allowed);
+  if (!properties) return;
+  const auto n_required =
+      static_cast<size_t>(std::ranges::count_if(*properties, &Property::is_required));
   auto free = free_names(facts, names, allowed);
   if (document_.has_failed()) return;
   const size_t least = facts.min_properties > n_required ? facts.min_properties : 0;
@@ -271,9 +294,9 @@ void SchemaCompiler::add_objects(const SchemaFacts& facts, State from, State to)
         facts.parts[0],
         "a 'minProperties' of {} where property names are allowed that the schema does not list",
         least);
-  const size_t n = properties.size();
+  const size_t n = properties->size();
   if (free.empty() && least > n) return;  // no object is valid
-  ObjectRule rule(this, std::move(properties), std::move(free));
+  ObjectRule rule(this, *std::move(properties), std::move(free));
   if (rule.add(least, facts.max_properties, from, to)) return;
   if (n >= kMostPlaces)
     document_.refuse(facts.parts[0], "more than {} properties", kMostPlaces - 1);
