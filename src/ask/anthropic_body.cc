@@ -46,6 +46,7 @@ class AnthropicBody : public Body {
     stream = read.stream;
     serving = std::move(read.serving);
     form_field_ = draft_.draft.origin_of(read.form_field);
+    draft_.draft.chat = Json();  // the request has it
     name_requests(read.requests, envelope_.id);
     max_tokens_ = static_cast<size_t>(read.requests[0].sampling.max_tokens);
     return add_question(context, {.request = std::move(read.requests[0])});

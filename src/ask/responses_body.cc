@@ -63,6 +63,7 @@ class ResponsesBody : public Body {
         isolation_key_(context.isolation_key),
         previous_(std::move(translated.previous)),
         input_(std::move(translated.input)),
+        draft_(std::move(translated.draft)),
         head_(head_of(json)) {
     is_stored = translated.is_stored && store_ != nullptr;
     head_["store"] = is_stored;
@@ -81,6 +82,7 @@ class ResponsesBody : public Body {
 
   std::string place(size_t) const override { return "input"; }
   std::string form_place(size_t) const override { return "text.format"; }
+  Error translated(Error error) const override { return draft_.translated(std::move(error)); }
 
   std::string begin() override {
     const Json response = response_object("in_progress");
@@ -311,6 +313,7 @@ class ResponsesBody : public Body {
   const uint64_t isolation_key_;
   const std::string previous_;
   const Json input_;
+  const ChatDraft draft_;
   Json head_;      // what the answer repeats of its request
   Json response_;  // the whole answer, once it is there
   StreamedText reasoning_{kReasoningItem}, message_{kMessageItem};
@@ -339,9 +342,10 @@ Result<std::unique_ptr<Body>> read_responses_body(const Json& json, const BodyCo
                                       .store = context.responses,
                                       .isolation_key = context.isolation_key});
   if (!translated) return translated.error();
-  const ChatDraft& draft = translated->draft;
+  ChatDraft& draft = translated->draft;
   Result<OpenAiRequest> read = read_openai_request(Endpoint::kChat, draft.chat, context);
   if (!read) return draft.translated(read.error());
+  draft.chat = Json();  // the request has it
   auto body = std::make_unique<ResponsesBody>(json, context, std::move(*translated));
   if (Status status = body->take(std::move(*read), context); !status) return status.error();
   return std::unique_ptr<Body>(std::move(body));
