@@ -154,7 +154,7 @@ class AnthropicBody : public Body {
     return events + named_event({{"type", "content_block_stop"}, {"index", n_blocks_++}});
   }
 
-  const AnthropicDraft draft_;
+  AnthropicDraft draft_;
   std::string form_field_;
   size_t max_tokens_ = 0;  // as asked
   std::string_view open_;  // type of the block that a stream is in; empty: none
