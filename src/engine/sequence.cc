@@ -98,6 +98,8 @@ TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
     barred.insert(barred.end(), options.stop_tokens.begin(), options.stop_tokens.end());
   }
   TokenHistory history{request->in_prompt, answer, barred, {}};
+  std::optional<Token> opening;
+  std::vector<uint64_t> with_opening;
   if (is_filtered()) {
     const Result<std::span<const uint64_t>> allowed = filter->allowed();
     if (!allowed) {
@@ -105,10 +107,16 @@ TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
       return {};
     }
     history.allowed = *allowed;
+    if (answer.empty()) opening = decoder->opening_of_reasoning();
+    if (opening && static_cast<size_t>(*opening) / 64 < allowed->size()) {
+      with_opening.assign(allowed->begin(), allowed->end());
+      with_opening[static_cast<size_t>(*opening) / 64] |= uint64_t{1} << *opening % 64;
+      history.allowed = with_opening;
+    }
   }
   const Token token = sample_token(
       logits, options, {request->seed, static_cast<uint32_t>(choice), position + 1}, history);
-  if (is_filtered()) filter_next(token);
+  if (is_filtered() && token != opening) filter_next(token);
   return {.token = token};
 }
 

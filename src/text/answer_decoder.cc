@@ -106,6 +106,10 @@ void AnswerDecoder::parse(const calls::CallFormat& format, const Request& reques
   for (const Token token : prompt.last(std::min(prompt.size(), kMostTokens)))
     end += tokenizer_.token_bytes(token, /*skip_special=*/false);
   parser_.emplace(format, calls_->tools, end);
+  const std::string_view reasoning_end = calls::trimmed(format.reasoning_end);
+  if (!reasoning_end.empty() && !parser_->in_reasoning() &&
+      !calls::trimmed(end).ends_with(reasoning_end))
+    opening_ = find_token(tokenizer_, calls::trimmed(format.reasoning_begin));
 }
 
 AnswerText AnswerDecoder::parted(std::vector<calls::AnswerEvent> events) {
@@ -155,6 +159,7 @@ std::optional<calls::BegunCall> AnswerDecoder::begun_call() const {
 
 AnswerText AnswerDecoder::push(Token token) {
   AnswerText out;
+  opening_.reset();
   if (parser_) return parted(parser_->feed(decoder_.push(token)));
   if (!channels_ || !is_marker(token)) {
     add(decoder_.push(token), out);

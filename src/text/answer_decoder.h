@@ -75,6 +75,9 @@ class AnswerDecoder {
   }
   // True if the next text is content. The form of a request applies to content alone.
   bool in_content() const { return parser_ ? !parser_->in_reasoning() : place_ == Place::kContent; }
+  // The token by which the answer may still open its reasoning: at its beginning, unless the prompt
+  // opens or closes it. A form begins behind the reasoning.
+  std::optional<Token> opening_of_reasoning() const { return opening_; }
   // Text at the prompt's end that may begin a call of the answer.
   std::string_view begun_by_prompt() const {
     return parser_ ? parser_->held_of_prompt() : std::string_view();
@@ -102,6 +105,7 @@ class AnswerDecoder {
   const Tokenizer& tokenizer_;
   StreamDecoder decoder_;
   calls::CallFormPtr calls_;                 // of parser_
+  std::optional<Token> opening_;
   std::optional<calls::CallParser> parser_;  // of the model's marks
   std::optional<ChannelTokens> channels_;
   // Only texts of messages are content, because the answer has a form.

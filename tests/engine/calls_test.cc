@@ -13,7 +13,7 @@ namespace pando::testing {
 namespace {
 
 constexpr Token kReturn = 260;
-constexpr int kVocab = kChannelVocab + 2;
+constexpr int kVocab = kChannelVocab + 3;
 const std::string kAsked = "Weather?";
 const std::string kParis = R"(<tool_call>
 {"name": "weather", "arguments": {"city": "Paris"}}
@@ -28,6 +28,7 @@ const Tokenizer& tokenizer() {
     int id = kChannelVocab;
     for (const char* content : {">\n{\"na", ">x"})  // across the end of a mark
       json["added_tokens"].push_back(added_token(id++, content, /*special=*/false));
+    json["added_tokens"].push_back(added_token(id++, "<think>", /*special=*/true));
     return load_json(json);
   }();
   return *loaded;
@@ -224,6 +225,27 @@ TEST(Calls, RequiredBeginWithTheAnswer) {
   ASSERT_EQ(named.calls.size(), 1u);
   EXPECT_EQ(named.calls[0].name, "clock");
   EXPECT_EQ(named.calls[0].arguments, "{}");
+}
+
+TEST(Calls, RequiredStandBehindReasoningThatTheAnswerOpens) {
+  Request request = asked();
+  request.calling.required = true;
+  const Told one = told("<think>Hm.</think>\n" + kRome, request);
+  EXPECT_EQ(one.reasoning, "Hm.");
+  EXPECT_EQ(one.text, "");
+  ASSERT_EQ(one.calls.size(), 1u);
+  EXPECT_EQ(one.calls[0].arguments, R"({"city": "Rome"})");
+  request = asked(kAsked + "<think></think>");  // the prompt closes it
+  request.calling.required = true;
+  EXPECT_EQ(told("<think>Hm.</think>\n" + kRome, request).reasoning, "");
+}
+
+TEST(Calls, AFormStandsBehindReasoningThatTheAnswerOpens) {
+  Request request = asked(kAsked, /*offers=*/false);
+  request.sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]+"};
+  const Told one = told("<think>Hm 7.</think>12", request);
+  EXPECT_EQ(one.reasoning, "Hm 7.");
+  EXPECT_TRUE(one.text.starts_with("12")) << one.text;
 }
 
 TEST(Calls, MaxTokensCut) {
