@@ -46,7 +46,7 @@ TEST_P(RankTimes, DISABLED_Record) {
   options.context = kCaseContext;
   options.kv_memory = size_t{512} << 20;
   options.step_rows = 512;
-  const Result<MeasuredSteps> measured = measure_steps(open, options, /*seconds=*/60);
+  const Result<MeasuredSteps> measured = measure_steps(open, options, /*seconds=*/30);
   ASSERT_TRUE(measured.ok());
   printf("// %s\n.costs = R\"(%s)\",\n", measured->in_words().c_str(), measured->costs.c_str());
 
