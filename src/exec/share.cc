@@ -190,7 +190,8 @@ std::vector<int> first_layers(const ModelSpec& spec) {
 // Values of all matrices of a layer that one row is multiplied by, in units of d_model.
 int64_t row_cost(const ModelSpec& spec, int layer) {
   int64_t n = 0;
-  for (const Piece& piece : Pieces(spec, layer, /*n_ranks=*/1).add_projection().all()) n += piece.n;
+  Pieces pieces(spec, layer, /*n_ranks=*/1);
+  for (const Piece& piece : pieces.add_projection().all()) n += piece.n;
   for (const int piece : mixed_pieces(spec, layer)) n += piece;
   const int64_t n_matrices = spec.n_inner() + 1;
   if (spec.layers[layer].feed_forward == FeedForward::kDense) n += n_matrices * spec.d_ff_of(layer);
