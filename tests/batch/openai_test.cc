@@ -172,9 +172,10 @@ TEST(OpenAi, BadRequestsAreAnswered) {
   EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "Q"}], )"
                                              R"("tools": [{"type": "web_search"}]})"),
             "field 'tools[0].type' is \"web_search\", expected \"function\"");
-  EXPECT_EQ(error_of("/v1/completions", R"({"prompt": "P", "response_format": )"
-                                        R"({"type": "json_object", "value": {"type": "object"}}})"),
-            "field 'response_format.value' is unknown, expected type, schema");
+  EXPECT_EQ(
+      error_of("/v1/completions", R"({"prompt": "P", "response_format": )"
+                                  R"({"type": "json_object", "wanted": {"type": "object"}}})"),
+      "field 'response_format.wanted' is unknown, expected type, schema, value");
   EXPECT_EQ(
       error_of("/v1/chat/completions",
                R"({"messages": [{"role": "user", "content": "Q"}], "tool_choice": "required"})"),
