@@ -367,7 +367,9 @@ TEST_F(Endpoints, AnswersOfAForm) {
     Json body = completion("P");
     body["max_tokens"] = 20;
     body[name] = value;
-    return post("/v1/completions", body)["choices"][0]["text"].get<std::string>();
+    auto found = post("/v1/completions", body)["choices"][0]["text"].get<std::string>();
+    std::erase(found, ' ');  // that may stand behind colons and commas
+    return found;
   };
   for (const auto& [name, value] :
        {std::pair<const char*, Json>{
@@ -414,7 +416,9 @@ TEST_F(Endpoints, FormsKeepTheOrderOfProperties) {
       "properties": {"z": {"const": 1}, "a": {"const": 2}}, "required": ["a", "z"],
       "additionalProperties": false}}}})")
           .body;
-  EXPECT_EQ(Json::parse(answer)["choices"][0]["text"], R"({"z":1,"a":2})");
+  auto text = Json::parse(answer)["choices"][0]["text"].get<std::string>();
+  std::erase(text, ' ');
+  EXPECT_EQ(text, R"({"z":1,"a":2})");
 }
 
 TEST_F(Endpoints, FormsThatAreRefused) {
