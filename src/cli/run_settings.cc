@@ -144,13 +144,13 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"chat", yes_or_no(a.chat)},
       {"thinking", yes_or_no(a.chat_options.thinking)},
       {"chat-template", chat_template_text(o.model.chat_template)},
-      {"tool-format", o.model.tool_format},
       {"date", date_text(a.chat_options, engine.model())},
       {"stop tokens", json_text(a.sampling.stop_tokens)},
       {"prompt-logprobs", yes_or_no(a.prompt_logprobs)},
       {"logits-hash", yes_or_no(a.logits_hash)},
   };
   add_option_settings(a.sampling, settings);
+  if (o.model.tool_format != "auto") settings.emplace_back("tool-format", o.model.tool_format);
   if (a.sampling.form) settings.emplace_back("schema", a.sampling.form->text);
   return settings;
 }

@@ -34,7 +34,7 @@ class MessagesTest : public ProcessTest {
 TEST_F(MessagesTest, AnUnknownCommandIsNamed) {
   const std::string commands =
       "expected one of run, verify, serve, embed, rerank, score, inspect, tokenize, "
-      "detokenize, bench, make-model, devices, completion";
+      "detokenize, tools, bench, make-model, devices, completion";
   expect_says(pando("rnu --input good.jsonl"), kUsage,
               "unknown command 'rnu', " + commands + " (hint: 'run'?)");
   expect_says(pando("answer"), kUsage, "unknown command 'answer', " + commands);
@@ -292,7 +292,7 @@ TEST_F(MessagesTest, CompletionOffersValues) {
   EXPECT_EQ(completed("pando run --format ''"), "auto jsonl csv tsv\n");
   EXPECT_EQ(completed("pando run --sharing tr"), "tree\n");
   EXPECT_EQ(completed("pando completion z"), "zsh\n");
-  EXPECT_EQ(completed("pando run --too"), "--too-long\n");
+  EXPECT_EQ(completed("pando run --too"), "--too-long --tool-format\n");
   EXPECT_EQ(completed("pando run --input g"), "\n");
   EXPECT_EQ(completed("pando ins"), "inspect\n");
   EXPECT_NE(pando("completion fish").out.find("-l format"), std::string::npos);
