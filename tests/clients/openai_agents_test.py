@@ -15,6 +15,11 @@ class Person(pydantic.BaseModel):
     age: int
 
 
+class Report(pydantic.BaseModel):
+    city: str
+    weather: str
+
+
 SETTINGS = agents.ModelSettings(temperature=0, max_tokens=100)
 
 
@@ -36,14 +41,23 @@ class OpenAiAgents(PublishedTest):
     def test_hand_off(self):
         for model in self.models():
             published.calls.clear()
-            expert = self.agent(model, tools=[agents.function_tool(weather)],
-                                handoff_description="Answers questions about the weather.").clone(name="Weather expert")
-            first = self.agent(model, instructions="Hand every question about the weather to the weather expert.",
-                               handoffs=[expert],
-                               model_settings=agents.ModelSettings(temperature=0, max_tokens=100, tool_choice="required"))
+            # A choice holds for the first call of each agent.
+            settings = agents.ModelSettings(temperature=0, max_tokens=100, tool_choice="required")
+            expert = agents.Agent(name="Weather expert", model=model, model_settings=settings,
+                                  tools=[agents.function_tool(weather)])
+            first = self.agent(model, model_settings=settings, handoffs=[expert],
+                               instructions="Hand every question about the weather to the weather expert.")
             found = agents.Runner.run_sync(first, QUESTION)
             self.assertEqual(found.last_agent.name, "Weather expert")
             self.check_weather(found.final_output)
+
+    def test_tools_and_an_object(self):
+        # A request with a schema is answered by a call only if one is required.
+        settings = agents.ModelSettings(temperature=0, max_tokens=100, tool_choice="required")
+        for model in self.models():
+            published.calls.clear()
+            agent = self.agent(model, tools=[agents.function_tool(weather)], output_type=Report, model_settings=settings)
+            self.check_weather(agents.Runner.run_sync(agent, QUESTION).final_output.weather)
 
     def test_object(self):
         for model in self.models():

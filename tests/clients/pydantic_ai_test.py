@@ -17,6 +17,11 @@ class Person(pydantic.BaseModel):
     age: int
 
 
+class Report(pydantic.BaseModel):
+    city: str
+    weather: str
+
+
 NOTE = "Velina is 41 years old. Who is she?"
 SETTINGS = {"temperature": 0, "max_tokens": 100}
 
@@ -36,6 +41,12 @@ class PydanticAi(PublishedTest):
             published.calls.clear()
             agent = Agent(model, tools=[weather, add], model_settings=SETTINGS)
             self.check_weather(agent.run_sync(QUESTION).output)
+
+    def test_tools_and_an_object(self):
+        for model in self.models():
+            published.calls.clear()
+            agent = Agent(model, tools=[weather], output_type=Report, model_settings=SETTINGS)
+            self.check_weather(agent.run_sync(QUESTION).output.weather)
 
     def test_stream(self):
         for model in self.models():
