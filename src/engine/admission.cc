@@ -183,8 +183,11 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
   if (tokenizer_ != nullptr)
     sequence.decoder.emplace(*tokenizer_, answers_, request, request.tokens, active->calls);
   sequence.forces_tokens = forces_tokens_;
-  if (request.sampling.form)
+  if (request.sampling.form) {
     sequence.filter.emplace(forms_->get(*request.sampling.form).value(), sequence.ends);
+    if (sequence.decoder && sequence.decoder->may_call())
+      sequence.filter->add(active->calls->masks);
+  }
   if (request.calling.required) {
     sequence.filter.emplace(active->calls->masks, sequence.ends);
     // The prompt's end may begin the call; otherwise the filter stays at its beginning.

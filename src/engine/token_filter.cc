@@ -10,16 +10,29 @@ namespace pando {
 TokenFilter::TokenFilter(std::shared_ptr<const grammar::MaskTable> masks,
                          std::span<const Token> ends)
     : vocabulary_(masks->vocabulary()),
-      matcher_(masks),
+      matchers_{grammar::Matcher(masks)},
       ends_(ends),
       bits_(vocabulary_.n_mask_words()) {}
 
+void TokenFilter::add(std::shared_ptr<const grammar::MaskTable> masks) {
+  matchers_.emplace_back(std::move(masks));
+}
+
 Result<std::span<const uint64_t>> TokenFilter::allowed() {
   if (n_allowed_ > 0) return std::span<const uint64_t>(bits_);
-  const Result<size_t> n = matcher_.mask(bits_);
+  const Result<size_t> n = matchers_[0].mask(bits_);
   if (!n) return n.error();
   n_allowed_ = *n;
-  if (matcher_.can_end())
+  for (size_t i = 1; i < matchers_.size(); ++i) {
+    std::vector<uint64_t> others(bits_.size());
+    if (const Result<size_t> more = matchers_[i].mask(others); !more) return more.error();
+    n_allowed_ = 0;
+    for (size_t word = 0; word < bits_.size(); ++word) {
+      bits_[word] |= others[word];
+      n_allowed_ += static_cast<size_t>(std::popcount(bits_[word]));
+    }
+  }
+  if (can_end())
     for (const Token end : ends_) {
       const auto at = static_cast<size_t>(end);
       if (end < 0 || at / 64 >= bits_.size()) continue;
@@ -42,7 +55,13 @@ Result<std::optional<Token>> TokenFilter::only() {
 
 Status TokenFilter::accept(Token token) {
   n_allowed_ = 0;
-  return matcher_.accept(token);
+  Status refused;
+  std::erase_if(matchers_, [&](grammar::Matcher& matcher) {
+    const Status status = matcher.accept(token);
+    if (!status) refused = status;
+    return !status;
+  });
+  return matchers_.empty() ? refused : Status();
 }
 
 bool TokenFilter::begin(std::string_view head, std::span<const Token> answer, size_t n_bytes) {
@@ -58,7 +77,7 @@ bool TokenFilter::begin(std::string_view head, std::span<const Token> answer, si
     const size_t n_before = n - std::min(n, n_bytes);
     text.insert(0, n_before == 0 ? bytes : bytes.substr(n_before + (is_special(bytes) ? 1 : 0)));
   }
-  return matcher_.accept(vocabulary_.spelled(head) + text);
+  return matchers_[0].accept(vocabulary_.spelled(head) + text);
 }
 
 }  // namespace pando

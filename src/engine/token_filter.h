@@ -1,6 +1,7 @@
 // Masks the tokens with which an answer of a given form cannot continue.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,8 @@ class TokenFilter {
  public:
   // ends: tokens that end an answer, which outlive it.
   TokenFilter(std::shared_ptr<const grammar::MaskTable> masks, std::span<const Token> ends);
+  // The answer may have this form instead. Only before its first token.
+  void add(std::shared_ptr<const grammar::MaskTable> masks);
 
   // One bit per token; at least one is set. Valid until the next call. An error if the text cannot
   // be followed further.
@@ -24,8 +27,10 @@ class TokenFilter {
   // The allowed token if there is exactly one and it is no end token.
   Result<std::optional<Token>> only();
   // The text is complete, and nothing can follow.
-  bool is_over() const { return matcher_.must_end(); }
-  bool can_end() const { return matcher_.can_end(); }  // the text is complete
+  bool is_over() const { return std::ranges::all_of(matchers_, &grammar::Matcher::must_end); }
+  bool can_end() const {  // the text is complete
+    return std::ranges::any_of(matchers_, &grammar::Matcher::can_end);
+  }
   // Advances by a token that is allowed and is no end token.
   Status accept(Token token);
   // Begins in the middle of a text: `head`, then the last `n_bytes` of an answer. False, and at the
@@ -34,7 +39,7 @@ class TokenFilter {
 
  private:
   const grammar::Vocabulary& vocabulary_;
-  grammar::Matcher matcher_;
+  std::vector<grammar::Matcher> matchers_;  // of each form that the text may still have
   std::span<const Token> ends_;
   std::vector<uint64_t> bits_;
   size_t n_allowed_ = 0;  // 2 for more; 0: bits_ are not those of the state

@@ -83,10 +83,12 @@ AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const AnswerFormat& for
       calls_(std::move(calls)),
       is_strict_(request.sampling.form.has_value()) {
   if (divides_answer(request)) {
-    const bool has_tools = !request.chat.tools.is_null() && !is_strict_;
-    if (format.channels && !has_tools)
+    may_call_ =
+        !request.chat.tools.is_null() &&
+        (!is_strict_ || (!format.channels && calls_ != nullptr && calls_->masks != nullptr));
+    if (format.channels && !may_call_)
       channels_ = *format.channels;
-    else if (format.calls && (has_tools || !format.calls->reasoning_end.empty()))
+    else if (format.calls && (may_call_ || !format.calls->reasoning_end.empty()))
       parse(*format.calls, request, prompt);
   }
   decoder_.follow(prompt);
@@ -98,10 +100,10 @@ void AnswerDecoder::parse(const calls::CallFormat& format, const Request& reques
                           std::span<const Token> prompt) {
   constexpr size_t kMostTokens = 64;  // of a prompt's end that opens an answer
   decoder_ = StreamDecoder(tokenizer_, /*first_in_text=*/false, /*skip_special=*/false);
-  if (calls_ == nullptr)
+  if (calls_ == nullptr || !may_call_)
     calls_ = std::make_shared<const calls::CallForm>(
-        is_strict_ ? calls::CallForm()
-                   : calls::CallForm{calls::OfferedTools::of(request.chat.tools)});
+        may_call_ ? calls::CallForm{calls::OfferedTools::of(request.chat.tools)}
+                  : calls::CallForm());
   std::string end;
   for (const Token token : prompt.last(std::min(prompt.size(), kMostTokens)))
     end += tokenizer_.token_bytes(token, /*skip_special=*/false);

@@ -78,6 +78,8 @@ class AnswerDecoder {
   // The token by which the answer may still open its reasoning: at its beginning, unless the prompt
   // opens or closes it. A form begins behind the reasoning.
   std::optional<Token> opening_of_reasoning() const { return opening_; }
+  // True if calls of tools are taken out of the text. With a form, they are enforced as a whole.
+  bool may_call() const { return parser_ && may_call_; }
   // Text at the prompt's end that may begin a call of the answer.
   std::string_view begun_by_prompt() const {
     return parser_ ? parser_->held_of_prompt() : std::string_view();
@@ -104,12 +106,13 @@ class AnswerDecoder {
 
   const Tokenizer& tokenizer_;
   StreamDecoder decoder_;
-  calls::CallFormPtr calls_;                 // of parser_
+  calls::CallFormPtr calls_;  // of parser_
   std::optional<Token> opening_;
   std::optional<calls::CallParser> parser_;  // of the model's marks
   std::optional<ChannelTokens> channels_;
   // Only texts of messages are content, because the answer has a form.
   bool is_strict_;
+  bool may_call_ = false;
   Place place_ = Place::kContent;
   std::string head_;                   // of the message that begins
   size_t own_head_ = 0;                // where the answer's own part of it begins

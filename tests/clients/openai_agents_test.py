@@ -52,11 +52,9 @@ class OpenAiAgents(PublishedTest):
             self.check_weather(found.final_output)
 
     def test_tools_and_an_object(self):
-        # A request with a schema is answered by a call only if one is required.
-        settings = agents.ModelSettings(temperature=0, max_tokens=100, tool_choice="required")
         for model in self.models():
             published.calls.clear()
-            agent = self.agent(model, tools=[agents.function_tool(weather)], output_type=Report, model_settings=settings)
+            agent = self.agent(model, tools=[agents.function_tool(weather)], output_type=Report)
             self.check_weather(agents.Runner.run_sync(agent, QUESTION).final_output.weather)
 
     def test_object(self):

@@ -248,6 +248,30 @@ TEST(Calls, AFormStandsBehindReasoningThatTheAnswerOpens) {
   EXPECT_TRUE(one.text.starts_with("12")) << one.text;
 }
 
+TEST(Calls, AnAnswerHasItsFormOrIsACall) {
+  Request request = asked();
+  request.sampling.form = {.kind = TextForm::Kind::kRegex, .text = "[0-9]{3}"};
+  for (const bool forces_tokens : {false, true}) {
+    const auto of = [&](const std::string& script) {
+      Told all = told(script, request, format(), forces_tokens);
+      EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop) << script;
+      return all;
+    };
+    EXPECT_EQ(of("123").text, "123");
+    EXPECT_TRUE(of("123").calls.empty());
+    for (const std::string& call :
+         {kRome, std::string(R"({"name": "weather", "arguments": {"city": "Rome"}})"),
+          kRome + "\n" + kParis, "<think>Hm.</think>\n" + kRome}) {
+      const Told all = of(call);
+      EXPECT_EQ(all.text, "") << call;
+      ASSERT_EQ(all.calls.size(), 1u) << call;
+      EXPECT_EQ(all.calls[0].arguments, R"({"city": "Rome"})") << call;
+    }
+    const Told bent = of("It is sunny.");
+    EXPECT_EQ(bent.calls.empty(), bent.text.size() == 3) << bent.text;
+  }
+}
+
 TEST(Calls, MaxTokensCut) {
   for (const bool required : {false, true}) {
     Request request = asked();

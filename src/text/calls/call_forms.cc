@@ -51,7 +51,7 @@ Result<CallFormPtr> CallForms::make(const Request& request) const {
   CallForm form{.tools = OfferedTools::of(request.chat.tools)};
   const CallOptions& options = request.calling;
   if (Status status = check_calls(options, form.tools, request); !status) return status.error();
-  if (request.sampling.form || form.tools.empty()) return CallFormPtr();
+  if (form.tools.empty()) return CallFormPtr();
   const bool must_hold = options.required || options.strict;
   Result<grammar::GrammarPtr> grammar =
       call_grammar(format_, form.tools, options, forms_.vocabulary());
@@ -65,7 +65,7 @@ Result<CallFormPtr> CallForms::make(const Request& request) const {
 }
 
 CallFormPtr CallForms::find(const Request& request) {
-  if (request.sampling.form) return nullptr;
+  if (request.sampling.form && request.calling.required) return nullptr;
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
     return entry.options == request.calling && entry.tools == request.chat.tools;
