@@ -96,6 +96,22 @@ TEST(CallParser, CallsInMarks) {
             "<tool_call>" + one + "</tool_call>");  // 007 is no JSON
 }
 
+TEST(CallParser, OfRepeatedKeysTheLastCounts) {
+  const OfferedTools tools = offered(kOffered);
+  const auto called = [&](const std::string& arguments) {
+    return parts_of(
+        hermes(), tools,
+        "<tool_call>{\"name\": \"find\", \"arguments\": " + arguments + "}</tool_call>");
+  };
+  EXPECT_EQ(called(R"({"a": 1, "b": 2, "\u0061": 3})"), R"(find{"a":3,"b":2};)");
+  EXPECT_EQ(called(R"({"x": [{"a": 1, "a": {"b": 1, "b": 123456789012345678901234567890}}, "c"]})"),
+            R"(find{"x":[{"a":{"b":123456789012345678901234567890}},"c"]};)");
+  EXPECT_EQ(called(R"("{\"a\": 1, \"a\": 2}")"), R"(find{"a":2};)");
+  const std::string broken =
+      R"(<tool_call>{"name": "find", "arguments": {"a": 1, "a": 01}}</tool_call>)";
+  EXPECT_EQ(parts_of(hermes(), tools, broken), broken);
+}
+
 TEST(CallParser, BrokenCallsAreText) {
   const OfferedTools tools = offered(kOffered);
   for (const std::string_view text :
