@@ -98,10 +98,12 @@ void AnswerDecoder::parse(const calls::CallFormat& format, const Request& reques
                           std::span<const Token> prompt) {
   constexpr size_t kMostTokens = 64;  // of a prompt's end that opens an answer
   decoder_ = StreamDecoder(tokenizer_, /*first_in_text=*/false, /*skip_special=*/false);
-  if (calls_ == nullptr)
-    calls_ = std::make_shared<const calls::CallForm>(
-        is_strict_ ? calls::CallForm()
-                   : calls::CallForm{calls::OfferedTools::of(request.chat.tools)});
+  if (calls_ == nullptr) {
+    calls::CallForm form;
+    if (!is_strict_) form.tools = calls::OfferedTools::of(request.chat.tools);
+    form.tools.keep(request.calling.allowed);
+    calls_ = std::make_shared<const calls::CallForm>(std::move(form));
+  }
   std::string end;
   for (const Token token : prompt.last(std::min(prompt.size(), kMostTokens)))
     end += tokenizer_.token_bytes(token, /*skip_special=*/false);

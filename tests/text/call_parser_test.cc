@@ -195,6 +195,22 @@ TEST(CallParser, SmallModelsCallAsTheyPlease) {
   EXPECT_EQ(parts_of(small(), OfferedTools(), call), call);
 }
 
+TEST(CallParser, ToolsThatMayNotBeCalledAreText) {
+  OfferedTools tools = offered(kOffered);
+  tools.keep(std::vector<std::string>{"stop"});
+  const std::string call = R"({"name": "find", "arguments": {"what": "x"}})";
+  for (const std::string& answer :
+       {call, "```json\n" + call + "\n```", "<tools>\n" + call + "\n</tools>",
+        "<tool_call>\n" + call + "\n</tool_call>",
+        std::string(R"({"arguments": {"what": "x"}, "name": "find"})")})
+    EXPECT_EQ(parts_of(hermes(), tools, answer), answer);
+  const std::string in_channel =
+      "<|channel|>commentary to=functions.find json<|message|>{\"what\": \"x\"}";
+  EXPECT_EQ(parts_of(*calls::call_format_named("harmony"), tools, in_channel), in_channel);
+  EXPECT_EQ(parts_of(xml(), tools, "<tool_call>\n<function=stop>\n</function>\n</tool_call>"),
+            "stop{};");
+}
+
 // A beginning that may be a call is held back until it is decided, and no longer.
 TEST(CallParser, HoldsBackWhatMayBeACall) {
   const OfferedTools tools = offered(kOffered);

@@ -139,6 +139,14 @@ OfferedTools OfferedTools::of(const JsonValue& tools) {
   return out;
 }
 
+void OfferedTools::keep(std::span<const std::string> names) {
+  if (names.empty()) return;
+  is_limited_ = true;
+  std::erase_if(tools_, [&](const Tool& tool) {
+    return std::find(names.begin(), names.end(), tool.name) == names.end();
+  });
+}
+
 void OfferedTools::add(const CallJson& list) {
   for (size_t i = 0; i < list.size(); ++i) {
     const CallJson& entry = list[i];
