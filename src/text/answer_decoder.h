@@ -66,6 +66,10 @@ class AnswerDecoder {
                 std::span<const Token> prompt, calls::CallFormPtr calls = nullptr);
 
   AnswerText push(Token token);
+  // Says that the next token ends a call.
+  void expect_end() {
+    if (parser_) parser_->expect_end();
+  }
   // Returns the text that was held back, at the end of an answer.
   AnswerText finish();
 

@@ -275,6 +275,38 @@ TEST(CallParser, ChannelsOfMessages) {
   EXPECT_EQ(parts_of(format, tools, broken), broken);
 }
 
+TEST(CallParser, FindsTheCallThatHasBegun) {
+  const OfferedTools tools = offered(kOffered);
+  const auto begun = [&](const CallFormat& format, const std::string& answer,
+                         std::string_view prompt = {}) {
+    CallParser parser(format, tools, prompt);
+    parser.feed(answer);
+    const std::optional<calls::BegunCall> call = parser.begun_call();
+    return call ? call->head + "|" + answer.substr(answer.size() - call->n_bytes) : "";
+  };
+  EXPECT_EQ(begun(hermes(), "Hm. <tool_c"), "");
+  EXPECT_EQ(begun(hermes(), "Hm. <tool_call>{"), "|<tool_call>{");
+  for (const char* open : {"{", "{{"})
+    EXPECT_EQ(begun(hermes(), std::string(open) + R"("name": "find", )"), R"({"name": "find"|, )");
+  EXPECT_EQ(begun(hermes(), R"({"name": "find", "arguments": {"what": ")" + std::string(5000, 'a')),
+            "");
+  CallFormat channels = *calls::call_format_named("harmony");
+  channels.prompt_ends = {"<|start|>assistant"};
+  const std::string call = "<|channel|>commentary to=functions.";
+  EXPECT_EQ(begun(channels, call, "<|end|><|start|>assistant"), "<|start|>assistant|" + call);
+  EXPECT_EQ(begun(channels, "<|start|>assistant" + call), "|<|start|>assistant" + call);
+}
+
+TEST(CallParser, ALongCallEndsWhereItIsExpectedTo) {
+  const OfferedTools tools = offered(kOffered);
+  CallParser parser(hermes(), tools);
+  const std::string text(9000, '}');
+  parser.feed(R"(<tool_call>{"name": "find", "arguments": {"what": ")" + text);
+  EXPECT_TRUE(parser.feed("\"}").empty());
+  parser.expect_end();
+  EXPECT_EQ(parts_of(parser.feed("}")), "find{\"what\": \"" + text + "\"};");
+}
+
 TEST(CallParser, LongCallsTakeLinearTime) {
   const OfferedTools tools = offered(kOffered);
   const std::string text(200'000, '}');
