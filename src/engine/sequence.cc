@@ -255,14 +255,15 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   return taken;
 }
 
-// Puts forced tokens on the path. The last token of the answer needs no row. That of the reasoning
-// has its row later, because the decoder must know it before a form restricts the next token.
+// Puts forced tokens on the path. The last token of the answer needs no row. One that may end the
+// reasoning, or begin it before a required call, has its row later, because the decoder must know
+// it before a form restricts the next token.
 void Sequence::follow_forced(std::vector<Token>& follow) {
   const size_t n = forced.tokens.size();
   if (!forces_tokens || n == 0) return;
-  const bool ends =
-      forced.ends || forced.ends_reasoning || completion.tokens.size() + n >= max_tokens;
-  forced.n_on_path = ends && !fault_on(Fault::kForcedRowTooMany) ? n - 1 : n;
+  const bool is_late = forced.ends || forced.ends_reasoning || request->request.calling.required ||
+                       completion.tokens.size() + n >= max_tokens;
+  forced.n_on_path = is_late && !fault_on(Fault::kForcedRowTooMany) ? n - 1 : n;
   follow.insert(follow.end(), forced.tokens.begin(),
                 forced.tokens.begin() + static_cast<std::ptrdiff_t>(forced.n_on_path));
 }

@@ -62,11 +62,13 @@ bool divides_answer(const Request& request) {
 Result<calls::CallFormPtr> call_form_of(const AnswerFormat& format, const Request& request) {
   const CallOptions& options = request.calling;
   const bool must_hold = options.required || options.strict;
-  if (options.required && !divides_answer(request))
+  const bool is_strict = options.strict && !request.chat.tools.is_null() && !request.sampling.form;
+  if ((options.required || is_strict) && !divides_answer(request))
     return blame(
-        "tool_choice",
-        invalid_argument("a call is required, but calls are not taken out of the text, "
-                         "expected separate_reasoning and skip_special_tokens to be true"));
+        options.required ? "tool_choice" : "tools",
+        invalid_argument("{}, but calls are not taken out of the text, expected "
+                         "separate_reasoning and skip_special_tokens to be true",
+                         options.required ? "a call is required" : "a function is strict"));
   if (!must_hold && (!divides_answer(request) || !format.calls)) return calls::CallFormPtr();
   if (format.call_forms != nullptr) return format.call_forms->get(request);
   if (!options.required && (!options.strict || request.chat.tools.is_null()))

@@ -215,6 +215,26 @@ TEST(Calls, KeepToTheSchemaInChannels) {
   }
 }
 
+TEST(Calls, RequiredStandBehindReasoningInChannels) {
+  const AnswerFormat format = channels();
+  Request request = asked(kAsked + "<|start|>assistant");
+  request.calling.required = true;
+  for (const bool forces_tokens : {true, false})
+    for (const char* start : {"", "<|start|>assistant"}) {
+      const Told one = told("<|channel|>analysis<|message|>Hm.<|end|>" + std::string(start) +
+                                "<|channel|>commentary to=functions.weather "
+                                "<|constrain|>json<|message|>{\"city\": \"Rome\"}",
+                            request, format, forces_tokens);
+      EXPECT_EQ(one.reasoning, "Hm.");
+      EXPECT_EQ(one.text, "");
+      ASSERT_EQ(one.calls.size(), 1u);
+      EXPECT_EQ(one.calls[0].arguments, R"({"city": "Rome"})");
+    }
+  request.sampling.stop_tokens = {format.channels->end};
+  const std::unique_ptr<EngineLoop> loop = loop_of("x", request, format, true);
+  EXPECT_EQ(loop->check(request).error().place.field, "stop_token_ids");
+}
+
 // Tokens of "{" and all behind it are unknown to the masks.
 TEST(Calls, GoOnWhereTheyCannotBeEnforced) {
   grammar::FormCache few(tokenizer(), grammar::kMostFormBytes, '{');
@@ -310,6 +330,11 @@ TEST(Calls, WhatCannotBeRequiredIsRefused) {
       "parameters": {"properties": {"x": {"type": "array", "uniqueItems": true}}}}}])")
                            .value();
   EXPECT_EQ(refused(request), "tools[0].function.parameters");
+  request = asked();
+  request.separate_reasoning = false;
+  EXPECT_EQ(refused(request), "tool_choice");
+  request.calling.strict = true;
+  EXPECT_EQ(call_form_of(format(), request).error().place.field, "tools");
 }
 
 TEST(Calls, WithoutToolsAreText) {

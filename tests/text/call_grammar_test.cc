@@ -87,8 +87,9 @@ class ReadBack {
     ASSERT_TRUE(made.ok()) << name_ << ": " << made.error().message();
     const GrammarSampler sampler(**made);
     for (int i = 0; i < n_texts; ++i) {
-      const std::string text = sampler.text(rng_, rng_() % 4 == 0 ? 300 : 60);
+      std::string text = sampler.text(rng_, rng_() % 4 == 0 ? 300 : 60);
       ASSERT_TRUE(reads(*made, text)) << name_ << ": " << text;
+      if (format_.body == calls::CallBody::kChannel) end_reasoning(text);
       const auto events = events_of(format_, tools_, "", text, text.size());
       check_calls(events, options, text);
       EXPECT_EQ(parts_of(events_of(format_, tools_, "", text, 1)), parts_of(events))
@@ -98,6 +99,12 @@ class ReadBack {
   }
 
  private:
+  // Grammars see no reasoning, nor its end.
+  void end_reasoning(std::string& text) const {
+    const std::string& begin = format_.reasoning_begin;
+    for (size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1))
+      text.insert(at + begin.size(), format_.reasoning_end);
+  }
   void check_calls(const std::vector<AnswerEvent>& events, const CallOptions& options,
                    const std::string& text) {
     size_t n_calls = 0;
@@ -230,6 +237,9 @@ TEST(CallGrammar, SpecialTokensStandAsThemselves) {
       {"\xFF<|channel|>commentary to=functions.get-weather \xFF<|constrain|>json\xFF<|message|>" +
            rest,
        "\xFF<|start|>assistant to=functions.get-weather\xFF<|channel|>commentary\xFF<|message|>" +
+           rest,
+       "\xFF<|channel|>analysis\xFF<|message|>\xFF<|start|>assistant\xFF<|channel|>commentary "
+       "to=functions.get-weather\xFF<|message|>" +
            rest},
       {"<|channel|>commentary to=functions.get-weather<|message|>" + rest});
   EXPECT_FALSE(reads(compiled(grammar::from_any_json(false)), "\"\xFF<|message|>\""));
@@ -251,6 +261,25 @@ TEST(CallGrammar, WhatCannotBeKeptIsRefused) {
   expect_reads(any,
                {"<tool_call>\n{\"name\": \"b\", \"arguments\": {\"y\": [1, 1]}}\n</tool_call>"},
                {"<tool_call>\n{\"name\": \"c\", \"arguments\": {}}\n</tool_call>"});
+}
+
+TEST(CallGrammar, ANameThatCannotBeWrittenIsRefused) {
+  const OfferedTools tools = offered(R"([{"name": "a"}, {"name": "b c"}])");
+  const auto refused =
+      calls::call_grammar(*calls::call_format_named("hermes"), tools, {}, no_vocabulary());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().place.field, "tools[1].function.name");
+}
+
+TEST(CallForms, WithoutAGrammarAreNotEnforced) {
+  const auto tokenizer = load_json(channel_tokenizer_json());
+  grammar::FormCache forms(*tokenizer);
+  calls::CallForms call_forms(&forms, *calls::call_format_named("hermes"));
+  Request request;
+  request.chat.tools = JsonValue::parse(R"([{"name": "a"}, {"name": "b c"}])").value();
+  const calls::CallFormPtr form = call_forms.get(request).value();
+  ASSERT_NE(form, nullptr);
+  EXPECT_EQ(form->masks, nullptr);
 }
 
 TEST(CallForms, AreSharedAndChecked) {

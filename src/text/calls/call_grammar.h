@@ -19,7 +19,8 @@ namespace pando::calls {
 // (head_of_object), and the answer may go on in any way where the text may end.
 //
 // Errors: kInvalidArgument and kUnsupported of a schema, which name the tool, if calls are required
-// or strict. Otherwise the arguments of such a tool are any object.
+// or strict; otherwise the arguments of such a tool are any object. And a name that the format
+// cannot write: a grammar without it would bar the call.
 Result<grammar::GrammarPtr> call_grammar(const CallFormat& format, const OfferedTools& tools,
                                          const CallOptions& options,
                                          const grammar::Vocabulary& vocabulary);
