@@ -87,9 +87,8 @@ class ReadBack {
     ASSERT_TRUE(made.ok()) << name_ << ": " << made.error().message();
     const GrammarSampler sampler(**made);
     for (int i = 0; i < n_texts; ++i) {
-      std::string text = sampler.text(rng_, rng_() % 4 == 0 ? 300 : 60);
+      const std::string text = sampler.text(rng_, rng_() % 4 == 0 ? 300 : 60);
       ASSERT_TRUE(reads(*made, text)) << name_ << ": " << text;
-      if (format_.body == calls::CallBody::kChannel) end_reasoning(text);
       const auto events = events_of(format_, tools_, "", text, text.size());
       check_calls(events, options, text);
       EXPECT_EQ(parts_of(events_of(format_, tools_, "", text, 1)), parts_of(events))
@@ -99,12 +98,6 @@ class ReadBack {
   }
 
  private:
-  // Grammars see no reasoning, nor its end.
-  void end_reasoning(std::string& text) const {
-    const std::string& begin = format_.reasoning_begin;
-    for (size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1))
-      text.insert(at + begin.size(), format_.reasoning_end);
-  }
   void check_calls(const std::vector<AnswerEvent>& events, const CallOptions& options,
                    const std::string& text) {
     size_t n_calls = 0;

@@ -85,8 +85,7 @@ Result<grammar::GrammarPtr> CallGrammar::make() {
     return builder_.finish();
   }
   const State begin = writer_.space(writer_.space(start, "\n"), "\n");
-  if (by_format && format_.body == CallBody::kChannel && !is_blank(format_.reasoning_begin))
-    add_reasoning(begin);
+  if (by_format && format_.body == CallBody::kChannel) add_reasoning(begin);
   if (by_format)
     add_section(begin, end);
   else
@@ -169,6 +168,8 @@ CallGrammar::State CallGrammar::object(State from, const Callable& tool, const C
 }
 
 void CallGrammar::add_reasoning(State at) {
+  // Without special tokens a model knows no channels.
+  if (vocabulary_.spelled(format_.reasoning_begin) == format_.reasoning_begin) return;
   const State begin = builder_.state();
   builder_.empty(at, begin);
   builder_.empty(writer_.text(at, "<|start|>assistant"), begin);
