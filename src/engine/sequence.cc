@@ -136,8 +136,8 @@ void Sequence::filter_next(Token drawn) {
     const Result<std::optional<Token>> only = filter->only();
     if (!only) return fail_filter(only.error());
     if (!only->has_value()) break;
-    if (!fault_on(Fault::kForcedNotFollowed) && !accept(**only)) return;
     next_forced.tokens.push_back(**only);
+    if (!fault_on(Fault::kForcedNotFollowed) && !accept(**only)) return;
     if (filter_is_done()) return end_filter();
   }
   next_forced.ends = filter->is_over();

@@ -13,7 +13,8 @@ namespace pando::calls {
 // CallParser reads each text as its calls.
 //
 // If calls are required, a text is one call or more, from the beginning of an answer on. They stand
-// in the format; or, if it cannot write them, as objects of JSON.
+// in the format; or, if it cannot write them, as objects of JSON. In the channels of gpt-oss,
+// beginnings of messages with reasoning may stand before them.
 //
 // Otherwise a text begins with the mark of a section or of a call, or with the head of an object
 // (head_of_object), and the answer may go on in any way where the text may end.
