@@ -49,6 +49,10 @@ std::optional<ChannelTokens> find_channel_tokens(const Tokenizer& tokenizer) {
                        .constrain = find_token(tokenizer, "<|constrain|>")};
 }
 
+std::optional<Token> find_opening(const Tokenizer& tokenizer, const calls::CallFormat& format) {
+  return find_token(tokenizer, calls::trimmed(format.reasoning_begin));
+}
+
 std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view prompt) {
   const bool begins = prompt.ends_with("<|start|>assistant") && find_channel_tokens(tokenizer);
   return begins ? "<|channel|>final<|message|>" : "";
@@ -89,14 +93,14 @@ AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const AnswerFormat& for
     if (format.channels && !has_tools)
       channels_ = *format.channels;
     else if (format.calls && (has_tools || !format.calls->reasoning_end.empty()))
-      parse(*format.calls, request, prompt);
+      parse(format, request, prompt);
   }
   decoder_.follow(prompt);
   if (channels_) begin_in_channels(prompt);
 }
 
 // The parser sees special tokens too, because marks are made of them.
-void AnswerDecoder::parse(const calls::CallFormat& format, const Request& request,
+void AnswerDecoder::parse(const AnswerFormat& format, const Request& request,
                           std::span<const Token> prompt) {
   constexpr size_t kMostTokens = 64;  // of a prompt's end that opens an answer
   decoder_ = StreamDecoder(tokenizer_, /*first_in_text=*/false, /*skip_special=*/false);
@@ -109,11 +113,11 @@ void AnswerDecoder::parse(const calls::CallFormat& format, const Request& reques
   std::string end;
   for (const Token token : prompt.last(std::min(prompt.size(), kMostTokens)))
     end += tokenizer_.token_bytes(token, /*skip_special=*/false);
-  parser_.emplace(format, calls_->tools, end);
-  const std::string_view reasoning_end = calls::trimmed(format.reasoning_end);
+  parser_.emplace(*format.calls, calls_->tools, end);
+  const std::string_view reasoning_end = calls::trimmed(format.calls->reasoning_end);
   if (!reasoning_end.empty() && !parser_->in_reasoning() &&
       !calls::trimmed(end).ends_with(reasoning_end))
-    opening_ = find_token(tokenizer_, calls::trimmed(format.reasoning_begin));
+    opening_ = format.opening;
 }
 
 AnswerText AnswerDecoder::parted(std::vector<calls::AnswerEvent> events) {

@@ -45,7 +45,11 @@ struct AnswerFormat {
   std::optional<ChannelTokens> channels;
   std::optional<calls::CallFormat> calls;             // of its chat template; absent: there is none
   std::shared_ptr<calls::CallForms> call_forms = {};  // null: calls are not enforced
+  std::optional<Token> opening = {};                  // find_opening of `calls`
 };
+
+// The token that opens reasoning; nothing if no single token does.
+std::optional<Token> find_opening(const Tokenizer& tokenizer, const calls::CallFormat& format);
 
 // The tools of a request, and how its calls are enforced; null if it offers none, or if its calls
 // are text. Errors: those of CallForms::get; kUnsupported if calls cannot be enforced and must be.
@@ -92,8 +96,8 @@ class AnswerDecoder {
   std::optional<calls::BegunCall> begun_call() const;
 
  private:
-  void parse(const calls::CallFormat& format, const Request& request,
-             std::span<const Token> prompt);
+  // By the format's `calls`.
+  void parse(const AnswerFormat& format, const Request& request, std::span<const Token> prompt);
   AnswerText parted(std::vector<calls::AnswerEvent> events);
   void begin_in_channels(std::span<const Token> prompt);
 

@@ -49,6 +49,7 @@ const AnswerFormat& format() {
     of_model.calls->reasoning_end = "</think>";
     of_model.calls->prompt_ends = {"<think>"};
     of_model.call_forms = std::make_shared<calls::CallForms>(&forms(), *of_model.calls);
+    of_model.opening = find_opening(tokenizer(), *of_model.calls);
     return of_model;
   }();
   return kFormat;
