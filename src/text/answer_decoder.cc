@@ -63,10 +63,14 @@ bool divides_answer(const Request& request) {
          request.sampling.skip_special_tokens;
 }
 
+bool offers_tools(const Request& request) {
+  return !request.chat.tools.is_null() && !request.sampling.form;
+}
+
 Result<calls::CallFormPtr> call_form_of(const AnswerFormat& format, const Request& request) {
   const CallOptions& options = request.calling;
   const bool must_hold = options.required || options.strict;
-  const bool is_strict = options.strict && !request.chat.tools.is_null() && !request.sampling.form;
+  const bool is_strict = options.strict && offers_tools(request);
   if ((options.required || is_strict) && !divides_answer(request))
     return blame(
         options.required ? "tool_choice" : "tools",
@@ -89,7 +93,7 @@ AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const AnswerFormat& for
       calls_(std::move(calls)),
       is_strict_(request.sampling.form.has_value()) {
   if (divides_answer(request)) {
-    const bool has_tools = !request.chat.tools.is_null() && !is_strict_;
+    const bool has_tools = offers_tools(request);
     if (format.channels && !has_tools)
       channels_ = *format.channels;
     else if (format.calls && (has_tools || !format.calls->reasoning_end.empty()))

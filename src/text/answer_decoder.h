@@ -34,6 +34,9 @@ std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view
 // text.
 bool divides_answer(const Request& request);
 
+// True if the request offers tools that its answer may call: one with a form calls none.
+bool offers_tools(const Request& request);
+
 // New text of an answer, and new calls. Their ids are those that the model wrote, or empty.
 struct AnswerText {
   std::string content, reasoning;
