@@ -148,8 +148,10 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
   if (tokenizer != nullptr) answers.channels = find_channel_tokens(*tokenizer);
   const std::string tool_format = options.tool_format == "auto" ? "" : options.tool_format;
   if (Status status = find_calls(chat, tool_format, answers.calls); !status) return status.error();
-  if (answers.calls)
+  if (answers.calls && tokenizer != nullptr) {
     answers.call_forms = std::make_shared<calls::CallForms>(forms.get(), *answers.calls);
+    answers.opening = find_opening(*tokenizer, *answers.calls);
+  }
   auto parts = std::make_unique<Parts>(
       Parts{std::move(loaded_weights->files), &device, std::move(loaded_weights->weights),
             std::move(tokenizer), std::move(chat), model::read_embedding_form(directory),

@@ -65,19 +65,19 @@ Status Admission::check(const Request& request) const {
                  invalid_argument("max_tokens is {}, expected 0 or 1, because sharing '{}' keeps "
                                   "no keys and values after a pass",
                                   request.sampling.max_tokens, options_.sharing));
-  if (const std::optional<TextForm>& form = request.sampling.form) {
+  const std::optional<TextForm>& form = request.sampling.form;
+  if (form)
     if (Status status = grammar::check_form(forms_, *form); !status)
       return blame("form", status.error());
-    const std::optional<ChannelTokens>& channels = answers_.channels;
-    if (channels && divides_answer(request) &&
-        std::ranges::find(request.sampling.stop_tokens, channels->end) !=
-            request.sampling.stop_tokens.end())
-      return blame(
-          "stop_token_ids",
-          invalid_argument("stop_token_ids has {}, which is <|end|>: the answer would stop "
-                           "after its reasoning, before the text of the required form",
-                           channels->end));
-  }
+  if (const std::optional<ChannelTokens>& channels = answers_.channels;
+      channels && (form || request.calling.required) && divides_answer(request) &&
+      std::ranges::find(request.sampling.stop_tokens, channels->end) !=
+          request.sampling.stop_tokens.end())
+    return blame(
+        "stop_token_ids",
+        invalid_argument("stop_token_ids has {}, which is <|end|>: the answer would stop "
+                         "after its reasoning, before the {}",
+                         channels->end, form ? "text of the required form" : "required call"));
   if (request.thinking_budget)
     if (const auto end = reasoning_end_of(request); !end)
       return blame("thinking_budget", end.error());

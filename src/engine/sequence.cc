@@ -102,13 +102,11 @@ TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
   std::vector<uint64_t> with_opening;
   if (is_filtered()) {
     const Result<std::span<const uint64_t>> allowed = filter->allowed();
-    if (!allowed) {
-      failure = allowed.error();
-      return {};
-    }
-    history.allowed = *allowed;
+    if (!allowed) fail_filter(allowed.error());
+    if (failure) return {};
+    if (allowed) history.allowed = *allowed;
     if (answer.empty()) opening = decoder->opening_of_reasoning();
-    if (opening && static_cast<size_t>(*opening) / 64 < allowed->size()) {
+    if (allowed && opening && static_cast<size_t>(*opening) / 64 < allowed->size()) {
       with_opening.assign(allowed->begin(), allowed->end());
       with_opening[static_cast<size_t>(*opening) / 64] |= uint64_t{1} << *opening % 64;
       history.allowed = with_opening;
@@ -127,20 +125,20 @@ void Sequence::filter_next(Token drawn) {
   if (is_end(drawn)) return;
   const auto accept = [&](Token token) {
     Status status = filter->accept(token);
-    if (!status) failure = status.error();
+    if (!status) fail_filter(status.error());
     return status.ok();
   };
   if (!accept(drawn)) return;
-  if (filter_is_done()) return filter.reset();
+  if (filter_is_done()) return end_filter();
   const size_t n_before = completion.tokens.size() + forced.tokens.size() + 1;
   const size_t n_most = std::min(max_tokens - std::min<size_t>(n_before, max_tokens), kMostAtOnce);
   while (forces_tokens && next_forced.tokens.size() < n_most && !filter->is_over()) {
     const Result<std::optional<Token>> only = filter->only();
-    if (!only) failure = only.error();
-    if (!only || !only->has_value()) break;
-    if (!fault_on(Fault::kForcedNotFollowed) && !accept(**only)) return;
+    if (!only) return fail_filter(only.error());
+    if (!only->has_value()) break;
     next_forced.tokens.push_back(**only);
-    if (filter_is_done()) return filter.reset();
+    if (!fault_on(Fault::kForcedNotFollowed) && !accept(**only)) return;
+    if (filter_is_done()) return end_filter();
   }
   next_forced.ends = filter->is_over();
 }
@@ -166,6 +164,18 @@ void Sequence::filter_call() {
   filters_call = true;
   if (!filter->begin(begun->head, completion.tokens, begun->n_bytes) || filter->can_end())
     filter.reset();
+}
+
+void Sequence::fail_filter(const Error& error) {
+  if (filters_call && !request->request.calling.strict)
+    filter.reset();
+  else
+    failure = error;
+}
+
+void Sequence::end_filter() {
+  filter.reset();
+  call_ends = true;
 }
 
 bool Sequence::is_end(Token token) const { return std::ranges::find(ends, token) != ends.end(); }
@@ -215,6 +225,10 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
     forced = std::exchange(next_forced, {});
   }
 
+  if (call_ends && forced.tokens.empty()) {
+    decoder->expect_end();
+    call_ends = false;
+  }
   if (decoder && decoder->in_reasoning()) ++n_reasoning;
   AnswerText pushed = decoder ? decoder->push(token) : AnswerText();
   const std::string text = stops.push(pushed.content, may_end_here);
@@ -241,14 +255,15 @@ Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {
   return taken;
 }
 
-// Puts forced tokens on the path. The last token of the answer needs no row. That of the reasoning
-// has its row later, because the decoder must know it before a form restricts the next token.
+// Puts forced tokens on the path. The last token of the answer needs no row. One that may end the
+// reasoning, or begin it before a required call, has its row later, because the decoder must know
+// it before a form restricts the next token.
 void Sequence::follow_forced(std::vector<Token>& follow) {
   const size_t n = forced.tokens.size();
   if (!forces_tokens || n == 0) return;
-  const bool ends =
-      forced.ends || forced.ends_reasoning || completion.tokens.size() + n >= max_tokens;
-  forced.n_on_path = ends && !fault_on(Fault::kForcedRowTooMany) ? n - 1 : n;
+  const bool is_late = forced.ends || forced.ends_reasoning || request->request.calling.required ||
+                       completion.tokens.size() + n >= max_tokens;
+  forced.n_on_path = is_late && !fault_on(Fault::kForcedRowTooMany) ? n - 1 : n;
   follow.insert(follow.end(), forced.tokens.begin(),
                 forced.tokens.begin() + static_cast<std::ptrdiff_t>(forced.n_on_path));
 }

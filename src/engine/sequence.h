@@ -65,6 +65,7 @@ struct Sequence {
   StopMatcher stops;
   std::optional<TokenFilter> filter;  // set if the answer has a form, and inside a call
   bool filters_call = false;          // the filter ends where the call ends
+  bool call_ends = false;             // with the drawn token and those that it forces
   std::optional<size_t> tried_call;  // number of calls before the one that was tried to be filtered
   bool forces_tokens = true;         // several forced tokens are computed in a step
   struct Forced {
@@ -123,6 +124,9 @@ struct Sequence {
   void filter_call();
   // The filter's text is complete, and others need none.
   bool filter_is_done() const { return filters_call && filter->can_end(); }
+  void end_filter();
+  // Goes on without the filter where a call need not keep to it; otherwise the answer fails.
+  void fail_filter(const Error& error);
   bool is_end(Token token) const;
   Taken take_drawn(TokenLogprob drawn);
   void follow_forced(std::vector<Token>& follow);

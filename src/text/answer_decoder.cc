@@ -49,6 +49,10 @@ std::optional<ChannelTokens> find_channel_tokens(const Tokenizer& tokenizer) {
                        .constrain = find_token(tokenizer, "<|constrain|>")};
 }
 
+std::optional<Token> find_opening(const Tokenizer& tokenizer, const calls::CallFormat& format) {
+  return find_token(tokenizer, calls::trimmed(format.reasoning_begin));
+}
+
 std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view prompt) {
   const bool begins = prompt.ends_with("<|start|>assistant") && find_channel_tokens(tokenizer);
   return begins ? "<|channel|>final<|message|>" : "";
@@ -59,14 +63,20 @@ bool divides_answer(const Request& request) {
          request.sampling.skip_special_tokens;
 }
 
+bool offers_tools(const Request& request) {
+  return !request.chat.tools.is_null() && !request.sampling.form;
+}
+
 Result<calls::CallFormPtr> call_form_of(const AnswerFormat& format, const Request& request) {
   const CallOptions& options = request.calling;
   const bool must_hold = options.required || options.strict;
-  if (options.required && !divides_answer(request))
+  const bool is_strict = options.strict && offers_tools(request);
+  if ((options.required || is_strict) && !divides_answer(request))
     return blame(
-        "tool_choice",
-        invalid_argument("a call is required, but calls are not taken out of the text, "
-                         "expected separate_reasoning and skip_special_tokens to be true"));
+        options.required ? "tool_choice" : "tools",
+        invalid_argument("{}, but calls are not taken out of the text, expected "
+                         "separate_reasoning and skip_special_tokens to be true",
+                         options.required ? "a call is required" : "a function is strict"));
   if (!must_hold && (!divides_answer(request) || !format.calls)) return calls::CallFormPtr();
   if (format.call_forms != nullptr) return format.call_forms->get(request);
   if (!options.required && (!options.strict || request.chat.tools.is_null()))
@@ -89,29 +99,31 @@ AnswerDecoder::AnswerDecoder(const Tokenizer& tokenizer, const AnswerFormat& for
     if (format.channels && !may_call_)
       channels_ = *format.channels;
     else if (format.calls && (may_call_ || !format.calls->reasoning_end.empty()))
-      parse(*format.calls, request, prompt);
+      parse(format, request, prompt);
   }
   decoder_.follow(prompt);
   if (channels_) begin_in_channels(prompt);
 }
 
 // The parser sees special tokens too, because marks are made of them.
-void AnswerDecoder::parse(const calls::CallFormat& format, const Request& request,
+void AnswerDecoder::parse(const AnswerFormat& format, const Request& request,
                           std::span<const Token> prompt) {
   constexpr size_t kMostTokens = 64;  // of a prompt's end that opens an answer
   decoder_ = StreamDecoder(tokenizer_, /*first_in_text=*/false, /*skip_special=*/false);
-  if (calls_ == nullptr || !may_call_)
-    calls_ = std::make_shared<const calls::CallForm>(
-        may_call_ ? calls::CallForm{calls::OfferedTools::of(request.chat.tools)}
-                  : calls::CallForm());
+  if (calls_ == nullptr || !may_call_) {
+    calls::CallForm form;
+    if (may_call_) form.tools = calls::OfferedTools::of(request.chat.tools);
+    form.tools.keep(request.calling.allowed);
+    calls_ = std::make_shared<const calls::CallForm>(std::move(form));
+  }
   std::string end;
   for (const Token token : prompt.last(std::min(prompt.size(), kMostTokens)))
     end += tokenizer_.token_bytes(token, /*skip_special=*/false);
-  parser_.emplace(format, calls_->tools, end);
-  const std::string_view reasoning_end = calls::trimmed(format.reasoning_end);
+  parser_.emplace(*format.calls, calls_->tools, end);
+  const std::string_view reasoning_end = calls::trimmed(format.calls->reasoning_end);
   if (!reasoning_end.empty() && !parser_->in_reasoning() &&
       !calls::trimmed(end).ends_with(reasoning_end))
-    opening_ = find_token(tokenizer_, calls::trimmed(format.reasoning_begin));
+    opening_ = format.opening;
 }
 
 AnswerText AnswerDecoder::parted(std::vector<calls::AnswerEvent> events) {

@@ -34,6 +34,9 @@ std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view
 // text.
 bool divides_answer(const Request& request);
 
+// True if the request offers tools that its answer may call: one with a form calls none.
+bool offers_tools(const Request& request);
+
 // New text of an answer, and new calls. Their ids are those that the model wrote, or empty.
 struct AnswerText {
   std::string content, reasoning;
@@ -45,7 +48,11 @@ struct AnswerFormat {
   std::optional<ChannelTokens> channels;
   std::optional<calls::CallFormat> calls;             // of its chat template; absent: there is none
   std::shared_ptr<calls::CallForms> call_forms = {};  // null: calls are not enforced
+  std::optional<Token> opening = {};                  // find_opening of `calls`
 };
+
+// The token that opens reasoning; nothing if no single token does.
+std::optional<Token> find_opening(const Tokenizer& tokenizer, const calls::CallFormat& format);
 
 // The tools of a request, and how its calls are enforced; null if it offers none, or if its calls
 // are text. Errors: those of CallForms::get; kUnsupported if calls cannot be enforced and must be.
@@ -66,6 +73,10 @@ class AnswerDecoder {
                 std::span<const Token> prompt, calls::CallFormPtr calls = nullptr);
 
   AnswerText push(Token token);
+  // Says that the next token ends a call.
+  void expect_end() {
+    if (parser_) parser_->expect_end();
+  }
   // Returns the text that was held back, at the end of an answer.
   AnswerText finish();
 
@@ -90,8 +101,8 @@ class AnswerDecoder {
   std::optional<calls::BegunCall> begun_call() const;
 
  private:
-  void parse(const calls::CallFormat& format, const Request& request,
-             std::span<const Token> prompt);
+  // By the format's `calls`.
+  void parse(const AnswerFormat& format, const Request& request, std::span<const Token> prompt);
   AnswerText parted(std::vector<calls::AnswerEvent> events);
   void begin_in_channels(std::span<const Token> prompt);
 

@@ -25,8 +25,7 @@ bool is_marked(const Tokenizer& tokenizer, const calls::CallFormat& format) {
 std::string_view reasoning_end(const Tokenizer& tokenizer, const AnswerFormat& format,
                                const Request& request) {
   if (!divides_answer(request)) return {};
-  const bool has_tools = !request.chat.tools.is_null() && !request.sampling.form;
-  if (format.channels && !(has_tools && format.calls))
+  if (format.channels && !(offers_tools(request) && format.calls))
     return "<|end|><|start|>assistant<|channel|>final<|message|>";
   if (!format.calls || !is_marked(tokenizer, *format.calls)) return {};
   return format.calls->reasoning_end;

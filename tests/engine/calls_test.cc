@@ -49,6 +49,7 @@ const AnswerFormat& format() {
     of_model.calls->reasoning_end = "</think>";
     of_model.calls->prompt_ends = {"<think>"};
     of_model.call_forms = std::make_shared<calls::CallForms>(&forms(), *of_model.calls);
+    of_model.opening = find_opening(tokenizer(), *of_model.calls);
     return of_model;
   }();
   return kFormat;
@@ -172,7 +173,7 @@ TEST(Calls, KeepToTheSchemaOnceTheyHaveBegun) {
   EXPECT_EQ(one.calls[0].arguments, R"({"city": "Paris"})");
   EXPECT_EQ(one.completion.finish_reason, FinishReason::kStop);
 
-  for (const char* before : {"", "```json\n", "[", "<tools>"}) {
+  for (const char* before : {"", "```json\n", "[", "<tools>", "{"}) {
     const std::string bare = std::string(before) + "{\"name\":\n \"weather\", " + milan;
     const Told all = told(bare, asked());
     ASSERT_EQ(all.calls.size(), 1u) << bare;
@@ -193,6 +194,57 @@ TEST(Calls, MarksMayBeSpecialTokens) {
   Request request = asked();
   request.calling.required = true;
   EXPECT_EQ(told(milan, std::move(request), special).calls, begun.calls);
+}
+
+AnswerFormat channels() {
+  AnswerFormat of_model{.channels = find_channel_tokens(tokenizer()),
+                        .calls = *calls::call_format_named("harmony")};
+  of_model.calls->prompt_ends = {"<|start|>assistant"};
+  of_model.call_forms = std::make_shared<calls::CallForms>(&forms(), *of_model.calls);
+  return of_model;
+}
+
+TEST(Calls, KeepToTheSchemaInChannels) {
+  const AnswerFormat format = channels();
+  for (const char* before : {"", "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant"}) {
+    const Told one = told(std::string(before) +
+                              "<|channel|>commentary to=functions.weather "
+                              "<|constrain|>json<|message|>{\"city\": \"Milan\"}",
+                          asked(kAsked + "<|start|>assistant"), format);
+    ASSERT_EQ(one.calls.size(), 1u) << before;
+    EXPECT_EQ(one.calls[0].arguments, R"({"city": "Paris"})");
+  }
+}
+
+TEST(Calls, RequiredStandBehindReasoningInChannels) {
+  const AnswerFormat format = channels();
+  Request request = asked(kAsked + "<|start|>assistant");
+  request.calling.required = true;
+  for (const bool forces_tokens : {true, false})
+    for (const char* start : {"", "<|start|>assistant"}) {
+      const Told one = told("<|channel|>analysis<|message|>Hm.<|end|>" + std::string(start) +
+                                "<|channel|>commentary to=functions.weather "
+                                "<|constrain|>json<|message|>{\"city\": \"Rome\"}",
+                            request, format, forces_tokens);
+      EXPECT_EQ(one.reasoning, "Hm.");
+      EXPECT_EQ(one.text, "");
+      ASSERT_EQ(one.calls.size(), 1u);
+      EXPECT_EQ(one.calls[0].arguments, R"({"city": "Rome"})");
+    }
+  request.sampling.stop_tokens = {format.channels->end};
+  const std::unique_ptr<EngineLoop> loop = loop_of("x", request, format, true);
+  EXPECT_EQ(loop->check(request).error().place.field, "stop_token_ids");
+}
+
+// Tokens of "{" and all behind it are unknown to the masks.
+TEST(Calls, GoOnWhereTheyCannotBeEnforced) {
+  grammar::FormCache few(tokenizer(), grammar::kMostFormBytes, '{');
+  AnswerFormat of_few = format();
+  of_few.call_forms = std::make_shared<calls::CallForms>(&few, *of_few.calls);
+  const Told all = told(R"({"name": "weather", "arguments": {"city": "Milan"}} and a text behind)",
+                        asked(), of_few);
+  EXPECT_EQ(all.completion.finish_reason, FinishReason::kStop);
+  EXPECT_TRUE(all.text.ends_with("and a text behind")) << all.text;
 }
 
 TEST(Calls, OfOtherToolsCannotBeWritten) {
@@ -303,6 +355,11 @@ TEST(Calls, WhatCannotBeRequiredIsRefused) {
       "parameters": {"properties": {"x": {"type": "array", "uniqueItems": true}}}}}])")
                            .value();
   EXPECT_EQ(refused(request), "tools[0].function.parameters");
+  request = asked();
+  request.separate_reasoning = false;
+  EXPECT_EQ(refused(request), "tool_choice");
+  request.calling.strict = true;
+  EXPECT_EQ(call_form_of(format(), request).error().place.field, "tools");
 }
 
 TEST(Calls, WithoutToolsAreText) {

@@ -230,6 +230,9 @@ TEST(CallGrammar, SpecialTokensStandAsThemselves) {
       {"\xFF<|channel|>commentary to=functions.get-weather \xFF<|constrain|>json\xFF<|message|>" +
            rest,
        "\xFF<|start|>assistant to=functions.get-weather\xFF<|channel|>commentary\xFF<|message|>" +
+           rest,
+       "\xFF<|channel|>analysis\xFF<|message|>\xFF<|start|>assistant\xFF<|channel|>commentary "
+       "to=functions.get-weather\xFF<|message|>" +
            rest},
       {"<|channel|>commentary to=functions.get-weather<|message|>" + rest});
   EXPECT_FALSE(reads(compiled(grammar::from_any_json(false)), "\"\xFF<|message|>\""));
@@ -251,6 +254,25 @@ TEST(CallGrammar, WhatCannotBeKeptIsRefused) {
   expect_reads(any,
                {"<tool_call>\n{\"name\": \"b\", \"arguments\": {\"y\": [1, 1]}}\n</tool_call>"},
                {"<tool_call>\n{\"name\": \"c\", \"arguments\": {}}\n</tool_call>"});
+}
+
+TEST(CallGrammar, ANameThatCannotBeWrittenIsRefused) {
+  const OfferedTools tools = offered(R"([{"name": "a"}, {"name": "b c"}])");
+  const auto refused =
+      calls::call_grammar(*calls::call_format_named("hermes"), tools, {}, no_vocabulary());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().place.field, "tools[1].function.name");
+}
+
+TEST(CallForms, WithoutAGrammarAreNotEnforced) {
+  const auto tokenizer = load_json(channel_tokenizer_json());
+  grammar::FormCache forms(*tokenizer);
+  calls::CallForms call_forms(&forms, *calls::call_format_named("hermes"));
+  Request request;
+  request.chat.tools = JsonValue::parse(R"([{"name": "a"}, {"name": "b c"}])").value();
+  const calls::CallFormPtr form = call_forms.get(request).value();
+  ASSERT_NE(form, nullptr);
+  EXPECT_EQ(form->masks, nullptr);
 }
 
 TEST(CallForms, AreSharedAndChecked) {

@@ -96,6 +96,22 @@ TEST(CallParser, CallsInMarks) {
             "<tool_call>" + one + "</tool_call>");  // 007 is no JSON
 }
 
+TEST(CallParser, OfRepeatedKeysTheLastCounts) {
+  const OfferedTools tools = offered(kOffered);
+  const auto called = [&](const std::string& arguments) {
+    return parts_of(
+        hermes(), tools,
+        "<tool_call>{\"name\": \"find\", \"arguments\": " + arguments + "}</tool_call>");
+  };
+  EXPECT_EQ(called(R"({"a": 1, "b": 2, "\u0061": 3})"), R"(find{"a":3,"b":2};)");
+  EXPECT_EQ(called(R"({"x": [{"a": 1, "a": {"b": 1, "b": 123456789012345678901234567890}}, "c"]})"),
+            R"(find{"x":[{"a":{"b":123456789012345678901234567890}},"c"]};)");
+  EXPECT_EQ(called(R"("{\"a\": 1, \"a\": 2}")"), R"(find{"a":2};)");
+  const std::string broken =
+      R"(<tool_call>{"name": "find", "arguments": {"a": 1, "a": 01}}</tool_call>)";
+  EXPECT_EQ(parts_of(hermes(), tools, broken), broken);
+}
+
 TEST(CallParser, BrokenCallsAreText) {
   const OfferedTools tools = offered(kOffered);
   for (const std::string_view text :
@@ -179,6 +195,22 @@ TEST(CallParser, SmallModelsCallAsTheyPlease) {
   EXPECT_EQ(parts_of(small(), OfferedTools(), call), call);
 }
 
+TEST(CallParser, ToolsThatMayNotBeCalledAreText) {
+  OfferedTools tools = offered(kOffered);
+  tools.keep(std::vector<std::string>{"stop"});
+  const std::string call = R"({"name": "find", "arguments": {"what": "x"}})";
+  for (const std::string& answer :
+       {call, "```json\n" + call + "\n```", "<tools>\n" + call + "\n</tools>",
+        "<tool_call>\n" + call + "\n</tool_call>",
+        std::string(R"({"arguments": {"what": "x"}, "name": "find"})")})
+    EXPECT_EQ(parts_of(hermes(), tools, answer), answer);
+  const std::string in_channel =
+      "<|channel|>commentary to=functions.find json<|message|>{\"what\": \"x\"}";
+  EXPECT_EQ(parts_of(*calls::call_format_named("harmony"), tools, in_channel), in_channel);
+  EXPECT_EQ(parts_of(xml(), tools, "<tool_call>\n<function=stop>\n</function>\n</tool_call>"),
+            "stop{};");
+}
+
 // A beginning that may be a call is held back until it is decided, and no longer.
 TEST(CallParser, HoldsBackWhatMayBeACall) {
   const OfferedTools tools = offered(kOffered);
@@ -241,6 +273,38 @@ TEST(CallParser, ChannelsOfMessages) {
       R"(find{"what": "x"};)");
   const std::string broken = "<|channel|>commentary to=functions.find json<|message|>{\"what\": x}";
   EXPECT_EQ(parts_of(format, tools, broken), broken);
+}
+
+TEST(CallParser, FindsTheCallThatHasBegun) {
+  const OfferedTools tools = offered(kOffered);
+  const auto begun = [&](const CallFormat& format, const std::string& answer,
+                         std::string_view prompt = {}) {
+    CallParser parser(format, tools, prompt);
+    parser.feed(answer);
+    const std::optional<calls::BegunCall> call = parser.begun_call();
+    return call ? call->head + "|" + answer.substr(answer.size() - call->n_bytes) : "";
+  };
+  EXPECT_EQ(begun(hermes(), "Hm. <tool_c"), "");
+  EXPECT_EQ(begun(hermes(), "Hm. <tool_call>{"), "|<tool_call>{");
+  for (const char* open : {"{", "{{"})
+    EXPECT_EQ(begun(hermes(), std::string(open) + R"("name": "find", )"), R"({"name": "find"|, )");
+  EXPECT_EQ(begun(hermes(), R"({"name": "find", "arguments": {"what": ")" + std::string(5000, 'a')),
+            "");
+  CallFormat channels = *calls::call_format_named("harmony");
+  channels.prompt_ends = {"<|start|>assistant"};
+  const std::string call = "<|channel|>commentary to=functions.";
+  EXPECT_EQ(begun(channels, call, "<|end|><|start|>assistant"), "<|start|>assistant|" + call);
+  EXPECT_EQ(begun(channels, "<|start|>assistant" + call), "|<|start|>assistant" + call);
+}
+
+TEST(CallParser, ALongCallEndsWhereItIsExpectedTo) {
+  const OfferedTools tools = offered(kOffered);
+  CallParser parser(hermes(), tools);
+  const std::string text(9000, '}');
+  parser.feed(R"(<tool_call>{"name": "find", "arguments": {"what": ")" + text);
+  EXPECT_TRUE(parser.feed("\"}").empty());
+  parser.expect_end();
+  EXPECT_EQ(parts_of(parser.feed("}")), "find{\"what\": \"" + text + "\"};");
 }
 
 TEST(CallParser, LongCallsTakeLinearTime) {

@@ -100,5 +100,12 @@ TEST(Literal, ReadsPythonAndBareKeys) {
   EXPECT_EQ(read(std::string(10'000, '['), {}), "broken");
 }
 
+TEST(OfferedTools, ManyAlternativesAreReadInPart) {
+  std::string schemas;
+  for (int i = 0; i < 20'000; ++i) schemas += R"({"type": "integer"}, )";
+  EXPECT_EQ(read_as(R"({"anyOf": [)" + schemas + R"({"type": "string"}]})", "12"), "12");
+  EXPECT_EQ(read_as(R"({"anyOf": [{"type": "string"}, )" + schemas + R"({}]})", "12"), R"("12")");
+}
+
 }  // namespace
 }  // namespace pando::testing

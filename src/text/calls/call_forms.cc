@@ -52,6 +52,7 @@ Result<CallFormPtr> CallForms::make(const Request& request) const {
   const CallOptions& options = request.calling;
   if (Status status = check_calls(options, form.tools, request); !status) return status.error();
   if (form.tools.empty()) return CallFormPtr();
+  form.tools.keep(options.allowed);
   const bool must_hold = options.required || options.strict;
   Result<grammar::GrammarPtr> grammar =
       call_grammar(format_, form.tools, options, forms_.vocabulary());

@@ -14,7 +14,7 @@ namespace pando::calls {
 
 // Immutable; shared by all answers of equal requests.
 struct CallForm {
-  OfferedTools tools;
+  OfferedTools tools;                               // that may be called
   std::shared_ptr<const grammar::MaskTable> masks;  // null: calls are not enforced
 };
 using CallFormPtr = std::shared_ptr<const CallForm>;

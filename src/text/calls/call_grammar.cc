@@ -46,6 +46,8 @@ class CallGrammar {
   State head(State from, const std::string& name);
   State body(State from, const Callable& tool);
   State channel_call(State from, const Callable& tool);
+  // The beginning of a message with reasoning. The reasoning and its end are no part of the text.
+  void add_reasoning(State at);
   // An object with name and arguments.
   State object(State from, const Callable& tool, const CallFormat& keys);
   // The rest of an object as small models write it, behind its head.
@@ -83,6 +85,7 @@ Result<grammar::GrammarPtr> CallGrammar::make() {
     return builder_.finish();
   }
   const State begin = writer_.space(writer_.space(start, "\n"), "\n");
+  if (by_format && format_.body == CallBody::kChannel) add_reasoning(begin);
   if (by_format)
     add_section(begin, end);
   else
@@ -107,12 +110,10 @@ Status CallGrammar::add_tool(const OfferedTools::Tool& tool) {
   if (std::ranges::find(callable_, tool.name, &Callable::name) != callable_.end()) return {};
   const bool must_hold = options_.required || options_.strict;
   const std::string place = place_in("tools", tool.index) + ".function";
-  if (!is_writable(tool.name)) {
-    if (!must_hold) return {};
+  if (!is_writable(tool.name))
     return invalid_field(place + ".name",
                          "is {}, expected up to 128 letters, digits and characters of '_-.'",
                          json_text(tool.name));
-  }
   const std::string field = place + ".parameters";
   Result<ArgumentRules::Rules> rules = arguments_.add(tool);
   if (!rules && must_hold) return blame(field, in_file(field, rules.error()));
@@ -164,6 +165,15 @@ CallGrammar::State CallGrammar::object(State from, const Callable& tool, const C
   const State behind = builder_.state();
   builder_.call(at, tool.arguments.json, behind);
   return builder_.text(behind, std::string(keys.wrappers.size() + 1, '}'));
+}
+
+void CallGrammar::add_reasoning(State at) {
+  // Without special tokens a model knows no channels.
+  if (vocabulary_.spelled(format_.reasoning_begin) == format_.reasoning_begin) return;
+  const State begin = builder_.state();
+  builder_.empty(at, begin);
+  builder_.empty(writer_.text(at, "<|start|>assistant"), begin);
+  builder_.empty(writer_.text(begin, format_.reasoning_begin), at);
 }
 
 CallGrammar::State CallGrammar::channel_call(State from, const Callable& tool) {

@@ -13,13 +13,15 @@ namespace pando::calls {
 // CallParser reads each text as its calls.
 //
 // If calls are required, a text is one call or more, from the beginning of an answer on. They stand
-// in the format; or, if it cannot write them, as objects of JSON.
+// in the format; or, if it cannot write them, as objects of JSON. In the channels of gpt-oss,
+// beginnings of messages with reasoning may stand before them.
 //
 // Otherwise a text begins with the mark of a section or of a call, or with the head of an object
 // (head_of_object), and the answer may go on in any way where the text may end.
 //
 // Errors: kInvalidArgument and kUnsupported of a schema, which name the tool, if calls are required
-// or strict. Otherwise the arguments of such a tool are any object.
+// or strict; otherwise the arguments of such a tool are any object. And a name that the format
+// cannot write: a grammar without it would bar the call.
 Result<grammar::GrammarPtr> call_grammar(const CallFormat& format, const OfferedTools& tools,
                                          const CallOptions& options,
                                          const grammar::Vocabulary& vocabulary);

@@ -46,6 +46,11 @@ class CallParser {
 
   std::vector<AnswerEvent> feed(std::string_view bytes);
   std::vector<AnswerEvent> finish();  // at the end of the answer
+  // Says that the next bytes end a call, which may be long.
+  void expect_end() {
+    tried_ = 0;
+    may_end_ = true;
+  }
 
   bool in_reasoning() const { return state_ == State::kReasoning; }
   // True if the answer may be inside a call.
@@ -54,7 +59,7 @@ class CallParser {
   std::string_view held_of_prompt() const {
     return std::string_view(held_).substr(0, n_of_prompt_);
   }
-  // The call whose first mark, or the name of whose object, was read.
+  // The call whose first mark, or the name of whose object, was read. Nothing once it is long.
   std::optional<BegunCall> begun_call() const;
 
  private:

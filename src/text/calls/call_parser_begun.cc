@@ -5,9 +5,15 @@
 #include "text/calls/call_parser.h"
 
 namespace pando::calls {
+namespace {
+
+// All of it is read for each token.
+constexpr size_t kLongestBeginning = 4096;
+
+}  // namespace
 
 std::optional<BegunCall> CallParser::begun_call() const {
-  if (!waits_for_call_) return std::nullopt;
+  if (!waits_for_call_ || held_.size() - begun_at_ > kLongestBeginning) return std::nullopt;
   Scan scan{.text = held_, .at = begun_at_};
   if (state_ == State::kBetweenCalls) {
     const std::string begin = begin_without_list(format_, format_.call_begin);
@@ -32,9 +38,9 @@ std::optional<BegunCall> CallParser::begun_call() const {
 
 std::optional<BegunCall> CallParser::begun_by_mark(const Mark& mark) const {
   Scan scan = scan_held();
+  const BegunCall begun{held_.size() - n_of_prompt_, std::string(held_of_prompt())};
   if (mark.use == MarkUse::kChannel)
-    return held_.find("to=functions.") == held_.npos ? std::nullopt
-                                                     : std::optional(BegunCall{held_.size()});
+    return held_.find("to=functions.") == held_.npos ? std::nullopt : std::optional(begun);
   if (scan.take(mark.text) != Read::kDone) return std::nullopt;
   scan.skip_space();
   if (mark.use == MarkUse::kSection || mark.use == MarkUse::kCall) {
@@ -42,7 +48,7 @@ std::optional<BegunCall> CallParser::begun_by_mark(const Mark& mark) const {
     const bool is_word = mark.text.find_first_of("<>[]|`{") == mark.text.npos;
     const bool has_bracket = !scan.at_end() && (scan.next() == '[' || scan.next() == '{');
     if ((is_word && !has_bracket) || may_be_frame(mark)) return std::nullopt;
-    return BegunCall{held_.size()};
+    return begun;
   }
   if (mark.use != MarkUse::kCommon) return std::nullopt;
   if (!scan.at_end() && scan.next() == '[') ++scan.at;
@@ -61,6 +67,8 @@ bool CallParser::may_be_frame(const Mark& mark) const {
 std::optional<BegunCall> CallParser::begun_object(Scan at) const {
   std::vector<Member> members;
   Scan scan = at;
+  scan.skip_space();
+  if (scan.rest().starts_with("{{")) ++scan.at;  // as read_object_call
   if (read_members(scan, members) != Read::kMore || members.empty()) return std::nullopt;
   const Member& first = members.front();
   if (first.key != "name" || first.value.empty()) return std::nullopt;

@@ -77,7 +77,7 @@ Read CallParser::take_channel() {
   if (read == Read::kMore) return read;
   std::optional<std::string> arguments;
   if (read == Read::kDone) arguments = object_text(scan.text.substr(begin, scan.at - begin));
-  if (!arguments || !is_call_name(call.name) || tools_.empty()) {
+  if (!arguments || !is_call_name(call.name) || tools_.empty() || !tools_.may_call(call.name)) {
     emit_until(AnswerEvent::Kind::kText,
                header_end);  // with the header, so nothing of the call is lost
     return Read::kDone;

@@ -96,7 +96,10 @@ Read read_head(const CallFormat& format, Scan& scan, ReadCall& call) {
   return call.name.empty() ? Read::kBroken : Read::kDone;
 }
 
-Read read_call(const CallFormat& format, const OfferedTools& tools, Scan& scan, ReadCall& call) {
+namespace {
+
+Read read_any_call(const CallFormat& format, const OfferedTools& tools, Scan& scan,
+                   ReadCall& call) {
   if (format.body == CallBody::kObject)
     return read_object_call(format, tools, Names::kAny, scan, call);
   if (format.body == CallBody::kPythonic) return read_pythonic_call(tools, Names::kAny, scan, call);
@@ -111,6 +114,13 @@ Read read_call(const CallFormat& format, const OfferedTools& tools, Scan& scan, 
     default:
       return read_json_arguments(format, scan, call);
   }
+}
+
+}  // namespace
+
+Read read_call(const CallFormat& format, const OfferedTools& tools, Scan& scan, ReadCall& call) {
+  const Read read = read_any_call(format, tools, scan, call);
+  return read == Read::kDone && !tools.may_call(call.name) ? Read::kBroken : read;
 }
 
 }  // namespace pando::calls

@@ -99,6 +99,37 @@ std::string with_escapes(std::string_view text) {
   return out;
 }
 
+// A value in which keys repeat: the last member of a key counts. Nothing if it is no JSON.
+std::optional<CallJson> value_with_repeats(std::string_view text) {
+  text = trimmed(text);
+  if (!text.starts_with('{') && !text.starts_with('[')) {
+    Result<CallJson> parsed = parse_json(text, LargeNumbers::kKept);
+    return parsed ? std::optional(*std::move(parsed)) : std::nullopt;
+  }
+  const bool is_object = text.starts_with('{');
+  CallJson all = is_object ? CallJson::object() : CallJson::array();
+  Scan scan{.text = text, .is_final = true};
+  bool is_valid = true;
+  const auto add = [&](std::string_view key, std::string_view value) {
+    if (!is_valid || value.empty()) return;
+    const Result<CallJson> name = parse_json(key);
+    std::optional<CallJson> read = value_with_repeats(value);
+    is_valid = name && read;
+    if (is_valid) all[name->get_ref<const std::string&>()] = *std::move(read);
+  };
+  const auto add_item = [&] {
+    const size_t begin = scan.at;
+    if (const Read read = skip_json(scan, 1); read != Read::kDone) return read;
+    std::optional<CallJson> read = value_with_repeats(text.substr(begin, scan.at - begin));
+    if (!read) return Read::kBroken;
+    all.push_back(*std::move(read));
+    return Read::kDone;
+  };
+  const Read read = is_object ? skip_object(scan, 0, add) : skip_elements(scan, ']', add_item);
+  if (read != Read::kDone || !is_valid || scan.at != text.size()) return std::nullopt;
+  return all;
+}
+
 }  // namespace
 
 Read skip_json(Scan& scan, int depth) {
@@ -138,9 +169,10 @@ Read read_members(Scan& scan, std::vector<Member>& members) {
 
 std::optional<CallJson> parse_value(std::string_view text) {
   Result<CallJson> parsed = parse_json(text, LargeNumbers::kKept);
-  if (!parsed) parsed = parse_json(with_escapes(text), LargeNumbers::kKept);
-  if (!parsed) return std::nullopt;
-  return *std::move(parsed);
+  if (parsed) return *std::move(parsed);
+  const std::string escaped = with_escapes(text);
+  parsed = parse_json(escaped, LargeNumbers::kKept);
+  return parsed ? std::optional(*std::move(parsed)) : value_with_repeats(escaped);
 }
 
 std::optional<std::string> object_text(std::string_view text) {
@@ -148,7 +180,8 @@ std::optional<std::string> object_text(std::string_view text) {
     if (const Result<CallJson> parsed = parse_json(form, LargeNumbers::kKept);
         parsed && parsed->is_object())
       return form;
-  return std::nullopt;
+  const std::optional<CallJson> value = value_with_repeats(with_escapes(text));
+  return value && value->is_object() ? std::optional(json_text(*value)) : std::nullopt;
 }
 
 }  // namespace pando::calls

@@ -29,10 +29,12 @@ const CallJson* referred(const CallJson* root, std::string_view reference) {
   return at;
 }
 
-// The schema, and each that it refers to or offers as one of several.
+// The schema, and each that it refers to or offers as one of several; the first kMostAlternatives.
 std::vector<const CallJson*> alternatives(const CallJson* schema, const CallJson* root) {
+  constexpr size_t kMostAlternatives = 256;
   std::vector<const CallJson*> found;
   const auto add = [&](const CallJson* one) {
+    if (found.size() == kMostAlternatives) return;
     const bool is_new = std::find(found.begin(), found.end(), one) == found.end();
     if (one != nullptr && one->is_object() && is_new) found.push_back(one);
   };
@@ -135,6 +137,14 @@ OfferedTools OfferedTools::of(const JsonValue& tools) {
   OfferedTools out;
   if (const CallJson list = tree_of(tools); list.is_array()) out.add(list);
   return out;
+}
+
+void OfferedTools::keep(std::span<const std::string> names) {
+  if (names.empty()) return;
+  is_limited_ = true;
+  std::erase_if(tools_, [&](const Tool& tool) {
+    return std::find(names.begin(), names.end(), tool.name) == names.end();
+  });
 }
 
 void OfferedTools::add(const CallJson& list) {

@@ -28,9 +28,14 @@ class OfferedTools {
   // The same of a value. Anything but a list offers none.
   static OfferedTools of(const JsonValue& tools);
 
+  // Leaves out tools with other names, unless there are no names.
+  void keep(std::span<const std::string> names);
+
   bool empty() const { return tools_.empty(); }
   std::span<const Tool> all() const { return tools_; }
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  // True if a call in the model's own format may have the name: any, unless only some are kept.
+  bool may_call(std::string_view name) const { return !is_limited_ || has(name); }
 
   // The value of a parameter that was written as text, read by the types that its schema has. A
   // text whose schema is unknown is read as JSON where it is JSON, but not a string.
@@ -46,6 +51,7 @@ class OfferedTools {
   void add(const CallJson& list);
 
   std::vector<Tool> tools_;
+  bool is_limited_ = false;
 };
 
 // Types of JSON that a schema allows, as bits.
