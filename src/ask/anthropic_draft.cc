@@ -190,9 +190,9 @@ class AnthropicTranslator {
       read_tool_use(message_of(turn), origin, fields);
     } else if (type == "thinking") {
       only_in_block(fields, {"thinking", "signature"});
-      Json& message = message_of(turn);
-      message["reasoning_content"] =
-          message.value("reasoning_content", "") + needed_text(fields, "thinking");
+      Json& all = message_of(turn)["reasoning_content"];
+      if (all.is_null()) all = "";
+      all.get_ref<std::string&>() += needed_text(fields, "thinking");
     } else if (type == "redacted_thinking") {
       only_in_block(fields, {"data"});  // which nobody here can read
       message_of(turn);

@@ -147,8 +147,9 @@ void ItemMessages::add_reasoning(Fields& item, const std::string& origin) {
   for (const char* name : {"content", "summary"})
     if (text.empty() && item.has(name)) text = text_of_content(item, name);
   if (text.empty()) return;
-  Json& message = assistant({"content", "tool_calls"}, origin);
-  message["reasoning_content"] = text_member(message, "reasoning_content") + text;
+  Json& all = assistant({"content", "tool_calls"}, origin)["reasoning_content"];
+  if (all.is_null()) all = "";
+  all.get_ref<std::string&>() += text;
 }
 
 }  // namespace pando::ask
