@@ -285,11 +285,11 @@ class AnthropicTranslator {
       chat()["thinking_budget"] = budget;
       draft().set_origin("thinking_budget", "thinking.budget_tokens");
     }
-    out_.adaptive_thinking = type == "adaptive";
-    if (out_.adaptive_thinking) return;
+    out_.wants_thinking = type != "disabled";
+    if (out_.wants_thinking) return;
     Json& variables = chat()["chat_template_kwargs"];
     if (variables.is_null()) variables = Json::object();
-    if (variables.is_object()) variables["enable_thinking"] = type == "enabled";
+    if (variables.is_object()) variables["enable_thinking"] = false;
     draft().set_origin("chat_template_kwargs.enable_thinking", "thinking");
   }
 
