@@ -114,7 +114,8 @@ void ItemMessages::add_text(Fields& item, const std::string& origin) {
 }
 
 void ItemMessages::add_call(Fields& item, const std::string& origin) {
-  item.only(ItemFields{"type", "id", "call_id", "name", "arguments", "status"});
+  item.only(
+      ItemFields{"type", "id", "call_id", "name", "arguments", "status", "namespace", "caller"});
   std::string id, name, arguments;
   need_text(item, "call_id", id);
   need_text(item, "name", name);

@@ -150,7 +150,8 @@ TEST_F(Responses, TextsAndMessages) {
 
 TEST_F(Responses, ItemsOfTheAssistantAreOneMessage) {
   const auto call = [](const char* id) -> Json {
-    return {{"type", "function_call"}, {"call_id", id}, {"name", "add"}, {"arguments", "{}"}};
+    return {{"type", "function_call"}, {"call_id", id},   {"name", "add"},
+            {"arguments", "{}"},       {"namespace", ""}, {"caller", {{"type", "direct"}}}};
   };
   const auto output = [](const char* id) -> Json {
     return {{"type", "function_call_output"}, {"call_id", id}, {"output", "3"}};
@@ -188,7 +189,11 @@ TEST_F(Responses, OptionsOfChats) {
             {"text",
              {{"format", {{"type", "json_schema"}, {"name", "n"}, {"schema", schema}}},
               {"verbosity", "medium"}}},
-            {"reasoning", {{"effort", "low"}, {"summary", "auto"}}},
+            {"reasoning",
+             {{"effort", "low"}, {"summary", "auto"}, {"context", "auto"}, {"mode", "standard"}}},
+            {"thinking_budget", 5},
+            {"context_management", nullptr},
+            {"moderation", nullptr},
             {"tools", {kTool}},
             {"tool_choice", "auto"},
             {"parallel_tool_calls", false},
@@ -209,6 +214,7 @@ TEST_F(Responses, OptionsOfChats) {
   EXPECT_EQ(request.chat.tools.text(),
             R"([{"type":"function","function":{"name":"add","parameters":{"type":"object"}}}])");
   EXPECT_FALSE(request.calling.parallel);
+  EXPECT_EQ(request.thinking_budget, 5);
   EXPECT_TRUE(request.sampling.logprobs);
   EXPECT_EQ(request.sampling.top_logprobs, 2);
   EXPECT_GT(request.truncate_prompt_tokens, 0);
@@ -241,6 +247,7 @@ TEST_F(Responses, ErrorsNameTheFieldsOfTheBody) {
       {with("n", 2), "n"},
       {with("background", true), "background"},
       {with("conversation", "c"), "conversation"},
+      {with("moderation", {{"model", "m"}}), "moderation"},
       {with("max_output_tokens", 0), "max_output_tokens"},
       {with("max_output_tokens", "x"), "max_output_tokens"},
       {with("text", bad_format), "text.format"},
@@ -340,13 +347,13 @@ TEST_F(Responses, AStreamSaysWhatAWholeAnswerSays) {
                                      "content_part.added",
                                      "reasoning_text.delta",
                                      "reasoning_text.delta",
-                                     "reasoning_text.done",
-                                     "content_part.done",
-                                     "output_item.done",
                                      "output_item.added",
                                      "content_part.added",
                                      "output_text.delta",
                                      "output_text.delta",
+                                     "reasoning_text.done",
+                                     "content_part.done",
+                                     "output_item.done",
                                      "output_text.done",
                                      "content_part.done",
                                      "output_item.done",
@@ -374,6 +381,33 @@ TEST_F(Responses, AStreamSaysWhatAWholeAnswerSays) {
   EXPECT_EQ(text, "Wait.");
   EXPECT_EQ(events[0]["response"]["status"], "in_progress");
   EXPECT_TRUE(events[0]["response"]["usage"].is_null());
+}
+
+// Its items end with it, and are in the order in which they began.
+TEST_F(Responses, AStreamMayReasonBehindAText) {
+  Completion completion = said("Wait. 4");
+  completion.reasoning = "Hm";
+  for (const bool text_first : {false, true}) {
+    std::vector<Event> parts = {{.reasoning = "H"}, {.text = "Wait. "}, {.reasoning = "m"}};
+    if (text_first) std::swap(parts[0], parts[1]);
+    parts.push_back({.text = "4", .completion = completion});
+    const std::vector<Json> events =
+        streamed(*body({{"input", "Hi"}, {"stream", true}}), std::move(parts));
+    Json told = Json::array();
+    for (const Json& event : events) {
+      const std::string type = event["type"];
+      if (type.ends_with(".delta")) {
+        EXPECT_TRUE(told.empty()) << "the items are not over";
+      }
+      if (type == "response.output_item.done") {
+        EXPECT_EQ(event["output_index"], told.size());
+        told.push_back(event["item"]);
+      }
+    }
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_EQ(told[0]["type"], text_first ? "message" : "reasoning");
+    EXPECT_EQ(told, events.back()["response"]["output"]);
+  }
 }
 
 TEST_F(Responses, AnEmptyStreamHasAMessage) {
@@ -419,6 +453,7 @@ TEST_F(Responses, AreContinued) {
   EXPECT_TRUE(body({{"input", "Sure?"}, {"previous_response_id", "resp_b"}})
                   ->requests[0]
                   .chat.tools.is_null());
+  EXPECT_EQ(messages({{"previous_response_id", "resp_b"}}).size(), 4u) << "without more input";
 }
 
 TEST_F(Responses, ItemsAreReferredTo) {
@@ -428,6 +463,33 @@ TEST_F(Responses, ItemsAreReferredTo) {
       messages({{"input", {reference, {{"id", "msg_a"}}, {{"role", "user"}, {"content", "?"}}}}},
                "b"),
       Lines({"user: 1+2?", "assistant: 3", "user: ?"}));
+}
+
+TEST_F(Responses, NoTwoItemsHaveOneId) {
+  const Json item = {{"role", "user"}, {"content", "x"}, {"id", "msg_x"}};
+  answered(*body({{"input", {item, item, item}}}, "a"), said("3"));
+  const Json kept = Json::parse(store_.responses[{0, "resp_a"}].input);
+  EXPECT_EQ(kept[0]["id"], "msg_x");
+  EXPECT_EQ(kept[1]["id"], "msg_a_in1");
+  EXPECT_EQ(kept[2]["id"], "msg_a_in2");
+}
+
+// What a short body continues is counted, so that it is read where long texts are.
+TEST_F(Responses, WhatIsContinuedCounts) {
+  answered(*body({{"input", std::string(2000, 'x')}}, "a"), said("3"));
+  const Json next = {{"input", "x"}, {"previous_response_id", "resp_a"}};
+  Bounds small(1000);
+  const auto refused = read_responses_body(next, {.model = *tiny_model(),
+                                                  .context = 640,
+                                                  .max_answers = 8,
+                                                  .envelope = {.id = "b"},
+                                                  .bounds = small,
+                                                  .defaults = {},
+                                                  .given_up = given_up_,
+                                                  .responses = &store_});
+  EXPECT_FALSE(refused.ok());
+  EXPECT_TRUE(small.has_too_many_bytes());
+  EXPECT_TRUE(read(next).ok());
 }
 
 TEST_F(Responses, OthersAreNotFound) {
