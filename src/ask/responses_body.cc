@@ -126,10 +126,15 @@ class ResponsesBody : public Body {
   Status finish() override {
     response_ = finished();
     if (!is_stored) return {};
-    return store_->add(isolation_key_, {.id = id(),
-                                        .previous = previous_,
-                                        .input = json_text(input_),
-                                        .response = json_text(response_)});
+    const Status status = store_->add(isolation_key_, {.id = id(),
+                                                       .previous = previous_,
+                                                       .input = json_text(input_),
+                                                       .response = json_text(response_)});
+    if (status || status.error().code != ErrorCode::kTooLong) return status;
+    response_["store"] = false;
+    warn("store", status.error().message());
+    add_warnings(response_);
+    return {};
   }
 
   Json answer() override { return std::move(response_); }

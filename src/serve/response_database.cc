@@ -29,8 +29,7 @@ constexpr const char* kTable =
     "CREATE TABLE IF NOT EXISTS responses(id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
     " used INTEGER NOT NULL, n_bytes INTEGER NOT NULL, previous TEXT NOT NULL,"
     " input TEXT NOT NULL, response TEXT NOT NULL);"
-    "CREATE INDEX IF NOT EXISTS by_use ON responses(owner, used, n_bytes);"
-    "PRAGMA user_version = 1;";
+    "CREATE INDEX IF NOT EXISTS by_use ON responses(owner, used, n_bytes);";
 constexpr const char* kFind =
     "SELECT previous, input, response FROM responses WHERE id = ?1 AND owner = ?2";
 constexpr const char* kRemove = "DELETE FROM responses WHERE id = ?1 AND owner = ?2";
@@ -172,7 +171,7 @@ Status ResponseDatabase::prepare() {
   }
   if (version != 0 && version != kTableVersion)
     return bad_file("the responses are stored in version {}, expected {}", version, kTableVersion);
-  return run(kTable);
+  return run(fmt::format("{}PRAGMA user_version = {};", kTable, kTableVersion).c_str());
 }
 
 Status ResponseDatabase::run(const char* sql) {
@@ -209,9 +208,9 @@ Status ResponseDatabase::add(uint64_t isolation_key, const ask::StoredResponse& 
 Status ResponseDatabase::write(const std::string& owner, const ask::StoredResponse& response) {
   const size_t n_bytes = response.input.size() + response.response.size();
   if (n_bytes > limits_.n_bytes)
-    return io_error(
-        "the response cannot be stored: it takes {} bytes, expected at most {} (hint: 'store')",
-        n_bytes, limits_.n_bytes);
+    return make_error(ErrorCode::kTooLong,
+                      "the response is not stored: it takes {} bytes, expected at most {}", n_bytes,
+                      limits_.n_bytes);
   Statement add(database_, kAdd);
   add.with(response.id).with(owner).with(response.previous).with(response.input);
   add.with(response.response).with(n_bytes);
@@ -226,10 +225,15 @@ Status ResponseDatabase::write(const std::string& owner, const ask::StoredRespon
 
 Status ResponseDatabase::remove(uint64_t isolation_key, const std::string& id) {
   const std::lock_guard lock(mutex_);
-  Statement statement(database_, kRemove);
-  statement.with(id).with(owners_.at(isolation_key));
-  if (statement.step() || !statement.is_done()) return failed("written");
-  return sqlite3_changes(database_) > 0 ? Status() : Status(no_response(id));
+  {
+    Statement statement(database_, kRemove);
+    statement.with(id).with(owners_.at(isolation_key));
+    if (statement.step() || !statement.is_done()) return failed("written");
+  }
+  if (sqlite3_changes(database_) == 0) return no_response(id);
+  // The log still has the text. Where another process reads, it keeps it until a later checkpoint.
+  sqlite3_exec(database_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+  return {};
 }
 
 }  // namespace pando::serve

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,13 +27,13 @@ class MapStore : public ResponseStore {
     return found->second;
   }
   Status add(uint64_t key, const StoredResponse& response) override {
-    if (!failure.empty()) return io_error("{}", failure);
+    if (failure) return *failure;
     responses[{key, response.id}] = response;
     return {};
   }
 
   std::map<std::pair<uint64_t, std::string>, StoredResponse> responses;
-  std::string failure;  // of every addition
+  std::optional<Error> failure;  // of every addition
 };
 
 class Responses : public ::testing::Test {
@@ -512,10 +513,15 @@ TEST_F(Responses, AreStoredOnlyWhereThatIsWanted) {
   EXPECT_EQ(store_.responses.size(), 1u);
   const auto made = body({{"input", "x"}}, "c");
   made->on_event(0, Event{.completion = said("3")});
-  store_.failure = "the disk is full";
+  store_.failure = io_error("the disk is full");
   const Status status = made->finish();
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message(), "the disk is full");
+  store_.failure = make_error(ErrorCode::kTooLong, "it is too long");
+  const Json answer = answered(*body({{"input", "x"}}, "d"), said("3"));
+  EXPECT_EQ(answer["output"][0]["content"][0]["text"], "3") << "the answer is not lost";
+  EXPECT_EQ(answer["store"], false);
+  EXPECT_EQ(answer["warnings"], Json::array({"store: it is too long"}));
 }
 
 }  // namespace

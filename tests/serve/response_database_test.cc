@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -92,8 +93,8 @@ TEST_F(ResponseDatabaseTest, IsBoundedInBytes) {
   const Status status = add(*database, "d", "", 101);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message(),
-            "the response cannot be stored: it takes 101 bytes, expected at most 100 (hint: "
-            "'store')");
+            "the response is not stored: it takes 101 bytes, expected at most 100");
+  EXPECT_EQ(status.error().code, ErrorCode::kTooLong);
   EXPECT_EQ(kept(*database), "bc");
 }
 
@@ -110,6 +111,23 @@ TEST_F(ResponseDatabaseTest, OutlivesTheServerInAPrivateFile) {
   const auto database = open(directory());
   ASSERT_TRUE(add(*database, "b").ok());
   EXPECT_EQ(mode(file() + "-wal"), 0600u);
+}
+
+TEST_F(ResponseDatabaseTest, WhatIsDeletedIsInNoFile) {
+  const std::string secret = "a text that nobody else has";
+  const auto is_in_a_file = [&] {
+    for (const auto& entry : fs::directory_iterator(directory())) {
+      std::ifstream in(entry.path(), std::ios::binary);
+      const std::string bytes(std::istreambuf_iterator<char>(in), {});
+      if (bytes.find(secret) != std::string::npos) return true;
+    }
+    return false;
+  };
+  const auto database = open(directory());
+  ASSERT_TRUE(database->add(1, {"a", "", "[]", secret}).ok());
+  EXPECT_TRUE(is_in_a_file());
+  ASSERT_TRUE(database->remove(1, "a").ok());
+  EXPECT_FALSE(is_in_a_file());
 }
 
 // An API key is told by what it is, not by its line.
