@@ -66,6 +66,7 @@ class ResponsesBody : public Body {
         draft_(std::move(translated.draft)),
         head_(head_of(json)) {
     is_stored = translated.is_stored && store_ != nullptr;
+    counts_reasoning = true;
     head_["store"] = is_stored;
   }
 
