@@ -67,11 +67,14 @@ std::string ChatDraft::retold(std::string_view text) const {
     const std::string_view rest = text.substr(at);
     size_t end = 0;  // of a place that `rest` begins with
     std::string from;
-    if (const size_t quote = rest.find('\'', 1); rest[0] == '\'' && quote != rest.npos) {
+    if (rest[0] == '\'') {
+      const size_t quote = std::min(rest.find('\'', 1), rest.size());
       const std::string_view place = rest.substr(1, quote - 1);
-      from = origin_of(place);
-      if (from != place) end = quote + 1;
-      from = fmt::format("'{}'", from);
+      const std::string origin = origin_of(place);
+      if (quote < rest.size() && origin != place) {
+        end = quote + 1;
+        from = fmt::format("'{}'", origin);
+      }
     } else if (rest.starts_with(kMessage)) {
       const size_t digits = rest.find_first_not_of("0123456789", kMessage.size());
       const std::string_view index = rest.substr(kMessage.size(), digits - kMessage.size());

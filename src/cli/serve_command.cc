@@ -164,7 +164,8 @@ Command add_serve(CLI::App& app) {
   auto options = std::make_shared<ServeOptions>();
   add_serve_options(app, *options);
   app.footer(
-      "Answers the OpenAI API: /v1/completions, /v1/chat/completions, /v1/responses, /v1/embeddings,\n"
+      "Answers the OpenAI API: /v1/completions, /v1/chat/completions, /v1/responses, "
+      "/v1/embeddings,\n"
       "/v1/models; Anthropic's: /v1/messages; and /v1/answers (all questions about one document),\n"
       "/v1/rerank, /v1/score, /tokenize, /detokenize, /health, /ready, /metrics, /version\n"
       "(docs/http-api.md).\n"
