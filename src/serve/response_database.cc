@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "base/errors.h"
@@ -103,10 +106,28 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  bool begin() { return run("BEGIN IMMEDIATE"); }
+  // Waits while another process writes; meanwhile other threads of this one may read.
+  bool begin(std::unique_lock<std::mutex>& lock) {
+    constexpr std::chrono::milliseconds kAgain{5};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kWaitMs);
+    while (!try_begin()) {
+      if (sqlite3_errcode(database_) != SQLITE_BUSY || std::chrono::steady_clock::now() > end)
+        return false;
+      lock.unlock();
+      std::this_thread::sleep_for(kAgain);
+      lock.lock();
+    }
+    return true;
+  }
   bool commit() { return run("COMMIT"); }
 
  private:
+  bool try_begin() {
+    sqlite3_busy_timeout(database_, 0);
+    const bool has_begun = run("BEGIN IMMEDIATE");
+    sqlite3_busy_timeout(database_, kWaitMs);
+    return has_begun;
+  }
   bool run(const char* sql) {
     return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
   }
@@ -198,9 +219,9 @@ Result<ask::StoredResponse> ResponseDatabase::find(uint64_t isolation_key, const
 }
 
 Status ResponseDatabase::add(uint64_t isolation_key, const ask::StoredResponse& response) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Transaction transaction(database_);
-  if (!transaction.begin()) return failed("written");
+  if (!transaction.begin(lock)) return failed("written");
   if (Status status = write(owners_.at(isolation_key), response); !status) return status;
   return transaction.commit() ? Status() : failed("written");
 }
@@ -224,13 +245,16 @@ Status ResponseDatabase::write(const std::string& owner, const ask::StoredRespon
 }
 
 Status ResponseDatabase::remove(uint64_t isolation_key, const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   {
+    Transaction transaction(database_);
+    if (!transaction.begin(lock)) return failed("written");
     Statement statement(database_, kRemove);
     statement.with(id).with(owners_.at(isolation_key));
     if (statement.step() || !statement.is_done()) return failed("written");
+    if (sqlite3_changes(database_) == 0) return no_response(id);
+    if (!transaction.commit()) return failed("written");
   }
-  if (sqlite3_changes(database_) == 0) return no_response(id);
   // The log still has the text. Where another process reads, it keeps it until a later checkpoint.
   sqlite3_exec(database_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
   return {};
