@@ -2,15 +2,18 @@
 #include "serve/response_database.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "model/test_files.h"
 
@@ -128,6 +131,21 @@ TEST_F(ResponseDatabaseTest, WhatIsDeletedIsInNoFile) {
   EXPECT_TRUE(is_in_a_file());
   ASSERT_TRUE(database->remove(1, "a").ok());
   EXPECT_FALSE(is_in_a_file());
+}
+
+TEST_F(ResponseDatabaseTest, IsReadWhileAnotherServerWrites) {
+  const auto database = open(directory());
+  ASSERT_TRUE(add(*database, "a").ok());
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(file().c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::thread writer([&] { EXPECT_TRUE(add(*database, "b").ok()); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(kept(*database), "a");
+  EXPECT_EQ(sqlite3_exec(other, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
+  writer.join();
+  EXPECT_EQ(kept(*database), "ab");
+  sqlite3_close(other);
 }
 
 // An API key is told by what it is, not by its line.
