@@ -166,7 +166,7 @@ Result<OpenAiRequest> read_draft(const AnthropicDraft& draft, const BodyContext&
   Result<OpenAiRequest> read = read_openai_request(Endpoint::kChat, draft.draft.chat, context);
   if (!read) return draft.draft.translated(read.error());
   const Result<ChatTemplate>& chat = chat_template_of(context.model);
-  if (draft.adaptive_thinking && chat && chat->has_thinking_switch())
+  if (draft.wants_thinking && chat && chat->has_thinking_switch())
     read->requests[0].chat.thinking = true;
   return read;
 }

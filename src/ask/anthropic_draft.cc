@@ -190,9 +190,9 @@ class AnthropicTranslator {
       read_tool_use(message_of(turn), origin, fields);
     } else if (type == "thinking") {
       only_in_block(fields, {"thinking", "signature"});
-      Json& message = message_of(turn);
-      message["reasoning_content"] =
-          message.value("reasoning_content", "") + needed_text(fields, "thinking");
+      Json& all = message_of(turn)["reasoning_content"];
+      if (all.is_null()) all = "";
+      all.get_ref<std::string&>() += needed_text(fields, "thinking");
     } else if (type == "redacted_thinking") {
       only_in_block(fields, {"data"});  // which nobody here can read
       message_of(turn);
@@ -285,11 +285,11 @@ class AnthropicTranslator {
       chat()["thinking_budget"] = budget;
       draft().set_origin("thinking_budget", "thinking.budget_tokens");
     }
-    out_.adaptive_thinking = type == "adaptive";
-    if (out_.adaptive_thinking) return;
+    out_.wants_thinking = type != "disabled";
+    if (out_.wants_thinking) return;
     Json& variables = chat()["chat_template_kwargs"];
     if (variables.is_null()) variables = Json::object();
-    if (variables.is_object()) variables["enable_thinking"] = type == "enabled";
+    if (variables.is_object()) variables["enable_thinking"] = false;
     draft().set_origin("chat_template_kwargs.enable_thinking", "thinking");
   }
 

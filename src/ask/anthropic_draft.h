@@ -9,9 +9,8 @@ namespace pando::ask {
 
 struct AnthropicDraft {
   ChatDraft draft;
-  bool adaptive_thinking =
-      false;                   // the answer is reasoned if the chat template has a switch for it
-  bool shows_thinking = true;  // false: blocks of thinking are empty
+  bool wants_thinking = false;  // the answer is reasoned if the chat template has a switch for it
+  bool shows_thinking = true;   // false: blocks of thinking are empty
 };
 
 // What a body is sent for.

@@ -60,7 +60,8 @@ class Body : public Job {
   // Its field that says how long answers may get. Null: none, they get what the context has room
   // for.
   const char* length_field = nullptr;
-  bool is_stored = false;  // finish() waits for a disk
+  bool is_stored = false;         // finish() waits for a disk
+  bool counts_reasoning = false;  // finish() tokenises the answer's
   // What whoever runs the server should know about what is asked; empty: nothing.
   std::string log_note;
 

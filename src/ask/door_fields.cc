@@ -27,34 +27,6 @@ std::vector<std::string_view> common_fields() {
   return names;
 }
 
-bool begins_with_part(std::string_view place, std::string_view part) {
-  return place.starts_with(part) &&
-         (place.size() == part.size() || place[part.size()] == '.' || place[part.size()] == '[');
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-}
-
-// The text of a chat body's error with what it says of the part `place` said of `origin`.
-void retell(std::string& text, const std::string& place, const std::string& origin) {
-  constexpr std::string_view kMessages = "messages[";
-  replace_all(text, fmt::format("'{}'", place), fmt::format("'{}'", origin));
-  if (!place.starts_with(kMessages) || !place.ends_with(']')) return;
-  const std::string index = place.substr(kMessages.size(), place.size() - kMessages.size() - 1);
-  const std::string named = "message " + index;
-  for (size_t at = 0; (at = text.find(named, at)) != std::string::npos;) {
-    const size_t end = at + named.size();
-    if (end < text.size() && text[end] >= '0' && text[end] <= '9') {
-      at = end;
-      continue;
-    }
-    text.replace(at, named.size(), origin);
-    at += origin.size();
-  }
-}
-
 }  // namespace
 
 Status ChatDraft::copy(const Json& body, std::span<const DoorField> table) {
@@ -81,22 +53,46 @@ void ChatDraft::set_origin(std::string place, std::string origin) {
 }
 
 std::string ChatDraft::origin_of(std::string_view place) const {
-  std::string_view longest;
-  const std::string* origin = nullptr;
-  for (const auto& [part, from] : origins_)
-    if (begins_with_part(place, part) && (origin == nullptr || part.size() > longest.size())) {
-      longest = part;
-      origin = &from;
+  for (size_t end = place.size(); end > 0 && end != std::string_view::npos;
+       end = place.find_last_of(".[", end - 1))
+    if (const auto found = origins_.find(place.substr(0, end)); found != origins_.end())
+      return found->second + std::string(place.substr(end));
+  return std::string(place);
+}
+
+std::string ChatDraft::retold(std::string_view text) const {
+  constexpr std::string_view kMessage = "message ";
+  std::string told;
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    size_t end = 0;  // of a place that `rest` begins with
+    std::string from;
+    if (rest[0] == '\'') {
+      const size_t quote = std::min(rest.find('\'', 1), rest.size());
+      const std::string_view place = rest.substr(1, quote - 1);
+      const std::string origin = origin_of(place);
+      if (quote < rest.size() && origin != place) {
+        end = quote + 1;
+        from = fmt::format("'{}'", origin);
+      }
+    } else if (rest.starts_with(kMessage)) {
+      const size_t digits = rest.find_first_not_of("0123456789", kMessage.size());
+      const std::string_view index = rest.substr(kMessage.size(), digits - kMessage.size());
+      const auto found = origins_.find(fmt::format("messages[{}]", index));
+      if (found != origins_.end()) {
+        end = kMessage.size() + index.size();
+        from = found->second;
+      }
     }
-  if (origin == nullptr) return std::string(place);
-  return *origin + std::string(place.substr(longest.size()));
+    told += end > 0 ? from : std::string(1, rest[0]);
+    at += std::max<size_t>(end, 1);
+  }
+  return told;
 }
 
 Error ChatDraft::translated(Error error) const {
   error.place.field = origin_of(error.place.field);
-  for (const auto& [place, origin] : origins_)
-    for (std::string* text : {&error.found, &error.expected, &error.hint})
-      retell(*text, place, origin);
+  for (std::string* text : {&error.found, &error.expected, &error.hint}) *text = retold(*text);
   return error;
 }
 

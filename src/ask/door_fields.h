@@ -38,6 +38,10 @@ class ChatDraft {
   Error translated(Error error) const;
 
  private:
+  // The text with the places that it quotes ('tools[0].function', "message 2") told as those of the
+  // door's body.
+  std::string retold(std::string_view text) const;
+
   std::map<std::string, std::string, std::less<>> origins_;  // by place
 };
 

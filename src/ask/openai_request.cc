@@ -194,7 +194,8 @@ class Parser {
     read_chat_options(fields_, request.chat, request.calling);
     body_.form.functions = read_functions(fields_, request.chat, request.calling);
     // The format is that of a text, and a required call leaves no room for one.
-    if (request.calling.required && fields_.has("response_format")) sampling_.form.reset();
+    if (request.calling.required && body_.form_field.starts_with("response_format"))
+      sampling_.form.reset();
     read_thinking_budget(fields_, request.thinking_budget);
     read_effort(request.chat);
     if (!fields_.status()) return;

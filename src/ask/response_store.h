@@ -22,7 +22,8 @@ class ResponseStore {
   // A response that was added with the same isolation key. Errors: kNotFound; kIo where the
   // responses cannot be read.
   virtual Result<StoredResponse> find(uint64_t isolation_key, const std::string& id) = 0;
-  // Once it returns, the response is kept. Errors: kIo.
+  // Once it returns, the response is kept. Errors: kIo; kTooLong where it is larger than what is
+  // kept.
   virtual Status add(uint64_t isolation_key, const StoredResponse& response) = 0;
 };
 

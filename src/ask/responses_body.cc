@@ -66,6 +66,7 @@ class ResponsesBody : public Body {
         draft_(std::move(translated.draft)),
         head_(head_of(json)) {
     is_stored = translated.is_stored && store_ != nullptr;
+    counts_reasoning = true;
     head_["store"] = is_stored;
   }
 
@@ -91,17 +92,21 @@ class ResponsesBody : public Body {
     return told();
   }
 
-  // Calls are told at the end, behind the text, as in a whole answer.
+  // Reasoning may go on behind a text, so both end with the answer. Calls are told then, behind
+  // them, as in a whole answer.
   std::string write_event(size_t, const Event& one) override {
     add_text(reasoning_, one.reasoning);
-    if (!one.text.empty()) end_text(reasoning_, "completed", Json::array());
     add_text(message_, one.text);
     if (!one.completion) return told();
     const Completion& completion = *one.completion;
     if (!reasoning_.index && !message_.index && completion.calls.empty()) begin_text(message_);
     const bool is_reasoning_last = !message_.index && completion.calls.empty();
-    end_text(reasoning_, is_reasoning_last ? status_of(completion) : "completed", Json::array());
+    const auto end_reasoning = [&] {
+      end_text(reasoning_, is_reasoning_last ? status_of(completion) : "completed", Json::array());
+    };
+    if (!is_text_first()) end_reasoning();
     end_text(message_, status_of(completion), logprobs_of(completion));
+    if (is_text_first()) end_reasoning();
     for (size_t i = 0; i < completion.calls.size(); ++i) tell_call(completion, i);
     return told();
   }
@@ -122,10 +127,15 @@ class ResponsesBody : public Body {
   Status finish() override {
     response_ = finished();
     if (!is_stored) return {};
-    return store_->add(isolation_key_, {.id = id(),
-                                        .previous = previous_,
-                                        .input = json_text(input_),
-                                        .response = json_text(response_)});
+    const Status status = store_->add(isolation_key_, {.id = id(),
+                                                       .previous = previous_,
+                                                       .input = json_text(input_),
+                                                       .response = json_text(response_)});
+    if (status || status.error().code != ErrorCode::kTooLong) return status;
+    response_["store"] = false;
+    warn("store", status.error().message());
+    add_warnings(response_);
+    return {};
   }
 
   Json answer() override { return std::move(response_); }
@@ -135,7 +145,6 @@ class ResponsesBody : public Body {
   struct StreamedText {
     const TextKind& kind;
     std::optional<size_t> index = {};  // of its item in the output; absent: it has not begun
-    bool is_over = false;
     std::string text = {};
   };
 
@@ -209,6 +218,7 @@ class ResponsesBody : public Body {
       output.push_back(
           text_item(kMessageItem, item_id(kMessageItem), status_of(one),
                     Json::array({text_part(kMessageItem, one.text, logprobs_of(one))})));
+    if (output.size() == 2 && is_text_first()) std::swap(output[0], output[1]);
     for (size_t i = 0; i < one.calls.size(); ++i)
       output.push_back(call_item(one, i, one.calls[i].arguments, "completed"));
     response["usage"] = usage();
@@ -257,6 +267,9 @@ class ResponsesBody : public Body {
     tell(type, {{"output_index", index}, {"item", std::move(item)}});
   }
 
+  // Of a stream: an answer that went on with reasoning.
+  bool is_text_first() const { return message_.index && reasoning_.index > message_.index; }
+
   void begin_text(StreamedText& text) {
     text.index = n_items_++;
     const TextKind& kind = text.kind;
@@ -274,8 +287,8 @@ class ResponsesBody : public Body {
     tell_text(text, text.kind.text_events() + ".delta", fields);
   }
 
-  void end_text(StreamedText& text, const char* status, Json logprobs) {
-    if (!text.index || std::exchange(text.is_over, true)) return;
+  void end_text(const StreamedText& text, const char* status, Json logprobs) {
+    if (!text.index) return;
     const TextKind& kind = text.kind;
     Json fields = {{"text", text.text}};
     if (&kind == &kMessageItem) fields["logprobs"] = logprobs;
@@ -339,6 +352,7 @@ const ErrorForm kResponsesErrors = {.body = kOpenAiErrors.body,
 Result<std::unique_ptr<Body>> read_responses_body(const Json& json, const BodyContext& context) {
   Result<ResponsesRequest> translated =
       translate_responses_body(json, {.id = context.envelope.id,
+                                      .bounds = context.bounds,
                                       .store = context.responses,
                                       .isolation_key = context.isolation_key});
   if (!translated) return translated.error();

@@ -114,7 +114,8 @@ void ItemMessages::add_text(Fields& item, const std::string& origin) {
 }
 
 void ItemMessages::add_call(Fields& item, const std::string& origin) {
-  item.only(ItemFields{"type", "id", "call_id", "name", "arguments", "status"});
+  item.only(
+      ItemFields{"type", "id", "call_id", "name", "arguments", "status", "namespace", "caller"});
   std::string id, name, arguments;
   need_text(item, "call_id", id);
   need_text(item, "name", name);
@@ -147,8 +148,9 @@ void ItemMessages::add_reasoning(Fields& item, const std::string& origin) {
   for (const char* name : {"content", "summary"})
     if (text.empty() && item.has(name)) text = text_of_content(item, name);
   if (text.empty()) return;
-  Json& message = assistant({"content", "tool_calls"}, origin);
-  message["reasoning_content"] = text_member(message, "reasoning_content") + text;
+  Json& all = assistant({"content", "tool_calls"}, origin)["reasoning_content"];
+  if (all.is_null()) all = "";
+  all.get_ref<std::string&>() += text;
 }
 
 }  // namespace pando::ask

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "ask/body.h"
 #include "ask/errors.h"
 #include "ask/responses_items.h"
 #include "base/errors.h"
@@ -24,6 +26,8 @@ constexpr DoorField kResponsesFields[] = {{"input"},
                                           {"max_output_tokens", "max_completion_tokens"},
                                           {"text"},
                                           {"reasoning"},
+                                          {"thinking_budget", "thinking_budget"},
+                                          {"thinking_token_budget", "thinking_token_budget"},
                                           {"tools"},
                                           {"tool_choice", "tool_choice"},
                                           {"parallel_tool_calls", "parallel_tool_calls"},
@@ -40,7 +44,9 @@ constexpr DoorField kResponsesFields[] = {{"input"},
                                           {"prompt_cache_options"},
                                           {"max_tool_calls"},
                                           {"background"},
+                                          {"context_management"},
                                           {"conversation"},
+                                          {"moderation"},
                                           {"prompt"}};
 
 // Parts of an answer that a body may ask for. Most belong to tools that only OpenAI has.
@@ -101,7 +107,8 @@ class ResponsesTranslator {
   Json& chat() { return out_.draft.chat; }
 
   void read_unsupported() {
-    for (const char* name : {"background", "conversation", "prompt"})
+    for (const char* name :
+         {"background", "context_management", "conversation", "moderation", "prompt"})
       if (fields_.has(name) && fields_[name] != Json(false))
         fields_.fail(invalid_field(
             name, "is not supported{}",
@@ -132,14 +139,16 @@ class ResponsesTranslator {
     fields_.fail("text", inner);
   }
 
-  // A summary of the reasoning is never made: the whole of it is in the answer.
+  // A summary of the reasoning is never made: the whole of it is in the answer. "context" and
+  // "mode" change nothing.
   void read_reasoning() {
     Json reasoning = Json::object();
     fields_.object("reasoning", reasoning);
     Fields inner(reasoning);
-    inner.only(NameList{"effort", "summary", "generate_summary"});
+    inner.only(NameList{"effort", "summary", "generate_summary", "context", "mode"});
     std::string ignored;
-    for (const char* name : {"summary", "generate_summary"}) inner.text(name, ignored);
+    for (const char* name : {"summary", "generate_summary", "context", "mode"})
+      inner.text(name, ignored);
     if (inner.has("effort")) take("reasoning_effort", reasoning["effort"], "reasoning.effort");
     fields_.fail("reasoning", inner);
   }
@@ -189,7 +198,10 @@ class ResponsesTranslator {
     fields_.text("previous_response_id", out_.previous);
     if (!out_.previous.empty()) add_earlier(messages);
     if (!fields_.status()) return;
-    if (!fields_.has("input")) return fields_.fail(missing_field("input"));
+    if (!fields_.has("input")) {
+      if (out_.previous.empty()) fields_.fail(missing_field("input"));
+      return;
+    }
     const Json& input = body_["input"];
     if (input.is_string()) return add({{"role", "user"}, {"content", input}}, "input", messages);
     if (!input.is_array() || (input.empty() && out_.previous.empty()))
@@ -220,9 +232,14 @@ class ResponsesTranslator {
           fields_.fail(messages.add(item, text_member(item, "type"), kField));
   }
 
+  // Counts among what the body asks for: it is read like a part of it.
   Result<StoredResponse> find(const std::string& id) {
     if (context_.store == nullptr) return not_found("there is no response '{}'", one_line(id));
-    return context_.store->find(context_.isolation_key, id);
+    Result<StoredResponse> found = context_.store->find(context_.isolation_key, id);
+    if (!found) return found;
+    const Status status = context_.bounds.add(1, found->input.size() + found->response.size());
+    if (!status) return status.error();
+    return found;
   }
 
   // The items of a response: those that were asked, and its answer's.
@@ -283,14 +300,15 @@ class ResponsesTranslator {
     if (fields_.status()) keep(std::move(item), type);
   }
 
-  // As GET /v1/responses/{response_id}/input_items tells it.
+  // As GET /v1/responses/{response_id}/input_items tells it, where no two items have one id.
   void keep(Json item, const std::string& type) {
     const std::string_view kind = type == "message"         ? "msg"
                                   : type == "function_call" ? "fc"
                                   : type == "reasoning"     ? "rs"
                                                             : "fco";
     item["type"] = type;
-    if (text_member(item, "id").empty())
+    std::string id = text_member(item, "id");
+    if (id.empty() || !ids_.insert(id).second)
       item["id"] = fmt::format("{}_{}_in{}", kind, context_.id, out_.input.size());
     if (text_member(item, "status").empty()) item["status"] = "completed";
     if (type == "message" && item["content"].is_string()) {
@@ -306,6 +324,7 @@ class ResponsesTranslator {
   const Json& body_;
   const ResponsesContext& context_;
   ResponsesRequest out_;
+  std::unordered_set<std::string> ids_;  // that items of the body have
 };
 
 }  // namespace

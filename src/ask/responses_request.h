@@ -9,6 +9,8 @@
 
 namespace pando::ask {
 
+class Bounds;
+
 struct ResponsesRequest {
   ChatDraft draft;
   Json input = Json::array();  // the body's items, as they are kept
@@ -19,6 +21,7 @@ struct ResponsesRequest {
 // What the translation of a body needs besides it.
 struct ResponsesContext {
   std::string id;  // of the answer, without its kind
+  Bounds& bounds;
   ResponseStore* store = nullptr;
   uint64_t isolation_key = 0;
 };

@@ -164,9 +164,11 @@ Command add_serve(CLI::App& app) {
   auto options = std::make_shared<ServeOptions>();
   add_serve_options(app, *options);
   app.footer(
-      "Answers the OpenAI API: /v1/completions, /v1/chat/completions, /v1/responses, /v1/embeddings,\n"
-      "/v1/models; and /v1/answers (all questions about one document), /v1/rerank, /v1/score,\n"
-      "/tokenize, /detokenize, /health, /ready, /metrics, /version (docs/http-api.md).\n"
+      "Answers the OpenAI API: /v1/completions, /v1/chat/completions, /v1/responses, "
+      "/v1/embeddings,\n"
+      "/v1/models; Anthropic's: /v1/messages; and /v1/answers (all questions about one document),\n"
+      "/v1/rerank, /v1/score, /tokenize, /detokenize, /health, /ready, /metrics, /version\n"
+      "(docs/http-api.md).\n"
       "Listens once the model is loaded, and then prints its address on standard error.\n"
       "SIGTERM and Ctrl-C finish running requests and stop; a second signal stops at once.\n"
       "Exit codes: 0 stopped by a signal while serving, 1 did not start, 2 wrong usage.\n"

@@ -304,8 +304,9 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
     if (!text.empty()) co_await replier.write(std::move(text));
   }
   group.reset();  // where one failed, the others end before a slow client has read that
-  if (status && body.is_stored)
-    status = co_await offload(pool, service.engine.options().nice, [&] { return body.finish(); });
+  if (status && (body.is_stored || body.counts_reasoning))
+    status = co_await offload(body.is_stored ? service.store_pool : pool,
+                              service.engine.options().nice, [&] { return body.finish(); });
   else if (status)
     status = body.finish();
   if (!replier.has_begun()) {
@@ -390,7 +391,10 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   bool is_long = request.body.size() > kLong;
   Prepared prepared;
   const bool is_get = std::string_view(route.method) == "GET";
-  if (is_get && !route.has_disk) {  // no text: whether it is alive must not wait
+  if (route.has_disk) {
+    is_long = false;
+    prepared = co_await prepared_on(service.store_pool, kAny);
+  } else if (is_get) {  // no text: whether it is alive must not wait
     prepared = Preparation(service, route, request, kAny).run();
   } else if (!is_long) {  // what it asks for may be long all the same
     prepared = co_await prepared_on(service.text_pool, kLong);

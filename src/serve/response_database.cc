@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "base/errors.h"
@@ -29,8 +32,7 @@ constexpr const char* kTable =
     "CREATE TABLE IF NOT EXISTS responses(id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
     " used INTEGER NOT NULL, n_bytes INTEGER NOT NULL, previous TEXT NOT NULL,"
     " input TEXT NOT NULL, response TEXT NOT NULL);"
-    "CREATE INDEX IF NOT EXISTS by_use ON responses(owner, used, n_bytes);"
-    "PRAGMA user_version = 1;";
+    "CREATE INDEX IF NOT EXISTS by_use ON responses(owner, used, n_bytes);";
 constexpr const char* kFind =
     "SELECT previous, input, response FROM responses WHERE id = ?1 AND owner = ?2";
 constexpr const char* kRemove = "DELETE FROM responses WHERE id = ?1 AND owner = ?2";
@@ -104,10 +106,28 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  bool begin() { return run("BEGIN IMMEDIATE"); }
+  // Waits while another process writes; meanwhile other threads of this one may read.
+  bool begin(std::unique_lock<std::mutex>& lock) {
+    constexpr std::chrono::milliseconds kAgain{5};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kWaitMs);
+    while (!try_begin()) {
+      if (sqlite3_errcode(database_) != SQLITE_BUSY || std::chrono::steady_clock::now() > end)
+        return false;
+      lock.unlock();
+      std::this_thread::sleep_for(kAgain);
+      lock.lock();
+    }
+    return true;
+  }
   bool commit() { return run("COMMIT"); }
 
  private:
+  bool try_begin() {
+    sqlite3_busy_timeout(database_, 0);
+    const bool has_begun = run("BEGIN IMMEDIATE");
+    sqlite3_busy_timeout(database_, kWaitMs);
+    return has_begun;
+  }
   bool run(const char* sql) {
     return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
   }
@@ -172,7 +192,7 @@ Status ResponseDatabase::prepare() {
   }
   if (version != 0 && version != kTableVersion)
     return bad_file("the responses are stored in version {}, expected {}", version, kTableVersion);
-  return run(kTable);
+  return run(fmt::format("{}PRAGMA user_version = {};", kTable, kTableVersion).c_str());
 }
 
 Status ResponseDatabase::run(const char* sql) {
@@ -199,9 +219,9 @@ Result<ask::StoredResponse> ResponseDatabase::find(uint64_t isolation_key, const
 }
 
 Status ResponseDatabase::add(uint64_t isolation_key, const ask::StoredResponse& response) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Transaction transaction(database_);
-  if (!transaction.begin()) return failed("written");
+  if (!transaction.begin(lock)) return failed("written");
   if (Status status = write(owners_.at(isolation_key), response); !status) return status;
   return transaction.commit() ? Status() : failed("written");
 }
@@ -209,9 +229,9 @@ Status ResponseDatabase::add(uint64_t isolation_key, const ask::StoredResponse& 
 Status ResponseDatabase::write(const std::string& owner, const ask::StoredResponse& response) {
   const size_t n_bytes = response.input.size() + response.response.size();
   if (n_bytes > limits_.n_bytes)
-    return io_error(
-        "the response cannot be stored: it takes {} bytes, expected at most {} (hint: 'store')",
-        n_bytes, limits_.n_bytes);
+    return make_error(ErrorCode::kTooLong,
+                      "the response is not stored: it takes {} bytes, expected at most {}", n_bytes,
+                      limits_.n_bytes);
   Statement add(database_, kAdd);
   add.with(response.id).with(owner).with(response.previous).with(response.input);
   add.with(response.response).with(n_bytes);
@@ -225,11 +245,19 @@ Status ResponseDatabase::write(const std::string& owner, const ask::StoredRespon
 }
 
 Status ResponseDatabase::remove(uint64_t isolation_key, const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  Statement statement(database_, kRemove);
-  statement.with(id).with(owners_.at(isolation_key));
-  if (statement.step() || !statement.is_done()) return failed("written");
-  return sqlite3_changes(database_) > 0 ? Status() : Status(no_response(id));
+  std::unique_lock lock(mutex_);
+  {
+    Transaction transaction(database_);
+    if (!transaction.begin(lock)) return failed("written");
+    Statement statement(database_, kRemove);
+    statement.with(id).with(owners_.at(isolation_key));
+    if (statement.step() || !statement.is_done()) return failed("written");
+    if (sqlite3_changes(database_) == 0) return no_response(id);
+    if (!transaction.commit()) return failed("written");
+  }
+  // The log still has the text. Where another process reads, it keeps it until a later checkpoint.
+  sqlite3_exec(database_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+  return {};
 }
 
 }  // namespace pando::serve

@@ -104,6 +104,7 @@ class Server::Impl {
   ~Impl() {
     service_.text_pool.join();
     service_.long_text_pool.join();
+    service_.store_pool.join();
     service_.shutdown_guard.close();
   }
 

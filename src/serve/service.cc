@@ -26,7 +26,8 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p,
       admission(o.max_prompt_bytes),
       body_memory(o.max_bodies_bytes),
       text_pool(static_cast<size_t>(o.text_threads)),
-      long_text_pool(static_cast<size_t>(o.text_threads)) {}
+      long_text_pool(static_cast<size_t>(o.text_threads)),
+      store_pool(1) {}
 
 std::string Service::new_id() {
   uint64_t bits = 0;

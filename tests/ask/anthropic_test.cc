@@ -131,17 +131,19 @@ TEST(AnthropicDraft, ToolsAndTheirChoice) {
 
 TEST(AnthropicDraft, Thinking) {
   EXPECT_EQ(drafted_chat({{"thinking", {{"type", "enabled"}, {"budget_tokens", 1024}}}}),
-            Plain::parse(R"({"thinking_budget": 1024,
-                             "chat_template_kwargs": {"enable_thinking": true}})"));
+            Plain::parse(R"({"thinking_budget": 1024})"));
   EXPECT_EQ(
       drafted_chat({{"thinking", {{"type", "disabled"}}}, {"chat_template_kwargs", {{"a", 1}}}}),
       Plain::parse(R"({"chat_template_kwargs": {"a": 1, "enable_thinking": false}})"));
   const auto adaptive =
       drafted(updated(kAsked, {{"thinking", {{"type", "adaptive"}, {"display", "omitted"}}}}))
           .value();
-  EXPECT_TRUE(adaptive.adaptive_thinking);
+  EXPECT_TRUE(adaptive.wants_thinking);
   EXPECT_FALSE(adaptive.shows_thinking);
   EXPECT_FALSE(adaptive.draft.chat.contains("chat_template_kwargs"));
+  const Plain enabled = {{"type", "enabled"}, {"budget_tokens", 1024}};
+  EXPECT_TRUE(drafted(updated(kAsked, {{"thinking", enabled}}))->wants_thinking);
+  EXPECT_FALSE(drafted(updated(kAsked, {{"thinking", {{"type", "disabled"}}}}))->wants_thinking);
 }
 
 TEST(AnthropicDraft, ErrorsNameThePlace) {

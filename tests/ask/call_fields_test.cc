@@ -52,6 +52,10 @@ TEST(CallFields, AChoiceNamesTools) {
   const std::string form = R"(, "response_format": {"type": "json_object"})";
   EXPECT_TRUE(asked(kTools + form).sampling.form);
   EXPECT_FALSE(asked(kTools + form + R"(, "tool_choice": "required")").sampling.form);
+  EXPECT_TRUE(asked(kTools + R"(, "tool_choice": "required", "guided_regex": "a",
+                                  "response_format": {"type": "text"})")
+                  .sampling.form)
+      << "the format is not what asks for it";
   const std::string only_a = R"([{"type": "function", "function": {"name": "a"}}])",
                     both = R"([{"type": "function", "name": "b"}, {"type": "function", "name": "a"},
                                {"type": "function", "name": "b"}])";

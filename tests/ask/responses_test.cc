@@ -1,135 +1,14 @@
 // Bodies of /v1/responses: what they ask, their answers and their streams.
-#include <gtest/gtest.h>
-
-#include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "ask/body.h"
 #include "ask/responses_body.h"
-#include "base/errors.h"
-#include "engine/tiny_engine.h"
+#include "ask/responses_testing.h"
 
 namespace pando::ask {
 namespace {
-
-using testing::tiny_model;
-
-class MapStore : public ResponseStore {
- public:
-  Result<StoredResponse> find(uint64_t key, const std::string& id) override {
-    const auto found = responses.find({key, id});
-    if (found == responses.end()) return not_found("there is no response '{}'", id);
-    return found->second;
-  }
-  Status add(uint64_t key, const StoredResponse& response) override {
-    if (!failure.empty()) return io_error("{}", failure);
-    responses[{key, response.id}] = response;
-    return {};
-  }
-
-  std::map<std::pair<uint64_t, std::string>, StoredResponse> responses;
-  std::string failure;  // of every addition
-};
-
-class Responses : public ::testing::Test {
- protected:
-  Result<std::unique_ptr<Body>> read(const Json& json, const std::string& id = "1",
-                                     uint64_t key = 0) {
-    Bounds bounds;
-    return read_responses_body(json, {.model = *tiny_model(),
-                                      .context = 640,
-                                      .max_answers = 8,
-                                      .envelope = {.id = id, .created = 7, .model = "tiny"},
-                                      .bounds = bounds,
-                                      .defaults = {},
-                                      .given_up = given_up_,
-                                      .responses = &store_,
-                                      .isolation_key = key});
-  }
-
-  std::unique_ptr<Body> body(const Json& json, const std::string& id = "1") {
-    auto made = read(json, id);
-    EXPECT_TRUE(made.ok()) << made.error().message();
-    return std::move(*made);
-  }
-
-  // "role: content" of each message; its other fields, if there are any, and its content.
-  std::vector<std::string> messages(const Json& json, const std::string& id = "1") {
-    std::vector<std::string> all;
-    const auto made = body(json, id);
-    for (const ChatMessage& message : made->requests[0].messages)
-      all.push_back(message.fields.is_null() ? message.role + ": " + message.content
-                                             : message.fields.text() + " " + message.content);
-    return all;
-  }
-
-  Error error(const Json& json, uint64_t key = 0) {
-    const auto made = read(json, "1", key);
-    EXPECT_FALSE(made.ok()) << json;
-    return made.ok() ? Error() : made.error();
-  }
-
-  // The answer, which is stored where the body wants that.
-  static Json answered(Body& body, Completion completion) {
-    body.on_event(0, Event{.completion = std::move(completion)});
-    const Status status = body.finish();
-    EXPECT_TRUE(status.ok()) << status.error().message();
-    return body.answer();
-  }
-
-  static std::vector<Json> events_of(std::string_view text) {
-    std::vector<Json> events;
-    while (!text.empty()) {
-      const size_t end = text.find("\n\n"), data = text.find("\ndata: ");
-      Json event = Json::parse(text.substr(data + 7, end - data - 7));
-      EXPECT_EQ(text.substr(0, data), "event: " + event["type"].get<std::string>());
-      EXPECT_EQ(event["sequence_number"], events.size());
-      events.push_back(std::move(event));
-      text.remove_prefix(end + 2);
-    }
-    return events;
-  }
-
-  static std::vector<Json> streamed(Body& body, std::vector<Event> events) {
-    std::string text = body.begin();
-    for (Event& event : events) text += body.on_event(0, std::move(event));
-    EXPECT_TRUE(body.finish().ok());
-    return events_of(text + body.end());
-  }
-
-  static std::vector<std::string> names_of(const std::vector<Json>& events) {
-    std::vector<std::string> names;
-    for (const Json& event : events)
-      names.push_back(event["type"].get<std::string>().substr(std::string("response.").size()));
-    return names;
-  }
-
-  MapStore store_;
-  const std::function<bool()> given_up_ = [] { return false; };
-};
-
-Completion said(std::string text) {
-  return {.text = std::move(text),
-          .tokens = {1, 2, 3},
-          .finish_reason = FinishReason::kStop,
-          .prompt_tokens = 5,
-          .shared_tokens = 2};
-}
-
-Completion reasoned_call() {
-  Completion completion = said("Wait.");
-  completion.reasoning = "Hm";
-  completion.calls = {{"call_a", "add", R"({"x":1})"}, {"call_b", "add", R"({"x":2})"}};
-  return completion;
-}
-
-const Json kTool = {{"type", "function"}, {"name", "add"}, {"parameters", {{"type", "object"}}}};
-
-using Lines = std::vector<std::string>;
 
 TEST_F(Responses, TextsAndMessages) {
   EXPECT_EQ(messages({{"input", "Hi"}}), Lines({"user: Hi"}));
@@ -150,7 +29,8 @@ TEST_F(Responses, TextsAndMessages) {
 
 TEST_F(Responses, ItemsOfTheAssistantAreOneMessage) {
   const auto call = [](const char* id) -> Json {
-    return {{"type", "function_call"}, {"call_id", id}, {"name", "add"}, {"arguments", "{}"}};
+    return {{"type", "function_call"}, {"call_id", id},   {"name", "add"},
+            {"arguments", "{}"},       {"namespace", ""}, {"caller", {{"type", "direct"}}}};
   };
   const auto output = [](const char* id) -> Json {
     return {{"type", "function_call_output"}, {"call_id", id}, {"output", "3"}};
@@ -188,7 +68,11 @@ TEST_F(Responses, OptionsOfChats) {
             {"text",
              {{"format", {{"type", "json_schema"}, {"name", "n"}, {"schema", schema}}},
               {"verbosity", "medium"}}},
-            {"reasoning", {{"effort", "low"}, {"summary", "auto"}}},
+            {"reasoning",
+             {{"effort", "low"}, {"summary", "auto"}, {"context", "auto"}, {"mode", "standard"}}},
+            {"thinking_budget", 5},
+            {"context_management", nullptr},
+            {"moderation", nullptr},
             {"tools", {kTool}},
             {"tool_choice", "auto"},
             {"parallel_tool_calls", false},
@@ -209,6 +93,7 @@ TEST_F(Responses, OptionsOfChats) {
   EXPECT_EQ(request.chat.tools.text(),
             R"([{"type":"function","function":{"name":"add","parameters":{"type":"object"}}}])");
   EXPECT_FALSE(request.calling.parallel);
+  EXPECT_EQ(request.thinking_budget, 5);
   EXPECT_TRUE(request.sampling.logprobs);
   EXPECT_EQ(request.sampling.top_logprobs, 2);
   EXPECT_GT(request.truncate_prompt_tokens, 0);
@@ -241,6 +126,7 @@ TEST_F(Responses, ErrorsNameTheFieldsOfTheBody) {
       {with("n", 2), "n"},
       {with("background", true), "background"},
       {with("conversation", "c"), "conversation"},
+      {with("moderation", {{"model", "m"}}), "moderation"},
       {with("max_output_tokens", 0), "max_output_tokens"},
       {with("max_output_tokens", "x"), "max_output_tokens"},
       {with("text", bad_format), "text.format"},
@@ -340,13 +226,13 @@ TEST_F(Responses, AStreamSaysWhatAWholeAnswerSays) {
                                      "content_part.added",
                                      "reasoning_text.delta",
                                      "reasoning_text.delta",
-                                     "reasoning_text.done",
-                                     "content_part.done",
-                                     "output_item.done",
                                      "output_item.added",
                                      "content_part.added",
                                      "output_text.delta",
                                      "output_text.delta",
+                                     "reasoning_text.done",
+                                     "content_part.done",
+                                     "output_item.done",
                                      "output_text.done",
                                      "content_part.done",
                                      "output_item.done",
@@ -376,6 +262,33 @@ TEST_F(Responses, AStreamSaysWhatAWholeAnswerSays) {
   EXPECT_TRUE(events[0]["response"]["usage"].is_null());
 }
 
+// Its items end with it, and are in the order in which they began.
+TEST_F(Responses, AStreamMayReasonBehindAText) {
+  Completion completion = said("Wait. 4");
+  completion.reasoning = "Hm";
+  for (const bool text_first : {false, true}) {
+    std::vector<Event> parts = {{.reasoning = "H"}, {.text = "Wait. "}, {.reasoning = "m"}};
+    if (text_first) std::swap(parts[0], parts[1]);
+    parts.push_back({.text = "4", .completion = completion});
+    const std::vector<Json> events =
+        streamed(*body({{"input", "Hi"}, {"stream", true}}), std::move(parts));
+    Json told = Json::array();
+    for (const Json& event : events) {
+      const std::string type = event["type"];
+      if (type.ends_with(".delta")) {
+        EXPECT_TRUE(told.empty()) << "the items are not over";
+      }
+      if (type == "response.output_item.done") {
+        EXPECT_EQ(event["output_index"], told.size());
+        told.push_back(event["item"]);
+      }
+    }
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_EQ(told[0]["type"], text_first ? "message" : "reasoning");
+    EXPECT_EQ(told, events.back()["response"]["output"]);
+  }
+}
+
 TEST_F(Responses, AnEmptyStreamHasAMessage) {
   const auto made = body({{"input", "Hi"}, {"stream", true}});
   const std::vector<Json> events = streamed(*made, {{.completion = said("")}});
@@ -401,59 +314,6 @@ TEST_F(Responses, AStreamThatFailsSaysSo) {
                              {"code", "internal"},
                              {"message", "a bug"},
                              {"param", nullptr}}));
-}
-
-TEST_F(Responses, AreContinued) {
-  answered(*body({{"input", "1+2?"}, {"instructions", "Add."}, {"tools", {kTool}}}, "a"),
-           reasoned_call());
-  const Json outputs = {{{"type", "function_call_output"}, {"call_id", "call_a"}, {"output", "3"}}};
-  answered(*body({{"input", outputs}, {"previous_response_id", "resp_a"}}, "b"), said("3"));
-  const Lines all = messages({{"input", "Sure?"}, {"previous_response_id", "resp_b"}}, "c");
-  ASSERT_EQ(all.size(), 5u) << "without the instructions";
-  EXPECT_EQ(all[0], "user: 1+2?");
-  EXPECT_NE(all[1].find(R"("reasoning_content":"Hm")"), std::string::npos) << all[1];
-  EXPECT_NE(all[1].find(R"("id":"call_b")"), std::string::npos) << all[1];
-  EXPECT_EQ(all[2], R"({"role":"tool","tool_call_id":"call_a"} 3)");
-  EXPECT_EQ(all[3], "assistant: 3");
-  EXPECT_EQ(all[4], "user: Sure?");
-  EXPECT_TRUE(body({{"input", "Sure?"}, {"previous_response_id", "resp_b"}})
-                  ->requests[0]
-                  .chat.tools.is_null());
-}
-
-TEST_F(Responses, ItemsAreReferredTo) {
-  answered(*body({{"input", "1+2?"}}, "a"), said("3"));
-  const Json reference = {{"type", "item_reference"}, {"id", "msg_a_in0"}};
-  EXPECT_EQ(
-      messages({{"input", {reference, {{"id", "msg_a"}}, {{"role", "user"}, {"content", "?"}}}}},
-               "b"),
-      Lines({"user: 1+2?", "assistant: 3", "user: ?"}));
-}
-
-TEST_F(Responses, OthersAreNotFound) {
-  answered(*body({{"input", "1+2?"}}, "a"), said("3"));
-  for (const auto& [json, place] :
-       {std::pair<Json, const char*>{{{"input", "x"}, {"previous_response_id", "resp_a"}},
-                                     "previous_response_id"},
-        {{{"input", {{{"type", "item_reference"}, {"id", "msg_a"}}}}}, "input[0].id"}}) {
-    EXPECT_TRUE(read(json).ok());
-    const Error wrong = error(json, 1);
-    EXPECT_EQ(wrong.code, ErrorCode::kNotFound);
-    EXPECT_EQ(wrong.place.field, place);
-  }
-}
-
-TEST_F(Responses, AreStoredOnlyWhereThatIsWanted) {
-  answered(*body({{"input", "x"}, {"store", false}}, "a"), said("3"));
-  EXPECT_TRUE(store_.responses.empty());
-  answered(*body({{"input", "x"}}, "b"), said("3"));
-  EXPECT_EQ(store_.responses.size(), 1u);
-  const auto made = body({{"input", "x"}}, "c");
-  made->on_event(0, Event{.completion = said("3")});
-  store_.failure = "the disk is full";
-  const Status status = made->finish();
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message(), "the disk is full");
 }
 
 }  // namespace

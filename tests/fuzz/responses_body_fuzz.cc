@@ -1,4 +1,5 @@
 // Bodies of /v1/responses, and the chats that they are translated into.
+#include "ask/body.h"
 #include "ask/openai_request.h"
 #include "ask/responses_request.h"
 #include "base/json.h"
@@ -14,7 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   if (!json->is_object()) return 0;  // refused before it gets here
-  const Result<ask::ResponsesRequest> read = ask::translate_responses_body(*json, {.id = "1"});
+  ask::Bounds bounds;
+  const Result<ask::ResponsesRequest> read =
+      ask::translate_responses_body(*json, {.id = "1", .bounds = bounds});
   if (!read) {
     fuzz::check_error(read.error());
     return 0;

@@ -2,14 +2,18 @@
 #include "serve/response_database.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "model/test_files.h"
 
@@ -92,8 +96,8 @@ TEST_F(ResponseDatabaseTest, IsBoundedInBytes) {
   const Status status = add(*database, "d", "", 101);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message(),
-            "the response cannot be stored: it takes 101 bytes, expected at most 100 (hint: "
-            "'store')");
+            "the response is not stored: it takes 101 bytes, expected at most 100");
+  EXPECT_EQ(status.error().code, ErrorCode::kTooLong);
   EXPECT_EQ(kept(*database), "bc");
 }
 
@@ -110,6 +114,38 @@ TEST_F(ResponseDatabaseTest, OutlivesTheServerInAPrivateFile) {
   const auto database = open(directory());
   ASSERT_TRUE(add(*database, "b").ok());
   EXPECT_EQ(mode(file() + "-wal"), 0600u);
+}
+
+TEST_F(ResponseDatabaseTest, WhatIsDeletedIsInNoFile) {
+  const std::string secret = "a text that nobody else has";
+  const auto is_in_a_file = [&] {
+    for (const auto& entry : fs::directory_iterator(directory())) {
+      std::ifstream in(entry.path(), std::ios::binary);
+      const std::string bytes(std::istreambuf_iterator<char>(in), {});
+      if (bytes.find(secret) != std::string::npos) return true;
+    }
+    return false;
+  };
+  const auto database = open(directory());
+  ASSERT_TRUE(database->add(1, {"a", "", "[]", secret}).ok());
+  EXPECT_TRUE(is_in_a_file());
+  ASSERT_TRUE(database->remove(1, "a").ok());
+  EXPECT_FALSE(is_in_a_file());
+}
+
+TEST_F(ResponseDatabaseTest, IsReadWhileAnotherServerWrites) {
+  const auto database = open(directory());
+  ASSERT_TRUE(add(*database, "a").ok());
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(file().c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::thread writer([&] { EXPECT_TRUE(add(*database, "b").ok()); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(kept(*database), "a");
+  EXPECT_EQ(sqlite3_exec(other, "COMMIT", nullptr, nullptr, nullptr), SQLITE_OK);
+  writer.join();
+  EXPECT_EQ(kept(*database), "ab");
+  sqlite3_close(other);
 }
 
 // An API key is told by what it is, not by its line.

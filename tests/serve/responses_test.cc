@@ -211,21 +211,23 @@ TEST(ResponsesOnDisk, OutliveTheServer) {
       200);
 }
 
-// The client learns of it, streamed or not, and the server goes on.
-TEST(ResponsesOnDisk, WhatCannotBeStoredIsAnError) {
+// The answer is not lost, streamed or not, and says that it is not kept.
+TEST(ResponsesOnDisk, WhatIsTooLargeIsNotStored) {
   serve::ServerOptions options = tiny_server_options();
   options.responses.n_bytes = 100;
   RunningServer server(options);
   Client client(server.port());
   const Answer whole = client.post("/v1/responses", kAsked);
-  EXPECT_EQ(whole.status, 500);
-  EXPECT_EQ(whole.json()["error"]["code"], "io");
+  EXPECT_EQ(whole.status, 200);
+  const Json response = whole.json();
+  EXPECT_EQ(response["store"], false);
+  EXPECT_EQ(response["warnings"].size(), 1u);
+  EXPECT_EQ(client.get("/v1/responses/" + response["id"].get<std::string>()).status, 404);
   const std::vector<Json> events =
       named_events(client.post("/v1/responses", with(kAsked, {{"stream", true}})).body);
   ASSERT_GE(events.size(), 3u);
-  EXPECT_EQ(events[events.size() - 2]["type"], "response.failed");
-  EXPECT_EQ(events.back()["type"], "error");
-  EXPECT_EQ(events.back()["code"], "io");
+  EXPECT_EQ(events.back()["type"], "response.incomplete");
+  EXPECT_EQ(events.back()["response"]["store"], false);
   EXPECT_EQ(client.post("/v1/responses", with(kAsked, {{"store", false}})).status, 200);
 }
 

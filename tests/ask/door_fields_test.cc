@@ -1,0 +1,47 @@
+// Places of a chat body, told as those of the body that it was made of.
+#include "ask/door_fields.h"
+
+#include <gtest/gtest.h>
+
+#include "base/errors.h"
+
+namespace pando::ask {
+namespace {
+
+// Neighbours that became one message, so that later ones have other numbers.
+ChatDraft merged() {
+  ChatDraft draft;
+  draft.set_origin("messages", "input");
+  for (size_t i = 3; i < 12; ++i)
+    draft.set_origin(place_in("messages", i), place_in("input", i + 1));
+  draft.set_origin("messages[3].content", "input[4].output");
+  draft.set_origin("tools[0].function", "tools[0]");
+  return draft;
+}
+
+TEST(DoorFields, APlaceIsThatOfItsNearestPart) {
+  const ChatDraft draft = merged();
+  EXPECT_EQ(draft.origin_of("messages"), "input");
+  EXPECT_EQ(draft.origin_of("messages[1].role"), "input[1].role");
+  EXPECT_EQ(draft.origin_of("messages[3].content[2].text"), "input[4].output[2].text");
+  EXPECT_EQ(draft.origin_of("messages[3].contents"), "input[4].contents");
+  EXPECT_EQ(draft.origin_of("tools[0].function.name"), "tools[0].name");
+  EXPECT_EQ(draft.origin_of("tools[1].function.name"), "tools[1].function.name");
+  EXPECT_EQ(draft.origin_of(""), "");
+}
+
+TEST(DoorFields, TextsAreToldOnce) {
+  Error error;
+  error.place.field = "messages[4]";
+  error.found = "message 3 and message 11, message 20";
+  error.expected = "it's not 'messages[3]' or 'messages[4].role' but 'x'";
+  error.hint = "a message, 'messages[10]', 'tools[0].function.name";
+  error = merged().translated(std::move(error));
+  EXPECT_EQ(error.place.field, "input[5]");
+  EXPECT_EQ(error.found, "input[4] and input[12], message 20");
+  EXPECT_EQ(error.expected, "it's not 'input[4]' or 'input[5].role' but 'x'");
+  EXPECT_EQ(error.hint, "a message, 'input[11]', 'tools[0].function.name");
+}
+
+}  // namespace
+}  // namespace pando::ask
