@@ -165,10 +165,9 @@ TEST(OpenAi, BadRequestsAreAnswered) {
             "field 'prompt[0]' is [], expected at least one token");
   EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": []})"),
             "field 'messages' is [], expected a non-empty list");
-  EXPECT_EQ(error_of("/v1/chat/completions",
-                     R"({"messages": [{"role": "user", "content": "Q"}], )"
-                     R"("tools": [{"type": "function", "function": {"name": "f"}}]})"),
-            "'tools' is given, but the chat template never reads it");
+  EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "Q"}], )"
+                                             R"("documents": [{"text": "t"}]})"),
+            "'documents' is given, but the chat template never reads it");
   EXPECT_EQ(error_of("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "Q"}], )"
                                              R"("tools": [{"type": "web_search"}]})"),
             "field 'tools[0].type' is \"web_search\", expected \"function\"");

@@ -19,6 +19,11 @@ import urllib.parse
 
 import texts
 
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
 sys.path.append(str(texts.SOURCE / "tests" / "clients"))
 from server import server
 
@@ -163,6 +168,22 @@ class Published(unittest.TestCase):
         for answer in answers:
             self.assertEqual(answer["finish_reason"], "stop", answer)
             self.assert_fits(json.loads(answer["text"]))
+
+    @unittest.skipIf(jsonschema is None, "no jsonschema")
+    def test_required_calls_fit_their_tools(self):
+        if not STORED["chats"]:
+            self.skipTest("no chat template")
+        lines = list(texts.calls_of_tools(100 if SLOW else 5))
+        answers, _ = ask(lines, "--max-tokens", "160")
+        finished = [(line, answer) for line, answer in zip(lines, answers) if answer["finish_reason"] != "length"]
+        print(f"{len(finished)} of {len(lines)} answers finished", file=sys.stderr)
+        self.assertGreater(len(finished), len(lines) // 2)
+        for line, answer in finished:
+            self.assertGreaterEqual(len(answer["tool_calls"]), 1, answer)
+            offered = {tool["function"]["name"]: tool["function"] for tool in line["tools"]}
+            for call in answer["tool_calls"]:
+                schema = offered[call["function"]["name"]].get("parameters", {})
+                jsonschema.validate(json.loads(call["function"]["arguments"]), schema)
 
     def assert_fits(self, value):
         self.assertLessEqual({"answer", "certain"}, set(value))

@@ -9,6 +9,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SHARED = SOURCE.parent / "shared" / "data"
 WIKITEXT = SHARED / "wikitext-2-test.txt"
 SQUAD = SHARED / "squad-v2.0-dev-part1.json.gz"
+TOOL_TALKS = SHARED / "glaive-toolcall-en-demo.jsonl"
 MODELS = SOURCE / "build" / "published"
 FIXTURES = pathlib.Path(__file__).resolve().parent / "data"
 N_LINES, N_RANDOM = 1000, 1000
@@ -64,3 +65,26 @@ def paragraphs(n):
     return [{"id": str(i), "context": paragraph["context"],
              "questions": [{"id": qa["id"], "text": qa["question"]} for qa in paragraph["qas"][:2]]}
             for i, paragraph in enumerate(found) if len(paragraph["context"]) <= longest][:n]
+
+
+def calls_of_tools(n):
+    """4n lines that require calls: of one tool, of one of three, of several, and of tools that do not fit."""
+    talks = [json.loads(line) for line in TOOL_TALKS.read_text(encoding="utf-8").splitlines()]
+    talks = [(talk["conversations"][0]["value"], json.loads(talk["tools"])) for talk in talks if json.loads(talk["tools"] or "[]")]
+    asked = [question for question, _ in talks]
+    tools = {tool["name"]: {"type": "function", "function": tool} for _, list_of in talks for tool in list_of}
+    names = sorted(tools)
+
+    def line(kind, i, question, offered, several=False):
+        return {"id": f"{kind} {i}", "messages": [{"role": "user", "content": question}],
+                "tools": [tools[name] for name in offered], "tool_choice": "required", "parallel_tool_calls": several}
+
+    for i in range(n):
+        question, own = talks[i % len(talks)]
+        own = [tool["name"] for tool in own]
+        others = [names[(7 * i + 3 * k) % len(names)] for k in range(1, 3)]
+        yield line("simple", i, question, own[:1])
+        yield line("multiple", i, question, list(dict.fromkeys(own + others)))
+        yield line("parallel", i, f"{question}\n{asked[(i + 1) % len(asked)]}",
+                   list(dict.fromkeys(own + [tool["name"] for tool in talks[(i + 1) % len(talks)][1]])), several=True)
+        yield line("irrelevant", i, question, [name for name in others if name not in own][:1] or names[:1])

@@ -505,8 +505,33 @@ TEST(ChatTemplate, WhatIsRefused) {
   ChatOptions wrong;
   wrong.tools = "{}"_value;
   EXPECT_EQ(chat.render(kUser, wrong).error().message(), "field 'tools' is {}, expected a list");
-  EXPECT_EQ(chat.render(kUser, {.tools = "[{}]"_value}).error().message(),
-            "'tools' is given, but the chat template never reads it");
+  EXPECT_EQ(chat.render(kUser, {.documents = "[{}]"_value}).error().message(),
+            "'documents' is given, but the chat template never reads it");
+}
+
+TEST(ChatTemplate, ToolsStandInTheTextWhereItKnowsNone) {
+  const ChatTemplate chat =
+      made("{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}");
+  const ChatOptions options = {.tools =
+                                   R"([{"type": "function", "function": {"name": "f"}}])"_value};
+  const std::string described =
+      "You can call these functions:\n{\"name\":\"f\"}\nTo call a function, answer only with a "
+      "JSON "
+      "object of its name and its arguments:\n{\"name\": \"...\", \"arguments\": {...}}";
+  EXPECT_EQ(chat.render(std::vector<ChatMessage>{{"user", "Q?"}}, options).value(),
+            "<user>" + described + "\n\nQ?\n");
+  const std::vector<ChatMessage> messages = {
+      {"system", "Be brief."},
+      {"user", "Q?"},
+      {"assistant", "",
+       R"({"content": null, "tool_calls": [{"id": "1", "type": "function", "function":
+           {"name": "f", "arguments": "{\"a\": 1}"}}]})"_value},
+      {"tool", "7", R"({"tool_call_id": "1"})"_value}};
+  EXPECT_EQ(
+      chat.render(messages, options).value(),
+      "<system>Be brief.\n\n" + described +
+          "\n<user>Q?\n<assistant>{\"name\":\"f\",\"arguments\":{\"a\":1}}\n<user>The function "
+          "returned:\n\n7\n");
 }
 
 class ChatTemplateFiles : public ::testing::Test {

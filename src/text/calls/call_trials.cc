@@ -46,6 +46,7 @@ Trials::Trials(const ChatTemplate& chat, std::string_view tools) : chat_(chat) {
   const std::pair<std::string_view, std::string> options[] = {
       {tools, ""}, {kTrialTools, ""}, {"", ""}, {tools, own.dump()}, {"", own.dump()}};
   for (const auto& [list, kwargs] : options) {
+    if (!list.empty() && !chat.reads_tools()) continue;
     options_.tools = value_of(list);
     options_.template_kwargs = value_of(kwargs);
     for (const bool thinking : {true, false}) {

@@ -15,6 +15,7 @@
 #include "text/chat/jinja_text.h"
 #include "text/chat/media.h"
 #include "text/chat/tool_calls.h"
+#include "text/chat/written_tools.h"
 #include "text/json_file.h"
 #include "text/utf8.h"
 
@@ -259,6 +260,12 @@ bool ChatTemplate::has_thinking_switch() const {
                      [](const Named& named) { return named.compiled && switches_thinking(named); });
 }
 
+bool ChatTemplate::reads_tools() const {
+  return std::any_of(templates_.begin(), templates_.end(), [](const Named& named) {
+    return named.compiled && named.compiled->reads("tools");
+  });
+}
+
 bool ChatTemplate::switches_thinking(const Named& named) {
   return std::any_of(std::begin(kThinkingNames), std::end(kThinkingNames),
                      [&](const char* name) { return named.compiled->reads(name); });
@@ -298,11 +305,11 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
     if (!tree) return tree.error();
     out = std::move(*tree);
   }
-  for (const auto& [list, name] :
-       {std::pair(&asked.tools, "tools"), std::pair(&asked.documents, "documents")})
-    if (!list->empty() && !(*named)->compiled->reads(name))
-      return blame(name,
-                   invalid_argument("'{}' is given, but the chat template never reads it", name));
+  if (!asked.documents.empty() && !(*named)->compiled->reads("documents"))
+    return blame("documents",
+                 invalid_argument("'documents' is given, but the chat template never reads it"));
+  if (!asked.tools.empty() && !(*named)->compiled->reads("tools"))
+    write_tools(asked.messages, asked.tools);
   std::optional<std::string> final_text;
   if (options.continue_final_message) {
     if (options.add_generation_prompt)

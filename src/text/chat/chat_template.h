@@ -53,6 +53,8 @@ class ChatTemplate {
   bool takes_arguments() const { return templates_.front().takes_arguments; }
   // True if a template reads ChatOptions::thinking.
   bool has_thinking_switch() const;
+  // True if a template reads tools. Otherwise they are written as texts (written_tools.h).
+  bool reads_tools() const;
   // True if a template's text contains this text.
   bool mentions(std::string_view text) const;
 
