@@ -161,7 +161,7 @@ TEST_F(ResponsesOverHttp, AreReadAndDeleted) {
 
 TEST_F(ResponsesOverHttp, PathsTellTheirMethods) {
   const auto allowed = [&](const std::string& method, const std::string& path) {
-    Client client(server_.port());  // the connection ends behind such an answer
+    Client client(server_->port());  // the connection ends behind such an answer
     const Answer answer = client.ask(method, path, method == "POST" ? "{}" : "");
     EXPECT_EQ(answer.status, 405) << path;
     return answer.allow;
