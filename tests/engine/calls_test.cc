@@ -313,7 +313,7 @@ TEST(Calls, AnAnswerHasItsFormOrIsACall) {
     EXPECT_TRUE(of("123").calls.empty());
     for (const std::string& call :
          {kRome, std::string(R"({"name": "weather", "arguments": {"city": "Rome"}})"),
-          kRome + "\n" + kParis, "<think>Hm.</think>\n" + kRome}) {
+          kRome + "\n" + kParis, "<think>Hm.</think>" + kRome}) {
       const Told all = of(call);
       EXPECT_EQ(all.text, "") << call;
       ASSERT_EQ(all.calls.size(), 1u) << call;

@@ -63,8 +63,7 @@ TEST_F(Endpoints, FieldsThatChangeNothing) {
   EXPECT_EQ(error("/v1/chat/completions", body)["param"],
             "messages[2].tool_calls[0].function.arguments");
   for (const auto& [name, value] :
-       {std::pair<const char*, Json>{"tools",
-                                     {{{"type", "function"}, {"function", {{"name", "f"}}}}}},
+       {std::pair<const char*, Json>{"tools", {{{"type", "web_search"}}}},
         {"tool_choice", "required"},
         {"verbosity", "low"},
         {"modalities", {"text", "audio"}},
