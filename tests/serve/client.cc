@@ -40,6 +40,18 @@ std::vector<Json> Answer::events() const {
   return events;
 }
 
+std::vector<Json> Answer::named_events() const {
+  std::vector<Json> events;
+  std::string_view rest = body;
+  while (!rest.empty()) {
+    const size_t data = rest.find("\ndata: "), end = rest.find("\n\n");
+    events.push_back(Json::parse(rest.substr(data + 7, end - data - 7)));
+    EXPECT_EQ(rest.substr(0, data), "event: " + events.back()["type"].get<std::string>());
+    rest.remove_prefix(end + 2);
+  }
+  return events;
+}
+
 std::string post_text(std::string_view path, std::string_view body, std::string_view headers) {
   return fmt::format(
       "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{}Content-Length: "

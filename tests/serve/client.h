@@ -61,6 +61,8 @@ struct Answer {
   Json json() const { return Json::parse(body); }
   // Of a stream: the data of its events, without [DONE], which must stand at the end.
   std::vector<Json> events() const;
+  // The same of a stream whose events have names, which must be their types.
+  std::vector<Json> named_events() const;
 };
 
 // The bytes of a POST, for clients that write them in their own way. headers: whole lines.

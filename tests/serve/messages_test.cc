@@ -74,15 +74,6 @@ size_t n_input(const Json& answer) {
   return usage["input_tokens"].get<size_t>() + usage["cache_read_input_tokens"].get<size_t>();
 }
 
-std::vector<Json> events_of(const std::string& text) {
-  std::vector<Json> events;
-  for (size_t at = 0; (at = text.find("\ndata: ", at)) != std::string::npos;) {
-    at += 7;
-    events.push_back(Json::parse(text.substr(at, text.find("\n\n", at) - at)));
-  }
-  return events;
-}
-
 TEST_F(Messages, AnswerAsAChatDoes) {
   const Json chat =
       post("/v1/chat/completions",
@@ -111,7 +102,7 @@ TEST_F(Messages, AStreamSaysTheSame) {
   body["stream"] = true;
   const Answer answer = client_.post(kPath, body);
   EXPECT_TRUE(answer.content_type.starts_with("text/event-stream"));
-  const std::vector<Json> events = events_of(answer.body);
+  const std::vector<Json> events = answer.named_events();
   std::string text;
   for (const Json& event : events)
     if (event["type"] == "content_block_delta") text += event["delta"]["text"].get<std::string>();

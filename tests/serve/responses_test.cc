@@ -13,16 +13,9 @@ Json with(Json body, const Json& more) {
   return body;
 }
 
-std::vector<Json> named_events(std::string_view body) {
-  std::vector<Json> events;
-  while (!body.empty()) {
-    const size_t data = body.find("\ndata: "), end = body.find("\n\n");
-    Json event = Json::parse(body.substr(data + 7, end - data - 7));
-    EXPECT_EQ(body.substr(0, data), "event: " + event["type"].get<std::string>());
-    EXPECT_EQ(event["sequence_number"], events.size());
-    events.push_back(std::move(event));
-    body.remove_prefix(end + 2);
-  }
+std::vector<Json> numbered_events(const Answer& answer) {
+  std::vector<Json> events = answer.named_events();
+  for (size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i]["sequence_number"], i);
   return events;
 }
 
@@ -62,7 +55,7 @@ TEST_F(ResponsesOverHttp, AStreamEndsWithTheWholeAnswer) {
     const Json whole = post("/v1/responses", asked);
     const Answer answer = client_.post("/v1/responses", with(asked, {{"stream", true}}));
     EXPECT_TRUE(answer.content_type.starts_with("text/event-stream"));
-    const std::vector<Json> events = named_events(answer.body);
+    const std::vector<Json> events = numbered_events(answer);
     ASSERT_GE(events.size(), 6u);
     EXPECT_EQ(events[0]["type"], "response.created");
     EXPECT_EQ(events.back()["type"], "response.incomplete");
@@ -224,7 +217,7 @@ TEST(ResponsesOnDisk, WhatIsTooLargeIsNotStored) {
   EXPECT_EQ(response["warnings"].size(), 1u);
   EXPECT_EQ(client.get("/v1/responses/" + response["id"].get<std::string>()).status, 404);
   const std::vector<Json> events =
-      named_events(client.post("/v1/responses", with(kAsked, {{"stream", true}})).body);
+      numbered_events(client.post("/v1/responses", with(kAsked, {{"stream", true}})));
   ASSERT_GE(events.size(), 3u);
   EXPECT_EQ(events.back()["type"], "response.incomplete");
   EXPECT_EQ(events.back()["response"]["store"], false);
