@@ -17,18 +17,18 @@ std::span<const std::string_view> tool_format_names();
 
 // The format of a model's calls.
 struct CallsInfo {
-  // Where the format comes from: the chat template, the option tool_format, or neither. Then calls
-  // are read as small models write them: as JSON.
+  // Source of the format: the chat template, or the option tool_format. kNone: neither; calls are
+  // read as plain JSON, as small models write them.
   enum class Source { kTemplate, kOption, kNone };
   Source source = Source::kNone;
-  std::string body;  // form of a call, in words
+  std::string body;  // describes the form of a call
   std::vector<std::pair<std::string, std::string>>
-      marks;                           // what stands where, as templates write it
-  bool renders_parallel = false;       // the template writes two calls, which are read back
-  bool renders_text_and_call = false;  // the same of a text before a call
-  bool renders_reasoning = false;      // the same of reasoning
-  // An answer with a call as the template writes it; empty if it writes none. Then the same as it
-  // is read.
+      marks;                           // name and text of each mark, as templates write it
+  bool renders_parallel = false;       // two calls that the template writes are read back
+  bool renders_text_and_call = false;  // the same for a text before a call
+  bool renders_reasoning = false;      // the same for reasoning
+  // An answer with a call, as the template writes it; empty if it writes none. `text` and `calls`
+  // are what is read from it.
   std::string example;
   std::string text;
   std::vector<ToolCall> calls;

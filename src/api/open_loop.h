@@ -12,8 +12,8 @@ namespace pando {
 // where memory or threads are short.
 Result<std::unique_ptr<EngineLoop>> open_loop(const Model::Parts& model,
                                               const LoopOptions& options);
-// Over weights alone; without a tokenizer there is no text, without `forms` answers have none, and
-// without `answers` they are not taken apart.
+// Over weights alone. Without a tokenizer there is no text. Without `forms` answers have no form.
+// Without `answers` reasoning and calls are not separated from the text.
 Result<std::unique_ptr<EngineLoop>> open_loop(const DeviceModel& weights,
                                               const LoopOptions& options,
                                               const Tokenizer* tokenizer = nullptr,

@@ -1,4 +1,4 @@
-// Bodies of Anthropic's Messages API as bodies of a chat.
+// Translates bodies of Anthropic's Messages API into bodies of a chat.
 #pragma once
 
 #include "ask/door_fields.h"
@@ -9,14 +9,14 @@ namespace pando::ask {
 
 struct AnthropicDraft {
   ChatDraft draft;
-  bool wants_thinking = false;  // the answer is reasoned if the chat template has a switch for it
+  bool wants_thinking = false;  // turns reasoning on if the chat template has a switch for it
   bool shows_thinking = true;   // false: blocks of thinking are empty
 };
 
-// What a body is sent for.
+// Purpose of a body: an answer, or a count of tokens.
 enum class AnthropicCall { kMessage, kCountTokens };
 
-// Translates a body, an object. Errors: kInvalidArgument, at the place in the body.
+// Translates a body, which is an object. Errors: kInvalidArgument, with the place in the body.
 Result<AnthropicDraft> draft_of_anthropic(const Json& body, AnthropicCall call);
 
 }  // namespace pando::ask

@@ -70,7 +70,7 @@ class Body : public Job {
   virtual std::string place(size_t request) const = 0;
   // Which field says the form of its answers, where it has one.
   virtual std::string form_place(size_t) const { return "schema"; }
-  // An error of a request, at a place in the prompt, as one of the body that was sent.
+  // Translates an error of a request, at a place in the prompt, to a place in the body as sent.
   virtual Error translated(Error error) const { return error; }
 
   // Of a stream: its first events, those that an event of requests[request] gives, and its last
@@ -80,8 +80,8 @@ class Body : public Job {
   virtual std::string end() { return {}; }
   // Events of a stream that ends early, before the one for the error.
   virtual std::string fail(const HttpError&) { return {}; }
-  // Keeps the answer where the body asks for that; once, when all completions are there, before
-  // answer() or end().
+  // Stores the answer if the body asks for that. Called once, when all completions are there,
+  // before answer() or end().
   virtual Status finish() { return {}; }
   // The whole answer, once all completions are there.
   virtual Json answer() = 0;

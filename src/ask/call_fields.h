@@ -1,4 +1,4 @@
-// Reads the fields about calls and reasoning of a body or a line.
+// Reads the fields of a body or a line that are about calls and reasoning.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@ namespace pando::ask {
 // without properties. One tool that is strict makes all of them strict.
 void read_tools(Fields& fields, ChatOptions& chat, CallOptions& calling);
 
-// "functions" and "function_call", the older names of these. True if the body uses them: its answer
-// then has one call, in the form of that time.
+// "functions" and "function_call", the older names of these. True if the body uses them. Its answer
+// then has at most one call, as "function_call".
 bool read_functions(Fields& fields, ChatOptions& chat, CallOptions& calling);
 
 // "thinking_budget", which other servers call "thinking_token_budget".
 void read_thinking_budget(Fields& fields, std::optional<int>& out);
 
-// A message of the older form as one with "tool_calls", or with the role "tool". `n_calls` counts
-// the calls of a conversation, of which ids are made.
+// Converts a message of the older form to one with "tool_calls", or with the role "tool". `n_calls`
+// counts the calls of a conversation; ids are made from it.
 bool is_older_message(const Json& message);
 Result<Json> newer_message(const Json& message, size_t& n_calls);
 

@@ -22,7 +22,7 @@ HttpError http_error(const Error& error);
 Error missing_field(const char* field);
 // Of what is given up before it is asked.
 Error given_up();
-// How an API tells errors: in an answer's body, and in the last events of a stream.
+// Form of an API's errors: in an answer's body, and in the last events of a stream.
 struct ErrorForm {
   Json (*body)(const HttpError&);
   std::string (*last_events)(const HttpError&);

@@ -1,4 +1,4 @@
-// The one reader behind all forms of chat bodies.
+// The reader of all chat bodies; doors translate theirs for it.
 #pragma once
 
 #include "ask/body.h"

@@ -1,4 +1,4 @@
-// Answers of /v1/responses that are kept for later requests.
+// Store of answers of /v1/responses, for later requests.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace pando::ask {
 struct StoredResponse {
   std::string id;
   std::string previous;  // id of the response that it continues; empty: none
-  // Texts of JSON: the items that were asked, without those of earlier responses, and the answer.
+  // JSON texts: the items of the request, without those of earlier responses, and the answer.
   std::string input, response;
 };
 
@@ -19,11 +19,10 @@ struct StoredResponse {
 class ResponseStore {
  public:
   virtual ~ResponseStore() = default;
-  // A response that was added with the same isolation key. Errors: kNotFound; kIo where the
+  // A response that was added with the same isolation key. Errors: kNotFound; kIo if the
   // responses cannot be read.
   virtual Result<StoredResponse> find(uint64_t isolation_key, const std::string& id) = 0;
-  // Once it returns, the response is kept. Errors: kIo; kTooLong where it is larger than what is
-  // kept.
+  // The response is kept once this returns. Errors: kIo; kTooLong if it is larger than the limit.
   virtual Status add(uint64_t isolation_key, const StoredResponse& response) = 0;
 };
 

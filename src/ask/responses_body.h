@@ -5,7 +5,7 @@
 
 namespace pando::ask {
 
-// As kOpenAiErrors; in a stream "event: error", with the fields of the error beside its type.
+// As kOpenAiErrors. In a stream: "event: error", with the fields of the error next to its type.
 extern const ErrorForm kResponsesErrors;
 
 }  // namespace pando::ask

@@ -1,4 +1,4 @@
-// Items of /v1/responses, as messages of a chat.
+// Translates items of /v1/responses into messages of a chat.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,7 @@
 
 namespace pando::ask {
 
-// The member of an object if it is a text; else an empty text.
+// The member of an object if it is a text; otherwise an empty text.
 std::string text_member(const Json& object, const char* name);
 
 // Adds messages to a draft. Consecutive items of the assistant become one message: reasoning, then
@@ -29,7 +29,7 @@ class ItemMessages {
   Json& messages() { return draft_.chat["messages"]; }
   std::string last_place();
   void add_message(Json message, const std::string& origin);
-  // The assistant's message that goes on; a new one if it has one of the `later` fields already.
+  // The assistant's message to extend. A new message if the last one has a `later` field already.
   Json& assistant(std::initializer_list<std::string_view> later, const std::string& origin);
 
   void add_text(Fields& item, const std::string& origin);
@@ -38,7 +38,7 @@ class ItemMessages {
   void add_reasoning(Fields& item, const std::string& origin);
 
   ChatDraft& draft_;
-  bool assistant_ = false;  // the last message is the assistant's and may go on
+  bool assistant_ = false;  // the last message is the assistant's and may be extended
 };
 
 }  // namespace pando::ask

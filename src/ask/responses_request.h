@@ -1,4 +1,4 @@
-// Bodies of POST /v1/responses, translated into those of chats.
+// Translates bodies of POST /v1/responses into bodies of chats.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct ResponsesRequest {
   bool is_stored = true;
 };
 
-// What the translation of a body needs besides it.
+// Context for the translation of a body.
 struct ResponsesContext {
   std::string id;  // of the answer, without its kind
   Bounds& bounds;
@@ -26,7 +26,7 @@ struct ResponsesContext {
   uint64_t isolation_key = 0;
 };
 
-// Errors: kInvalidArgument names field, found and expected; those of the store.
+// Errors: kInvalidArgument, which names field, found and expected; errors of the store.
 Result<ResponsesRequest> translate_responses_body(const Json& body,
                                                   const ResponsesContext& context);
 

@@ -1,7 +1,7 @@
-// A message in words, as its difference from the one before it.
+// Encodes a message as its difference from the message before it.
 //
-// Words of 32 bits: the number of words of the message, then runs. A run is its kind and length,
-// then the index in the message before (copied words), or the words themselves (new words).
+// The delta consists of 32-bit words: the number of words of the message, then runs. A run is its
+// kind and length, then an index into the message before (copied words) or the new words.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace pando {
 
-// Both messages are whole words. Throws std::bad_alloc.
+// Both messages consist of whole words. Throws std::bad_alloc.
 std::vector<std::byte> delta_of(std::span<const std::byte> before, std::span<const std::byte> now);
 
-// The message whose delta this is. kInvalidArgument for bytes that delta_of did not write.
+// Restores the message from its delta. kInvalidArgument for bytes that delta_of did not write.
 Result<std::vector<std::byte>> apply_delta(std::span<const std::byte> before,
                                            std::span<const std::byte> delta);
 

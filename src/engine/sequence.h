@@ -122,10 +122,10 @@ struct Sequence {
   void filter_next(Token drawn);
   // Begins to filter a call that has begun.
   void filter_call();
-  // The filter's text is complete, and others need none.
+  // True if the filtered call is complete, and the text after it needs no filter.
   bool filter_is_done() const { return filters_call && filter->can_end(); }
   void end_filter();
-  // Goes on without the filter where a call need not keep to it; otherwise the answer fails.
+  // Drops the filter if the call need not be valid; otherwise the answer fails.
   void fail_filter(const Error& error);
   bool is_end(Token token) const;
   Taken take_drawn(TokenLogprob drawn);

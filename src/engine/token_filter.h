@@ -18,7 +18,7 @@ class TokenFilter {
  public:
   // ends: tokens that end an answer, which outlive it.
   TokenFilter(std::shared_ptr<const grammar::MaskTable> masks, std::span<const Token> ends);
-  // The answer may have this form instead. Only before its first token.
+  // Adds a form that the answer may have instead. Only before its first token.
   void add(std::shared_ptr<const grammar::MaskTable> masks);
 
   // One bit per token; at least one is set. Valid until the next call. An error if the text cannot
@@ -33,8 +33,8 @@ class TokenFilter {
   }
   // Advances by a token that is allowed and is no end token.
   Status accept(Token token);
-  // Begins in the middle of a text: `head`, then the last `n_bytes` of an answer. False, and at the
-  // beginning, if the grammar does not allow them.
+  // Begins in the middle of a text: `head`, then the last `n_bytes` of an answer. If the grammar
+  // does not allow them: false, and the filter is at the beginning.
   bool begin(std::string_view head, std::span<const Token> answer, size_t n_bytes);
 
  private:

@@ -21,8 +21,8 @@ std::vector<std::pair<int, int>> parts_of(std::span<const int> sizes, int part, 
 Status check_share(const model::ModelSpec& spec, const ModelShare& share);
 
 // The range [first, second) of the model's layers that the stage has. A layer is in the stage of
-// the layer whose keys it reads; else the products of the stages are as equal as can be, and each
-// has at least one layer.
+// the layer whose keys it reads. Otherwise the products of the stages are as equal as possible, and
+// each stage has at least one layer.
 std::pair<int, int> layers_of_share(const model::ModelSpec& spec, const ModelShare& share);
 
 // The layers of the stage, with the heads and the inner width of the rank. check_share has passed.

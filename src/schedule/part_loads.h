@@ -1,4 +1,4 @@
-// Attention of a step in each part of the positions.
+// Work of attention that a step has in each part of the positions.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace pando {
 
-// All parts attend at the same time, so a step takes as long as the part with most to do. Does
-// nothing if there is one part.
+// All parts attend at the same time, so a step takes as long as its busiest part. Does nothing if
+// there is one part.
 class PartLoads {
  public:
   explicit PartLoads(const RankShape& ranks)
@@ -28,7 +28,7 @@ class PartLoads {
  private:
   struct Load {
     double keys = 0, reads = 0;
-    double rows = 0;  // with all their keys here
+    double rows = 0;  // rows with all their keys in this part
   };
   template <class Use>
   void for_blocks(uint32_t first, uint32_t begin, uint32_t end, const Use& use);

@@ -22,7 +22,7 @@ struct ExpertCounts {
   double touched(double rows) const;
 };
 
-// Seconds, none negative, of all stages together, where each slice of a step is a step of its own.
+// Seconds, none negative, summed over all stages; each slice of a step counts as a step.
 // A row costs less where many are computed together, or more where they no
 // longer hide behind the reading of weights, so that its cost depends on how many there are:
 // row[i] is that of each row from kRowSteps[i] on.
@@ -62,8 +62,8 @@ struct StepTime {
   }
 };
 
-// Slices of a step flow through the stages one after another. A step in flight behind others waits
-// for them; the first rank computes all logits.
+// Slices of a step flow through the stages one after another. A step waits for those in flight
+// before it. The first rank computes all logits.
 class Predictor {
  public:
   explicit Predictor(const StepCosts& costs, const RankShape& ranks = {})
@@ -73,7 +73,7 @@ class Predictor {
   double seconds(const StepFeatures& step) const { return corrected(fitted(step)); }
   // Time by the costs, without the corrections; and with them.
   StepTime fitted(const StepFeatures& step) const;
-  // The same between the ends of steps such as this, where as many are in flight as may be.
+  // Time between the ends of consecutive steps like this one, with as many in flight as allowed.
   StepTime interval(const StepFeatures& step) const;
   double corrected(const StepTime& time) const {
     return correction_.once * time.once + correction_.rows * time.rows;

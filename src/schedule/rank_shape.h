@@ -1,4 +1,4 @@
-// Division of steps over processes, as far as their time depends on it.
+// How steps are divided over processes: the figures that predicted times depend on.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ struct RankShape {
   uint32_t depth = 1;       // steps in flight at most
   uint32_t slice_rows = 0;  // rows that flow through the stages together; 0: all rows of a step
   uint32_t n_parts = 1;     // of the positions of paths
-  uint32_t block_len = 0;   // positions of a path in a part, before it goes on in the next
-  uint32_t part_rows = 1;   // least rows of each part, if rows are divided evenly
+  uint32_t block_len = 0;   // positions of a path in one part before the next part follows
+  uint32_t part_rows = 1;   // fewest rows of a part, if rows are divided evenly
 };
 
 }  // namespace pando

@@ -10,7 +10,7 @@ namespace pando {
 
 // Times of whole prefills, alone, in chunks that fill a budget, at every kGrain tokens. Chunk after
 // chunk is simulated once for the longest; shorter ones end inside one of its chunks. As many
-// chunks are in flight as may be.
+// chunks are in flight as allowed.
 class RemainingTable {
  public:
   static constexpr uint32_t kGrain = 64;

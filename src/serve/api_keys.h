@@ -27,14 +27,14 @@ class ApiKeys {
   static Result<ApiKeys> parse(std::span<const std::string> lines);
 
   bool empty() const { return digests_.empty(); }
-  // The isolation key of who sent the headers, from 1; 0 where there are no keys. kInvalidArgument
-  // without a key, for different ones, and for one that is not known. Takes the same time for every
-  // wrong key.
+  // The isolation key of the client that sent the headers, from 1; 0 if the server has no keys.
+  // kInvalidArgument if the headers have no key, different keys, or an unknown key. Takes the same
+  // time for every wrong key.
   Result<uint64_t> identify(const KeyHeaders& headers) const;
   // Of the key that identify() gave this isolation key; empty where it has none.
   std::string_view name_of(uint64_t isolation_key) const;
-  // [isolation keys] what tells a key from others wherever it stands in the lines; the first is
-  // empty, for where there are no keys.
+  // [isolation keys] identifies each key, independent of its place in the lines. The first is
+  // empty, for servers without keys.
   std::vector<std::string> owners() const;
 
  private:

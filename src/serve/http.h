@@ -23,7 +23,7 @@ struct HttpRequest {
   std::string id;                                 // of its answer
   std::string method;
   std::string path;          // without the query
-  std::string parameter;     // what stands in it for the parameter of its route
+  std::string parameter;     // text in `path` that matches the parameter of its route
   std::string query;         // "order=asc&limit=5"; may be empty
   std::string host, accept;  // headers
   std::string content_type, content_encoding;
@@ -32,7 +32,7 @@ struct HttpRequest {
   uint64_t isolation_key = 0;                      // of whoever asks
   std::atomic<bool> is_given_up{false};            // nobody waits for its answer
 
-  // Of the query; empty where it has no such name.
+  // Value of a name in the query; empty if the query does not have the name.
   std::string query_value(std::string_view name) const;
 };
 
@@ -72,8 +72,8 @@ HttpResponse wrong_request(int status, const char* code, std::string message,
 ask::HttpError shutting_down(const std::string& more = "");
 ask::HttpError timed_out(std::chrono::seconds after);
 
-// Sends the answer to one request: send() once, or begin_stream(), then write() as often as there
-// is something, then end_stream() or fail_stream(). They throw where the client is gone.
+// Sends the answer to one request: send() once; or begin_stream(), then any number of write(), then
+// end_stream() or fail_stream(). They throw if the client is gone.
 class Replier {
  public:
   virtual ~Replier() = default;

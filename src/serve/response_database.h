@@ -1,5 +1,5 @@
-// The answers of /v1/responses that a server keeps, in SQLite: in memory, or in a file that
-// outlives the process.
+// SQLite database of stored answers of /v1/responses: in memory, or in a file that outlives the
+// process.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,16 @@ struct sqlite3;
 namespace pando::serve {
 
 struct ResponseLimits {
-  size_t n_responses = 1000;          // of one API key
-  size_t n_bytes = size_t{64} << 20;  // of their texts
+  size_t n_responses = 1000;          // limit for one API key
+  size_t n_bytes = size_t{64} << 20;  // limit of their texts
 };
 
-// Where an API key has more than the limits, the responses that were not continued for longest are
-// dropped.
+// If an API key exceeds the limits, its least recently continued responses are dropped.
 class ResponseDatabase final : public ask::ResponseStore {
  public:
-  // directory: of the file, made if it is not there; only its owner can read what is made. Empty:
-  // in memory. owners: [isolation keys] what tells an API key from others, also when the server
-  // starts again. Errors: kIo and kBadFile, with the file.
+  // directory: of the file. It is made if it does not exist; only its owner can read what is made.
+  // Empty: in memory. owners: [isolation keys] identifies each API key, also after the server is
+  // restarted. Errors: kIo and kBadFile, with the file.
   static Result<std::unique_ptr<ResponseDatabase>> open(const std::string& directory,
                                                         std::vector<std::string> owners,
                                                         const ResponseLimits& limits);
@@ -47,7 +46,7 @@ class ResponseDatabase final : public ask::ResponseStore {
 
   const std::vector<std::string> owners_;
   const ResponseLimits limits_;
-  std::mutex mutex_;  // over the database
+  std::mutex mutex_;  // guards the database
   sqlite3* database_ = nullptr;
 };
 

@@ -26,9 +26,9 @@ struct Route {
 
 // All routes, in the order of the overview.
 std::span<const Route> routes();
-// Null for a path that is not served. Where no route of the path has the method, its first one.
+// Null for a path that is not served. If no route of the path has the method: its first route.
 const Route* find_route(std::string_view path, std::string_view method);
-// What stands in a path of the route for its parameter; empty where it has none.
+// The text in the path that matches the route's parameter; empty if the route has none.
 std::string parameter_of(const Route& route, std::string_view path);
 // "GET, HEAD, DELETE": the methods that the path of a route takes.
 std::string methods_of(const Route& route);

@@ -18,7 +18,7 @@ class Server {
   ~Server();
 
   // What open would refuse whatever the engine: an address that cannot be had, keys, a
-  // certificate, stored responses. For those to whom it takes long to have an engine.
+  // certificate, stored responses. For callers that take long to make an engine.
   static Status check(const ServerOptions& options);
 
   bool is_local() const;  // it listens to this machine alone

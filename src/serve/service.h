@@ -46,7 +46,7 @@ struct Service {
   bool local_names_only = false;        // else a request may call the server by any name
   // For texts; long ones have threads of their own, so that short ones do not wait for them.
   boost::asio::thread_pool text_pool, long_text_pool;
-  boost::asio::thread_pool store_pool;  // one thread, that waits for the disk of `responses`
+  boost::asio::thread_pool store_pool;  // one thread; it waits for the disk of `responses`
 
   // Of a new request, and of its answer; not to be guessed.
   std::string new_id();

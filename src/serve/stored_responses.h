@@ -1,4 +1,4 @@
-// GET and DELETE of what /v1/responses keeps.
+// GET and DELETE of stored responses.
 #pragma once
 
 #include "base/json.h"
@@ -10,7 +10,7 @@ namespace pando::serve {
 
 Result<HttpResponse> get_response(Service& service, const HttpRequest& request, const Json&);
 Result<HttpResponse> delete_response(Service& service, const HttpRequest& request, const Json&);
-// The items that were asked; the query may have "order", "limit" and "after".
+// The items of the request; the query may have "order", "limit" and "after".
 Result<HttpResponse> get_input_items(Service& service, const HttpRequest& request, const Json&);
 
 }  // namespace pando::serve

@@ -34,7 +34,7 @@ std::string_view opening_of_content(const Tokenizer& tokenizer, std::string_view
 // text.
 bool divides_answer(const Request& request);
 
-// True if the request offers tools that its answer may call: one with a form calls none.
+// True if the request offers tools and its answer has no form.
 bool offers_tools(const Request& request);
 
 // New text of an answer, and new calls. Their ids are those that the model wrote, or empty.
@@ -86,10 +86,10 @@ class AnswerDecoder {
   }
   // True if the next text is content. The form of a request applies to content alone.
   bool in_content() const { return parser_ ? !parser_->in_reasoning() : place_ == Place::kContent; }
-  // The token by which the answer may still open its reasoning: at its beginning, unless the prompt
-  // opens or closes it. A form begins behind the reasoning.
+  // The token by which the answer may still open its reasoning. Only at the answer's beginning, and
+  // only if the prompt neither opens nor closes reasoning. A form begins after the reasoning.
   std::optional<Token> opening_of_reasoning() const { return opening_; }
-  // True if calls of tools are taken out of the text. With a form, they are enforced as a whole.
+  // True if calls are taken out of the text. If the answer has a form, a call is enforced whole.
   bool may_call() const { return parser_ && may_call_; }
   // Text at the prompt's end that may begin a call of the answer.
   std::string_view begun_by_prompt() const {

@@ -1,4 +1,4 @@
-// The text that ends the reasoning of an answer before the model does.
+// The text that ends the reasoning of an answer when its budget is spent.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,9 @@
 
 namespace pando {
 
-// What the model writes itself between its reasoning and the rest of an answer. In the channels of
-// gpt-oss, without tools, it opens the channel "final" too. Empty if the request's answers are not
-// divided, or if the model marks no reasoning.
+// The text that the model itself writes between its reasoning and the rest of an answer. In the
+// channels of gpt-oss, without tools, it also opens the channel "final". Empty if the
+// request's answers are not divided, or if the model marks no reasoning.
 std::string_view reasoning_end(const Tokenizer& tokenizer, const AnswerFormat& format,
                                const Request& request);
 

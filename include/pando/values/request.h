@@ -73,12 +73,12 @@ enum class Pooling {
   kMean,  // the mean over all tokens: f32 sums in the order of positions, times 1/n
 };
 
-// Calls of the tools in ChatOptions::tools. Arguments are kept to their tool's schema.
+// Calls of the tools in ChatOptions::tools. Arguments fit the schema of their tool.
 struct CallOptions {
   bool required = false;                  // the answer is one call or more
-  bool parallel = true;                   // false: the answer ends behind its first call
-  std::vector<std::string> allowed = {};  // names of the tools that may be called; empty: of all
-  // A schema that cannot be enforced is an error. False: such arguments are any object.
+  bool parallel = true;                   // false: the answer ends after its first call
+  std::vector<std::string> allowed = {};  // names of the tools that may be called; empty: all
+  // True: a schema that cannot be enforced is an error. False: its arguments may be any object.
   bool strict = false;
   bool operator==(const CallOptions&) const = default;
 };
@@ -98,7 +98,7 @@ struct Request {
   // calls of them go to Completion::calls.
   std::optional<bool> separate_reasoning;
   CallOptions calling;
-  // Tokens of reasoning at most; the text that ends it follows. Absent: no limit.
+  // Limit of the reasoning, in tokens; the text that ends it follows. Absent: no limit.
   std::optional<int> thinking_budget;
   // A longer prompt is cut to this many tokens, at its beginning or at its end; the tokens around
   // the text stay. 0: no limit.
@@ -172,7 +172,7 @@ struct Completion {
   std::vector<TokenLogprob> prompt_logprobs;           // [prompt_tokens - prompt_logprobs_from]
   std::vector<TokenLogprob> alternatives;              // [alternatives] of the request
   FinishReason finish_reason = FinishReason::kLength;  // why it is over
-  std::string stop_text;                               // of `stop`, that ended it; empty: none did
+  std::string stop_text;                               // the stop string that ended it; empty: none
   std::vector<float> embedding;                        // [d_model], where asked for
   int prompt_tokens = 0;                               // length of the prompt
   int cut_tokens = 0;  // tokens cut by Request::truncate_prompt_tokens

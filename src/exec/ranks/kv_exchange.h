@@ -15,7 +15,7 @@ namespace pando::exec {
 // Each rank computes the products of some rows of a step, and the attention of all rows to its own
 // pages. Queries, keys and values of a row go to the other ranks that have blocks of its path; the
 // state of each block comes back, and the states merge in the tree of spans. So a row gets the bits
-// that it gets on one rank. Ranks that need nothing of each other send nothing. One thread.
+// that it gets on one rank. Ranks that need nothing from each other send nothing. One thread.
 class KvExchange {
  public:
   // peers: the rank of each part, this one's own at `part`. `comm` outlives it.

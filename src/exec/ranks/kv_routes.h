@@ -44,7 +44,7 @@ class KvRoutes {
   std::vector<uint32_t> n_pages_;  // [n_parts, n_rows]
 };
 
-// A step whose rows stand in the order of the parts that compute them.
+// A step whose rows are ordered by the part that computes them.
 struct DealtStep {
   StepPlan plan;
   std::vector<uint32_t> row_begin;  // [n_parts + 1] part p computes rows from row_begin[p] on

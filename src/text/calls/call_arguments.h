@@ -1,4 +1,4 @@
-// Arguments of calls as parts of a grammar.
+// Grammar rules for the arguments of calls.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace pando::calls {
 
-// How values of JSON are written in calls of a format.
+// Style of JSON values in calls of a format.
 grammar::JsonStyle json_style_of(const CallFormat& format);
 
-// Adds the rules of arguments that are valid under the schemas of tools. For one grammar, whose
-// first rule is there already. Borrows all.
+// Adds rules for arguments that are valid under the schemas of tools. For one grammar that already
+// has its first rule. Borrows all constructor arguments.
 class ArgumentRules {
  public:
   using Rule = grammar::Builder::Rule;
@@ -29,7 +29,7 @@ class ArgumentRules {
 
   struct Rules {
     Rule json;                // a JSON object
-    std::optional<Rule> own;  // as the format writes them; nothing: it cannot write all
+    std::optional<Rule> own;  // as the format writes them; nothing: it cannot write all of them
   };
   // Errors: those of from_json_schema.
   Result<Rules> add(const OfferedTools::Tool& tool);
@@ -47,16 +47,16 @@ class ArgumentRules {
   struct ValueMarks {
     std::string text_begin, text_end;
     std::string json_begin, json_end;
-    bool tell_texts;  // the marks are not the same around a text and around JSON
+    bool tell_texts;  // the marks around a text differ from those around JSON
   };
 
   bool is_json() const;
-  // Nothing if the format cannot write arguments of such a schema so that they are read back.
+  // Nothing if CallParser could not read back some arguments of the schema in this format.
   std::optional<Rule> add_own(Schema schema, const grammar::Parts& object);
   std::optional<Rule> add_member(Schema schema, const Property& member);
   bool can_write_key(std::string_view key) const;
   ValueMarks marks_of(std::string_view key) const;
-  // Texts that values cannot hold.
+  // Texts that a value cannot contain.
   std::vector<std::string_view> barred() const;
   bool add_value(Schema schema, const Property& member, State from, State to);
   bool add_case(Schema schema, const grammar::Parts& parts, const Property& member, State from,
@@ -66,7 +66,7 @@ class ArgumentRules {
   bool add_text(Schema schema, const grammar::SchemaFacts& facts, const ValueMarks& marks,
                 unsigned types, State from, State to);
   void add_any_text(std::string_view end, State from, State to);
-  // An end mark, whose white space behind may be left out.
+  // Adds an end mark, whose trailing white space may be left out.
   void add_end(std::string_view end, State from, State to);
 
   const CallFormat& format_;
@@ -74,7 +74,7 @@ class ArgumentRules {
   grammar::Builder& builder_;
   const MarkWriter& writer_;
   std::optional<Rule> any_object_;
-  std::map<std::string, Rule, std::less<>> any_texts_;  // by the mark behind them
+  std::map<std::string, Rule, std::less<>> any_texts_;  // by the mark after them
 };
 
 }  // namespace pando::calls

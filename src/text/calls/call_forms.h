@@ -1,4 +1,4 @@
-// Tools of requests, with the compiled grammars of their calls, for one model.
+// Compiled grammars for the tool calls of requests to one model.
 #pragma once
 
 #include <list>
@@ -14,19 +14,19 @@ namespace pando::calls {
 
 // Immutable; shared by all answers of equal requests.
 struct CallForm {
-  OfferedTools tools;                               // that may be called
+  OfferedTools tools;                               // tools that may be called
   std::shared_ptr<const grammar::MaskTable> masks;  // null: calls are not enforced
 };
 using CallFormPtr = std::shared_ptr<const CallForm>;
 
-// Cache: keeps the latest within kMostFormBytes. Any thread.
+// Cache of the most recently used forms, up to kMostFormBytes. Any thread.
 class CallForms {
  public:
   // `forms` outlives it.
   CallForms(grammar::FormCache* forms, CallFormat format)
       : forms_(*forms), format_(std::move(format)) {}
 
-  // Null if the request offers no tools that its answer may call. Errors name the field to blame:
+  // Null if the request offers no tools that its answer may call. Errors name the field at fault:
   // kInvalidArgument for options that contradict each other, and those of call_grammar.
   Result<CallFormPtr> get(const Request& request);
 
@@ -45,7 +45,7 @@ class CallForms {
   grammar::FormCache& forms_;
   const CallFormat format_;
   std::mutex mutex_;
-  std::list<Entry> entries_;  // the last used first
+  std::list<Entry> entries_;  // most recently used first
 };
 
 }  // namespace pando::calls

@@ -9,19 +9,19 @@
 
 namespace pando::calls {
 
-// Calls of the tools that may be called, with arguments that are valid under their schemas;
-// CallParser reads each text as its calls.
+// A grammar of calls to the tools that may be called, with arguments that are valid under their
+// schemas. CallParser reads the calls back from each text of the grammar.
 //
-// If calls are required, a text is one call or more, from the beginning of an answer on. They stand
-// in the format; or, if it cannot write them, as objects of JSON. In the channels of gpt-oss,
-// beginnings of messages with reasoning may stand before them.
+// If calls are required, a text is one call or more, from the beginning of the answer. Calls are
+// written in the format, or as JSON objects if the format cannot write them. In the channels of
+// gpt-oss, beginnings of messages with reasoning may come before them.
 //
 // Otherwise a text begins with the mark of a section or of a call, or with the head of an object
-// (head_of_object), and the answer may go on in any way where the text may end.
+// (head_of_object). Where the text may end, the answer may go on in any way.
 //
-// Errors: kInvalidArgument and kUnsupported of a schema, which name the tool, if calls are required
-// or strict; otherwise the arguments of such a tool are any object. And a name that the format
-// cannot write: a grammar without it would bar the call.
+// Errors: if calls are required or strict, kInvalidArgument or kUnsupported for a schema; they name
+// the tool. Otherwise the arguments of such a tool are any object. A name that the format cannot
+// write is also an error: a grammar without the name would forbid the call.
 Result<grammar::GrammarPtr> call_grammar(const CallFormat& format, const OfferedTools& tools,
                                          const CallOptions& options,
                                          const grammar::Vocabulary& vocabulary);

@@ -30,7 +30,7 @@ struct AnswerEvent {
 
 // A call that has begun and not ended.
 struct BegunCall {
-  size_t n_bytes;         // bytes of the answer so far that belong to it
+  size_t n_bytes;         // last bytes of the answer so far that belong to it
   std::string head = {};  // text that stands before them in its grammar (call_grammar.h)
 };
 
@@ -59,7 +59,7 @@ class CallParser {
   std::string_view held_of_prompt() const {
     return std::string_view(held_).substr(0, n_of_prompt_);
   }
-  // The call whose first mark, or the name of whose object, was read. Nothing once it is long.
+  // The open call, once its first mark or its object's name was read. Nothing once it is long.
   std::optional<BegunCall> begun_call() const;
 
  private:
@@ -85,9 +85,9 @@ class CallParser {
   Read take_bare();
   Read read_next_call(Scan& scan, ReadCall& call) const;
   std::optional<BegunCall> begun_by_mark(const Mark& mark) const;
-  // True if the mark may be the beginning of another, around a text.
+  // True if the mark may begin another mark that encloses a text.
   bool may_be_frame(const Mark& mark) const;
-  // The object behind `at`, if it has its name and nothing behind the name that ends it.
+  // The object after `at`, if its name was read and nothing after the name ends the object.
   std::optional<BegunCall> begun_object(Scan at) const;
 
   Scan scan_held() const { return {.text = held_, .at = at_, .is_final = is_final_}; }

@@ -1,4 +1,4 @@
-// Marks as parts of a grammar.
+// Adds marks of calls to a grammar.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,8 @@
 
 namespace pando::calls {
 
-// Adds texts behind a state and gives the state behind them. Borrows both.
+// Each method adds a text after a state and returns the state after the text. Borrows builder and
+// vocabulary.
 class MarkWriter {
  public:
   using State = grammar::Builder::State;
@@ -17,7 +18,7 @@ class MarkWriter {
   MarkWriter(grammar::Builder* builder, const grammar::Vocabulary* vocabulary)
       : builder_(*builder), vocabulary_(*vocabulary) {}
 
-  // A text whose special tokens stand as themselves.
+  // A text in which special tokens are written as tokens, not as their characters.
   State text(State from, std::string_view text) const {
     return builder_.text(from, vocabulary_.spelled(text));
   }
@@ -29,13 +30,13 @@ class MarkWriter {
     builder_.empty(text(from, space), to);
     return to;
   }
-  // A mark whose white space in front, and behind, may be left out.
+  // A mark whose leading and trailing white space may be left out.
   State mark(State from, std::string_view text) const {
     const std::string_view rest = trimmed_left(text), core = trimmed_right(rest);
     from = space(from, text.substr(0, text.size() - rest.size()));
     return space(this->text(from, core), rest.substr(core.size()));
   }
-  // The mark of a comma or a colon of JSON.
+  // A comma or a colon of JSON.
   State separator(State from, char mark) const {
     const State to = builder_.state();
     builder_.separator(from, mark, to);

@@ -28,13 +28,13 @@ class OfferedTools {
   // The same of a value. Anything but a list offers none.
   static OfferedTools of(const JsonValue& tools);
 
-  // Leaves out tools with other names, unless there are no names.
+  // Removes tools with other names. Does nothing if `names` is empty.
   void keep(std::span<const std::string> names);
 
   bool empty() const { return tools_.empty(); }
   std::span<const Tool> all() const { return tools_; }
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  // True if a call in the model's own format may have the name: any, unless only some are kept.
+  // True if a call in the model's own format may have the name. Any name, unless keep() had names.
   bool may_call(std::string_view name) const { return !is_limited_ || has(name); }
 
   // The value of a parameter that was written as text, read by the types that its schema has. A

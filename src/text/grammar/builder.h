@@ -24,11 +24,11 @@ enum class Encoding {
   kJsonString,  // inside a string of JSON: escaped where they must be, and nowhere else
 };
 
-// How values of JSON differ from those of answers that are nothing but JSON.
+// Differences between JSON values in a format and in answers that are only JSON.
 struct JsonStyle {
   bool has_short_numbers = false;  // see short_number_texts
   CharSet escaped = {};            // characters that strings have only as escapes
-  // Behind a string stands only what JSON has there, so all grammars share its masks.
+  // Only JSON follows a string, so all grammars share its masks.
   bool shares_strings = true;
 };
 
@@ -52,7 +52,7 @@ class Builder {
   void jump(State from, State to);
   void bytes(State from, uint8_t first, uint8_t last, State to);
   void call(State from, Rule rule, State to);
-  // A comma or colon of JSON, and at most one space behind it. Models often write that space; a
+  // A comma or colon of JSON, with at most one space after it. Models often write that space. A
   // model that may not write it chooses other values.
   void separator(State from, char mark, State to);
 

@@ -159,14 +159,14 @@ using GrammarPtr = std::shared_ptr<const Grammar>;
 // Errors of the functions below: kUnsupported, naming the part, for what the engine cannot
 // guarantee; kInvalidArgument for a malformed grammar. limits.h bounds time and memory.
 
-// Texts of JSON, with at most one space behind each colon and comma, that are valid under a JSON
-// Schema (2020-12 or draft 7); the properties of an object in the order of the schema. If the
-// schema compiles, `warnings`, unless null, receives the warnings about what is not enforced.
+// JSON texts that are valid under a JSON Schema (2020-12 or draft 7), with at most one space after
+// each colon and comma. Properties of an object come in the order of the schema. If the schema
+// compiles, `warnings`, unless null, receives the warnings about what is not enforced.
 Result<GrammarPtr> from_json_schema(std::string_view schema,
                                     std::vector<std::string>* warnings = nullptr);
 Result<GrammarPtr> from_json_schema(const JsonValue& schema,
                                     std::vector<std::string>* warnings = nullptr);
-// Any value of JSON, with the same spaces; an object where `only_objects`.
+// Any JSON value, with the same spaces; only objects if `only_objects`.
 Result<GrammarPtr> from_any_json(bool only_objects);
 // The texts that match a regular expression from start to end.
 Result<GrammarPtr> from_regex(std::string_view pattern);

@@ -19,7 +19,7 @@ class Matcher {
   // kUnsupported if the grammar can read the answer in too many ways; the state is as before
   // then.
   Status accept(Token token);
-  // Goes on by bytes that need be no whole tokens. False, and as before, if they do not fit.
+  // Advances by bytes, which need not be whole tokens. False, and unchanged, if they do not fit.
   bool accept(std::string_view bytes);
   // Sets one bit for each token that accept() takes, [n_mask_words] words; for end tokens, too, if
   // the text may end. Returns the number of set bits, or 2 if there are more.
