@@ -127,7 +127,7 @@ PANDO_API pando_status pando_score(pando_engine* engine, const char* prefix,
                                    const char* const* continuations, size_t n,
                                    pando_stream** stream);
 
-// A call of a tool, as an answer asks for it.
+// A call of a tool that an answer asks for.
 typedef struct pando_tool_call {
   const char* id;         // the model's own, or nine letters and digits
   const char* name;       // of a tool that the request offers

@@ -34,7 +34,7 @@ void add_model_options(CLI::App& app, ModelArguments& arguments);
 void add_parallel_option(CLI::App& app, ModelArguments& arguments);
 // Of commands that may render conversations: --chat-template.
 void add_chat_template_option(CLI::App& app, ModelArguments& arguments);
-// Of commands that may read tool calls: --tool-format.
+// Adds --tool-format, for commands that may read tool calls.
 void add_tool_format_option(CLI::App& app, ModelArguments& arguments);
 // Of these --model and --tokenizer only.
 void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);

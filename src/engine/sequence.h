@@ -66,7 +66,7 @@ struct Sequence {
   std::optional<TokenFilter> filter;  // set if the answer has a form, and inside a call
   bool filters_call = false;          // the filter ends where the call ends
   bool call_ends = false;             // with the drawn token and those that it forces
-  std::optional<size_t> tried_call;  // number of calls before the one that was tried to be filtered
+  std::optional<size_t> tried_call;  // number of calls before the last one that filter_call() tried
   bool forces_tokens = true;         // several forced tokens are computed in a step
   struct Forced {
     std::vector<Token> tokens;

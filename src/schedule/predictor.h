@@ -22,10 +22,10 @@ struct ExpertCounts {
   double touched(double rows) const;
 };
 
-// Seconds, none negative, summed over all stages; each slice of a step counts as a step.
-// A row costs less where many are computed together, or more where they no
-// longer hide behind the reading of weights, so that its cost depends on how many there are:
-// row[i] is that of each row from kRowSteps[i] on.
+// Seconds, none negative, summed over all stages; each slice of a step counts as a step. A row
+// costs less where many are computed together, or more where they no longer hide behind the reading
+// of weights, so that its cost depends on how many there are: row[i] is that of each row from
+// kRowSteps[i] on.
 struct StepCosts {
   static constexpr std::array<double, 5> kRowSteps = {0, 4, 16, 32, 128};
 

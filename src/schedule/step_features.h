@@ -6,7 +6,7 @@ namespace pando {
 struct StepFeatures {
   double rows = 0;     // computed
   double outputs = 0;  // rows of logits
-  // Of several parts of the positions, in the one with most of them:
+  // keys and reads: if the positions have several parts, of the part that has most of them.
   double keys = 0;    // attention: positions that each row sees, over all rows
   double reads = 0;   // cached positions whose keys and values are read, shared ones once
   double moved = 0;   // rows that go to other parts, once for each

@@ -21,21 +21,21 @@ class SchemaCompiler {
 
   SchemaCompiler(SchemaDocument* document, Builder* builder)
       : document_(*document), cases_(document), builder_(*builder) {}
-  // Makes a grammar of the schema alone, by an empty builder. If the schema compiles, `warnings`,
-  // unless null, receives those of the document.
+  // Makes a grammar of the schema alone. The builder must be empty. If the schema compiles,
+  // `warnings`, unless null, receives those of the document.
   Result<GrammarPtr> compile(std::vector<std::string>* warnings = nullptr);
 
   // For grammars with the schema as a part.
 
-  // The rule of the values under which all of `schemas` hold. fill_rules() fills it.
+  // The rule for values that are valid under all of `schemas`. fill_rules() fills it.
   Rule rule_of(const Parts& schemas);
   // Fills all rules that were asked for. The document's error if it refuses the schema.
   Status fill_rules();
-  // The places that contradict each other if no value is valid under all of `schemas`, behind
-  // fill_rules(); empty if they are not known.
+  // If no value is valid under all of `schemas`: the places that contradict each other; empty if
+  // they are not known. Call it after fill_rules().
   std::string conflict(const Parts& schemas);
   const std::vector<Parts>& cases_of(const Parts& schemas) { return cases_.of(schemas); }
-  // Adds the values of a case, but for those of "enum" and "const".
+  // Adds the values of a case, except those of "enum" and "const".
   void add_types(const SchemaFacts& facts, State from, State to);
   // True if a value of the case's "enum" or "const" is valid.
   bool is_valid(const Json& value, const SchemaFacts& facts);
@@ -45,8 +45,8 @@ class SchemaCompiler {
     Parts schemas;
     bool is_required;
   };
-  // Properties of objects under which all of `schemas` hold, in the order of writing. Nothing if
-  // more than these decides whether such an object is valid, or if none is.
+  // Properties of objects under which all of `schemas` hold, in the order of writing. Nothing if no
+  // object is valid, or if its validity depends on more than these properties.
   std::optional<std::vector<Property>> members_of(const Parts& schemas);
 
  private:
