@@ -131,7 +131,7 @@ class AnthropicBody : public Body {
     if (!envelope_.warning.empty()) json["wrong"] = envelope_.warning;
   }
 
-  // Of a stream: more of the block that is open, or of a new one.
+  // Events of a stream for more of the open block, or for a new one.
   std::string add(const char* type, const char* delta_type, const std::string& text) {
     const std::string begun = open_ == type ? "" : open(type, text_block(type, ""));
     return text.empty() ? begun : begun + delta({{"type", delta_type}, {type, text}});

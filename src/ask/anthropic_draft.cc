@@ -15,7 +15,7 @@
 namespace pando::ask {
 namespace {
 
-// Those behind "output_format" change no answer.
+// The fields after "output_format" change no answer.
 constexpr DoorField kAnthropicFields[] = {{"max_tokens", "max_tokens"},
                                           {"stop_sequences", "stop"},
                                           {"stream", "stream"},

@@ -151,7 +151,7 @@ class ResponsesBody : public Body {
   std::string id() const { return "resp_" + envelope_.id; }
   std::string item_id(const TextKind& kind) const { return kind.id + ("_" + envelope_.id); }
 
-  // What an answer repeats of its request.
+  // The fields of its request that an answer repeats.
   static Json head_of(const Json& body) {
     Json tools = repeated(body, "tools", Json::array());
     for (Json& tool : tools)
@@ -267,7 +267,7 @@ class ResponsesBody : public Body {
     tell(type, {{"output_index", index}, {"item", std::move(item)}});
   }
 
-  // Of a stream: an answer that went on with reasoning.
+  // True if a streamed answer went on with reasoning.
   bool is_text_first() const { return message_.index && reasoning_.index > message_.index; }
 
   void begin_text(StreamedText& text) {

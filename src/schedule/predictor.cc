@@ -29,7 +29,7 @@ void add(Terms& sum, double factor, const Terms& terms) {
   for (size_t i = 0; i < kTerms; ++i) sum[i] += factor * terms[i];
 }
 
-// Of all layers, for `n` of the step's rows.
+// Features of all layers, for `n` of the step's rows.
 Terms slice_terms(const StepFeatures& step, double n, const ExpertCounts& experts) {
   Terms terms{};
   for (size_t i = 0; i < kRowTerms; ++i) {
@@ -54,7 +54,7 @@ Terms head_terms(const StepFeatures& step) {
   return terms;
 }
 
-// Of one of n stages that are equally long, for all slices, and the head.
+// Features of one of n equally long stages, for all slices, and of the head.
 Terms stage_terms(const StepFeatures& step, const ExpertCounts& experts, const RankShape& ranks) {
   Terms terms = head_terms(step);
   const double per_stage = 1.0 / ranks.n_stages;
@@ -69,7 +69,7 @@ Terms stage_terms(const StepFeatures& step, const ExpertCounts& experts, const R
   return terms;
 }
 
-// Of a step that is alone: the first slice goes through all stages, and the others follow it.
+// Cost of a step that is alone: the first slice goes through all stages, and the others follow it.
 Terms alone_terms(const StepFeatures& step, const ExpertCounts& experts, const RankShape& ranks) {
   Terms terms = stage_terms(step, experts, ranks);
   if (ranks.n_stages == 1) return terms;

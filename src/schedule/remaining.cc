@@ -9,7 +9,7 @@
 namespace pando {
 namespace {
 
-// Of a prefill that has all steps in flight.
+// Cost of a prefill that has all steps in flight.
 StepFeatures chunk_after(const Predictor& predictor, uint32_t n_done, uint32_t n_rows) {
   StepFeatures chunk = chunk_features(predictor.ranks(), n_done, n_rows);
   chunk.before = predictor.ranks().depth - 1;

@@ -39,7 +39,7 @@ constexpr const char* kRemove = "DELETE FROM responses WHERE id = ?1 AND owner =
 constexpr const char* kAdd =
     "INSERT INTO responses(id, owner, previous, input, response, n_bytes, used)"
     " SELECT ?1, ?2, ?3, ?4, ?5, ?6, COALESCE(MAX(used), 0) + 1 FROM responses WHERE owner = ?2";
-// What a response continues is as new as it is.
+// A continued response becomes as new as the one that continues it.
 constexpr const char* kRenew =
     "WITH RECURSIVE chain(row, previous) AS ("
     " SELECT rowid, previous FROM responses WHERE id = ?1 AND owner = ?2"

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kVersion = "/v1";
 
-// Whether the path is of this form. A parameter stands for one character or more.
+// True if the path has this form. A parameter stands for one character or more.
 bool fits(std::string_view path, std::string_view form) {
   const size_t begin = form.find('{');
   if (begin == std::string_view::npos) return path == form;

@@ -1,4 +1,4 @@
-// What tests of /v1/responses have in common: bodies, a store, and completions.
+// Shared by tests of /v1/responses: bodies, a store, and completions.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What of /v1/responses is kept, and continued or referred to.
+// Stored responses, and requests that continue or refer to them.
 #include <string>
 #include <utility>
 
@@ -44,7 +44,7 @@ TEST_F(Responses, NoTwoItemsHaveOneId) {
   EXPECT_EQ(kept[2]["id"], "msg_a_in2");
 }
 
-// What a short body continues is counted, so that it is read where long texts are.
+// Responses that a short body continues are counted, so it is read where long texts are.
 TEST_F(Responses, WhatIsContinuedCounts) {
   answered(*body({{"input", std::string(2000, 'x')}}, "a"), said("3"));
   const Json next = {{"input", "x"}, {"previous_response_id", "resp_a"}};

@@ -37,7 +37,7 @@ TEST_F(ServeTest, EndsAtOnceWhenItIsToldTwice) {
   EXPECT_TRUE(said.ends_with("stopped at once: 0 requests are cut off\n")) << said;
 }
 
-// What was answered was stored before.
+// An answered response was stored before.
 TEST_F(ServeTest, KeepsResponsesThoughItIsKilled) {
   const std::string options = "m --state state";
   serve_and_end(

@@ -10,7 +10,7 @@
 namespace pando::testing {
 namespace {
 
-// What an answer holds, in its order: {"reasoning", "text" or a tool's name, content}. Arguments
+// The items of an answer, in its order: {"reasoning", "text" or a tool's name, content}. Arguments
 // are JSON without white space.
 struct Parted {
   std::vector<std::pair<std::string, std::string>> items;

@@ -1,4 +1,4 @@
-// What is kept of /v1/responses: by whom, how long, and through failures.
+// Stored responses over HTTP: by whom, how long, and through failures.
 #include "serve/response_database.h"
 
 #include <gtest/gtest.h>
