@@ -267,7 +267,7 @@ class ResponsesBody : public Body {
     tell(type, {{"output_index", index}, {"item", std::move(item)}});
   }
 
-  // True if a streamed answer went on with reasoning.
+  // True if the reasoning of a streamed answer began after its text.
   bool is_text_first() const { return message_.index && reasoning_.index > message_.index; }
 
   void begin_text(StreamedText& text) {

@@ -66,7 +66,7 @@ double StepTiming::seconds(uint32_t n_total, uint32_t n_done) const {
 
 ScheduledRequest StepTiming::scheduled_request(const Request& request, uint32_t n_total,
                                                uint32_t n_done) const {
-  // Costs of other prompts, each as long as this one; parts of the positions have equal shares of
+  // Work of other prompts, each as long as this one; parts of the positions have equal shares of
   // them.
   const auto work = [&](size_t n_tokens) {
     const double rows = static_cast<double>(n_tokens);

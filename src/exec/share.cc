@@ -26,7 +26,7 @@ class Pieces {
 
   Pieces& add(int n) { return all_.push_back({n, n_ranks_}), *this; }
   Pieces& add_undivided(int n) { return all_.push_back({n, 1}), *this; }
-  // Cuts heads of keys and values, n values in all.
+  // Adds heads of keys and values, n values in all.
   Pieces& add_kv_heads(int n) {
     return all_.push_back({n, std::min(heads_.n_kv, n_ranks_)}), *this;
   }
