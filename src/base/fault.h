@@ -50,6 +50,8 @@ enum class Fault {
   kFlightFannedOut,      // pages: rows of a step in flight are fanned out instead of copied
   kSplitLosesFlight,     // tree: a split leaves tokens of a step in flight to the lower part
   kAbortLeavesIssue,     // tree: tokens of a step in flight that failed stay issued
+  kFlightSlotTaken,      // places: a slot that a step in flight writes is taken for another place
+  kAbortLeavesWindow,    // windows: positions of a step in flight that failed count as written
   kAskedTwice,           // engine: outputs that a step in flight gives are asked for again
   kExpertRowsReversed,   // mixtures: an expert's rows are multiplied in another order than added
   kExpertsByWeight,      // mixtures: outputs of experts are added in the order of their weights

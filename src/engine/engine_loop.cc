@@ -53,7 +53,6 @@ EngineLoop::EngineLoop(LoopParts parts)
 
 // Steps in flight at most.
 size_t EngineLoop::depth() const {
-  if (cache().may_recompute()) return 1;  // places and windows are of one step at a time
   const int most = parts_.options.depth, taken = parts_.executor->facts().depth;
   return static_cast<size_t>(most > 0 ? std::min(most, taken) : taken);
 }
@@ -152,7 +151,7 @@ std::optional<SubmittedStep> EngineLoop::finish_next() {
   if (runner_.n_in_flight() == 0) return std::nullopt;
   SubmittedStep step = runner_.next();
   const bool is_finished = try_step(step.shares, [&] {
-    runner_.finish(step,
+    runner_.finish(step, sequences_,
                    [this](Sequence& sequence, ReadRow row) { take(sequence, std::move(row)); });
     return true;
   });

@@ -216,11 +216,11 @@ SubmittedStep StepRunner::next() {
   return step;
 }
 
-void StepRunner::finish(const SubmittedStep& step, const Take& take) {
+void StepRunner::finish(const SubmittedStep& step, const Sequences& open, const Take& take) {
   try {
     executor_.finish();
   } catch (...) {
-    abort_all();
+    abort_all(open);
     throw;
   }
   residency_.commit();
@@ -268,9 +268,9 @@ size_t StepRunner::kv_bytes() const {
 
 void StepRunner::abort() { residency_.abort(); }
 
-void StepRunner::abort_all() {
+void StepRunner::abort_all(const Sequences& open) {
   while (n_in_flight() > 0) next();
-  residency_.abort_all();
+  residency_.abort_all(open);
 }
 
 void StepRunner::observe(const SubmittedStep& step) {

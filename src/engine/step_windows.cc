@@ -108,7 +108,7 @@ void StepWindows::let_go(Sequence& sequence) {
   sequence.window.pages.clear();
 }
 
-void StepWindows::commit() {
+void StepWindows::submit() {
   for (const WindowShare& share : shares_) set_written(share);
   for (const WindowShare& share : shares_) slide(share);
   shares_.clear();

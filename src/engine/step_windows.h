@@ -40,7 +40,9 @@ class StepWindows {
   // The sequence gives up its window, which stays until its room is needed.
   void let_go(Sequence& sequence);
 
-  void commit();
+  // The step is in flight from now on: what it writes counts as written, and the pages that only its
+  // rows read are given back.
+  void submit();
   void abort();
 
  private:
