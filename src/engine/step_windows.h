@@ -60,7 +60,7 @@ class StepWindows {
   WindowPages& windows_;
   uint32_t page_len_;
   uint32_t every_;
-  std::vector<Sequence*> started_;   // hold_start was called for them in this step
+  std::vector<Sequence*> started_;   // since the last submit, by hold_start; they may repeat
   std::vector<WindowShare> shares_;  // of the current step
   std::vector<PathPage> listed_;     // by list_pages
 };

@@ -116,6 +116,8 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kFlightFannedOut, "FlightFannedOut", kInFlight},
                       NamedFault{Fault::kSplitLosesFlight, "SplitLosesFlight", kInFlight},
                       NamedFault{Fault::kAbortLeavesIssue, "AbortLeavesIssue", kInFlight},
+                      NamedFault{Fault::kFlightSlotTaken, "FlightSlotTaken", kInFlight},
+                      NamedFault{Fault::kAbortLeavesWindow, "AbortLeavesWindow", kInFlight},
                       NamedFault{Fault::kAskedTwice, "AskedTwice", kInFlight}),
     [](const auto& info) { return info.param.name; });
 
