@@ -160,6 +160,8 @@ CaseResult ExactnessCases::run_latent(uint64_t seed) { return run(draw_latent(se
 
 CaseResult ExactnessCases::run_eight(uint64_t seed) { return run(draw_eight(seed)); }
 
+CaseResult ExactnessCases::run_in_flight(uint64_t seed) { return run(draw_in_flight(seed)); }
+
 CaseResult ExactnessCases::run_forms(uint64_t seed) {
   return run(draw_forms(seed, kv_type_, !models_.in_blocks()));
 }

@@ -19,7 +19,7 @@ struct CaseCount {
   constexpr int within() const { return of_set * n_sets / 5; }
 };
 constexpr CaseCount kAnyCases{40, 18}, kRecurrentCases{40, 4}, kWindowedCases{40, 4},
-    kRankCases{24, 6}, kLatentCases{20, 6}, kMixtureCases{60, 11}, kFormCases{36, 5};
+    kRankCases{24, 6}, kInFlightRankCases{12, 2}, kLatentCases{20, 6}, kMixtureCases{60, 11}, kFormCases{36, 5};
 
 struct CaseResult {
   bool equal = true;
@@ -50,6 +50,7 @@ class ExactnessCases {
   CaseResult run_ranks(uint64_t seed);
   CaseResult run_latent(uint64_t seed);
   CaseResult run_eight(uint64_t seed);
+  CaseResult run_in_flight(uint64_t seed);
   CaseResult run_forms(uint64_t seed);
   CaseResult run_forms_one_by_one(uint64_t seed);  // no step has more than one row of an answer
   CaseResult run_long(uint64_t seed);

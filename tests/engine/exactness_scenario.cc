@@ -456,6 +456,19 @@ Scenario draw_eight(uint64_t seed) {
   return s;
 }
 
+Scenario draw_in_flight(uint64_t seed) {
+  Rng rng(seed ^ 0xa3b195354a39b70d);
+  Scenario s = chance(rng, 50) ? draw_recurrent(seed, {}) : draw_windowed(seed, {});
+  s.model.wide = true;
+  s.ranks.slice_rows = 5;
+  s.ranks.spp = uniform(rng, 2, 4);
+  s.ranks.tp = uniform(rng, 1, 2);
+  s.loop.engine.step_rows = std::array{3, 7, 16}[uniform(rng, 0, 2)];
+  s.loop.least_answers = 1;
+  set_memory_of_ranks(s);
+  return s;
+}
+
 Scenario draw_forms(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {
   constexpr int kMostTokens = 24;
   Rng rng(seed ^ 0x94d049bb133111eb);

@@ -174,6 +174,22 @@ void run_cases_of_eight(CaseWeights weights) {
   }
 }
 
+// States and windows, with as many steps in flight as there are stages.
+void run_cases_in_flight(CaseWeights weights) {
+  ExactnessCases cases(weights);
+  const int n = n_cases(kInFlightRankCases);
+  int n_rows = 0;
+  for (int i = 0; i < n; ++i) {
+    const CaseResult result =
+        cases.run_in_flight(110'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
+    ASSERT_TRUE(result.equal) << result.what;
+    n_rows += result.n_rows;
+  }
+  printf("%d cases with several steps in flight, %d logits rows equal\n", n, n_rows);
+}
+
+TEST(ExactnessRanks, InFlightOfBF16Weights) { run_cases_in_flight(CaseWeights::kBF16); }
+TEST(ExactnessRanks, InFlightOfQ8_0Weights) { run_cases_in_flight(CaseWeights::kQ8_0); }
 TEST(ExactnessRanks, EightOfBF16Weights) { run_cases_of_eight(CaseWeights::kBF16); }
 TEST(ExactnessRanks, EightOfQ8_0Weights) { run_cases_of_eight(CaseWeights::kQ8_0); }
 TEST(ExactnessRanks, F32Weights) { run_ranked_cases(CaseWeights::kF32); }

@@ -221,6 +221,37 @@ TEST(InFlight, ACancelledRequestHoldsItsPagesUntilItsStepIsOver) {
   EXPECT_EQ(loop.n_pins(), 0u);
 }
 
+// Over two stages the first two chunks of a prompt are submitted together.
+TEST(InFlight, ModelsWithStatesOrWindowsHaveAStepForEachStage) {
+  CaseModels models(CaseWeights::kBF16);
+  const RankLayout layout{.spp = 2, .slice_rows = 5};
+  for (const CaseModel& model :
+       {CaseModel{.shape = "tiny-qwen3.5"}, CaseModel{.shape = "tiny-mistral", .window = 8}}) {
+    const RankThreads ranks(models, model, layout);
+    HeardInFlight heard[2];
+    for (const int depth : {1, 2}) {
+      LoopOptions options = tiny_loop_options();
+      options.engine.step_rows = 8;
+      options.engine.context = 200;
+      options.engine.kv_memory = size_t{4} << 20;
+      options.ranks = &ranks.first();
+      options.depth = depth;
+      const auto loop = open_loop(models.share(model, layout.share_of(0)), options).value();
+      EXPECT_GT(loop->executor().facts().n_slots + loop->executor().facts().window, 0u);
+      Request request = tiny_request("", 5);
+      request.logits_hash = true;
+      for (int i = 0; i < 30; ++i) request.tokens.push_back(i * 7 % kCaseVocab);
+      ASSERT_TRUE(loop->submit(1, std::move(request), listener_of(heard[depth - 1])).ok());
+      loop->step();
+      EXPECT_EQ(loop->stats().prefill_rows, 8u * depth) << model.shape;
+      while (loop->step()) continue;
+      loop->deliver_events();
+      EXPECT_EQ(heard[depth - 1].completions.size(), 1u);
+    }
+    EXPECT_EQ(difference(heard[1], heard[0]), "") << model.shape;
+  }
+}
+
 // Both have steps in flight over the same ranks: outputs come in the order of all steps.
 TEST(InFlight, EnginesOverTheSameRanksTakeTurns) {
   CaseModels models(CaseWeights::kBF16);
