@@ -69,7 +69,8 @@ class Places {
   void submit();
   // The step that was submitted first is over.
   void commit() { ++n_committed_; }
-  // Frees all places of the current step; abort_all: of steps in flight, too. They must not be held.
+  // Frees all places of the current step; abort_all: of steps in flight, too. They must not be
+  // held.
   void abort() { take_back(0); }
   void abort_all();
 

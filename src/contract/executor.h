@@ -89,12 +89,12 @@ class Executor {
 
   // Accepts a step, and may begin with it. At most facts().depth steps may be submitted and not
   // finished. Copies and rows are carried out in the order of submission, so the next step may use
-  // a page that was freed. Throws if the step cannot be accepted: it is dropped then, and those
-  // before it are still to be finished.
+  // a page, a window page or a state slot that was freed. Throws if the step cannot be accepted: it
+  // is dropped then, and those before it are still to be finished.
   virtual void submit(StepPlan plan) = 0;
   // Returns when the oldest submitted step has ended. If that step fails, throws and drops it and
-  // all steps submitted after it. The positions that these steps write are undefined then, and no
-  // others.
+  // all steps submitted after it. The positions and states that these steps write are undefined
+  // then, and no others.
   virtual void finish() = 0;
 
   // hidden() and logits() read the step that was finished last, until the next call of finish().

@@ -40,8 +40,8 @@ class StepWindows {
   // The sequence gives up its window, which stays until its room is needed.
   void let_go(Sequence& sequence);
 
-  // The step is in flight from now on: what it writes counts as written, and the pages that only its
-  // rows read are given back.
+  // The step is in flight from now on: what it writes counts as written, and the pages that only
+  // its rows read are given back.
   void submit();
   void abort();
 

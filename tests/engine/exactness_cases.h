@@ -19,7 +19,8 @@ struct CaseCount {
   constexpr int within() const { return of_set * n_sets / 5; }
 };
 constexpr CaseCount kAnyCases{40, 18}, kRecurrentCases{40, 4}, kWindowedCases{40, 4},
-    kRankCases{24, 6}, kInFlightRankCases{12, 2}, kLatentCases{20, 6}, kMixtureCases{60, 11}, kFormCases{36, 5};
+    kRankCases{24, 6}, kInFlightRankCases{12, 2}, kLatentCases{20, 6}, kMixtureCases{60, 11},
+    kFormCases{36, 5};
 
 struct CaseResult {
   bool equal = true;
