@@ -33,7 +33,7 @@ struct Place {
 //
 // An executor carries out steps in the order of submission. So a path may continue from a place
 // that a step in flight writes, and a slot may be taken while steps in flight still read or write
-// it. Only if a step in flight fails, its places and those of later steps are lost.
+// it. If a step fails, the places of all steps in flight are lost.
 class Places {
  public:
   // n_slots: 0 for models without states.

@@ -111,8 +111,8 @@ TEST(InFlight, TheOptionLimitsTheDepth) {
   EXPECT_EQ(executor_of(loop).n_overlapping(), 0u);
 }
 
-// Of a slot, one step writes it and the next but one writes it again. Window pages that the last
-// step in flight does not read are free.
+// A step writes the slot that the last step but one wrote. Window pages that the last step in
+// flight does not read are free.
 TEST(InFlight, StatesAndWindowsNeedNoMoreMemoryThanWithOneStep) {
   LoopOptions options = tiny_loop_options();
   options.engine.step_rows = 8;
