@@ -19,9 +19,7 @@ struct ModelShare {
   auto operator<=>(const ModelShare&) const = default;
   bool is_first() const { return stage == 0; }
   bool is_last() const { return stage + 1 == n_stages; }
-  bool has_head() const {
-    return divides_head ? is_last() : stage == 0 && rank == 0 && copy == 0;
-  }
+  bool has_head() const { return divides_head ? is_last() : stage == 0 && rank == 0 && copy == 0; }
   bool is_whole() const { return n_stages == 1 && n_ranks == 1; }
 };
 

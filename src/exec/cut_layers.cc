@@ -12,7 +12,7 @@ namespace {
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
 struct Cut {
-  double cost;           // of all stages, joined
+  double cost;            // of all stages, joined
   std::vector<int> ends;  // [n_stages + 1] indices into the bounds
 };
 
@@ -55,12 +55,14 @@ std::vector<int> cut_layers(std::span<const double> costs, std::span<const int> 
   const auto cost = [&](size_t stage, size_t begin, size_t end) {
     return before[bounds[end]] - before[bounds[begin]] + more[stage];
   };
-  const double slowest = best_cut(more.size(), bounds.size(), kImpossible, cost,
-                                  [](double sum, double own) { return std::max(sum, own); })
-                             .cost;
-  std::vector<int> cut = best_cut(more.size(), bounds.size(), slowest, cost,
-                                  [](double sum, double own) { return sum + own * own; })
-                             .ends;
+  const double slowest =
+      best_cut(more.size(), bounds.size(), kImpossible, cost, [](double sum, double own) {
+        return std::max(sum, own);
+      }).cost;
+  std::vector<int> cut =
+      best_cut(more.size(), bounds.size(), slowest, cost, [](double sum, double own) {
+        return sum + own * own;
+      }).ends;
   for (int& end : cut) end = bounds[end];
   return cut;
 }

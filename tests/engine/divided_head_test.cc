@@ -11,17 +11,16 @@
 namespace pando::testing {
 namespace {
 
-const CaseModel kModel{.shape = "tiny-qwen3", .wide = true};
+const CaseModel kWideModel{.shape = "tiny-qwen3", .wide = true};
 
 LoopOptions loop_options() {
   LoopOptions options = tiny_loop_options();
   options.engine.context = 400;
   options.engine.step_rows = 90;
-  options.poison_pages = false;
   return options;
 }
 
-Request request_of(int seed, int n_prompt) {
+Request wide_request(int seed, int n_prompt) {
   Request request = tiny_request("", 6);
   for (int i = 0; i < n_prompt; ++i) request.tokens.push_back((seed + i * 7) % kCaseVocab);
   return request;
@@ -30,13 +29,13 @@ Request request_of(int seed, int n_prompt) {
 // Answers, an embedding, and scores: more rows of logits than come in one message.
 std::vector<Request> requests_of_all_kinds() {
   std::vector<Request> requests;
-  for (int i = 0; i < 4; ++i) requests.push_back(request_of(i, 10 + 20 * i));
+  for (int i = 0; i < 4; ++i) requests.push_back(wide_request(i, 10 + 20 * i));
   for (const Pooling pooling : {Pooling::kMean, Pooling::kLast}) {
-    requests.push_back(request_of(5, 50));
+    requests.push_back(wide_request(5, 50));
     requests.back().pooling = pooling;
   }
   for (int i = 0; i < 2; ++i) {
-    requests.push_back(request_of(6 + i, 120));
+    requests.push_back(wide_request(6 + i, 120));
     requests.back().prompt_logprobs_from = 1;
     requests.back().sampling.max_tokens = 0;
   }
@@ -59,7 +58,7 @@ void run_all(EngineLoop& loop, AllHeard& heard) {
   loop.deliver_events();
 }
 
-void expect_same(const AllHeard& found, const AllHeard& expected, const std::string& what) {
+void expect_alike(const AllHeard& found, const AllHeard& expected, const std::string& what) {
   for (const auto& [id, heard] : expected)
     EXPECT_EQ(difference(found.at(id), heard), "") << what << ", request " << id;
 }
@@ -67,12 +66,12 @@ void expect_same(const AllHeard& found, const AllHeard& expected, const std::str
 class DividedHead : public ::testing::Test {
  protected:
   DividedHead() : models_(CaseWeights::kBF16) {
-    run_all(*open_loop(models_.weights(kModel), loop_options()).value(), alone_);
+    run_all(*open_loop(models_.weights(kWideModel), loop_options()).value(), alone_);
   }
   std::unique_ptr<EngineLoop> open(const RankThreads& ranks) {
     LoopOptions options = loop_options();
     options.ranks = &ranks.first();
-    return open_loop(models_.share(kModel, ranks.first().layout.share_of(0)), options).value();
+    return open_loop(models_.share(kWideModel, ranks.first().layout.share_of(0)), options).value();
   }
 
   CaseModels models_;
@@ -82,17 +81,17 @@ class DividedHead : public ::testing::Test {
 TEST_F(DividedHead, GivesTheLogitsOfOneProcess) {
   EXPECT_EQ(alone_.size(), 8u);
   for (RankLayout layout :
-       {RankLayout{.tp = 2}, RankLayout{.tp = 8}, RankLayout{.spp = 2}, RankLayout{.kvp = 2},
+       {RankLayout{.tp = 2}, RankLayout{.tp = 4}, RankLayout{.spp = 2}, RankLayout{.kvp = 2},
         RankLayout{.kvp = 2, .tp = 2}, RankLayout{.spp = 3, .cut = {0, 1, 6, 8}},
         RankLayout{.spp = 2, .kvp = 3, .tp = 2}}) {
     layout.kvp_tokens = 16;
     layout.slice_rows = 20;
     layout.rows_each = 4;
     layout.divides_head = true;
-    const RankThreads ranks(models_, kModel, layout);
+    const RankThreads ranks(models_, kWideModel, layout);
     AllHeard found;
     run_all(*open(ranks), found);
-    expect_same(found, alone_, layout.name());
+    expect_alike(found, alone_, layout.name());
   }
 }
 
@@ -101,7 +100,7 @@ TEST_F(DividedHead, EnginesTakeTurns) {
   for (RankLayout layout : {RankLayout{.tp = 2}, RankLayout{.spp = 2, .tp = 2}}) {
     layout.slice_rows = 20;
     layout.divides_head = true;
-    const RankThreads ranks(models_, kModel, layout);
+    const RankThreads ranks(models_, kWideModel, layout);
     AllHeard found[2];
     const std::unique_ptr<EngineLoop> loops[2] = {open(ranks), open(ranks)};
     for (int i = 0; i < 2; ++i) submit_all(*loops[i], found[i]);
@@ -109,7 +108,7 @@ TEST_F(DividedHead, EnginesTakeTurns) {
       for (const auto& loop : loops) loop->step();
     for (int i = 0; i < 2; ++i) {
       loops[i]->deliver_events();
-      expect_same(found[i], alone_, layout.name());
+      expect_alike(found[i], alone_, layout.name());
     }
   }
 }

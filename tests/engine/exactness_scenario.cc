@@ -214,14 +214,15 @@ void set_memory(Scenario& s, size_t n_pages) {
 
 std::string Scenario::describe() const {
   return fmt::format(
-      "seed {}: {} cut [{}] divided head {} of {} positions depth {} {} {} {} within {} s pages {}/{}/{} kv {} threads {} "
+      "seed {}: {} cut [{}] divided head {} of {} positions depth {} {} {} {} within {} s pages "
+      "{}/{}/{} kv {} threads {} "
       "rows {} "
       "memory "
       "{} isa {} "
       "requests {}",
       seed, ranks.name(), fmt::join(ranks.cut, " "), ranks.divides_head.value_or(false),
-      ranks.kvp_tokens, loop.depth, model.name(), loop.engine.sharing,
-      loop.engine.policy, loop.engine.step_budget, sizes.page_len, sizes.tile_len, sizes.span_len,
+      ranks.kvp_tokens, loop.depth, model.name(), loop.engine.sharing, loop.engine.policy,
+      loop.engine.step_budget, sizes.page_len, sizes.tile_len, sizes.span_len,
       static_cast<int>(loop.engine.kv_type), loop.engine.threads, loop.engine.step_rows,
       loop.engine.kv_memory, loop.engine.isa, requests.size());
 }

@@ -49,7 +49,7 @@ TEST(BestDivision, LeavesFewLayersBesideTheHead) {
   EXPECT_EQ(best_division(spec, costs, layout, 1e9).cut, layout.cut);
 }
 
-// Models with layers of one kind and of several, with states, experts and shared keys.
+// Models with layers of one kind and of several, with states, windows, latents and experts.
 TEST(MeasuredParts, AreThoseOfTheModel) {
   const TemporaryFolder folder;
   ThreadPool pool(1);
@@ -71,6 +71,20 @@ TEST(MeasuredParts, AreThoseOfTheModel) {
           EXPECT_EQ(costs->layers[other], costs->layers[layer]) << shape;
         }
     }
+  }
+}
+
+TEST(MeasuredParts, AreNotThoseOfLayersThatNeedOthers) {
+  const TemporaryFolder folder;
+  ThreadPool pool(1);
+  for (const char* shape : {"tiny-gemma4", "tiny-gemma4-moe"}) {
+    const std::filesystem::path path = folder.path() / shape;
+    ASSERT_TRUE(model::make_model({.shape = shape, .out = path}).ok()) << shape;
+    const auto opened = model::OpenedModel::open(path);
+    ASSERT_TRUE(opened.ok()) << opened.error().message();
+    const auto costs = measure_parts(cpu_device(), opened->config, *opened, {}, pool);
+    ASSERT_FALSE(costs.ok()) << shape;
+    EXPECT_EQ(costs.error().code, ErrorCode::kUnsupported);
   }
 }
 

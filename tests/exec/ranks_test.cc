@@ -153,8 +153,8 @@ TEST(ModelShare, SlicesOfLogitsMakeTheVocabulary) {
       config.vocab = vocab;
       int end = 0;
       for (int rank = 0; rank < n_ranks; ++rank) {
-        const auto [first, last] = exec::logits_of_share(
-            config, {.rank = rank, .n_ranks = n_ranks, .divides_head = true});
+        const auto [first, last] =
+            exec::logits_of_share(config, {.rank = rank, .n_ranks = n_ranks, .divides_head = true});
         EXPECT_EQ(first, end);
         EXPECT_TRUE(vocab < 16 * n_ranks || first % 16 == 0) << "whole vectors";
         end = last;
@@ -170,7 +170,9 @@ TEST(ModelShare, TheHeadIsInTheLastStageOrOnRankZero) {
     layout.divides_head = divided;
     for (int rank = 0; rank < layout.n_ranks(); ++rank) {
       const auto [first, last] = exec::logits_of_share(config, layout.share_of(rank));
-      const int expected = divided ? (rank < 4 ? 0 : config.vocab / 2) : rank == 0 ? config.vocab : 0;
+      const int expected = divided     ? (rank < 4 ? 0 : config.vocab / 2)
+                           : rank == 0 ? config.vocab
+                                       : 0;
       EXPECT_EQ(last - first, expected) << rank;
     }
   }

@@ -82,8 +82,7 @@ class Measuring {
       const Result<model::Tensors> tensors = source_.tensors({role, layer, expert});
       if (!tensors) return tensors.error();
       for (const auto& tensor : *tensors)
-        all += fmt::format("{} {} {} {}\n", static_cast<int>(role),
-                           static_cast<int>(tensor->type),
+        all += fmt::format("{} {} {} {}\n", static_cast<int>(role), static_cast<int>(tensor->type),
                            static_cast<int>(tensor->widened.value_or(tensor->type)),
                            fmt::join(tensor->shape, " "));
     }
@@ -92,8 +91,7 @@ class Measuring {
 
   // Runs the layer as a stage of its own.
   Result<double> seconds_of_layer(int layer) const {
-    const ModelShare share{
-        .stage = 1, .n_stages = 3, .first_layer = layer, .end_layer = layer + 1};
+    const ModelShare share{.stage = 1, .n_stages = 3, .first_layer = layer, .end_layer = layer + 1};
     const Result<std::unique_ptr<DeviceModel>> model =
         device_.load(spec_, source_, {.requantised = requantised_, .share = share}, pool_);
     if (!model) return model.error();
@@ -147,26 +145,16 @@ class Measuring {
   ThreadPool& pool_;
 };
 
-// The layers that were measured take this time for each of their products.
-double seconds_of_product(const model::ModelSpec& spec, const std::vector<double>& seconds) {
-  double sum = 0, products = 0;
-  for (int layer = 0; layer < spec.n_layers(); ++layer) {
-    if (spec.layers[layer].keys_back > 0) continue;
-    sum += seconds[layer];
-    products += static_cast<double>(row_cost(spec, layer));
-  }
-  return products > 0 ? sum / products : 0;
-}
-
 }  // namespace
 
 Result<PartCosts> measure_parts(const Device& device, const model::ModelSpec& spec,
-                                const model::TensorSource& source,
-                                std::optional<DType> requantised, ThreadPool& pool) {
+                                const model::TensorSource& source, std::optional<DType> requantised,
+                                ThreadPool& pool) {
   if (&device != &cpu_device())
     return unsupported("device '{}', expected '{}'", device.name(), cpu_device().name());
-  if (spec.layer_input_dim > 0)
-    return unsupported("layers of {} have inputs of their own, expected none", spec.family_name);
+  const auto reads_keys = [](const model::LayerConfig& layer) { return layer.keys_back > 0; };
+  if (spec.layer_input_dim > 0 || std::ranges::any_of(spec.layers, reads_keys))
+    return unsupported("layers of {} need more than rows, expected none that do", spec.family_name);
   const Measuring measuring(device, spec, source, requantised, pool);
   struct Kind {
     model::LayerConfig layer;
@@ -177,7 +165,6 @@ Result<PartCosts> measure_parts(const Device& device, const model::ModelSpec& sp
   PartCosts costs{.layers = std::vector<double>(spec.n_layers())};
   for (int layer = 0; layer < spec.n_layers(); ++layer) {
     const model::LayerConfig& config = spec.layers[layer];
-    if (config.keys_back > 0) continue;
     const Result<std::string> types = measuring.types(layer);
     if (!types) return types.error();
     auto kind = std::ranges::find_if(
@@ -189,10 +176,6 @@ Result<PartCosts> measure_parts(const Device& device, const model::ModelSpec& sp
     }
     costs.layers[layer] = kind->seconds;
   }
-  const double each = seconds_of_product(spec, costs.layers);
-  for (int layer = 0; layer < spec.n_layers(); ++layer)
-    if (spec.layers[layer].keys_back > 0)
-      costs.layers[layer] = each * static_cast<double>(row_cost(spec, layer));
   const Result<double> head = measuring.seconds_of_head();
   if (!head) return head.error();
   costs.head = *head;

@@ -20,11 +20,11 @@ struct PartCosts {
 };
 
 // Loads one layer of each kind and some rows of the head, and runs them. Layers are of one kind if
-// their configuration and the types of their weights are equal. The time of a layer that reads the
-// keys of another is estimated by its products. kUnsupported for devices other than the processor,
-// and for models whose layers have inputs of their own.
+// their configuration and the types of their weights are equal. kUnsupported for devices other than
+// the processor, and for models with layers that have inputs of their own or read the keys of
+// others.
 Result<PartCosts> measure_parts(const Device& device, const model::ModelSpec& spec,
-                                const model::TensorSource& source,
-                                std::optional<DType> requantised, ThreadPool& pool);
+                                const model::TensorSource& source, std::optional<DType> requantised,
+                                ThreadPool& pool);
 
 }  // namespace pando::exec

@@ -169,8 +169,7 @@ void RankPart::send_logits(std::span<const DealtStep> slices) {
   for (size_t first = 0, n_posted = 0; first < n_rows; first += kLogitBlock) {
     const size_t n = std::min(kLogitBlock, n_rows - first);
     logits_.resize(n * static_cast<size_t>(end - begin));
-    executor_->logits_of(read_.data() + first * d_model_, static_cast<uint32_t>(n),
-                         logits_.data());
+    executor_->logits_of(read_.data() + first * d_model_, static_cast<uint32_t>(n), logits_.data());
     const std::span<const std::byte> bytes = bytes_of(logits_.data(), logits_.size());
     n_posted += bytes.size();
     if (n_posted <= kMostPosted)
@@ -194,8 +193,7 @@ void RankPart::own_logits(const StepOutputs& outputs, uint32_t first, uint32_t n
     if (is_own(i)) read_.insert(read_.end(), hidden + i * d_model_, hidden + (i + 1) * d_model_);
   const size_t n_read = read_.size() / d_model_;
   logits_.resize(n_read * static_cast<size_t>(end - begin));
-  if (n_read > 0)
-    executor_->logits_of(read_.data(), static_cast<uint32_t>(n_read), logits_.data());
+  if (n_read > 0) executor_->logits_of(read_.data(), static_cast<uint32_t>(n_read), logits_.data());
   const float* from = logits_.data();
   for (uint32_t i = 0; i < n; ++i) {
     if (!is_own(i)) continue;

@@ -27,8 +27,9 @@ class RankPart {
 
   // The slices in which the step flows through the stages.
   std::vector<DealtStep> cut(StepPlan plan) const;
-  // Computes its share of them, and waits for no later stage. Throws std::runtime_error if another
-  // rank is gone, as does the next.
+  // Computes its share of them, and waits for no later stage. In the last stage, with more than 64
+  // MiB of logits, waits until rank 0 reads them. Throws std::runtime_error if another rank is
+  // gone, as does the next.
   void run(std::span<const DealtStep> slices);
   // On rank 0, once for each step, in order: waits for the last stage, and returns the outputs.
   // Their logits may still come. With one stage, before the next call of run.
