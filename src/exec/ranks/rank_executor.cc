@@ -109,8 +109,9 @@ RankExecutor::RankExecutor(const DeviceModel& model, ThreadPool& pool,
 RankExecutor::~RankExecutor() {
   try {
     const std::scoped_lock lock(turn());
-    settle();
-    if (in_turn == this) in_turn = nullptr;
+    RankExecutor* const last = in_turn;
+    if (last == this) in_turn = nullptr;
+    if (last != nullptr) last->collect_all();
     send_to_others(comm_, message(Head{Word::kClose, id_}, std::span<const std::byte>()));
   } catch (const std::exception& error) {
     // Unread outputs would be taken for those of other steps.
