@@ -47,6 +47,7 @@ enum class Fault {
   kStageSumLost,         // ranks: a stage sends rows without the sum of its last layer
   kHeadsOfFirstRank,     // ranks: after a norm over all heads, a rank goes on with the first's
   kHeadRunsJoined,       // ranks: heads that lie apart are gathered as if they were neighbours
+  kLogitSliceEarly,      // ranks: a slice of logits begins one token too early
   kFlightFannedOut,      // pages: rows of a step in flight are fanned out instead of copied
   kSplitLosesFlight,     // tree: a split leaves tokens of a step in flight to the lower part
   kAbortLeavesIssue,     // tree: tokens of a step in flight that failed stay issued

@@ -100,7 +100,8 @@ class Executor {
   // hidden() and logits() read the step that was finished last, until the next call of finish().
   // The final hidden states of outputs [first, first + n), after the last norm: [n, d_model] f32.
   virtual const float* hidden(uint32_t first, uint32_t n) = 0;
-  // The logits of outputs [first, first + n). out: [n, vocab] f32.
+  // The logits of outputs [first, first + n). out: [n, vocab] f32; rows of the plan's hidden_only
+  // are undefined. Each call of a step begins behind the outputs of the call before.
   virtual void logits(uint32_t first, uint32_t n, float* out) = 0;
 
   // For idle time: asks the system for memory behind a few MB more of the pages of the first part
@@ -129,7 +130,8 @@ class StageExecutor : public Executor {
   // plan's outputs that are among the rows, after the last norm, [n_outputs, d_model] f32; or of a
   // stage that is not the last, all these rows. Valid until the next call.
   virtual const float* compute(const StepPlan& plan, RowRange own, const float* before) = 0;
-  // The logits of final hidden states: [n, d_model] f32 -> [n, vocab] f32.
+  // The logits of final hidden states: [n, d_model] f32 -> [n, vocab] f32, or the slice of these
+  // logits that the stage has.
   virtual void logits_of(const float* hidden, uint32_t n, float* out) = 0;
 };
 

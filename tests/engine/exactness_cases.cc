@@ -174,7 +174,8 @@ CaseResult ExactnessCases::run_forms_one_by_one(uint64_t seed) {
 
 CaseResult ExactnessCases::run_long(uint64_t seed) { return run(draw_long(seed, kv_type_)); }
 
-CaseResult ExactnessCases::run(const Scenario& s) {
+CaseResult ExactnessCases::run(Scenario s) {
+  draw_division(s);
   CaseResult result;
   const auto differs = [&](const std::string& what) {
     result.equal = false;

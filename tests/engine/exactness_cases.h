@@ -57,7 +57,7 @@ class ExactnessCases {
   CaseResult run_long(uint64_t seed);
 
  private:
-  CaseResult run(const Scenario& scenario);
+  CaseResult run(Scenario scenario);
 
   CaseModels models_;
   std::optional<KvType> kv_type_;

@@ -104,6 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks},
                       NamedFault{Fault::kHeadsOfFirstRank, "HeadsOfFirstRank", kRanks},
                       NamedFault{Fault::kHeadRunsJoined, "HeadRunsJoined", kRanks},
+                      NamedFault{Fault::kLogitSliceEarly, "LogitSliceEarly", kRanks},
                       NamedFault{Fault::kLatentFormByRows, "LatentFormByRows", kLatent},
                       NamedFault{Fault::kExpertRowsReversed, "ExpertRowsReversed", kMixtures},
                       NamedFault{Fault::kExpertsByWeight, "ExpertsByWeight", kMixtures},
