@@ -268,7 +268,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     PROPERTIES COMPILE_OPTIONS "${avx512_options};-mavx512bf16")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/kernels_amx.cc
     PROPERTIES COMPILE_OPTIONS "${avx512_options};-mamx-tile;-mamx-int8")
-  set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
+  set(avx2_options "-mavx2;-mfma;-mf16c")
+  set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "${avx2_options}")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/kernels_avxvnni.cc
+    PROPERTIES COMPILE_OPTIONS "${avx2_options};-mavxvnni")
   # Only processors without AVX2 compute with it. -O3 takes five times as long to compile.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${pando_kernels}/cpu/kernels_portable.cc PROPERTIES COMPILE_OPTIONS -O1)
 endif()
