@@ -24,8 +24,8 @@ constexpr uint32_t kMostHeaderBytes = uint32_t{64} << 10;
 constexpr size_t kReadBytes = size_t{16} << 10;
 // Headers that a router writes itself, or that are about one connection.
 constexpr std::string_view kOwnHeaders[] = {
-    "Connection",   "Content-Length", "Content-Type", "Date",          "Keep-Alive",
-    "Server",       "Trailer",        "Upgrade",      "X-Request-Id",  "Transfer-Encoding",
+    "Connection",    "Content-Length",    "Content-Type",    "Date",         "Keep-Alive",
+    "Server",        "Trailer",           "Upgrade",         "X-Request-Id", "Transfer-Encoding",
     "Cache-Control", "X-Accel-Buffering", "WWW-Authenticate"};
 
 bool is_own(std::string_view name) {

@@ -51,8 +51,8 @@ class ReplicaConnection {
   virtual void limit(std::chrono::milliseconds time) = 0;
   virtual void close() = 0;
 
-  virtual bool has_bytes() const = 0;       // of the present answer, some have come
-  virtual bool can_ask_again() const = 0;   // the answer was read, and the replica goes on
+  virtual bool has_bytes() const = 0;      // of the present answer, some have come
+  virtual bool can_ask_again() const = 0;  // the answer was read, and the replica goes on
   virtual boost::asio::any_io_executor executor() = 0;
 };
 

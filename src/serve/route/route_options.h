@@ -16,8 +16,8 @@ struct RouteOptions {
   RouterOptions router;
   std::string key;      // that replicas take routed requests with; empty: none is sent
   std::string ca_file;  // PEM, for replicas with TLS; empty: the system's authorities
-  std::chrono::seconds replica_timeout{5};     // of silence, until a replica counts as lost
-  std::chrono::seconds resolve_interval{10};   // between look-ups of names
+  std::chrono::seconds replica_timeout{5};    // of silence, until a replica counts as lost
+  std::chrono::seconds resolve_interval{10};  // between look-ups of names
   std::chrono::milliseconds probe_interval{1000};
   int max_requests_per_key = 0;  // open at once; 0: any number
   bool show_replica = false;     // in the header X-Pando-Routed-To of answers
