@@ -1,0 +1,24 @@
+// A request that replicas answer.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string>
+#include <string_view>
+
+#include "serve/http.h"
+#include "serve/routes.h"
+
+namespace pando::serve {
+
+struct RouteDoor;
+
+// Sends it to the replica that is chosen, and passes on the answer. Before anything of it has
+// reached the client it may go to another; a stream goes on at another with the same fingerprint.
+// Throws where the client is gone.
+boost::asio::awaitable<void> route_request(RouteDoor& door, const Route& route,
+                                           HttpRequest& request, Replier& replier);
+
+// The body of a POST with the field "pando_begun" before its others.
+std::string with_begun(std::string_view body, std::string_view begun);
+
+}  // namespace pando::serve
