@@ -10,27 +10,27 @@ namespace {
 
 constexpr std::string_view kOfProcess = "process_", kHelp = "# HELP ", kType = "# TYPE ";
 
-std::string_view next_line(std::string_view& text) {
+std::string_view next_metric_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(text.size(), line.size() + 1));
   return line;
 }
 
-struct Sample {
+struct MetricSample {
   std::string_view name;  // with its labels
   double value;
 };
-struct Parsed {
+struct ParsedFamily {
   std::string_view help, type;  // lines
-  std::vector<Sample> samples;
+  std::vector<MetricSample> samples;
 };
 
 // A family's lines follow each other. A value of a label may hold spaces, so a value is found from
 // the end.
-std::vector<std::pair<std::string_view, Parsed>> parse_families(std::string_view text) {
-  std::vector<std::pair<std::string_view, Parsed>> families;
+std::vector<std::pair<std::string_view, ParsedFamily>> parse_families(std::string_view text) {
+  std::vector<std::pair<std::string_view, ParsedFamily>> families;
   while (!text.empty()) {
-    const std::string_view line = next_line(text);
+    const std::string_view line = next_metric_line(text);
     const bool is_help = line.starts_with(kHelp), is_type = line.starts_with(kType);
     if (is_help || is_type) {
       std::string_view name = line.substr(kHelp.size());
@@ -81,9 +81,9 @@ void MetricSums::add(std::string_view text) {
     const bool is_histogram = parsed.type.ends_with(" histogram");
     if (!is_new && is_histogram && !summed.samples.empty() && !parsed.samples.empty() &&
         all_bounds(summed.samples, [](const std::string& s) { return std::string_view(s); }) !=
-            all_bounds(parsed.samples, [](const Sample& s) { return s.name; }))
+            all_bounds(parsed.samples, [](const MetricSample& s) { return s.name; }))
       continue;
-    for (const Sample& sample : parsed.samples) {
+    for (const MetricSample& sample : parsed.samples) {
       const auto value = summed.values.find(sample.name);
       if (value != summed.values.end()) {
         value->second += sample.value;

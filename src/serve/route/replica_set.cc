@@ -228,9 +228,9 @@ std::vector<std::shared_ptr<Replica>> ReplicaSet::up() const {
   return up;
 }
 
-std::vector<ReplicaFacts> ReplicaSet::facts() const {
+std::vector<ReplicaOverview> ReplicaSet::facts() const {
   const std::lock_guard lock(mutex_);
-  std::vector<ReplicaFacts> all;
+  std::vector<ReplicaOverview> all;
   const double now = seconds(Clock::now());
   for (const Entry& entry : entries_) {
     const ReplicaView view = router_.view(entry.id, now);
@@ -250,7 +250,7 @@ std::vector<ReplicaFacts> ReplicaSet::facts() const {
 
 std::vector<std::pair<std::string, uint64_t>> ReplicaSet::models() const {
   std::vector<std::pair<std::string, uint64_t>> models;
-  for (const ReplicaFacts& facts : facts())
+  for (const ReplicaOverview& facts : facts())
     for (const std::string& name : facts.models) {
       const auto known = std::ranges::find(models, name, &std::pair<std::string, uint64_t>::first);
       if (known == models.end())

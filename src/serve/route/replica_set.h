@@ -26,7 +26,7 @@ enum class ReplicaHealth {
 const char* replica_health_name(ReplicaHealth health);
 
 // For people and for metrics.
-struct ReplicaFacts {
+struct ReplicaOverview {
   std::string name;
   ReplicaHealth health = ReplicaHealth::kUnknown;
   std::string problem;  // of one that is down
@@ -86,7 +86,7 @@ class ReplicaSet {
   bool is_any_up() const;
   bool is_any_unknown() const;
   std::vector<std::shared_ptr<Replica>> up() const;
-  std::vector<ReplicaFacts> facts() const;
+  std::vector<ReplicaOverview> facts() const;
   // Names of models, as reported; the least of their longest sequences.
   std::vector<std::pair<std::string, uint64_t>> models() const;
   // Closes all connections that are kept.

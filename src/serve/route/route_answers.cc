@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds kMetricsTime{2000};  // for those of one rep
 HttpResponse overview_of_router(const RouteDoor& door, const HttpRequest& request) {
   Json replicas = Json::array();
   std::string lines;
-  for (const ReplicaFacts& facts : door.replicas.facts()) {
+  for (const ReplicaOverview& facts : door.replicas.facts()) {
     const char* health = replica_health_name(facts.health);
     replicas.push_back({{"url", facts.name},
                         {"health", health},

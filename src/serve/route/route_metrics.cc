@@ -12,30 +12,30 @@ namespace {
 struct ReplicaFigure {
   const char *name, *help;
   prometheus::MetricType type;
-  double (*value)(const ReplicaFacts&);
+  double (*value)(const ReplicaOverview&);
 };
 constexpr ReplicaFigure kReplicaFigures[] = {
     {"pando_route_replica_up", "1 if the replica takes requests", prometheus::MetricType::Gauge,
-     [](const ReplicaFacts& f) { return f.health == ReplicaHealth::kUp ? 1.0 : 0.0; }},
+     [](const ReplicaOverview& f) { return f.health == ReplicaHealth::kUp ? 1.0 : 0.0; }},
     {"pando_route_replica_requests_total", "Requests sent to the replica",
      prometheus::MetricType::Counter,
-     [](const ReplicaFacts& f) { return static_cast<double>(f.n_requests); }},
+     [](const ReplicaOverview& f) { return static_cast<double>(f.n_requests); }},
     {"pando_route_replica_failed_total", "Requests that the replica did not answer",
      prometheus::MetricType::Counter,
-     [](const ReplicaFacts& f) { return static_cast<double>(f.n_failed); }},
+     [](const ReplicaOverview& f) { return static_cast<double>(f.n_failed); }},
     {"pando_route_replica_continued_total",
      "Streams that the replica continued after another had failed", prometheus::MetricType::Counter,
-     [](const ReplicaFacts& f) { return static_cast<double>(f.n_continued); }},
+     [](const ReplicaOverview& f) { return static_cast<double>(f.n_continued); }},
     {"pando_route_replica_open_requests", "Open requests of the replica",
-     prometheus::MetricType::Gauge, [](const ReplicaFacts& f) { return f.n_open; }},
+     prometheus::MetricType::Gauge, [](const ReplicaOverview& f) { return f.n_open; }},
     {"pando_route_replica_queue_seconds", "Predicted seconds of prompts queued at the replica",
-     prometheus::MetricType::Gauge, [](const ReplicaFacts& f) { return f.seconds_left; }},
+     prometheus::MetricType::Gauge, [](const ReplicaOverview& f) { return f.seconds_left; }},
 };
 
 prometheus::MetricFamily family_of(const ReplicaFigure& figure,
-                                   const std::vector<ReplicaFacts>& replicas) {
+                                   const std::vector<ReplicaOverview>& replicas) {
   prometheus::MetricFamily family{figure.name, figure.help, figure.type, {}};
-  for (const ReplicaFacts& facts : replicas) {
+  for (const ReplicaOverview& facts : replicas) {
     prometheus::ClientMetric metric;
     metric.label = {{"replica", facts.name}};
     (figure.type == prometheus::MetricType::Gauge ? metric.gauge.value : metric.counter.value) =
@@ -65,7 +65,7 @@ RouteMetrics::RouteMetrics()
                    .Register(registry())
                    .Add({})) {}
 
-std::string RouteMetrics::text(const std::vector<ReplicaFacts>& replicas) const {
+std::string RouteMetrics::text(const std::vector<ReplicaOverview>& replicas) const {
   std::vector<prometheus::MetricFamily> families = registry().Collect();
   for (const ReplicaFigure& figure : kReplicaFigures)
     families.push_back(family_of(figure, replicas));

@@ -22,7 +22,7 @@ class RouteMetrics : public HttpMetrics {
   void count_refused_by_limit() { limited_.Increment(); }
 
   // All of them, in the text format.
-  std::string text(const std::vector<ReplicaFacts>& replicas) const;
+  std::string text(const std::vector<ReplicaOverview>& replicas) const;
 
  private:
   prometheus::Counter& continued_;

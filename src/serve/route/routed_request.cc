@@ -26,7 +26,7 @@ constexpr int kMostBreaks = 3;                     // that a stream survives
 constexpr std::chrono::seconds kContinueTime{15};  // for a replica that can continue
 constexpr std::chrono::milliseconds kContinueAgain{250};
 constexpr double kAnswerTokens = 256;  // at most assumed, as few answers are as long as they may be
-constexpr const char* kBegunField = "pando_begun";
+constexpr const char* kBegunMember = "pando_begun";
 constexpr std::string_view kResponsesPath = "/v1/responses";
 
 // A request's body, as far as a router reads it.
@@ -42,10 +42,11 @@ ReadBody read_body(const Route& route, std::string_view text, uint64_t owner) {
   ReadBody read;
   Result<Json> json = parse_json(text);
   if (!json || !json->is_object()) return read;
-  if (json->contains(kBegunField))
+  if (json->contains(kBegunMember))
     read.refusal = wrong_request(
         400, "invalid_argument",
-        fmt::format("field '{}' is for routers, expected no such field", kBegunField), kBegunField);
+        fmt::format("field '{}' is for routers, expected no such field", kBegunMember),
+        kBegunMember);
   if (const auto model = json->find("model"); model != json->end() && model->is_string())
     read.model = model->get<std::string>();
   if (route.read_body != nullptr) {
@@ -354,7 +355,7 @@ std::string with_begun(std::string_view body, std::string_view begun) {
   const size_t begin = body.find('{') + 1;  // of an object, which was read
   const size_t next = body.find_first_not_of(" \t\r\n", begin);
   const bool is_alone = next != body.npos && body[next] == '}';
-  return fmt::format("{}\"{}\":{}{}{}", body.substr(0, begin), kBegunField, begun,
+  return fmt::format("{}\"{}\":{}{}{}", body.substr(0, begin), kBegunMember, begun,
                      is_alone ? "" : ",", body.substr(begin));
 }
 
