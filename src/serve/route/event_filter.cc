@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "ask/stream_event.h"
@@ -148,6 +149,14 @@ std::string EventFilter::begun() const {
                     place.request, place.choice, fmt::join(tokens, ","));
   }
   return text + "]";
+}
+
+std::string with_begun(std::string_view object, std::string_view begun) {
+  const size_t begin = object.find('{') + 1;  // of what was read as one
+  const size_t next = object.find_first_not_of(" \t\r\n", begin);
+  const bool is_alone = next != object.npos && object[next] == '}';
+  return fmt::format("{}\"{}\":{}{}{}", object.substr(0, begin), kBegunMember, begun,
+                     is_alone ? "" : ",", object.substr(begin));
 }
 
 bool ends_stream(std::string_view blocks) {

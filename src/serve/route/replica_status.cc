@@ -32,7 +32,8 @@ std::vector<Piece> pieces_in(const Json& held) {
     const auto& text = one.get_ref<const std::string&>();
     Piece piece = 0;
     const char* end = text.data() + text.size();
-    if (std::from_chars(text.data(), end, piece, 16).ptr == end) pieces.push_back(piece);
+    const auto [at, error] = std::from_chars(text.data(), end, piece, 16);
+    if (at == end && error == std::errc()) pieces.push_back(piece);
   }
   return pieces;
 }

@@ -25,7 +25,8 @@ Error not_a_url(std::string_view text) {
 // False for text that is no port.
 bool read_port(std::string_view text, uint16_t& port) {
   const char* end = text.data() + text.size();
-  return std::from_chars(text.data(), end, port).ptr == end && port != 0 && !text.empty();
+  const auto [at, error] = std::from_chars(text.data(), end, port);
+  return at == end && error == std::errc() && port != 0;
 }
 
 bool is_host(std::string_view text) {

@@ -16,11 +16,12 @@ struct RouteOptions {
   RouterOptions router;
   std::string key;      // that replicas take routed requests with; empty: none is sent
   std::string ca_file;  // PEM, for replicas with TLS; empty: the system's authorities
-  std::chrono::seconds replica_timeout{5};    // of silence, until a replica counts as lost
-  std::chrono::seconds resolve_interval{10};  // between look-ups of names
+  std::chrono::milliseconds replica_timeout{5000};  // of silence, until a replica counts as lost
+  std::chrono::seconds resolve_interval{10};        // between look-ups of names
   std::chrono::milliseconds probe_interval{1000};
-  int max_requests_per_key = 0;  // open at once; 0: any number
-  bool show_replica = false;     // in the header X-Pando-Routed-To of answers
+  std::chrono::milliseconds continue_time{15'000};  // a broken stream waits for another replica
+  int max_requests_per_key = 0;                     // open at once; 0: any number
+  bool show_replica = false;                        // in the header X-Pando-Routed-To of answers
 };
 
 }  // namespace pando::serve

@@ -4,6 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cstdlib>
 #include <ctime>
 #include <limits>
 #include <memory>
@@ -22,11 +23,9 @@
 namespace pando::serve {
 namespace {
 
-constexpr int kMostBreaks = 3;                     // that a stream survives
-constexpr std::chrono::seconds kContinueTime{15};  // for a replica that can continue
+constexpr int kMostBreaks = 3;  // that a stream survives
 constexpr std::chrono::milliseconds kContinueAgain{250};
 constexpr double kAnswerTokens = 256;  // at most assumed, as few answers are as long as they may be
-constexpr const char* kBegunMember = "pando_begun";
 constexpr std::string_view kResponsesPath = "/v1/responses";
 
 // A request's body, as far as a router reads it.
@@ -119,7 +118,8 @@ class RoutedRequest {
         if (outcome == Outcome::kDone || outcome == Outcome::kLost) co_return outcome;
         tried_.push_back(choice->replica);
         if (outcome == Outcome::kBroken && ++n_breaks_ > kMostBreaks) co_return Outcome::kLost;
-        if (outcome == Outcome::kBroken) continue_end_ = ReplicaSet::Clock::now() + kContinueTime;
+        if (outcome == Outcome::kBroken)
+          continue_end_ = ReplicaSet::Clock::now() + door_.route.continue_time;
       } else if (!has_begun() || ReplicaSet::Clock::now() > continue_end_) {
         co_return Outcome::kLost;
       } else {
@@ -350,14 +350,6 @@ class RoutedRequest {
 };
 
 }  // namespace
-
-std::string with_begun(std::string_view body, std::string_view begun) {
-  const size_t begin = body.find('{') + 1;  // of an object, which was read
-  const size_t next = body.find_first_not_of(" \t\r\n", begin);
-  const bool is_alone = next != body.npos && body[next] == '}';
-  return fmt::format("{}\"{}\":{}{}{}", body.substr(0, begin), kBegunMember, begun,
-                     is_alone ? "" : ",", body.substr(begin));
-}
 
 boost::asio::awaitable<void> route_request(RouteDoor& door, const Route& route,
                                            HttpRequest& request, Replier& replier) {

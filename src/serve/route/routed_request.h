@@ -2,8 +2,6 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <string>
-#include <string_view>
 
 #include "serve/http.h"
 #include "serve/routes.h"
@@ -17,8 +15,5 @@ struct RouteDoor;
 // Throws where the client is gone.
 boost::asio::awaitable<void> route_request(RouteDoor& door, const Route& route,
                                            HttpRequest& request, Replier& replier);
-
-// The body of a POST with the field "pando_begun" before its others.
-std::string with_begun(std::string_view body, std::string_view begun);
 
 }  // namespace pando::serve
