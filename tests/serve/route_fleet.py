@@ -111,9 +111,21 @@ OWN = [(re.compile(r"[0-9a-f]{16}"), "ID"), (re.compile(r'"(created|created_at|c
 
 
 def told(text):
+    """An answer as it is compared. Answers of one stream may come in any order, each with its events in order."""
     for pattern, instead in OWN:
         text = pattern.sub(instead, text)
-    return text
+    if not text.startswith("data: "):
+        return text
+    blocks = text.split("\n\n")
+    return "\n\n".join(sorted(blocks, key=choice_of))  # a stable order
+
+
+def choice_of(block):
+    """The number of the answer that a block is about; a high one where it is about none."""
+    if not block.startswith("data: {"):
+        return 1 << 30
+    choices = json.loads(block[len("data: "):]).get("choices")
+    return choices[0]["index"] if choices else 1 << 30
 
 
 def bodies(n, n_tokens):
