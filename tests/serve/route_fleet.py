@@ -45,8 +45,8 @@ class Program:
         return self.process.wait(seconds)
 
 
-def replica(pando, *arguments, **where):
-    return Program(pando, "serve", "--threads", "1", "--policy", "fcfs", "--kv-memory", "64MiB", "--log", "errors",
+def replica(pando, *arguments, kv_memory="64MiB", **where):
+    return Program(pando, "serve", "--threads", "1", "--policy", "fcfs", "--kv-memory", kv_memory, "--log", "errors",
                    *arguments, **where)
 
 
