@@ -124,14 +124,6 @@ int read_route_arguments(RouteArguments& o) {
   return kOk;
 }
 
-// The replicas as they answer when the router begins.
-void print_replicas(const serve::RouteDoor& door) {
-  for (const serve::ReplicaOverview& replica : door.replicas.facts())
-    print_stderr("pando: replica {} is {}{}{}\n", replica.name,
-                 serve::replica_health_name(replica.health), replica.problem.empty() ? "" : ": ",
-                 replica.problem);
-}
-
 int route(RouteArguments o) {
   if (const int code = read_route_arguments(o); code != kOk) return code;
   // Each request takes a connection to a replica too.
@@ -144,7 +136,6 @@ int route(RouteArguments o) {
   const serve::RouteDoor& door = **opened;
   auto server = serve::Server::open(std::move(*opened));
   if (!server) return report_error(server.error());
-  print_replicas(door);
   if (o.server.api_keys.empty() && !(*server)->is_local())
     print_stderr("pando: there are no API keys, so anyone who can reach {} can send requests\n",
                  o.server.host);

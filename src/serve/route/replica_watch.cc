@@ -9,6 +9,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/error.hpp>
 #include <csignal>
 #include <map>
 #include <thread>
@@ -77,6 +78,7 @@ class ReplicaWatch::Impl {
   void stop() {
     context_.stop();
     if (thread_.joinable()) thread_.join();
+    replicas_.close_idle();  // some belong to this context
   }
 
  private:
@@ -124,24 +126,34 @@ class ReplicaWatch::Impl {
   boost::asio::awaitable<std::string> exchange(const ReplicaSet::Due& due, ReplicaHead& head,
                                                std::string& body) {
     const std::string question = fmt::format(R"({{"since":{}}})", due.held_version);
-    const std::unique_ptr<ReplicaConnection> connection =
-        due.replica->make_connection(context_.get_executor());
     ReplicaRequest request{.method = "POST",
                            .target = "/v1/replica",
                            .content_type = "application/json",
                            .body = question};
     if (!options_.key.empty())
       request.headers.emplace_back("Authorization", "Bearer " + options_.key);
-    boost::system::error_code error = co_await connection->open(kStatusTime);
-    if (error) co_return fmt::format("cannot connect: {}", error.message());
-    connection->limit(kStatusTime);
-    error = co_await connection->ask(request, head);
+    const boost::asio::any_io_executor executor = context_.get_executor();
+    std::unique_ptr<ReplicaConnection> connection = due.replica->take_idle(executor);
+    boost::system::error_code error;
+    if (connection) {
+      connection->limit(kStatusTime);
+      error = co_await connection->ask(request, head);
+    }
+    // One that was kept may have been closed just then.
+    if (!connection || (error && error != boost::beast::error::timeout)) {
+      connection = due.replica->make_connection(executor);
+      error = co_await connection->open(kStatusTime);
+      if (error) co_return fmt::format("cannot connect: {}", error.message());
+      connection->limit(kStatusTime);
+      error = co_await connection->ask(request, head);
+    }
     std::string piece;
     do {
       if (error) co_return fmt::format("no answer about its status: {}", error.message());
       error = co_await connection->read(piece);
       body += piece;
     } while ((error || !piece.empty()) && body.size() <= kMostStatusBytes);
+    due.replica->keep(std::move(connection));
     co_return std::string();
   }
 

@@ -82,9 +82,8 @@ boost::asio::awaitable<void> RouteDoor::handle(HttpRequest& request, Replier& re
 
 // Connections that are kept belong to executors that are about to go.
 void RouteDoor::close() {
-  watch.stop();
   text_pool.join();
-  replicas.close_idle();
+  watch.stop();  // and closes them
 }
 
 }  // namespace pando::serve

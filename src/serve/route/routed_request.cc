@@ -24,7 +24,7 @@ namespace pando::serve {
 namespace {
 
 constexpr int kMostBreaks = 3;  // that a stream survives
-constexpr std::chrono::milliseconds kContinueAgain{250};
+constexpr std::chrono::milliseconds kStartTime{1000}, kLookForReplica{100};
 constexpr double kAnswerTokens = 256;  // at most assumed, as few answers are as long as they may be
 constexpr std::string_view kResponsesPath = "/v1/responses";
 
@@ -120,13 +120,21 @@ class RoutedRequest {
         if (outcome == Outcome::kBroken && ++n_breaks_ > kMostBreaks) co_return Outcome::kLost;
         if (outcome == Outcome::kBroken)
           continue_end_ = ReplicaSet::Clock::now() + door_.route.continue_time;
-      } else if (!has_begun() || ReplicaSet::Clock::now() > continue_end_) {
+      } else if (!may_wait()) {
         co_return Outcome::kLost;
       } else {
         tried_.clear();  // one that was full may have room, one that failed may be back
         co_await pause();
       }
     }
+  }
+
+  // No replica can be chosen now. One that was paused is asked for its state at once, so a request
+  // that none has refused waits a moment.
+  bool may_wait() const {
+    const ReplicaSet::Clock::time_point now = ReplicaSet::Clock::now();
+    if (has_begun()) return now <= continue_end_;
+    return tried_.empty() && problem_.code == ErrorCode::kUnavailable && now <= start_end_;
   }
 
   std::optional<ReplicaSet::Choice> choose() {
@@ -228,7 +236,7 @@ class RoutedRequest {
       if (!blocks) co_return lose(blocks.error());
       if (filter_.has_begun() && !std::exchange(is_told, true)) {
         door_.replicas.first_token(choice.ticket);
-        if (is_continued) ++choice.replica->n_continued;
+        if (is_continued) note_continued(*choice.replica);
       }
       held_ += *blocks;
       if (!held_.empty() && !ends_stream(held_)) {
@@ -286,7 +294,7 @@ class RoutedRequest {
 
   boost::asio::awaitable<void> pause() {
     const boost::asio::any_io_executor executor = co_await boost::asio::this_coro::executor;
-    boost::asio::steady_timer timer(executor, kContinueAgain);
+    boost::asio::steady_timer timer(executor, kLookForReplica);
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     co_await throw_if_left();
   }
@@ -318,6 +326,11 @@ class RoutedRequest {
     co_await replier_.send(std::move(response));
   }
 
+  void note_continued(Replica& replica) {
+    ++replica.n_continued;
+    door_.metrics.count_continued();
+  }
+
   // The client has its answer from this replica.
   void note_answer(const Replica& replica) {
     if (door_.route.show_replica) replier_.headers.emplace_back("X-Pando-Routed-To", replica.name);
@@ -346,6 +359,7 @@ class RoutedRequest {
   std::string held_;  // of a stream: blocks that end it, until it has ended
   std::string fingerprint_;
   int n_breaks_ = 0;
+  const ReplicaSet::Clock::time_point start_end_ = ReplicaSet::Clock::now() + kStartTime;
   ReplicaSet::Clock::time_point continue_end_;
 };
 
