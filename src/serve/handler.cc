@@ -333,11 +333,11 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
 
 }  // namespace
 
-std::optional<HttpResponse> check_head(const Service& service, HttpRequest& request,
+std::optional<HttpResponse> check_head(const Door& door, HttpRequest& request,
                                        const KeyHeaders& keys) {
   const Route* route = find_route(request.path, request.method);
   if (route == nullptr || !route->open) {
-    const Result<uint64_t> key = service.keys.identify(keys);
+    const Result<uint64_t> key = door.keys.identify(keys);
     if (!key) return wrong_request(401, "invalid_api_key", key.error().message());
     request.isolation_key = *key;
   }
@@ -376,7 +376,7 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
     response.headers.push_back({"Accept-Encoding", "identity"});
     return response;
   }
-  if (service.draining && !route->open) return error_response(shutting_down());
+  if (door.draining && !route->open) return error_response(shutting_down());
   return std::nullopt;
 }
 

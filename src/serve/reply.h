@@ -11,8 +11,8 @@
 
 #include "ask/errors.h"
 #include "base/json.h"
+#include "serve/door.h"
 #include "serve/http.h"
-#include "serve/service.h"
 
 namespace pando::serve {
 
@@ -34,8 +34,8 @@ struct ReplyOptions {
 template <class Stream>
 class Reply : public Replier {
  public:
-  Reply(Service& service, Stream& stream, ReplyOptions options)
-      : service_(service),
+  Reply(Door& door, Stream& stream, ReplyOptions options)
+      : door_(door),
         stream_(stream),
         options_(std::move(options)),
         keep_alive_(options_.keep_alive) {}
@@ -121,7 +121,7 @@ class Reply : public Replier {
 
   template <class Message>
   void set_fields(Message& message, const std::string& content_type) {
-    if (service_.draining) keep_alive_ = false;
+    if (door_.draining) keep_alive_ = false;
     message.set(http::field::server, "pando");
     message.set(http::field::date, http_date());
     if (!content_type.empty()) message.set(http::field::content_type, content_type);
@@ -151,7 +151,7 @@ class Reply : public Replier {
   }
 
   void start_writing() {
-    beast::get_lowest_layer(stream_).expires_after(service_.options.write_timeout);
+    beast::get_lowest_layer(stream_).expires_after(door_.options.write_timeout);
     is_writing_ = true;
   }
 
@@ -168,7 +168,7 @@ class Reply : public Replier {
     return piece;
   }
 
-  Service& service_;
+  Door& door_;
   Stream& stream_;
   const ReplyOptions options_;
   bool keep_alive_;
