@@ -24,7 +24,7 @@ FLOORS = {
     "task": {"base", "engine", "api"},
     "ask": {"base", "text", "engine", "api", "task"},
     "batch": {"base", "text", "cache", "engine", "api", "task", "ask"},
-    "serve": {"base", "text", "engine", "api", "task", "ask"},
+    "serve": {"base", "text", "schedule", "engine", "api", "task", "ask"},
     "capi": {"base", "api", "task", "ask"},
     "bench": {"base", "contract", "engine", "api"},
     "mpi": {"base", "comm"},

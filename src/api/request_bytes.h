@@ -149,15 +149,15 @@ auto members(T& value) {
          decode_rows, recomputed_rows, pad_rows, steps, preemptions, evicted_pages, evicted_places,
          kv_bytes_peak, step_s, linear_s, attention_s, row_ops_s, sampling_s, planning_s,
          attention_bytes, linear_flops, predicted_s, timed_s, prediction_error_s, budget_s, figures,
-         open_answers, running_answers, open_tokens, queued_s, kv_bytes, kv_capacity_bytes, places,
-         place_bytes, kv_ready_bytes, tree_nodes] = value;
+         open_answers, running_answers, open_tokens, queued_s, queued_tokens, kv_bytes,
+         kv_capacity_bytes, places, place_bytes, kv_ready_bytes, tree_nodes] = value;
   return std::tie(arrived_tokens, arrived_shared, requests, prompt_tokens, generated_tokens,
                   prefill_rows, decode_rows, recomputed_rows, pad_rows, steps, preemptions,
                   evicted_pages, evicted_places, kv_bytes_peak, step_s, linear_s, attention_s,
                   row_ops_s, sampling_s, planning_s, attention_bytes, linear_flops, predicted_s,
                   timed_s, prediction_error_s, budget_s, figures, open_answers, running_answers,
-                  open_tokens, queued_s, kv_bytes, kv_capacity_bytes, places, place_bytes,
-                  kv_ready_bytes, tree_nodes);
+                  open_tokens, queued_s, queued_tokens, kv_bytes, kv_capacity_bytes, places,
+                  place_bytes, kv_ready_bytes, tree_nodes);
 }
 
 }  // namespace pando

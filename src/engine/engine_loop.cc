@@ -331,8 +331,11 @@ EngineStats EngineLoop::stats() const noexcept {
     if (sequence->done) continue;
     ++stats.open_answers;
     stats.running_answers += sequence->running;
-    if (parts_.timing && sequence->completion.tokens.empty())
-      stats.queued_s += sequence->scheduled.left;
+    const Completion& completion = sequence->completion;
+    if (!completion.tokens.empty()) continue;
+    stats.queued_tokens += static_cast<uint64_t>(completion.prompt_tokens) -
+                           static_cast<uint64_t>(completion.shared_tokens);
+    if (parts_.timing) stats.queued_s += sequence->scheduled.left;
   }
   const ExecutorFacts& facts = parts_.executor->facts();
   stats.evicted_places = cache().places().n_evicted();
