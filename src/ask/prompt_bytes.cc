@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kBeforeMessages[] = {"model",    "instructions",         "system",
                                                 "template", "chat_template_kwargs", "instruction"};
 constexpr std::string_view kAfterSystem[] = {
-    "reasoning_effort", "reasoning", "thinking", "tools",  "functions", "context",
-    "query",            "prompt",    "input",    "tokens", "text_1"};
+    "reasoning_effort", "reasoning", "thinking", "tools", "functions", "context", "query",
+    "prompt",           "input",     "tokens",   "text_1"};
 constexpr std::string_view kAfterMessages[] = {"question", "questions",     "text_2", "documents",
                                                "texts",    "continuations", "suffix"};
 constexpr std::string_view kSystemRoles[] = {"system", "developer"};
@@ -77,8 +77,8 @@ class PromptBytes {
     const Json* messages = member(body, "messages");
     const bool has_messages = messages != nullptr && messages->is_array() && !messages->empty();
     const bool has_system =
-        has_messages && std::ranges::find(kSystemRoles, text_of((*messages)[0], "role")) !=
-                            std::end(kSystemRoles);
+        has_messages &&
+        std::ranges::find(kSystemRoles, text_of((*messages)[0], "role")) != std::end(kSystemRoles);
     if (has_system) add_value((*messages)[0]);
     add_members(body, kAfterSystem);
     for (size_t i = has_system ? 1 : 0; has_messages && i < messages->size(); ++i)
@@ -151,8 +151,8 @@ PromptWork read_prompt_bytes(std::string_view path, const Json& body,
   work.n_answers = 0;
   if (generates) {
     const size_t n = static_cast<size_t>(count_of(body, "n").value_or(1));
-    const size_t n_prompts = std::max(n_of(body, "prompt", &Json::is_string),
-                                      n_of(body, "prompt", &Json::is_array));
+    const size_t n_prompts =
+        std::max(n_of(body, "prompt", &Json::is_string), n_of(body, "prompt", &Json::is_array));
     const size_t n_questions = std::max(n_of(body, "questions", &Json::is_string),
                                         n_of(body, "questions", &Json::is_object));
     work.n_answers = std::max<size_t>(n, 1) * n_prompts * n_questions;

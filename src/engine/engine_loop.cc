@@ -226,8 +226,8 @@ void EngineLoop::take(Sequence& sequence, ReadRow row) {
   const Token token = row.next.token;
   Sequence::Taken taken = sequence.take(std::move(row));
   const size_t n_tokens = sequence.completion.tokens.size(), n_begun = sequence.begun().size();
-  const bool is_other = drawn && n_tokens > 0 && n_tokens <= n_begun &&
-                        sequence.begun()[n_tokens - 1] != token;
+  const bool is_other =
+      drawn && n_tokens > 0 && n_tokens <= n_begun && sequence.begun()[n_tokens - 1] != token;
   if (is_other || (taken.finished && n_tokens < n_begun))
     return fail(sequence.request, [&] { return differs_from_begun(sequence); });
   if (taken.finished) return finish(sequence, std::move(taken));

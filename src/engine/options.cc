@@ -82,9 +82,8 @@ Status check_tokens(const char* name, const std::vector<Token>& tokens, const Mo
     if (token >= 0 && token < model.vocab) continue;
     const std::string text =
         model.tokenizer == nullptr ? std::string() : decode_piece(*model.tokenizer, token);
-    return blame(name,
-                 invalid_argument("token {}{} is outside the model's vocabulary of {}", token,
-                                  text.empty() ? text : " ('" + text + "')", model.vocab));
+    return blame(name, invalid_argument("token {}{} is outside the model's vocabulary of {}", token,
+                                        text.empty() ? text : " ('" + text + "')", model.vocab));
   }
   return {};
 }

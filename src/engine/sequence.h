@@ -83,12 +83,12 @@ struct Sequence {
     bool ends_reasoning = false;  // the row of the last one is read when all are taken
     size_t n_on_path = 0;         // first tokens that are on the path before they are taken
   };
-  Forced forced;                 // behind the answer's tokens so far
-  Forced next_forced;            // behind the token that was drawn last, and is not taken yet
-  uint32_t n_reasoning = 0;      // tokens of reasoning so far
-  std::optional<Error> failure;  // why the answer cannot go on
-  ScheduledRequest scheduled;    // where time is predicted
-  size_t n_told = 0;             // tokens that events have told, with Request::tells_tokens
+  Forced forced;                   // behind the answer's tokens so far
+  Forced next_forced;              // behind the token that was drawn last, and is not taken yet
+  uint32_t n_reasoning = 0;        // tokens of reasoning so far
+  std::optional<Error> failure;    // why the answer cannot go on
+  ScheduledRequest scheduled;      // where time is predicted
+  size_t n_told = 0;               // tokens that events have told, with Request::tells_tokens
   std::vector<Taken> begun_taken;  // results of the tokens of begun(), until events tell them
 
   const SamplingOptions& sampling() const { return request->request.sampling; }

@@ -44,4 +44,9 @@ class ApiKeys {
   std::vector<std::string> names_;  // [digests_]
 };
 
+// Of a server: whose requests it takes.
+struct ServerKeys {
+  ApiKeys clients, routers;
+};
+
 }  // namespace pando::serve

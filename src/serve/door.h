@@ -19,13 +19,14 @@ namespace pando::serve {
 // A server answers by an engine (Service) or by other servers (route/RouteDoor). Any thread may use
 // it.
 struct Door {
-  Door(ServerOptions options, ApiKeys keys);
+  Door(ServerOptions options, ApiKeys keys, ApiKeys router_keys = {});
   virtual ~Door() = default;
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
   const ServerOptions options;
   const ApiKeys keys;
+  const ApiKeys router_keys;            // of routers, whose headers are believed
   const int64_t started;                // seconds since 1970
   std::atomic<bool> draining{false};    // no new requests are taken
   std::atomic<bool> is_cutting{false};  // those that are under way end too, no text is begun

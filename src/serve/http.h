@@ -32,8 +32,8 @@ struct HttpRequest {
   std::unique_ptr<BodyMemory::Share> memory = {};  // the body's
   uint64_t isolation_key = 0;                      // of whoever asks
   std::string routed_header;                       // kRoutedHeader; empty: not sent
-  bool may_be_routed = false;      // its sender may say what only routers may
-  std::optional<Routed> routed = {};  // of the header
+  bool may_be_routed = false;                      // its sender may say what only routers may
+  std::optional<Routed> routed = {};               // of the header
   std::atomic<bool> is_given_up{false};            // nobody waits for its answer
 
   // Value of a name in the query; empty if the query does not have the name.

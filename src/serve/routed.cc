@@ -17,9 +17,8 @@ constexpr size_t kIdLength = 16;
 constexpr int64_t kMostSeconds = int64_t{1} << 40;  // far beyond the year 9999 of texts
 
 bool is_hex(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
+  return std::ranges::all_of(
+      text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 void read_owner(Fields& fields, std::optional<uint64_t>& owner) {

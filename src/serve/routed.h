@@ -19,11 +19,11 @@ inline constexpr const char* kBegunField = "pando_begun";
 
 // The header's line of JSON, in which every member may be absent.
 struct Routed {
-  std::string id;                         // of the answer, in all logs; empty: the server makes one
-  std::optional<int64_t> created;         // when it was asked, seconds since 1970
-  std::optional<uint64_t> seed;           // for requests of the body that have none
-  std::optional<uint64_t> owner;          // isolation key of the router's client
-  bool tells_tokens = false;              // the stream has comments with its tokens
+  std::string id;                  // of the answer, in all logs; empty: the server makes one
+  std::optional<int64_t> created;  // when it was asked, seconds since 1970
+  std::optional<uint64_t> seed;    // for requests of the body that have none
+  std::optional<uint64_t> owner;   // isolation key of the router's client
+  bool tells_tokens = false;       // the stream has comments with its tokens
 };
 // kInvalidArgument names field, found and expected.
 Result<Routed> parse_routed(std::string_view header);

@@ -26,8 +26,8 @@ size_t n_common(const Json& a, const Json& b) {
 Json chat(Json messages) { return {{"model", "m"}, {"messages", std::move(messages)}}; }
 
 TEST(PromptBytes, AConversationBeginsWithItsEarlierTurns) {
-  const Json first = chat({{{"role", "system"}, {"content", "Be brief."}},
-                           {{"role", "user"}, {"content", "Why?"}}});
+  const Json first = chat(
+      {{{"role", "system"}, {"content", "Be brief."}}, {{"role", "user"}, {"content", "Why?"}}});
   Json second = first;
   second["messages"].push_back({{"role", "assistant"}, {"content", "So."}});
   second["messages"].push_back({{"role", "user"}, {"content", "And?"}});
@@ -45,8 +45,8 @@ TEST(PromptBytes, OptionsAndTheOrderOfMembersChangeNothing) {
 TEST(PromptBytes, WhatDiffersEarlyDiffersEarly) {
   const std::string system(300, 's'), question(300, 'q');
   const auto body = [&](const std::string& first, const std::string& tool) {
-    Json made = chat({{{"role", "system"}, {"content", first}},
-                      {{"role", "user"}, {"content", question}}});
+    Json made =
+        chat({{{"role", "system"}, {"content", first}}, {{"role", "user"}, {"content", question}}});
     made["tools"] = {{{"type", "function"}, {"function", {{"name", tool}}}}};
     return made;
   };
@@ -59,8 +59,7 @@ TEST(PromptBytes, WhatDiffersEarlyDiffersEarly) {
 
 TEST(PromptBytes, TokensTakeFourBytesEach) {
   const Json body = {{"prompt", {1, 2, 70000}}};
-  EXPECT_EQ(bytes_of(body, "/v1/completions"),
-            std::string("\1\0\0\0\2\0\0\0\x70\x11\1\0\n", 13));
+  EXPECT_EQ(bytes_of(body, "/v1/completions"), std::string("\1\0\0\0\2\0\0\0\x70\x11\1\0\n", 13));
 }
 
 TEST(PromptBytes, EveryRouteHasItsTexts) {

@@ -164,14 +164,13 @@ TEST(Begun, Calls) {
   };
   Request request = begun_request({.max_tokens = 120, .temperature = 1, .seed = 3});
   request.messages.push_back({"user", "?"});
-  request.chat.tools = json_value(
-      {{{"name", "look"},
-        {"description", "Looks."},
-        {"parameters",
-         {{"type", "object"},
-          {"properties", {{"at", {{"enum", {"left", "right"}}}}}},
-          {"required", {"at"}},
-          {"additionalProperties", false}}}}});
+  request.chat.tools = json_value({{{"name", "look"},
+                                    {"description", "Looks."},
+                                    {"parameters",
+                                     {{"type", "object"},
+                                      {"properties", {{"at", {{"enum", {"left", "right"}}}}}},
+                                      {"required", {"at"}},
+                                      {"additionalProperties", false}}}}});
   request.calling = {.required = true, .parallel = false};
   expect_same_at_every_cut(make_loop, request);
 }
@@ -240,14 +239,16 @@ TEST(Begun, TokensThatCannotHaveBeenDrawnAreRefused) {
   };
   const SamplingOptions plain = {.max_tokens = 4, .ignore_eos = true};
   EXPECT_EQ(error_of({{1}, {2}}, plain), "begun has 2 answers, expected at most n, which is 1");
-  EXPECT_EQ(error_of({{1, 2, 3, 4, 5}}, plain), "begun has an answer of 5 tokens, expected at most 4");
+  EXPECT_EQ(error_of({{1, 2, 3, 4, 5}}, plain),
+            "begun has an answer of 5 tokens, expected at most 4");
   EXPECT_EQ(error_of({{1, 100'000}}, plain).find("token 100000 is outside the model's vocabulary"),
             0U);
   SamplingOptions long_answer = plain;
   long_answer.max_tokens = 10'000;
   const size_t n_room = kTinyContext - bytes_of("The quick brown fox").size();
-  EXPECT_EQ(error_of({std::vector<Token>(n_room + 1, 1)}, long_answer),
-            fmt::format("begun has an answer of {} tokens, expected at most {}", n_room + 1, n_room));
+  EXPECT_EQ(
+      error_of({std::vector<Token>(n_room + 1, 1)}, long_answer),
+      fmt::format("begun has an answer of {} tokens, expected at most {}", n_room + 1, n_room));
   SamplingOptions formed = plain;
   formed.form = {.kind = TextForm::Kind::kChoices, .choices = {"ab", "ac"}};
   EXPECT_EQ(error_of({{'b'}}, formed),

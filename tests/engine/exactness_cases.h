@@ -32,7 +32,7 @@ struct CaseResult {
   bool crosses_3_spans = false;
   bool real_sizes = false;  // tiles of 64 and spans of 2,048 positions
   int n_cancelled = 0;
-  int n_formed = 0;  // answers that have a form and are finished
+  int n_formed = 0;                              // answers that have a form and are finished
   std::vector<std::vector<Completion>> answers;  // [requests], by choice
   EngineStats stats;
 };

@@ -192,12 +192,12 @@ struct Completion {
 // thread: a listener must not block, and may call submit and cancel. Every answer's first token
 // gives one, later ones where there is text, a log-probability or the end to tell.
 struct Event {
-  uint64_t request = 0;                  // as returned by submit
-  int choice = 0;                        // in [0, n)
-  std::string text;                      // new text of the answer; whole UTF-8 characters
-  std::string reasoning;                 // the same of its reasoning
-  std::vector<ToolCall> calls;           // new calls, each whole
-  size_t n_tokens = 0;                   // of the answer so far
+  uint64_t request = 0;         // as returned by submit
+  int choice = 0;               // in [0, n)
+  std::string text;             // new text of the answer; whole UTF-8 characters
+  std::string reasoning;        // the same of its reasoning
+  std::vector<ToolCall> calls;  // new calls, each whole
+  size_t n_tokens = 0;          // of the answer so far
   // With Request::tells_tokens: the answer's tokens behind those of its last event and
   // Request::begun.
   std::vector<Token> tokens = {};
