@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "base/byte_order_mark.h"
@@ -24,13 +25,15 @@
 namespace pando::cli {
 namespace {
 
-Status read_keys(const std::string& path, std::vector<std::string>& lines) {
+// option: that names the file; no file, no keys.
+Status read_keys(const char* option, const std::string& path, std::vector<std::string>& lines) {
+  if (path.empty()) return {};
   std::ifstream file(path);
-  if (!file) return not_found("--api-key-file: cannot read {}: {}", path, std::strerror(errno));
+  if (!file) return not_found("{}: cannot read {}: {}", option, path, std::strerror(errno));
   for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
-  if (lines.empty()) return {};
+  if (lines.empty()) return not_found("{}: {} has no keys", option, path);
   const Result<std::string_view> plain = without_mark(lines[0]);
-  if (!plain) return in_file(fmt::format("--api-key-file: {}", path), plain.error());
+  if (!plain) return in_file(fmt::format("{}: {}", option, path), plain.error());
   lines[0] = std::string(*plain);
   return {};
 }
@@ -116,6 +119,16 @@ void add_access_options(CLI::App& app, ServeOptions& o) {
                  "File with API keys, one per line, as name:key or key; without it anyone can send "
                  "requests")
       ->check(not_empty())
+      ->group(access);
+  app.add_option(
+         "--router-key-file", o.router_key_file,
+         "File with the keys of routers (pando route), one per line; without it and without "
+         "API keys anyone can send what a router sends")
+      ->check(not_empty())
+      ->group(access);
+  app.add_flag("--router-only", o.server.router_only,
+               "Refuse every request without a router's key, except /health and /ready; needs "
+               "--router-key-file")
       ->group(access);
   app.add_option("--public-prefix", o.public_prefixes,
                  "NAME=FILE: text that requests with \"public_prefix\": \"NAME\" start with, "
@@ -248,12 +261,13 @@ int read_serve_options(ServeOptions& o) {
     return report_error(fmt::format("--step-rows is {}, expected more than --max-running {}",
                                     engine.step_rows, engine.max_running)),
            kUsage;
-  if (!o.api_key_file.empty()) {
-    if (Status status = read_keys(o.api_key_file, o.server.api_keys); !status)
+  if (o.server.router_only && o.router_key_file.empty())
+    return report_error("--router-only needs --router-key-file"), kUsage;
+  for (const auto& [option, file, keys] :
+       {std::tuple{"--api-key-file", &o.api_key_file, &o.server.api_keys},
+        {"--router-key-file", &o.router_key_file, &o.server.router_keys}})
+    if (Status status = read_keys(option, *file, *keys); !status)
       return report_error(status.error());
-    if (o.server.api_keys.empty())
-      return report_error("--api-key-file: " + o.api_key_file + " has no keys");
-  }
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return report_error(path.error());
   if (o.server.model_names.empty()) o.server.model_names = {name_of_model(*path)};

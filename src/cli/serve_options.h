@@ -15,7 +15,7 @@ struct ServeOptions {
   ModelArguments model;
   serve::ServerOptions server;
   DefaultsArguments generation;
-  std::string api_key_file;
+  std::string api_key_file, router_key_file;
   std::string log = "requests";
   double step_budget_ms = 0;
   std::vector<std::string> public_prefixes;       // NAME=FILE
