@@ -36,9 +36,13 @@ constexpr const char* kTable =
 constexpr const char* kFind =
     "SELECT previous, input, response FROM responses WHERE id = ?1 AND owner = ?2";
 constexpr const char* kRemove = "DELETE FROM responses WHERE id = ?1 AND owner = ?2";
+// An answer that another server began may have been stored here before its end was lost.
 constexpr const char* kAdd =
     "INSERT INTO responses(id, owner, previous, input, response, n_bytes, used)"
-    " SELECT ?1, ?2, ?3, ?4, ?5, ?6, COALESCE(MAX(used), 0) + 1 FROM responses WHERE owner = ?2";
+    " SELECT ?1, ?2, ?3, ?4, ?5, ?6, COALESCE(MAX(used), 0) + 1 FROM responses WHERE owner = ?2"
+    " ON CONFLICT(id) DO UPDATE SET previous = excluded.previous, input = excluded.input,"
+    " response = excluded.response, n_bytes = excluded.n_bytes, used = excluded.used"
+    " WHERE owner = excluded.owner";
 // A continued response becomes as new as the one that continues it.
 constexpr const char* kRenew =
     "WITH RECURSIVE chain(row, previous) AS ("
