@@ -34,6 +34,7 @@ void EngineStats::add(const EngineStats& other) {
   for (const auto sum : kSums) this->*sum += other.*sum;
   for (const auto state : kStates) this->*state += other.*state;
   queued_s += other.queued_s;
+  queued_tokens += other.queued_tokens;
 }
 
 }  // namespace pando
