@@ -10,7 +10,7 @@
 
 namespace pando::serve {
 
-Door::Door(ServerOptions o, ApiKeys k, ApiKeys of_routers)
+Door::Door(ServerOptions o, ApiKeys k, std::optional<ApiKeys> of_routers)
     : options(std::move(o)),
       keys(std::move(k)),
       router_keys(std::move(of_routers)),

@@ -324,7 +324,8 @@ class Times {
 // Finds out who asks, and reads what a router says of the request.
 std::optional<HttpResponse> identify(const Door& door, HttpRequest& request,
                                      const KeyHeaders& keys) {
-  const bool is_router = !door.router_keys.empty() && door.router_keys.identify(keys);
+  const bool has_router_keys = door.router_keys && !door.router_keys->empty();
+  const bool is_router = has_router_keys && door.router_keys->identify(keys);
   if (!is_router && door.options.router_only)
     return wrong_request(401, "invalid_router_key",
                          "this server answers its router alone, expected the router's key");
@@ -333,7 +334,7 @@ std::optional<HttpResponse> identify(const Door& door, HttpRequest& request,
     if (!key) return wrong_request(401, "invalid_api_key", key.error().message());
     request.isolation_key = *key;
   }
-  request.may_be_routed = is_router || (door.keys.empty() && door.router_keys.empty());
+  request.may_be_routed = is_router || (door.router_keys && !has_router_keys && door.keys.empty());
   if (request.routed_header.empty()) return std::nullopt;
   if (!request.may_be_routed)
     return wrong_request(401, "invalid_router_key",
