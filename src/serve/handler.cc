@@ -21,6 +21,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "serve/awaited_group.h"
+#include "serve/from_router.h"
 #include "serve/offload.h"
 
 namespace pando::serve {
@@ -125,7 +126,8 @@ class Preparation {
       Result<HttpResponse> response = route_.answer(service_, request_, json);
       return answered(response ? std::move(*response) : refusal(response.error()));
     }
-    if (Status status = take_begun(json); !status) return answered(refusal(status.error()));
+    const auto begun = take_begun(request_, json);
+    if (!begun) return answered(refusal(begun.error()));
     ask::Envelope envelope = service_.envelope(request_.id);
     if (request_.routed && request_.routed->created) envelope.created = *request_.routed->created;
     auto body = route_.read_body(json, {.model = service_.engine.model(),
@@ -140,7 +142,7 @@ class Preparation {
     if (is_given_up_()) return gone();
     if (!body && bounds_.has_too_many_bytes() && can_have_more_) return {};
     if (!body) return answered(refusal(body.error()));
-    Status status = set_begun(**body);
+    Status status = *begun ? set_begun(**begun, **body) : Status();
     if (status) status = prepare_requests(**body);
     if (is_given_up_()) return gone();
     if (!status) return answered(refusal(status.error()));
@@ -179,51 +181,6 @@ class Preparation {
     return std::nullopt;
   }
 
-  // Takes the field out of a router's body. Others may not have it, like any unknown field.
-  Status take_begun(Json& json) {
-    const auto field = json.find(kBegunField);
-    if (field == json.end() || !request_.may_be_routed) return {};
-    Result<std::vector<BegunAnswer>> begun = parse_begun(*field);
-    if (!begun) return begun.error();
-    begun_ = std::move(*begun);
-    json.erase(field);
-    return {};
-  }
-
-  Status set_begun(ask::Body& body) const {
-    if (!begun_) return {};
-    if (!body.stream) return invalid_field(kBegunField, "needs a stream");
-    body.goes_on = true;
-    for (size_t i = 0; i < begun_->size(); ++i) {
-      const BegunAnswer& answer = (*begun_)[i];
-      const std::string place = place_in(kBegunField, i);
-      if (answer.request >= body.requests.size())
-        return invalid_field(place, "has request {}, expected less than {}", answer.request,
-                             body.requests.size());
-      Request& request = body.requests[answer.request];
-      const auto n = static_cast<size_t>(request.sampling.n);
-      if (answer.choice > n)
-        return invalid_field(place, "has choice {}, expected at most {}", answer.choice, n);
-      if (answer.choice == n || request.sampling.max_tokens == 0) {
-        body.set_told(answer.request, answer.choice);
-        continue;
-      }
-      request.begun.resize(n);
-      request.begun[answer.choice] = answer.tokens;
-    }
-    return {};
-  }
-
-  // The same body gives the same tokens at every replica that a router may choose.
-  void set_routed(ask::Body& body, size_t index) const {
-    const Routed& routed = *request_.routed;
-    Request& request = body.requests[index];
-    if (routed.seed && !request.sampling.seed)
-      request.sampling.seed = seed_of_request(*routed.seed, index);
-    if (routed.created && !request.chat.now) request.chat.now = day_of(*routed.created);
-    body.tells_tokens = request.tells_tokens = body.stream && routed.tells_tokens;
-  }
-
   Status prepare_requests(ask::Body& body) {
     const auto prefix = service_.public_prefixes.find(body.serving.public_prefix);
     if (!prefix) return prefix.error();
@@ -231,7 +188,7 @@ class Preparation {
     for (size_t i = 0; i < body.requests.size(); ++i) {
       if (is_given_up_()) return {};
       Request& one = body.requests[i];
-      if (request_.routed) set_routed(body, i);
+      if (request_.routed) set_routed(*request_.routed, body, i);
       if (Status status = tokenise(body, i); !status) return status;
       if (Status status = ask::check_length(body, i, service_.engine.options().context,
                                             service_.engine.model().info().max_positions);
@@ -281,9 +238,8 @@ class Preparation {
   const Route& route_;
   const HttpRequest& request_;
   ask::Bounds bounds_;
-  bool can_have_more_;                             // than the bounds say
-  uint64_t n_prompt_ = 0;                          // tokens of prompts
-  std::optional<std::vector<BegunAnswer>> begun_;  // by another replica; absent: nothing is told
+  bool can_have_more_;     // than the bounds say
+  uint64_t n_prompt_ = 0;  // tokens of prompts
   const std::function<bool()> is_given_up_ = [this] {
     return service_.is_cutting || request_.is_given_up;
   };
@@ -320,32 +276,6 @@ class Times {
   std::vector<std::vector<std::optional<Clock::time_point>>> first_;  // [requests][n]
   std::vector<bool> generates_;  // [requests] that have tokens at all
 };
-
-// Finds out who asks, and reads what a router says of the request.
-std::optional<HttpResponse> identify(const Door& door, HttpRequest& request,
-                                     const KeyHeaders& keys) {
-  const bool has_router_keys = door.router_keys && !door.router_keys->empty();
-  const bool is_router = has_router_keys && door.router_keys->identify(keys);
-  if (!is_router && door.options.router_only)
-    return wrong_request(401, "invalid_router_key",
-                         "this server answers its router alone, expected the router's key");
-  if (!is_router) {
-    const Result<uint64_t> key = door.keys.identify(keys);
-    if (!key) return wrong_request(401, "invalid_api_key", key.error().message());
-    request.isolation_key = *key;
-  }
-  request.may_be_routed = is_router || (door.router_keys && !has_router_keys && door.keys.empty());
-  if (request.routed_header.empty()) return std::nullopt;
-  if (!request.may_be_routed)
-    return wrong_request(401, "invalid_router_key",
-                         fmt::format("the header '{}' needs the key of a router", kRoutedHeader));
-  Result<Routed> routed = parse_routed(request.routed_header);
-  if (!routed) return wrong_request(400, "bad_request", routed.error().message());
-  if (!routed->id.empty()) request.id = routed->id;
-  if (routed->owner) request.isolation_key = key_of_owner(*routed->owner);
-  request.routed = std::move(*routed);
-  return std::nullopt;
-}
 
 // The head of a stream goes out once the engine has let the request in: what it refuses has a
 // status.
