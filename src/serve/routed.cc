@@ -14,7 +14,7 @@ namespace pando::serve {
 namespace {
 
 constexpr size_t kIdLength = 16;
-constexpr int64_t kMostSeconds = int64_t{1} << 40;  // far beyond the year 9999 of texts
+constexpr int64_t kMostSeconds = int64_t{1} << 40;
 
 bool is_hex(std::string_view text) {
   return std::ranges::all_of(
