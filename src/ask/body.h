@@ -62,7 +62,7 @@ class Body : public Job {
   // is written again.
   bool goes_on = false;
   // on_event() writes comments with the tokens of its events, for the router that reads the stream
-  // (docs/many-machines.md); needs Request::tells_tokens.
+  // (docs/http-api.md); needs Request::tells_tokens.
   bool tells_tokens = false;
   ServingFields serving;
   // Its field that says how long answers may get. Null: none, they get what the context has room

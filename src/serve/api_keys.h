@@ -44,7 +44,7 @@ class ApiKeys {
   std::vector<std::string> names_;  // [digests_]
 };
 
-// Of a server: whose requests it takes.
+// The keys of a server.
 struct ServerKeys {
   ApiKeys clients, routers;
 };

@@ -1,5 +1,5 @@
-// What a server tells a router of itself: whether its answers have the bits of another's, how much
-// work it has, and which beginnings of prompts its cache can hold.
+// A server's report to a router: whether its answers have the bits of another's, how much work it
+// has, and which beginnings of prompts its cache can hold.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a router says of the requests that it passes on to a replica (docs/many-machines.md).
+// Words of a router about the requests that it passes on to a replica (docs/http-api.md).
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ Bytes bytes_of_all(const T&... values) {
   return writer.take();
 }
 
-// What the cache held is the only thing that may differ.
+// The tokens that were shared may differ.
 Bytes completion_bytes(Completion completion) {
   completion.shared_tokens = 0;
   return bytes_of_all(completion);

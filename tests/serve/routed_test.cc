@@ -1,4 +1,4 @@
-// What a server believes a router, and what it tells it.
+// A server believes routers that have its key, and reports to them.
 #include "serve/routed.h"
 
 #include <algorithm>
@@ -202,7 +202,7 @@ TEST(ReplicaReport, TellsTheBeginningsOfPrompts) {
   ASSERT_EQ(expected.size(), 2U);
   EXPECT_EQ(found, expected);
   EXPECT_EQ(held["reset"], true);
-  // Those of others, and of prompts that are not kept, are not told.
+  // Pieces of other clients, and of prompts that are not kept, are not told.
   ask(std::string(600, 'b'), Json::object(), "");
   ask(std::string(600, 'c'), {{"cache", false}}, routed_line());
   Json later = report_of(server, held["version"])["held"];
