@@ -140,11 +140,11 @@ TEST(BegunStreams, WrongFieldsAreRefused) {
   };
   EXPECT_NE(message_of(7).find("is not a list"), std::string::npos);
   EXPECT_NE(message_of(Json::array({7})).find("is not an object"), std::string::npos);
-  EXPECT_NE(message_of(entry(1, 0, {1})).find("has request 1, expected less than 1"),
+  EXPECT_NE(message_of(entry(1, 0, Json::array({1}))).find("has request 1, expected less than 1"),
             std::string::npos);
-  EXPECT_NE(message_of(entry(0, 2, {1})).find("has choice 2, expected at most 1"),
+  EXPECT_NE(message_of(entry(0, 2, Json::array({1}))).find("has choice 2, expected at most 1"),
             std::string::npos);
-  EXPECT_NE(message_of(entry(0, 0, {1, 2, 3})).find("has an answer of 3 tokens"),
+  EXPECT_NE(message_of(entry(0, 0, Json::array({1, 2, 3}))).find("has an answer of 3 tokens"),
             std::string::npos);
   EXPECT_NE(message_of(Json::array(), {{"stream", false}}).find("needs a stream"),
             std::string::npos);

@@ -167,7 +167,7 @@ TEST(ReplicaReport, TellsWhatTheServerIs) {
   options.defaults.stop = {"x"};
   const RunningServer stopping(options);
   const Json report = report_of(first);
-  EXPECT_EQ(report["models"], Json({"tiny"}));
+  EXPECT_EQ(report["models"], Json::array({"tiny"}));
   EXPECT_EQ(report["context"], kTinyContext);
   EXPECT_EQ(report["longest"], kTinyContext);
   EXPECT_EQ(report["draining"], false);
