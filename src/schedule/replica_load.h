@@ -1,0 +1,86 @@
+// Work that waits at one replica, and when it would answer one request more.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <unordered_map>
+
+#include "schedule/pieces.h"
+
+namespace pando {
+
+using TicketId = uint64_t;
+
+// A request, as far as a router knows it without a tokenizer.
+struct RoutedWork {
+  std::span<const Piece> pieces;  // of its prompt
+  double n_prompt = 0;            // tokens of the prompt, about
+  double n_answer = 0;            // tokens expected, of each answer
+  double n_sequences = 1;         // answers
+  // Time at which the first token is due.
+  double deadline = std::numeric_limits<double>::infinity();
+};
+
+// What a replica says of itself.
+struct ReplicaReport {
+  double seconds_left = 0;              // predicted, of all prompts that wait or are computed
+  double n_running = 0, n_waiting = 0;  // requests
+  double max_running = 0;               // 0: no limit
+  double kv_tokens = 0;                 // room of its cache; 0: not known
+  double seconds_per_prompt_token = 0;
+  double seconds_per_prompt_key = 0;  // more, for each position before the token
+  double seconds_per_step = 0;        // of decoding, with the requests that run now
+};
+
+// Seconds from now.
+struct RoutePrediction {
+  double prefill = 0;  // of what is not held
+  double begins = 0;   // until the first token
+  double ends = 0;     // until the last
+};
+
+// Of one replica: what it reported, and what was sent there since. One thread.
+class ReplicaLoad {
+ public:
+  void report(const ReplicaReport& report, double asked, double now);
+  void sent(TicketId ticket, const RoutedWork& work, size_t n_held, double now);
+  void first_token(TicketId ticket, double now);
+  void ended(TicketId ticket, double now);
+  // Keeps the costs alone.
+  void clear();
+
+  // For a request of whose prompt `n_held` leading pieces are held.
+  RoutePrediction predict(const RoutedWork& work, size_t n_held, double now) const;
+  // Seconds of the prefill alone.
+  double prefill(const RoutedWork& work, size_t n_held) const;
+  // Predicted seconds of prompts that are not computed: at least half of what was sent and has no
+  // first token, so that a replica that falls behind between two reports is not taken for idle.
+  double seconds_left(double now) const;
+  // Open requests, of this router and of others.
+  double n_open() const;
+  const ReplicaReport& costs() const { return report_; }
+  size_t n_tickets() const { return tickets_.size(); }
+  auto begin() const { return tickets_.begin(); }
+  auto end() const { return tickets_.end(); }
+
+ private:
+  struct Ticket {
+    double sent = 0;
+    double prefill = 0;  // predicted seconds
+    double n_sequences = 1;
+    bool is_begun = false;
+  };
+  void forget_prefill(const Ticket& ticket, double now);
+  double foreign_left(double now) const;
+
+  ReplicaReport report_;  // the latest
+  double asked_ = 0;      // for it
+  double free_at_ = 0;    // when all prompts are computed, as predicted
+  double waiting_ = 0;    // prefill of tickets without a first token
+  double foreign_ = 0;    // of report_.seconds_left, what tickets do not account for
+  double n_foreign_ = 0;  // open requests of others, at the report
+  std::unordered_map<TicketId, Ticket> tickets_;
+};
+
+}  // namespace pando
