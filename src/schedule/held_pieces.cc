@@ -28,7 +28,7 @@ void HeldPieces::touch(std::span<const Piece> pieces, double now, HeldChanges* c
       slots_[slot].added = ++version_;
       table_.add(slot, key_of());
       ++size_;
-      if (changes != nullptr) changes->added.push_back(piece);
+      if (changes != nullptr) changes->push_back({piece, true});
     }
     slots_[slot].used = now;
     link_first(slot);
@@ -95,7 +95,7 @@ void HeldPieces::remove(uint32_t slot, HeldChanges* changes) {
   slots_[slot].after = free_;
   free_ = slot;
   --size_;
-  if (changes != nullptr) changes->dropped.push_back(piece);
+  if (changes != nullptr) changes->push_back({piece, false});
 }
 
 }  // namespace pando

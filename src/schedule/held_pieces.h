@@ -10,10 +10,12 @@
 
 namespace pando {
 
-// What a call has changed.
-struct HeldChanges {
-  std::vector<Piece> added, dropped;
+// A piece that is held from now on, or no longer.
+struct HeldChange {
+  Piece piece = 0;
+  bool is_added = false;
 };
+using HeldChanges = std::vector<HeldChange>;
 
 // Held pieces for somebody who knew those of an earlier version.
 struct HeldDigest {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "schedule/pieces.h"
 
@@ -22,7 +23,7 @@ struct RoutedWork {
   double deadline = std::numeric_limits<double>::infinity();
 };
 
-// What a replica says of itself.
+// What a replica says of itself. Costs of 0 are not known; those that were known before count on.
 struct ReplicaReport {
   double seconds_left = 0;              // predicted, of all prompts that wait or are computed
   double n_running = 0, n_waiting = 0;  // requests
@@ -43,12 +44,11 @@ struct RoutePrediction {
 // Of one replica: what it reported, and what was sent there since. One thread.
 class ReplicaLoad {
  public:
-  void report(const ReplicaReport& report, double asked, double now);
+  // asked: when it was asked for the report, which so counts what was sent before.
+  void report(const ReplicaReport& report, double asked);
   void sent(TicketId ticket, const RoutedWork& work, size_t n_held, double now);
   void first_token(TicketId ticket, double now);
   void ended(TicketId ticket, double now);
-  // Keeps the costs alone.
-  void clear();
 
   // For a request of whose prompt `n_held` leading pieces are held.
   RoutePrediction predict(const RoutedWork& work, size_t n_held, double now) const;
@@ -58,28 +58,35 @@ class ReplicaLoad {
   // first token, so that a replica that falls behind between two reports is not taken for idle.
   double seconds_left(double now) const;
   // Open requests, of this router and of others.
-  double n_open() const;
-  const ReplicaReport& costs() const { return report_; }
+  double n_open() const { return n_foreign_ + n_sequences_; }
   size_t n_tickets() const { return tickets_.size(); }
-  auto begin() const { return tickets_.begin(); }
-  auto end() const { return tickets_.end(); }
+  // Forgets all but the costs, and calls forget(ticket) for each ticket.
+  template <class Forget>
+  void clear(const Forget& forget) {
+    for (const auto& [id, ticket] : tickets_) forget(id);
+    ReplicaLoad empty;
+    empty.keep_costs(report_);
+    *this = std::move(empty);
+  }
 
  private:
+  void keep_costs(const ReplicaReport& known);
   struct Ticket {
     double sent = 0;
     double prefill = 0;  // predicted seconds
     double n_sequences = 1;
     bool is_begun = false;
   };
-  void forget_prefill(const Ticket& ticket, double now);
-  double foreign_left(double now) const;
+  void begin(Ticket& ticket, double now);
 
-  ReplicaReport report_;  // the latest
-  double asked_ = 0;      // for it
-  double free_at_ = 0;    // when all prompts are computed, as predicted
-  double waiting_ = 0;    // prefill of tickets without a first token
-  double foreign_ = 0;    // of report_.seconds_left, what tickets do not account for
-  double n_foreign_ = 0;  // open requests of others, at the report
+  // The latest. Costs that are not known are assumed to be these, so that longer prompts cost more.
+  ReplicaReport report_{.seconds_per_prompt_token = 1e-4, .seconds_per_step = 1e-2};
+  double free_at_ = 0;        // when all prompts are computed, as predicted
+  double foreign_until_ = 0;  // when those are that tickets do not account for
+  double n_foreign_ = 0;      // open requests of others, at the report
+  double n_sequences_ = 0;    // of tickets
+  size_t n_waiting_ = 0;      // tickets without a first token
+  double waiting_ = 0;        // their prefill
   std::unordered_map<TicketId, Ticket> tickets_;
 };
 

@@ -21,7 +21,7 @@ enum class RoutePolicy {
   kRoundRobin,   // in turn
   kLeastLoaded,  // with the fewest open requests
   kPrefix,       // that holds most of the prompt, unless it has far more open requests than another
-  kLars,         // where the answer is predicted to end soonest (router.cc)
+  kLars,         // where the answer is predicted to end soonest (route_policies.cc)
 };
 // kInvalidArgument for a name that is none of round_robin, least_loaded, prefix, lars.
 Result<RoutePolicy> route_policy_named(std::string_view name);
@@ -113,19 +113,29 @@ class Router {
     HeldPieces held{0};
     ReplicaLoad load;
   };
-  struct Candidate {
-    ReplicaId replica;
-    size_t n_held;
+  struct RouteCandidate {
+    ReplicaId replica = 0;
+    size_t n_held = 0;
     RoutePrediction predicted;
-    double cost;
+    double cost = 0;  // the lowest is chosen
+    double then = 0;  // the lowest among equal costs
   };
-  // Fills candidates_, with what each holds; costs are not set.
-  void list_candidates(const RoutedWork& work, double now, std::span<const ReplicaId> excluded);
-  void price_candidates(const RoutedWork& work, double now);
-  double room_charge(const Candidate& candidate, double now, double longest) const;
+  // kPrefix: a replica with more than so many times the fewest open requests, and so many more, is
+  // passed over.
+  static constexpr double kOverloadTimes = 2, kOverloadMore = 8;
+
+  Replica& at(ReplicaId replica);
+  void limit(ReplicaId replica);
   void share_capacity();
-  void apply(ReplicaId replica, const HeldChanges& changes);
-  void void_tickets(ReplicaId replica);
+  // Tells the index what has changed in what a replica holds.
+  void apply_changes(ReplicaId replica);
+  // Fills candidates_ but for their costs.
+  void list_candidates(const RoutedWork& work, double now, std::span<const ReplicaId> excluded);
+  // Fills in their costs; gives the difference up to which costs are equal.
+  double price_candidates(const RoutedWork& work, double now);
+  void price_by_prefix();
+  double price_by_time(const RoutedWork& work, double now);
+  double seconds_unused(const RouteCandidate& candidate, const RoutedWork& work, double now) const;
 
   RouterOptions options_;
   std::vector<Replica> replicas_;  // by id
@@ -137,7 +147,7 @@ class Router {
   // Kept for their memory.
   std::vector<uint32_t> n_leading_;  // by id
   std::vector<uint8_t> is_excluded_;
-  std::vector<Candidate> candidates_;
+  std::vector<RouteCandidate> candidates_;
   HeldChanges changes_;
 };
 
