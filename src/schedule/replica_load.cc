@@ -4,17 +4,22 @@
 
 namespace pando {
 
-void ReplicaLoad::keep_costs(const ReplicaReport& known) {
-  for (double ReplicaReport::*cost :
-       {&ReplicaReport::seconds_per_prompt_token, &ReplicaReport::seconds_per_prompt_key,
-        &ReplicaReport::seconds_per_step})
-    if (report_.*cost <= 0) report_.*cost = known.*cost;
+void ReplicaLoad::keep_costs_alone() {
+  const ReplicaReport known = report_;
+  *this = {};
+  report_ = {.max_running = known.max_running,
+             .seconds_per_prompt_token = known.seconds_per_prompt_token,
+             .seconds_per_prompt_key = known.seconds_per_prompt_key,
+             .seconds_per_step = known.seconds_per_step};
 }
 
 void ReplicaLoad::report(const ReplicaReport& report, double asked) {
   const ReplicaReport before = report_;
   report_ = report;
-  keep_costs(before);
+  for (double ReplicaReport::*cost :
+       {&ReplicaReport::seconds_per_prompt_token, &ReplicaReport::seconds_per_prompt_key,
+        &ReplicaReport::seconds_per_step})
+    if (report_.*cost <= 0) report_.*cost = before.*cost;
   double counted = 0, since = 0, n_counted = 0;
   for (const auto& [id, ticket] : tickets_) {
     if (!ticket.is_begun) (ticket.sent < asked ? counted : since) += ticket.prefill;

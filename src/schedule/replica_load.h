@@ -5,7 +5,6 @@
 #include <limits>
 #include <span>
 #include <unordered_map>
-#include <utility>
 
 #include "schedule/pieces.h"
 
@@ -64,13 +63,11 @@ class ReplicaLoad {
   template <class Forget>
   void clear(const Forget& forget) {
     for (const auto& [id, ticket] : tickets_) forget(id);
-    ReplicaLoad empty;
-    empty.keep_costs(report_);
-    *this = std::move(empty);
+    keep_costs_alone();
   }
 
  private:
-  void keep_costs(const ReplicaReport& known);
+  void keep_costs_alone();
   struct Ticket {
     double sent = 0;
     double prefill = 0;  // predicted seconds

@@ -53,7 +53,7 @@ struct RouterOptions {
 struct RouteChoice {
   ReplicaId replica = 0;
   size_t n_held = 0;  // leading pieces that it holds
-  double begins = 0;  // predicted time of the first token; 0 where nothing is known of its costs
+  double begins = 0;  // predicted time of the first token
   double ends = 0;    // of the last
 };
 
