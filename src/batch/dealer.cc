@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <string>
 
 namespace pando {
@@ -61,7 +62,11 @@ LineWork LineWork::of(const ask::Line& line, double answer_tokens) {
 
 Dealer::Dealer(size_t n_replicas, bool in_order)
     : in_order_(in_order),
-      router_({.most_pieces = kMostRemembered, .again = kAgain, .room = 0, .tie = 0}) {
+      router_({.most_pieces = kMostRemembered,
+               .again = kAgain,
+               .patience = std::numeric_limits<double>::infinity(),
+               .room = 0,
+               .tie = 0}) {
   for (size_t i = 0; i < n_replicas; ++i)
     router_.report(router_.join(), {.seconds_per_prompt_token = 1}, {}, kNow, kNow);
 }

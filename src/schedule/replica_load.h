@@ -1,6 +1,7 @@
 // Work that waits at one replica, and when it would answer one request more.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -49,8 +50,9 @@ class ReplicaLoad {
   void first_token(TicketId ticket, double now);
   void ended(TicketId ticket, double now);
 
-  // For a request of whose prompt `n_held` leading pieces are held.
-  RoutePrediction predict(const RoutedWork& work, size_t n_held, double now) const;
+  // For a request of whose prompt `n_held` leading pieces are held. patience: seconds that it waits
+  // for each prompt before it, for each second of its own; infinite if none is overtaken.
+  RoutePrediction predict(const RoutedWork& work, size_t n_held, double patience, double now) const;
   // Seconds of the prefill alone.
   double prefill(const RoutedWork& work, size_t n_held) const;
   // Predicted seconds of prompts that are not computed: at least half of what was sent and has no
@@ -74,16 +76,27 @@ class ReplicaLoad {
     double n_sequences = 1;
     bool is_begun = false;
   };
+  // Tickets without a first token whose prefills are about as long.
+  struct Waiting {
+    double n = 0;
+    double prefill = 0;  // seconds, of all
+  };
+  static constexpr size_t kLengths = 16;
+
+  Waiting& waiting_like(const Ticket& ticket);
   void begin(Ticket& ticket, double now);
+  double seconds_before(double most_each, double now) const;
 
   // The latest. Costs that are not known are assumed to be these, so that longer prompts cost more.
   ReplicaReport report_{.seconds_per_prompt_token = 1e-4, .seconds_per_step = 1e-2};
-  double free_at_ = 0;        // when all prompts are computed, as predicted
-  double foreign_until_ = 0;  // when those are that tickets do not account for
-  double n_foreign_ = 0;      // open requests of others, at the report
-  double n_sequences_ = 0;    // of tickets
-  size_t n_waiting_ = 0;      // tickets without a first token
-  double waiting_ = 0;        // their prefill
+  double free_at_ = 0;            // when all prompts are computed, as predicted
+  double foreign_until_ = 0;      // when those are that tickets do not account for
+  double n_foreign_ = 0;          // open requests of others, at the report
+  double n_sequences_ = 0;        // of tickets
+  double n_foreign_waiting_ = 0;  // of these
+  size_t n_waiting_ = 0;          // tickets without a first token
+  double waiting_ = 0;            // their prefill
+  std::array<Waiting, kLengths> waiting_by_length_{};  // each twice as long as the one before
   std::unordered_map<TicketId, Ticket> tickets_;
 };
 

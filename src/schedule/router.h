@@ -34,12 +34,15 @@ enum class ReplicaState {
 
 struct RouterOptions {
   RoutePolicy policy = RoutePolicy::kLars;
-  // Of all replicas together; each has an equal share at most. About 90 bytes for each.
+  // Of all replicas together; each has an equal share at most. About 110 bytes for each.
   size_t most_pieces = size_t{1} << 21;
   // kLars: seconds that a request may wait more at the holder of its beginning, for each second of
   // prefill that this saves. Above 1, since computing a beginning again also delays requests that
   // come later, and takes room.
-  double again = 2;
+  double again = 4;
+  // kLars: seconds that a request waits for each prompt before it, for each second of its own
+  // prefill, as short prompts overtake long ones. Infinite: none overtakes.
+  double patience = 4;
   // kLars: cost of a second after the deadline of the first token, above its own.
   double late = 4;
   // kLars: part of the prefill that is charged for dropping pieces that were used just now; none

@@ -12,21 +12,21 @@
 namespace pando {
 namespace {
 
-using Pieces = std::vector<Piece>;
+using HeldList = std::vector<Piece>;
 
 // The same by a list that is searched.
 class NaiveHeldPieces {
  public:
   explicit NaiveHeldPieces(size_t capacity) : capacity_(capacity) {}
 
-  void touch(const Pieces& pieces) {
+  void touch(const HeldList& pieces) {
     for (size_t i = std::min(pieces.size(), capacity_); i-- > 0;) {
       list_.remove(pieces[i]);
       list_.push_front(pieces[i]);
       trim();
     }
   }
-  void drop(const Pieces& pieces) {
+  void drop(const HeldList& pieces) {
     for (const Piece piece : pieces) list_.remove(piece);
   }
   void set_capacity(size_t capacity) {
@@ -34,7 +34,7 @@ class NaiveHeldPieces {
     trim();
   }
   void clear() { list_.clear(); }
-  size_t n_leading(const Pieces& pieces) const {
+  size_t n_leading(const HeldList& pieces) const {
     size_t n = 0;
     while (n < pieces.size() && std::ranges::find(list_, pieces[n]) != list_.end()) ++n;
     return n;
@@ -58,7 +58,7 @@ TEST(HeldPieces, EqualANaiveModel) {
     std::set<Piece> told;  // by changes
     double now = 0;
     for (int i = 0; i < 150; ++i) {
-      const Pieces pieces = testing::random_prompt(rng);
+      const HeldList pieces = testing::random_prompt(rng);
       HeldChanges changes;
       switch (rng() % 20) {
         case 0:
@@ -82,10 +82,10 @@ TEST(HeldPieces, EqualANaiveModel) {
       }
       for (const auto& [piece, is_added] : changes)
         ASSERT_EQ(is_added ? told.insert(piece).second : told.erase(piece) > 0, true);
-      ASSERT_EQ(held.since(0).pieces, Pieces(naive.list().begin(), naive.list().end()));
+      ASSERT_EQ(held.since(0).pieces, HeldList(naive.list().begin(), naive.list().end()));
       ASSERT_EQ(told, std::set<Piece>(naive.list().begin(), naive.list().end()));
       ASSERT_EQ(held.size(), naive.list().size());
-      const Pieces other = testing::random_prompt(rng);
+      const HeldList other = testing::random_prompt(rng);
       ASSERT_EQ(held.n_leading(other), naive.n_leading(other));
     }
   }
@@ -93,29 +93,29 @@ TEST(HeldPieces, EqualANaiveModel) {
 
 TEST(HeldPieces, TheBeginningOfAPromptIsKeptLongest) {
   HeldPieces held(4);
-  held.touch(Pieces{1, 2, 3}, 1);
-  held.touch(Pieces{1, 4, 5}, 2);
-  EXPECT_EQ(held.n_leading(Pieces{1, 2, 3}), 1u + 1u);
-  EXPECT_EQ(held.n_leading(Pieces{1, 4, 5}), 3u);
+  held.touch(HeldList{1, 2, 3}, 1);
+  held.touch(HeldList{1, 4, 5}, 2);
+  EXPECT_EQ(held.n_leading(HeldList{1, 2, 3}), 1u + 1u);
+  EXPECT_EQ(held.n_leading(HeldList{1, 4, 5}), 3u);
   EXPECT_EQ(held.oldest(), 1);
-  held.touch(Pieces{6}, 3);
-  EXPECT_EQ(held.n_leading(Pieces{1, 2, 3}), 1u);
+  held.touch(HeldList{6}, 3);
+  EXPECT_EQ(held.n_leading(HeldList{1, 2, 3}), 1u);
   EXPECT_EQ(held.oldest(), 2);
-  held.touch(Pieces{7, 8, 9, 10, 11}, 4);  // as much as there is room for
-  EXPECT_EQ(held.n_leading(Pieces{7, 8, 9, 10, 11}), 4u);
+  held.touch(HeldList{7, 8, 9, 10, 11}, 4);  // as much as there is room for
+  EXPECT_EQ(held.n_leading(HeldList{7, 8, 9, 10, 11}), 4u);
 }
 
 TEST(HeldPieces, ADigestHasWhatWasAddedSince) {
   HeldPieces held(100);
-  held.touch(Pieces{1, 2, 3}, 1);
+  held.touch(HeldList{1, 2, 3}, 1);
   const HeldDigest first = held.since(0);
   EXPECT_TRUE(first.reset);
-  EXPECT_EQ(first.pieces, (Pieces{1, 2, 3}));
-  held.touch(Pieces{1, 2, 4}, 2);
-  held.touch(Pieces{5}, 3);
+  EXPECT_EQ(first.pieces, (HeldList{1, 2, 3}));
+  held.touch(HeldList{1, 2, 4}, 2);
+  held.touch(HeldList{5}, 3);
   const HeldDigest second = held.since(first.version);
   EXPECT_FALSE(second.reset);
-  EXPECT_EQ(second.pieces, (Pieces{5, 4}));
+  EXPECT_EQ(second.pieces, (HeldList{5, 4}));
   EXPECT_TRUE(held.since(second.version).pieces.empty());
   EXPECT_FALSE(held.since(second.version).reset);
   EXPECT_TRUE(held.since(second.version + 1).reset) << "a version of another process";
@@ -123,13 +123,13 @@ TEST(HeldPieces, ADigestHasWhatWasAddedSince) {
 
 TEST(HeldPieces, ADigestOfTooMuchIsAWholeListOfTheMostRecent) {
   HeldPieces held(100);
-  held.touch(Pieces{1, 2, 3}, 1);
+  held.touch(HeldList{1, 2, 3}, 1);
   const uint64_t version = held.since(0).version;
-  held.touch(Pieces{4, 5, 6}, 2);
+  held.touch(HeldList{4, 5, 6}, 2);
   EXPECT_FALSE(held.since(version, 3).reset);
   const HeldDigest digest = held.since(version, 2);
   EXPECT_TRUE(digest.reset);
-  EXPECT_EQ(digest.pieces, (Pieces{4, 5}));
+  EXPECT_EQ(digest.pieces, (HeldList{4, 5}));
 }
 
 // Who follows the digests knows of everything that is held.

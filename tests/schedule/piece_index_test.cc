@@ -11,9 +11,10 @@
 namespace pando {
 namespace {
 
-using Holders = std::map<Piece, std::set<ReplicaId>>;
+using NaiveHolders = std::map<Piece, std::set<ReplicaId>>;
 
-uint32_t n_leading_of(const Holders& holders, const std::vector<Piece>& pieces, ReplicaId replica) {
+uint32_t n_leading_of(const NaiveHolders& holders, const std::vector<Piece>& pieces,
+                      ReplicaId replica) {
   uint32_t n = 0;
   for (; n < pieces.size(); ++n) {
     const auto found = holders.find(pieces[n]);
@@ -27,7 +28,7 @@ TEST(PieceIndex, EqualsANaiveModel) {
   std::mt19937 rng(1);
   for (const uint32_t n_replicas : {1u, 5u, 64u, 150u}) {
     PieceIndex index;
-    Holders naive;
+    NaiveHolders naive;
     for (int i = 0; i < 6000; ++i) {
       const auto replica = static_cast<ReplicaId>(rng() % n_replicas);
       for (const Piece piece : testing::random_prompt(rng, 4)) {

@@ -15,8 +15,9 @@ namespace {
 
 using RoutedPrompt = std::vector<Piece>;
 
-constexpr double kToken = 0.01;         // seconds
-constexpr double kPiece = 64 * kToken;  // seconds
+constexpr double kToken = 0.01;                                         // seconds
+constexpr double kPiece = 64 * kToken;                                  // seconds
+constexpr double kFirstCome = std::numeric_limits<double>::infinity();  // no prompt overtakes
 
 // n pieces that no other beginning has.
 RoutedPrompt routed_prompt(uint64_t beginning, size_t n) {
@@ -25,7 +26,7 @@ RoutedPrompt routed_prompt(uint64_t beginning, size_t n) {
   return pieces;
 }
 
-RoutedWork work_of(const RoutedPrompt& pieces) {
+RoutedWork routed_work(const RoutedPrompt& pieces) {
   return {.pieces = pieces, .n_prompt = kPieceTokens * static_cast<double>(pieces.size())};
 }
 
@@ -43,8 +44,8 @@ Router router_of(size_t n, RouterOptions options, size_t n_pieces = 0) {
 }
 
 ReplicaId send(Router& router, const RoutedPrompt& pieces, double now, TicketId* ticket = nullptr) {
-  const ReplicaId replica = router.choose(work_of(pieces), now)->replica;
-  const TicketId sent = router.sent(replica, work_of(pieces), now);
+  const ReplicaId replica = router.choose(routed_work(pieces), now)->replica;
+  const TicketId sent = router.sent(replica, routed_work(pieces), now);
   if (ticket != nullptr) *ticket = sent;
   return replica;
 }
@@ -73,15 +74,15 @@ TEST(Router, NoneThatIsExcludedPausedOrDrainingIsChosen) {
                                    RoutePolicy::kPrefix, RoutePolicy::kLars}) {
     Router router = router_of(4, {.policy = policy});
     const RoutedPrompt prompt = routed_prompt(1, 4);
-    for (ReplicaId id = 0; id < 3; ++id) router.sent(id, work_of(prompt), 0);
+    for (ReplicaId id = 0; id < 3; ++id) router.sent(id, routed_work(prompt), 0);
     router.set_state(0, ReplicaState::kPaused);
     router.set_state(1, ReplicaState::kDraining);
     const ReplicaId excluded[] = {2};
-    EXPECT_EQ(router.choose(work_of(prompt), 0, excluded)->replica, 3u);
+    EXPECT_EQ(router.choose(routed_work(prompt), 0, excluded)->replica, 3u);
     router.leave(3);
-    EXPECT_FALSE(router.choose(work_of(prompt), 0, excluded));
+    EXPECT_FALSE(router.choose(routed_work(prompt), 0, excluded));
     router.set_state(0, ReplicaState::kUp);
-    const RouteChoice choice = router.choose(work_of(prompt), 0, excluded).value();
+    const RouteChoice choice = router.choose(routed_work(prompt), 0, excluded).value();
     EXPECT_EQ(choice.replica, 0u);
     EXPECT_EQ(choice.n_held, 4u) << "a pause forgets nothing";
   }
@@ -109,7 +110,7 @@ TEST(Router, PrefixGoesToTheLongestHolderUnlessItIsOverloaded) {
 }
 
 TEST(Router, LarsKeepsAConversationWhileThatPays) {
-  Router router = router_of(2, {.again = 2});
+  Router router = router_of(2, {.again = 2, .patience = kFirstCome});
   const RoutedPrompt turns = routed_prompt(1, 10);
   const std::span<const Piece> all = turns;
   const RoutedPrompt first(all.begin(), all.begin() + 8);
@@ -117,14 +118,14 @@ TEST(Router, LarsKeepsAConversationWhileThatPays) {
   ASSERT_EQ(send(router, first, 0, &ticket), 0u);
   router.ended(ticket, 1);
   // Others' work at its replica: less, and then more, than twice the prefill that this saves.
-  const RouteChoice alone = router.choose(work_of(turns), 1).value();
+  const RouteChoice alone = router.choose(routed_work(turns), 1).value();
   EXPECT_EQ(alone.replica, 0u);
   EXPECT_EQ(alone.n_held, 8u);
   EXPECT_DOUBLE_EQ(alone.begins, 1 + 2 * kPiece);
   router.report(0, {.seconds_left = 15 * kPiece}, {.version = 1}, 1, 1);
-  EXPECT_EQ(router.choose(work_of(turns), 1)->replica, 0u);
+  EXPECT_EQ(router.choose(routed_work(turns), 1)->replica, 0u);
   router.report(0, {.seconds_left = 17 * kPiece}, {.version = 1}, 1, 1);
-  EXPECT_EQ(router.choose(work_of(turns), 1)->replica, 1u);
+  EXPECT_EQ(router.choose(routed_work(turns), 1)->replica, 1u);
 }
 
 TEST(Router, LarsSpreadsAHotBeginning) {
@@ -139,12 +140,22 @@ TEST(Router, LarsSpreadsAHotBeginning) {
   for (ReplicaId id = 0; id < 4; ++id) EXPECT_NEAR(n_sent[id], 100, 8) << id;
 }
 
+// It overtakes the long one, and waits for all the short ones.
+TEST(Router, LarsSendsAShortPromptBehindALongOne) {
+  Router router = router_of(2, {.patience = 2});
+  const RoutedPrompt short_one = routed_prompt(1, 1);
+  router.sent(0, routed_work(routed_prompt(2, 100)), 0);
+  for (uint64_t i = 3; i < 6; ++i) router.sent(1, routed_work(routed_prompt(i, 1)), 0);
+  EXPECT_EQ(router.choose(routed_work(short_one), 0)->replica, 0u);
+  EXPECT_EQ(router.choose(routed_work(routed_prompt(9, 50)), 0)->replica, 1u);
+}
+
 TEST(Router, LarsPassesAHolderThatWouldBeLate) {
-  Router router = router_of(2, {.again = 3});
+  Router router = router_of(2, {.again = 3, .patience = kFirstCome});
   const RoutedPrompt prompt = routed_prompt(1, 8);
-  router.sent(0, work_of(prompt), 0);
+  router.sent(0, routed_work(prompt), 0);
   router.report(0, {.seconds_left = 12 * kPiece}, {.version = 1}, 1, 1);
-  RoutedWork work = work_of(prompt);
+  RoutedWork work = routed_work(prompt);
   EXPECT_EQ(router.choose(work, 1)->replica, 0u);
   work.deadline = 1 + 9 * kPiece;
   EXPECT_EQ(router.choose(work, 1)->replica, 1u);
@@ -153,9 +164,9 @@ TEST(Router, LarsPassesAHolderThatWouldBeLate) {
 TEST(Router, LarsFillsTheCacheThatLosesLeast) {
   Router router = router_of(3, {}, 8);
   for (ReplicaId id = 0; id < 3; ++id)
-    router.ended(router.sent(id, work_of(routed_prompt(id, 8)), id == 1 ? 0 : 5), 5);
+    router.ended(router.sent(id, routed_work(routed_prompt(id, 8)), id == 1 ? 0 : 5), 5);
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(router.choose(work_of(routed_prompt(9, 4)), 10)->replica, 1u);
+    EXPECT_EQ(router.choose(routed_work(routed_prompt(9, 4)), 10)->replica, 1u);
 }
 
 TEST(Router, ReportsSayWhatIsHeld) {
@@ -165,7 +176,7 @@ TEST(Router, ReportsSayWhatIsHeld) {
   at_replica.touch(prompt, 0);
   HeldDigest digest = at_replica.since(0);
   router.report(1, {}, digest, 0, 0);
-  EXPECT_EQ(router.choose(work_of(prompt), 0)->n_held, 6u);
+  EXPECT_EQ(router.choose(routed_work(prompt), 0)->n_held, 6u);
   at_replica.clear();
   at_replica.touch(routed_prompt(2, 3), 0);
   digest = at_replica.since(digest.version);
@@ -179,12 +190,12 @@ TEST(Router, ReportsSayWhatIsHeld) {
 
 TEST(Router, TicketsOfAReplicaThatIsGoneAreVoid) {
   Router router = router_of(2, {});
-  const TicketId ticket = router.sent(0, work_of(routed_prompt(1, 6)), 0);
-  const TicketId other = router.sent(1, work_of(routed_prompt(1, 6)), 0);
+  const TicketId ticket = router.sent(0, routed_work(routed_prompt(1, 6)), 0);
+  const TicketId other = router.sent(1, routed_work(routed_prompt(1, 6)), 0);
   router.leave(0);
   EXPECT_EQ(router.n_tickets(), 1u);
   EXPECT_EQ(router.join(), 0u);
-  EXPECT_NE(router.sent(0, work_of(routed_prompt(1, 6)), 0), ticket);
+  EXPECT_NE(router.sent(0, routed_work(routed_prompt(1, 6)), 0), ticket);
   router.first_token(ticket, 1);
   router.ended(ticket, 1);
   EXPECT_EQ(router.view(0, 1).n_tickets, 1u);
@@ -216,7 +227,7 @@ TEST(Router, KnowsWhatEachReplicaHolds) {
     std::map<TicketId, ReplicaId> open;
     for (int i = 0; i < 1500; ++i) {
       const RoutedPrompt pieces = testing::random_prompt(rng);
-      const RoutedWork work = work_of(pieces);
+      const RoutedWork work = routed_work(pieces);
       const uint32_t what = rng() % 100;
       if (what < 3 && naive.size() < 12) {
         naive.emplace(router.join(), HeldPieces(0));
