@@ -14,6 +14,17 @@ void ReplicaLoad::keep_costs_alone() {
              .seconds_per_step = known.seconds_per_step};
 }
 
+ReplicaReport ReplicaReport::checked() const {
+  ReplicaReport checked = *this;
+  for (double ReplicaReport::*value :
+       {&ReplicaReport::seconds_left, &ReplicaReport::n_running, &ReplicaReport::n_waiting,
+        &ReplicaReport::max_running, &ReplicaReport::kv_tokens,
+        &ReplicaReport::seconds_per_prompt_token, &ReplicaReport::seconds_per_prompt_key,
+        &ReplicaReport::seconds_per_step})
+    if (!(checked.*value > 0 && checked.*value < 1e15)) checked.*value = 0;
+  return checked;
+}
+
 void ReplicaLoad::report(const ReplicaReport& report, double asked) {
   const ReplicaReport before = report_;
   report_ = report;

@@ -32,6 +32,9 @@ struct ReplicaReport {
   double seconds_per_prompt_token = 0;
   double seconds_per_prompt_key = 0;  // more, for each position before the token
   double seconds_per_step = 0;        // of decoding, with the requests that run now
+
+  // With 0 for each value that is negative, not a number, or 1e15 and more.
+  ReplicaReport checked() const;
 };
 
 // Seconds from now.
@@ -69,7 +72,6 @@ class ReplicaLoad {
   }
 
  private:
-  void keep_costs_alone();
   struct Ticket {
     double sent = 0;
     double prefill = 0;  // predicted seconds
@@ -83,6 +85,7 @@ class ReplicaLoad {
   };
   static constexpr size_t kLengths = 16;
 
+  void keep_costs_alone();
   Waiting& waiting_like(const Ticket& ticket);
   void begin(Ticket& ticket, double now);
   double seconds_before(double most_each, double now) const;

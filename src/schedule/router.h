@@ -84,9 +84,10 @@ class Router {
   void set_state(ReplicaId replica, ReplicaState state);
   // Its process is another: holds nothing, has no work, and its tickets are void.
   void restarted(ReplicaId replica);
-  // What it says of itself. asked: when it was asked, so that requests sent since are added.
+  // What it says of itself, checked. asked: when it was asked, so that requests sent since are
+  // added.
   // Pieces as HeldPieces::since gives them.
-  void report(ReplicaId replica, const ReplicaReport& report, const HeldDigest& held, double asked,
+  void report(ReplicaId replica, const ReplicaReport& said, const HeldDigest& held, double asked,
               double now);
 
   // Nothing if no replica is kUp and not excluded. The choice alone changes nothing but whose turn

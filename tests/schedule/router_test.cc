@@ -188,6 +188,24 @@ TEST(Router, ReportsSayWhatIsHeld) {
   EXPECT_EQ(router.view(1, 0).n_held, 0u);
 }
 
+TEST(Router, SenselessReportsCountAsNothing) {
+  Router router = router_of(2, {});
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (ReplicaId id = 0; id < 2; ++id)
+    router.report(id,
+                  {.seconds_left = kNan,
+                   .n_running = -4,
+                   .max_running = kFirstCome,
+                   .kv_tokens = -1,
+                   .seconds_per_prompt_token = kNan,
+                   .seconds_per_step = 1e300},
+                  {}, 0, 0);
+  const RoutedPrompt prompt = routed_prompt(1, 2);
+  const RouteChoice choice = router.choose(routed_work(prompt), 0).value();
+  EXPECT_DOUBLE_EQ(choice.begins, 2 * kPiece);
+  EXPECT_EQ(router.view(0, 0).n_open, 0);
+}
+
 TEST(Router, TicketsOfAReplicaThatIsGoneAreVoid) {
   Router router = router_of(2, {});
   const TicketId ticket = router.sent(0, routed_work(routed_prompt(1, 6)), 0);
