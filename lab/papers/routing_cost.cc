@@ -1,4 +1,4 @@
-// What choosing a replica costs by itself, and the memory that it takes.
+// Processor time to choose a replica, and memory of the router.
 #include <fmt/format.h>
 
 #include <iterator>

@@ -21,7 +21,7 @@ size_t bytes_of(const Request& request) {
   return n;
 }
 
-// What the prompts of a line begin with, of its own.
+// Text that the prompts of a line begin with.
 std::string beginning_of(const ask::Line& line) {
   if (!line.contexts.empty()) return line.contexts.front();
   if (line.questions.empty()) return {};

@@ -1,4 +1,4 @@
-// Which replica answers what.
+// Deals the lines of a batch to replicas.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// What a line is predicted to cost, in tokens as far as bytes tell.
+// Predicted cost of a line, in tokens, estimated from its bytes.
 struct LineWork {
   std::vector<Piece> pieces;  // that its prompts begin with
   double own = 0;             // tokens behind these pieces, and of answers

@@ -23,7 +23,7 @@ struct RoutedWork {
   double deadline = std::numeric_limits<double>::infinity();
 };
 
-// What a replica says of itself. Costs of 0 are not known; those that were known before count on.
+// Load and costs that a replica reports. A cost of 0 is not known: the one known before stays.
 struct ReplicaReport {
   double seconds_left = 0;              // predicted, of all prompts that wait or are computed
   double n_running = 0, n_waiting = 0;  // requests
@@ -44,10 +44,10 @@ struct RoutePrediction {
   double ends = 0;     // until the last
 };
 
-// Of one replica: what it reported, and what was sent there since. One thread.
+// Load of one replica: its latest report, and the requests sent there since. One thread.
 class ReplicaLoad {
  public:
-  // asked: when it was asked for the report, which so counts what was sent before.
+  // asked: when it was asked for the report, which counts all requests sent before.
   void report(const ReplicaReport& report, double asked);
   void sent(TicketId ticket, const RoutedWork& work, size_t n_held, double now);
   void first_token(TicketId ticket, double now);

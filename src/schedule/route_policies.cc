@@ -91,7 +91,7 @@ double Router::price_by_time(const RoutedWork& work, double now) {
   return options_.tie * least;
 }
 
-// Of the piece that this prompt would displace first; infinite where there is room.
+// Age of the piece that this prompt would displace first; infinite if there is room.
 double Router::seconds_unused(const RouteCandidate& candidate, const RoutedWork& work,
                               double now) const {
   const HeldPieces& held = replicas_[candidate.replica].held;

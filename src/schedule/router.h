@@ -34,7 +34,7 @@ enum class ReplicaState {
 
 struct RouterOptions {
   RoutePolicy policy = RoutePolicy::kLars;
-  // Of all replicas together; each has an equal share at most. About 110 bytes for each.
+  // Limit for all replicas together; each has an equal share at most. About 110 bytes a piece.
   size_t most_pieces = size_t{1} << 21;
   // kLars: seconds that a request may wait more at the holder of its beginning, for each second of
   // prefill that this saves. Above 1, since computing a beginning again also delays requests that
@@ -84,8 +84,8 @@ class Router {
   void set_state(ReplicaId replica, ReplicaState state);
   // Its process is another: holds nothing, has no work, and its tickets are void.
   void restarted(ReplicaId replica);
-  // What it says of itself, checked. asked: when it was asked, so that requests sent since are
-  // added.
+  // Takes a replica's report, checked. asked: when it was asked for, so that requests sent since
+  // are added.
   // Pieces as HeldPieces::since gives them.
   void report(ReplicaId replica, const ReplicaReport& said, const HeldDigest& held, double asked,
               double now);

@@ -132,7 +132,7 @@ TEST(HeldPieces, ADigestOfTooMuchIsAWholeListOfTheMostRecent) {
   EXPECT_EQ(digest.pieces, (HeldList{4, 5}));
 }
 
-// Who follows the digests knows of everything that is held.
+// A follower of the digests knows all pieces that are held.
 TEST(HeldPieces, DigestsMissNothing) {
   std::mt19937 rng(3);
   HeldPieces held(40);

@@ -235,7 +235,7 @@ TEST(Router, PiecesOfAllReplicasAreBounded) {
   EXPECT_EQ(n_held(), 3 * 7u);
 }
 
-// What the router believes to be held, of those that come and go, beside a plain model of each.
+// Replicas come and go; a plain model of each says what it holds.
 TEST(Router, KnowsWhatEachReplicaHolds) {
   std::mt19937 rng(5);
   for (int round = 0; round < 6; ++round) {
