@@ -1,7 +1,7 @@
 #include "schedule/held_pieces.h"
 
 #include <algorithm>
-#include <ranges>
+#include <utility>
 
 namespace pando {
 
@@ -17,7 +17,8 @@ size_t HeldPieces::n_leading(std::span<const Piece> pieces) const {
 
 void HeldPieces::touch(std::span<const Piece> pieces, double now, HeldChanges* changes) {
   // The last piece first, so that it is dropped before the pieces that lead to it.
-  for (const Piece piece : pieces.first(std::min(pieces.size(), capacity_)) | std::views::reverse) {
+  for (size_t i = std::min(pieces.size(), capacity_); i-- > 0;) {
+    const Piece piece = pieces[i];
     uint32_t slot = find(piece);
     if (slot != SlotTable::kNone) {
       unlink(slot);

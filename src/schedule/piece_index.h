@@ -1,4 +1,4 @@
-// Which replicas hold a piece.
+// Finds the replicas that hold a piece.
 #pragma once
 
 #include <array>

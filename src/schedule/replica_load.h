@@ -1,11 +1,11 @@
 // Work that waits at one replica, and when it would answer one request more.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <unordered_map>
-#include <utility>
 
 #include "schedule/pieces.h"
 
@@ -23,7 +23,7 @@ struct RoutedWork {
   double deadline = std::numeric_limits<double>::infinity();
 };
 
-// What a replica says of itself. Costs of 0 are not known; those that were known before count on.
+// Load and costs that a replica reports. A cost of 0 is not known: the one known before stays.
 struct ReplicaReport {
   double seconds_left = 0;              // predicted, of all prompts that wait or are computed
   double n_running = 0, n_waiting = 0;  // requests
@@ -32,6 +32,9 @@ struct ReplicaReport {
   double seconds_per_prompt_token = 0;
   double seconds_per_prompt_key = 0;  // more, for each position before the token
   double seconds_per_step = 0;        // of decoding, with the requests that run now
+
+  // With 0 for each value that is negative, not a number, or 1e15 and more.
+  ReplicaReport checked() const;
 };
 
 // Seconds from now.
@@ -41,17 +44,18 @@ struct RoutePrediction {
   double ends = 0;     // until the last
 };
 
-// Of one replica: what it reported, and what was sent there since. One thread.
+// Load of one replica: its latest report, and the requests sent there since. One thread.
 class ReplicaLoad {
  public:
-  // asked: when it was asked for the report, which so counts what was sent before.
+  // asked: when it was asked for the report, which counts all requests sent before.
   void report(const ReplicaReport& report, double asked);
   void sent(TicketId ticket, const RoutedWork& work, size_t n_held, double now);
   void first_token(TicketId ticket, double now);
   void ended(TicketId ticket, double now);
 
-  // For a request of whose prompt `n_held` leading pieces are held.
-  RoutePrediction predict(const RoutedWork& work, size_t n_held, double now) const;
+  // For a request of whose prompt `n_held` leading pieces are held. patience: seconds that it waits
+  // for each prompt before it, for each second of its own; infinite if none is overtaken.
+  RoutePrediction predict(const RoutedWork& work, size_t n_held, double patience, double now) const;
   // Seconds of the prefill alone.
   double prefill(const RoutedWork& work, size_t n_held) const;
   // Predicted seconds of prompts that are not computed: at least half of what was sent and has no
@@ -64,29 +68,38 @@ class ReplicaLoad {
   template <class Forget>
   void clear(const Forget& forget) {
     for (const auto& [id, ticket] : tickets_) forget(id);
-    ReplicaLoad empty;
-    empty.keep_costs(report_);
-    *this = std::move(empty);
+    keep_costs_alone();
   }
 
  private:
-  void keep_costs(const ReplicaReport& known);
   struct Ticket {
     double sent = 0;
     double prefill = 0;  // predicted seconds
     double n_sequences = 1;
     bool is_begun = false;
   };
+  // Tickets without a first token whose prefills are about as long.
+  struct Waiting {
+    double n = 0;
+    double prefill = 0;  // seconds, of all
+  };
+  static constexpr size_t kLengths = 16;
+
+  void keep_costs_alone();
+  Waiting& waiting_like(const Ticket& ticket);
   void begin(Ticket& ticket, double now);
+  double seconds_before(double most_each, double now) const;
 
   // The latest. Costs that are not known are assumed to be these, so that longer prompts cost more.
   ReplicaReport report_{.seconds_per_prompt_token = 1e-4, .seconds_per_step = 1e-2};
-  double free_at_ = 0;        // when all prompts are computed, as predicted
-  double foreign_until_ = 0;  // when those are that tickets do not account for
-  double n_foreign_ = 0;      // open requests of others, at the report
-  double n_sequences_ = 0;    // of tickets
-  size_t n_waiting_ = 0;      // tickets without a first token
-  double waiting_ = 0;        // their prefill
+  double free_at_ = 0;            // when all prompts are computed, as predicted
+  double foreign_until_ = 0;      // when those are that tickets do not account for
+  double n_foreign_ = 0;          // open requests of others, at the report
+  double n_sequences_ = 0;        // of tickets
+  double n_foreign_waiting_ = 0;  // of these
+  size_t n_waiting_ = 0;          // tickets without a first token
+  double waiting_ = 0;            // their prefill
+  std::array<Waiting, kLengths> waiting_by_length_{};  // each twice as long as the one before
   std::unordered_map<TicketId, Ticket> tickets_;
 };
 

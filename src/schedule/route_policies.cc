@@ -38,9 +38,10 @@ void Router::list_candidates(const RoutedWork& work, double now,
   for (ReplicaId id = 0; id < replicas_.size(); ++id) {
     const Replica& replica = replicas_[id];
     if (replica.is_there && replica.state == ReplicaState::kUp && is_excluded_[id] == 0)
-      candidates_.push_back({.replica = id,
-                             .n_held = n_leading_[id],
-                             .predicted = replica.load.predict(work, n_leading_[id], now)});
+      candidates_.push_back(
+          {.replica = id,
+           .n_held = n_leading_[id],
+           .predicted = replica.load.predict(work, n_leading_[id], options_.patience, now)});
   }
 }
 
@@ -90,7 +91,7 @@ double Router::price_by_time(const RoutedWork& work, double now) {
   return options_.tie * least;
 }
 
-// Of the piece that this prompt would displace first; infinite where there is room.
+// Age of the piece that this prompt would displace first; infinite if there is room.
 double Router::seconds_unused(const RouteCandidate& candidate, const RoutedWork& work,
                               double now) const {
   const HeldPieces& held = replicas_[candidate.replica].held;

@@ -54,9 +54,10 @@ void Router::restarted(ReplicaId replica) {
 
 void Router::set_state(ReplicaId replica, ReplicaState state) { at(replica).state = state; }
 
-void Router::report(ReplicaId replica, const ReplicaReport& report, const HeldDigest& held,
+void Router::report(ReplicaId replica, const ReplicaReport& said, const HeldDigest& held,
                     double asked, double now) {
   Replica& known = at(replica);
+  const ReplicaReport report = said.checked();
   known.load.report(report, asked);
   known.capacity = report.kv_tokens > 0 ? static_cast<size_t>(report.kv_tokens / kPieceTokens)
                                         : options_.most_pieces;

@@ -34,12 +34,15 @@ enum class ReplicaState {
 
 struct RouterOptions {
   RoutePolicy policy = RoutePolicy::kLars;
-  // Of all replicas together; each has an equal share at most. About 90 bytes for each.
+  // Limit for all replicas together; each has an equal share at most. About 110 bytes a piece.
   size_t most_pieces = size_t{1} << 21;
   // kLars: seconds that a request may wait more at the holder of its beginning, for each second of
   // prefill that this saves. Above 1, since computing a beginning again also delays requests that
   // come later, and takes room.
-  double again = 2;
+  double again = 4;
+  // kLars: seconds that a request waits for each prompt before it, for each second of its own
+  // prefill, as short prompts overtake long ones. Infinite: none overtakes.
+  double patience = 4;
   // kLars: cost of a second after the deadline of the first token, above its own.
   double late = 4;
   // kLars: part of the prefill that is charged for dropping pieces that were used just now; none
@@ -53,7 +56,7 @@ struct RouterOptions {
 struct RouteChoice {
   ReplicaId replica = 0;
   size_t n_held = 0;  // leading pieces that it holds
-  double begins = 0;  // predicted time of the first token; 0 where nothing is known of its costs
+  double begins = 0;  // predicted time of the first token
   double ends = 0;    // of the last
 };
 
@@ -81,9 +84,10 @@ class Router {
   void set_state(ReplicaId replica, ReplicaState state);
   // Its process is another: holds nothing, has no work, and its tickets are void.
   void restarted(ReplicaId replica);
-  // What it says of itself. asked: when it was asked, so that requests sent since are added.
+  // Takes a replica's report, checked. asked: when it was asked for, so that requests sent since
+  // are added.
   // Pieces as HeldPieces::since gives them.
-  void report(ReplicaId replica, const ReplicaReport& report, const HeldDigest& held, double asked,
+  void report(ReplicaId replica, const ReplicaReport& said, const HeldDigest& held, double asked,
               double now);
 
   // Nothing if no replica is kUp and not excluded. The choice alone changes nothing but whose turn
