@@ -1,9 +1,7 @@
 // `pando serve`.
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -27,15 +25,6 @@
 
 namespace pando::cli {
 namespace {
-
-// A connection takes a descriptor, and many systems allow 1,024 where nobody asks for more.
-void allow_connections(size_t n_connections) {
-  constexpr rlim_t kOthers = 64;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, n_connections + kOthers));
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 // Fills in how long steps take, where policy or budget ask for it.
 Status learn_steps(const Model& model, EngineOptions& options) {
@@ -128,11 +117,8 @@ void print_start(const ServeOptions& o, const Engine& engine, const serve::Serve
     print_stderr("pando: there are no API keys, so anyone who can reach {} can send requests\n",
                  o.server.host);
   print_stderr("pando: GET / lists the paths; documentation is in {}\n", documentation());
-  // An address of IPv6 stands in brackets.
-  const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
-  print_stderr("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
-               o.server.tls_key.empty() ? "http" : "https",
-               is_bare_v6 ? "[" + o.server.host + "]" : o.server.host, server.port());
+  print_stderr("pando: serving {} at {}\n", fmt::join(o.server.model_names, ", "),
+               address_text(o.server, server.port()));
 }
 
 int serve_model(ServeOptions o) {
@@ -156,9 +142,6 @@ int serve_model(ServeOptions o) {
   if (Status status = learn_steps(**model, options); !status) return refuse(status.error());
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, options);
   if (!engine) return refuse(engine.error());
-  o.server.log_requests = o.log == "none"     ? serve::LogRequests::kNone
-                          : o.log == "errors" ? serve::LogRequests::kErrors
-                                              : serve::LogRequests::kAll;
   if (const std::shared_ptr<Ranks> ranks = joined_ranks(); ranks != nullptr && ranks->size() > 1) {
     // If a process ends, MPI sends the others SIGTERM, and kills them a second later.
     o.server.sigterm_drain_timeout = std::chrono::seconds(0);

@@ -203,6 +203,7 @@ class Session {
                           .x_api_key = header("X-Api-Key"),
                           .api_key = header("Api-Key")});
     if (request.routed && logged_.id == own_id) logged_.id = request.id;
+    request.log_id = logged_.id;
     logged_.key_name = door_.keys.name_of(request.isolation_key);
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 

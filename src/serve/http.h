@@ -22,6 +22,7 @@ namespace pando::serve {
 struct HttpRequest {
   std::chrono::steady_clock::time_point arrival;  // when all of it was there
   std::string id;                                 // of its answer
+  std::string log_id;                             // in logs: the client's, or `id`
   std::string method;
   std::string path;          // without the query
   std::string parameter;     // text in `path` that matches the parameter of its route
@@ -90,6 +91,7 @@ class Replier {
   virtual bool has_begun() const = 0;  // something was sent
 
   Tally tally;
+  HttpHeaders headers;  // that go with the head of the answer, beside the response's own
 };
 
 }  // namespace pando::serve

@@ -18,7 +18,8 @@ extern const prometheus::Histogram::BucketBoundaries kRequestSeconds;
 // Any thread.
 class HttpMetrics {
  public:
-  HttpMetrics();
+  // prefix: of all names, such as "pando_".
+  explicit HttpMetrics(const std::string& prefix);
 
   // A request was answered: its path as the table of routes has it.
   void count_request(const std::string& path, int status, double seconds);

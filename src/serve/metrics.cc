@@ -91,7 +91,8 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
 }  // namespace
 
 Metrics::Metrics(const Engine& engine, const std::string& model)
-    : engine_(engine),
+    : HttpMetrics("pando_"),
+      engine_(engine),
       ttft_(BuildHistogram()
                 .Name("pando_time_to_first_token_seconds")
                 .Help("Time from a request to the first generated token of each answer")

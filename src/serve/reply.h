@@ -127,6 +127,7 @@ class Reply : public Replier {
     if (!content_type.empty()) message.set(http::field::content_type, content_type);
     message.set("X-Request-Id", options_.id);
     for (const auto& [name, value] : options_.headers) message.set(name, value);
+    for (const auto& [name, value] : headers) message.set(name, value);
     message.keep_alive(keep_alive_);
   }
 
