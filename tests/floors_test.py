@@ -23,7 +23,7 @@ FLOORS = {
     "api": {"base", "contract", "text", "comm", "model", "cache", "schedule", "plan", "engine"},
     "task": {"base", "engine", "api"},
     "ask": {"base", "text", "engine", "api", "task"},
-    "batch": {"base", "text", "cache", "engine", "api", "task", "ask"},
+    "batch": {"base", "text", "cache", "schedule", "engine", "api", "task", "ask"},
     "serve": {"base", "text", "schedule", "engine", "api", "task", "ask"},
     "capi": {"base", "api", "task", "ask"},
     "bench": {"base", "contract", "engine", "api"},

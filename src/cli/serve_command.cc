@@ -19,6 +19,7 @@
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
 #include "cli/serve_options.h"
+#include "pando/model_files.h"
 #include "pando/step_costs.h"
 #include "serve/server.h"
 
@@ -80,6 +81,20 @@ Result<std::string> read_defaults(ServeOptions& o) {
   return said;
 }
 
+// A chat template of its own is a file, or the name of one of the model's.
+Result<std::string> fingerprint_for_routers(const ModelArguments& arguments) {
+  const Result<std::string> files = files_fingerprint(arguments);
+  if (!files) return files;
+  std::string chat_template = arguments.chat_template;
+  std::error_code error;
+  if (std::filesystem::is_regular_file(chat_template, error)) {
+    const Result<uint64_t> hash = model_fingerprint(chat_template);
+    if (!hash) return hash.error();
+    chat_template = fmt::format("{:016x}", *hash);
+  }
+  return fmt::format("{} {} {}", *files, chat_template, arguments.tool_format);
+}
+
 // What the server is, once it listens.
 void print_start(const ServeOptions& o, const Engine& engine, const serve::Server& server) {
   const Model& model = engine.model();
@@ -117,6 +132,9 @@ int serve_model(ServeOptions o) {
   Result<std::shared_ptr<const Model>> model = load_model(o.model);
   if (!model) return refuse(model.error());
   if (!defaults) return refuse(defaults.error());
+  Result<std::string> fingerprint = fingerprint_for_routers(o.model);
+  if (!fingerprint) return refuse(fingerprint.error());
+  o.server.files_fingerprint = std::move(*fingerprint);
   if (const std::string warning = (*model)->prompt_warning(); !warning.empty())
     print_stderr("pando: {}\n", warning);
   EngineOptions options = engine_options(o.model);

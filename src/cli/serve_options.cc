@@ -95,6 +95,16 @@ void add_scheduling_options(CLI::App& app, ServeOptions& o) {
 
 void add_access_options(CLI::App& app, ServeOptions& o) {
   add_client_options(app, o);
+  app.add_option(
+         "--router-key-file", o.router_key_file,
+         "File with the keys of routers (pando route), one per line; without it and without "
+         "API keys anyone can send what a router sends")
+      ->check(not_empty())
+      ->group("Access");
+  app.add_flag("--router-only", o.server.router_only,
+               "Refuse every request without a router's key, except /health and /ready; needs "
+               "--router-key-file")
+      ->group("Access");
   app.add_option("--public-prefix", o.public_prefixes,
                  "NAME=FILE: text that requests with \"public_prefix\": \"NAME\" start with, "
                  "shared between all API keys; may be repeated")
@@ -169,6 +179,16 @@ int read_serve_options(ServeOptions& o) {
     return report_error(fmt::format("--step-rows is {}, expected more than --max-running {}",
                                     engine.step_rows, engine.max_running)),
            kUsage;
+  if (o.server.router_only && o.router_key_file.empty())
+    return report_error("--router-only needs --router-key-file"), kUsage;
+  if (!o.router_key_file.empty()) {
+    if (Status status =
+            read_key_lines("--router-key-file", o.router_key_file, o.server.router_keys);
+        !status)
+      return report_error(status.error());
+    if (o.server.router_keys.empty())
+      return report_error("--router-key-file: " + o.router_key_file + " has no keys");
+  }
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return report_error(path.error());
   if (o.server.model_names.empty()) o.server.model_names = {name_of_model(*path)};

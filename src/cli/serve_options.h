@@ -14,6 +14,7 @@ namespace pando::cli {
 struct ServeOptions : ServerArguments {
   ModelArguments model;
   DefaultsArguments generation;
+  std::string router_key_file;
   double step_budget_ms = 0;
   std::vector<std::string> public_prefixes;   // NAME=FILE
   std::vector<std::string> deadline_classes;  // NAME=TTFT,TPOT

@@ -167,7 +167,8 @@ class Session {
     begun_ = Clock::now();
     HttpRequest request;
     request.id = door_.new_id();
-    begin_log(request.id);
+    const std::string own_id = request.id;
+    begin_log(own_id);
     cors_.clear();
     std::optional<HttpResponse> wrong;
     if (error) {
@@ -183,7 +184,7 @@ class Session {
     logged_.path = request.path;
     if (const auto id = parser.get()["X-Request-Id"]; is_log_word({id.data(), id.size()}))
       logged_.id = std::string(id);
-    request.log_id = logged_.id;
+    request.routed_header = std::string(parser.get()[kRoutedHeader]);
     request.host = std::string(parser.get()[http::field::host]);
     request.accept = std::string(parser.get()[http::field::accept]);
     request.content_type = std::string(parser.get()[http::field::content_type]);
@@ -201,6 +202,8 @@ class Session {
                          {.authorization = header("Authorization"),
                           .x_api_key = header("X-Api-Key"),
                           .api_key = header("Api-Key")});
+    if (request.routed && logged_.id == own_id) logged_.id = request.id;
+    request.log_id = logged_.id;
     logged_.key_name = door_.keys.name_of(request.isolation_key);
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 

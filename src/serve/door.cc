@@ -10,9 +10,10 @@
 
 namespace pando::serve {
 
-Door::Door(ServerOptions o, ApiKeys k)
+Door::Door(ServerOptions o, ApiKeys k, std::optional<ApiKeys> of_routers)
     : options(std::move(o)),
       keys(std::move(k)),
+      router_keys(std::move(of_routers)),
       started(std::time(nullptr)),
       connections(static_cast<size_t>(options.io_threads)),
       body_memory(options.max_bodies_bytes) {}

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "serve/api_keys.h"
@@ -19,13 +20,15 @@ namespace pando::serve {
 // A server answers by an engine (Service) or by other servers (route/RouteDoor). Any thread may use
 // it.
 struct Door {
-  Door(ServerOptions options, ApiKeys keys);
+  // router_keys: absent where no router is believed.
+  Door(ServerOptions options, ApiKeys keys, std::optional<ApiKeys> router_keys = std::nullopt);
   virtual ~Door() = default;
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
   const ServerOptions options;
   const ApiKeys keys;
+  const std::optional<ApiKeys> router_keys;
   const int64_t started;                // seconds since 1970
   std::atomic<bool> draining{false};    // no new requests are taken
   std::atomic<bool> is_cutting{false};  // those that are under way end too, no text is begun

@@ -15,6 +15,7 @@
 #include "ask/errors.h"
 #include "base/json_fwd.h"
 #include "serve/body_memory.h"
+#include "serve/routed.h"
 
 namespace pando::serve {
 
@@ -31,6 +32,9 @@ struct HttpRequest {
   std::string body;
   std::unique_ptr<BodyMemory::Share> memory = {};  // the body's
   uint64_t isolation_key = 0;                      // of whoever asks
+  std::string routed_header;                       // kRoutedHeader; empty: not sent
+  bool may_be_routed = false;                      // its sender may say what only routers may
+  std::optional<Routed> routed = {};               // of the header
   std::atomic<bool> is_given_up{false};            // nobody waits for its answer
 
   // Value of a name in the query; empty if the query does not have the name.

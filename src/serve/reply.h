@@ -139,7 +139,9 @@ class Reply : public Replier {
 
   asio::awaitable<void> write_events(std::string events, bool are_last) {
     constexpr std::string_view kEnd = "\n\n";  // of an event
-    for (size_t at = 0; (at = events.find(kEnd, at)) != events.npos; at += kEnd.size()) ++n_events_;
+    size_t at = 0;
+    for (size_t end = 0; (end = events.find(kEnd, at)) != events.npos; at = end + kEnd.size())
+      n_events_ += events[at] == ':' ? 0 : 1;  // comments are no events
     for (std::string_view rest = events; !rest.empty();) {
       const auto piece = asio::buffer(next_piece(rest));
       is_ending_ = rest.empty() && are_last;  // at which clients leave

@@ -77,6 +77,16 @@ Status listen(const ServerOptions& options, tcp::acceptor& acceptor) {
   return {};
 }
 
+Result<ServerKeys> keys_of(const ServerOptions& options) {
+  Result<ApiKeys> clients = ApiKeys::parse(options.api_keys);
+  if (!clients) return clients.error();
+  Result<ApiKeys> routers = ApiKeys::parse(options.router_keys);
+  if (!routers) return in_file("router keys", routers.error());
+  if (options.router_only && routers->empty())
+    return invalid_option("router_only", "is true, expected router_keys with it");
+  return ServerKeys{std::move(*clients), std::move(*routers)};
+}
+
 // Null for plain HTTP.
 Result<std::unique_ptr<asio::ssl::context>> tls_of(const ServerOptions& options) {
   if (options.tls_certificate.empty()) return std::unique_ptr<asio::ssl::context>();
@@ -332,13 +342,13 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
 Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions& options) {
-  Result<ApiKeys> keys = ApiKeys::parse(options.api_keys);
+  Result<ServerKeys> keys = keys_of(options);
   if (!keys) return keys.error();
   Result<PublicPrefixes> prefixes = PublicPrefixes::make(
       engine.model(), options.public_prefixes, static_cast<size_t>(engine.options().context));
   if (!prefixes) return prefixes.error();
   auto responses =
-      ResponseDatabase::open(options.state_directory, keys->owners(), options.responses);
+      ResponseDatabase::open(options.state_directory, keys->clients.owners(), options.responses);
   if (!responses) return responses.error();
   try {
     return open(std::make_unique<Service>(engine, options, std::move(*keys), std::move(*prefixes),
@@ -364,10 +374,10 @@ Result<std::unique_ptr<Server>> Server::open(std::unique_ptr<Door> door) {
 }
 
 Status Server::check(const ServerOptions& options) {
-  const auto keys = ApiKeys::parse(options.api_keys);
+  const Result<ServerKeys> keys = keys_of(options);
   if (!keys) return keys.error();
-  if (const auto responses =
-          ResponseDatabase::open(options.state_directory, keys->owners(), options.responses);
+  if (const auto responses = ResponseDatabase::open(options.state_directory, keys->clients.owners(),
+                                                    options.responses);
       !responses)
     return responses.error();
   if (const auto tls = tls_of(options); !tls) return tls.error();

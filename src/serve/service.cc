@@ -12,14 +12,15 @@
 
 namespace pando::serve {
 
-Service::Service(Engine& e, ServerOptions o, ApiKeys k, PublicPrefixes p,
+Service::Service(Engine& e, ServerOptions o, ServerKeys k, PublicPrefixes p,
                  std::unique_ptr<ResponseDatabase> r)
-    : Door(std::move(o), std::move(k)),
+    : Door(std::move(o), std::move(k.clients), std::move(k.routers)),
       engine(e),
       public_prefixes(std::move(p)),
       responses(std::move(r)),
       warning(sharing_info(e.options().sharing).value().warning),
       metrics(e, options.model_names.front()),
+      replica(e, options, new_id()),
       admission(options.max_prompt_bytes),
       text_pool(static_cast<size_t>(options.text_threads)),
       long_text_pool(static_cast<size_t>(options.text_threads)),

@@ -15,6 +15,7 @@
 #include "serve/metrics.h"
 #include "serve/options.h"
 #include "serve/public_prefixes.h"
+#include "serve/replica_report.h"
 #include "serve/response_database.h"
 #include "serve/shutdown_guard.h"
 
@@ -23,7 +24,7 @@ namespace pando::serve {
 // Any thread may use it.
 struct Service : Door {
   // The engine must live longer.
-  Service(Engine& engine, ServerOptions options, ApiKeys keys, PublicPrefixes prefixes,
+  Service(Engine& engine, ServerOptions options, ServerKeys keys, PublicPrefixes prefixes,
           std::unique_ptr<ResponseDatabase> responses);
 
   Engine& engine;
@@ -31,6 +32,7 @@ struct Service : Door {
   const std::unique_ptr<ResponseDatabase> responses;
   const std::string warning;  // SharingInfo, of the engine
   Metrics metrics;
+  ReplicaFacts replica;  // for routers
   // For what the engine tells connections; closed before their executors go.
   ShutdownGuard shutdown_guard;
   Admission admission;
