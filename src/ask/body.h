@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ask/envelope.h"
@@ -56,6 +58,12 @@ class Body : public Job {
 
   std::vector<Request> requests;  // of all questions, to be asked together
   bool stream = false;            // begin(), on_event() and end() write; otherwise answer() does
+  // A stream that another server began, up to Request::begun of each request: nothing that it told
+  // is written again.
+  bool goes_on = false;
+  // on_event() writes comments with the tokens of its events, for the router that reads the stream
+  // (docs/http-api.md); needs Request::tells_tokens.
+  bool tells_tokens = false;
   ServingFields serving;
   // Its field that says how long answers may get. Null: none, they get what the context has room
   // for.
@@ -77,6 +85,9 @@ class Body : public Job {
   // ones (stream_event.h).
   virtual std::string begin() { return {}; }
   std::string on_event(size_t request, Event event);
+  // The other server told an answer that has no tokens; choice `n` of a question's first request:
+  // all answers of the question.
+  void set_told(size_t request, size_t choice) { told_without_tokens_.emplace(request, choice); }
   virtual std::string end() { return {}; }
   // Events of a stream that ends early, before the one for the error.
   virtual std::string fail(const HttpError&) { return {}; }
@@ -114,12 +125,14 @@ class Body : public Job {
   const Envelope envelope_;
 
  private:
+  bool was_told(size_t request, const Event& event) const;
   // Of requests that were added, from `first` on.
   void warn_of_forms(const Model& model, size_t first);
 
   std::vector<std::string> warnings_;
   std::unordered_set<std::string> told_;  // the same texts, to find one quickly
   QuestionCompletions completions_;
+  std::set<std::pair<size_t, size_t>> told_without_tokens_;  // request, choice
 };
 
 // Readers of bodies, which are objects. Errors: kInvalidArgument, those of the model's tokenizer,

@@ -63,6 +63,7 @@ enum class Fault {
   kForcedRowTooMany,     // forms: the row of a forced token that ends the answer is computed too
   kForcedNotFollowed,    // forms: the filter does not follow a token that it forced
   kForcedLost,           // forms: a preempted answer forgets its forced tokens
+  kBegunNotFollowed,     // forms: the filter does not follow tokens that another engine drew
   kCount,                // number of faults that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

@@ -63,7 +63,7 @@ HttpResponse no_room() {
 }
 
 // RFC 9112, section 3.2.
-std::optional<HttpResponse> check_host(const Service& service,
+std::optional<HttpResponse> check_host(const Door& door,
                                        const http::request<http::string_body>& request) {
   const size_t n_hosts = request.count(http::field::host);
   if (n_hosts == 0 && request.version() < 11) return std::nullopt;
@@ -72,9 +72,9 @@ std::optional<HttpResponse> check_host(const Service& service,
                          fmt::format("the request has {} 'Host' headers, expected one", n_hosts));
   const auto field = request[http::field::host];
   const std::string_view host(field.data(), field.size());
-  if (!service.local_names_only || is_local_name(host)) return std::nullopt;
+  if (!door.local_names_only || is_local_name(host)) return std::nullopt;
   const std::string_view name = without_port(host);
-  for (const std::string& allowed : service.options.allowed_hosts)
+  for (const std::string& allowed : door.options.allowed_hosts)
     if (beast::iequals(allowed, name)) return std::nullopt;
   return wrong_request(
       403, "host_not_allowed",
@@ -101,8 +101,8 @@ class UnderWay {
 template <class Stream>
 class Session {
  public:
-  Session(Service& service, Stream stream, OpenConnection& connection)
-      : service_(service),
+  Session(Door& door, Stream stream, OpenConnection& connection)
+      : door_(door),
         stream_(std::move(stream)),
         connection_(connection),
         client_(address_of(beast::get_lowest_layer(stream_).socket())) {
@@ -119,7 +119,7 @@ class Session {
 
   asio::awaitable<void> run() {
     bool goes_on = true;
-    while (goes_on && !service_.draining) goes_on = co_await answer_next();
+    while (goes_on && !door_.draining) goes_on = co_await answer_next();
     expire_after(kLinger);
     if constexpr (!std::is_same_v<Stream, beast::tcp_stream>)
       co_await stream_.async_shutdown(kToken);
@@ -129,8 +129,8 @@ class Session {
   // Not where the client only looked whether somebody listens, or time or the server ended it.
   void log_no_tls(const beast::error_code& error) {
     const bool is_of_tls = error.category() == asio::error::get_ssl_category();
-    if (is_of_tls && service_.options.log_requests != LogRequests::kNone)
-      service_.log(fmt::format("{} TLS handshake failed: {}", client_, error.message()));
+    if (is_of_tls && door_.options.log_requests != LogRequests::kNone)
+      door_.log(fmt::format("{} TLS handshake failed: {}", client_, error.message()));
   }
 
   // Lets the client read what it was sent, though it may still be sending.
@@ -140,7 +140,7 @@ class Session {
     auto& socket = beast::get_lowest_layer(stream_).socket();
     socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
     char rest[4096];
-    for (size_t n_read = 0; n_read < service_.options.max_body_bytes;) {
+    for (size_t n_read = 0; n_read < door_.options.max_body_bytes;) {
       const auto [error, n] =
           co_await beast::get_lowest_layer(stream_).async_read_some(asio::buffer(rest), kToken);
       if (error) break;
@@ -157,7 +157,7 @@ class Session {
 
   // False where the connection is to be closed.
   asio::awaitable<bool> answer_next() {
-    const ServerOptions& options = service_.options;
+    const ServerOptions& options = door_.options;
     Parser parser;
     parser.header_limit(static_cast<uint32_t>(options.max_header_bytes));
     parser.body_limit(options.max_body_bytes);
@@ -166,8 +166,9 @@ class Session {
     const auto [error, n_read] = co_await http::async_read_header(stream_, buffer_, parser, kToken);
     begun_ = Clock::now();
     HttpRequest request;
-    request.id = service_.new_id();
-    begin_log(request.id);
+    request.id = door_.new_id();
+    const std::string own_id = request.id;
+    begin_log(own_id);
     cors_.clear();
     std::optional<HttpResponse> wrong;
     if (error) {
@@ -183,6 +184,7 @@ class Session {
     logged_.path = request.path;
     if (const auto id = parser.get()["X-Request-Id"]; is_log_word({id.data(), id.size()}))
       logged_.id = std::string(id);
+    request.routed_header = std::string(parser.get()[kRoutedHeader]);
     request.host = std::string(parser.get()[http::field::host]);
     request.accept = std::string(parser.get()[http::field::accept]);
     request.content_type = std::string(parser.get()[http::field::content_type]);
@@ -193,14 +195,16 @@ class Session {
       const auto value = parser.get()[name];
       return std::string_view(value.data(), value.size());
     };
-    wrong = check_host(service_, parser.get());
+    wrong = check_host(door_, parser.get());
     if (!wrong) wrong = check_origin(parser.get());
     if (!wrong)
-      wrong = check_head(service_, request,
+      wrong = check_head(door_, request,
                          {.authorization = header("Authorization"),
                           .x_api_key = header("X-Api-Key"),
                           .api_key = header("Api-Key")});
-    logged_.key_name = service_.keys.name_of(request.isolation_key);
+    if (request.routed && logged_.id == own_id) logged_.id = request.id;
+    request.log_id = logged_.id;
+    logged_.key_name = door_.keys.name_of(request.isolation_key);
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 
     expire_after(options.body_timeout);
@@ -210,7 +214,7 @@ class Session {
       if (write_error) co_return false;
     }
     parser.eager(true);
-    request.memory = std::make_unique<BodyMemory::Share>(service_.body_memory);
+    request.memory = std::make_unique<BodyMemory::Share>(door_.body_memory);
     while (!parser.is_done() && !wrong) {
       const auto [body_error, n_read] =
           co_await http::async_read_some(stream_, buffer_, parser, kToken);
@@ -225,7 +229,7 @@ class Session {
   // Waits for the next request to begin. False: none does.
   asio::awaitable<bool> first_bytes() {
     constexpr size_t kSome = 4096;
-    expire_after(service_.options.idle_timeout);
+    expire_after(door_.options.idle_timeout);
     is_idle_ = true;
     const auto [error, n_read] = co_await stream_.async_read_some(buffer_.prepare(kSome), kToken);
     is_idle_ = false;
@@ -239,7 +243,7 @@ class Session {
       const auto value = head[name];
       return std::string_view(value.data(), value.size());
     };
-    const std::vector<std::string>& allowed = service_.options.cors_origins;
+    const std::vector<std::string>& allowed = door_.options.cors_origins;
     const std::string_view origin = field(http::field::origin);
     cors_ = cors_headers(allowed, origin);
     if (allowed.empty() || origin.empty() || head.method() != http::verb::options)
@@ -260,10 +264,10 @@ class Session {
 
   asio::awaitable<bool> answer(HttpRequest& request, unsigned version, bool keep_alive) {
     begun_ = request.arrival = Clock::now();
-    Reply<Stream> reply(service_, stream_, reply_options(version, keep_alive));
+    Reply<Stream> reply(door_, stream_, reply_options(version, keep_alive));
     beast::get_lowest_layer(stream_).expires_never();
     const double counts = request.path == "/metrics" ? 0 : 1;  // who looks is not looked at
-    const UnderWay under_way(service_.metrics.under_way(), counts);
+    const UnderWay under_way(door_.http_metrics().under_way(), counts);
     co_await handled(request, reply);
     asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
     state.clear();  // what follows is not cancelled
@@ -274,10 +278,10 @@ class Session {
     }
     const bool left =
         given_up_ == RequestWatch::End::kClientGone || (!given_up_ && reply.is_lost());
-    if (left || is_time_over) service_.metrics.count_cancelled();
+    if (left || is_time_over) door_.http_metrics().count_cancelled();
     log(reply, left ? 499 : reply.has_begun() ? reply.status() : 500);
-    service_.metrics.count_request(find_route(request.path, request.method)->path, logged_.status,
-                                   logged_.seconds);
+    door_.http_metrics().count_request(find_route(request.path, request.method)->path,
+                                       logged_.status, logged_.seconds);
     co_return !given_up_ && reply.keep_alive();
   }
 
@@ -286,15 +290,14 @@ class Session {
     given_up_.reset();
     std::optional<HttpError> error;
     try {
-      watch_.emplace(
-          beast::get_lowest_layer(stream_).socket(), reply.is_ending(),
-          service_.is_cutting ? std::chrono::seconds(0) : service_.options.request_timeout,
-          [this, &request](RequestWatch::End end) {
-            given_up_ = end;
-            request.is_given_up = true;
-            connection_.cancellation.emit(asio::cancellation_type::terminal);
-          });
-      co_await handle(service_, request, reply);
+      watch_.emplace(beast::get_lowest_layer(stream_).socket(), reply.is_ending(),
+                     door_.is_cutting ? std::chrono::seconds(0) : door_.options.request_timeout,
+                     [this, &request](RequestWatch::End end) {
+                       given_up_ = end;
+                       request.is_given_up = true;
+                       connection_.cancellation.emit(asio::cancellation_type::terminal);
+                     });
+      co_await door_.handle(request, reply);
     } catch (const boost::system::system_error&) {
       reply.lose();
     } catch (const std::bad_alloc&) {
@@ -313,7 +316,7 @@ class Session {
   }
 
   HttpError why_cut() const {
-    if (!service_.is_cutting) return timed_out(service_.options.request_timeout);
+    if (!door_.is_cutting) return timed_out(door_.options.request_timeout);
     return shutting_down(", and the answer was not ready in time");
   }
 
@@ -344,7 +347,7 @@ class Session {
     logged_.status = status;
     logged_.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
     logged_.tally = reply.tally;
-    service_.log(logged_);
+    door_.log(logged_);
   }
 
   asio::awaitable<void> sent(Reply<Stream>& reply, HttpResponse response) {
@@ -362,15 +365,14 @@ class Session {
     const unsigned version = parser.is_header_done() ? parser.get().version() : 11;
     const bool whole =
         parser.is_header_done() && !parser.content_length_remaining() && !parser.chunked();
-    Reply<Stream> reply(service_, stream_,
-                        reply_options(version, whole && parser.get().keep_alive()));
-    service_.metrics.count_request("refused", response->status, 0);
+    Reply<Stream> reply(door_, stream_, reply_options(version, whole && parser.get().keep_alive()));
+    door_.http_metrics().count_request("refused", response->status, 0);
     co_await sent(reply, std::move(*response));
     log(reply, reply.status());
     co_return reply.keep_alive();
   }
 
-  Service& service_;
+  Door& door_;
   Stream stream_;
   OpenConnection& connection_;
   const std::string client_;
@@ -385,20 +387,20 @@ class Session {
 
 }  // namespace
 
-asio::awaitable<void> serve_connection(Service& service, asio::ip::tcp::socket socket,
+asio::awaitable<void> serve_connection(Door& door, asio::ip::tcp::socket socket,
                                        ConnectionRegistry::Registration registration,
                                        asio::ssl::context* tls) {
   beast::error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   if (tls == nullptr) {
-    Session<beast::tcp_stream> session(service, beast::tcp_stream(std::move(socket)),
+    Session<beast::tcp_stream> session(door, beast::tcp_stream(std::move(socket)),
                                        *registration.connection());
     co_await session.run();
   } else {
     using TlsStream = beast::ssl_stream<beast::tcp_stream>;
-    Session<TlsStream> session(service, TlsStream(beast::tcp_stream(std::move(socket)), *tls),
+    Session<TlsStream> session(door, TlsStream(beast::tcp_stream(std::move(socket)), *tls),
                                *registration.connection());
-    beast::get_lowest_layer(session.stream()).expires_after(service.options.body_timeout);
+    beast::get_lowest_layer(session.stream()).expires_after(door.options.body_timeout);
     const auto [error] =
         co_await session.stream().async_handshake(asio::ssl::stream_base::server, kToken);
     if (error) {

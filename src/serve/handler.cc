@@ -21,6 +21,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "serve/awaited_group.h"
+#include "serve/from_router.h"
 #include "serve/offload.h"
 
 namespace pando::serve {
@@ -125,10 +126,14 @@ class Preparation {
       Result<HttpResponse> response = route_.answer(service_, request_, json);
       return answered(response ? std::move(*response) : refusal(response.error()));
     }
+    const auto begun = take_begun(request_, json);
+    if (!begun) return answered(refusal(begun.error()));
+    ask::Envelope envelope = service_.envelope(request_.id);
+    if (request_.routed && request_.routed->created) envelope.created = *request_.routed->created;
     auto body = route_.read_body(json, {.model = service_.engine.model(),
                                         .context = static_cast<int>(service_.longest()),
                                         .max_answers = service_.engine.options().max_open,
-                                        .envelope = service_.envelope(request_.id),
+                                        .envelope = std::move(envelope),
                                         .bounds = bounds_,
                                         .defaults = service_.options.defaults,
                                         .given_up = is_given_up_,
@@ -137,9 +142,12 @@ class Preparation {
     if (is_given_up_()) return gone();
     if (!body && bounds_.has_too_many_bytes() && can_have_more_) return {};
     if (!body) return answered(refusal(body.error()));
-    const Status status = prepare_requests(**body);
+    Status status = *begun ? set_begun(**begun, **body) : Status();
+    if (status) status = prepare_requests(**body);
     if (is_given_up_()) return gone();
     if (!status) return answered(refusal(status.error()));
+    if (request_.routed)
+      service_.replica.add_prompt(request_.routed->owner.value_or(0), request_.path, json);
     return {.body = std::move(*body), .n_prompt = n_prompt_};
   }
 
@@ -180,6 +188,7 @@ class Preparation {
     for (size_t i = 0; i < body.requests.size(); ++i) {
       if (is_given_up_()) return {};
       Request& one = body.requests[i];
+      if (request_.routed) set_routed(*request_.routed, body, i);
       if (Status status = tokenise(body, i); !status) return status;
       if (Status status = ask::check_length(body, i, service_.engine.options().context,
                                             service_.engine.model().info().max_positions);
@@ -291,6 +300,7 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
         text = co_await offload(pool, service.engine.options().nice, [&] { return body.begin(); });
       else
         text = body.begin();
+      if (body.goes_on) text.clear();
     }
     for (GroupEvent& one : *events) {
       times.observe(one);
@@ -333,14 +343,11 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
 
 }  // namespace
 
-std::optional<HttpResponse> check_head(const Service& service, HttpRequest& request,
+std::optional<HttpResponse> check_head(const Door& door, HttpRequest& request,
                                        const KeyHeaders& keys) {
   const Route* route = find_route(request.path, request.method);
-  if (route == nullptr || !route->open) {
-    const Result<uint64_t> key = service.keys.identify(keys);
-    if (!key) return wrong_request(401, "invalid_api_key", key.error().message());
-    request.isolation_key = *key;
-  }
+  if (route == nullptr || !route->open)
+    if (std::optional<HttpResponse> wrong = identify(door, request, keys)) return wrong;
   if (route == nullptr) {
     const std::string meant = meant_path(request.path);
     return wrong_request(
@@ -376,7 +383,7 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
     response.headers.push_back({"Accept-Encoding", "identity"});
     return response;
   }
-  if (service.draining && !route->open) return error_response(shutting_down());
+  if (door.draining && !route->open) return error_response(shutting_down());
   return std::nullopt;
 }
 

@@ -15,12 +15,14 @@
 #include "ask/errors.h"
 #include "base/json_fwd.h"
 #include "serve/body_memory.h"
+#include "serve/routed.h"
 
 namespace pando::serve {
 
 struct HttpRequest {
   std::chrono::steady_clock::time_point arrival;  // when all of it was there
   std::string id;                                 // of its answer
+  std::string log_id;                             // in logs: the client's, or `id`
   std::string method;
   std::string path;          // without the query
   std::string parameter;     // text in `path` that matches the parameter of its route
@@ -30,6 +32,9 @@ struct HttpRequest {
   std::string body;
   std::unique_ptr<BodyMemory::Share> memory = {};  // the body's
   uint64_t isolation_key = 0;                      // of whoever asks
+  std::string routed_header;                       // kRoutedHeader; empty: not sent
+  bool may_be_routed = false;                      // its sender may say what only routers may
+  std::optional<Routed> routed = {};               // of the header
   std::atomic<bool> is_given_up{false};            // nobody waits for its answer
 
   // Value of a name in the query; empty if the query does not have the name.
@@ -86,6 +91,7 @@ class Replier {
   virtual bool has_begun() const = 0;  // something was sent
 
   Tally tally;
+  HttpHeaders headers;  // that go with the head of the answer, beside the response's own
 };
 
 }  // namespace pando::serve

@@ -34,6 +34,11 @@ struct ServerOptions {
   // One key in each line, "name:key" or "key"; empty: everybody may ask. Requests of different keys
   // share no prefixes.
   std::vector<std::string> api_keys;
+  // Keys of routers, as api_keys. Their requests may say what only routers may (routed.h). Without
+  // these keys and without API keys anybody may.
+  std::vector<std::string> router_keys;
+  bool router_only = false;       // all others may only ask whether the server is alive and ready
+  std::string files_fingerprint;  // of the files that the model was read from, for routers
   std::string tls_certificate, tls_key;  // PEM files; empty: plain HTTP
   // Names that requests may call a server by that listens to its machine alone and has no keys,
   // beside addresses and localhost.

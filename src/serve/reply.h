@@ -11,8 +11,8 @@
 
 #include "ask/errors.h"
 #include "base/json.h"
+#include "serve/door.h"
 #include "serve/http.h"
-#include "serve/service.h"
 
 namespace pando::serve {
 
@@ -34,8 +34,8 @@ struct ReplyOptions {
 template <class Stream>
 class Reply : public Replier {
  public:
-  Reply(Service& service, Stream& stream, ReplyOptions options)
-      : service_(service),
+  Reply(Door& door, Stream& stream, ReplyOptions options)
+      : door_(door),
         stream_(stream),
         options_(std::move(options)),
         keep_alive_(options_.keep_alive) {}
@@ -121,12 +121,13 @@ class Reply : public Replier {
 
   template <class Message>
   void set_fields(Message& message, const std::string& content_type) {
-    if (service_.draining) keep_alive_ = false;
+    if (door_.draining) keep_alive_ = false;
     message.set(http::field::server, "pando");
     message.set(http::field::date, http_date());
     if (!content_type.empty()) message.set(http::field::content_type, content_type);
     message.set("X-Request-Id", options_.id);
     for (const auto& [name, value] : options_.headers) message.set(name, value);
+    for (const auto& [name, value] : headers) message.set(name, value);
     message.keep_alive(keep_alive_);
   }
 
@@ -138,7 +139,9 @@ class Reply : public Replier {
 
   asio::awaitable<void> write_events(std::string events, bool are_last) {
     constexpr std::string_view kEnd = "\n\n";  // of an event
-    for (size_t at = 0; (at = events.find(kEnd, at)) != events.npos; at += kEnd.size()) ++n_events_;
+    size_t at = 0;
+    for (size_t end = 0; (end = events.find(kEnd, at)) != events.npos; at = end + kEnd.size())
+      n_events_ += events[at] == ':' ? 0 : 1;  // comments are no events
     for (std::string_view rest = events; !rest.empty();) {
       const auto piece = asio::buffer(next_piece(rest));
       is_ending_ = rest.empty() && are_last;  // at which clients leave
@@ -151,7 +154,7 @@ class Reply : public Replier {
   }
 
   void start_writing() {
-    beast::get_lowest_layer(stream_).expires_after(service_.options.write_timeout);
+    beast::get_lowest_layer(stream_).expires_after(door_.options.write_timeout);
     is_writing_ = true;
   }
 
@@ -168,7 +171,7 @@ class Reply : public Replier {
     return piece;
   }
 
-  Service& service_;
+  Door& door_;
   Stream& stream_;
   const ReplyOptions options_;
   bool keep_alive_;

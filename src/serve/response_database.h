@@ -25,7 +25,8 @@ class ResponseDatabase final : public ask::ResponseStore {
  public:
   // directory: of the file. It is made if it does not exist; only its owner can read what is made.
   // Empty: in memory. owners: [isolation keys] identifies each API key, also after the server is
-  // restarted. Errors: kIo and kBadFile, with the file.
+  // restarted. The keys of a router's clients stand for themselves. Errors: kIo and kBadFile, with
+  // the file.
   static Result<std::unique_ptr<ResponseDatabase>> open(const std::string& directory,
                                                         std::vector<std::string> owners,
                                                         const ResponseLimits& limits);
@@ -40,6 +41,7 @@ class ResponseDatabase final : public ask::ResponseStore {
   ResponseDatabase(std::vector<std::string> owners, const ResponseLimits& limits);
   Status open_file(const std::string& directory);
   Status prepare();
+  std::string owner_of(uint64_t isolation_key) const;
   Status write(const std::string& owner, const ask::StoredResponse& response);
   Status run(const char* sql);
   Status failed(const char* what) const;

@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "pando/version.h"
 #include "serve/overview.h"
+#include "serve/replica_report.h"
 #include "serve/stored_responses.h"
 #include "text/stream_decoder.h"
 
@@ -152,6 +153,7 @@ constexpr Route kRoutes[] = {
      .errors = &ask::kAnthropicErrors},
     {"/v1/models", "GET", nullptr, models},
     {"/v1/models/{model}", "GET", nullptr, model},
+    {"/v1/replica", "POST", nullptr, replica_report},
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},
     {"/tokenizer_info", "GET", nullptr, tokenizer_info},

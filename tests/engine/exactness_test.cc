@@ -280,6 +280,26 @@ void run_formed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
          n_rows);
 }
 
+// Answers that another engine began, with and without a form, over the same models.
+void run_begun_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
+  ExactnessCases cases(weights, kv_type);
+  const int n = n_cases(kBegunCases, 4);
+  int n_rows = 0;
+  for (int i = 0; i < n; ++i) {
+    const CaseResult result =
+        cases.run_begun(110'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
+    ASSERT_TRUE(result.equal) << result.what;
+    n_rows += result.n_rows;
+  }
+  printf("%d cases of answers that go on, %d logits rows equal\n", n, n_rows);
+}
+
+TEST(ExactnessBegun, F32Weights) { run_begun_cases(CaseWeights::kF32); }
+TEST(ExactnessBegun, BF16Weights) { run_begun_cases(CaseWeights::kBF16); }
+TEST(ExactnessBegun, Q8_0Weights) { run_begun_cases(CaseWeights::kQ8_0); }
+TEST(ExactnessBegun, Q4_KWeights) { run_begun_cases(CaseWeights::kQ4_K); }
+TEST(ExactnessBegun, Int8KeysAndValues) { run_begun_cases(CaseWeights::kF16, KvType::kInt8); }
+
 TEST(ExactnessForms, F32Weights) { run_formed_cases(CaseWeights::kF32); }
 TEST(ExactnessForms, BF16Weights) { run_formed_cases(CaseWeights::kBF16); }
 TEST(ExactnessForms, Q8_0Weights) { run_formed_cases(CaseWeights::kQ8_0); }

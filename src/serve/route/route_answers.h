@@ -1,0 +1,17 @@
+// Paths that a router answers itself, whatever its replicas are asked for it.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string_view>
+
+#include "serve/http.h"
+
+namespace pando::serve {
+
+struct RouteDoor;
+
+using OwnAnswer = boost::asio::awaitable<void>(RouteDoor&, HttpRequest&, Replier&);
+// Null for a path of the table of routes that replicas answer.
+OwnAnswer* find_own_answer(std::string_view path);
+
+}  // namespace pando::serve
