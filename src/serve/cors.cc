@@ -17,7 +17,7 @@ HttpHeaders cors_headers(const std::vector<std::string>& allowed, std::string_vi
   const bool any = has(allowed, "*");
   if (origin.empty() || (!any && !has(allowed, origin))) return {};
   HttpHeaders headers = {{"Access-Control-Allow-Origin", any ? "*" : std::string(origin)},
-                         {"Access-Control-Expose-Headers", "X-Request-Id, Retry-After"}};
+                         {"Access-Control-Expose-Headers", "X-Request-Id, Retry-After, X-Pando-Ignored-Fields"}};
   if (!any) headers.emplace_back("Vary", "Origin");
   return headers;
 }

@@ -78,7 +78,7 @@ class Replier {
  public:
   virtual ~Replier() = default;
   virtual boost::asio::awaitable<void> send(HttpResponse response) = 0;
-  virtual boost::asio::awaitable<void> begin_stream() = 0;  // of server-sent events
+  virtual boost::asio::awaitable<void> begin_stream(const char* content_type) = 0;
   virtual boost::asio::awaitable<void> write(std::string events) = 0;
   // Ends a stream with its last events.
   virtual boost::asio::awaitable<void> end_stream(std::string events) = 0;
@@ -86,6 +86,7 @@ class Replier {
   virtual bool has_begun() const = 0;  // something was sent
 
   Tally tally;
+  HttpHeaders headers;  // of this answer, besides those that its parts have
 };
 
 }  // namespace pando::serve
