@@ -38,7 +38,14 @@ Status ChatDraft::copy(std::string_view part, const Json& object,
   if (!object.is_object())
     return invalid_field(std::string(part), "is {}, expected an object", found_text(object));
   std::vector<std::string_view> known = common_fields(part.empty());
-  for (const DoorField& field : table) known.push_back(field.name);
+  const auto place = [&](std::string_view name) {
+    return part.empty() ? std::string(name) : fmt::format("{}.{}", part, name);
+  };
+  for (const DoorField& field : table) {
+    known.push_back(field.name);
+    if (!field.chat_name.empty() && place(field.name) != field.chat_name)
+      set_origin(std::string(field.chat_name), place(field.name));
+  }
   for (const auto& [name, value] : object.items()) {
     if (value.is_null()) continue;
     const auto field = std::ranges::find(table, name, &DoorField::name);
@@ -50,10 +57,14 @@ Status ChatDraft::copy(std::string_view part, const Json& object,
     const std::string copy(field == table.end() ? name : field->chat_name);
     if (copy.empty()) continue;
     chat[copy] = value;
-    if (!part.empty() || copy != name)
-      set_origin(copy, part.empty() ? name : fmt::format("{}.{}", part, name));
+    if (place(name) != copy) set_origin(copy, place(name));
   }
   return {};
+}
+
+void ChatDraft::drop_negative(const char* name) {
+  const auto field = chat.find(name);
+  if (field != chat.end() && field->is_number() && field->get<double>() < 0) chat.erase(name);
 }
 
 void ChatDraft::set_thinking(bool on, std::string origin) {

@@ -35,6 +35,8 @@ class ChatDraft {
   // The same for the object in the field `part` of the door's body, which may have sampling options
   // alone besides the fields of the table.
   Status copy(std::string_view part, const Json& object, std::span<const DoorField> table);
+  // Removes a field whose value is a negative number, which asks for nothing.
+  void drop_negative(const char* name);
   // Sets the variable of chat templates that turns reasoning on or off; `origin` asks for it.
   void set_thinking(bool on, std::string origin);
   // Records that the part `place` of the draft ("messages[2]", "tools[0].function") comes from the
