@@ -176,7 +176,10 @@ class Parser {
   void read_suffix() {
     fields_.text("suffix", suffix_);
     if (suffix_.empty()) return;
-    if (!rules_.fim) return fields_.fail(blame("suffix", rules_.fim.error()));
+    if (!rules_.fim) {
+      suffix_.clear();
+      return fields_.fail(blame("suffix", rules_.fim.error()));
+    }
     if (body_.form.echo) fields_.fail("echo", true, "false with 'suffix'");
     if (sampling_.ignore_eos) return;
     const std::vector<Token>& ends = rules_.fim->ends;

@@ -122,7 +122,8 @@ class TgiBody : public DoorBody {
     Json json = {{"index", ++n_tokens_}, {"token", token_json(token.token, token.logprob)}};
     json["token"]["text"] = text;
     if (has_tops()) json["top_tokens"] = tops_of(token);
-    json["generated_text"] = json["details"] = nullptr;
+    json["generated_text"] = nullptr;
+    json["details"] = nullptr;
     return json;
   }
 

@@ -61,7 +61,7 @@ TEST_F(Ollama, ErrorsNameTheFieldsOfTheBody) {
   };
   for (const auto& [more, field] :
        {std::pair{R"("options": {"num_predict": "x"})", "options.num_predict"},
-        {R"("options": {"temperature": -1})", "temperature"},
+        {R"("options": {"temperature": "x"})", "options.temperature"},
         {R"("options": {"mirostat": 1})", "options.mirostat"},
         {R"("options": {"mood": 1})", "options.mood"},
         {R"("options": {"priority": 1})", "options.priority"},
