@@ -117,7 +117,10 @@ std::string ChatDraft::retold(std::string_view text) const {
 }
 
 Error ChatDraft::translated(Error error) const {
-  error.place.field = origin_of(error.place.field);
+  const std::string copy = error.place.field;
+  error.place.field = origin_of(copy);
+  if (error.found.starts_with(copy + " "))  // "top_k is -5"
+    error.found.replace(0, copy.size(), error.place.field);
   for (std::string* text : {&error.found, &error.expected, &error.hint}) *text = retold(*text);
   return error;
 }

@@ -43,6 +43,14 @@ TEST(DoorFields, TextsAreToldOnce) {
   EXPECT_EQ(error.hint, "a message, 'input[11]', 'tools[0].function.name");
 }
 
+TEST(DoorFields, ATextMayBeginWithItsField) {
+  ChatDraft draft;
+  draft.set_origin("top_k", "options.k");
+  const Error error = draft.translated(blame("top_k", invalid_argument("top_k is -5")));
+  EXPECT_EQ(error.message(), "options.k is -5");
+  EXPECT_EQ(draft.translated(blame("n", invalid_argument("n is 0"))).message(), "n is 0");
+}
+
 constexpr DoorField kFields[] = {{"length", "max_tokens"}, {"mode", "", "0"}, {"own"}, {"part"}};
 
 TEST(DoorFields, ABodyIsCopiedByItsTable) {

@@ -1,4 +1,6 @@
 // The APIs of other servers over a connection: their answers say what OpenAI's say.
+#include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -27,13 +29,10 @@ class OtherDoors : public Endpoints {
     EXPECT_EQ(answer.status, 200) << answer.body;
     EXPECT_TRUE(answer.content_type.starts_with(type)) << answer.content_type;
     std::vector<Json> all;
-    for (size_t at = 0; at < answer.body.size();) {
-      const size_t end = answer.body.find('\n', at);
-      const std::string line = answer.body.substr(at, end - at);
+    std::istringstream lines(answer.body);
+    for (std::string line; std::getline(lines, line);)
       if (const size_t begin = line.find('{'); begin != line.npos)
         all.push_back(Json::parse(line.substr(begin)));
-      at = end + 1;
-    }
     return all;
   }
 };
