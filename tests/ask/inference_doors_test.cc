@@ -90,6 +90,17 @@ TEST_F(Tgi, AnAnswerHasItsStopText) {
   EXPECT_EQ(json_text(answered(*list, {said_hi()})), R"([{"generated_text":"PHi"}])");
 }
 
+// As LangChain sends what its caller does not set.
+TEST_F(Tgi, AnOptionWithoutEffectIsToldInTheAnswer) {
+  const auto made = body(read_inference_body, R"({"inputs": "P", "stream": false, "parameters":
+      {"max_new_tokens": 512, "top_k": null, "top_p": 0.95, "typical_p": 0.95, "temperature": 0.8,
+       "repetition_penalty": null, "return_full_text": false, "truncate": null, "stop": [],
+       "seed": null, "do_sample": false, "watermark": false}})");
+  EXPECT_EQ(made->requests[0].sampling.temperature, 0.8);
+  EXPECT_EQ(json_text(answered(*made, {said_hi()})),
+            R"([{"generated_text":"Hi","warnings":["parameters.typical_p: has no effect"]}])");
+}
+
 TEST_F(Tgi, AStreamHasAnEventForEachToken) {
   const auto made = body(read_tgi_stream_body, R"({"inputs": "P"})");
   EXPECT_TRUE(made->stream);

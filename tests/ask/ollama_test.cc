@@ -53,6 +53,17 @@ TEST_F(Ollama, APromptIsAMessageUnlessItIsRaw) {
   EXPECT_EQ((*filled)->requests[0].prompt, "<|fim_prefix|>a<|fim_suffix|>b<|fim_middle|>");
 }
 
+// As ollama-python sends what its caller does not set.
+TEST_F(Ollama, EmptyValuesAskForNothing) {
+  const auto chat = body(read_ollama_chat_body, R"({"model": "m", "stream": false, "tools": [],
+      "format": "", "messages": [{"role": "user", "content": "Q"}]})");
+  EXPECT_TRUE(chat->requests[0].chat.tools.is_null());
+  EXPECT_FALSE(chat->requests[0].sampling.form);
+  const auto generated = body(read_ollama_generate_body, R"({"model": "m", "prompt": "P",
+      "suffix": "", "system": "", "template": "", "raw": false, "stream": false})");
+  EXPECT_EQ(generated->requests[0].messages.size(), 1u);
+}
+
 TEST_F(Ollama, ErrorsNameTheFieldsOfTheBody) {
   EXPECT_EQ(blamed(read_ollama_chat_body, "{}"), "messages");
   EXPECT_EQ(blamed(read_ollama_chat_body, R"({"messages": [], "mood": 1})"), "mood");
