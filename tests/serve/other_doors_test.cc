@@ -10,7 +10,7 @@
 namespace pando::testing {
 namespace {
 
-const Json kTalk = {{{"role", "user"}, {"content", "Q"}}};
+const Json kAskedOthers = {{{"role", "user"}, {"content", "Q"}}};
 
 class OtherDoors : public Endpoints {
  protected:
@@ -18,7 +18,7 @@ class OtherDoors : public Endpoints {
     return post("/v1/completions", completion("P"))["choices"][0]["text"];
   }
   std::string text_of_chat() {
-    return post("/v1/chat/completions", {{"messages", kTalk},
+    return post("/v1/chat/completions", {{"messages", kAskedOthers},
                                          {"temperature", 0},
                                          {"max_tokens", 6},
                                          {"ignore_eos", true}})["choices"][0]["message"]["content"];
@@ -41,7 +41,7 @@ const Json kTgiBody = {{"inputs", "P"},
                        {"parameters", {{"max_new_tokens", 6}, {"ignore_eos", true}}}};
 const Json kOllamaOptions = {{"num_predict", 6}, {"temperature", 0}, {"ignore_eos", true}};
 const Json kCohereBody = {
-    {"messages", kTalk}, {"temperature", 0}, {"max_tokens", 6}, {"ignore_eos", true}};
+    {"messages", kAskedOthers}, {"temperature", 0}, {"max_tokens", 6}, {"ignore_eos", true}};
 const Json kLlamaBody = {
     {"prompt", "P"}, {"temperature", 0}, {"n_predict", 6}, {"ignore_eos", true}};
 
@@ -55,7 +55,7 @@ TEST_F(OtherDoors, AnswersHaveTheSameText) {
                                    {"stream", false},
                                    {"options", kOllamaOptions}})["response"],
             text);
-  EXPECT_EQ(post("/api/chat", {{"messages", kTalk},
+  EXPECT_EQ(post("/api/chat", {{"messages", kAskedOthers},
                                {"stream", false},
                                {"options", kOllamaOptions}})["message"]["content"],
             chat);
@@ -80,8 +80,9 @@ TEST_F(OtherDoors, StreamsHaveTheSameText) {
   for (const Json& one : parts("/completion", body, "text/event-stream")) joined += one["content"];
   EXPECT_EQ(joined, text);
   joined.clear();
-  const std::vector<Json> lines = parts(
-      "/api/chat", {{"messages", kTalk}, {"options", kOllamaOptions}}, "application/x-ndjson");
+  const std::vector<Json> lines =
+      parts("/api/chat", {{"messages", kAskedOthers}, {"options", kOllamaOptions}},
+            "application/x-ndjson");
   for (const Json& one : lines) joined += one["message"]["content"];
   EXPECT_EQ(joined, chat);
   EXPECT_EQ(lines.back()["done"], true);
@@ -116,11 +117,11 @@ TEST_F(OtherDoors, ErrorsHaveTheFormOfTheirApi) {
   EXPECT_EQ(refused("/embed", {{"inputs", "a"}}),
             (Json{{"error", unknown}, {"error_type", "Validation"}}));
   EXPECT_EQ(refused("/v2/chat", kCohereBody), (Json{{"message", unknown}}));
-  EXPECT_EQ(refused("/api/chat", {{"messages", kTalk}}), (Json{{"error", unknown}}));
+  EXPECT_EQ(refused("/api/chat", {{"messages", kAskedOthers}}), (Json{{"error", unknown}}));
   EXPECT_EQ(refused("/completion", kLlamaBody)["error"]["message"], unknown);
   // The engine refuses this one.
   const Json cold =
-      post("/api/chat", {{"messages", kTalk}, {"options", {{"temperature", -1}}}}, 400);
+      post("/api/chat", {{"messages", kAskedOthers}, {"options", {{"temperature", -1}}}}, 400);
   EXPECT_NE(cold["error"].get<std::string>().find("options.temperature"), std::string::npos)
       << cold;
   EXPECT_EQ(post("/infill", {{"input_prefix", "a"}}, 400)["error"]["code"], "unsupported");
@@ -192,7 +193,7 @@ TEST(Lenient, UnknownFieldsAreLeftOutAndListed) {
   options.lenient = true;
   RunningServer server(std::move(options));
   Client client(server.port());
-  Json body = {{"messages", kTalk}, {"max_tokens", 2}, {"mood", 1}, {"a,b", 2}};
+  Json body = {{"messages", kAskedOthers}, {"max_tokens", 2}, {"mood", 1}, {"a,b", 2}};
   body["messages"][0]["nam"] = "x";
   const Answer answer = client.post("/v1/chat/completions", body);
   EXPECT_EQ(answer.status, 200) << answer.body;
@@ -200,7 +201,7 @@ TEST(Lenient, UnknownFieldsAreLeftOutAndListed) {
   body["stream"] = true;
   EXPECT_EQ(client.post("/v1/chat/completions", body).ignored_fields, answer.ignored_fields);
   const Json options_of_ollama = {{"num_predict", 2}, {"mood", 1}};
-  EXPECT_EQ(client.post("/api/chat", {{"messages", kTalk}, {"options", options_of_ollama}})
+  EXPECT_EQ(client.post("/api/chat", {{"messages", kAskedOthers}, {"options", options_of_ollama}})
                 .ignored_fields,
             "options.mood");
   EXPECT_EQ(client.post("/tokenize", {{"prompt", "P"}, {"mood", 1}}).ignored_fields, "mood");
