@@ -73,7 +73,7 @@ class Body : public Job {
   // Translates an error of a request, at a place in the prompt, to a place in the body as sent.
   virtual Error translated(Error error) const { return error; }
 
-  // Of a stream: its content type.
+  // The content type of a stream.
   virtual const char* stream_type() const { return "text/event-stream; charset=utf-8"; }
   // Of a stream: its first events, those that an event of requests[request] gives, and its last
   // ones (stream_event.h).

@@ -158,7 +158,7 @@ Result<std::string> infill_prompt(const Json& json, const FimForm& form) {
     if (!part.status()) return in_part(place, part.status().error());
     prompt += fim_file(form, name, text);
   }
-  // Where files have names, the file with the gap is one of them.
+  // If files have names, the file with the gap is one of them.
   if (!extra.empty() && !form.file.empty()) prompt += fim_file(form, "", "");
   return prompt + fim_prompt(form, before + begun, behind);
 }

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kCompletionTokens = 16;  // as OpenAI's documentation says
 
-// Of Mistral's fill-in-the-middle, whose answers are chats.
+// Fields of Mistral's fill-in-the-middle, whose answers are chats.
 constexpr DoorField kFimFields[] = {
     {"prompt", "prompt"}, {"suffix", "suffix"},    {"stop", "stop"}, {"max_tokens", "max_tokens"},
     {"stream", "stream"}, {"random_seed", "seed"}, {"metadata"}};

@@ -83,7 +83,7 @@ Error invalid_option(std::string_view name, fmt::format_string<Args...> text, Ar
   return of_option(name, invalid_argument(text, std::forward<Args>(args)...));
 }
 
-// What every error that refuses a field by its name alone has found, or begins with.
+// Errors that refuse a field by its name alone begin with it.
 inline constexpr std::string_view kUnknown = "is unknown";
 inline bool is_unknown_field(const Error& error) {
   return error.subject == ErrorSubject::kField && error.found.starts_with(kUnknown);

@@ -154,7 +154,7 @@ class Preparation {
     return body;
   }
 
-  // What `read` gives for the body. A lenient server removes unknown fields, one after another.
+  // Calls `read` for the body. A lenient server removes unknown fields, one after another.
   template <class Read>
   std::invoke_result_t<Read> without_unknown(Json& json, const Read& read) {
     constexpr size_t kMost = 64;  // each reads the body again

@@ -90,7 +90,7 @@ TEST_F(Tgi, AnAnswerHasItsStopText) {
   EXPECT_EQ(json_text(answered(*list, {said_hi()})), R"([{"generated_text":"PHi"}])");
 }
 
-// As LangChain sends what its caller does not set.
+// LangChain sends these values if its caller sets none.
 TEST_F(Tgi, AnOptionWithoutEffectIsToldInTheAnswer) {
   const auto made = body(read_inference_body, R"({"inputs": "P", "stream": false, "parameters":
       {"max_new_tokens": 512, "top_k": null, "top_p": 0.95, "typical_p": 0.95, "temperature": 0.8,

@@ -53,7 +53,7 @@ TEST_F(Ollama, APromptIsAMessageUnlessItIsRaw) {
   EXPECT_EQ((*filled)->requests[0].prompt, "<|fim_prefix|>a<|fim_suffix|>b<|fim_middle|>");
 }
 
-// As ollama-python sends what its caller does not set.
+// ollama-python sends these values if its caller sets none.
 TEST_F(Ollama, EmptyValuesAskForNothing) {
   const auto chat = body(read_ollama_chat_body, R"({"model": "m", "stream": false, "tools": [],
       "format": "", "messages": [{"role": "user", "content": "Q"}]})");

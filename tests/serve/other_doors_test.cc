@@ -205,7 +205,7 @@ TEST(Lenient, UnknownFieldsAreLeftOutAndListed) {
                 .ignored_fields,
             "options.mood");
   EXPECT_EQ(client.post("/tokenize", {{"prompt", "P"}, {"mood", 1}}).ignored_fields, "mood");
-  // What is known and wrong is refused all the same.
+  // A known field with a wrong value is refused all the same.
   const Answer wrong = client.post("/v1/completions", {{"prompt", "P"}, {"mood", 1}, {"top_p", 2}});
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(wrong.ignored_fields, "mood");
