@@ -106,7 +106,7 @@ class TakenApart {
 struct Prepared {
   std::unique_ptr<ask::Body> body;
   std::optional<HttpResponse> response;
-  uint64_t n_prompt = 0;  // tokens of prompts, as far as it came
+  uint64_t n_prompt = 0;     // tokens of prompts, as far as it came
   std::string ignored = {};  // unknown fields, as a header has them
 };
 
@@ -169,8 +169,7 @@ class Preparation {
   }
 
   Prepared answered(HttpResponse response) {
-    return {
-        .response = std::move(response), .n_prompt = n_prompt_, .ignored = std::move(ignored_)};
+    return {.response = std::move(response), .n_prompt = n_prompt_, .ignored = std::move(ignored_)};
   }
   Prepared gone() const {
     return {.response =
