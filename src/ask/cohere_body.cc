@@ -101,18 +101,15 @@ class CohereChatBody : public DoorBody {
     return completion.stop_text.empty() ? "COMPLETE" : "STOP_SEQUENCE";
   }
 
-  static Json in_message(const char* field, Json value) {
-    return {{"message", {{field, std::move(value)}}}};
+  static std::string part(const char* type, size_t index, const char* field, Json value) {
+    return named_event(
+        {{"type", type}, {"index", index}, {"delta", {{"message", {{field, std::move(value)}}}}}});
   }
   std::string of_call(const char* type, Json call) const {
-    return named_event({{"type", type},
-                        {"index", n_calls_},
-                        {"delta", in_message("tool_calls", std::move(call))}});
+    return part(type, n_calls_, "tool_calls", std::move(call));
   }
   std::string of_block(const char* type, Json content) const {
-    return named_event({{"type", type},
-                        {"index", n_blocks_},
-                        {"delta", in_message("content", std::move(content))}});
+    return part(type, n_blocks_, "content", std::move(content));
   }
 
   // Events for more of the open block, or for a new one.
