@@ -81,6 +81,8 @@ class Body : public Job {
   // Translates an error of a request, at a place in the prompt, to a place in the body as sent.
   virtual Error translated(Error error) const { return error; }
 
+  // The content type of a stream.
+  virtual const char* stream_type() const { return "text/event-stream; charset=utf-8"; }
   // Of a stream: its first events, those that an event of requests[request] gives, and its last
   // ones (stream_event.h).
   virtual std::string begin() { return {}; }
@@ -148,6 +150,20 @@ ReadBody read_rerank_body, read_cohere_rerank_body;
 ReadBody read_score_body;
 // The Messages API of Anthropic.
 ReadBody read_anthropic_body;
+// Mistral's completions with a "suffix", answered as chats.
+ReadBody read_fim_body;
+// The API of text-embeddings-inference: vectors of texts.
+ReadBody read_tei_body;
+// The API of text-generation-inference: an answer, a stream of tokens, or by "stream" either. The
+// last is read at "/", where text-embeddings-inference answers too.
+ReadBody read_tgi_body, read_tgi_stream_body, read_inference_body;
+// The API of Cohere, version 2.
+ReadBody read_cohere_chat_body, read_cohere_embed_body;
+// The API of Ollama. The older form of embeddings has one text and one vector.
+ReadBody read_ollama_chat_body, read_ollama_generate_body, read_ollama_embed_body,
+    read_ollama_embedding_body;
+// llama-server's own API: a completion, and what fills a gap between two texts.
+ReadBody read_llama_completion_body, read_llama_infill_body;
 // {"input_tokens"} of the prompt of such a body, which needs no "max_tokens".
 Result<Json> count_anthropic_tokens(const Json& json, const BodyContext& context);
 

@@ -161,6 +161,11 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
          "may be repeated, answers use the first")
       ->allow_extra_args(false)
       ->check(not_empty("a name"));
+  app.add_flag("--any-model-name", o.server.any_model_name,
+               "Also answer requests that name any other model");
+  app.add_flag("--lenient", o.server.lenient,
+               "Leave out unknown fields of requests instead of refusing them; the response header "
+               "X-Pando-Ignored-Fields lists them");
   app.add_option("--max-open", o.model.engine.max_open,
                  "Maximum answers waiting or running; further requests get status 429")
       ->check(at_least(1))

@@ -11,12 +11,14 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "api/model_access.h"
 #include "api/prompt.h"
 #include "ask/body_checks.h"
 #include "ask/errors.h"
+#include "ask/unknown_fields.h"
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
@@ -105,16 +107,15 @@ class TakenApart {
 struct Prepared {
   std::unique_ptr<ask::Body> body;
   std::optional<HttpResponse> response;
-  uint64_t n_prompt = 0;  // tokens of prompts, as far as it came
+  uint64_t n_prompt = 0;     // tokens of prompts, as far as it came
+  std::string ignored = {};  // unknown fields, as a header has them
 };
 
 // Makes of a body what is asked by it; on a thread for texts.
 class Preparation {
  public:
   Preparation(Service& service, const Route& route, const HttpRequest& request, size_t most_bytes)
-      : service_(service), route_(route), request_(request), bounds_(most_bytes) {
-    can_have_more_ = most_bytes < ask::Bounds::kMostBytes;
-  }
+      : service_(service), route_(route), request_(request), most_bytes_(most_bytes) {}
 
   Prepared run() {
     if (is_given_up_() && !route_.open) return gone();
@@ -123,24 +124,16 @@ class Preparation {
     if (std::string_view(route_.method) == "POST")
       if (std::optional<HttpResponse> wrong = parse(json)) return answered(std::move(*wrong));
     if (route_.answer != nullptr) {
-      Result<HttpResponse> response = route_.answer(service_, request_, json);
+      Result<HttpResponse> response =
+          without_unknown(json, [&] { return route_.answer(service_, request_, json); });
       return answered(response ? std::move(*response) : refusal(response.error()));
     }
     const auto begun = take_begun(request_, json);
     if (!begun) return answered(refusal(begun.error()));
-    ask::Envelope envelope = service_.envelope(request_.id);
-    if (request_.routed && request_.routed->created) envelope.created = *request_.routed->created;
-    auto body = route_.read_body(json, {.model = service_.engine.model(),
-                                        .context = static_cast<int>(service_.longest()),
-                                        .max_answers = service_.engine.options().max_open,
-                                        .envelope = std::move(envelope),
-                                        .bounds = bounds_,
-                                        .defaults = service_.options.defaults,
-                                        .given_up = is_given_up_,
-                                        .responses = service_.responses.get(),
-                                        .isolation_key = request_.isolation_key});
+    bool has_too_many_bytes = false;
+    auto body = without_unknown(json, [&] { return read(json, has_too_many_bytes); });
     if (is_given_up_()) return gone();
-    if (!body && bounds_.has_too_many_bytes() && can_have_more_) return {};
+    if (!body && has_too_many_bytes && most_bytes_ < ask::Bounds::kMostBytes) return {};
     if (!body) return answered(refusal(body.error()));
     Status status = *begun ? set_begun(**begun, **body) : Status();
     if (status) status = prepare_requests(**body);
@@ -148,12 +141,43 @@ class Preparation {
     if (!status) return answered(refusal(status.error()));
     if (request_.routed)
       service_.replica.add_prompt(request_.routed->owner.value_or(0), request_.path, json);
-    return {.body = std::move(*body), .n_prompt = n_prompt_};
+    return {.body = std::move(*body), .n_prompt = n_prompt_, .ignored = std::move(ignored_)};
   }
 
  private:
-  Prepared answered(HttpResponse response) const {
-    return {.response = std::move(response), .n_prompt = n_prompt_};
+  Result<std::unique_ptr<ask::Body>> read(const Json& json, bool& has_too_many_bytes) const {
+    ask::Bounds bounds(most_bytes_);
+    ask::Envelope envelope = service_.envelope(request_.id);
+    if (request_.routed && request_.routed->created) envelope.created = *request_.routed->created;
+    auto body = route_.read_body(json, {.model = service_.engine.model(),
+                                        .context = static_cast<int>(service_.longest()),
+                                        .max_answers = service_.engine.options().max_open,
+                                        .envelope = std::move(envelope),
+                                        .bounds = bounds,
+                                        .defaults = service_.options.defaults,
+                                        .given_up = is_given_up_,
+                                        .responses = service_.responses.get(),
+                                        .isolation_key = request_.isolation_key});
+    has_too_many_bytes = bounds.has_too_many_bytes();
+    return body;
+  }
+
+  // Calls `read` for the body. A lenient server removes unknown fields, one after another.
+  template <class Read>
+  std::invoke_result_t<Read> without_unknown(Json& json, const Read& read) {
+    constexpr size_t kMost = 64;  // each reads the body again
+    auto result = read();
+    for (size_t n = 0; n < kMost && !result && service_.options.lenient && !is_given_up_(); ++n) {
+      const std::string place = ask::remove_unknown_field(json, result.error());
+      if (place.empty()) break;
+      ignored_ += (ignored_.empty() ? "" : ", ") + ask::header_word(place);
+      result = read();
+    }
+    return result;
+  }
+
+  Prepared answered(HttpResponse response) {
+    return {.response = std::move(response), .n_prompt = n_prompt_, .ignored = std::move(ignored_)};
   }
   Prepared gone() const {
     return {.response =
@@ -237,9 +261,9 @@ class Preparation {
   Service& service_;
   const Route& route_;
   const HttpRequest& request_;
-  ask::Bounds bounds_;
-  bool can_have_more_;     // than the bounds say
-  uint64_t n_prompt_ = 0;  // tokens of prompts
+  const size_t most_bytes_;  // of what is tokenised
+  uint64_t n_prompt_ = 0;    // tokens of prompts
+  std::string ignored_;      // unknown fields
   const std::function<bool()> is_given_up_ = [this] {
     return service_.is_cutting || request_.is_given_up;
   };
@@ -295,7 +319,7 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
     place->let_in();
     std::string text;  // of the stream
     if (body.stream && !replier.has_begun()) {
-      co_await replier.begin_stream();
+      co_await replier.begin_stream(body.stream_type());
       if (&pool == &service.long_text_pool)  // with `echo` a long text
         text = co_await offload(pool, service.engine.options().nice, [&] { return body.begin(); });
       else
@@ -414,6 +438,8 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   // Keys, prompts and answers of a long request take hundreds of MiB, which allocators keep.
   const GivesBack gives_back(is_long ? &service.long_text_pool : nullptr);
   replier.tally.n_prompt = prepared.n_prompt;
+  if (!prepared.ignored.empty())
+    replier.headers.emplace_back("X-Pando-Ignored-Fields", std::move(prepared.ignored));
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));
   } else {

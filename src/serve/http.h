@@ -83,7 +83,7 @@ class Replier {
  public:
   virtual ~Replier() = default;
   virtual boost::asio::awaitable<void> send(HttpResponse response) = 0;
-  virtual boost::asio::awaitable<void> begin_stream() = 0;  // of server-sent events
+  virtual boost::asio::awaitable<void> begin_stream(const char* content_type) = 0;
   virtual boost::asio::awaitable<void> write(std::string events) = 0;
   // Ends a stream with its last events.
   virtual boost::asio::awaitable<void> end_stream(std::string events) = 0;

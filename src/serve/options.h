@@ -28,6 +28,9 @@ struct ServerOptions {
   uint16_t port = 8000;  // 0: any that is free
   // As requests name the model; others are not found. Answers have the first.
   std::vector<std::string> model_names;
+  bool any_model_name = false;  // a request may name any other model, too
+  bool lenient =
+      false;  // unknown fields of bodies are left out, and a header of the answer has them
   GenerationConfig defaults;  // sampling defaults, for options that a request does not set
   int io_threads = 2;         // for connections
   int text_threads = 2;       // for reading bodies and tokenising; as many for long ones

@@ -66,10 +66,10 @@ class Reply : public Replier {
     is_writing_ = false;
   }
 
-  asio::awaitable<void> begin_stream() override {
+  asio::awaitable<void> begin_stream(const char* content_type) override {
     if (!is_chunked()) keep_alive_ = false;  // the end of the connection ends it
     http::response<http::empty_body> message(http::status::ok, options_.http_version);
-    set_fields(message, "text/event-stream; charset=utf-8");
+    set_fields(message, content_type);
     message.set(http::field::cache_control, "no-cache");
     message.set("X-Accel-Buffering", "no");
     message.chunked(is_chunked());

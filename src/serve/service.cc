@@ -40,7 +40,8 @@ void Service::close() {
 }
 
 bool Service::serves(const std::string& model) const {
-  return std::ranges::find(options.model_names, model) != options.model_names.end();
+  return options.any_model_name ||
+         std::ranges::find(options.model_names, model) != options.model_names.end();
 }
 
 std::string Service::not_served(const std::string& model) const {
