@@ -12,15 +12,20 @@ namespace {
 constexpr std::string_view kBeforeMessages[] = {"model",    "instructions",         "system",
                                                 "template", "chat_template_kwargs", "instruction"};
 constexpr std::string_view kAfterSystem[] = {
-    "reasoning_effort", "reasoning", "thinking", "tools", "functions", "context", "query",
-    "prompt",           "input",     "tokens",   "text_1"};
-constexpr std::string_view kAfterMessages[] = {"question", "questions",     "text_2", "documents",
-                                               "texts",    "continuations", "suffix"};
+    "reasoning_effort", "reasoning",    "thinking", "tools", "functions",
+    "context",          "query",        "prompt",   "input", "inputs",
+    "input_extra",      "input_prefix", "tokens",   "text_1"};
+constexpr std::string_view kAfterMessages[] = {"question",  "questions",   "text_2",
+                                               "documents", "texts",       "continuations",
+                                               "suffix",    "input_suffix"};
 constexpr std::string_view kSystemRoles[] = {"system", "developer"};
 // A message or an item has these before its other members.
 constexpr std::string_view kFirstOfMessage[] = {"role", "type", "content"};
-constexpr std::string_view kLengthFields[] = {"max_completion_tokens", "max_output_tokens",
-                                              "max_tokens"};
+constexpr std::string_view kLengthFields[] = {
+    "max_completion_tokens", "max_output_tokens", "max_tokens", "n_predict",
+    "max_new_tokens",        "num_predict"};
+// Objects that hold such a field beside the body.
+constexpr std::string_view kOptionObjects[] = {"options", "parameters"};
 
 // The routes that generate, with their default limit.
 struct GeneratingPath {
@@ -31,7 +36,16 @@ constexpr GeneratingPath kGenerating[] = {{"/v1/completions", 16},
                                           {"/v1/answers", 128},
                                           {"/v1/chat/completions"},
                                           {"/v1/responses"},
-                                          {"/v1/messages"}};
+                                          {"/v1/messages"},
+                                          {"/v1/fim/completions"},
+                                          {"/generate"},
+                                          {"/generate_stream"},
+                                          {"/"},
+                                          {"/v2/chat"},
+                                          {"/api/chat"},
+                                          {"/api/generate"},
+                                          {"/completion"},
+                                          {"/infill"}};
 
 const Json* member(const Json& object, std::string_view name) {
   if (!object.is_object()) return nullptr;
@@ -145,9 +159,13 @@ PromptWork read_prompt_bytes(std::string_view path, const Json& body,
   const auto known = std::ranges::find(kGenerating, path, &GeneratingPath::path);
   const bool generates = known != std::end(kGenerating);
   if (generates) work.max_tokens = known->max_tokens;
-  for (const std::string_view name : kLengthFields)
+  for (const std::string_view name : kLengthFields) {
     if (const std::optional<int> given = count_of(body, name); given && generates)
       work.max_tokens = given;
+    for (const std::string_view object : kOptionObjects)
+      if (const Json* options = member(body, object); options != nullptr && generates)
+        if (const std::optional<int> given = count_of(*options, name)) work.max_tokens = given;
+  }
   work.n_answers = 0;
   if (generates) {
     const size_t n = static_cast<size_t>(count_of(body, "n").value_or(1));
