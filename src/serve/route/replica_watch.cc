@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -22,7 +23,7 @@ namespace pando::serve {
 namespace {
 
 constexpr auto kWatchToken = boost::asio::as_tuple(boost::asio::use_awaitable);
-constexpr std::chrono::milliseconds kTick{100};
+constexpr std::chrono::milliseconds kLongestTick{100};
 constexpr std::chrono::milliseconds kStatusTime{2000};  // for an answer about its status
 constexpr size_t kMostStatusBytes = size_t{1} << 20;
 
@@ -86,7 +87,7 @@ class ReplicaWatch::Impl {
     boost::asio::steady_timer timer(context_);
     for (;;) {
       ask_those_due();
-      timer.expires_after(kTick);
+      timer.expires_after(std::min(kLongestTick, options_.probe_interval / 2));
       co_await timer.async_wait(kWatchToken);
     }
   }
