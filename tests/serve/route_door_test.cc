@@ -4,51 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "serve/client.h"
+#include "serve/running_router.h"
 #include "serve/scripted_replica.h"
-#include "serve/server.h"
 
 namespace pando::testing {
 namespace {
 
 using std::chrono::milliseconds;
-
-class RunningRouter {
- public:
-  explicit RunningRouter(const std::vector<ScriptedReplica*>& replicas,
-                         serve::RouteOptions route = {},
-                         serve::ServerOptions options = tiny_server_options()) {
-    for (const ScriptedReplica* replica : replicas)
-      route.replicas.push_back({.host = "127.0.0.1", .port = replica->port()});
-    route.router.policy = RoutePolicy::kRoundRobin;
-    route.probe_interval = milliseconds(50);
-    route.show_replica = true;
-    auto door = serve::RouteDoor::open(options, route);
-    if (!door) throw std::runtime_error(door.error().message());
-    door_ = door->get();
-    auto server = serve::Server::open(std::move(*door));
-    if (!server) throw std::runtime_error(server.error().message());
-    server_ = std::move(*server);
-    thread_ = std::thread([this] { server_->run(/*stop_on_signals=*/false); });
-  }
-  ~RunningRouter() {
-    server_->stop();
-    thread_.join();
-  }
-  uint16_t port() const { return server_->port(); }
-  serve::RouteDoor& door() { return *door_; }
-
- private:
-  serve::RouteDoor* door_;
-  std::unique_ptr<serve::Server> server_;
-  std::thread thread_;
-};
 
 const Json kBody = {{"model", "tiny"}, {"prompt", "P"}, {"max_tokens", 9}};
 
@@ -110,7 +78,7 @@ TEST(RouteDoor, PassesRequestsOn) {
     target = std::string(answer.request.target());
     answer.send(200, "{\"a\": 1}", "X-Pando-Ignored-Fields: x\r\n");
   });
-  RunningRouter router({&replica});
+  RunningRouter router({replica.port()});
   Client client(router.port());
   const Answer answer = client.post("/v1/completions?a=b", kBody);
   replica.stop();  // its threads have written all
@@ -127,7 +95,7 @@ TEST(RouteDoor, PassesRequestsOn) {
 
 TEST(RouteDoor, PassesErrorsOn) {
   ScriptedReplica replica(answers(400, "{\"error\":1}"));
-  RunningRouter router({&replica});
+  RunningRouter router({replica.port()});
   Client client(router.port());
   const Answer answer = client.post("/v1/completions", kBody);
   EXPECT_EQ(answer.status, 400);
@@ -137,7 +105,7 @@ TEST(RouteDoor, PassesErrorsOn) {
 
 TEST(RouteDoor, PassesStreamsOnWithoutTokens) {
   ScriptedReplica replica(whole_stream());
-  RunningRouter router({&replica});
+  RunningRouter router({replica.port()});
   Client client(router.port());
   for (int i = 0; i < 3; ++i) {
     const Answer answer = client.post("/v1/completions", stream_body());
@@ -160,7 +128,7 @@ TEST(RouteDoor, GoesElsewhere) {
       }};
   for (const ScriptedReplica::Script& script : bad) {
     ScriptedReplica first(script), second(answers(200, "{}"));
-    RunningRouter router({&first, &second});
+    RunningRouter router({first.port(), second.port()});
     Client client(router.port());
     for (int i = 0; i < 2; ++i)  // in turn: one of them begins at the bad one
       EXPECT_EQ(client.post("/v1/completions", kBody).status, 200);
@@ -172,7 +140,7 @@ TEST(RouteDoor, GoesElsewhere) {
 TEST(RouteDoor, TriesEachReplicaOnce) {
   const auto dies = [](ScriptedAnswer& answer) { answer.die(); };
   ScriptedReplica first(dies), second(dies), third(dies);
-  RunningRouter router({&first, &second, &third});
+  RunningRouter router({first.port(), second.port(), third.port()});
   Client client(router.port());
   const Answer answer = client.post("/v1/completions", kBody);
   EXPECT_EQ(answer.status, 503);
@@ -183,7 +151,7 @@ TEST(RouteDoor, TriesEachReplicaOnce) {
 TEST(RouteDoor, PassesOnThatAllAreFull) {
   ScriptedReplica first(answers(429, "{\"full\":1}", "Retry-After: 7\r\n")),
       second(answers(429, "{\"full\":1}", "Retry-After: 7\r\n"));
-  RunningRouter router({&first, &second});
+  RunningRouter router({first.port(), second.port()});
   Client client(router.port());
   const Answer answer = client.post("/v1/completions", kBody);
   EXPECT_EQ(answer.status, 429);
@@ -195,7 +163,7 @@ TEST(RouteDoor, PassesOnThatAllAreFull) {
 TEST(RouteDoor, ContinuesStreams) {
   for (int cut = 0; cut < kTokens; ++cut) {
     ScriptedReplica first(dies_before(cut)), second(whole_stream());
-    RunningRouter router({&first, &second});
+    RunningRouter router({first.port(), second.port()});
     Client client(router.port());
     for (int i = 0; i < 2; ++i)
       EXPECT_EQ(client.post("/v1/completions", stream_body()).body, undisturbed()) << cut;
@@ -214,7 +182,7 @@ TEST(RouteDoor, ContinuesStreamsFromWholeEvents) {
       });
     });
     ScriptedReplica second(whole_stream());
-    RunningRouter router({&first, &second});
+    RunningRouter router({first.port(), second.port()});
     Client client(router.port());
     for (int i = 0; i < 2; ++i)
       EXPECT_EQ(client.post("/v1/completions", stream_body()).body, undisturbed()) << rest;
@@ -232,7 +200,7 @@ TEST(RouteDoor, ContinuesStreamsOfServersThatShutDown) {
     });
   });
   ScriptedReplica second(whole_stream());
-  RunningRouter router({&first, &second});
+  RunningRouter router({first.port(), second.port()});
   Client client(router.port());
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(client.post("/v1/completions", stream_body()).body, undisturbed());
@@ -249,7 +217,7 @@ TEST(RouteDoor, EndsStreamsThatNobodyContinues) {
   route.continue_time = milliseconds(0);
   ScriptedReplica first(dies_before(2)), other(whole_stream());
   other.set_status("fingerprint", "other");
-  RunningRouter router({&first, &other}, route);
+  RunningRouter router({first.port(), other.port()}, route);
   Client client(router.port());
   int n_lost = 0;
   for (int i = 0; i < 2; ++i) {
@@ -265,7 +233,7 @@ TEST(RouteDoor, EndsStreamsThatNobodyContinues) {
 
 TEST(RouteDoor, GivesUpAfterThreeBreaks) {
   std::vector<std::unique_ptr<ScriptedReplica>> replicas;
-  std::vector<ScriptedReplica*> all;
+  std::vector<uint16_t> all;
   for (int i = 0; i < 5; ++i) {
     replicas.push_back(std::make_unique<ScriptedReplica>([](ScriptedAnswer& answer) {
       const bool is_first = !answer.body().contains("pando_begun");
@@ -273,7 +241,7 @@ TEST(RouteDoor, GivesUpAfterThreeBreaks) {
         if (n++ == (is_first ? 1 : 2)) answer.die();  // one token more each time
       });
     }));
-    all.push_back(replicas.back().get());
+    all.push_back(replicas.back()->port());
   }
   RunningRouter router(all);
   Client client(router.port());
@@ -291,7 +259,7 @@ TEST(RouteDoor, FindsReplicasThatGoOnOtherwise) {
     answer.write(": tokens 0 0 1\n\ndata: {\"i\":77}\n\ndata: [DONE]\n\n");
     answer.end_stream();
   });
-  RunningRouter router({&first, &liar});
+  RunningRouter router({first.port(), liar.port()});
   Client client(router.port());
   int n_lost = 0;
   for (int i = 0; i < 2; ++i) {
@@ -320,7 +288,7 @@ TEST(RouteDoor, LeavesReplicasThatAreSilent) {
     });
     serve::RouteOptions route;
     route.replica_timeout = milliseconds(300);
-    RunningRouter router({&first, &second}, route);
+    RunningRouter router({first.port(), second.port()}, route);
     Client client(router.port());
     for (int i = 0; i < 2; ++i) {
       const Answer answer = client.post("/v1/completions", streams ? stream_body() : kBody);
@@ -339,7 +307,7 @@ TEST(RouteDoor, WaitsForLongAnswers) {
   });
   serve::RouteOptions route;
   route.replica_timeout = milliseconds(300);
-  RunningRouter router({&replica}, route);
+  RunningRouter router({replica.port()}, route);
   Client client(router.port());
   EXPECT_EQ(client.post("/v1/completions", kBody).status, 200);
   EXPECT_EQ(replica.n_asked(), 1);
@@ -348,7 +316,7 @@ TEST(RouteDoor, WaitsForLongAnswers) {
 TEST(RouteDoor, SendsNothingToReplicasThatDrain) {
   ScriptedReplica first(answers(200, "{}")), second(answers(200, "{}"));
   first.set_status("draining", true);
-  RunningRouter router({&first, &second});
+  RunningRouter router({first.port(), second.port()});
   Client client(router.port());
   for (int i = 0; i < 4; ++i) EXPECT_EQ(client.post("/v1/completions", kBody).status, 200);
   EXPECT_EQ(first.n_asked(), 0);
@@ -357,7 +325,7 @@ TEST(RouteDoor, SendsNothingToReplicasThatDrain) {
 TEST(RouteDoor, UsesReplicasThatComeBack) {
   ScriptedReplica replica(answers(200, "{}"));
   replica.is_silent = true;
-  RunningRouter router({&replica});
+  RunningRouter router({replica.port()});
   Client client(router.port());
   EXPECT_EQ(client.get("/ready").status, 503);
   EXPECT_EQ(client.post("/v1/completions", kBody).status, 503);
@@ -368,7 +336,7 @@ TEST(RouteDoor, UsesReplicasThatComeBack) {
 
 TEST(RouteDoor, RefusesWhatIsForRouters) {
   ScriptedReplica replica(answers(200, "{}"));
-  RunningRouter router({&replica});
+  RunningRouter router({replica.port()});
   Client client(router.port());
   Json body = stream_body();
   body["pando_begun"] = Json::array();
@@ -379,7 +347,7 @@ TEST(RouteDoor, RefusesWhatIsForRouters) {
 TEST(RouteDoor, KnowsModels) {
   ScriptedReplica first(answers(200, "{\"a\":1}")), second(answers(200, "{\"b\":1}"));
   second.set_status("models", {"other", "tiny-2"});
-  RunningRouter router({&first, &second});
+  RunningRouter router({first.port(), second.port()});
   Client client(router.port());
   std::vector<std::string> names;
   const Json models = client.get("/v1/models").json();
@@ -408,7 +376,7 @@ TEST(RouteDoor, LimitsOpenRequestsOfAKey) {
   serve::ServerOptions options = tiny_server_options();
   options.api_keys = {"a:0123456789abcdef", "b:fedcba9876543210"};
   options.drain_timeout = std::chrono::seconds(1);
-  RunningRouter router({&replica}, route, options);
+  RunningRouter router({replica.port()}, route, options);
   Client holder(router.port()), client(router.port());
   Json body = kBody;
   body["prompt"] = "long";
@@ -438,7 +406,7 @@ TEST(RouteDoor, FindsStoredResponses) {
     if (answer.request.method() == boost::beast::http::verb::post) return answer.die();
     answer.send(has ? 200 : 404, has ? "{\"here\":1}" : "{\"no\":1}");
   });
-  RunningRouter router({&first, &second});
+  RunningRouter router({first.port(), second.port()});
   Client client(router.port());
   const std::string id = client.post("/v1/responses", {{"input", "x"}}).json()["id"];
   for (int i = 0; i < 3; ++i) EXPECT_EQ(client.get("/v1/responses/" + id).status, 200);
@@ -450,7 +418,7 @@ TEST(RouteDoor, SumsMetrics) {
     answer.send(200, "# HELP x_total X\n# TYPE x_total counter\nx_total 2\n", "", "text/plain");
   };
   ScriptedReplica first(script), second(script);
-  RunningRouter router({&first, &second});
+  RunningRouter router({first.port(), second.port()});
   Client client(router.port());
   const std::string text = client.get("/metrics").body;
   EXPECT_NE(text.find("\nx_total 4\n"), text.npos) << text;
@@ -459,7 +427,7 @@ TEST(RouteDoor, SumsMetrics) {
 
 TEST(RouteDoor, ListsReplicas) {
   ScriptedReplica replica(answers(200, "{}"));
-  RunningRouter router({&replica});
+  RunningRouter router({replica.port()});
   Client client(router.port());
   const std::string text = client.get("/").body;
   EXPECT_NE(text.find(replica.name() + " up tiny"), text.npos) << text;

@@ -49,7 +49,7 @@ class RouteTest(unittest.TestCase):
 
     def fleet_of(self, n, *arguments):
         replicas = [self.start(fleet.replica, "--model-name", "demo") for _ in range(n)]
-        router = self.start(fleet.router, [one.url for one in replicas], "--show-replica", "--replica-timeout", "1",
+        router = self.start(fleet.router, [one.url for one in replicas], "--show-replica", "--replica-timeout", "2",
                             "--policy", "round_robin", *arguments)
         return replicas, router
 

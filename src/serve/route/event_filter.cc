@@ -10,6 +10,7 @@
 #include "base/errors.h"
 #include "base/json.h"
 #include "serve/http.h"
+#include "serve/routed.h"
 
 namespace pando::serve {
 namespace {
@@ -155,7 +156,7 @@ std::string with_begun(std::string_view object, std::string_view begun) {
   const size_t begin = object.find('{') + 1;  // of what was read as one
   const size_t next = object.find_first_not_of(" \t\r\n", begin);
   const bool is_alone = next != object.npos && object[next] == '}';
-  return fmt::format("{}\"{}\":{}{}{}", object.substr(0, begin), kBegunMember, begun,
+  return fmt::format("{}\"{}\":{}{}{}", object.substr(0, begin), kBegunField, begun,
                      is_alone ? "" : ",", object.substr(begin));
 }
 

@@ -64,9 +64,7 @@ class EventFilter {
   bool has_comment_ = false, is_shut_down_ = false;
 };
 
-// Member of a body with the tokens of a stream that another replica has begun.
-inline constexpr const char* kBegunMember = "pando_begun";
-// The object's text with that member before its others.
+// The text of an object with the field "pando_begun" before its others.
 std::string with_begun(std::string_view object, std::string_view begun);
 
 // True if these bytes end a stream in one of the API's forms: nothing follows.

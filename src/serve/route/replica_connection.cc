@@ -1,6 +1,9 @@
 #include "serve/route/replica_connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -33,6 +36,20 @@ bool is_own(std::string_view name) {
                              [&](std::string_view own) { return beast::iequals(own, name); });
 }
 
+// A machine that has started again refuses the bytes by which the system asks, and so ends a
+// connection that would wait for ever.
+void notice_restarts(int socket) {
+  struct Setting {
+    int level, name, value;
+  };
+  constexpr Setting kSettings[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                                   {IPPROTO_TCP, TCP_KEEPIDLE, 5},
+                                   {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+                                   {IPPROTO_TCP, TCP_KEEPCNT, 6}};
+  for (const Setting& one : kSettings)
+    setsockopt(socket, one.level, one.name, &one.value, sizeof one.value);
+}
+
 template <class Stream>
 class ConnectionOver : public ReplicaConnection {
  public:
@@ -47,6 +64,7 @@ class ConnectionOver : public ReplicaConnection {
     if (error) co_return error;
     SystemError ignored;
     tcp.socket().set_option(boost::asio::ip::tcp::no_delay(true), ignored);
+    notice_restarts(tcp.socket().native_handle());
     if constexpr (!std::is_same_v<Stream, beast::tcp_stream>) {
       if (SSL_set_tlsext_host_name(stream_.native_handle(), url_.host.c_str()) != 1)
         co_return SystemError(static_cast<int>(::ERR_get_error()),

@@ -184,16 +184,19 @@ void ReplicaSet::take(const Replica& replica, ReplicaStatus status, Clock::time_
   entry->is_asked = false;
   entry->n_failures = 0;
   entry->last_ok = now;
-  entry->next_ask = now + options_.probe_interval;
+  // Often enough that a replica which answers never seems silent.
+  entry->next_ask = now + std::min(options_.probe_interval, options_.replica_timeout / 4);
   set_health(*entry, entry->status.is_draining ? ReplicaHealth::kDraining : ReplicaHealth::kUp, "");
 }
 
-void ReplicaSet::fail(const Replica& replica, std::string problem) {
+void ReplicaSet::fail(const Replica& replica, std::string problem, bool is_refused) {
   const std::lock_guard lock(mutex_);
   Entry* entry = find(replica);
   if (entry == nullptr) return;
+  const Clock::time_point now = Clock::now();
+  if (is_refused) entry->last_ok = now;
   entry->is_asked = false;
-  entry->next_ask = Clock::now() + pause_after(++entry->n_failures);
+  entry->next_ask = now + pause_after(++entry->n_failures);
   set_health(*entry, ReplicaHealth::kDown, std::move(problem));
 }
 

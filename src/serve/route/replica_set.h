@@ -78,7 +78,9 @@ class ReplicaSet {
   };
   std::vector<Due> due(Clock::time_point now);
   void take(const Replica& replica, ReplicaStatus status, Clock::time_point asked);
-  void fail(const Replica& replica, std::string problem);
+  // is_refused: its machine refuses connections, so that those which stand are of a program that
+  // runs and takes no more, as one that drains. It is not silent.
+  void fail(const Replica& replica, std::string problem, bool is_refused = false);
   // Cuts requests at replicas that have been silent for too long; those that are to leave do if
   // they have none.
   void look(Clock::time_point now);
@@ -101,8 +103,9 @@ class ReplicaSet {
     ReplicaHealth health = ReplicaHealth::kUnknown;
     bool is_leaving = false, is_asked = false;
     std::string problem;
-    ReplicaStatus status;  // the latest, without pieces
-    Clock::time_point last_ok, next_ask;
+    ReplicaStatus status;       // the latest, without pieces
+    Clock::time_point last_ok;  // sign of life
+    Clock::time_point next_ask;
     int n_failures = 0;  // one after the other
   };
   double seconds(Clock::time_point time) const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -22,7 +23,7 @@ namespace pando::serve {
 namespace {
 
 constexpr auto kWatchToken = boost::asio::as_tuple(boost::asio::use_awaitable);
-constexpr std::chrono::milliseconds kTick{100};
+constexpr std::chrono::milliseconds kLongestTick{100};
 constexpr std::chrono::milliseconds kStatusTime{2000};  // for an answer about its status
 constexpr size_t kMostStatusBytes = size_t{1} << 20;
 
@@ -86,7 +87,7 @@ class ReplicaWatch::Impl {
     boost::asio::steady_timer timer(context_);
     for (;;) {
       ask_those_due();
-      timer.expires_after(kTick);
+      timer.expires_after(std::min(kLongestTick, options_.probe_interval / 2));
       co_await timer.async_wait(kWatchToken);
     }
   }
@@ -110,9 +111,10 @@ class ReplicaWatch::Impl {
     const ReplicaSet::Clock::time_point asked = ReplicaSet::Clock::now();
     ReplicaHead head;
     std::string body;
-    const std::string problem = co_await exchange(due, head, body);
+    bool is_refused = false;
+    const std::string problem = co_await exchange(due, head, body, is_refused);
     if (!problem.empty()) {
-      replicas_.fail(*due.replica, problem);
+      replicas_.fail(*due.replica, problem, is_refused);
     } else if (head.status != 200) {
       replicas_.fail(*due.replica, problem_with(head.status));
     } else if (Result<ReplicaStatus> status = parse_replica_status(body); status) {
@@ -124,7 +126,7 @@ class ReplicaWatch::Impl {
 
   // The problem in words, or nothing.
   boost::asio::awaitable<std::string> exchange(const ReplicaSet::Due& due, ReplicaHead& head,
-                                               std::string& body) {
+                                               std::string& body, bool& is_refused) {
     const std::string question = fmt::format(R"({{"since":{}}})", due.held_version);
     ReplicaRequest request{.method = "POST",
                            .target = "/v1/replica",
@@ -143,6 +145,7 @@ class ReplicaWatch::Impl {
     if (!connection || (error && error != boost::beast::error::timeout)) {
       connection = due.replica->make_connection(executor);
       error = co_await connection->open(kStatusTime);
+      is_refused = error == boost::asio::error::connection_refused;
       if (error) co_return fmt::format("cannot connect: {}", error.message());
       connection->limit(kStatusTime);
       error = co_await connection->ask(request, head);

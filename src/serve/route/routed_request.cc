@@ -19,6 +19,7 @@
 #include "serve/route/event_filter.h"
 #include "serve/route/replica_exchange.h"
 #include "serve/route/route_door.h"
+#include "serve/routed.h"
 
 namespace pando::serve {
 namespace {
@@ -41,11 +42,10 @@ ReadBody read_body(const Route& route, std::string_view text, uint64_t owner) {
   ReadBody read;
   Result<Json> json = parse_json(text);
   if (!json || !json->is_object()) return read;
-  if (json->contains(kBegunMember))
+  if (json->contains(kBegunField))
     read.refusal = wrong_request(
         400, "invalid_argument",
-        fmt::format("field '{}' is for routers, expected no such field", kBegunMember),
-        kBegunMember);
+        fmt::format("field '{}' is for routers, expected no such field", kBegunField), kBegunField);
   if (const auto model = json->find("model"); model != json->end() && model->is_string())
     read.model = model->get<std::string>();
   if (route.read_body != nullptr) {
@@ -172,7 +172,7 @@ class RoutedRequest {
     asked.headers.emplace_back("X-Request-Id", request_.log_id);
     const uint64_t seed = std::strtoull(request_.id.c_str(), nullptr, 16);
     asked.headers.emplace_back(
-        "X-Pando-Routed",
+        kRoutedHeader,
         fmt::format(R"({{"id":"{}","created":{},"seed":{},"owner":"{:x}","tokens":{}}})",
                     request_.id, created_, seed, door_.owner(request_.isolation_key),
                     read_.work.stream ? "true" : "false"));
