@@ -29,7 +29,7 @@ constexpr FimTokens kForms[] = {
 };
 constexpr std::string_view kFiles[] = {"<|file_sep|>", "<|file_separator|>", "<file_sep>"};
 // A model may write these where a file ends.
-constexpr std::string_view kEnds[] = {
+constexpr std::string_view kEndNames[] = {
     "<|fim_pad|>",   "<fim_pad>",   "<|file_sep|>", "<|file_separator|>", "<file_sep>",
     "<|repo_name|>", "<repo_name>", "<reponame>",   "<|endoftext|>",      "\u2581<EOT>"};
 
@@ -58,7 +58,7 @@ Result<FimForm> fim_form_of(const Tokenizer& tokenizer) {
   FimForm found{.tokens = *form};
   if (const auto file = std::ranges::find_if(kFiles, has); file != std::end(kFiles))
     found.file = *file;
-  for (const std::string_view text : kEnds)
+  for (const std::string_view text : kEndNames)
     if (const std::optional<Token> end = token_of(tokenizer, text)) found.ends.push_back(*end);
   return found;
 }
