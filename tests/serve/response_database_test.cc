@@ -61,7 +61,8 @@ TEST_F(ResponseDatabaseTest, KeepsWhatWasAdded) {
     EXPECT_EQ(found->previous, "resp_0");
     EXPECT_EQ(found->input, "[1]");
     EXPECT_EQ(found->response, text);
-    EXPECT_FALSE(database->add(1, {"resp_a", "", "[]", "{}"}).ok()) << "twice";
+    ASSERT_TRUE(database->add(1, {"resp_a", "", "[]", "{}"}).ok()) << "made again";
+    EXPECT_EQ(database->find(1, "resp_a")->response, "{}");
     EXPECT_EQ(database->find(1, "resp_b").error().message(), "there is no response 'resp_b'");
   }
 }

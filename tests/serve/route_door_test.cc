@@ -377,13 +377,13 @@ TEST(RouteDoor, LimitsOpenRequestsOfAKey) {
   options.api_keys = {"a:0123456789abcdef", "b:fedcba9876543210"};
   options.drain_timeout = std::chrono::seconds(1);
   RunningRouter router({replica.port()}, route, options);
-  Client holder(router.port()), client(router.port());
+  Client holder(router.port()), unknown(router.port()), client(router.port());
   Json body = kBody;
   body["prompt"] = "long";
   holder.send(post_text("/v1/completions", body.dump(), "X-Api-Key: 0123456789abcdef\r\n"));
   ASSERT_TRUE(soon([&] { return replica.n_asked() == 1; }));
   const std::string text = kBody.dump();
-  EXPECT_EQ(client.ask("POST", "/v1/completions", text).status, 401);
+  EXPECT_EQ(unknown.ask("POST", "/v1/completions", text).status, 401);
   EXPECT_EQ(client.ask("POST", "/v1/completions", text, "0123456789abcdef").status, 429);
   EXPECT_EQ(client.ask("POST", "/v1/completions", text, "fedcba9876543210").status, 200);
   holder.close();
