@@ -29,7 +29,8 @@ class BreakingProxy {
   explicit BreakingProxy(uint16_t server)
       : server_(server), replica_([this](ScriptedAnswer& answer) { pass(answer); }) {
     Client client(server);
-    for (const auto& [member, value] : client.post("/v1/replica", {{"since", 0}}).json().items())
+    const nlohmann::json status = client.post("/v1/replica", {{"since", 0}}).json();
+    for (const auto& [member, value] : status.items())
       replica_.set_status(member.c_str(), value);
   }
   uint16_t port() const { return replica_.port(); }
