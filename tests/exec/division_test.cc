@@ -21,12 +21,12 @@
 namespace pando::exec {
 namespace {
 
-constexpr int kVocab = 1000;
+constexpr int kFewTokens = 1000;
 
 model::ModelSpec spec_of(int n_layers) {
   model::ModelConfig config = model::named_shape("tiny-llama").value();
   config.layers.resize(n_layers);
-  config.vocab = kVocab;
+  config.vocab = kFewTokens;
   return config;
 }
 
@@ -44,7 +44,7 @@ std::vector<int> cut_of(int n_layers, double seconds_of_head) {
       .cut;
 }
 
-constexpr double kLogitBytes = 4.0 * kTypicalLogits * kVocab;
+constexpr double kLogitBytes = 4.0 * kTypicalLogits * kFewTokens;
 
 TEST(BestDivision, DividesTheHeadIfThatIsClearlyFaster) {
   const model::ModelSpec spec = spec_of(8);
