@@ -48,7 +48,7 @@ struct ModelInfo {
   std::string weight_type;  // of most: "f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "int8",
                             // "bf16_dot"
   size_t weight_bytes;      // in memory
-  // Oddities of the files that are no errors, and instruction sets that fail their test.
+  // Oddities of the files that are no errors, and instruction sets with wrong matrix products.
   std::vector<std::string> warnings;
   // Parts of the files that are not loaded because text does not need them (for images, sounds,
   // multi-token prediction), and tokens of the tokenizer that the model lacks.

@@ -156,7 +156,7 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
       Parts{std::move(loaded_weights->files), &device, std::move(loaded_weights->weights),
             std::move(tokenizer), std::move(chat), model::read_embedding_form(directory),
             model::read_rerank_form(directory), std::move(forms), std::move(answers), options.ranks,
-            tool_format});
+            tool_format, std::move(loaded_weights->warnings)});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 
@@ -190,6 +190,9 @@ ModelInfo Model::info() const {
   if (weights != nullptr)
     for (std::string& warning : weights->device().warnings())
       warnings.push_back(std::move(warning));
+  warnings.insert(warnings.end(), parts_->rank_warnings.begin(), parts_->rank_warnings.end());
+  if (parts_->ranks != nullptr && parts_->ranks->impl().layout.n_ranks() > 1)
+    notes.push_back(parts_->ranks->impl().layout.division());
   if (const std::vector<std::string>& parts = parts_->files->passed_over; !parts.empty())
     notes.push_back(
         fmt::format("{}: these parts are not loaded, because text does not need them: {}",

@@ -28,7 +28,8 @@ struct Model::Parts {
   std::shared_ptr<Ranks> ranks =
       nullptr;                   // the ranks that share the model; null: this process has all of it
   std::string tool_format = {};  // as the options name it; empty: as the chat template shows
-  bool all_rows = false;         // ExecutorOptions::all_rows of all engines over the model
+  std::vector<std::string> rank_warnings = {};  // LoadedShare::warnings
+  bool all_rows = false;  // ExecutorOptions::all_rows of all engines over the model
 };
 
 }  // namespace pando

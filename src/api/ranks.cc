@@ -103,6 +103,19 @@ Result<std::string> fingerprint_of_files(const std::filesystem::path& model,
   return text;
 }
 
+// Rank 0 returns the warnings of other ranks about their machines.
+std::vector<std::string> warnings_of_others(Comm& comm, const Device& device) {
+  std::vector<std::string> all;
+  if (comm.rank() != 0) {
+    send_message(comm, 0, bytes_of(device.warnings()));
+    return all;
+  }
+  for (int rank = 1; rank < comm.size(); ++rank)
+    for (const auto& warning : value_of<std::vector<std::string>>(receive_message(comm, rank)))
+      all.push_back(fmt::format("rank {}: {}", rank, warning));
+  return all;
+}
+
 }  // namespace
 
 Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& options, ThreadPool& pool,
@@ -128,25 +141,27 @@ Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& option
   }
   LoadedShare loaded{.files = std::make_unique<model::OpenedModel>(std::move(*opened))};
   RankGroup group = ranks.ranks();
-  divide_model(**device, loaded.files->config, *loaded.files, made_type(options.weights), pool,
-               group);
+  status = divide_model(**device, loaded.files->config, *loaded.files, made_type(options.weights),
+                        pool, group);
   ranks.layout = group.layout;
-  status = [&]() -> Status {
-    try {
-      auto weights = (*device)->load(
-          loaded.files->config, *loaded.files,
-          {.requantised = made_type(options.weights), .share = ranks.layout.share_of(own)}, pool);
-      if (!weights) return weights.error();
-      loaded.weights = std::move(*weights);
-      return {};
-    } catch (const std::exception& error) {  // then the others hear of it
-      return in_file(path.string(),
-                     make_error(ErrorCode::kUnavailable, "cannot be loaded: {}", reason_of(error)));
-    }
-  }();
+  if (status)
+    status = [&]() -> Status {
+      try {
+        auto weights = (*device)->load(
+            loaded.files->config, *loaded.files,
+            {.requantised = made_type(options.weights), .share = ranks.layout.share_of(own)}, pool);
+        if (!weights) return weights.error();
+        loaded.weights = std::move(*weights);
+        return {};
+      } catch (const std::exception& error) {  // then the others hear of it
+        return in_file(path.string(), make_error(ErrorCode::kUnavailable, "cannot be loaded: {}",
+                                                 reason_of(error)));
+      }
+    }();
   const Status of_all = agree(all, status, "");
   ranks.loading = of_all ? Loading::kDone : Loading::kFailed;
   if (!of_all) return of_all.error();
+  loaded.warnings = warnings_of_others(all, **device);
   return loaded;
 }
 

@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/model_path.h"
 #include "comm/group_comm.h"
@@ -32,6 +34,7 @@ struct Ranks::Impl {
 struct LoadedShare {
   std::unique_ptr<model::OpenedModel> files;
   std::unique_ptr<const DeviceModel> weights;
+  std::vector<std::string> warnings = {};  // on rank 0: of other ranks, about their machines
 };
 Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& options, ThreadPool& pool,
                                Ranks::Impl& ranks);

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using json = Json;
 
-constexpr int kWay = 3;  // version of the method: files of another version are measured again
+constexpr int kWay = 4;  // version of the method: files of another version are measured again
 
 // Name of the file of costs: two models of one shape take the same time and share it.
 Result<std::string> name_of(const Model& model, const EngineOptions& options) {
@@ -40,7 +40,8 @@ Result<std::string> name_of(const Model& model, const EngineOptions& options) {
   std::string ranks;
   if (model.parts().ranks != nullptr) {
     const RankLayout& layout = model.parts().ranks->impl().layout;
-    ranks = fmt::format("; {}, {} positions", layout.name(), layout.kvp_tokens);
+    ranks =
+        fmt::format("; {}, {} positions, {}", layout.name(), layout.kvp_tokens, layout.division());
   }
   return fmt::format(
       "{}, {} parameters, {} layers of {}, vocabulary {}, {}; kv {}, {}; {}, {} "

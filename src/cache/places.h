@@ -78,6 +78,10 @@ class Places {
   void on_split(Node& upper, Node& lower);
   void forget_after(Node& node, uint32_t n_kept);
 
+  // True if a step in flight writes it.
+  bool is_in_flight(const Place& place) const {
+    return place.submitted && place.step >= n_committed_;
+  }
   size_t n_slots() const { return all_.size(); }
   size_t n_used() const { return all_.size() - free_.size(); }
   size_t n_held() const;
@@ -87,9 +91,6 @@ class Places {
 
  private:
   Place* last(const Node* tip, uint32_t position, bool submitted) const;
-  bool is_in_flight(const Place& place) const {
-    return place.submitted && place.step >= n_committed_;
-  }
   double cost_of_losing(const Place& place) const;
   Place* take_slot();
   void free(Place& place);

@@ -43,8 +43,7 @@ void WindowPages::set_written(PageId page, uint32_t n) {
 void WindowPages::abort_all() {
   for (size_t page = 0; page < entries_.size(); ++page) {
     Entry& entry = entries_[page];
-    if (entry.n_written == 0 || entry.step < n_committed_ || fault_on(Fault::kAbortLeavesWindow))
-      continue;
+    if (!is_in_flight(static_cast<PageId>(page)) || fault_on(Fault::kAbortLeavesWindow)) continue;
     entry.n_written = 0;
     if (entry.kept) free(static_cast<PageId>(page));
   }

@@ -46,6 +46,10 @@ class WindowPages {
   // that is being put together is carried out.
   void set_written(PageId page, uint32_t n);
   uint32_t n_written(PageId page) const { return entries_[page].n_written; }
+  // True if a step in flight writes positions that no step before it has written.
+  bool is_in_flight(PageId page) const {
+    return entries_[page].n_written > 0 && entries_[page].step >= n_committed_;
+  }
   // The current step is in flight from now on.
   void submit() { ++n_submitted_; }
   // The step that was submitted first is over.
@@ -74,7 +78,7 @@ class WindowPages {
   struct Entry {
     PageId window_page = kNoPage;
     uint32_t n_written = 0;
-    uint64_t step = 0;  // number of the last step that writes it
+    uint64_t step = 0;  // number of the last step that made n_written grow
     uint32_t n_holders = 0;
     bool kept = false;  // in the list of pages that are not held
     PageId before = kNoPage, behind = kNoPage;

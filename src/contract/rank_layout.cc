@@ -69,4 +69,15 @@ Result<RankLayout> RankLayout::parse(std::string_view text) {
   return layout;
 }
 
+std::string RankLayout::division() const {
+  std::string stages;
+  for (size_t stage = 0; spp > 1 && stage + 1 < cut.size(); ++stage)
+    stages +=
+        fmt::format("{}{}", stage == 0 ? "the stages have " : ", ", cut[stage + 1] - cut[stage]);
+  if (!stages.empty()) stages += " layers; ";
+  return stages + (divides_head.value_or(false)
+                       ? "the LM head is divided over the last stage's ranks"
+                       : "the LM head is whole on rank 0");
+}
+
 }  // namespace pando

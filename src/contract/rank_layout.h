@@ -41,6 +41,8 @@ struct RankLayout {
   int64_t n_processes() const { return int64_t{replicas} * spp * kvp * tp; }
   int n_ranks() const { return spp * kvp * tp; }  // of a replica
   std::string name() const { return fmt::format("spp={},kvp={},tp={}", spp, kvp, tp); }
+  // "the stages have 9, 11 layers; the LM head is whole on rank 0": the cut and the head, in words.
+  std::string division() const;
   int part_of(int rank) const { return rank / tp % kvp; }
   ModelShare share_of(int rank) const {
     const int stage = rank / (tp * kvp);

@@ -1,8 +1,6 @@
 // The part of a model that one of several processes has.
 #pragma once
 
-#include <compare>
-
 namespace pando {
 
 // Layers are divided over stages. In each stage, the outputs of matrices are divided over ranks; no
@@ -16,7 +14,6 @@ struct ModelShare {
   // The ranks of the last stage have slices of the LM head; otherwise one rank has all of it.
   bool divides_head = false;
 
-  auto operator<=>(const ModelShare&) const = default;
   bool is_first() const { return stage == 0; }
   bool is_last() const { return stage + 1 == n_stages; }
   bool has_head() const { return divides_head ? is_last() : stage == 0 && rank == 0 && copy == 0; }

@@ -174,7 +174,14 @@ void Residency::abort() {
 void Residency::abort_all(const Sequences& open) {
   places_.abort();
   windows_.abort();
-  for (const auto& sequence : open) let_go(*sequence, /*keep=*/true);
+  const auto is_lost = [&](const PathPage& held) {
+    return cache_.windows().is_in_flight(held.page);
+  };
+  for (const auto& sequence : open) {
+    if (sequence->place != nullptr && cache_.places().is_in_flight(*sequence->place))
+      places_.let_go(*sequence, /*keep=*/false);
+    if (std::ranges::any_of(sequence->window.pages, is_lost)) windows_.let_go(*sequence);
+  }
   cache_.abort_all();
 }
 

@@ -73,7 +73,8 @@ class Residency {
   // sequences of `open` that have no part in this step or in one in flight. False if there is still
   // no room: no waiting sequence starts then until a running one ends.
   bool reserve(Share& share, std::span<const Share> step, const Sequences& open);
-  // As in KvCache. abort_all: all sequences of `open` give up their places and windows.
+  // As in KvCache. abort_all: sequences of `open` give up places and windows that steps in flight
+  // write.
   void submit();
   void commit() { cache_.commit(); }
   void abort();

@@ -105,6 +105,8 @@ void StepWindows::take_back(Sequence& sequence) {
 
 void StepWindows::let_go(Sequence& sequence) {
   std::erase(started_, &sequence);
+  // A share without rows has no part in the step, so the step does not keep its sequence.
+  std::erase_if(shares_, [&](const WindowShare& share) { return share.sequence == &sequence; });
   for (const PathPage& held : sequence.window.pages) windows_.release(held.page, /*keep=*/true);
   sequence.window.pages.clear();
 }

@@ -37,7 +37,8 @@ class StepWindows {
   // `reserve`.
   void hold_reserved(Sequence& sequence);
   void take_back(Sequence& sequence);
-  // The sequence gives up its window, which stays until its room is needed.
+  // The sequence gives up its window, which stays until its room is needed, and its share of the
+  // current step.
   void let_go(Sequence& sequence);
 
   // The step is in flight from now on: what it writes counts as written, and the pages that only

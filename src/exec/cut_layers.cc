@@ -43,22 +43,33 @@ Cut best_cut(size_t n_stages, size_t n_bounds, double limit, const Cost& cost, c
   return cut;
 }
 
+// [n + 1] the sum of the values before each
+std::vector<double> sums_of(std::span<const double> values) {
+  std::vector<double> sums = {0};
+  for (const double value : values) sums.push_back(sums.back() + value);
+  return sums;
+}
+
 }  // namespace
 
 std::vector<int> cut_layers(std::span<const double> costs, std::span<const int> firsts,
-                            std::span<const double> more) {
+                            std::span<const double> more, const std::optional<StageBound>& bound) {
   PANDO_CHECK(!firsts.empty() && firsts[0] == 0 && firsts.size() >= more.size());
   std::vector<int> bounds(firsts.begin(), firsts.end());
   bounds.push_back(static_cast<int>(costs.size()));
-  std::vector<double> before = {0};  // cost of the layers before each
-  for (const double cost : costs) before.push_back(before.back() + cost);
+  const std::vector<double> before = sums_of(costs);
+  const std::vector<double> before_in_bound = sums_of(bound ? bound->sizes : costs);
   const auto cost = [&](size_t stage, size_t begin, size_t end) {
-    return before[bounds[end]] - before[bounds[begin]] + more[stage];
+    const int first = bounds[begin], last = bounds[end];
+    if (bound && before_in_bound[last] - before_in_bound[first] + bound->more[stage] > bound->most)
+      return kImpossible;
+    return before[last] - before[first] + more[stage];
   };
   const double slowest =
       best_cut(more.size(), bounds.size(), kImpossible, cost, [](double sum, double own) {
         return std::max(sum, own);
       }).cost;
+  PANDO_CHECK(slowest < kImpossible);
   std::vector<int> cut =
       best_cut(more.size(), bounds.size(), slowest, cost, [](double sum, double own) {
         return sum + own * own;

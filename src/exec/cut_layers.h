@@ -1,6 +1,7 @@
 // Division of layers over stages by their cost.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,8 +12,15 @@ namespace pando::exec {
 // cuts the costs are the most even (smallest sum of squares). costs: [n_layers] of layers, not
 // negative. firsts: layers that a stage may begin with, ascending, 0 among them, at least one for
 // each stage. more: [n_stages] costs of each stage besides its layers.
+// bound: no stage exceeds it; a cut within it must exist.
+struct StageBound {
+  std::span<const double> sizes;  // [n_layers]
+  std::span<const double> more;   // [n_stages] of each stage besides its layers
+  double most;                    // of a stage
+};
 std::vector<int> cut_layers(std::span<const double> costs, std::span<const int> firsts,
-                            std::span<const double> more);
+                            std::span<const double> more,
+                            const std::optional<StageBound>& bound = {});
 
 // The cost of the slowest stage of a cut.
 double slowest_stage(std::span<const double> costs, std::span<const int> cut,

@@ -175,6 +175,19 @@ Status check_heads(const ModelSpec& spec, int n_ranks) {
   return {};
 }
 
+// Values of all matrices of a layer that one row is multiplied by, in units of d_model.
+int64_t row_cost(const ModelSpec& spec, int layer) {
+  int64_t n = 0;
+  Pieces pieces(spec, layer, /*n_ranks=*/1);
+  for (const Piece& piece : pieces.add_projection().all()) n += piece.n;
+  for (const int piece : mixed_pieces(spec, layer)) n += piece;
+  const int64_t n_matrices = spec.n_inner() + 1;
+  if (spec.layers[layer].feed_forward == FeedForward::kDense) n += n_matrices * spec.d_ff_of(layer);
+  if (spec.layers[layer].feed_forward == FeedForward::kExperts)
+    n += n_matrices * (int64_t{spec.experts.n_used} * spec.experts.d_ff + spec.experts.shared_d_ff);
+  return n;
+}
+
 }  // namespace
 
 std::pair<int, int> part_of(int n, int part, int n_parts) {
@@ -224,18 +237,6 @@ std::vector<int> first_layers(const ModelSpec& spec) {
   }
   std::ranges::reverse(firsts);
   return firsts;
-}
-
-int64_t row_cost(const ModelSpec& spec, int layer) {
-  int64_t n = 0;
-  Pieces pieces(spec, layer, /*n_ranks=*/1);
-  for (const Piece& piece : pieces.add_projection().all()) n += piece.n;
-  for (const int piece : mixed_pieces(spec, layer)) n += piece;
-  const int64_t n_matrices = spec.n_inner() + 1;
-  if (spec.layers[layer].feed_forward == FeedForward::kDense) n += n_matrices * spec.d_ff_of(layer);
-  if (spec.layers[layer].feed_forward == FeedForward::kExperts)
-    n += n_matrices * (int64_t{spec.experts.n_used} * spec.experts.d_ff + spec.experts.shared_d_ff);
-  return n;
 }
 
 std::pair<int, int> layers_of_share(const ModelSpec& spec, const ModelShare& share) {

@@ -28,9 +28,6 @@ std::pair<int, int> layers_of_share(const model::ModelSpec& spec, const ModelSha
 // keys it reads.
 std::vector<int> first_layers(const model::ModelSpec& spec);
 
-// Values of all matrices of a layer that one row is multiplied by, in units of d_model.
-int64_t row_cost(const model::ModelSpec& spec, int layer);
-
 // The range of the vocabulary whose logits the share has; nothing if it has no part of the head.
 std::pair<int, int> logits_of_share(const model::ModelSpec& spec, const ModelShare& share);
 

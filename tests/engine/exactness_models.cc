@@ -216,7 +216,7 @@ const LoadedModel& CaseModels::whole(const CaseModel& model) {
 }
 
 const DeviceModel& CaseModels::share(const CaseModel& model, const ModelShare& share) {
-  std::unique_ptr<LoadedModel>& entry = shares_[{model, share}];
+  std::unique_ptr<LoadedModel>& entry = shares_[model][share];
   if (!entry) entry = load(model, share);
   return *entry->weights;
 }

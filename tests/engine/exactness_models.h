@@ -80,7 +80,14 @@ class CaseModels {
   CaseWeights kind_;
   std::filesystem::path directory_;
   std::map<CaseModel, std::unique_ptr<LoadedModel>> whole_;
-  std::map<std::pair<CaseModel, ModelShare>, std::unique_ptr<LoadedModel>> shares_;
+  struct InOrder {
+    static auto key(const ModelShare& s) {
+      return std::tie(s.stage, s.n_stages, s.rank, s.n_ranks, s.copy, s.first_layer, s.end_layer,
+                      s.divides_head);
+    }
+    bool operator()(const ModelShare& a, const ModelShare& b) const { return key(a) < key(b); }
+  };
+  std::map<CaseModel, std::map<ModelShare, std::unique_ptr<LoadedModel>, InOrder>> shares_;
   // The last entry says whether the context exceeds the original one.
   std::map<std::tuple<CaseModel, DType, CaseSizes, bool>, std::unique_ptr<reference::Model>>
       references_;

@@ -42,6 +42,12 @@ TEST(InFlight, AnswersAreThoseOfOneStepAtATime) {
   EXPECT_GT(n_evicted, 500u);
 }
 
+// Under AddressSanitizer: a sequence that got a share without rows is cancelled and freed before the
+// next step is submitted.
+TEST(InFlight, AShareWithoutRowsDoesNotOutliveItsSequence) {
+  EXPECT_EQ(run_in_flight(184'040).what, "");
+}
+
 TEST(InFlight, ChunksOfAPromptFollowOneAnother) {
   LoopOptions options = tiny_loop_options();
   options.engine.step_rows = 5;

@@ -20,7 +20,7 @@ namespace pando::testing {
 
 class RecordingExecutor final : public Executor {
  public:
-  // fail_each: every fail_each-th step fails, after writing some of its slots; 0: none. refused:
+  // fail_each: every fail_each-th step fails, and leaves nothing that it wrote; 0: none. refused:
   // number, from 1, of the step that is not accepted; 0: none.
   explicit RecordingExecutor(const ExecutorFacts& facts, size_t fail_each = 0, size_t refused = 0)
       : facts_(facts), fail_each_(fail_each), refused_(refused) {}
@@ -56,6 +56,7 @@ class RecordingExecutor final : public Executor {
     if (facts_.n_slots > 0) follow_states(plan);
     if (facts_.window > 0) follow_windows(plan);
     if (fail_each_ > 0 && n_finished_ % fail_each_ == 0) {
+      spoil(plan);
       for (; n_finished_ < plans_.size(); ++n_finished_) spoil(plans_[n_finished_]);
       throw std::runtime_error("this step is to fail");
     }
@@ -78,7 +79,7 @@ class RecordingExecutor final : public Executor {
   PhaseTimes times() const override { return {}; }
 
  private:
-  // Clears the places that a step writes if it fails together with one before it.
+  // Clears the places that a step writes if it fails, or one before it.
   void spoil(const StepPlan& plan) {
     for (const PageCopy& copy : plan.copies)
       for (uint32_t i = 0; i < copy.n_positions; ++i) cells_[{copy.to, i}] = 0;

@@ -66,5 +66,15 @@ TEST(CutLayers, LeaveFewLayersBesideOtherWork) {
   EXPECT_EQ(cut_layers(costs, firsts, std::vector<double>{50, 0}), (std::vector<int>{0, 1, 8}));
 }
 
+TEST(CutLayers, StayWithinTheBound) {
+  const std::vector<double> costs(8, 1.0), more = {4, 0}, sizes(8, 2.0);
+  const std::vector<int> firsts = {0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<double> none = {0, 0}, last = {0, 3};
+  EXPECT_EQ(cut_layers(costs, firsts, more, StageBound{sizes, none, 10}),
+            (std::vector<int>{0, 3, 8}));
+  EXPECT_EQ(cut_layers(costs, firsts, more, StageBound{sizes, last, 10}),
+            (std::vector<int>{0, 5, 8}));
+}
+
 }  // namespace
 }  // namespace pando::exec

@@ -50,6 +50,16 @@ TEST(DealRows, ToThePartsThatHaveMostOfTheirKeys) {
   EXPECT_EQ(dealt.plan.outputs, (std::vector<uint32_t>{0, 3}));
 }
 
+TEST(DealRows, OutputsWithoutLogitsStayThese) {
+  StepPlan step = plan();
+  step.hidden_only = {3};
+  KvParts parts = kParts;
+  parts.rows_each = 16;
+  const DealtStep dealt = deal_rows(step, parts);
+  EXPECT_EQ(dealt.output_parts, (std::vector<uint8_t>{1, 0}));
+  EXPECT_EQ(dealt.reads_logits, (std::vector<bool>{true, false}));
+}
+
 TEST(DealRows, EvenlyWhereOnePartWouldHaveMost) {
   const DealtStep dealt = deal_rows(plan(), kParts);  // rows 2 and 3, then 0 and 1
   EXPECT_EQ(dealt.rows_of(0).end, 2u);

@@ -70,6 +70,13 @@ TEST(RankLayout, OtherTextIsRefused) {
         fmt::format("parallel has '{}', expected a power of two from 2048 to 1073741824", tokens));
 }
 
+TEST(RankLayout, NamesItsDivision) {
+  EXPECT_EQ((RankLayout{.spp = 2, .cut = {0, 9, 20}}.division()),
+            "the stages have 9, 11 layers; the LM head is whole on rank 0");
+  EXPECT_EQ((RankLayout{.tp = 2, .cut = {0, 20}, .divides_head = true}.division()),
+            "the LM head is divided over the last stage's ranks");
+}
+
 TEST(ModelShare, PartsAreNearlyEqualAndLeaveNothingOut) {
   for (const int n : {1, 7, 8, 100})
     for (const int n_parts : {1, 2, 3, 5}) {

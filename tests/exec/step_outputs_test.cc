@@ -40,7 +40,7 @@ class StepOutputsTest : public ::testing::Test {
       outputs_.places.push_back({0, StepOutputs::kNotRead});
     }
   }
-  // Of output 2 * row.
+  // Expects the logits of output 2 * row, and none of the next.
   void expect_row(size_t row) {
     std::vector<float> logits(2 * 5, -1.0f);
     outputs_.receive_logits(2 * row, 2, 5, logits.data());

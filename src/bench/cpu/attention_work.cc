@@ -6,6 +6,7 @@
 
 #include "base/half.h"
 #include "base/numbers/weight_types.h"
+#include "bench/cpu/kernel_peaks.h"
 #include "exec/cpu/kernel/kernels.h"
 
 namespace pando::bench {
@@ -118,13 +119,13 @@ void AttentionWork::next_layer() { args_.layer = (args_.layer + 1) % args_.kv.sh
 
 void AttentionWork::shared(ThreadPool& pool) {
   args_.tasks = tasks_;
-  kernel::attention(kernel::best_kernels(), pool, args_, scratch_);
+  kernel::attention(used_kernels(), pool, args_, scratch_);
   next_layer();
 }
 
 void AttentionWork::per_sequence(ThreadPool& pool) {
   args_.tasks = tasks_each_;
-  kernel::attention(kernel::best_kernels(), pool, args_, scratch_);
+  kernel::attention(used_kernels(), pool, args_, scratch_);
   next_layer();
 }
 

@@ -11,6 +11,7 @@
 #include "base/aligned_buffer.h"
 #include "base/numbers/weight_types.h"
 #include "bench/cpu/attention_work.h"
+#include "bench/cpu/kernel_peaks.h"
 #include "bench/cpu/kernel_rates.h"
 #include "bench/registry.h"
 #include "bench/timing.h"
@@ -41,7 +42,7 @@ class SplitProduct {
     });
     pool.parallel_for(m, [&](int64_t row, int) {
       for (size_t i = 1; i < parts_.size(); ++i)
-        kernel::best_kernels().add(parts_[0]->y() + row * n_, parts_[i]->y() + row * n_, n_);
+        used_kernels().add(parts_[0]->y() + row * n_, parts_[i]->y() + row * n_, n_);
     });
   }
 
@@ -85,7 +86,7 @@ class FreeDots {
     x_.assign(static_cast<size_t>(k), 0.5f);
     y_.resize(static_cast<size_t>(n));
   }
-  static bool is_there() { return kernel::best_kernels().isa >= kernel::Isa::kAvx512; }
+  static bool is_there() { return used_kernels().isa >= kernel::Isa::kAvx512; }
   void run(ThreadPool& pool) {
     constexpr int kRows = 64;
     const uint16_t* w =
@@ -201,7 +202,7 @@ void run_exactness_cost(Harness& harness) {
   ThreadPool pool(harness.threads());
   Table table{
       .title = fmt::format("What fixed order costs, {} threads, {}", harness.threads(),
-                           kernel::best_kernels().name),
+                           used_kernels().name),
       .columns = {"what", "fixed, us", "the fastest in free order", "us", "cost %"},
       .notes = {"Weights come from memory, keys and values as from 64 layers at most. All take "
                 "turns; the cost is the "

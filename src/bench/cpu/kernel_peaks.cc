@@ -10,7 +10,7 @@
 #include "base/numbers/weight_types.h"
 #include "bench/harness.h"
 #include "bench/timing.h"
-#include "exec/cpu/kernel/kernels.h"
+#include "exec/cpu/kernel/isa.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -81,7 +81,7 @@ using Burst = double (*)();
 // Null if this program has no measure.
 Burst burst_for(DType weights) {
 #if defined(__x86_64__)
-  const kernel::Isa isa = kernel::best_kernels().isa;
+  const kernel::Isa isa = used_kernels().isa;
   if (weights == DType::kBF16Dot) {
     if (isa >= kernel::Isa::kAvx512Bf16) return burst_avx512<2>;
     weights = DType::kF32;  // two of its multiply-adds
@@ -135,7 +135,7 @@ __attribute__((target("avx2"))) void read_avx2(const uint64_t* p, size_t n_bytes
 // Whole lines.
 void read(const uint64_t* p, size_t n_bytes) {
 #if defined(__x86_64__)
-  if (kernel::best_kernels().isa >= kernel::Isa::kAvx2) return read_avx2(p, n_bytes);
+  if (used_kernels().isa >= kernel::Isa::kAvx2) return read_avx2(p, n_bytes);
 #endif
   uint64_t sum[8] = {};
   for (size_t i = 0; i < n_bytes / 8; i += 8)
@@ -144,6 +144,11 @@ void read(const uint64_t* p, size_t n_bytes) {
 }
 
 }  // namespace
+
+const kernel::Kernels& used_kernels() {
+  static const kernel::Kernels* const kernels = value_of(kernel::kernels_by_name(""));
+  return *kernels;
+}
 
 Peak multiply_peak(ThreadPool& pool, DType weights) {
   const Burst burst = burst_for(weights);

@@ -3,8 +3,12 @@
 
 #include "base/dtype.h"
 #include "base/thread_pool.h"
+#include "exec/cpu/kernel/kernels.h"
 
 namespace pando::bench {
+
+// The table that engines use for instruction set "".
+const kernel::Kernels& used_kernels();
 
 // Peak over several attempts, on all threads of the pool.
 struct Peak {

@@ -28,7 +28,7 @@ ProductWork::ProductWork(DType type, int n, int k, size_t n_bytes) : n_(n), k_(k
   do {
     copies_.emplace_back(type, n, k);
     for (int row = 0; row < n; row += kRows)
-      copies_.back().set_rows(kernel::best_kernels(), row, std::min(kRows, n - row),
+      copies_.back().set_rows(used_kernels(), row, std::min(kRows, n - row),
                               is_stored ? type : DType::kF32,
                               is_stored ? static_cast<const void*>(halves.data()) : rows.data());
   } while (copies_.size() * bytes() < n_bytes);
@@ -43,8 +43,7 @@ void ProductWork::run(ThreadPool& pool, int m) {
     for (float& x : x_) x = uniform(random);
     y_.resize(static_cast<size_t>(m) * static_cast<size_t>(n_));
   }
-  kernel::linear(kernel::best_kernels(), pool, copies_[next_], {x_.data(), k_, m, y_.data(), n_},
-                 scratch_);
+  kernel::linear(used_kernels(), pool, copies_[next_], {x_.data(), k_, m, y_.data(), n_}, scratch_);
   next_ = (next_ + 1) % copies_.size();
 }
 

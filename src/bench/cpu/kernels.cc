@@ -59,7 +59,7 @@ void run_gemm(Harness& harness) {
                                                          {{3072, 1024}, {1024, 3072}});
   const auto all_rows = harness.choose<std::vector<int>>({1, 8, 64}, {1, 8, 32, 256, 512},
                                                          {1, 2, 4, 8, 16, 32, 64, 128, 256, 512});
-  Table table{.title = fmt::format("Matrix products, {}", kernel::best_kernels().name),
+  Table table{.title = fmt::format("Matrix products, {}", used_kernels().name),
               .columns = {"N x K", "weights", "threads", "M", "weights from", "GOP/s", "of peak %",
                           "of peak %, by processor time", "GB/s of weights", "spread %"},
               .notes = {kByProcessor,
@@ -105,7 +105,7 @@ void run_attention(Harness& harness) {
   constexpr int kHeads = 8, kHeadDim = 128;
   Table table{.title = fmt::format("Attention of rows that share {} keys from memory, {} KV heads "
                                    "of {}, {}",
-                                   n_keys, kHeads, kHeadDim, kernel::best_kernels().name),
+                                   n_keys, kHeads, kHeadDim, used_kernels().name),
               .columns = {"threads", "rows per KV head", "keys and values", "GFLOP/s", "of peak %",
                           "of peak %, by processor time", "GB/s", "of reads %", "spread %"},
               .notes = {kByProcessor,
@@ -146,7 +146,7 @@ void run_recurrence(Harness& harness) {
   constexpr int kDim = RecurrenceWork::kDim;
   Table table{
       .title = fmt::format("Gated delta rule, {} heads of {} x {}, {}", RecurrenceWork::kHeads,
-                           kDim, kDim, kernel::best_kernels().name),
+                           kDim, kDim, used_kernels().name),
       .columns = {"threads", "sequences", "rows of each", "ns a row and head", "of peak %",
                   "of peak %, by processor time", "GB/s of states", "spread %"},
       .notes = {kByProcessor,

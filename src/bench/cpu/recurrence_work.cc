@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "bench/cpu/kernel_peaks.h"
 #include "exec/cpu/kernel/cpu/recurrence_args.h"
 #include "exec/cpu/kernel/kernels.h"
 
@@ -35,7 +36,7 @@ double RecurrenceWork::bytes() const {
 }
 
 void RecurrenceWork::run(ThreadPool& pool) {
-  const kernel::Kernels& kernels = kernel::best_kernels();
+  const kernel::Kernels& kernels = used_kernels();
   const int64_t of_sequence = kHeads * kStateSlices * kSliceFloats;
   pool.parallel_runs(kHeads * kStateSlices, [&](int64_t item, int) {
     const int64_t head = item / kStateSlices, column = item % kStateSlices * kernel::kStateSlice;

@@ -90,7 +90,7 @@ class Measuring {
   }
 
   // Runs the layer as a stage of its own.
-  Result<double> seconds_of_layer(int layer) const {
+  Result<PartCost> layer(int layer) const {
     const ModelShare share{.stage = 1, .n_stages = 3, .first_layer = layer, .end_layer = layer + 1};
     const Result<std::unique_ptr<DeviceModel>> model =
         device_.load(spec_, source_, {.requantised = requantised_, .share = share}, pool_);
@@ -110,10 +110,15 @@ class Measuring {
     room->n_pages = plan.task_pages.size();
     const std::unique_ptr<StageExecutor> executor = (*model)->open(options, *room, pool_);
     const std::vector<float> before = rows_of(kTypicalRows, spec_.d_model);
-    return seconds_of([&] { executor->compute(plan, {0, kTypicalRows}, before.data()); });
+    return PartCost{
+        .seconds = seconds_of([&] {
+          executor->compute(plan, {0, kTypicalRows}, before.data());
+        }),
+        .weight_bytes = static_cast<double>((*model)->weight_bytes()),
+        .key_bytes = static_cast<double>(device_.kv_bytes_per_token(own, options.kv.type))};
   }
 
-  Result<double> seconds_of_head() const {
+  Result<PartCost> head() const {
     const Result<const kernel::Kernels*> kernels = kernel::kernels_by_name("");
     if (!kernels) return kernels.error();
     const Result<model::Tensors> tensors = source_.tensors({model::Role::kHead});
@@ -134,7 +139,10 @@ class Measuring {
           head, kTypicalLogits, [&](int row, float*) { return rows.data() + row * n; },
           logits.data());
     });
-    return seconds * spec_.vocab / some.second;
+    const double n_times = static_cast<double>(spec_.vocab) / some.second;
+    double n_bytes = 0;
+    for (const kernel::PackedMatrix& matrix : head) n_bytes += static_cast<double>(matrix.bytes());
+    return PartCost{.seconds = seconds * n_times, .weight_bytes = n_bytes * n_times};
   }
 
  private:
@@ -159,10 +167,10 @@ Result<PartCosts> measure_parts(const Device& device, const model::ModelSpec& sp
   struct Kind {
     model::LayerConfig layer;
     std::string types;
-    double seconds;
+    PartCost cost;
   };
   std::vector<Kind> kinds;
-  PartCosts costs{.layers = std::vector<double>(spec.n_layers())};
+  PartCosts costs{.layers = std::vector<PartCost>(spec.n_layers()), .head = {}};
   for (int layer = 0; layer < spec.n_layers(); ++layer) {
     const model::LayerConfig& config = spec.layers[layer];
     const Result<std::string> types = measuring.types(layer);
@@ -170,13 +178,13 @@ Result<PartCosts> measure_parts(const Device& device, const model::ModelSpec& sp
     auto kind = std::ranges::find_if(
         kinds, [&](const Kind& k) { return k.layer == config && k.types == *types; });
     if (kind == kinds.end()) {
-      const Result<double> seconds = measuring.seconds_of_layer(layer);
-      if (!seconds) return seconds.error();
-      kind = kinds.insert(kind, {config, *types, *seconds});
+      const Result<PartCost> cost = measuring.layer(layer);
+      if (!cost) return cost.error();
+      kind = kinds.insert(kind, {config, *types, *cost});
     }
-    costs.layers[layer] = kind->seconds;
+    costs.layers[layer] = kind->cost;
   }
-  const Result<double> head = measuring.seconds_of_head();
+  const Result<PartCost> head = measuring.head();
   if (!head) return head.error();
   costs.head = *head;
   return costs;

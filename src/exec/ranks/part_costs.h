@@ -13,10 +13,15 @@ namespace pando::exec {
 // A typical step: rows of a prompt, behind others, of which some have logits.
 constexpr uint32_t kTypicalRows = 64, kTypicalPast = 1024, kTypicalLogits = 16;
 
-// Seconds of a typical step in one process.
+// A layer, or the LM head, in one process.
+struct PartCost {
+  double seconds = 0;       // of a typical step
+  double weight_bytes = 0;  // in memory
+  double key_bytes = 0;     // keys and values of a position; 0 for the head
+};
 struct PartCosts {
-  std::vector<double> layers;  // [n_layers]
-  double head = 0;
+  std::vector<PartCost> layers;  // [n_layers]
+  PartCost head;
 };
 
 // Loads one layer of each kind and some rows of the head, and runs them. Layers are of one kind if

@@ -134,9 +134,10 @@ void RankExecutor::take_turn() {
 void RankExecutor::collect_all() {
   outputs_.receive_rest();
   while (!submitted_.empty()) {
-    collected_.push_back(part_.collect(submitted_.front()));
-    collected_.back().receive_rest();
+    const std::vector<DealtStep> slices = std::move(submitted_.front());
     submitted_.pop_front();
+    collected_.push_back(part_.collect(slices));
+    collected_.back().receive_rest();
   }
 }
 
@@ -175,8 +176,8 @@ void RankExecutor::finish() {
     run_or_abort([&] {
       const std::vector<DealtStep> slices = std::move(submitted_.front());
       submitted_.pop_front();
-      outputs_.drop_rest();
       try {
+        outputs_.drop_rest();
         collected_.push_back(part_.collect(slices));
       } catch (...) {
         submitted_.clear();

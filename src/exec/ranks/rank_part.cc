@@ -157,6 +157,7 @@ void RankPart::run(std::span<const DealtStep> slices) {
 void RankPart::send_logits(std::span<const DealtStep> slices) {
   constexpr size_t kMostPosted = size_t{64} << 20;
   const auto [begin, end] = logits_of_share(spec_, share_);
+  if (begin == end) return;  // rank 0 expects no message
   read_.clear();
   const float* row = hidden_.data();
   for (const DealtStep& slice : slices)

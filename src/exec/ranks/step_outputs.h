@@ -13,7 +13,8 @@ namespace pando::exec {
 constexpr size_t kLogitBlock = 32;  // rows of logits in a message
 
 // The logits that one rank sends for a step: a slice of the vocabulary, in blocks of rows. A block
-// is received when it is needed, so that rank 0 holds few of them.
+// is received when it is needed, so that rank 0 holds few of them. If another engine over the same
+// ranks submits a step meanwhile, all that are left are received and kept.
 class LogitStream {
  public:
   // columns: [begin, end) of the vocabulary. `comm` outlives it.

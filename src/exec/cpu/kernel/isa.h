@@ -20,10 +20,10 @@ std::optional<Isa> isa_named(std::string_view name);
 // model or opens an engine is told of it (`kernels_by_name`).
 std::string_view isa_limit();
 
-// The table of that name, or for "" the best one that passes its test (self_test.h).
-// kInvalidArgument for one that is not there or fails its test, and where PANDO_ISA names none.
+// The table of that name, or for "" the best one without wrong products (self_test.h).
+// kInvalidArgument for one that is not there or has wrong products, and where PANDO_ISA names none.
 Result<const Kernels*> kernels_by_name(std::string_view name);
-// A line of text for each table better than that one, all of which fail their tests.
+// A line of text for each table better than that one, all of which have wrong products.
 const std::vector<std::string>& refused_kernels();
 
 }  // namespace pando::kernel

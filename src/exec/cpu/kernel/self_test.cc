@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/check.h"
+#include "base/fp_state.h"
 #include "base/numbers/weight_types.h"
 #include "base/thread_pool.h"
 #include "exec/cpu/kernel/linear.h"
@@ -80,6 +81,7 @@ bool same_products(const Kernels& kernels, DType type, const std::vector<float>&
 }  // namespace
 
 std::optional<DType> first_wrong_product(const Kernels& kernels) {
+  const FpStateGuard fp_state;
   std::vector<float> x = any_values(kRows, 2);
   for (size_t i = 0; x.size() < size_t{kAllRows} * kInputs; ++i) x.push_back(x[i]);
   for (const WeightTypeInfo& info : weight_types())
@@ -92,9 +94,10 @@ std::optional<DType> known_wrong_product(const Kernels& kernels) {
   static std::mutex mutex;
   static std::map<const Kernels*, std::optional<DType>> known;
   const std::lock_guard lock(mutex);
-  const auto [entry, is_new] = known.try_emplace(&kernels);
-  if (is_new && kernels.isa != Isa::kPortable) entry->second = first_wrong_product(kernels);
-  return entry->second;
+  if (const auto found = known.find(&kernels); found != known.end()) return found->second;
+  const std::optional<DType> wrong =
+      kernels.isa == Isa::kPortable ? std::nullopt : first_wrong_product(kernels);
+  return known.emplace(&kernels, wrong).first->second;
 }
 
 KernelChoice choose_kernels(std::span<const Kernels* const> tables) {

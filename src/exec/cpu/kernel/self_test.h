@@ -1,4 +1,5 @@
-// A short check of an instruction set on the processor at hand, before an engine relies on it.
+// A short check of an instruction set's matrix products on the processor at hand, before an engine
+// relies on it.
 #pragma once
 
 #include <optional>
