@@ -38,11 +38,8 @@ class ResponseDatabase final : public ask::ResponseStore {
 
  private:
   ResponseDatabase(std::vector<std::string> owners, const ResponseLimits& limits);
-  Status open_file(const std::string& directory);
-  Status prepare();
   Status write(const std::string& owner, const ask::StoredResponse& response);
-  Status run(const char* sql);
-  Status failed(const char* what) const;
+  Status failed(const char* done) const;
 
   const std::vector<std::string> owners_;
   const ResponseLimits limits_;

@@ -13,12 +13,13 @@
 namespace pando::serve {
 
 Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p,
-                 std::unique_ptr<ResponseDatabase> r)
+                 std::unique_ptr<ResponseDatabase> r, std::unique_ptr<FileStore> f)
     : engine(e),
       options(o),
       keys(std::move(k)),
       public_prefixes(std::move(p)),
       responses(std::move(r)),
+      files(std::move(f)),
       started(std::time(nullptr)),
       warning(sharing_info(e.options().sharing).value().warning),
       metrics(e, o.model_names.front()),

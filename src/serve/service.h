@@ -13,6 +13,7 @@
 #include "serve/api_keys.h"
 #include "serve/body_memory.h"
 #include "serve/connection_registry.h"
+#include "serve/file_store.h"
 #include "serve/metrics.h"
 #include "serve/options.h"
 #include "serve/public_prefixes.h"
@@ -25,13 +26,14 @@ namespace pando::serve {
 // Any thread may use it.
 struct Service {
   Service(Engine& engine, const ServerOptions& options, ApiKeys keys, PublicPrefixes prefixes,
-          std::unique_ptr<ResponseDatabase> responses);
+          std::unique_ptr<ResponseDatabase> responses, std::unique_ptr<FileStore> files);
 
   Engine& engine;
   const ServerOptions& options;
   const ApiKeys keys;
   const PublicPrefixes public_prefixes;
   const std::unique_ptr<ResponseDatabase> responses;
+  const std::unique_ptr<FileStore> files;  // null: the server keeps none
   const int64_t started;                // seconds since 1970
   const std::string warning;            // SharingInfo, of the engine
   std::atomic<bool> draining{false};    // no new requests are taken
@@ -46,7 +48,7 @@ struct Service {
   bool local_names_only = false;        // else a request may call the server by any name
   // For texts; long ones have threads of their own, so that short ones do not wait for them.
   boost::asio::thread_pool text_pool, long_text_pool;
-  boost::asio::thread_pool store_pool;  // one thread; it waits for the disk of `responses`
+  boost::asio::thread_pool store_pool;  // one thread; it waits for the disk of the state
 
   // Of a new request, and of its answer; not to be guessed.
   std::string new_id();
