@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -17,8 +18,10 @@
 #include "ask/body.h"
 #include "base/errors.h"
 #include "serve/cors.h"
+#include "serve/file_routes.h"
 #include "serve/handler.h"
 #include "serve/host_names.h"
+#include "serve/offload.h"
 #include "serve/reply.h"
 #include "serve/request_watch.h"
 
@@ -30,6 +33,7 @@ using ask::HttpError;
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds kLinger{2};
+constexpr size_t kFormPiece = size_t{1} << 20;  // that is written to the disk at a time
 
 // "-" where the other side is gone already.
 std::string address_of(const asio::ip::tcp::socket& socket) {
@@ -38,6 +42,11 @@ std::string address_of(const asio::ip::tcp::socket& socket) {
   if (error) return "-";
   const std::string host = end.address().to_string();
   return fmt::format("{}:{}", end.address().is_v6() ? "[" + host + "]" : host, end.port());
+}
+
+HttpResponse body_too_large(size_t limit) {
+  return wrong_request(413, "body_too_large",
+                       fmt::format("the body is longer than {} bytes", limit));
 }
 
 // What a request that cannot be read is answered with; nothing where nobody waits for it.
@@ -50,11 +59,16 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
         431, "headers_too_large",
         fmt::format("the headers are longer than {} bytes", options.max_header_bytes));
   if (error == http::error::body_limit)
-    return wrong_request(413, "body_too_large",
-                         fmt::format("the body is longer than {} bytes", options.max_body_bytes));
+    return body_too_large(options.max_body_bytes);
   if (error.category() == make_error_code(http::error::bad_method).category())
     return wrong_request(400, "bad_request", "the request is not valid HTTP: " + error.message());
   return std::nullopt;  // gone, or too slow
+}
+
+HttpResponse form_error(const Error& error) {
+  if (error.code == ErrorCode::kTooLong)
+    return wrong_request(413, "file_too_large", error.message(), "file");
+  return error_response(ask::http_error(error));
 }
 
 HttpResponse no_room() {
@@ -160,7 +174,7 @@ class Session {
     const ServerOptions& options = service_.options;
     Parser parser;
     parser.header_limit(static_cast<uint32_t>(options.max_header_bytes));
-    parser.body_limit(options.max_body_bytes);
+    parser.body_limit(std::max(options.max_body_bytes, form_limit()));
     if (buffer_.size() == 0 && !co_await first_bytes()) co_return false;
     expire_after(options.body_timeout);
     const auto [error, n_read] = co_await http::async_read_header(stream_, buffer_, parser, kToken);
@@ -176,6 +190,14 @@ class Session {
     }
 
     const auto target = parser.get().target();
+    const std::string_view path = path_of({target.data(), target.size()});
+    const auto method = parser.get().method_string();
+    const Route* route = find_route(path, {method.data(), method.size()});
+    const bool takes_form = route != nullptr && route->takes_form;
+    const size_t body_limit = takes_form ? form_limit() : options.max_body_bytes;
+    if (parser.content_length().value_or(0) > body_limit)
+      co_return co_await refuse(parser, body_too_large(body_limit));
+    parser.body_limit(body_limit);
     request.method = std::string(parser.get().method_string());
     request.path = std::string(path_of({target.data(), target.size()}));
     request.query = std::string(query_of({target.data(), target.size()}));
@@ -201,6 +223,7 @@ class Session {
                           .x_api_key = header("X-Api-Key"),
                           .api_key = header("Api-Key")});
     logged_.key_name = service_.keys.name_of(request.isolation_key);
+    if (!wrong && takes_form) wrong = begin_form(request, header("Origin"));
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 
     expire_after(options.body_timeout);
@@ -214,12 +237,40 @@ class Session {
     while (!parser.is_done() && !wrong) {
       const auto [body_error, n_read] =
           co_await http::async_read_some(stream_, buffer_, parser, kToken);
-      if (body_error) co_return co_await refuse(parser, reading_error(body_error, options));
-      if (!request.memory->grow_to(parser.get().body().size())) wrong = no_room();
+      if (body_error == http::error::body_limit) wrong = body_too_large(body_limit);
+      if (body_error && !wrong) wrong = reading_error(body_error, options);
+      if (body_error) co_return co_await refuse(parser, std::move(wrong));
+      std::string& body = parser.get().body();
+      const size_t n_body = takes_form ? 2 * kFormPiece : body.size();
+      if (!request.memory->grow_to(n_body)) wrong = no_room();
+      if (!takes_form || wrong || (body.size() < kFormPiece && !parser.is_done())) continue;
+      const Status status = co_await take_piece(*request.upload, body);
+      if (!status) wrong = form_error(status.error());
+      body.clear();
+      expire_after(options.body_timeout);
     }
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
     request.body = std::move(parser.get().body());
     co_return co_await answer(request, parser.get().version(), parser.get().keep_alive());
+  }
+
+  // Bytes of a form with a file.
+  size_t form_limit() const {
+    constexpr size_t kBeside = size_t{64} << 10;  // other fields and boundaries
+    return service_.options.files.file_bytes + kBeside;
+  }
+
+  // Browsers send forms of any page without asking first.
+  std::optional<HttpResponse> begin_form(HttpRequest& request, std::string_view origin) {
+    if (!origin.empty() && cors_.empty() && !origin.ends_with("://" + request.host))
+      return origin_not_allowed(origin);
+    const Status status = begin_upload(service_, request);
+    return status ? std::nullopt : std::optional(form_error(status.error()));
+  }
+
+  asio::awaitable<Status> take_piece(BodySink& upload, const std::string& piece) {
+    return offload(service_.file_pool, service_.engine.options().nice,
+                   [&upload, &piece] { return upload.add(piece); });
   }
 
   // Waits for the next request to begin. False: none does.

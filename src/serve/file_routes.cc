@@ -38,6 +38,16 @@ Result<FileStore*> files_of(const Service& service) {
   return service.files.get();
 }
 
+Status begin_upload(Service& service, HttpRequest& request) {
+  const Result<FileStore*> files = files_of(service);
+  if (!files) return files.error();
+  Result<std::unique_ptr<FileUpload>> upload =
+      FileUpload::begin(**files, request.content_type, "file-" + service.new_id() + request.id);
+  if (!upload) return upload.error();
+  request.upload = std::move(*upload);
+  return {};
+}
+
 Result<HttpResponse> create_file(Service&, const HttpRequest& request, const Json&) {
   const Result<StoredFile> file =
       static_cast<FileUpload&>(*request.upload).finish(request.isolation_key);

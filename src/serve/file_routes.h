@@ -12,6 +12,8 @@ namespace pando::serve {
 // kUnsupported for a server that keeps no files.
 Result<FileStore*> files_of(const Service& service);
 
+// Makes request.upload. Errors: those of FileUpload::begin, and kUnsupported.
+Status begin_upload(Service& service, HttpRequest& request);
 // The body was taken by request.upload.
 Result<HttpResponse> create_file(Service& service, const HttpRequest& request, const Json&);
 // The query may have "purpose", "order", "limit" and "after".

@@ -119,7 +119,7 @@ class Preparation {
     if (is_given_up_() && !route_.open) return gone();
     Json json;
     const TakenApart of_json(json);
-    if (std::string_view(route_.method) == "POST")
+    if (has_json())
       if (std::optional<HttpResponse> wrong = parse(json)) return answered(std::move(*wrong));
     if (route_.answer != nullptr) {
       Result<HttpResponse> response = route_.answer(service_, request_, json);
@@ -128,7 +128,7 @@ class Preparation {
     auto body = route_.read_body(json, {.model = service_.engine.model(),
                                         .context = static_cast<int>(service_.longest()),
                                         .max_answers = service_.engine.options().max_open,
-                                        .envelope = service_.envelope(request_.id),
+                                        .envelope = envelope(),
                                         .bounds = bounds_,
                                         .defaults = service_.options.defaults,
                                         .given_up = is_given_up_,
@@ -144,6 +144,15 @@ class Preparation {
   }
 
  private:
+  bool has_json() const {
+    return std::string_view(route_.method) == "POST" && request_.upload == nullptr &&
+           !(route_.may_lack_body && request_.body.empty());
+  }
+  ask::Envelope envelope() const {
+    ask::Envelope envelope = service_.envelope(request_.id);
+    if (request_.batched) envelope.created = request_.batched->created;
+    return envelope;
+  }
   Prepared answered(HttpResponse response) const {
     return {.response = std::move(response), .n_prompt = n_prompt_};
   }
@@ -191,6 +200,7 @@ class Preparation {
       one.ttft_slo = body.serving.ttft_slo;
       one.tpot_slo = body.serving.tpot_slo;
       one.deadline_class = body.serving.deadline_class;
+      if (request_.batched) one.ttft_slo = one.tpot_slo = request_.batched->ttft_slo;
       one.sent = request_.arrival;
       if (*prefix != nullptr && one.cached) {
         const Result<size_t> n_public = PublicPrefixes::n_public(**prefix, one.tokens);
@@ -271,12 +281,15 @@ class Times {
 // The head of a stream goes out once the engine has let the request in: what it refuses has a
 // status.
 asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_pool& pool,
-                             Clock::time_point start, Replier& replier) {
+                             const HttpRequest& request, Replier& replier) {
   Result<Admission::Place> place = service.admission.enter(bytes_of(body.requests));
   Status status = place ? Status() : Status(place.error());
+  const int half = std::max(1, service.engine.options().max_open / 2);
+  const int max_open = request.batched ? request.batched->max_open : half;
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
   std::optional<AwaitedGroup> group(std::in_place, service.engine, service.shutdown_guard,
-                                    body.requests, co_await asio::this_coro::executor);
-  Times times(service.metrics, body.requests, start);
+                                    body.requests, executor, max_open);
+  Times times(service.metrics, body.requests, request.arrival);
   while (status && !group->is_over()) {
     Result<std::vector<GroupEvent>> events = co_await group->next();
     if (!events) {
@@ -293,7 +306,7 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
         text = body.begin();
     }
     for (GroupEvent& one : *events) {
-      times.observe(one);
+      if (!request.batched) times.observe(one);
       if (const auto& completion = one.event.completion) {
         replier.tally.n_answer += completion->tokens.size();
         if (completion->choice == 0)
@@ -361,7 +374,9 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
   }
   constexpr std::string_view kOfForms = "application/x-www-form-urlencoded";  // curl's default
   // A web page of another site can send some other types without asking, but not JSON.
-  if (request.method == "POST" && !is_json(request.content_type))
+  const bool has_other_body =
+      route->takes_form || (route->may_lack_body && request.content_type.empty());
+  if (request.method == "POST" && !has_other_body && !is_json(request.content_type))
     return wrong_request(415, "unsupported_media_type",
                          fmt::format("the content type is '{}', expected 'application/json'{}",
                                      one_line(request.content_type),
@@ -383,6 +398,8 @@ std::optional<HttpResponse> check_head(const Service& service, HttpRequest& requ
 asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& replier) {
   constexpr size_t kLong = size_t{64} << 10, kAny = ask::Bounds::kMostBytes;
   const Route& route = *find_route(request.path, request.method);
+  asio::thread_pool& text_pool = request.batched ? service.batch_pool : service.text_pool;
+  asio::thread_pool& long_pool = request.batched ? service.batch_pool : service.long_text_pool;
   const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {
     return offload(pool, service.engine.options().nice, [&, most_bytes] {
       return Preparation(service, route, request, most_bytes).run();
@@ -393,19 +410,19 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   const bool is_get = std::string_view(route.method) == "GET";
   if (route.has_disk) {
     is_long = false;
-    prepared = co_await prepared_on(service.store_pool, kAny);
+    prepared = co_await prepared_on(route.takes_form ? service.file_pool : service.store_pool, kAny);
   } else if (is_get) {  // no text: whether it is alive must not wait
     prepared = Preparation(service, route, request, kAny).run();
   } else if (!is_long) {  // what it asks for may be long all the same
-    prepared = co_await prepared_on(service.text_pool, kLong);
+    prepared = co_await prepared_on(text_pool, kLong);
     is_long = !prepared.body && !prepared.response;
   }
-  if (is_long) prepared = co_await prepared_on(service.long_text_pool, kAny);
+  if (is_long) prepared = co_await prepared_on(long_pool, kAny);
   request.body = std::string();
   request.memory.reset();
-  asio::thread_pool& pool = is_long ? service.long_text_pool : service.text_pool;
+  asio::thread_pool& pool = is_long ? long_pool : text_pool;
   // Keys, prompts and answers of a long request take hundreds of MiB, which allocators keep.
-  const GivesBack gives_back(is_long ? &service.long_text_pool : nullptr);
+  const GivesBack gives_back(is_long ? &long_pool : nullptr);
   replier.tally.n_prompt = prepared.n_prompt;
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));
@@ -413,7 +430,7 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
     const std::string& note = prepared.body->log_note;
     if (!note.empty() && !service.has_warned.exchange(true))
       service.log(fmt::format("{}: {}", request.id, note));
-    co_await answer(service, *prepared.body, pool, request.arrival, replier);
+    co_await answer(service, *prepared.body, pool, request, replier);
   }
 }
 

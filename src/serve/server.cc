@@ -23,6 +23,7 @@
 #include "base/errors.h"
 #include "base/failures.h"
 #include "base/thread_priority.h"
+#include "serve/batch_runner.h"
 #include "serve/connection.h"
 #include "serve/service.h"
 #include "serve/tls.h"
@@ -83,15 +84,27 @@ Result<std::unique_ptr<asio::ssl::context>> tls_of(const ServerOptions& options)
   return make_tls(options.tls_certificate, options.tls_key);
 }
 
+// Null without a state directory.
+Result<std::unique_ptr<FileStore>> open_files(const ServerOptions& options, const ApiKeys& keys) {
+  if (options.state_directory.empty()) return std::unique_ptr<FileStore>();
+  return FileStore::open({.directory = options.state_directory,
+                          .owners = keys.owners(),
+                          .limits = options.files,
+                          .now = options.now});
+}
+
 }  // namespace
 
 class Server::Impl {
  public:
   Impl(Engine& engine, const ServerOptions& options, ApiKeys keys, PublicPrefixes prefixes,
-       std::unique_ptr<ResponseDatabase> responses, std::unique_ptr<asio::ssl::context> tls)
+       std::unique_ptr<ResponseDatabase> responses, std::unique_ptr<FileStore> files,
+       std::unique_ptr<asio::ssl::context> tls)
       : options_(options),
         drain_timeout_(options.drain_timeout),
-        service_(engine, options_, std::move(keys), std::move(prefixes), std::move(responses)),
+        service_(engine, options_, std::move(keys), std::move(prefixes), std::move(responses),
+                 std::move(files)),
+        batches_(service_.files ? std::make_unique<BatchRunner>(service_) : nullptr),
         tls_(std::move(tls)),
         contexts_(static_cast<size_t>(options.io_threads)),
         acceptor_(first()),
@@ -102,9 +115,11 @@ class Server::Impl {
   // Whatever a thread of texts still does is done for connections that are alive, and the engine's
   // thread tells them nothing once they go.
   ~Impl() {
-    service_.text_pool.join();
-    service_.long_text_pool.join();
-    service_.store_pool.join();
+    end_batches();
+    for (asio::thread_pool* pool :
+         {&service_.text_pool, &service_.long_text_pool, &service_.store_pool, &service_.file_pool,
+          &service_.batch_pool})
+      pool->join();
     service_.shutdown_guard.close();
   }
 
@@ -138,8 +153,11 @@ class Server::Impl {
       log_error("running with fewer connection threads", error);
     }
     ask_for_short_slices();
+    if (batches_) attempt("cannot run batches", [&] { batches_->start(); });
     while (!service_.draining) serve_first(kTryAgain);
+    if (batches_) batches_->stop();
     drain();
+    end_batches();
     for (std::thread& thread : threads) thread.join();
   }
 
@@ -155,6 +173,11 @@ class Server::Impl {
   struct Context : asio::io_context {
     Context() : asio::io_context(1) {}
   };
+  void end_batches() noexcept {
+    if (!batches_) return;
+    batches_->stop();
+    batches_->join();
+  }
   asio::io_context::executor_type first() { return contexts_.front().get_executor(); }
   void stop_all() {
     for (Context& context : contexts_) context.stop();
@@ -323,6 +346,7 @@ class Server::Impl {
   const ServerOptions options_;
   std::chrono::seconds drain_timeout_;  // of the first context's thread
   Service service_;
+  std::unique_ptr<BatchRunner> batches_;  // null: the server keeps no files
   std::unique_ptr<asio::ssl::context> tls_;
   // Of the first context's thread; before the contexts, with which coroutines may go.
   bool is_accepting_ = false;
@@ -349,6 +373,8 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
   auto responses =
       ResponseDatabase::open(options.state_directory, keys->owners(), options.responses);
   if (!responses) return responses.error();
+  auto files = open_files(options, *keys);
+  if (!files) return files.error();
   auto tls = tls_of(options);
   if (!tls) return tls.error();
   char byte = 0;
@@ -356,7 +382,8 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
     return io_error("the system provides no random bytes: {}", std::strerror(errno));
   try {
     auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(*prefixes),
-                                       std::move(*responses), std::move(*tls));
+                                       std::move(*responses), std::move(*files),
+                                       std::move(*tls));
     if (Status status = impl->listen(); !status) return status.error();
     return std::unique_ptr<Server>(new Server(std::move(impl)));
   } catch (const boost::system::system_error& error) {
@@ -371,6 +398,7 @@ Status Server::check(const ServerOptions& options) {
           ResponseDatabase::open(options.state_directory, keys->owners(), options.responses);
       !responses)
     return responses.error();
+  if (const auto files = open_files(options, *keys); !files) return files.error();
   if (const auto tls = tls_of(options); !tls) return tls.error();
   asio::io_context context;
   tcp::acceptor acceptor(context);

@@ -28,7 +28,9 @@ Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p,
       body_memory(o.max_bodies_bytes),
       text_pool(static_cast<size_t>(o.text_threads)),
       long_text_pool(static_cast<size_t>(o.text_threads)),
-      store_pool(1) {}
+      store_pool(1),
+      file_pool(1),
+      batch_pool(1) {}
 
 std::string Service::new_id() {
   uint64_t bits = 0;

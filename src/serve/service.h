@@ -49,6 +49,8 @@ struct Service {
   // For texts; long ones have threads of their own, so that short ones do not wait for them.
   boost::asio::thread_pool text_pool, long_text_pool;
   boost::asio::thread_pool store_pool;  // one thread; it waits for the disk of the state
+  boost::asio::thread_pool file_pool;   // the same for contents of files
+  boost::asio::thread_pool batch_pool;  // one thread, for texts of batches
 
   // Of a new request, and of its answer; not to be guessed.
   std::string new_id();
