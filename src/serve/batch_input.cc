@@ -95,8 +95,7 @@ void BatchInput::take_line(std::string_view text) {
   lines_.push_back({line_begin_, text.size()});
   if (!options_.checks) return;
   if (lines_.size() > kMostLines)
-    add_problem("too_many_requests",
-                fmt::format("the file has more than {} requests", kMostLines));
+    add_problem("too_many_requests", fmt::format("the file has more than {} requests", kMostLines));
   else if (text.size() > options_.max_line_bytes)
     add_problem("line_too_long",
                 fmt::format("the line has more than {} bytes", options_.max_line_bytes));
@@ -120,10 +119,10 @@ void BatchInput::check_object(const Json& line) {
                                    found_text(id), kLongestCustomId),
                        "custom_id");
   if (!custom_ids_.insert(id.get_ref<const std::string&>()).second)
-    return add_problem("duplicate_custom_id",
-                       fmt::format("'custom_id' is {} as in an earlier line, expected another",
-                                   found_text(id)),
-                       "custom_id");
+    return add_problem(
+        "duplicate_custom_id",
+        fmt::format("'custom_id' is {} as in an earlier line, expected another", found_text(id)),
+        "custom_id");
   if (!is_text(member(line, "method"), "POST"))
     return add_problem(
         "invalid_method",

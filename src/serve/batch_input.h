@@ -27,8 +27,8 @@ struct BatchLine {
 // Why a batch is refused.
 struct BatchProblem {
   std::string code, message;
-  uint64_t line = 0;   // from 1; 0: none
-  std::string param;   // the field to blame; empty: none
+  uint64_t line = 0;  // from 1; 0: none
+  std::string param;  // the field to blame; empty: none
   Json json() const;
 };
 

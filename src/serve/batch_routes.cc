@@ -102,9 +102,9 @@ Result<HttpResponse> create_batch(Service& service, const HttpRequest& request, 
                  {"created_at", now},
                  {"expires_at", now + kWindowSeconds},
                  {"request_counts", {{"total", 0}, {"completed", 0}, {"failed", 0}}}});
-  for (const char* name : {"errors", "output_file_id", "error_file_id", "in_progress_at",
-                           "finalizing_at", "completed_at", "failed_at", "expired_at",
-                           "cancelling_at", "cancelled_at"})
+  for (const char* name :
+       {"errors", "output_file_id", "error_file_id", "in_progress_at", "finalizing_at",
+        "completed_at", "failed_at", "expired_at", "cancelling_at", "cancelled_at"})
     (*batch)[name] = nullptr;
   if (Status status = database.add_batch(request.isolation_key, *batch, kMostOpenBatches); !status)
     return status.error();
@@ -142,8 +142,8 @@ Result<HttpResponse> cancel_batch(Service& service, const HttpRequest& request, 
     batch["cancelling_at"] = now;
     return {};
   };
-  const Result<Json> batch = (*files)->database().change_batch_of(request.isolation_key,
-                                                                  request.parameter, cancel);
+  const Result<Json> batch =
+      (*files)->database().change_batch_of(request.isolation_key, request.parameter, cancel);
   if (!batch) return batch.error();
   (*files)->has_changed = true;
   return json_response(*batch);

@@ -34,7 +34,7 @@ constexpr std::chrono::hours kSweepEvery{1};
 constexpr std::chrono::milliseconds kShortestPause{50}, kLongestPause{5000};
 constexpr std::chrono::seconds kLastTurns{2};  // for lines that were given up
 constexpr int kMostOpenLines = 128;
-constexpr int kOpenPerLine = 8;  // answers of a line that asks for many
+constexpr int kOpenPerLine = 8;                      // answers of a line that asks for many
 constexpr size_t kMostOpenBytes = size_t{64} << 20;  // of bodies
 constexpr double kNearestDeadline = 3600;            // seconds: always behind clients
 
@@ -183,11 +183,11 @@ class BatchRunner::Impl {
       if (known != batches_.end()) {
         if (is_text(batch.object["status"], "cancelling")) known->cancel();
       } else if (batch.key || batch.object["expires_at"] <= files_.now()) {
-        batches_.emplace_back(
-            files_, std::move(batch),
-            BatchWork::Options{
-                .max_line_bytes = service_.options.max_body_bytes,
-                .serves = [this](const std::string& model) { return service_.serves(model); }});
+        batches_.emplace_back(files_, std::move(batch),
+                              BatchWork::Options{.max_line_bytes = service_.options.max_body_bytes,
+                                                 .serves = [this](const std::string& model) {
+                                                   return service_.serves(model);
+                                                 }});
       }
     }
     return {};
@@ -300,8 +300,7 @@ class BatchRunner::Impl {
       const Route& route = *find_route(line.request.path, line.request.method);
       response.body = json_text(route.errors->body(*response.error));
     }
-    note(line.work.answered(line.index, line.custom_id, response.status,
-                            std::move(response.body)));
+    note(line.work.answered(line.index, line.custom_id, response.status, std::move(response.body)));
   }
 
   // The engine is full of what clients asked, or the machine has no room.

@@ -36,8 +36,7 @@ BatchWork::BatchWork(FileStore& files, StoredBatch batch, Options options)
       is_resumed_(!batch_.object["in_progress_at"].is_null()),
       is_cancelled_(has_status(batch_.object, "cancelling")) {}
 
-Status BatchWork::change(const FileDatabase::Change& change,
-                         const std::vector<StoredFile>& files) {
+Status BatchWork::change(const FileDatabase::Change& change, const std::vector<StoredFile>& files) {
   Result<Json> changed = files_.database().change_batch(id(), change, files);
   if (!changed) return changed.error();
   batch_.object = std::move(*changed);
@@ -162,12 +161,11 @@ void BatchWork::put_back(size_t index) {
 }
 
 Status BatchWork::answered(size_t index, const std::string& custom_id, int status,
-                         std::string body) {
+                           std::string body) {
   const std::string line_id = id_of(index);
   Json result = result_line(line_id, custom_id);
-  result["response"] = {{"status_code", status},
-                        {"request_id", line_id},
-                        {"body", written_json(std::move(body))}};
+  result["response"] = {
+      {"status_code", status}, {"request_id", line_id}, {"body", written_json(std::move(body))}};
   const LineEnd end = status == 200 ? LineEnd::kAnswered : LineEnd::kFailed;
   log_->add(index, end, json_text(result));
   states_[index] = State::kOver;
@@ -199,8 +197,7 @@ Status BatchWork::give_up_rest() {
 
 Status BatchWork::write_output(bool of_answers, std::vector<StoredFile>& files) const {
   const char* name = of_answers ? "output" : "error";
-  const std::string id =
-      fmt::format("file-{}-{}", batch_.id.substr(batch_.id.find('_') + 1), name);
+  const std::string id = fmt::format("file-{}-{}", batch_.id.substr(batch_.id.find('_') + 1), name);
   NewFile output(files_.path_of(id));
   std::string text;
   for (const auto& [index, record] : log_->records()) {
@@ -223,8 +220,7 @@ Status BatchWork::write_output(bool of_answers, std::vector<StoredFile>& files) 
                    .purpose = "batch_output",
                    .n_bytes = output.n_bytes(),
                    .created = files_.now()});
-  if (const auto expiry = batch_.object.find("output_expires_after");
-      expiry != batch_.object.end())
+  if (const auto expiry = batch_.object.find("output_expires_after"); expiry != batch_.object.end())
     files.back().expires = files.back().created + (*expiry)["seconds"].get<int64_t>();
   return {};
 }

@@ -33,7 +33,7 @@ class BatchWork {
   std::string endpoint() const { return batch_.object["endpoint"]; }
   int64_t created() const { return batch_.object["created_at"]; }
   int64_t expires() const { return batch_.object["expires_at"]; }
-  bool is_resumed() const { return is_resumed_; }  // lines may have been asked by an earlier run
+  bool is_resumed() const { return is_resumed_; }     // lines may have been asked by an earlier run
   bool has_begun() const { return log_ != nullptr; }  // its lines are known
   bool is_over() const { return is_batch_over(batch_.object); }
   const Json& object() const { return batch_.object; }
@@ -53,7 +53,7 @@ class BatchWork {
   std::vector<size_t> unanswered(size_t most) const;
   // Identifies a line, also after a restart: 16 hexadecimal digits.
   std::string id_of(size_t index) const;
-  
+
   // An open line has its answer. status: of HTTP; body: JSON.
   // kIo: the answer is kept in memory, and written later.
   Status answered(size_t index, const std::string& custom_id, int status, std::string body);
@@ -88,7 +88,7 @@ class BatchWork {
   const bool is_resumed_;
   bool is_cancelled_;
   std::unique_ptr<BatchInput> input_;
-  bool is_read_ = false;           // all of the input
+  bool is_read_ = false;            // all of the input
   std::unique_ptr<ResultLog> log_;  // once the batch has begun
   std::vector<State> states_;       // of lines
   size_t next_ = 0;                 // no line before it waits

@@ -58,8 +58,7 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
     return wrong_request(
         431, "headers_too_large",
         fmt::format("the headers are longer than {} bytes", options.max_header_bytes));
-  if (error == http::error::body_limit)
-    return body_too_large(options.max_body_bytes);
+  if (error == http::error::body_limit) return body_too_large(options.max_body_bytes);
   if (error.category() == make_error_code(http::error::bad_method).category())
     return wrong_request(400, "bad_request", "the request is not valid HTTP: " + error.message());
   return std::nullopt;  // gone, or too slow

@@ -147,8 +147,7 @@ Result<StoredFile> FileDatabase::find_file(uint64_t key, const std::string& id, 
 Result<int64_t> FileDatabase::row_of(const char* table, const std::string& owner,
                                      const ListPage& page) {
   if (page.after.empty()) return page.is_ascending ? 0 : kNever;
-  const std::string sql =
-      fmt::format("SELECT number FROM {} WHERE owner = ?1 AND id = ?2", table);
+  const std::string sql = fmt::format("SELECT number FROM {} WHERE owner = ?1 AND id = ?2", table);
   Statement find(database_, sql.c_str());
   find.with(owner).with(page.after);
   if (find.step()) return find.integer(0);

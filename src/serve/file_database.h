@@ -20,13 +20,13 @@ namespace pando::serve {
 struct StoredFile {
   std::string id, filename, purpose;
   uint64_t n_bytes = 0;
-  int64_t created = 0;                 // seconds since 1970
+  int64_t created = 0;                  // seconds since 1970
   std::optional<int64_t> expires = {};  // the same; absent: never
 };
 
 struct FileLimits {
-  size_t n_files = 1000;               // uploaded files of one API key
-  size_t n_bytes = size_t{10} << 30;   // of all files of one API key
+  size_t n_files = 1000;                  // of one API key
+  size_t n_bytes = size_t{10} << 30;      // of all files of one API key
   size_t file_bytes = size_t{512} << 20;  // of one uploaded file
 };
 

@@ -410,7 +410,8 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   const bool is_get = std::string_view(route.method) == "GET";
   if (route.has_disk) {
     is_long = false;
-    prepared = co_await prepared_on(route.takes_form ? service.file_pool : service.store_pool, kAny);
+    prepared =
+        co_await prepared_on(route.takes_form ? service.file_pool : service.store_pool, kAny);
   } else if (is_get) {  // no text: whether it is alive must not wait
     prepared = Preparation(service, route, request, kAny).run();
   } else if (!is_long) {  // what it asks for may be long all the same

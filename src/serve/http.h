@@ -71,7 +71,7 @@ struct HttpResponse {
   std::string body;
   std::string content_type = "application/json";
   HttpHeaders headers;
-  std::optional<ask::HttpError> error;  // written as `body` in the form of its route
+  std::optional<ask::HttpError> error;                // written as `body` in the form of its route
   std::shared_ptr<const FileContents> contents = {};  // in place of `body`
 };
 

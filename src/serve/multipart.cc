@@ -33,8 +33,9 @@ Result<FormPart> part_of(std::string_view headers) {
     if (!name) break;
     return FormPart{std::move(*name), header_parameter(line, "filename")};
   }
-  return invalid_argument("a part of the form has no name, expected 'Content-Disposition: "
-                          "form-data; name=\"...\"'");
+  return invalid_argument(
+      "a part of the form has no name, expected 'Content-Disposition: "
+      "form-data; name=\"...\"'");
 }
 
 }  // namespace

@@ -29,12 +29,12 @@ Status write_at(int file, uint64_t at, std::string_view bytes) {
 Result<std::string> read_at(int file, uint64_t at, uint64_t n_bytes) {
   std::string bytes(n_bytes, '\0');
   for (size_t n_read = 0; n_read < bytes.size();) {
-    const ssize_t n = pread(file, bytes.data() + n_read, bytes.size() - n_read,
-                            static_cast<off_t>(at + n_read));
+    const ssize_t n =
+        pread(file, bytes.data() + n_read, bytes.size() - n_read, static_cast<off_t>(at + n_read));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0)
-      return io_error("the file cannot be read: {}", n == 0 ? "it is shorter than it was"
-                                                            : std::strerror(errno));
+      return io_error("the file cannot be read: {}",
+                      n == 0 ? "it is shorter than it was" : std::strerror(errno));
     n_read += static_cast<size_t>(n);
   }
   return bytes;

@@ -1,11 +1,11 @@
 // The answer to one request, on its way to the client.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -52,7 +52,8 @@ Result<std::unique_ptr<ResponseDatabase>> ResponseDatabase::open(const std::stri
                                                                  std::vector<std::string> owners,
                                                                  const ResponseLimits& limits) {
   std::unique_ptr<ResponseDatabase> opened(new ResponseDatabase(std::move(owners), limits));
-  if (Status status = open_database(directory, kForm, opened->database_); !status) return status.error();
+  if (Status status = open_database(directory, kForm, opened->database_); !status)
+    return status.error();
   return opened;
 }
 

@@ -60,8 +60,8 @@ Status ResultLog::load() {
 }
 
 bool ResultLog::take(std::string_view line, uint64_t begin) {
-  constexpr size_t kBehindHash = kHashDigits + 1;       // and a space
-  constexpr size_t kIndexAt = kBehindHash + 2;          // behind the LineEnd and a space
+  constexpr size_t kBehindHash = kHashDigits + 1;  // and a space
+  constexpr size_t kIndexAt = kBehindHash + 2;     // behind the LineEnd and a space
   if (line.size() < kIndexAt || line.substr(0, kHashDigits) != hash_of(line.substr(kBehindHash)))
     return false;
   size_t index = 0;

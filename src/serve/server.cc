@@ -382,8 +382,7 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
     return io_error("the system provides no random bytes: {}", std::strerror(errno));
   try {
     auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(*prefixes),
-                                       std::move(*responses), std::move(*files),
-                                       std::move(*tls));
+                                       std::move(*responses), std::move(*files), std::move(*tls));
     if (Status status = impl->listen(); !status) return status.error();
     return std::unique_ptr<Server>(new Server(std::move(impl)));
   } catch (const boost::system::system_error& error) {

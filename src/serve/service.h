@@ -34,10 +34,10 @@ struct Service {
   const PublicPrefixes public_prefixes;
   const std::unique_ptr<ResponseDatabase> responses;
   const std::unique_ptr<FileStore> files;  // null: the server keeps none
-  const int64_t started;                // seconds since 1970
-  const std::string warning;            // SharingInfo, of the engine
-  std::atomic<bool> draining{false};    // no new requests are taken
-  std::atomic<bool> is_cutting{false};  // those that are under way end too, no text is begun
+  const int64_t started;                   // seconds since 1970
+  const std::string warning;               // SharingInfo, of the engine
+  std::atomic<bool> draining{false};       // no new requests are taken
+  std::atomic<bool> is_cutting{false};     // those that are under way end too, no text is begun
   Metrics metrics;
   ConnectionRegistry connections;
   // For what the engine tells connections; closed before their executors go.

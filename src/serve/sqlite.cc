@@ -49,7 +49,7 @@ Status prepare_tables(sqlite3* database, const DatabaseForm& form) {
     return bad_file("the {} are stored in version {}, expected {}", form.what, version,
                     form.version);
   return run_sql(database, form,
-             fmt::format("{}PRAGMA user_version = {};", form.tables, form.version));
+                 fmt::format("{}PRAGMA user_version = {};", form.tables, form.version));
 }
 
 }  // namespace

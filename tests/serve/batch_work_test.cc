@@ -80,13 +80,10 @@ class BatchWorkTest : public ::testing::Test {
                                .created = now_},
                               {})
                     .ok());
-    const Json object = {{"id", "batch_" + number},
-                         {"input_file_id", file},
-                         {"endpoint", "/v1/completions"},
-                         {"status", "validating"},
-                         {"created_at", now_},
-                         {"expires_at", now_ + 100},
-                         {"in_progress_at", nullptr}};
+    const Json object = {
+        {"id", "batch_" + number},  {"input_file_id", file}, {"endpoint", "/v1/completions"},
+        {"status", "validating"},   {"created_at", now_},    {"expires_at", now_ + 100},
+        {"in_progress_at", nullptr}};
     EXPECT_TRUE(database().add_batch(1, object, 100).ok());
     return object["id"];
   }
@@ -156,13 +153,12 @@ TEST_F(BatchWorkTest, ResultsAreInTheOrderOfTheInput) {
   std::string line;
   std::getline(output, line);
   const std::string line_id = work->id_of(0);
-  EXPECT_EQ(Json::parse(line), Json({{"id", "batch_req_" + line_id},
-                                     {"custom_id", "a"},
-                                     {"response",
-                                      {{"status_code", 200},
-                                       {"request_id", line_id},
-                                       {"body", {{"text", "x"}}}}},
-                                     {"error", nullptr}}));
+  EXPECT_EQ(Json::parse(line),
+            Json({{"id", "batch_req_" + line_id},
+                  {"custom_id", "a"},
+                  {"response",
+                   {{"status_code", 200}, {"request_id", line_id}, {"body", {{"text", "x"}}}}},
+                  {"error", nullptr}}));
 }
 
 TEST_F(BatchWorkTest, WrongLinesFailTheBatch) {
@@ -220,16 +216,14 @@ TEST_F(BatchWorkTest, GoesOnBehindAnyTornLog) {
     begin(*work);
     EXPECT_EQ(work->id_of(0), first);
     std::set<std::string> over = {"a", "b", "c", "d"};
-    for (const size_t index : work->unanswered(10))
-      over.erase(work->line(index).value().custom_id);
+    for (const size_t index : work->unanswered(10)) over.erase(work->line(index).value().custom_id);
     EXPECT_EQ(over.size(),
               static_cast<size_t>(std::count(log.begin(), log.begin() + n_kept, '\n')));
     while (true) {
       const std::optional<size_t> index = work->next();
       if (!index) break;
       const BatchLine line = work->line(*index).value();
-      EXPECT_TRUE(
-          work->answered(*index, line.custom_id, *index == 1 ? 400 : 200, line.body).ok());
+      EXPECT_TRUE(work->answered(*index, line.custom_id, *index == 1 ? 400 : 200, line.body).ok());
     }
     const std::string text = content_of(store_->log_of(id));
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << n_kept;
@@ -267,12 +261,11 @@ TEST_F(BatchWorkTest, CancelledAndExpiredLinesHaveErrors) {
     const char* status = is_cancelled ? "cancelled" : "expired";
     EXPECT_EQ(object(id)["status"], status);
     EXPECT_EQ(object(id)[std::string(status) + "_at"], now_);
-    EXPECT_EQ(object(id)["request_counts"],
-              Json({{"total", 2}, {"completed", 1}, {"failed", 0}}));
+    EXPECT_EQ(object(id)["request_counts"], Json({{"total", 2}, {"completed", 1}, {"failed", 0}}));
     EXPECT_EQ(ids_in(id, "output_file_id"), (Ids{"a"}));
     EXPECT_EQ(ids_in(id, "error_file_id"), (Ids{"b"}));
-    const Json error = Json::parse(
-        content_of(store_->path_of(object(id)["error_file_id"].get<std::string>())));
+    const Json error =
+        Json::parse(content_of(store_->path_of(object(id)["error_file_id"].get<std::string>())));
     EXPECT_EQ(error["error"]["code"], std::string("batch_") + status);
     EXPECT_EQ(error["response"], nullptr);
   }
@@ -366,9 +359,12 @@ TEST_F(BatchWorkTest, SweepsWhatNothingRefersTo) {
 }
 
 TEST_F(BatchWorkTest, ExpiredFilesAreGoneUnlessABatchReadsThem) {
-  const StoredFile file{
-      .id = "file-a", .filename = "a", .purpose = "batch", .n_bytes = 1, .created = now_,
-      .expires = now_ + 10};
+  const StoredFile file{.id = "file-a",
+                        .filename = "a",
+                        .purpose = "batch",
+                        .n_bytes = 1,
+                        .created = now_,
+                        .expires = now_ + 10};
   ASSERT_TRUE(database().add_file(1, file, {}).ok());
   EXPECT_TRUE(database().find_file(1, "file-a", now_ + 9).ok());
   EXPECT_FALSE(database().find_file(1, "file-a", now_ + 10).ok());
