@@ -64,12 +64,6 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
   return std::nullopt;  // gone, or too slow
 }
 
-HttpResponse form_error(const Error& error) {
-  if (error.code == ErrorCode::kTooLong)
-    return wrong_request(413, "file_too_large", error.message(), "file");
-  return error_response(ask::http_error(error));
-}
-
 HttpResponse no_room() {
   return error_response(ask::http_error(make_error(
       ErrorCode::kUnavailable, "too many request bodies are being read (hint: try again later)")));
@@ -222,7 +216,7 @@ class Session {
                           .x_api_key = header("X-Api-Key"),
                           .api_key = header("Api-Key")});
     logged_.key_name = service_.keys.name_of(request.isolation_key);
-    if (!wrong && takes_form) wrong = begin_form(request, header("Origin"));
+    if (!wrong && takes_form) wrong = begin_upload(service_, request, header("Origin"));
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 
     expire_after(options.body_timeout);
@@ -244,7 +238,7 @@ class Session {
       if (!request.memory->grow_to(n_body)) wrong = no_room();
       if (!takes_form || wrong || (body.size() < kFormPiece && !parser.is_done())) continue;
       const Status status = co_await take_piece(*request.upload, body);
-      if (!status) wrong = form_error(status.error());
+      if (!status) wrong = upload_error(status.error());
       body.clear();
       expire_after(options.body_timeout);
     }
@@ -257,14 +251,6 @@ class Session {
   size_t form_limit() const {
     constexpr size_t kBeside = size_t{64} << 10;  // other fields and boundaries
     return service_.options.files.file_bytes + kBeside;
-  }
-
-  // Browsers send forms of any page without asking first.
-  std::optional<HttpResponse> begin_form(HttpRequest& request, std::string_view origin) {
-    if (!origin.empty() && cors_.empty() && !origin.ends_with("://" + request.host))
-      return origin_not_allowed(origin);
-    const Status status = begin_upload(service_, request);
-    return status ? std::nullopt : std::optional(form_error(status.error()));
   }
 
   asio::awaitable<Status> take_piece(BodySink& upload, const std::string& piece) {

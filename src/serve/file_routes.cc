@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "serve/cors.h"
 #include "serve/file_upload.h"
 #include "serve/list_page.h"
 
@@ -38,14 +39,24 @@ Result<FileStore*> files_of(const Service& service) {
   return service.files.get();
 }
 
-Status begin_upload(Service& service, HttpRequest& request) {
+std::optional<HttpResponse> begin_upload(Service& service, HttpRequest& request,
+                                         std::string_view origin) {
+  const bool is_own = origin.ends_with("://" + request.host);
+  if (!origin.empty() && !is_own && cors_headers(service.options.cors_origins, origin).empty())
+    return origin_not_allowed(origin);
   const Result<FileStore*> files = files_of(service);
-  if (!files) return files.error();
+  if (!files) return upload_error(files.error());
   Result<std::unique_ptr<FileUpload>> upload =
       FileUpload::begin(**files, request.content_type, "file-" + service.new_id() + request.id);
-  if (!upload) return upload.error();
+  if (!upload) return upload_error(upload.error());
   request.upload = std::move(*upload);
-  return {};
+  return std::nullopt;
+}
+
+HttpResponse upload_error(const Error& error) {
+  if (error.code == ErrorCode::kTooLong)
+    return wrong_request(413, "file_too_large", error.message(), "file");
+  return error_response(ask::http_error(error));
 }
 
 Result<HttpResponse> create_file(Service&, const HttpRequest& request, const Json&) {

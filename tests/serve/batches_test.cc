@@ -1,0 +1,352 @@
+// /v1/batches over HTTP: lines are answered as clients would be, whatever stops the server.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/test_files.h"
+#include "serve/client.h"
+#include "serve/uploads.h"
+
+namespace pando::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kFirstKey = "key-of-the-first", *kSecondKey = "key-of-the-second";
+constexpr const char* kCompletions = "/v1/completions";
+
+Json body_of(int i, int max_tokens = 6) {
+  return {
+      {"model", "tiny"},          {"prompt", "The same beginning, question " + std::to_string(i)},
+      {"temperature", 0.7},       {"seed", i},
+      {"max_tokens", max_tokens}, {"ignore_eos", true}};
+}
+
+std::string line_of(const std::string& id, const Json& body,
+                    const std::string& url = kCompletions) {
+  return Json({{"custom_id", id}, {"method", "POST"}, {"url", url}, {"body", body}}).dump() + "\n";
+}
+
+std::string lines_of(int n, int max_tokens = 6) {
+  std::string lines;
+  for (int i = 0; i < n; ++i) lines += line_of(std::to_string(i), body_of(i, max_tokens));
+  return lines;
+}
+
+// An answer without what differs from one request to the next.
+Json plain(Json answer) {
+  for (const char* name : {"id", "created", "usage"}) answer.erase(name);
+  return answer;
+}
+
+class Batches : public ::testing::Test {
+ protected:
+  Batches() {
+    options_.state_directory = (folder_.path() / "state").string();
+    options_.now = [this] { return now_.load(); };
+    start();
+  }
+  void start() { server_ = std::make_unique<RunningServer>(options_); }
+  void restart() {
+    server_.reset();
+    start();
+  }
+
+  Answer ask(const std::string& method, const std::string& path, const std::string& body = "") {
+    return Client(server_->port()).ask(method, path, body, key_);
+  }
+  Json get(const std::string& path) {
+    const Answer answer = ask("GET", path);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return answer.json();
+  }
+  std::string content(const Json& file) {
+    return ask("GET", "/v1/files/" + file.get<std::string>() + "/content").body;
+  }
+  std::string upload_input(const std::string& lines) {
+    Client client(server_->port());
+    return upload(client, lines, {}, key_).json()["id"];
+  }
+  Answer create(const std::string& file, const std::string& endpoint = kCompletions,
+                const Json& besides = Json::object()) {
+    Json body = {{"input_file_id", file}, {"endpoint", endpoint}, {"completion_window", "24h"}};
+    body.update(besides);
+    return ask("POST", "/v1/batches", body.dump());
+  }
+  std::string run(const std::string& lines, const std::string& endpoint = kCompletions) {
+    const Answer answer = create(upload_input(lines), endpoint);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return answer.json()["id"];
+  }
+  Json batch(const std::string& id) { return get("/v1/batches/" + id); }
+  Json wait_for(const std::string& id, const std::string& status) {
+    Json found;
+    EXPECT_TRUE(soon([&] { return (found = batch(id))["status"] == status; })) << found.dump(1);
+    return found;
+  }
+  // Lines of an output by custom_id, each of which is there once.
+  std::map<std::string, Json> results(const Json& file) {
+    std::map<std::string, Json> found;
+    if (file.is_null()) return found;
+    std::istringstream lines(content(file));
+    for (std::string line; std::getline(lines, line);) {
+      const Json result = Json::parse(line);
+      EXPECT_TRUE(found.emplace(result["custom_id"], result).second) << line;
+    }
+    return found;
+  }
+
+  const TemporaryFolder folder_;
+  serve::ServerOptions options_ = tiny_server_options();
+  std::atomic<int64_t> now_{1'800'000'000};
+  std::string key_;  // of whoever asks
+  std::unique_ptr<RunningServer> server_;
+};
+
+TEST_F(Batches, AnswersAreThoseOfClients) {
+  const std::string file = upload_input(lines_of(40) + line_of("bad", {{"prompt", 7}}));
+  const Answer created =
+      create(file, kCompletions,
+             {{"metadata", {{"run", "7"}}},
+              {"output_expires_after", {{"anchor", "created_at"}, {"seconds", 86400}}}});
+  ASSERT_EQ(created.status, 200) << created.body;
+  const std::string id = created.json()["id"];
+  EXPECT_TRUE(id.starts_with("batch_")) << id;
+  EXPECT_EQ(created.json()["status"], "validating");
+  EXPECT_EQ(created.json()["metadata"], Json({{"run", "7"}}));
+  EXPECT_EQ(created.json()["expires_at"], now_.load() + 86400);
+  const Json done = wait_for(id, "completed");
+  EXPECT_EQ(done["request_counts"], Json({{"total", 41}, {"completed", 40}, {"failed", 1}}));
+  for (const char* name : {"in_progress_at", "finalizing_at", "completed_at"})
+    EXPECT_EQ(done[name], now_.load()) << name;
+  const auto answers = results(done["output_file_id"]);
+  ASSERT_EQ(answers.size(), 40u);
+  for (int i = 0; i < 40; ++i) {
+    const Json& line = answers.at(std::to_string(i));
+    EXPECT_EQ(line["error"], nullptr);
+    EXPECT_EQ(line["response"]["status_code"], 200);
+    const Json live = Json::parse(ask("POST", kCompletions, body_of(i).dump()).body);
+    EXPECT_EQ(plain(line["response"]["body"]), plain(live));
+  }
+  const auto errors = results(done["error_file_id"]);
+  ASSERT_EQ(errors.size(), 1u);
+  const Json& response = errors.at("bad")["response"];
+  EXPECT_EQ(response["status_code"], 400);
+  EXPECT_EQ(response["body"]["error"]["param"], "prompt");
+  const Json output = get("/v1/files/" + done["output_file_id"].get<std::string>());
+  EXPECT_EQ(output["purpose"], "batch_output");
+  EXPECT_EQ(output["expires_at"], now_.load() + 86400);
+}
+
+TEST_F(Batches, TakeEveryEndpoint) {
+  const Json messages = Json::array({{{"role", "user"}, {"content", "Hello"}}});
+  const std::pair<const char*, Json> cases[] = {
+      {"/v1/chat/completions", {{"messages", messages}, {"max_tokens", 4}}},
+      {"/v1/completions", {{"prompt", "Hello"}, {"max_tokens", 4}}},
+      {"/v1/responses", {{"input", "Hello"}, {"max_output_tokens", 16}}},
+      {"/v1/embeddings", {{"input", {"one", "two"}}}},
+      {"/v1/rerank", {{"query", "q"}, {"documents", {"one", "two"}}}},
+  };
+  for (const auto& [endpoint, body] : cases) {
+    const Answer live = ask("POST", endpoint, body.dump());
+    const std::string id = run(line_of("a", body, endpoint), endpoint);
+    const Json done = wait_for(id, "completed");
+    const auto found = results(done[live.status == 200 ? "output_file_id" : "error_file_id"]);
+    ASSERT_EQ(found.size(), 1u) << endpoint;
+    EXPECT_EQ(found.at("a")["response"]["status_code"], live.status) << endpoint;
+  }
+}
+
+TEST_F(Batches, StoredResponsesAreFound) {
+  const Json body = {{"input", "Hello"}, {"max_output_tokens", 16}};
+  const Answer live = ask("POST", "/v1/responses", body.dump());
+  if (live.status != 200) GTEST_SKIP() << "the model has no chat template";
+  const Json done =
+      wait_for(run(line_of("a", body, "/v1/responses"), "/v1/responses"), "completed");
+  const Json response = results(done["output_file_id"]).at("a")["response"]["body"];
+  EXPECT_EQ(get("/v1/responses/" + response["id"].get<std::string>()), response);
+}
+
+TEST_F(Batches, WrongBatchesAreRefused) {
+  const std::string file = upload_input(lines_of(1));
+  const auto param = [&](const Json& besides) {
+    const Answer answer = create(file, kCompletions, besides);
+    EXPECT_EQ(answer.status, 400) << answer.body;
+    return answer.json()["error"]["param"];
+  };
+  EXPECT_EQ(param({{"endpoint", "/v1/score"}}), "endpoint");
+  EXPECT_EQ(param({{"completion_window", "1h"}}), "completion_window");
+  EXPECT_EQ(param({{"metadata", {{"a", 1}}}}), "metadata");
+  EXPECT_EQ(param({{"output_expires_after", {{"anchor", "created_at"}, {"seconds", 1}}}}),
+            "output_expires_after.seconds");
+  EXPECT_EQ(param({{"color", "red"}}), "color");
+  const Answer missing = create("file-x");
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_EQ(missing.json()["error"]["param"], "input_file_id");
+  const Json done = wait_for(run(lines_of(1)), "completed");
+  EXPECT_EQ(create(done["output_file_id"]).json()["error"]["param"], "input_file_id");
+}
+
+TEST_F(Batches, WrongLinesFailTheBatch) {
+  const Json failed = wait_for(run(lines_of(2) + lines_of(1)), "failed");
+  EXPECT_EQ(failed["errors"],
+            Json({{"object", "list"},
+                  {"data",
+                   {{{"code", "duplicate_custom_id"},
+                     {"message", "'custom_id' is '0' as in an earlier line, expected another"},
+                     {"line", 3},
+                     {"param", "custom_id"}}}}}));
+  EXPECT_EQ(failed["failed_at"], now_.load());
+  EXPECT_EQ(failed["output_file_id"], nullptr);
+}
+
+TEST_F(Batches, AreListedInPages) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(run(lines_of(1)));
+  const Json newest = get("/v1/batches?limit=2");
+  EXPECT_EQ(newest["data"].size(), 2u);
+  EXPECT_EQ(newest["first_id"], ids[2]);
+  EXPECT_EQ(newest["has_more"], true);
+  const Json rest = get("/v1/batches?limit=2&after=" + ids[1]);
+  EXPECT_EQ(rest["data"].size(), 1u);
+  EXPECT_EQ(rest["data"][0]["id"], ids[0]);
+  EXPECT_EQ(rest["has_more"], false);
+}
+
+TEST_F(Batches, CancelledOnesGiveWhatThereIs) {
+  const std::string id = run(lines_of(4) + line_of("long", body_of(4, 600)) + lines_of(0));
+  wait_for(id, "in_progress");
+  EXPECT_TRUE(soon([&] { return batch(id)["request_counts"]["completed"] == 4; }));
+  const Answer cancelled = ask("POST", "/v1/batches/" + id + "/cancel");
+  if (cancelled.status != 200) GTEST_SKIP() << "the long answer was there before";
+  const Json done = wait_for(id, "cancelled");
+  EXPECT_EQ(done["cancelled_at"], now_.load());
+  EXPECT_EQ(results(done["output_file_id"]).size(), 4u);
+  const auto errors = results(done["error_file_id"]);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors.at("long")["error"]["code"], "batch_cancelled");
+  EXPECT_EQ(ask("POST", "/v1/batches/" + id + "/cancel").status, 400);
+}
+
+TEST_F(Batches, OthersExpire) {
+  const std::string id = run(lines_of(1) + line_of("long", body_of(1, 600)));
+  EXPECT_TRUE(soon([&] { return batch(id)["request_counts"]["completed"] == 1; }));
+  now_ += 86400;
+  Json done;
+  EXPECT_TRUE(soon([&] {
+    return !(done = batch(id))[("expired_at")].is_null() || !done["completed_at"].is_null();
+  }));
+  if (done["status"] == "completed") GTEST_SKIP() << "the long answer was there before";
+  EXPECT_EQ(results(done["output_file_id"]).size(), 1u);
+  EXPECT_EQ(results(done["error_file_id"]).at("long")["error"]["code"], "batch_expired");
+}
+
+TEST_F(Batches, OutliveTheServer) {
+  constexpr int kLines = 60;
+  const std::string id = run(lines_of(kLines));
+  for (int i = 0; i < 3; ++i) {
+    restart();
+    if (const std::string status = batch(id)["status"]; status == "completed") break;
+  }
+  const Json done = wait_for(id, "completed");
+  const auto answers = results(done["output_file_id"]);
+  ASSERT_EQ(answers.size(), size_t{kLines});
+  for (const int i : {0, 17, kLines - 1}) {
+    const Json live = Json::parse(ask("POST", kCompletions, body_of(i).dump()).body);
+    EXPECT_EQ(plain(answers.at(std::to_string(i))["response"]["body"]), plain(live));
+  }
+}
+
+TEST_F(Batches, ATornLogLosesOnlyItsLastLine) {
+  const std::string id = run(lines_of(4) + line_of("long", body_of(4, 600)));
+  EXPECT_TRUE(soon([&] { return batch(id)["request_counts"]["completed"] == 4; }));
+  server_.reset();
+  const fs::path log = folder_.path() / "state" / "batches" / (id + ".log");
+  if (!fs::exists(log)) GTEST_SKIP() << "the long answer was there before";
+  fs::resize_file(log, fs::file_size(log) - 3);
+  start();
+  const Json done = wait_for(id, "completed");
+  EXPECT_EQ(results(done["output_file_id"]).size(), 5u);
+  EXPECT_EQ(done["request_counts"], Json({{"total", 5}, {"completed", 5}, {"failed", 0}}));
+}
+
+TEST_F(Batches, BelongToTheirKey) {
+  server_.reset();
+  options_.api_keys = {kFirstKey, kSecondKey};
+  start();
+  key_ = kFirstKey;
+  const std::string file = upload_input(lines_of(2)), id = create(file).json()["id"];
+  const Json done = wait_for(id, "completed");
+  key_ = kSecondKey;
+  EXPECT_EQ(create(file).status, 404);
+  EXPECT_EQ(ask("GET", "/v1/batches/" + id).status, 404);
+  EXPECT_EQ(ask("POST", "/v1/batches/" + id + "/cancel").status, 404);
+  EXPECT_EQ(get("/v1/batches")["data"].size(), 0u);
+  const std::string output = done["output_file_id"];
+  for (const char* end : {"", "/content"})
+    EXPECT_EQ(ask("GET", "/v1/files/" + output + end).status, 404);
+  EXPECT_EQ(ask("DELETE", "/v1/files/" + output).status, 404);
+  server_.reset();  // in another order
+  std::ranges::reverse(options_.api_keys);
+  start();
+  EXPECT_EQ(ask("GET", "/v1/batches/" + id).status, 404);
+  key_ = kFirstKey;
+  EXPECT_EQ(results(batch(id)["output_file_id"]).size(), 2u);
+}
+
+TEST_F(Batches, KeepTheirInputUntilTheyAreOver) {
+  const std::string file = upload_input(line_of("long", body_of(0, 600)));
+  const std::string id = create(file).json()["id"];
+  const Answer refused = ask("DELETE", "/v1/files/" + file);
+  if (batch(id)["status"] == "completed") GTEST_SKIP() << "it was over before";
+  EXPECT_EQ(refused.status, 400);
+  wait_for(id, "completed");
+  EXPECT_EQ(ask("DELETE", "/v1/files/" + file).status, 200);
+}
+
+TEST_F(Batches, WaitForAFullDisk) {
+  // A log of more than the limit, and the rest of the state below it.
+  Json body = body_of(0, 2);
+  body["echo"] = true;
+  body["prompt"] = std::string(500, 'x');
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) lines += line_of(std::to_string(i), body);
+  const std::string file = upload_input(lines);
+  const auto signal = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{size_t{200} << 10, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  const Answer created = create(file);
+  const std::string id = created.status == 200 ? created.json()["id"].get<std::string>() : "";
+  const auto is_stuck = [&] {
+    const Json counts = batch(id)["request_counts"];
+    return counts["completed"] > 100;
+  };
+  const bool has_run = soon(is_stuck);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, signal);
+  ASSERT_TRUE(has_run);
+  const Json done = wait_for(id, "completed");
+  EXPECT_EQ(results(done["output_file_id"]).size(), 1000u);
+}
+
+TEST_F(Batches, GiveWayToClients) {
+  const std::string id = run(lines_of(200, 60));
+  wait_for(id, "in_progress");
+  EXPECT_EQ(ask("POST", kCompletions, body_of(999).dump()).status, 200);
+  EXPECT_EQ(batch(id)["status"], "in_progress") << "a client does not wait for all of it";
+  EXPECT_EQ(wait_for(id, "completed")["request_counts"]["completed"], 200);
+}
+
+}  // namespace
+}  // namespace pando::testing
