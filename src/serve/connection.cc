@@ -17,10 +17,10 @@
 
 #include "ask/body.h"
 #include "base/errors.h"
+#include "serve/check_host.h"
 #include "serve/cors.h"
 #include "serve/file_routes.h"
 #include "serve/handler.h"
-#include "serve/host_names.h"
 #include "serve/offload.h"
 #include "serve/reply.h"
 #include "serve/request_watch.h"
@@ -67,27 +67,6 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
 HttpResponse no_room() {
   return error_response(ask::http_error(make_error(
       ErrorCode::kUnavailable, "too many request bodies are being read (hint: try again later)")));
-}
-
-// RFC 9112, section 3.2.
-std::optional<HttpResponse> check_host(const Service& service,
-                                       const http::request<http::string_body>& request) {
-  const size_t n_hosts = request.count(http::field::host);
-  if (n_hosts == 0 && request.version() < 11) return std::nullopt;
-  if (n_hosts != 1)
-    return wrong_request(400, "bad_request",
-                         fmt::format("the request has {} 'Host' headers, expected one", n_hosts));
-  const auto field = request[http::field::host];
-  const std::string_view host(field.data(), field.size());
-  if (!service.local_names_only || is_local_name(host)) return std::nullopt;
-  const std::string_view name = without_port(host);
-  for (const std::string& allowed : service.options.allowed_hosts)
-    if (beast::iequals(allowed, name)) return std::nullopt;
-  return wrong_request(
-      403, "host_not_allowed",
-      fmt::format("the host is '{}', expected an address or localhost, because the server has no "
-                  "API keys (hint: the server's option --allow-host NAME)",
-                  one_line(std::string(name))));
 }
 
 // Counts a request as under way.
@@ -225,22 +204,14 @@ class Session {
       const auto [write_error, n_written] = co_await http::async_write(stream_, go_on, kToken);
       if (write_error) co_return false;
     }
-    parser.eager(true);
     request.memory = std::make_unique<BodyMemory::Share>(service_.body_memory);
+    if (takes_form) co_return co_await answer_form(parser, request);
+    parser.eager(true);
     while (!parser.is_done() && !wrong) {
       const auto [body_error, n_read] =
           co_await http::async_read_some(stream_, buffer_, parser, kToken);
-      if (body_error == http::error::body_limit) wrong = body_too_large(body_limit);
-      if (body_error && !wrong) wrong = reading_error(body_error, options);
-      if (body_error) co_return co_await refuse(parser, std::move(wrong));
-      std::string& body = parser.get().body();
-      const size_t n_body = takes_form ? 2 * kFormPiece : body.size();
-      if (!request.memory->grow_to(n_body)) wrong = no_room();
-      if (!takes_form || wrong || (body.size() < kFormPiece && !parser.is_done())) continue;
-      const Status status = co_await take_piece(*request.upload, body);
-      if (!status) wrong = upload_error(status.error());
-      body.clear();
-      expire_after(options.body_timeout);
+      if (body_error) co_return co_await refuse(parser, reading_error(body_error, options));
+      if (!request.memory->grow_to(parser.get().body().size())) wrong = no_room();
     }
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
     request.body = std::move(parser.get().body());
@@ -253,9 +224,34 @@ class Session {
     return service_.options.files.file_bytes + kBeside;
   }
 
-  asio::awaitable<Status> take_piece(BodySink& upload, const std::string& piece) {
+  // Gives the body to request.upload as it comes. A string would have room for all of it.
+  asio::awaitable<bool> answer_form(Parser& head, HttpRequest& request) {
+    http::request_parser<http::buffer_body> form(std::move(head));
+    std::string piece(kFormPiece, '\0');
+    std::optional<HttpResponse> wrong;
+    if (!request.memory->grow_to(piece.size())) wrong = no_room();
+    while (!form.is_done() && !wrong) {
+      expire_after(service_.options.body_timeout);
+      auto& body = form.get().body();
+      body.data = piece.data();
+      body.size = piece.size();
+      const auto [error, n_read] = co_await http::async_read(stream_, buffer_, form, kToken);
+      if (error == http::error::body_limit) wrong = body_too_large(form_limit());
+      if (error && error != http::error::need_buffer) {
+        if (!wrong) wrong = reading_error(error, service_.options);
+        co_return co_await refuse(form, std::move(wrong));
+      }
+      const Status status =
+          co_await take(*request.upload, {piece.data(), piece.size() - body.size});
+      if (!status) wrong = upload_error(status.error());
+    }
+    if (wrong) co_return co_await refuse(form, std::move(wrong));
+    co_return co_await answer(request, form.get().version(), form.get().keep_alive());
+  }
+
+  asio::awaitable<Status> take(BodySink& upload, std::string_view bytes) {
     return offload(service_.file_pool, service_.engine.options().nice,
-                   [&upload, &piece] { return upload.add(piece); });
+                   [&upload, bytes] { return upload.add(bytes); });
   }
 
   // Waits for the next request to begin. False: none does.
@@ -393,7 +389,8 @@ class Session {
 
   // Answers with the error, if there is one to tell, and ends the connection: what else the client
   // sends may be the rest of this request.
-  asio::awaitable<bool> refuse(Parser& parser, std::optional<HttpResponse> response) {
+  template <class AnyParser>
+  asio::awaitable<bool> refuse(AnyParser& parser, std::optional<HttpResponse> response) {
     if (!response) co_return false;
     const unsigned version = parser.is_header_done() ? parser.get().version() : 11;
     const bool whole =

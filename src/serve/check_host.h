@@ -1,0 +1,17 @@
+// The header "Host" of a request (RFC 9112, section 3.2).
+#pragma once
+
+#include <boost/beast/http.hpp>
+#include <optional>
+
+#include "serve/http.h"
+#include "serve/service.h"
+
+namespace pando::serve {
+
+// Nothing, or the error for a request without one host, or with one that the server does not have.
+std::optional<HttpResponse> check_host(
+    const Service& service,
+    const boost::beast::http::request<boost::beast::http::string_body>& request);
+
+}  // namespace pando::serve
