@@ -116,6 +116,7 @@ class Reader:
             "PairsRequest": self.listed(score, "text_1") | serving,
             "ContinuationsRequest": self.listed(score, "prompt") | serving,
             "MessagesRequest": self.door(ASK + "anthropic_draft.cc", "kAnthropicFields"),
+            "BatchRequest": self.table("src/serve/batch_routes.cc", "kBatchFields"),
             "TokenizeRequest": self.names(ASK + "tokenize_body.cc", r'\{\s*("model", "prompt".*?)\}'),
         }
 
