@@ -44,6 +44,12 @@ int most_lines(const EngineOptions& options) {
   return std::clamp(std::min(options.max_running, answers) / 2, 1, kMostOpenLines);
 }
 
+// The engine has no room, or a disk.
+bool is_passing(const HttpResponse& response) {
+  const bool is_full = response.status == 429 || response.status == 503;
+  return is_full || (response.error && response.error->code == error_code_name(ErrorCode::kIo));
+}
+
 // Keeps the answer to a line.
 class LineReplier final : public Replier {
  public:
@@ -282,9 +288,8 @@ class BatchRunner::Impl {
       std::optional<HttpResponse>& response = line.replier.response();
       if (!response && line.is_given_up) return false;
       if (thrown != nullptr) std::rethrow_exception(thrown);
-      const int status = response->status;
-      if (line.is_given_up && status >= 500) return false;
-      if (status == 429 || status == 503) return pause(), false;
+      if (line.is_given_up && response->status >= 500) return false;
+      if (is_passing(*response)) return pause(), false;
       pause_ = kShortestPause;
       answer(line, std::move(*response));
     } catch (const std::bad_alloc&) {

@@ -234,13 +234,11 @@ TEST_F(Batches, WrongBatchesAreRefused) {
 
 TEST_F(Batches, WrongLinesFailTheBatch) {
   const Json failed = wait_for(run(lines_of(2) + lines_of(1)), "failed");
-  EXPECT_EQ(failed["errors"],
-            Json({{"object", "list"},
-                  {"data",
-                   {{{"code", "duplicate_custom_id"},
-                     {"message", "'custom_id' is '0' as in an earlier line, expected another"},
-                     {"line", 3},
-                     {"param", "custom_id"}}}}}));
+  const Json error = {{"code", "duplicate_custom_id"},
+                      {"message", "'custom_id' is \"0\" as in an earlier line, expected another"},
+                      {"line", 3},
+                      {"param", "custom_id"}};
+  EXPECT_EQ(failed["errors"], Json({{"object", "list"}, {"data", Json::array({error})}}));
   EXPECT_EQ(failed["failed_at"], now_.load());
   EXPECT_EQ(failed["output_file_id"], nullptr);
 }
