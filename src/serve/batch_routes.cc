@@ -19,7 +19,6 @@ constexpr std::string_view kBatchFields[] = {"input_file_id", "endpoint", "compl
                                              "metadata", "output_expires_after"};
 constexpr const char* kWindow = "24h";
 constexpr int64_t kWindowSeconds = 86400;
-constexpr size_t kMostOpenBatches = 100;  // of one API key
 
 // {"anchor": "created_at", "seconds": 86400}
 Status check_output_expiry(const Json& object) {
@@ -106,7 +105,7 @@ Result<HttpResponse> create_batch(Service& service, const HttpRequest& request, 
        {"errors", "output_file_id", "error_file_id", "in_progress_at", "finalizing_at",
         "completed_at", "failed_at", "expired_at", "cancelling_at", "cancelled_at"})
     (*batch)[name] = nullptr;
-  if (Status status = database.add_batch(request.isolation_key, *batch, kMostOpenBatches); !status)
+  if (Status status = database.add_batch(request.isolation_key, *batch, {}); !status)
     return status.error();
   (*files)->has_changed = true;
   return json_response(*batch);

@@ -29,7 +29,8 @@ namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBusyTurn{20}, kIdleTurn{100};
-constexpr std::chrono::seconds kLookEvery{1};  // for batches of other processes
+constexpr std::chrono::seconds kLookEvery{1};     // for batches of other processes
+constexpr std::chrono::seconds kAdvanceAgain{1};  // after a failure of the disk
 constexpr std::chrono::hours kSweepEvery{1};
 constexpr std::chrono::milliseconds kShortestPause{50}, kLongestPause{5000};
 constexpr std::chrono::seconds kLastTurns{2};  // for lines that were given up
@@ -166,7 +167,7 @@ class BatchRunner::Impl {
         sweep_at_ = now + kSweepEvery;
       }
     }
-    for (auto next = batches_.begin(); next != batches_.end();) {
+    for (auto next = batches_.begin(); now >= advance_at_ && next != batches_.end();) {
       const auto batch = next++;
       advance(*batch);
       if (batch->is_over()) batches_.erase(batch);
@@ -202,7 +203,7 @@ class BatchRunner::Impl {
   void advance(BatchWork& batch) {
     if (batch.is_ending()) give_up(&batch);
     const bool could_ask = batch.has_begun();
-    note(batch.advance());
+    if (!note(batch.advance())) advance_at_ = Clock::now() + kAdvanceAgain;
     if (!could_ask && batch.has_begun() && batch.is_resumed()) forget_stored(batch);
     if (batch.is_over())
       service_.log(fmt::format("{} is {}: {}", batch.id(),
@@ -334,7 +335,7 @@ class BatchRunner::Impl {
   std::list<BatchWork> batches_;  // the next to be asked first
   std::list<std::shared_ptr<AskedLine>> open_;
   size_t n_open_bytes_ = 0;
-  Clock::time_point look_at_ = {}, sweep_at_ = {}, paused_until_ = {};
+  Clock::time_point look_at_ = {}, sweep_at_ = {}, advance_at_ = {}, paused_until_ = {};
   std::chrono::milliseconds pause_ = kShortestPause;
   bool has_complained_ = false;  // of a failure that may last
   bool has_failed_ = false;      // anything, since the last look

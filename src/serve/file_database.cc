@@ -46,6 +46,10 @@ constexpr const char* kRemoveExpired =
 constexpr const char* kHasFile = "SELECT 1 FROM files WHERE id = ?1";
 constexpr const char* kAddBatch =
     "INSERT INTO batches(id, owner, is_over, input, object) VALUES(?1, ?2, 0, ?3, ?4)";
+// Of those that are over only the newest ?2 are kept.
+constexpr const char* kDropBatches =
+    "DELETE FROM batches WHERE owner = ?1 AND is_over = 1 AND number <= (SELECT number FROM batches"
+    " WHERE owner = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)";
 constexpr const char* kCountOpen = "SELECT COUNT(*) FROM batches WHERE is_over = 0 AND owner = ?1";
 constexpr const char* kFindBatch = "SELECT object, owner FROM batches WHERE id = ?1";
 constexpr const char* kListBatches =
@@ -201,20 +205,23 @@ Result<bool> FileDatabase::has_file(const std::string& id) {
   return false;
 }
 
-Status FileDatabase::add_batch(uint64_t key, const Json& object, size_t most_open) {
+Status FileDatabase::add_batch(uint64_t key, const Json& object, const BatchLimits& limits) {
   std::unique_lock lock(mutex_);
   Transaction transaction(database_);
   if (!transaction.begin(lock)) return failed("written");
   {
     Statement count(database_, kCountOpen);
     if (!count.with(owners_.at(key)).step()) return failed("read");
-    if (as_size(count.integer(0)) >= most_open)
+    if (as_size(count.integer(0)) >= limits.n_open)
       return invalid_argument("{} batches are not over, expected fewer than {} before another",
-                              count.integer(0), most_open);
+                              count.integer(0), limits.n_open);
     const std::string id = object["id"], input = object["input_file_id"], text = json_text(object);
     Statement add(database_, kAddBatch);
     add.with(id).with(owners_.at(key)).with(input).with(text);
-    if (add.step() || !add.is_done()) return failed("written");
+    Statement drop(database_, kDropBatches);
+    drop.with(owners_.at(key)).with(limits.n_kept);
+    for (Statement* statement : {&add, &drop})
+      if (statement->step() || !statement->is_done()) return failed("written");
   }
   return transaction.commit() ? Status() : failed("written");
 }

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "pando/values/result.h"
+#include "serve/file_limits.h"
 #include "serve/list_page.h"
 
 struct sqlite3;
@@ -22,12 +23,6 @@ struct StoredFile {
   uint64_t n_bytes = 0;
   int64_t created = 0;                  // seconds since 1970
   std::optional<int64_t> expires = {};  // the same; absent: never
-};
-
-struct FileLimits {
-  size_t n_files = 1000;                  // of one API key
-  size_t n_bytes = size_t{10} << 30;      // of all files of one API key
-  size_t file_bytes = size_t{512} << 20;  // of one uploaded file
 };
 
 template <class T>
@@ -65,8 +60,9 @@ class FileDatabase {
   // True if the file has a row, be it expired.
   Result<bool> has_file(const std::string& id);
 
-  // kInvalidArgument if the key has `most_open` batches that are not over.
-  Status add_batch(uint64_t key, const Json& object, size_t most_open);
+  // kInvalidArgument if the key has too many batches that are not over. Drops the oldest rows of
+  // those that are over, beyond the limit.
+  Status add_batch(uint64_t key, const Json& object, const BatchLimits& limits);
   Result<StoredBatch> find_batch(uint64_t key, const std::string& id);
   Result<Listed<Json>> list_batches(uint64_t key, const ListPage& page);
   // Batches of all keys that are not over, the oldest first.

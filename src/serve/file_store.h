@@ -15,9 +15,6 @@
 
 namespace pando::serve {
 
-// Seconds since 1970.
-using UnixTime = std::function<int64_t()>;
-
 // Any thread may use it, and several processes may use one directory.
 //
 //   files.db           rows of files and batches

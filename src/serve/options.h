@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "pando/generation_config.h"
-#include "serve/file_store.h"
+#include "serve/file_limits.h"
 #include "serve/response_database.h"
 
 namespace pando::serve {

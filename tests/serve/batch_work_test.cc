@@ -84,7 +84,7 @@ class BatchWorkTest : public ::testing::Test {
         {"id", "batch_" + number},  {"input_file_id", file}, {"endpoint", "/v1/completions"},
         {"status", "validating"},   {"created_at", now_},    {"expires_at", now_ + 100},
         {"in_progress_at", nullptr}};
-    EXPECT_TRUE(database().add_batch(1, object, 100).ok());
+    EXPECT_TRUE(database().add_batch(1, object, {}).ok());
     return object["id"];
   }
   std::unique_ptr<BatchWork> work_of(const std::string& id) {
@@ -338,6 +338,28 @@ TEST_F(BatchWorkTest, AKeyThatIsGoneHasBatchesOfNobody) {
   EXPECT_EQ(database().open_batches().value()[0].key, 1u);
 }
 
+TEST_F(BatchWorkTest, BatchesAreLimitedInNumber) {
+  const auto add = [&](const std::string& id, const char* status) {
+    const Json object = {{"id", id}, {"input_file_id", "file-x"}, {"status", "validating"}};
+    const Status added = database().add_batch(1, object, {.n_open = 2, .n_kept = 3});
+    if (!added) return added.error().message();
+    const auto change = [&](Json& batch) -> Status {
+      batch["status"] = status;
+      return {};
+    };
+    EXPECT_TRUE(database().change_batch(id, change).ok());
+    return std::string();
+  };
+  for (const char* id : {"a", "b", "c"})
+    EXPECT_EQ(add(id, id[0] == 'b' ? "validating" : "failed"), "");
+  EXPECT_EQ(add("d", "failed"), "");
+  EXPECT_FALSE(database().find_batch(1, "a").ok()) << "the oldest";
+  EXPECT_EQ(add("e", "validating"), "");
+  EXPECT_TRUE(database().find_batch(1, "b").ok()) << "it is not over";
+  EXPECT_EQ(add("f", "failed"), "2 batches are not over, expected fewer than 2 before another");
+  EXPECT_TRUE(database().find_batch(1, "c").ok());
+}
+
 TEST_F(BatchWorkTest, SweepsWhatNothingRefersTo) {
   const std::string id = add_batch(asked_line("a"));
   const std::string used = object(id)["input_file_id"];
@@ -370,7 +392,7 @@ TEST_F(BatchWorkTest, ExpiredFilesAreGoneUnlessABatchReadsThem) {
   EXPECT_FALSE(database().find_file(1, "file-a", now_ + 10).ok());
   EXPECT_FALSE(database().find_file(2, "file-a", now_).ok());
   const Json batch = {{"id", "batch_x"}, {"input_file_id", "file-a"}, {"status", "in_progress"}};
-  ASSERT_TRUE(database().add_batch(1, batch, 100).ok());
+  ASSERT_TRUE(database().add_batch(1, batch, {}).ok());
   ASSERT_TRUE(database().remove_expired(now_ + 10).ok());
   EXPECT_TRUE(database().has_file("file-a").value());
   EXPECT_FALSE(database().remove_file(1, "file-a", now_).ok()) << "a batch reads it";
