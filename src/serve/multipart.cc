@@ -133,7 +133,7 @@ Result<bool> MultipartReader::read_part() {
 Result<bool> MultipartReader::read_headers() {
   constexpr std::string_view kEmptyLine = "\r\n\r\n";
   const size_t end = rest_.find(kEmptyLine);
-  if (end == rest_.npos && rest_.size() <= kMostHeaderBytes) return false;
+  if (end == rest_.npos && rest_.size() <= kMostHeaderBytes + kEmptyLine.size()) return false;
   if (end == rest_.npos || end > kMostHeaderBytes)
     return invalid_argument("the headers of a part of the form have more than {} bytes",
                             kMostHeaderBytes);
