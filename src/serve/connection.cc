@@ -167,8 +167,10 @@ class Session {
     const Route* route = find_route(path, {method.data(), method.size()});
     const bool takes_form = route != nullptr && route->takes_form;
     const size_t body_limit = takes_form ? form_limit() : options.max_body_bytes;
-    if (parser.content_length().value_or(0) > body_limit)
-      co_return co_await refuse(parser, body_too_large(body_limit));
+    if (parser.content_length().value_or(0) > body_limit) {
+      wrong = body_too_large(body_limit);
+      co_return co_await refuse(parser, std::move(wrong));
+    }
     parser.body_limit(body_limit);
     request.method = std::string(parser.get().method_string());
     request.path = std::string(path_of({target.data(), target.size()}));
