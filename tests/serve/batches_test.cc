@@ -123,9 +123,9 @@ class Batches : public ::testing::Test {
     std::ifstream log(log_of(id));
     return static_cast<size_t>(std::count(std::istreambuf_iterator<char>(log), {}, '\n'));
   }
-  static constexpr int kLong = 300;  // lines
+  static constexpr int kLong = 120;  // lines
   std::string run_until_some_are_over() {
-    const std::string id = run(lines_of(kLong, 40));
+    const std::string id = run(lines_of(kLong, 20));
     EXPECT_TRUE(soon([&] { return n_over(id) >= 4; }));
     return id;
   }
@@ -283,7 +283,7 @@ TEST_F(Batches, OutliveTheServer) {
   const auto answers = results(done["output_file_id"]);
   ASSERT_EQ(answers.size(), size_t{kLong});
   for (const int i : {0, 17, kLong - 1}) {
-    const Json live = Json::parse(ask("POST", kCompletions, body_of(i, 40).dump()).body);
+    const Json live = Json::parse(ask("POST", kCompletions, body_of(i, 20).dump()).body);
     EXPECT_EQ(plain(answers.at(std::to_string(i))["response"]["body"]), plain(live));
   }
 }
