@@ -1,8 +1,7 @@
 // A byte that says how a body is cut, then a form with the boundary "b": read alike however it is
 // cut, and no part has the delimiter.
-#include "serve/multipart.h"
-
 #include "fuzz/fuzz.h"
+#include "serve/multipart.h"
 
 using namespace pando;
 
