@@ -95,6 +95,11 @@ class Reader:
         common = self.table(ASK + "serving_fields.cc", "kNames") | self.options("kInBody") | {"chat_template_kwargs"}
         return set(re.findall(r'\{"(\w+)"', rows[1])) | common - not_in_doors
 
+    def own(self, path, name):
+        """The same names without those that every door has."""
+        rows = re.search(rf"\b{name}\[\] = \{{(.*?)\}};", (self.source / path).read_text(), re.S)
+        return set(re.findall(r'\{"(\w+)"', rows[1]))
+
     def requests(self):
         openai, questions = ASK + "openai_request.cc", ASK + "question_fields.cc"
         rerank, score = ASK + "rerank_body.cc", ASK + "score_body.cc"
@@ -104,6 +109,7 @@ class Reader:
         # A body of questions lacks these, or has them at another place.
         in_lines_alone = {"id", "metadata", "question", "prompt", "messages", "tokens", "answers",
                           "add_generation_prompt", "continue_final_message"}
+        infill = self.table(ASK + "llama_server_body.cc", "kInfillOnly")
         return {
             "CompletionRequest": answers | self.table(openai, "kCompletionFields"),
             "ChatRequest": answers | self.table(openai, "kChatFields"),
@@ -117,6 +123,19 @@ class Reader:
             "ContinuationsRequest": self.listed(score, "prompt") | serving,
             "MessagesRequest": self.door(ASK + "anthropic_draft.cc", "kAnthropicFields"),
             "BatchRequest": self.table("src/serve/batch_routes.cc", "kBatchFields"),
+            "FimRequest": self.own(ASK + "openai_body.cc", "kFimFields"),
+            "TeiRequest": self.own(ASK + "tei_body.cc", "kTeiFields"),
+            "TgiRequest": self.own(ASK + "tgi_body.cc", "kTgiFields"),
+            "TgiParameters": self.own(ASK + "tgi_body.cc", "kTgiParameters"),
+            "CohereChatRequest": self.own(ASK + "cohere_body.cc", "kCohereFields"),
+            "CohereEmbedRequest": self.own(ASK + "cohere_embed_body.cc", "kCohereEmbedFields"),
+            "OllamaChatRequest": self.own(ASK + "ollama_body.cc", "kOllamaChatFields"),
+            "OllamaGenerateRequest": self.own(ASK + "ollama_body.cc", "kOllamaGenerateFields"),
+            "OllamaOptions": self.own(ASK + "ollama_body.cc", "kOllamaOptions"),
+            "OllamaEmbedRequest": self.own(ASK + "ollama_embed_body.cc", "kOllamaEmbedFields"),
+            "OllamaEmbeddingRequest": self.own(ASK + "ollama_embed_body.cc", "kOllamaEmbeddingFields"),
+            "LlamaCompletionRequest": self.own(ASK + "llama_server_body.cc", "kLlamaFields") - infill,
+            "LlamaInfillRequest": self.own(ASK + "llama_server_body.cc", "kLlamaFields"),
             "TokenizeRequest": self.names(ASK + "tokenize_body.cc", r'\{\s*("model", "prompt".*?)\}'),
         }
 

@@ -19,7 +19,7 @@ EXIT_CODES = [("0", "all done; pando serve: stopped by Ctrl-C or SIGTERM"),
               ("3", "done, but some lines or questions have no answer"),
               ("130, 143", "stopped by Ctrl-C or SIGTERM: answers in progress are finished, and --resume continues the run")]
 ENVIRONMENT = [("HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "where to look for models that are named by a hub id"),
-               ("PANDO_ISA", "portable, avx2, avx512, avx512bf16 or amx: the fastest instruction set to use; the answers are the "
+               ("PANDO_ISA", "portable, avx2, avxvnni, avx512, avx512bf16 or amx: the fastest instruction set to use; the answers are the "
                 "same"),
                ("NO_COLOR", "has no effect, because the program writes no colors")]
 

@@ -48,7 +48,8 @@ struct ModelInfo {
   std::string weight_type;  // of most: "f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "int8",
                             // "bf16_dot"
   size_t weight_bytes;      // in memory
-  std::vector<std::string> warnings;  // oddities of the files that are no errors
+  // Oddities of the files that are no errors, and instruction sets that fail their test.
+  std::vector<std::string> warnings;
   // Parts of the files that are not loaded because text does not need them (for images, sounds,
   // multi-token prediction), and tokens of the tokenizer that the model lacks.
   std::vector<std::string> notes;

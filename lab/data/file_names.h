@@ -18,6 +18,7 @@ constexpr std::string_view kTrec20 = "trec-dl20-bm25-top100.jsonl.gz";
 constexpr std::string_view kMbpp = "mbpp-1-600.jsonl";
 constexpr std::string_view kMooncakeConversation = "traces/mooncake-conversation.jsonl.gz";
 constexpr std::string_view kMooncakeSynthetic = "traces/mooncake-synthetic.jsonl.gz";
+constexpr std::string_view kShareGptLengths = "traces/sharegpt-lengths.csv";
 constexpr std::string_view kTrace = "traces/azure-llm-2023-conv.csv";
 
 }  // namespace pando::lab

@@ -26,7 +26,7 @@ using AttendMasked = void (*)(const MaskedTileArgs&);
 AttendMasked attend_masked_for(Isa isa) {
 #if defined(__x86_64__)
   if (isa >= Isa::kAvx512) return attend_masked_avx512;
-  if (isa == Isa::kAvx2) return attend_masked_avx2;
+  if (isa >= Isa::kAvx2) return attend_masked_avx2;
 #endif
   return attend_masked_portable;
 }

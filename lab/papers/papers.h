@@ -18,6 +18,8 @@ std::vector<Benchmark> radixmlp_benchmarks();
 std::vector<Benchmark> medha_benchmarks();
 std::vector<Benchmark> medha_ablation_benchmarks();
 std::vector<Benchmark> schedule_cost_benchmarks();
+std::vector<Benchmark> routing_cost_benchmarks();
+std::vector<Benchmark> routing_traces_benchmarks();
 std::vector<Benchmark> serve_benchmarks();
 std::vector<Benchmark> rerank_benchmarks();
 std::vector<Benchmark> planner_benchmarks();

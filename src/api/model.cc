@@ -187,6 +187,8 @@ ModelInfo Model::info() const {
     const std::span<const std::string> of_tokenizer = parts_->tokenizer->warnings();
     warnings.assign(of_tokenizer.begin(), of_tokenizer.end());
   }
+  if (weights != nullptr)
+    for (std::string& warning : weights->device().warnings()) warnings.push_back(std::move(warning));
   if (const std::vector<std::string>& parts = parts_->files->passed_over; !parts.empty())
     notes.push_back(
         fmt::format("{}: these parts are not loaded, because text does not need them: {}",

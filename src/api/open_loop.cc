@@ -64,13 +64,12 @@ Result<KvUse> kv_use(const Model::Parts& model, const EngineOptions& options) {
 }
 
 // depth: LoopOptions.
-RankShape shape_of(const RankLayout& layout, const KvRoom& room, int depth) {
+RankShape shape_of(const RankLayout& layout, int depth) {
   const auto n_stages = static_cast<uint32_t>(layout.spp),
              n_parts = static_cast<uint32_t>(layout.kvp);
-  const bool one_in_flight = room.n_slots > 0 || room.window > 0;
   const uint32_t most = depth == 0 ? n_stages : std::min(static_cast<uint32_t>(depth), n_stages);
   return {.n_stages = n_stages,
-          .depth = one_in_flight ? 1 : most,
+          .depth = most,
           .slice_rows = n_stages > 1 ? layout.slice_rows * n_parts : 0,
           .n_parts = n_parts,
           .block_len = layout.kvp_tokens,
@@ -101,7 +100,7 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
   Result<std::string> isa = device.isa_name(engine.isa);
   if (!isa) return isa.error();
   engine.isa = computing.isa = std::move(*isa);
-  if (ranks != nullptr) parts.ranks = shape_of(ranks->layout, *room, parts.options.depth);
+  if (ranks != nullptr) parts.ranks = shape_of(ranks->layout, parts.options.depth);
   Result<std::unique_ptr<StepTiming>> timing =
       StepTiming::create(engine, parts.options.many_prefills, parts.ranks);
   if (!timing) return timing.error();

@@ -127,6 +127,10 @@ Result<LoadedShare> load_share(const ModelPath& path, const ModelOptions& option
     return status.error();
   }
   LoadedShare loaded{.files = std::make_unique<model::OpenedModel>(std::move(*opened))};
+  RankGroup group = ranks.ranks();
+  divide_model(**device, loaded.files->config, *loaded.files, made_type(options.weights), pool,
+               group);
+  ranks.layout = group.layout;
   status = [&]() -> Status {
     try {
       auto weights = (*device)->load(

@@ -84,13 +84,13 @@ auto members(T& value) {
   auto& [id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning, calling,
          thinking_budget, truncate_prompt_tokens, truncate_at_end, sampling, prompt_logprobs_from,
          alternatives, pooling, unpooled, pooled_from, cut_tokens, isolation_key, n_public, cached,
-         ttft_slo, tpot_slo, deadline_class, tokens_beside, tokens_behind, sent, logits_hash] =
-      value;
+         ttft_slo, tpot_slo, deadline_class, tokens_beside, tokens_behind, sent, logits_hash, begun,
+         tells_tokens] = value;
   return std::tie(id, prompt, messages, tokens, chat, add_special_tokens, separate_reasoning,
                   calling, thinking_budget, truncate_prompt_tokens, truncate_at_end, sampling,
                   prompt_logprobs_from, alternatives, pooling, unpooled, pooled_from, cut_tokens,
                   isolation_key, n_public, cached, ttft_slo, tpot_slo, deadline_class,
-                  tokens_beside, tokens_behind, logits_hash);
+                  tokens_beside, tokens_behind, logits_hash, begun, tells_tokens);
 }
 
 template <MaybeConst<TokenLogprob> T>
@@ -149,15 +149,15 @@ auto members(T& value) {
          decode_rows, recomputed_rows, pad_rows, steps, preemptions, evicted_pages, evicted_places,
          kv_bytes_peak, step_s, linear_s, attention_s, row_ops_s, sampling_s, planning_s,
          attention_bytes, linear_flops, predicted_s, timed_s, prediction_error_s, budget_s, figures,
-         open_answers, running_answers, open_tokens, queued_s, kv_bytes, kv_capacity_bytes, places,
-         place_bytes, kv_ready_bytes, tree_nodes] = value;
+         open_answers, running_answers, open_tokens, queued_s, queued_tokens, kv_bytes,
+         kv_capacity_bytes, places, place_bytes, kv_ready_bytes, tree_nodes] = value;
   return std::tie(arrived_tokens, arrived_shared, requests, prompt_tokens, generated_tokens,
                   prefill_rows, decode_rows, recomputed_rows, pad_rows, steps, preemptions,
                   evicted_pages, evicted_places, kv_bytes_peak, step_s, linear_s, attention_s,
                   row_ops_s, sampling_s, planning_s, attention_bytes, linear_flops, predicted_s,
                   timed_s, prediction_error_s, budget_s, figures, open_answers, running_answers,
-                  open_tokens, queued_s, kv_bytes, kv_capacity_bytes, places, place_bytes,
-                  kv_ready_bytes, tree_nodes);
+                  open_tokens, queued_s, queued_tokens, kv_bytes, kv_capacity_bytes, places,
+                  place_bytes, kv_ready_bytes, tree_nodes);
 }
 
 }  // namespace pando

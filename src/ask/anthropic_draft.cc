@@ -286,11 +286,7 @@ class AnthropicTranslator {
       draft().set_origin("thinking_budget", "thinking.budget_tokens");
     }
     out_.wants_thinking = type != "disabled";
-    if (out_.wants_thinking) return;
-    Json& variables = chat()["chat_template_kwargs"];
-    if (variables.is_null()) variables = Json::object();
-    if (variables.is_object()) variables["enable_thinking"] = false;
-    draft().set_origin("chat_template_kwargs.enable_thinking", "thinking");
+    if (!out_.wants_thinking) draft().set_thinking(false, "thinking");
   }
 
   void read_output(Fields& fields) {

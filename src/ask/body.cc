@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ask/errors.h"
+#include "ask/stream_event.h"
 #include "ask/usage.h"
 #include "base/errors.h"
 #include "base/json.h"
@@ -66,13 +67,33 @@ void Body::add_warnings(Json& answer) const {
   if (has_warnings()) answer["warnings"] = warnings_;
 }
 
+bool Body::was_told(size_t request, const Event& event) const {
+  const auto choice = static_cast<size_t>(event.choice);
+  if (event.n_tokens == 0) return told_without_tokens_.contains({request, choice});
+  const std::vector<std::vector<Token>>& begun = requests[request].begun;
+  return choice < begun.size() && event.n_tokens <= begun[choice].size();
+}
+
 std::string Body::on_event(size_t request, Event event) {
   std::string events;
-  if (stream) events = write_event(request, event);
-  if (event.completion && completions_.add_completion(request, std::move(*event.completion)) &&
-      stream)
-    events += write_answers(completions_.question_of(request));
-  return events;
+  if (stream) {
+    const std::string text = write_event(request, event);
+    if (!was_told(request, event)) {
+      if (tells_tokens && !(text.empty() && event.tokens.empty()))
+        events = tokens_comment(request, static_cast<size_t>(event.choice), event.tokens);
+      events += text;
+    }
+  }
+  if (!event.completion || !completions_.add_completion(request, std::move(*event.completion)) ||
+      !stream)
+    return events;
+  const size_t question = completions_.question_of(request);
+  const size_t first = completions_.first_request(question);
+  const auto n = static_cast<size_t>(requests[first].sampling.n);
+  const std::string text = write_answers(question);
+  if (text.empty() || told_without_tokens_.contains({first, n})) return events;
+  if (tells_tokens) events += tokens_comment(first, n, {});
+  return events + text;
 }
 
 uint64_t Body::n_of(int Completion::*count, size_t n_alike) const {

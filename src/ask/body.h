@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ask/envelope.h"
@@ -56,6 +58,12 @@ class Body : public Job {
 
   std::vector<Request> requests;  // of all questions, to be asked together
   bool stream = false;            // begin(), on_event() and end() write; otherwise answer() does
+  // A stream that another server began, up to Request::begun of each request: nothing that it told
+  // is written again.
+  bool goes_on = false;
+  // on_event() writes comments with the tokens of its events, for the router that reads the stream
+  // (docs/http-api.md); needs Request::tells_tokens.
+  bool tells_tokens = false;
   ServingFields serving;
   // Its field that says how long answers may get. Null: none, they get what the context has room
   // for.
@@ -73,10 +81,15 @@ class Body : public Job {
   // Translates an error of a request, at a place in the prompt, to a place in the body as sent.
   virtual Error translated(Error error) const { return error; }
 
+  // The content type of a stream.
+  virtual const char* stream_type() const { return "text/event-stream; charset=utf-8"; }
   // Of a stream: its first events, those that an event of requests[request] gives, and its last
   // ones (stream_event.h).
   virtual std::string begin() { return {}; }
   std::string on_event(size_t request, Event event);
+  // The other server told an answer that has no tokens; choice `n` of a question's first request:
+  // all answers of the question.
+  void set_told(size_t request, size_t choice) { told_without_tokens_.emplace(request, choice); }
   virtual std::string end() { return {}; }
   // Events of a stream that ends early, before the one for the error.
   virtual std::string fail(const HttpError&) { return {}; }
@@ -114,12 +127,14 @@ class Body : public Job {
   const Envelope envelope_;
 
  private:
+  bool was_told(size_t request, const Event& event) const;
   // Of requests that were added, from `first` on.
   void warn_of_forms(const Model& model, size_t first);
 
   std::vector<std::string> warnings_;
   std::unordered_set<std::string> told_;  // the same texts, to find one quickly
   QuestionCompletions completions_;
+  std::set<std::pair<size_t, size_t>> told_without_tokens_;  // request, choice
 };
 
 // Readers of bodies, which are objects. Errors: kInvalidArgument, those of the model's tokenizer,
@@ -135,6 +150,20 @@ ReadBody read_rerank_body, read_cohere_rerank_body;
 ReadBody read_score_body;
 // The Messages API of Anthropic.
 ReadBody read_anthropic_body;
+// Mistral's completions with a "suffix", answered as chats.
+ReadBody read_fim_body;
+// The API of text-embeddings-inference: vectors of texts.
+ReadBody read_tei_body;
+// The API of text-generation-inference: an answer, a stream of tokens, or by "stream" either. The
+// last is read at "/", where text-embeddings-inference answers too.
+ReadBody read_tgi_body, read_tgi_stream_body, read_inference_body;
+// The API of Cohere, version 2.
+ReadBody read_cohere_chat_body, read_cohere_embed_body;
+// The API of Ollama. The older form of embeddings has one text and one vector.
+ReadBody read_ollama_chat_body, read_ollama_generate_body, read_ollama_embed_body,
+    read_ollama_embedding_body;
+// llama-server's own API: a completion, and what fills a gap between two texts.
+ReadBody read_llama_completion_body, read_llama_infill_body;
 // {"input_tokens"} of the prompt of such a body, which needs no "max_tokens".
 Result<Json> count_anthropic_tokens(const Json& json, const BodyContext& context);
 

@@ -15,11 +15,14 @@ namespace {
 // Sampling options that doors have no room for, or name in their own way.
 constexpr std::string_view kNotInDoors[] = {"n", "max_tokens", "stop", "logprobs"};
 
-// Fields that any door's body may have.
-std::vector<std::string_view> common_fields() {
-  const auto serving = serving_field_names();
-  std::vector<std::string_view> names(serving.begin(), serving.end());
-  names.emplace_back("chat_template_kwargs");
+// Sampling options; with `is_whole` also the fields that any body may have.
+std::vector<std::string_view> common_fields(bool is_whole) {
+  std::vector<std::string_view> names;
+  if (is_whole) {
+    const auto serving = serving_field_names();
+    names.assign(serving.begin(), serving.end());
+    names.emplace_back("chat_template_kwargs");
+  }
   for (const RequestOption& option : request_options())
     if (option.stands_in(kInBody) &&
         std::ranges::find(kNotInDoors, option.name) == std::end(kNotInDoors))
@@ -29,23 +32,46 @@ std::vector<std::string_view> common_fields() {
 
 }  // namespace
 
-Status ChatDraft::copy(const Json& body, std::span<const DoorField> table) {
-  std::vector<std::string_view> known = common_fields();
-  for (const DoorField& field : table) known.push_back(field.name);
-  for (const auto& [name, value] : body.items()) {
+Status ChatDraft::copy(std::string_view part, const Json& object,
+                       std::span<const DoorField> table) {
+  const auto refused = [&](Error error) { return part.empty() ? error : in_part(part, error); };
+  if (!object.is_object())
+    return invalid_field(std::string(part), "is {}, expected an object", found_text(object));
+  std::vector<std::string_view> known = common_fields(part.empty());
+  const auto place = [&](std::string_view name) {
+    return part.empty() ? std::string(name) : fmt::format("{}.{}", part, name);
+  };
+  for (const DoorField& field : table) {
+    known.push_back(field.name);
+    if (!field.chat_name.empty() && place(field.name) != field.chat_name)
+      set_origin(std::string(field.chat_name), place(field.name));
+  }
+  for (const auto& [name, value] : object.items()) {
     if (value.is_null()) continue;
     const auto field = std::ranges::find(table, name, &DoorField::name);
-    if (field != table.end()) {
-      if (field->chat_name.empty()) continue;
-      chat[std::string(field->chat_name)] = value;
-      if (field->chat_name != name) set_origin(std::string(field->chat_name), name);
-    } else if (std::ranges::find(known, name) != known.end()) {
-      chat[name] = value;
-    } else {
-      return with_nearest(name, known, invalid_field(name, "is unknown or unsupported"));
-    }
+    if (field == table.end() && std::ranges::find(known, name) == known.end())
+      return refused(with_nearest(name, known, invalid_field(name, "is unknown or unsupported")));
+    if (field != table.end() && !field->only.empty() && value != Json::parse(field->only))
+      return refused(invalid_field(name, "is {}, expected {}, because other values are unsupported",
+                                   found_text(value), field->only));
+    const std::string copy(field == table.end() ? name : field->chat_name);
+    if (copy.empty()) continue;
+    chat[copy] = value;
+    if (place(name) != copy) set_origin(copy, place(name));
   }
   return {};
+}
+
+void ChatDraft::drop_negative(const char* name) {
+  const auto field = chat.find(name);
+  if (field != chat.end() && field->is_number() && field->get<double>() < 0) chat.erase(name);
+}
+
+void ChatDraft::set_thinking(bool on, std::string origin) {
+  Json& variables = chat["chat_template_kwargs"];
+  if (variables.is_null()) variables = Json::object();
+  if (variables.is_object()) variables["enable_thinking"] = on;
+  set_origin("chat_template_kwargs.enable_thinking", std::move(origin));
 }
 
 void ChatDraft::set_origin(std::string place, std::string origin) {
@@ -91,7 +117,10 @@ std::string ChatDraft::retold(std::string_view text) const {
 }
 
 Error ChatDraft::translated(Error error) const {
-  error.place.field = origin_of(error.place.field);
+  const std::string copy = error.place.field;
+  error.place.field = origin_of(copy);
+  if (error.found.starts_with(copy + " "))  // "top_k is -5"
+    error.found.replace(0, copy.size(), error.place.field);
   for (std::string* text : {&error.found, &error.expected, &error.hint}) *text = retold(*text);
   return error;
 }

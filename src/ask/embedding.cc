@@ -22,6 +22,8 @@ std::string base64(const std::vector<float>& values) {
   return text;
 }
 
+}  // namespace
+
 Json vector_json(const AnswerForm& form, const Completion& completion) {
   const std::vector<float> values = embedding_of(
       completion, EmbedOptions{.normalise = form.normalise, .dimensions = form.dimensions});
@@ -30,8 +32,6 @@ Json vector_json(const AnswerForm& form, const Completion& completion) {
   for (const float value : values) list.add(printed(value));
   return list.take();
 }
-
-}  // namespace
 
 Json embeddings_body(const AnswerForm& form, const Envelope& envelope,
                      std::span<const std::vector<Completion>> completions) {

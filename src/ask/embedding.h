@@ -6,6 +6,9 @@
 
 namespace pando::ask {
 
+// A vector as numbers, or as base64 of its f32 values.
+Json vector_json(const AnswerForm& form, const Completion& completion);
+
 // {"object": "list", "data": [{"object": "embedding", "index", "embedding"}, ...], "model",
 // "usage"}; vectors of length 1, unless the model's files say otherwise. usage.cut_tokens: the
 // number of tokens cut, if any.

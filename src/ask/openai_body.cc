@@ -7,6 +7,7 @@
 #include "api/model_access.h"
 #include "ask/body.h"
 #include "ask/body_checks.h"
+#include "ask/door_fields.h"
 #include "ask/errors.h"
 #include "ask/logprobs.h"
 #include "ask/openai_request.h"
@@ -21,12 +22,20 @@ namespace {
 
 constexpr int kCompletionTokens = 16;  // as OpenAI's documentation says
 
+// Fields of Mistral's fill-in-the-middle, whose answers are chats.
+constexpr DoorField kFimFields[] = {
+    {"prompt", "prompt"}, {"suffix", "suffix"},    {"stop", "stop"}, {"max_tokens", "max_tokens"},
+    {"stream", "stream"}, {"random_seed", "seed"}, {"metadata"}};
+
 class OpenAiBody : public Body {
  public:
   explicit OpenAiBody(const BodyContext& context) : Body(context), model_(context.model) {}
+  bool answers_as_chat = false;  // the answer to a completion has the form of a chat's
 
   Status take(OpenAiRequest read, const BodyContext& context) {
     form_ = std::move(read.form);
+    prompt_field_ = prompt_field(form_.endpoint);
+    if (answers_as_chat) form_.endpoint = Endpoint::kChat;
     include_usage_ = read.include_usage;
     usage_in_chunks_ = read.usage_in_chunks;
     stream = read.stream;
@@ -46,8 +55,7 @@ class OpenAiBody : public Body {
   }
 
   std::string place(size_t request) const override {
-    const char* field = prompt_field(form_.endpoint);
-    return requests.size() > 1 ? place_in(field, request) : field;
+    return requests.size() > 1 ? place_in(prompt_field_, request) : prompt_field_;
   }
 
   std::string form_place(size_t) const override { return form_field_; }
@@ -171,6 +179,7 @@ class OpenAiBody : public Body {
   }
 
   AnswerForm form_;
+  const char* prompt_field_ = "";
   std::string form_field_;  // that says the form of answers
   bool include_usage_ = false, usage_in_chunks_ = false;
   const Model& model_;
@@ -202,6 +211,8 @@ Result<OpenAiRequest> read_openai_request(Endpoint endpoint, const Json& json,
                     .most_prompts = Bounds::kMostRequests,
                     .most_list_bytes = Bounds::kMostBytes};
   if (endpoint == Endpoint::kEmbeddings) rules.embed = embed_options_for(context.model, {});
+  if (const auto suffix = json.find("suffix"); suffix != json.end() && suffix->is_string())
+    rules.fim = fim_form_for(context.model);
   rules.sampling.temperature = 1;
   rules.sampling.max_tokens =
       endpoint == Endpoint::kCompletions ? kCompletionTokens : context.context;
@@ -216,8 +227,27 @@ Result<OpenAiRequest> read_openai_request(Endpoint endpoint, const Json& json,
   return read;
 }
 
+Result<FimForm> fim_form_for(const Model& model) {
+  if (!model.has_tokenizer()) return unsupported("the model has no tokenizer");
+  return fim_form_of(*tokenizer_of(model));
+}
+
 Result<std::unique_ptr<Body>> read_completions_body(const Json& json, const BodyContext& context) {
   return read_body(Endpoint::kCompletions, json, context);
+}
+
+Result<std::unique_ptr<Body>> read_fim_body(const Json& json, const BodyContext& context) {
+  ChatDraft draft;
+  if (Status status = draft.copy(json, kFimFields); !status) return status.error();
+  const bool has_length = draft.chat.contains("max_tokens");
+  if (!has_length) draft.chat["max_tokens"] = context.context;
+  Result<OpenAiRequest> read = read_openai_request(Endpoint::kCompletions, draft.chat, context);
+  if (!read) return draft.translated(read.error());
+  if (!has_length) read->length_field = nullptr;
+  auto body = std::make_unique<OpenAiBody>(context);
+  body->answers_as_chat = true;
+  if (Status status = body->take(std::move(*read), context); !status) return status.error();
+  return std::unique_ptr<Body>(std::move(body));
 }
 
 Result<std::unique_ptr<Body>> read_chat_body(const Json& json, const BodyContext& context) {

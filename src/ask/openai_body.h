@@ -10,4 +10,7 @@ namespace pando::ask {
 Result<OpenAiRequest> read_openai_request(Endpoint endpoint, const Json& json,
                                           const BodyContext& context);
 
+// The form of the model's vocabulary; kUnsupported if it has none, or if there is no tokenizer.
+Result<FimForm> fim_form_for(const Model& model);
+
 }  // namespace pando::ask

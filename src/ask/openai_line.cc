@@ -92,6 +92,7 @@ class OpenAiLine : public Line {
     const OpenAiRules rules{.sampling = options.sampling,
                             .chat = options.chat_options,
                             .embed = context.embed,
+                            .fim = unsupported("'suffix' is not supported in a batch"),
                             .logits_hash = options.logits_hash,
                             .is_batch = true,
                             .d_model = context.d_model};

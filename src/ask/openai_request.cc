@@ -159,8 +159,7 @@ class Parser {
     int best_of = sampling_.n;
     fields_.integer("best_of", best_of);
     if (best_of != sampling_.n) fields_.fail("best_of", json_["best_of"], "the value of 'n'");
-    if (fields_.has("suffix") && !is_text(json_["suffix"], ""))
-      fields_.fail(invalid_field("suffix", "is not supported"));
+    read_suffix();
     prompt_logprobs_ = echo && sampling_.logprobs;
     if (prompt_logprobs_ && body_.stream)
       fields_.fail("stream", true, "false with 'echo' and 'logprobs'");
@@ -170,6 +169,21 @@ class Parser {
     if (fields_.has("max_tokens")) body_.length_field = "max_tokens";
     read_truncation(sampling_.max_tokens);
     read_prompts("prompt");
+  }
+
+  // A text behind the answer, which fills the gap. Prompts get the vocabulary's own tokens for
+  // that.
+  void read_suffix() {
+    fields_.text("suffix", suffix_);
+    if (suffix_.empty()) return;
+    if (!rules_.fim) {
+      suffix_.clear();
+      return fields_.fail(blame("suffix", rules_.fim.error()));
+    }
+    if (body_.form.echo) fields_.fail("echo", true, "false with 'suffix'");
+    if (sampling_.ignore_eos) return;
+    const std::vector<Token>& ends = rules_.fim->ends;
+    sampling_.stop_tokens.insert(sampling_.stop_tokens.end(), ends.begin(), ends.end());
   }
 
   void read_chat() {
@@ -308,8 +322,11 @@ class Parser {
     Request& request = body_.requests.emplace_back();
     if (one.is_string()) {
       request.prompt = one.get<std::string>();
+      if (!suffix_.empty()) request.prompt = fim_prompt(*rules_.fim, request.prompt, suffix_);
     } else if (Status status = refuse_media(one, fmt::format("'{}'", name)); !status) {
       fields_.fail(in_part(name, status.error()));
+    } else if (!suffix_.empty()) {
+      fields_.fail(name, one, "a string with 'suffix'");
     } else if (!one.is_array()) {
       fields_.fail(name, one, "a string or a list of token ids");
     } else if (one.empty()) {
@@ -325,6 +342,7 @@ class Parser {
   SamplingOptions sampling_;
   bool prompt_logprobs_ = false;
   std::optional<bool> add_special_;
+  std::string suffix_;  // of a completion
   int truncate_ = 0;
   bool truncates_at_end_ = false;
   OpenAiRequest body_;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "pando/embed.h"
 #include "pando/values/request.h"
+#include "text/fim.h"
 
 namespace pando::ask {
 
@@ -42,6 +43,7 @@ struct OpenAiRules {
   SamplingOptions sampling;
   ChatOptions chat;
   Result<EmbedOptions> embed = EmbedOptions();  // or why the model's embeddings are not offered
+  Result<FimForm> fim = FimForm();              // or why a "suffix" is not offered
   bool logits_hash = false;
   bool is_batch = false;  // nothing is streamed, or chosen for one request only
   int context = 0;        // the engine's, in tokens; 0: not known

@@ -83,6 +83,12 @@ Error invalid_option(std::string_view name, fmt::format_string<Args...> text, Ar
   return of_option(name, invalid_argument(text, std::forward<Args>(args)...));
 }
 
+// Errors that refuse a field by its name alone begin with it.
+inline constexpr std::string_view kUnknown = "is unknown";
+inline bool is_unknown_field(const Error& error) {
+  return error.subject == ErrorSubject::kField && error.found.starts_with(kUnknown);
+}
+
 // The same error of another kind.
 Error with_code(ErrorCode code, Error error);
 // The same error with a hint; an empty one changes nothing.

@@ -47,9 +47,12 @@ enum class Fault {
   kStageSumLost,         // ranks: a stage sends rows without the sum of its last layer
   kHeadsOfFirstRank,     // ranks: after a norm over all heads, a rank goes on with the first's
   kHeadRunsJoined,       // ranks: heads that lie apart are gathered as if they were neighbours
+  kLogitSliceEarly,      // ranks: a slice of logits begins one token too early
   kFlightFannedOut,      // pages: rows of a step in flight are fanned out instead of copied
   kSplitLosesFlight,     // tree: a split leaves tokens of a step in flight to the lower part
   kAbortLeavesIssue,     // tree: tokens of a step in flight that failed stay issued
+  kFlightSlotTaken,      // places: a slot that a step in flight writes is taken for another place
+  kAbortLeavesWindow,    // windows: positions of a step in flight that failed count as written
   kAskedTwice,           // engine: outputs that a step in flight gives are asked for again
   kExpertRowsReversed,   // mixtures: an expert's rows are multiplied in another order than added
   kExpertsByWeight,      // mixtures: outputs of experts are added in the order of their weights
@@ -60,6 +63,7 @@ enum class Fault {
   kForcedRowTooMany,     // forms: the row of a forced token that ends the answer is computed too
   kForcedNotFollowed,    // forms: the filter does not follow a token that it forced
   kForcedLost,           // forms: a preempted answer forgets its forced tokens
+  kBegunNotFollowed,     // forms: the filter does not follow tokens that another engine drew
   kCount,                // number of faults that change bits
   kKilledInJournal,      // batch: the process is killed half-way through a write to the journal
 };

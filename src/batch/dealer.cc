@@ -1,28 +1,27 @@
 #include "batch/dealer.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <string>
 
 namespace pando {
 namespace {
 
-constexpr size_t kMostRemembered = size_t{1} << 16;  // blocks
+constexpr size_t kMostRemembered = size_t{1} << 18;  // pieces
 
 std::string text_of(const ChatMessage& message) {
   return message.role + message.content + (message.fields.is_null() ? "" : message.fields.text());
 }
 
 size_t bytes_of(const Request& request) {
-  size_t n = request.prompt.size() + request.tokens.size() * LineWork::kBytesEach;
+  size_t n = request.prompt.size() + request.tokens.size() * kBytesPerToken;
   for (const ChatMessage& message : request.messages) n += text_of(message).size();
   return n;
 }
 
-// What the prompts of a line begin with, of its own.
+// Text that the prompts of a line begin with.
 std::string beginning_of(const ask::Line& line) {
   if (!line.contexts.empty()) return line.contexts.front();
   if (line.questions.empty()) return {};
@@ -35,8 +34,8 @@ std::string beginning_of(const ask::Line& line) {
 }
 
 size_t n_common(const LineWork& a, const LineWork& b) {
-  const auto [in_a, in_b] = std::ranges::mismatch(a.blocks, b.blocks);
-  return static_cast<size_t>(in_a - a.blocks.begin());
+  const auto [in_a, in_b] = std::ranges::mismatch(a.pieces, b.pieces);
+  return static_cast<size_t>(in_a - a.pieces.begin());
 }
 
 }  // namespace
@@ -44,10 +43,8 @@ size_t n_common(const LineWork& a, const LineWork& b) {
 LineWork LineWork::of(const ask::Line& line, double answer_tokens) {
   LineWork work;
   const std::string beginning = beginning_of(line);
-  uint64_t hash = 0;
-  for (size_t at = 0; at + kBlockBytes <= beginning.size(); at += kBlockBytes)
-    work.blocks.push_back(hash = XXH3_64bits_withSeed(beginning.data() + at, kBlockBytes, hash));
-  size_t n_bytes = beginning.size() - work.blocks.size() * kBlockBytes;
+  work.pieces = pieces_of(beginning);
+  size_t n_bytes = beginning.size() - work.pieces.size() * kPieceBytes;
   for (size_t i = 1; i < line.contexts.size(); ++i) n_bytes += line.contexts[i].size();
   for (const ask::Question& question : line.questions) {
     n_bytes += question.text.size();
@@ -59,8 +56,19 @@ LineWork LineWork::of(const ask::Line& line, double answer_tokens) {
       work.own += std::max(sampling.n, 1) *
                   std::min(static_cast<double>(sampling.max_tokens), answer_tokens);
   }
-  work.own += static_cast<double>(n_bytes) / kBytesEach;
+  work.own += static_cast<double>(n_bytes) / kBytesPerToken;
   return work;
+}
+
+Dealer::Dealer(size_t n_replicas, bool in_order)
+    : in_order_(in_order),
+      router_({.most_pieces = kMostRemembered,
+               .again = kAgain,
+               .patience = std::numeric_limits<double>::infinity(),
+               .room = 0,
+               .tie = 0}) {
+  for (size_t i = 0; i < n_replicas; ++i)
+    router_.report(router_.join(), {.seconds_per_prompt_token = 1}, {}, kNow, kNow);
 }
 
 void Dealer::add(std::vector<std::shared_ptr<OpenRecord>> records, LineWork work) {
@@ -70,10 +78,9 @@ void Dealer::add(std::vector<std::shared_ptr<OpenRecord>> records, LineWork work
   if (!units_.empty()) {
     Unit& last = units_.back();
     const size_t n = n_common(last.work, work);
-    if (2 * n > work.blocks.size() &&
-        last.work.own + work.own <= kAgain * LineWork::kBlockTokens * static_cast<double>(n)) {
-      last.work.own +=
-          work.own + LineWork::kBlockTokens * static_cast<double>(work.blocks.size() - n);
+    if (2 * n > work.pieces.size() &&
+        last.work.own + work.own <= kAgain * kPieceTokens * static_cast<double>(n)) {
+      last.work.own += work.own + kPieceTokens * static_cast<double>(work.pieces.size() - n);
       last.records.insert(last.records.end(), records.begin(), records.end());
       return;
     }
@@ -83,7 +90,7 @@ void Dealer::add(std::vector<std::shared_ptr<OpenRecord>> records, LineWork work
 
 void Dealer::begin_round() {
   is_dealing_ = !units_.empty();
-  if (!in_order_ && load_.size() > 1)
+  if (!in_order_ && router_.n_replicas() > 1)
     std::ranges::stable_sort(units_, std::greater<>(),
                              [](const Unit& unit) { return unit.work.all(); });
 }
@@ -93,14 +100,18 @@ std::vector<std::shared_ptr<OpenRecord>> Dealer::deal() {
   units_.pop_front();
   is_dealing_ = !units_.empty();
   n_gathered_ -= unit.records.size();
-  size_t n_known = 0;
-  const size_t replica = replica_of(unit.work, n_known);
-  remember(unit.work, replica);
-  unit.records.front()->work +=
-      LineWork::kBlockTokens * static_cast<double>(unit.work.blocks.size() - n_known);
+  const LineWork& work = unit.work;
+  const auto choice = router_.choose({.pieces = work.pieces, .n_prompt = work.all()}, kNow);
+  // The first record has what the line begins with.
+  RoutedWork sent{.pieces = work.pieces};
+  double n_held = kPieceTokens * static_cast<double>(choice->n_held);
+  unit.records.front()->work += kPieceTokens * static_cast<double>(work.pieces.size()) - n_held;
   for (const std::shared_ptr<OpenRecord>& record : unit.records) {
-    record->replica = replica;
-    load_[replica] += record->work;
+    record->replica = choice->replica;
+    sent.n_prompt = record->work + n_held;
+    record->ticket = router_.sent(choice->replica, sent, kNow);
+    sent.pieces = {};
+    n_held = 0;
   }
   return std::move(unit.records);
 }
@@ -112,36 +123,6 @@ std::vector<std::shared_ptr<OpenRecord>> Dealer::take_back() {
   n_gathered_ = 0;
   is_dealing_ = false;
   return records;
-}
-
-// n_known: number of the line's blocks that this replica was dealt before.
-size_t Dealer::replica_of(const LineWork& work, size_t& n_known) const {
-  std::vector<size_t> known(load_.size());
-  size_t most = 0;
-  for (size_t i = 0; i < work.blocks.size(); ++i) {
-    const auto found = dealt_.find(work.blocks[i]);
-    if (found == dealt_.end()) break;
-    for (const size_t replica : found->second) known[replica] = most = i + 1;
-  }
-  const auto cost = [&](size_t replica) {
-    return load_[replica] +
-           kAgain * LineWork::kBlockTokens * static_cast<double>(most - known[replica]);
-  };
-  size_t best = 0;
-  for (size_t replica = 1; replica < load_.size(); ++replica)
-    if (cost(replica) < cost(best)) best = replica;
-  n_known = known[best];
-  return best;
-}
-
-void Dealer::remember(const LineWork& work, size_t replica) {
-  for (const uint64_t block : work.blocks) {
-    const auto [entry, is_new] = dealt_.try_emplace(block);
-    if (is_new) order_.push_back(block);
-    if (std::ranges::find(entry->second, replica) == entry->second.end())
-      entry->second.push_back(replica);
-  }
-  for (; order_.size() > kMostRemembered; order_.pop_front()) dealt_.erase(order_.front());
 }
 
 }  // namespace pando

@@ -46,7 +46,8 @@ struct OpenRecord {
   size_t first = 0, n = 0;          // questions
   QuestionCompletions completions;  // of these
   size_t replica = 0;               // that answers it,
-  double work = 0;                  // and what that is predicted to cost (dealer.h)
+  double work = 0;                  // and what that is predicted to cost (dealer.h),
+  uint64_t ticket = 0;              // under which the dealer counts it; 0: it was not dealt
   std::vector<size_t> requests;     // of the replica
   int n_open = 0;                   // completions to come
   std::optional<Error> error;

@@ -321,12 +321,15 @@ void KvCache::compact(Node* tip) {
 
 void KvCache::submit() {
   tree_.submit();
+  places_.submit();
+  windows_.submit();
   forget_step();
 }
 
 void KvCache::commit() {
   tree_.commit([this](Node& node) { refresh(&node); });  // its sequences may have gone
   places_.commit();
+  windows_.commit();
 }
 
 void KvCache::abort() {
@@ -336,7 +339,8 @@ void KvCache::abort() {
 }
 
 void KvCache::abort_all() {
-  places_.abort();
+  places_.abort_all();
+  windows_.abort_all();
   tree_.abort_all([this](Node& node) { cut_pages(node); });
   forget_step();
 }

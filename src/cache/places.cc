@@ -1,6 +1,7 @@
 #include "cache/places.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/fault.h"
@@ -33,20 +34,20 @@ Place* Places::find(const Node* tip, uint32_t position) const {
 }
 
 Place* Places::nearest(const Node* tip, uint32_t position) const {
-  return last(tip, position, /*committed=*/true);
+  return last(tip, position, /*submitted=*/true);
 }
 
 Place* Places::last(const Node* tip, uint32_t position) const {
-  return last(tip, position, /*committed=*/false);
+  return last(tip, position, /*submitted=*/false);
 }
 
-Place* Places::last(const Node* tip, uint32_t position, bool committed) const {
+Place* Places::last(const Node* tip, uint32_t position, bool submitted) const {
   for (const Node* node = node_before(tip, position); !node->is_root(); node = node->parent) {
     Place* last = nullptr;
     const uint32_t most = fault_on(Fault::kPlaceTooFar) ? position + 1 : position;
     for (Place* place = node->places; place != nullptr && place->position <= most;
          place = place->next)
-      if (place->committed || !committed) last = place;
+      if (place->submitted || !submitted) last = place;
     if (last != nullptr) return last;
   }
   return nullptr;
@@ -62,6 +63,7 @@ Place* Places::add(Node* tip, uint32_t position) {
   while (*link != nullptr && (*link)->position < position) link = &(*link)->next;
   *place = {.position = position,
             .slot = place->slot,
+            .step = n_submitted_,
             .last_used = ++clock_,
             .node = node,
             .next = *link};
@@ -89,7 +91,7 @@ Place* Places::take_slot() {
     int n_compared = 0;
     for (size_t i = 0; i < all_.size() && n_compared < kCompared; ++i) {
       Place& place = all_[next_compared_++ % all_.size()];
-      if (!place.committed || (place.n_holders > 0 && !fault_on(Fault::kEvictHeldPlace))) continue;
+      if (!place.submitted || (place.n_holders > 0 && !fault_on(Fault::kEvictHeldPlace))) continue;
       ++n_compared;
       const double cost = cost_of_losing(place);
       if (cheapest != nullptr && cost >= least) continue;
@@ -103,6 +105,9 @@ Place* Places::take_slot() {
   }
   Place* place = free_.back();
   free_.pop_back();
+  if (fault_on(Fault::kFlightSlotTaken))
+    for (Place& other : all_)
+      if (is_in_flight(other)) std::swap(other.slot, place->slot);
   return place;
 }
 
@@ -116,7 +121,7 @@ void Places::free(Place& place) {
 }
 
 void Places::hold(Place& place) {
-  place.used |= place.committed;
+  place.used |= place.submitted;
   ++place.n_holders;
   place.last_used = ++clock_;
 }
@@ -125,19 +130,27 @@ void Places::release(Place& place) {
   if (fault_on(Fault::kEvictHeldPlace) && place.n_holders == 0) return;
   PANDO_CHECK(place.n_holders > 0);
   place.last_used = ++clock_;
-  if (--place.n_holders == 0 && place.committed && !place.kept) free(place);
+  if (--place.n_holders == 0 && place.submitted && !place.kept) free(place);
 }
 
 void Places::take_back(size_t n) {
   for (; added_.size() > n; added_.pop_back()) free(*added_.back());
 }
 
-void Places::commit() {
+void Places::submit() {
   for (Place* place : added_) {
-    place->committed = true;
+    place->submitted = true;
     if (place->n_holders == 0 && !place->kept) free(*place);
   }
   added_.clear();
+  ++n_submitted_;
+}
+
+void Places::abort_all() {
+  abort();
+  for (Place& place : all_)
+    if (is_in_flight(place)) free(place);
+  n_committed_ = n_submitted_;
 }
 
 void Places::on_split(Node& upper, Node& lower) {
@@ -156,7 +169,7 @@ void Places::on_split(Node& upper, Node& lower) {
 void Places::forget_after(Node& node, uint32_t n_kept) {
   for (Place* place = node.places; place != nullptr;) {
     Place* next = place->next;
-    if (place->committed && place->position > node.start + n_kept) free(*place);
+    if (place->submitted && place->position > node.start + n_kept) free(*place);
     place = next;
   }
 }
@@ -172,9 +185,11 @@ void Places::check_invariants() const {
     if (place.node == nullptr) continue;
     const Node& node = *place.node;
     PANDO_CHECK(node.start < place.position && place.position <= node.end());
-    PANDO_CHECK(place.position - node.start <=
-                (place.committed ? node.n_committed : node.n_issued));
-    PANDO_CHECK(place.n_holders > 0 || place.kept || !place.committed);
+    const uint32_t n_there = !place.submitted      ? node.n_issued
+                             : is_in_flight(place) ? node.n_submitted
+                                                   : node.n_committed;
+    PANDO_CHECK(place.position - node.start <= n_there);
+    PANDO_CHECK(place.n_holders > 0 || place.kept || !place.submitted);
     PANDO_CHECK(place.next == nullptr || place.next->position > place.position);
     size_t n_found = 0;
     for (const Place* other = node.places; other != nullptr; other = other->next)

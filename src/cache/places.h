@@ -18,9 +18,11 @@ struct Place {
   uint32_t position = 0;   // the state of tokens [0, position)
   StateSlot slot = 0;      // fixed: each slot has one place
   uint32_t n_holders = 0;  // sequences that go on from here
-  bool committed = false;  // the slot is written; false: the current step writes it
+  bool submitted = false;  // the slot is written, or a step in flight writes it; false: the step
+                           // that is being put together writes it
   bool kept = false;       // stays when no sequence holds it, until its slot is needed
   bool used = false;       // a path has continued from here
+  uint64_t step = 0;       // number of the step that writes it
   uint64_t last_used = 0;  // when it was last added, held or released
   Node* node = nullptr;    // null while the slot is free
   Place* next = nullptr;   // the next one of the node, at a later position
@@ -28,6 +30,10 @@ struct Place {
 
 // Knows which state slots are free. The executor has their bytes. Allocates nothing after
 // construction. One thread.
+//
+// An executor carries out steps in the order of submission. So a path may continue from a place
+// that a step in flight writes, and a slot may be taken while steps in flight still read or write
+// it. If a step fails, the places of all steps in flight are lost.
 class Places {
  public:
   // n_slots: 0 for models without states.
@@ -38,17 +44,17 @@ class Places {
   // False: the model has no states.
   bool any() const { return !all_.empty(); }
 
-  // The place at exactly this position of the path, committed or not. Null: there is none.
+  // The place at exactly this position of the path, submitted or not. Null: there is none.
   Place* find(const Node* tip, uint32_t position) const;
-  // The last committed place at or before a position. Null: there is none.
+  // The last submitted place at or before a position. Null: there is none.
   Place* nearest(const Node* tip, uint32_t position) const;
 
-  // The last place at or before a position, committed or not.
+  // The last place at or before a position, submitted or not.
   Place* last(const Node* tip, uint32_t position) const;
 
-  // Returns the place at this position, or makes one that the current step writes. If no slot is
-  // free, takes the slot of the committed place that is cheapest to lose (cost_of_losing) and that
-  // no sequence holds. Null: there is none.
+  // Returns the place at this position, or makes one that the current step, the one that is being
+  // put together, writes. If no slot is free, takes the slot of the submitted place that is
+  // cheapest to lose (cost_of_losing) and that no sequence holds. Null: there is none.
   Place* add(Node* tip, uint32_t position);
   void hold(Place& place);
   // Frees the slot if no sequence holds the place any more and it is not kept.
@@ -58,10 +64,15 @@ class Places {
   size_t n_added() const { return added_.size(); }
   // Frees the added places from number n on, in the order of `add`. They must not be held.
   void take_back(size_t n);
-  // The step has written the slots of its places. Frees those that are neither held nor kept.
-  void commit();
-  // Frees all places of the step. They must not be held.
+  // The current step is in flight from now on. Frees those of its places that are neither held nor
+  // kept.
+  void submit();
+  // The step that was submitted first is over.
+  void commit() { ++n_committed_; }
+  // Frees all places of the current step; abort_all: of steps in flight, too. They must not be
+  // held.
   void abort() { take_back(0); }
+  void abort_all();
 
   // KvCache calls these when a node was cut, or lost the tokens after its first n_kept.
   void on_split(Node& upper, Node& lower);
@@ -75,15 +86,19 @@ class Places {
   void check_invariants() const;
 
  private:
-  Place* last(const Node* tip, uint32_t position, bool committed) const;
+  Place* last(const Node* tip, uint32_t position, bool submitted) const;
+  bool is_in_flight(const Place& place) const {
+    return place.submitted && place.step >= n_committed_;
+  }
   double cost_of_losing(const Place& place) const;
   Place* take_slot();
   void free(Place& place);
 
-  std::vector<Place> all_;     // [n_slots]
-  std::vector<Place*> free_;   // the place that was freed last comes last
-  std::vector<Place*> added_;  // by the current step
-  size_t next_compared_ = 0;   // where the next search for a place to evict begins
+  std::vector<Place> all_;                      // [n_slots]
+  std::vector<Place*> free_;                    // the place that was freed last comes last
+  std::vector<Place*> added_;                   // by the current step
+  size_t next_compared_ = 0;                    // where the next search for one to evict begins
+  uint64_t n_submitted_ = 0, n_committed_ = 0;  // steps
   uint64_t clock_ = 0;
   uint64_t n_evicted_ = 0;
 };

@@ -33,8 +33,22 @@ bool WindowPages::give(PageId page) {
 }
 
 void WindowPages::set_written(PageId page, uint32_t n) {
-  PANDO_CHECK(entries_[page].window_page != kNoPage);
-  entries_[page].n_written = std::max(entries_[page].n_written, n);
+  Entry& entry = entries_[page];
+  PANDO_CHECK(entry.window_page != kNoPage);
+  if (n <= entry.n_written) return;
+  entry.n_written = n;
+  entry.step = n_submitted_;
+}
+
+void WindowPages::abort_all() {
+  for (size_t page = 0; page < entries_.size(); ++page) {
+    Entry& entry = entries_[page];
+    if (entry.n_written == 0 || entry.step < n_committed_ || fault_on(Fault::kAbortLeavesWindow))
+      continue;
+    entry.n_written = 0;
+    if (entry.kept) free(static_cast<PageId>(page));
+  }
+  n_committed_ = n_submitted_;
 }
 
 void WindowPages::cut(PageId page, uint32_t n) {

@@ -23,6 +23,10 @@ struct WindowSizes {
 // computed again before rows whose window reaches it. KvCache takes window pages for new pages of
 // the tree.
 //
+// An executor carries out steps in the order of submission. So positions count as written once
+// their step is submitted, and a window page that steps in flight read may be freed. If a step
+// fails, the window pages that steps in flight write count as empty.
+//
 // Allocates nothing after construction. One thread.
 class WindowPages {
  public:
@@ -38,9 +42,16 @@ class WindowPages {
   // Takes a window page for a page of the tree that has none. If none is free, takes the one that
   // `release` kept longest ago. False: all are held.
   bool give(PageId page);
-  // The page of the tree has this many positions, from its first, in its window page.
+  // The page of the tree has this many positions, from its first, in its window page, once the step
+  // that is being put together is carried out.
   void set_written(PageId page, uint32_t n);
   uint32_t n_written(PageId page) const { return entries_[page].n_written; }
+  // The current step is in flight from now on.
+  void submit() { ++n_submitted_; }
+  // The step that was submitted first is over.
+  void commit() { ++n_committed_; }
+  // No step in flight has written anything.
+  void abort_all();
   // Forgets the positions of a branch that left the page, from number n on.
   void cut(PageId page, uint32_t n);
   // kNoPage: the page has none.
@@ -63,6 +74,7 @@ class WindowPages {
   struct Entry {
     PageId window_page = kNoPage;
     uint32_t n_written = 0;
+    uint64_t step = 0;  // number of the last step that writes it
     uint32_t n_holders = 0;
     bool kept = false;  // in the list of pages that are not held
     PageId before = kNoPage, behind = kNoPage;
@@ -76,6 +88,7 @@ class WindowPages {
   std::vector<Entry> entries_;               // [n_tree_pages]; empty if there are no windows
   PageId first_ = kNoPage, last_ = kNoPage;  // of the list; the first goes first
   uint64_t n_evicted_ = 0;
+  uint64_t n_submitted_ = 0, n_committed_ = 0;  // steps
 };
 
 }  // namespace pando

@@ -14,6 +14,7 @@ using Command = std::function<int()>;
 Command add_run(CLI::App& app);
 Command add_verify(CLI::App& app);
 Command add_serve(CLI::App& app);
+Command add_route(CLI::App& app);
 Command add_embed(CLI::App& app);
 Command add_rerank(CLI::App& app);
 Command add_score(CLI::App& app);

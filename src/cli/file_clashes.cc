@@ -64,7 +64,8 @@ std::vector<NamedFile> files_read(const CLI::App& command) {
       {"--perplexity", "the text"},
       {"--tls-cert", "the certificate"},
       {"--tls-key", "the certificate's key"},
-      {"--api-key-file", "the file of API keys"}};
+      {"--api-key-file", "the file of API keys"},
+      {"--router-key-file", "the file of routers' keys"}};
   std::vector<NamedFile> files;
   for (const auto& [name, what] : kOptions)
     for (const std::string& path : values_of(command, name))

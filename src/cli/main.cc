@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
   add("verify", "Check with a file of questions that sharing changes no bit of an answer",
       add_verify);
   add("serve", "Serve requests over HTTP, compatible with the OpenAI API", add_serve);
+  add("route", "Route requests over HTTP to servers on other machines", add_route);
   add("embed", "Compute embeddings of texts", add_embed);
   add("rerank", "Rank documents by their relevance to a query", add_rerank);
   add("score", "Compute likelihoods of continuations, or the perplexity of a text", add_score);

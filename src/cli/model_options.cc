@@ -240,6 +240,20 @@ Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments) {
   return find_tokenizer(arguments.tokenizer, hub_cache());
 }
 
+Result<std::string> files_fingerprint(const ModelArguments& arguments) {
+  const Result<std::filesystem::path> path = model_path(arguments);
+  if (!path) return path.error();
+  const Result<uint64_t> model = model_fingerprint(*path);
+  if (!model) return model.error();
+  std::string text = fmt::format("{:016x}", *model);
+  if (arguments.tokenizer.empty()) return text;
+  const Result<std::filesystem::path> tokenizer = tokenizer_path(arguments);
+  if (!tokenizer) return tokenizer.error();
+  const Result<uint64_t> hash = model_fingerprint(*tokenizer);
+  if (!hash) return hash.error();
+  return text + fmt::format("+{:016x}", *hash);
+}
+
 namespace {
 
 void say_if_demo(const ModelArguments& arguments) {

@@ -43,6 +43,8 @@ void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 Result<std::filesystem::path> model_path(const ModelArguments& arguments);
 // The same of --tokenizer, where it is given.
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);
+// A hash that tells these files from others: of the model, and of the tokenizer where it is given.
+Result<std::string> files_fingerprint(const ModelArguments& arguments);
 // The tokenizer alone, of --tokenizer or else of --model.
 Result<std::shared_ptr<const TokenizerFiles>> load_tokenizer_files(const ModelArguments& arguments);
 // `quiet`: does not say that it is the demo model, or which parts of its files are not loaded.

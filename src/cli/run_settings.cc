@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "cli/answer_options.h"
 #include "cli/print_stderr.h"
-#include "pando/model_files.h"
 #include "pando/values/sharing.h"
 #include "pando/version.h"
 
@@ -93,18 +92,8 @@ Status take_generation_config(RunOptions& o) {
 }
 
 Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& engine) {
-  const Result<fs::path> path = model_path(o.model);
-  if (!path) return path.error();
-  Result<uint64_t> model = model_fingerprint(*path);
-  if (!model) return model.error();
-  std::string model_text = hex(*model);
-  if (!o.model.tokenizer.empty()) {
-    const Result<fs::path> tokenizer = tokenizer_path(o.model);
-    if (!tokenizer) return tokenizer.error();
-    const Result<uint64_t> hash = model_fingerprint(*tokenizer);
-    if (!hash) return hash.error();
-    model_text += "+" + hex(*hash);
-  }
+  const Result<std::string> files = files_fingerprint(o.model);
+  if (!files) return files.error();
   const char* tasks[] = {"answer", "embed", "rerank", "score"};
   const EmbedOptions& e = o.batch.embed;
   const RerankOptions& r = o.batch.rerank;
@@ -114,7 +103,7 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
   if (!sharing) return sharing.error();
   AnswerFile::Settings settings{
       {"version", version()},
-      {"model", model_text},
+      {"model", *files},
       {"weights", fmt::format("{} ({})", o.model.weights, engine.model().info().weight_type)},
       {"kv-dtype", o.model.kv_dtype},
       {"sharing", sharing->exact ? "exact" : o.model.engine.sharing},

@@ -1,9 +1,7 @@
 // `pando serve`.
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -21,20 +19,12 @@
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
 #include "cli/serve_options.h"
+#include "pando/model_files.h"
 #include "pando/step_costs.h"
 #include "serve/server.h"
 
 namespace pando::cli {
 namespace {
-
-// A connection takes a descriptor, and many systems allow 1,024 where nobody asks for more.
-void allow_connections(size_t n_connections) {
-  constexpr rlim_t kOthers = 64;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, n_connections + kOthers));
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 // Fills in how long steps take, where policy or budget ask for it.
 Status learn_steps(const Model& model, EngineOptions& options) {
@@ -91,6 +81,20 @@ Result<std::string> read_defaults(ServeOptions& o) {
   return said;
 }
 
+// A chat template of its own is a file, or the name of one of the model's.
+Result<std::string> fingerprint_for_routers(const ModelArguments& arguments) {
+  const Result<std::string> files = files_fingerprint(arguments);
+  if (!files) return files;
+  std::string chat_template = arguments.chat_template;
+  std::error_code error;
+  if (std::filesystem::is_regular_file(chat_template, error)) {
+    const Result<uint64_t> hash = model_fingerprint(chat_template);
+    if (!hash) return hash.error();
+    chat_template = fmt::format("{:016x}", *hash);
+  }
+  return fmt::format("{} {} {}", *files, chat_template, arguments.tool_format);
+}
+
 // What the server is, once it listens.
 void print_start(const ServeOptions& o, const Engine& engine, const serve::Server& server) {
   const Model& model = engine.model();
@@ -113,11 +117,8 @@ void print_start(const ServeOptions& o, const Engine& engine, const serve::Serve
     print_stderr("pando: there are no API keys, so anyone who can reach {} can send requests\n",
                  o.server.host);
   print_stderr("pando: GET / lists the paths; documentation is in {}\n", documentation());
-  // An address of IPv6 stands in brackets.
-  const bool is_bare_v6 = o.server.host.find(':') != std::string::npos;
-  print_stderr("pando: serving {} at {}://{}:{}\n", fmt::join(o.server.model_names, ", "),
-               o.server.tls_key.empty() ? "http" : "https",
-               is_bare_v6 ? "[" + o.server.host + "]" : o.server.host, server.port());
+  print_stderr("pando: serving {} at {}\n", fmt::join(o.server.model_names, ", "),
+               address_text(o.server, server.port()));
 }
 
 int serve_model(ServeOptions o) {
@@ -131,6 +132,9 @@ int serve_model(ServeOptions o) {
   Result<std::shared_ptr<const Model>> model = load_model(o.model);
   if (!model) return refuse(model.error());
   if (!defaults) return refuse(defaults.error());
+  Result<std::string> fingerprint = fingerprint_for_routers(o.model);
+  if (!fingerprint) return refuse(fingerprint.error());
+  o.server.files_fingerprint = std::move(*fingerprint);
   if (const std::string warning = (*model)->prompt_warning(); !warning.empty())
     print_stderr("pando: {}\n", warning);
   EngineOptions options = engine_options(o.model);
@@ -138,9 +142,6 @@ int serve_model(ServeOptions o) {
   if (Status status = learn_steps(**model, options); !status) return refuse(status.error());
   Result<std::unique_ptr<Engine>> engine = Engine::open(*model, options);
   if (!engine) return refuse(engine.error());
-  o.server.log_requests = o.log == "none"     ? serve::LogRequests::kNone
-                          : o.log == "errors" ? serve::LogRequests::kErrors
-                                              : serve::LogRequests::kAll;
   if (const std::shared_ptr<Ranks> ranks = joined_ranks(); ranks != nullptr && ranks->size() > 1) {
     // If a process ends, MPI sends the others SIGTERM, and kills them a second later.
     o.server.sigterm_drain_timeout = std::chrono::seconds(0);
@@ -166,8 +167,9 @@ Command add_serve(CLI::App& app) {
   app.footer(
       "Answers the OpenAI API: /v1/completions, /v1/chat/completions, /v1/responses, "
       "/v1/embeddings,\n"
-      "/v1/models; files of requests: /v1/files, /v1/batches; Anthropic's: /v1/messages; and\n"
-      "/v1/answers (all questions about one document),\n"
+      "/v1/models; files of requests: /v1/files, /v1/batches; Anthropic's: /v1/messages; the APIs\n"
+      "of Cohere, Ollama, llama-server, text-generation-inference and text-embeddings-inference;\n"
+      "and /v1/answers (all questions about one document),\n"
       "/v1/rerank, /v1/score, /tokenize, /detokenize, /health, /ready, /metrics, /version\n"
       "(docs/http-api.md).\n"
       "Listens once the model is loaded, and then prints its address on standard error.\n"

@@ -2,38 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "base/byte_order_mark.h"
 #include "base/errors.h"
 #include "cli/exit_code.h"
 #include "pando/file_input.h"
-#include "pando/values/limits.h"
 
 namespace pando::cli {
 namespace {
-
-Status read_keys(const std::string& path, std::vector<std::string>& lines) {
-  std::ifstream file(path);
-  if (!file) return not_found("--api-key-file: cannot read {}: {}", path, std::strerror(errno));
-  for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
-  if (lines.empty()) return {};
-  const Result<std::string_view> plain = without_mark(lines[0]);
-  if (!plain) return in_file(fmt::format("--api-key-file: {}", path), plain.error());
-  lines[0] = std::string(*plain);
-  return {};
-}
 
 // The hub id of a snapshot in the hub cache, or the last part of a path: also of "." and "folder/".
 std::string name_of_model(const std::filesystem::path& model) {
@@ -111,33 +94,21 @@ void add_scheduling_options(CLI::App& app, ServeOptions& o) {
 }
 
 void add_access_options(CLI::App& app, ServeOptions& o) {
-  const std::string access = "Access";
-  app.add_option("--api-key-file", o.api_key_file,
-                 "File with API keys, one per line, as name:key or key; without it anyone can send "
-                 "requests")
+  add_client_options(app, o);
+  app.add_option(
+         "--router-key-file", o.router_key_file,
+         "File with the keys of routers (pando route), one per line; without it and without "
+         "API keys anyone can send what a router sends")
       ->check(not_empty())
-      ->group(access);
+      ->group("Access");
+  app.add_flag("--router-only", o.server.router_only,
+               "Refuse every request without a router's key, except /health and /ready; needs "
+               "--router-key-file")
+      ->group("Access");
   app.add_option("--public-prefix", o.public_prefixes,
                  "NAME=FILE: text that requests with \"public_prefix\": \"NAME\" start with, "
                  "shared between all API keys; may be repeated")
-      ->group(access);
-  app.add_option(
-         "--allow-host", o.server.allowed_hosts,
-         "Another host name that requests may use, besides the address and localhost; checked only "
-         "without API keys and when the server listens on this machine alone; may be repeated")
-      ->group(access);
-  app.add_option("--cors-origin", o.server.cors_origins,
-                 "Origin of web pages that may send requests from a browser, such as "
-                 "https://example.org, or * for all; may be repeated")
-      ->allow_extra_args(false)
-      ->group(access);
-  app.add_option("--tls-cert", o.server.tls_certificate,
-                 "Certificate file in PEM; serves over TLS only")
-      ->check(not_empty())
-      ->group(access);
-  app.add_option("--tls-key", o.server.tls_key, "Key file of the certificate, in PEM")
-      ->check(not_empty())
-      ->group(access);
+      ->group("Access");
 }
 
 void add_state_options(CLI::App& app, ServeOptions& o) {
@@ -184,7 +155,6 @@ void add_file_options(CLI::App& app, ServeOptions& o) {
 void add_limit_options(CLI::App& app, ServeOptions& o) {
   const std::string limits = "Limits";
   const CLI::Validator positive = at_least(1);
-  const auto bytes = [](size_t n) { return fmt::format("{}KiB", n >> 10); };
   o.model.engine.max_queue = 8;
   o.model.engine.kv_ahead = size_t{1} << 30;
   o.model.engine.kv_ahead_first = size_t{64} << 20;
@@ -195,37 +165,7 @@ void add_limit_options(CLI::App& app, ServeOptions& o) {
       ->check(positive)
       ->capture_default_str()
       ->group(limits);
-  app.add_option("--max-connections", o.server.max_connections,
-                 "Maximum open connections; further ones wait")
-      ->check(positive)
-      ->capture_default_str()
-      ->group(limits);
-  app.add_option("--max-body", o.server.max_body_bytes,
-                 "Maximum size of a request body, such as 32MiB")
-      ->transform(size_in_bytes())
-      ->check(positive)
-      ->default_str(bytes(o.server.max_body_bytes))
-      ->group(limits);
-  app.add_option("--max-header", o.server.max_header_bytes,
-                 "Maximum size of request headers, such as 16KiB")
-      ->transform(size_in_bytes())
-      ->check(positive)
-      ->default_str(bytes(o.server.max_header_bytes))
-      ->group(limits);
-  app.add_option("--request-timeout", o.request_timeout, "Maximum seconds per request")
-      ->check(positive)
-      ->capture_default_str()
-      ->group(limits);
-  app.add_option("--drain-timeout", o.drain_timeout,
-                 "Seconds to finish running requests when the server is stopped")
-      ->check(positive)
-      ->capture_default_str()
-      ->group(limits);
-  app.add_option("--io-threads", o.server.io_threads, "Threads for connections")
-      ->check(expect(fmt::format("1 to {}", kMostThreads),
-                     [](double x) { return x >= 1 && x <= kMostThreads; }))
-      ->capture_default_str()
-      ->group(limits);
+  add_connection_options(app, o);
 }
 
 }  // namespace
@@ -235,26 +175,23 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
   add_chat_template_option(app, o.model);
   add_tool_format_option(app, o.model);
   add_parallel_option(app, o.model);
-  app.add_option("--host", o.server.host, "Address to listen on")
-      ->check(not_empty("an address"))
-      ->capture_default_str();
-  app.add_option("--port", o.server.port, "Port to listen on; 0: any free port")
-      ->check(expect("0 to 65535", [](double x) { return x >= 0 && x <= 65535; }))
-      ->capture_default_str();
+  add_address_options(app, o);
   app.add_option(
          "--model-name", o.server.model_names,
          "Name of the model in requests (default: its hub id, or the last part of its path); "
          "may be repeated, answers use the first")
       ->allow_extra_args(false)
       ->check(not_empty("a name"));
+  app.add_flag("--any-model-name", o.server.any_model_name,
+               "Also answer requests that name any other model");
+  app.add_flag("--lenient", o.server.lenient,
+               "Leave out unknown fields of requests instead of refusing them; the response header "
+               "X-Pando-Ignored-Fields lists them");
   app.add_option("--max-open", o.model.engine.max_open,
                  "Maximum answers waiting or running; further requests get status 429")
       ->check(at_least(1))
       ->capture_default_str();
-  app.add_option("--log", o.log,
-                 "Log lines on standard error: one per request, only errors, or none")
-      ->check(one_of({"requests", "errors", "none"}))
-      ->capture_default_str();
+  add_log_option(app, o);
   add_generation_options(app, o.generation, "Sampling (requests can override)");
   add_scheduling_options(app, o);
   add_access_options(app, o);
@@ -264,17 +201,20 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
 }
 
 int read_serve_options(ServeOptions& o) {
-  if (o.server.tls_certificate.empty() != o.server.tls_key.empty())
-    return report_error("--tls-cert and --tls-key must be given together"), kUsage;
+  if (const int code = read_server_arguments(o); code != kOk) return code;
   if (const EngineOptions& engine = o.model.engine; engine.step_rows <= engine.max_running)
     return report_error(fmt::format("--step-rows is {}, expected more than --max-running {}",
                                     engine.step_rows, engine.max_running)),
            kUsage;
-  if (!o.api_key_file.empty()) {
-    if (Status status = read_keys(o.api_key_file, o.server.api_keys); !status)
+  if (o.server.router_only && o.router_key_file.empty())
+    return report_error("--router-only needs --router-key-file"), kUsage;
+  if (!o.router_key_file.empty()) {
+    if (Status status =
+            read_key_lines("--router-key-file", o.router_key_file, o.server.router_keys);
+        !status)
       return report_error(status.error());
-    if (o.server.api_keys.empty())
-      return report_error("--api-key-file: " + o.api_key_file + " has no keys");
+    if (o.server.router_keys.empty())
+      return report_error("--router-key-file: " + o.router_key_file + " has no keys");
   }
   const Result<std::filesystem::path> path = model_path(o.model);
   if (!path) return report_error(path.error());
@@ -285,10 +225,6 @@ int read_serve_options(ServeOptions& o) {
   for (const std::string& named : o.public_prefixes)
     if (Status status = read_prefix(named, o.server.public_prefixes); !status)
       return refuse(status.error());
-  if (o.server.host.starts_with('[') && o.server.host.ends_with(']'))
-    o.server.host = o.server.host.substr(1, o.server.host.size() - 2);
-  o.server.request_timeout = std::chrono::seconds(o.request_timeout);
-  o.server.drain_timeout = std::chrono::seconds(o.drain_timeout);
   return kOk;
 }
 

@@ -7,20 +7,17 @@
 
 #include "cli/generation_defaults.h"
 #include "cli/model_options.h"
-#include "serve/options.h"
+#include "cli/server_options.h"
 
 namespace pando::cli {
 
-struct ServeOptions {
+struct ServeOptions : ServerArguments {
   ModelArguments model;
-  serve::ServerOptions server;
   DefaultsArguments generation;
-  std::string api_key_file;
-  std::string log = "requests";
+  std::string router_key_file;
   double step_budget_ms = 0;
-  std::vector<std::string> public_prefixes;       // NAME=FILE
-  std::vector<std::string> deadline_classes;      // NAME=TTFT,TPOT
-  int request_timeout = 600, drain_timeout = 30;  // seconds
+  std::vector<std::string> public_prefixes;   // NAME=FILE
+  std::vector<std::string> deadline_classes;  // NAME=TTFT,TPOT
 };
 
 // Adds them to the parser, with their defaults.

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/thread_pool.h"
 #include "contract/executor.h"
@@ -48,6 +49,9 @@ class Device {
   // The instruction set of that name, or the best one for "", as ExecutorFacts::name has it.
   // kInvalidArgument for one that is not there.
   virtual Result<std::string> isa_name(std::string_view isa) const = 0;
+  // A line of text for each better instruction set that gives wrong results on this machine, and
+  // is not used therefore.
+  virtual std::vector<std::string> warnings() const = 0;
 
   // Packs the tensors. `source` outlives the model.
   virtual Result<std::unique_ptr<DeviceModel>> load(const model::ModelSpec& spec,

@@ -89,18 +89,19 @@ class Executor {
 
   // Accepts a step, and may begin with it. At most facts().depth steps may be submitted and not
   // finished. Copies and rows are carried out in the order of submission, so the next step may use
-  // a page that was freed. Throws if the step cannot be accepted: it is dropped then, and those
-  // before it are still to be finished.
+  // a page, a window page or a state slot that was freed. Throws if the step cannot be accepted: it
+  // is dropped then, and those before it are still to be finished.
   virtual void submit(StepPlan plan) = 0;
   // Returns when the oldest submitted step has ended. If that step fails, throws and drops it and
-  // all steps submitted after it. The positions that these steps write are undefined then, and no
-  // others.
+  // all steps submitted after it. The positions and states that these steps write are undefined
+  // then, and no others.
   virtual void finish() = 0;
 
   // hidden() and logits() read the step that was finished last, until the next call of finish().
   // The final hidden states of outputs [first, first + n), after the last norm: [n, d_model] f32.
   virtual const float* hidden(uint32_t first, uint32_t n) = 0;
-  // The logits of outputs [first, first + n). out: [n, vocab] f32.
+  // The logits of outputs [first, first + n). out: [n, vocab] f32; rows of the plan's hidden_only
+  // are undefined. Each call of a step begins behind the outputs of the call before.
   virtual void logits(uint32_t first, uint32_t n, float* out) = 0;
 
   // For idle time: asks the system for memory behind a few MB more of the pages of the first part
@@ -129,7 +130,8 @@ class StageExecutor : public Executor {
   // plan's outputs that are among the rows, after the last norm, [n_outputs, d_model] f32; or of a
   // stage that is not the last, all these rows. Valid until the next call.
   virtual const float* compute(const StepPlan& plan, RowRange own, const float* before) = 0;
-  // The logits of final hidden states: [n, d_model] f32 -> [n, vocab] f32.
+  // The logits of final hidden states: [n, d_model] f32 -> [n, vocab] f32, or the slice of these
+  // logits that the stage has.
   virtual void logits_of(const float* hidden, uint32_t n, float* out) = 0;
 };
 

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "contract/share.h"
 #include "pando/values/result.h"
@@ -31,12 +33,25 @@ struct RankLayout {
   // rows takes as long.
   uint32_t rows_each = 16;
 
+  // divide_model (ranks.h) sets both. Until then stages have about equal products, and rank 0 has
+  // the LM head.
+  std::vector<int> cut;              // [spp + 1] layers before each stage, then all layers
+  std::optional<bool> divides_head;  // over the ranks of the last stage
+
   int64_t n_processes() const { return int64_t{replicas} * spp * kvp * tp; }
   int n_ranks() const { return spp * kvp * tp; }  // of a replica
   std::string name() const { return fmt::format("spp={},kvp={},tp={}", spp, kvp, tp); }
   int part_of(int rank) const { return rank / tp % kvp; }
   ModelShare share_of(int rank) const {
-    return {rank / (tp * kvp), spp, rank % tp, tp, part_of(rank)};
+    const int stage = rank / (tp * kvp);
+    return {.stage = stage,
+            .n_stages = spp,
+            .rank = rank % tp,
+            .n_ranks = tp,
+            .copy = part_of(rank),
+            .first_layer = cut.empty() ? 0 : cut[stage],
+            .end_layer = cut.empty() ? 0 : cut[stage + 1],
+            .divides_head = divides_head.value_or(false)};
   }
 
   // Parses "replicas=2,spp=2,kvp=2,tp=2,kvp_tokens=16384"; names left out keep the defaults above.

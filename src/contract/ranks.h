@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "contract/device.h"
 #include "contract/rank_layout.h"
@@ -19,6 +20,14 @@ struct RankGroup {
 // kUnsupported or kInvalidArgument if this rank cannot have its share.
 Status check_layout(const Device& device, const model::ModelSpec& spec, const RankLayout& layout,
                     int rank);
+
+// On all ranks of a group, before they load: sets ranks.layout.cut and divides_head, unless they
+// are set. Rank 0 measures a layer of each kind, the LM head, and the link from the last stage. The
+// slowest stage then takes as little time as possible. If the parts cannot be measured, stages have
+// about equal products, and rank 0 has the head. Throws std::runtime_error if a rank is gone.
+void divide_model(const Device& device, const model::ModelSpec& spec,
+                  const model::TensorSource& source, std::optional<DType> requantised,
+                  ThreadPool& pool, RankGroup& ranks);
 
 // Numbers of pages and slots that fit on every rank, and sizes of rank 0's. If positions are
 // divided, they are the numbers of one part. Errors: as Device::kv_room and check_layout.

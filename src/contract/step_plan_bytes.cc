@@ -34,6 +34,7 @@ void for_each_list(Plan& plan, const Use& use) {
   use(12u, plan.windows.slots);
   use(13u, plan.windows.copies);
   use(14u, plan.windows.task_pages);
+  use(15u, plan.hidden_only);
 }
 
 template <class List>
@@ -116,6 +117,9 @@ Status check_sound(const StepPlan& plan) {
   if (!std::ranges::is_sorted(plan.outputs, std::less_equal<>()) ||
       (!plan.outputs.empty() && plan.outputs.back() >= n_rows))
     return fail("the outputs are not in ascending order, or name rows that the plan does not have");
+  if (!std::ranges::is_sorted(plan.hidden_only, std::less_equal<>()) ||
+      !std::ranges::includes(plan.outputs, plan.hidden_only))
+    return fail("the outputs without logits are not in ascending order, or are no outputs");
   return {};
 }
 

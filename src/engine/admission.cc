@@ -133,9 +133,12 @@ Status Admission::submit(RequestId id, Request request, Listener listener, Seque
   Status status;
   std::exception_ptr thrown;
   try {
-    for (int choice = 0; choice < active->n_open; ++choice)
-      n_shared += add_sequence(active, choice, open);
-    status = check_queue(open, active->n_open);
+    for (int choice = 0; choice < active->n_open && status; ++choice) {
+      const Result<uint64_t> added = add_sequence(active, choice, open);
+      if (!added) status = blame("begun", added.error());
+      n_shared += added ? *added : 0;
+    }
+    if (status) status = check_queue(open, active->n_open);
   } catch (...) {
     thrown = std::current_exception();
   }
@@ -151,11 +154,9 @@ Status Admission::submit(RequestId id, Request request, Listener listener, Seque
 }
 
 // Returns how many tokens of its prompt it shares.
-uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, int choice,
-                                 Sequences& open) {
+Result<uint64_t> Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, int choice,
+                                         Sequences& open) {
   const Request& request = active->request;
-  const std::span<const Token> prompt = computed_prompt(request);
-  const size_t n_public = shares_tokens_ ? std::min(request.n_public, prompt.size() - 1) : 0;
   const size_t n_prompt = request.tokens.size();
   // First of all, so that whatever fails behind this finds it to be dropped.
   open.push_back(std::make_unique<Sequence>(
@@ -170,16 +171,6 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
                               .cut_tokens = request.cut_tokens},
                .stops = StopMatcher(request.sampling.stop)}));
   Sequence& sequence = *open.back();
-  residency_.enter(sequence, shares_tokens_ ? request.isolation_key : sequence.order, prompt,
-                   static_cast<uint32_t>(n_public));
-  const bool reads_prompt = request.prompt_logprobs_from || request.pooling == Pooling::kMean;
-  const bool may_recompute = residency_.cache().may_recompute();
-  sequence.completion.shared_tokens =
-      static_cast<int>(shared_tokens(sequence.tip, reads_prompt ? sequence.next_output : UINT32_MAX,
-                                     may_recompute ? residency_.first_row(sequence) : UINT32_MAX));
-  if (timing_)
-    sequence.scheduled =
-        timing_->scheduled_request(request, sequence.tip->end(), residency_.n_ready(sequence));
   if (tokenizer_ != nullptr)
     sequence.decoder.emplace(*tokenizer_, answers_, request, request.tokens, active->calls);
   sequence.forces_tokens = forces_tokens_;
@@ -194,8 +185,54 @@ uint64_t Admission::add_sequence(const std::shared_ptr<ActiveRequest>& active, i
     sequence.filter->begin(sequence.decoder->begun_by_prompt(), {}, 0);
   }
   sequence.end_reasoning();
+  const Result<std::vector<Token>> begun = take_begun(sequence);
+  if (!begun) return begun.error();
+  if (!sequence.begun_taken.empty() && sequence.begun_taken.back().finished) return 0;
+  enter(sequence, *begun);
   n_to_come_ += tokens_to_come(sequence);
   return static_cast<uint64_t>(sequence.completion.shared_tokens);
+}
+
+Result<std::vector<Token>> Admission::take_begun(Sequence& sequence) const {
+  std::vector<Token> path;
+  const std::span<const Token> begun = sequence.begun();
+  sequence.n_told = begun.size();
+  if (draws_again(sequence.request->request)) return path;
+  for (const Token token : begun) {
+    std::vector<Sequence::Taken>& taken = sequence.begun_taken;
+    if (!taken.empty() && taken.back().finished)
+      return invalid_argument("the answer ends with its token {}, expected no more, found {}",
+                              taken.size(), begun.size() - taken.size());
+    Result<Sequence::Taken> next = sequence.take_begun(token);
+    if (!next) return next.error();
+    path.insert(path.end(), next->follow.begin(), next->follow.end());
+    taken.push_back(std::move(*next));
+  }
+  return path;
+}
+
+// Its path is the prompt and the tokens that the answer begins with.
+void Admission::enter(Sequence& sequence, std::span<const Token> begun) {
+  const Request& request = sequence.request->request;
+  const std::span<const Token> prompt = computed_prompt(request);
+  const size_t n_public = shares_tokens_ ? std::min(request.n_public, prompt.size() - 1) : 0;
+  const uint64_t key = shares_tokens_ ? request.isolation_key : sequence.order;
+  std::vector<Token> path;
+  if (!begun.empty()) {
+    path.assign(prompt.begin(), prompt.end());
+    path.insert(path.end(), begun.begin(), begun.end());
+  }
+  residency_.enter(sequence, key, begun.empty() ? prompt : path, static_cast<uint32_t>(n_public));
+  const bool reads_prompt = request.prompt_logprobs_from || request.pooling == Pooling::kMean;
+  const bool may_recompute = residency_.cache().may_recompute();
+  const uint32_t n_shared =
+      shared_tokens(sequence.tip, reads_prompt ? sequence.next_output : UINT32_MAX,
+                    may_recompute ? residency_.first_row(sequence) : UINT32_MAX);
+  sequence.completion.shared_tokens =
+      std::min(static_cast<int>(n_shared), sequence.completion.prompt_tokens);
+  if (timing_)
+    sequence.scheduled =
+        timing_->scheduled_request(request, sequence.tip->end(), residency_.n_ready(sequence));
 }
 
 // Predicted tokens that its answer still gets. An answer is predicted to have at most kLonger times

@@ -49,8 +49,9 @@ class Admission {
   // FormCache. Any thread.
   Status check(const Request& request) const;
   // Takes a request that passes `check`: adds one sequence to `open` for each of its answers.
-  // kUnavailable if max_queue does not allow it. Throws std::bad_alloc. After an error or an
-  // exception the added sequences are marked `done`, and the caller removes them.
+  // kUnavailable if max_queue does not allow it; kInvalidArgument if answers cannot have begun as
+  // it says. Throws std::bad_alloc. After an error or an exception the added sequences are marked
+  // `done`, and the caller removes them. An answer that is complete already has no path.
   Status submit(RequestId id, Request request, Listener listener, Sequences& open);
 
   // Counts an answer that has ended; the length of later answers is predicted from it.
@@ -65,7 +66,12 @@ class Admission {
   size_t open_tokens() const { return residency_.cache().tree().n_pinned_tokens() + n_to_come_; }
 
  private:
-  uint64_t add_sequence(const std::shared_ptr<ActiveRequest>& active, int choice, Sequences& open);
+  Result<uint64_t> add_sequence(const std::shared_ptr<ActiveRequest>& active, int choice,
+                                Sequences& open);
+  // Takes the tokens that another engine drew, and returns those that belong to the path.
+  // kInvalidArgument if they cannot have been drawn.
+  Result<std::vector<Token>> take_begun(Sequence& sequence) const;
+  void enter(Sequence& sequence, std::span<const Token> begun);
   uint32_t tokens_to_come(const Sequence& sequence) const;
   Status check_queue(const Sequences& open, int n_new) const;
   size_t longest(const Request& request) const;

@@ -11,6 +11,18 @@
 #include "base/fp_state.h"
 
 namespace pando {
+namespace {
+
+bool has_text(const Sequence::Taken& taken) {
+  return !taken.text.empty() || !taken.reasoning.empty() || !taken.calls.empty();
+}
+
+Error differs_from_begun(const Sequence& sequence) {
+  return blame("begun", invalid_argument("answer {} has other tokens than {} that it began with",
+                                         sequence.choice, sequence.begun().size()));
+}
+
+}  // namespace
 
 EngineLoop::EngineLoop(LoopParts parts)
     : parts_(std::move(parts)),
@@ -53,7 +65,6 @@ EngineLoop::EngineLoop(LoopParts parts)
 
 // Steps in flight at most.
 size_t EngineLoop::depth() const {
-  if (cache().may_recompute()) return 1;  // places and windows are of one step at a time
   const int most = parts_.options.depth, taken = parts_.executor->facts().depth;
   return static_cast<size_t>(most > 0 ? std::min(most, taken) : taken);
 }
@@ -81,14 +92,38 @@ Status EngineLoop::submit(RequestId id, Request request, Listener listener) {
 }
 
 Status EngineLoop::submit_checked(RequestId id, Request request, Listener listener) {
+  const bool has_begun = !request.begun.empty();
   try {
     const Status status =
         admission_.submit(id, std::move(request), std::move(listener), sequences_);
-    if (!status) remove_done();
+    if (status && has_begun) tell_begun(id);
+    if (!status || has_begun) remove_done();
     return status;
   } catch (...) {
+    for (const auto& sequence : sequences_)
+      if (sequence->request->id == id) admission_.drop(*sequence);
     remove_done();
     throw;
+  }
+}
+
+// Takes all memory before it tells the first event.
+void EngineLoop::tell_begun(RequestId id) {
+  std::vector<std::pair<Sequence*, Event>> events;
+  for (const auto& sequence : sequences_) {
+    if (sequence->request->id != id) continue;
+    for (size_t i = 0; i < sequence->begun_taken.size(); ++i) {
+      Sequence::Taken& taken = sequence->begun_taken[i];
+      if (!taken.finished && (i == 0 || has_text(taken)))
+        events.emplace_back(sequence.get(), event_of(*sequence, std::move(taken), i + 1));
+    }
+  }
+  outbox_.make_room(events.size() + sequences_.size());
+  for (auto& [sequence, event] : events) outbox_.add(sequence->request, std::move(event));
+  for (const auto& sequence : sequences_) {
+    if (sequence->request->id != id) continue;
+    std::vector<Sequence::Taken> taken = std::exchange(sequence->begun_taken, {});
+    if (!taken.empty() && taken.back().finished) finish(*sequence, std::move(taken.back()));
   }
 }
 
@@ -152,7 +187,7 @@ std::optional<SubmittedStep> EngineLoop::finish_next() {
   if (runner_.n_in_flight() == 0) return std::nullopt;
   SubmittedStep step = runner_.next();
   const bool is_finished = try_step(step.shares, [&] {
-    runner_.finish(step,
+    runner_.finish(step, sequences_,
                    [this](Sequence& sequence, ReadRow row) { take(sequence, std::move(row)); });
     return true;
   });
@@ -187,37 +222,49 @@ void EngineLoop::take(Sequence& sequence, ReadRow row) {
   if (sequence.done) return;  // by a row before this one
   if (sequence.failure) return fail(sequence.request, [&] { return std::move(*sequence.failure); });
   const bool drawn = !sequence.scores_prompt();
+  const Token token = row.next.token;
   Sequence::Taken taken = sequence.take(std::move(row));
+  const size_t n_tokens = sequence.completion.tokens.size(), n_begun = sequence.begun().size();
+  const bool is_other =
+      drawn && n_tokens > 0 && n_tokens <= n_begun && sequence.begun()[n_tokens - 1] != token;
+  if (is_other || (taken.finished && n_tokens < n_begun))
+    return fail(sequence.request, [&] { return differs_from_begun(sequence); });
   if (taken.finished) return finish(sequence, std::move(taken));
-  for (const Token token : taken.follow)
-    sequence.tip = residency_.cache().extend(sequence.tip, token);
+  for (const Token next : taken.follow)
+    sequence.tip = residency_.cache().extend(sequence.tip, next);
   const bool tells_logprob = drawn && sequence.sampling().logprobs;
-  const bool is_first = drawn && sequence.completion.tokens.size() == 1;  // which is always told
-  if (taken.text.empty() && taken.reasoning.empty() && taken.calls.empty() && !tells_logprob &&
-      !is_first)
-    return;
+  const bool is_first = drawn && n_tokens == 1;  // which is always told
+  if (!has_text(taken) && !tells_logprob && !is_first) return;
+  Event event = event_of(sequence, std::move(taken), n_tokens);
+  if (tells_logprob) event.logprob = sequence.completion.logprobs.back();
+  outbox_.add(sequence.request, std::move(event));
+}
+
+Event EngineLoop::event_of(Sequence& sequence, Sequence::Taken taken, size_t n_tokens) {
   Event event{.request = sequence.request->id,
               .choice = sequence.choice,
               .text = std::move(taken.text),
               .reasoning = std::move(taken.reasoning),
               .calls = std::move(taken.calls),
-              .n_tokens = sequence.completion.tokens.size()};
-  if (tells_logprob) event.logprob = sequence.completion.logprobs.back();
-  outbox_.add(sequence.request, std::move(event));
+              .n_tokens = n_tokens};
+  if (sequence.request->request.tells_tokens && sequence.n_told < n_tokens) {
+    const std::span<const Token> tokens = sequence.completion.tokens;
+    const std::span<const Token> untold =
+        tokens.subspan(sequence.n_told, n_tokens - sequence.n_told);
+    event.tokens.assign(untold.begin(), untold.end());
+    sequence.n_told = n_tokens;
+  }
+  return event;
 }
 
 void EngineLoop::finish(Sequence& sequence, Sequence::Taken last) {
   outbox_.make_room();  // first: a listener would wait forever for an event that is lost
+  Event event = event_of(sequence, std::move(last), sequence.completion.tokens.size());
   admission_.ended(sequence);
   admission_.drop(sequence);
   if (--sequence.request->n_open == 0) ++stats_.requests;
-  outbox_.add(sequence.request, Event{.request = sequence.request->id,
-                                      .choice = sequence.choice,
-                                      .text = std::move(last.text),
-                                      .reasoning = std::move(last.reasoning),
-                                      .calls = std::move(last.calls),
-                                      .n_tokens = sequence.completion.tokens.size(),
-                                      .completion = std::move(sequence.completion)});
+  event.completion = std::move(sequence.completion);
+  outbox_.add(sequence.request, std::move(event));
 }
 
 // Every sequence of the request goes; its listener hears of it once.
@@ -283,8 +330,11 @@ EngineStats EngineLoop::stats() const noexcept {
     if (sequence->done) continue;
     ++stats.open_answers;
     stats.running_answers += sequence->running;
-    if (parts_.timing && sequence->completion.tokens.empty())
-      stats.queued_s += sequence->scheduled.left;
+    const Completion& completion = sequence->completion;
+    if (!completion.tokens.empty()) continue;
+    stats.queued_tokens += static_cast<uint64_t>(completion.prompt_tokens) -
+                           static_cast<uint64_t>(completion.shared_tokens);
+    if (parts_.timing) stats.queued_s += sequence->scheduled.left;
   }
   const ExecutorFacts& facts = parts_.executor->facts();
   stats.evicted_places = cache().places().n_evicted();

@@ -96,6 +96,9 @@ class EngineLoop {
   Limits limits() const;
   size_t ahead_bytes() const;  // target of prepare(): bytes to have ready
   void take(Sequence& sequence, ReadRow row);
+  void tell_begun(RequestId id);
+  // The event of an answer's token number n_tokens, counted from 1.
+  static Event event_of(Sequence& sequence, Sequence::Taken taken, size_t n_tokens);
   void finish(Sequence& sequence, Sequence::Taken last);
   void fail(const std::shared_ptr<ActiveRequest>& request, const MakeError& reason) noexcept;
   void fail_step(std::span<const Share> shares, const MakeError& reason) noexcept;

@@ -18,7 +18,7 @@ constexpr double Stats::*kSums[] = {
 constexpr uint64_t Stats::*kStates[] = {
     &Stats::kv_bytes_peak,  &Stats::open_answers,      &Stats::running_answers, &Stats::open_tokens,
     &Stats::kv_bytes,       &Stats::kv_capacity_bytes, &Stats::places,          &Stats::place_bytes,
-    &Stats::kv_ready_bytes, &Stats::tree_nodes};
+    &Stats::kv_ready_bytes, &Stats::tree_nodes,        &Stats::queued_tokens};
 
 }  // namespace
 

@@ -77,17 +77,33 @@ Status check_outputs(const Request& request) {
 }
 
 // A tokenizer may have tokens that the model lacks.
-Status check_tokens(const Request& request, const ModelLimits& model) {
-  for (const auto& [name, tokens] :
-       {std::pair{"prompt", &request.tokens}, {"alternatives", &request.alternatives}})
-    for (const Token token : *tokens) {
-      if (token >= 0 && token < model.vocab) continue;
-      const std::string text =
-          model.tokenizer == nullptr ? std::string() : decode_piece(*model.tokenizer, token);
-      return blame(name,
-                   invalid_argument("token {}{} is outside the model's vocabulary of {}", token,
-                                    text.empty() ? text : " ('" + text + "')", model.vocab));
-    }
+Status check_tokens(const char* name, const std::vector<Token>& tokens, const ModelLimits& model) {
+  for (const Token token : tokens) {
+    if (token >= 0 && token < model.vocab) continue;
+    const std::string text =
+        model.tokenizer == nullptr ? std::string() : decode_piece(*model.tokenizer, token);
+    return blame(name, invalid_argument("token {}{} is outside the model's vocabulary of {}", token,
+                                        text.empty() ? text : " ('" + text + "')", model.vocab));
+  }
+  return {};
+}
+
+// Checks the lengths of answers that have begun elsewhere, and their tokens.
+Status check_begun(const Request& request, const ModelLimits& model, size_t context) {
+  const SamplingOptions& sampling = request.sampling;
+  if (request.begun.size() > static_cast<size_t>(sampling.n))
+    return wrong("begun", "has {}, expected at most n, which is {}",
+                 counted(request.begun.size(), "answers"), sampling.n);
+  const bool is_answered = request.pooling == Pooling::kNone;
+  const size_t n_most = is_answered ? std::min(static_cast<size_t>(sampling.max_tokens),
+                                               context - request.tokens.size())
+                                    : 0;
+  for (const std::vector<Token>& answer : request.begun) {
+    if (answer.size() > n_most)
+      return wrong("begun", "has an answer of {}, expected at most {}",
+                   counted(answer.size(), "tokens"), n_most);
+    if (Status status = check_tokens("begun", answer, model); !status) return status;
+  }
   return {};
 }
 
@@ -192,7 +208,9 @@ Status check_request(const Request& request, const ModelLimits& model,
   const SamplingOptions& sampling = request.sampling;
   if (request.tokens.empty())
     return blame("prompt", invalid_argument("the prompt is empty, expected at least one token"));
-  if (Status status = check_tokens(request, model); !status) return status;
+  for (const auto& [name, tokens] :
+       {std::pair{"prompt", &request.tokens}, {"alternatives", &request.alternatives}})
+    if (Status status = check_tokens(name, *tokens, model); !status) return status;
   if (request.isolation_key == kPublicOwner)
     return wrong("isolation_key", "is 2^64 - 1, expected less");
   const size_t n_prompt = request.tokens.size(), context = static_cast<size_t>(options.context);
@@ -204,6 +222,7 @@ Status check_request(const Request& request, const ModelLimits& model,
                                       context_limit(options.context, model.max_positions)));
   if (Status status = check_outputs(request); !status) return status;
   if (Status status = check_options(sampling); !status) return status;
+  if (Status status = check_begun(request, model, context); !status) return status;
   for (const auto& [name, value] :
        {std::pair{"ttft_slo", request.ttft_slo}, {"tpot_slo", request.tpot_slo}})
     if (!(value >= 0) || !std::isfinite(value))

@@ -15,9 +15,9 @@ class Outbox {
   void add(std::shared_ptr<ActiveRequest> request, Event event) {
     events_.push_back({std::move(request), std::move(event)});
   }
-  // Reserves memory for the next `add`.
-  void make_room() {
-    if (events_.size() == events_.capacity()) events_.reserve(2 * events_.size() + 16);
+  // Reserves memory for the next n calls of `add`.
+  void make_room(size_t n = 1) {
+    if (events_.capacity() - events_.size() < n) events_.reserve(2 * events_.size() + n + 15);
   }
   // The last event of a request, which ends with its error. Needs no memory.
   void add_failed(std::shared_ptr<ActiveRequest> request) noexcept {

@@ -159,10 +159,10 @@ Residency::Lack Residency::take_room(const Share& share) {
   return Lack::kPages;
 }
 
-void Residency::commit() {
-  cache_.commit();
-  places_.commit();
-  windows_.commit();
+void Residency::submit() {
+  windows_.submit();  // what it writes belongs to the step
+  cache_.submit();
+  places_.submit();
 }
 
 void Residency::abort() {
@@ -171,9 +171,10 @@ void Residency::abort() {
   cache_.abort();
 }
 
-void Residency::abort_all() {
+void Residency::abort_all(const Sequences& open) {
   places_.abort();
   windows_.abort();
+  for (const auto& sequence : open) let_go(*sequence, /*keep=*/true);
   cache_.abort_all();
 }
 

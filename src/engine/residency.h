@@ -73,11 +73,11 @@ class Residency {
   // sequences of `open` that have no part in this step or in one in flight. False if there is still
   // no room: no waiting sequence starts then until a running one ends.
   bool reserve(Share& share, std::span<const Share> step, const Sequences& open);
-  // As in KvCache. Places and windows are those of one step at a time.
-  void submit() { cache_.submit(); }
-  void commit();
+  // As in KvCache. abort_all: all sequences of `open` give up their places and windows.
+  void submit();
+  void commit() { cache_.commit(); }
   void abort();
-  void abort_all();
+  void abort_all(const Sequences& open);
   // True after a reservation failed or preempted a sequence, until a running sequence ends or
   // loosen() is called.
   bool tight() const { return tight_; }

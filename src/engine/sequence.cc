@@ -49,6 +49,17 @@ uint32_t first_output(const Request& request) {
   return static_cast<uint32_t>(request.prompt_logprobs_from.value_or(n_prompt)) - 1;
 }
 
+bool draws_again(const Request& request) {
+  return request.sampling.logprobs || request.prompt_logprobs_from || request.logits_hash;
+}
+
+std::span<const Token> Sequence::begun() const {
+  const std::vector<std::vector<Token>>& of_choices = request->request.begun;
+  const auto index = static_cast<size_t>(choice);
+  return index < of_choices.size() ? std::span<const Token>(of_choices[index])
+                                   : std::span<const Token>();
+}
+
 WaitingPrompt Sequence::as_waiting() const {
   return {computed_prompt(request->request), static_cast<uint32_t>(prompt().size()) + max_tokens,
           request->request.isolation_key};
@@ -116,6 +127,27 @@ TokenLogprob Sequence::draw(std::span<const float> logits, uint32_t position) {
       logits, options, {request->seed, static_cast<uint32_t>(choice), position + 1}, history);
   if (is_filtered() && token != opening) filter_next(token);
   return {.token = token};
+}
+
+// A form masks the token as in draw().
+void Sequence::follow_begun(Token token) {
+  if (!forced.tokens.empty()) {
+    if (token != forced.tokens.front())
+      failure = invalid_argument("token {} of the answer is {}, expected {}, which is forced",
+                                 completion.tokens.size(), token, forced.tokens.front());
+    return;
+  }
+  if (!is_filtered()) return;
+  const Result<std::span<const uint64_t>> allowed = filter->allowed();
+  if (!allowed) return fail_filter(allowed.error());
+  if (completion.tokens.empty() && token == decoder->opening_of_reasoning()) return;
+  const size_t word = static_cast<size_t>(token) / 64;
+  if (word >= allowed->size() || ((*allowed)[word] >> token % 64 & 1) == 0) {
+    failure = invalid_argument("token {} of the answer is {}, expected one that its form allows",
+                               completion.tokens.size(), token);
+    return;
+  }
+  if (!fault_on(Fault::kBegunNotFollowed)) filter_next(token);
 }
 
 // Follows the drawn token and the tokens that it forces. Other answers wait for that.
@@ -200,6 +232,12 @@ Sequence::Taken Sequence::take(ReadRow row) {
   completion.prompt_logprobs.push_back(std::move(row.next));
   if (max_tokens == 0 && !scores_prompt()) return finish(FinishReason::kLength);
   return {};
+}
+
+Result<Sequence::Taken> Sequence::take_begun(Token token) {
+  follow_begun(token);
+  if (failure) return std::move(*failure);
+  return take_drawn({.token = token});
 }
 
 Sequence::Taken Sequence::take_drawn(TokenLogprob drawn) {

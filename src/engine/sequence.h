@@ -46,6 +46,15 @@ struct ReadRow {
 
 // A path in the prefix tree that grows by one token a step once its prompt is computed.
 struct Sequence {
+  // Result of a token that was taken.
+  struct Taken {
+    std::string text;                      // new text of the answer
+    std::string reasoning;                 // the same
+    std::vector<ToolCall> calls;           // the same
+    std::optional<FinishReason> finished;  // otherwise what follows is to be computed next:
+    std::vector<Token> follow;             // the tokens that the path grows by
+  };
+
   std::shared_ptr<ActiveRequest> request;
   int choice = 0;
   uint64_t order = 0;   // of arrival: the lower, the older
@@ -74,14 +83,17 @@ struct Sequence {
     bool ends_reasoning = false;  // the row of the last one is read when all are taken
     size_t n_on_path = 0;         // first tokens that are on the path before they are taken
   };
-  Forced forced;                 // behind the answer's tokens so far
-  Forced next_forced;            // behind the token that was drawn last, and is not taken yet
-  uint32_t n_reasoning = 0;      // tokens of reasoning so far
-  std::optional<Error> failure;  // why the answer cannot go on
-  ScheduledRequest scheduled;    // where time is predicted
+  Forced forced;                   // behind the answer's tokens so far
+  Forced next_forced;              // behind the token that was drawn last, and is not taken yet
+  uint32_t n_reasoning = 0;        // tokens of reasoning so far
+  std::optional<Error> failure;    // why the answer cannot go on
+  ScheduledRequest scheduled;      // where time is predicted
+  size_t n_told = 0;               // tokens that events have told, with Request::tells_tokens
+  std::vector<Taken> begun_taken;  // results of the tokens of begun(), until events tell them
 
   const SamplingOptions& sampling() const { return request->request.sampling; }
   std::span<const Token> prompt() const { return request->request.tokens; }
+  std::span<const Token> begun() const;  // tokens of the answer that another engine drew
   bool scores_prompt() const { return next_output + 1 < prompt().size(); }
   // Position of the next row whose logits it wants and no step in flight gives it.
   uint32_t next_wanted() const;
@@ -105,20 +117,17 @@ struct Sequence {
   // Chains the hash of the next row that was read, where hashes are wanted. Returns it.
   uint64_t add_to_hash(std::span<const float> row);
 
-  struct Taken {
-    std::string text;                      // new text of the answer
-    std::string reasoning;                 // the same
-    std::vector<ToolCall> calls;           // the same
-    std::optional<FinishReason> finished;  // otherwise what follows is to be computed next:
-    std::vector<Token> follow;             // the tokens that the path grows by
-  };
   // Advances by one row. Not for rows behind the end of the answer.
   Taken take(ReadRow row);
+  // Advances by a token that another engine drew, as if it had been drawn here. kInvalidArgument if
+  // it could not have been drawn.
+  Result<Taken> take_begun(Token token);
 
  private:
   // True if the form restricts the next token.
   bool is_filtered() const { return filter && decoder->in_content(); }
   TokenLogprob draw(std::span<const float> logits, uint32_t position);
+  void follow_begun(Token token);
   void filter_next(Token drawn);
   // Begins to filter a call that has begun.
   void filter_call();
@@ -141,5 +150,8 @@ struct Sequence {
 std::span<const Token> computed_prompt(const Request& request);
 // Position of the first row whose logits a request wants.
 uint32_t first_output(const Request& request);
+// True if tokens that another engine drew are drawn again, because their rows of logits have values
+// to report.
+bool draws_again(const Request& request);
 
 }  // namespace pando

@@ -128,7 +128,9 @@ void StepPlaces::let_go(Sequence& sequence, bool keep) {
   sequence.place = nullptr;
 }
 
-void StepPlaces::commit() {
+// The old places are not needed any more: if the step fails, its sequences go on from earlier ones
+// that were kept.
+void StepPlaces::submit() {
   for (const Share& share : shares_) {
     if (share.end == nullptr) continue;
     if (fault_on(Fault::kCommitWithoutSwap) && share.sequence->place != nullptr)

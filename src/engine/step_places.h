@@ -36,7 +36,8 @@ class StepPlaces {
   // The sequence gives up its place. keep: the place stays for later sequences.
   void let_go(Sequence& sequence, bool keep);
 
-  void commit();  // before the next call of reserve
+  // The step is in flight from now on: its sequences go on from the places that it makes.
+  void submit();
   void abort();
 
  private:

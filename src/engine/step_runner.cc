@@ -30,6 +30,21 @@ bool is_answering(const Sequence& sequence) {
   return sequence.running && !sequence.done && !sequence.completion.tokens.empty();
 }
 
+// The plan's outputs of which no sequence reads logits.
+std::vector<uint32_t> hidden_only(const StepPlan& plan, const SubmittedStep& step) {
+  std::vector<bool> is_read(plan.outputs.size(), false);
+  auto output = step.output_of.begin();
+  for (size_t i = 0; i < step.wanted.size(); ++i) {
+    const bool reads = step.sequences[i]->request->request.pooling == Pooling::kNone;
+    for (uint32_t at = step.wanted[i].begin; at < step.wanted[i].end; ++at, ++output)
+      if (reads) is_read[*output] = true;
+  }
+  std::vector<uint32_t> rows;
+  for (size_t i = 0; i < is_read.size(); ++i)
+    if (!is_read[i]) rows.push_back(plan.outputs[i]);
+  return rows;
+}
+
 }  // namespace
 
 StepRunner::StepRunner(const StepRunnerParts& parts)
@@ -190,6 +205,7 @@ void StepRunner::submit(std::vector<Share> shares, std::chrono::steady_clock::ti
   step.shares = std::move(shares);
   step.output_of = std::move(planned.output_of);
   step.n_outputs = static_cast<uint32_t>(planned.plan.outputs.size());
+  planned.plan.hidden_only = hidden_only(planned.plan, step);
   if (goes_by_time_) step.timed = timing_->chosen();
   in_flight_.push_back(std::move(step));
   stats_.planning_s += seconds_since(start);
@@ -216,11 +232,11 @@ SubmittedStep StepRunner::next() {
   return step;
 }
 
-void StepRunner::finish(const SubmittedStep& step, const Take& take) {
+void StepRunner::finish(const SubmittedStep& step, const Sequences& open, const Take& take) {
   try {
     executor_.finish();
   } catch (...) {
-    abort_all();
+    abort_all(open);
     throw;
   }
   residency_.commit();
@@ -268,9 +284,9 @@ size_t StepRunner::kv_bytes() const {
 
 void StepRunner::abort() { residency_.abort(); }
 
-void StepRunner::abort_all() {
+void StepRunner::abort_all(const Sequences& open) {
   while (n_in_flight() > 0) next();
-  residency_.abort_all();
+  residency_.abort_all(open);
 }
 
 void StepRunner::observe(const SubmittedStep& step) {

@@ -67,8 +67,9 @@ class StepRunner {
   // The step that was submitted first, for `finish`. Its sequences have no part in it any more.
   SubmittedStep next();
   // Waits for the step and commits it; calls `take` for each row that was read, in order. If the
-  // executor throws, aborts all steps in flight: their rows are missing again.
-  void finish(const SubmittedStep& step, const Take& take);
+  // executor throws, aborts all steps in flight: their rows are missing again. `open`: as for
+  // `choose`, and all sequences that are done and have a part in a step in flight.
+  void finish(const SubmittedStep& step, const Sequences& open, const Take& take);
   // Call after each step that did not fail.
   void observe(const SubmittedStep& step);
 
@@ -91,7 +92,7 @@ class StepRunner {
   WantedOutput wanted_output(const Share& share) const;
   StepRows rows_of(const PlannedStep& step, std::span<const Share> shares) const;
   void count(const StepRows& rows);  // of a step that the executor accepted
-  void abort_all();
+  void abort_all(const Sequences& open);
 
   const EngineOptions& options_;
   Executor& executor_;

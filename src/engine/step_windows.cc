@@ -104,11 +104,12 @@ void StepWindows::take_back(Sequence& sequence) {
 }
 
 void StepWindows::let_go(Sequence& sequence) {
+  std::erase(started_, &sequence);
   for (const PathPage& held : sequence.window.pages) windows_.release(held.page, /*keep=*/true);
   sequence.window.pages.clear();
 }
 
-void StepWindows::commit() {
+void StepWindows::submit() {
   for (const WindowShare& share : shares_) set_written(share);
   for (const WindowShare& share : shares_) slide(share);
   shares_.clear();
@@ -150,9 +151,8 @@ bool StepWindows::stays(const Node* tip, uint32_t index, uint32_t to) const {
 
 // A sequence that got no room in the step may also hold a page that the step made.
 void StepWindows::abort() {
-  for (Sequence* sequence : started_) let_go(*sequence);
+  while (!started_.empty()) let_go(*started_.back());
   shares_.clear();
-  started_.clear();
 }
 
 }  // namespace pando

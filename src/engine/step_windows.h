@@ -40,7 +40,9 @@ class StepWindows {
   // The sequence gives up its window, which stays until its room is needed.
   void let_go(Sequence& sequence);
 
-  void commit();
+  // The step is in flight from now on: what it writes counts as written, and the pages that only
+  // its rows read are given back.
+  void submit();
   void abort();
 
  private:
@@ -58,7 +60,7 @@ class StepWindows {
   WindowPages& windows_;
   uint32_t page_len_;
   uint32_t every_;
-  std::vector<Sequence*> started_;   // hold_start was called for them in this step
+  std::vector<Sequence*> started_;   // since the last submit, by hold_start; they may repeat
   std::vector<WindowShare> shares_;  // of the current step
   std::vector<PathPage> listed_;     // by list_pages
 };

@@ -1,10 +1,10 @@
 #include "exec/share.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "exec/cut_layers.h"
 
 namespace pando::exec {
 namespace {
@@ -175,31 +175,6 @@ Status check_heads(const ModelSpec& spec, int n_ranks) {
   return {};
 }
 
-// The layers that a stage may begin with: no layer from there on reads the keys of one before.
-std::vector<int> first_layers(const ModelSpec& spec) {
-  std::vector<int> firsts;
-  int earliest = spec.n_layers();  // layer whose keys are read from there on
-  for (int first = spec.n_layers() - 1; first >= 0; --first) {
-    earliest = std::min(earliest, first - spec.layers[first].keys_back);
-    if (earliest >= first) firsts.push_back(first);
-  }
-  std::ranges::reverse(firsts);
-  return firsts;
-}
-
-// Values of all matrices of a layer that one row is multiplied by, in units of d_model.
-int64_t row_cost(const ModelSpec& spec, int layer) {
-  int64_t n = 0;
-  Pieces pieces(spec, layer, /*n_ranks=*/1);
-  for (const Piece& piece : pieces.add_projection().all()) n += piece.n;
-  for (const int piece : mixed_pieces(spec, layer)) n += piece;
-  const int64_t n_matrices = spec.n_inner() + 1;
-  if (spec.layers[layer].feed_forward == FeedForward::kDense) n += n_matrices * spec.d_ff_of(layer);
-  if (spec.layers[layer].feed_forward == FeedForward::kExperts)
-    n += n_matrices * (int64_t{spec.experts.n_used} * spec.experts.d_ff + spec.experts.shared_d_ff);
-  return n;
-}
-
 }  // namespace
 
 std::pair<int, int> part_of(int n, int part, int n_parts) {
@@ -219,11 +194,12 @@ std::vector<std::pair<int, int>> parts_of(std::span<const int> sizes, int part, 
 }
 
 Status check_share(const ModelSpec& spec, const ModelShare& share) {
-  if (spec.n_layers() < share.n_stages)
+  const bool is_cut = share.end_layer > 0;
+  if (!is_cut && spec.n_layers() < share.n_stages)
     return invalid_argument("spp is {}, expected at most the {} layers of the model",
                             share.n_stages, spec.n_layers());
   const size_t most = first_layers(spec).size();
-  if (most < static_cast<size_t>(share.n_stages))
+  if (!is_cut && most < static_cast<size_t>(share.n_stages))
     return invalid_argument(
         "spp is {}, expected at most {}, because a layer is in one stage with the layer whose keys "
         "it reads",
@@ -239,25 +215,48 @@ Status check_share(const ModelSpec& spec, const ModelShare& share) {
   return {};
 }
 
-std::pair<int, int> layers_of_share(const ModelSpec& spec, const ModelShare& share) {
-  const std::vector<int> firsts = first_layers(spec);
-  std::vector<int64_t> cost_before = {0};  // of the layers before each
-  for (int layer = 0; layer < spec.n_layers(); ++layer)
-    cost_before.push_back(cost_before.back() + row_cost(spec, layer));
-  std::pair<int, int> layers = {0, spec.n_layers()};
-  size_t at = 0;  // of the stage before, in firsts
-  for (int stage = 1; stage <= share.stage + 1 && stage < share.n_stages; ++stage) {
-    const auto distance = [&](size_t i) {  // from an even division
-      return std::abs(cost_before[firsts[i]] * share.n_stages - cost_before.back() * stage);
-    };
-    // Each stage behind needs one too.
-    const size_t last = firsts.size() - static_cast<size_t>(share.n_stages - stage);
-    size_t next = at + 1;
-    while (next < last && distance(next + 1) < distance(next)) ++next;
-    at = next;
-    (stage <= share.stage ? layers.first : layers.second) = firsts[at];
+std::vector<int> first_layers(const ModelSpec& spec) {
+  std::vector<int> firsts;
+  int earliest = spec.n_layers();  // layer whose keys are read from there on
+  for (int first = spec.n_layers() - 1; first >= 0; --first) {
+    earliest = std::min(earliest, first - spec.layers[first].keys_back);
+    if (earliest >= first) firsts.push_back(first);
   }
-  return layers;
+  std::ranges::reverse(firsts);
+  return firsts;
+}
+
+int64_t row_cost(const ModelSpec& spec, int layer) {
+  int64_t n = 0;
+  Pieces pieces(spec, layer, /*n_ranks=*/1);
+  for (const Piece& piece : pieces.add_projection().all()) n += piece.n;
+  for (const int piece : mixed_pieces(spec, layer)) n += piece;
+  const int64_t n_matrices = spec.n_inner() + 1;
+  if (spec.layers[layer].feed_forward == FeedForward::kDense) n += n_matrices * spec.d_ff_of(layer);
+  if (spec.layers[layer].feed_forward == FeedForward::kExperts)
+    n += n_matrices * (int64_t{spec.experts.n_used} * spec.experts.d_ff + spec.experts.shared_d_ff);
+  return n;
+}
+
+std::pair<int, int> layers_of_share(const ModelSpec& spec, const ModelShare& share) {
+  if (share.end_layer > 0) return {share.first_layer, share.end_layer};
+  if (share.n_stages == 1) return {0, spec.n_layers()};
+  std::vector<double> costs;
+  for (int layer = 0; layer < spec.n_layers(); ++layer)
+    costs.push_back(static_cast<double>(row_cost(spec, layer)));
+  const std::vector<double> no_more(share.n_stages, 0.0);
+  const std::vector<int> cut = cut_layers(costs, first_layers(spec), no_more);
+  return {cut[share.stage], cut[share.stage + 1]};
+}
+
+std::pair<int, int> logits_of_share(const ModelSpec& spec, const ModelShare& share) {
+  if (!share.has_head()) return {0, 0};
+  if (!share.divides_head) return {0, spec.vocab};
+  constexpr int kStrip = 16;  // outputs that kernels compute together
+  const int n_strips = (spec.vocab + kStrip - 1) / kStrip;
+  if (n_strips < share.n_ranks) return part_of(spec.vocab, share.rank, share.n_ranks);
+  const auto [first, last] = part_of(n_strips, share.rank, share.n_ranks);
+  return {first * kStrip, std::min(last * kStrip, spec.vocab)};
 }
 
 ModelSpec spec_of_share(const ModelSpec& spec, const ModelShare& share) {

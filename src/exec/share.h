@@ -20,10 +20,19 @@ std::vector<std::pair<int, int>> parts_of(std::span<const int> sizes, int part, 
 // kInvalidArgument if the heads do not divide, or there are fewer layers than stages.
 Status check_share(const model::ModelSpec& spec, const ModelShare& share);
 
-// The range [first, second) of the model's layers that the stage has. A layer is in the stage of
-// the layer whose keys it reads. Otherwise the products of the stages are as equal as possible, and
-// each stage has at least one layer.
+// The range [first, second) of the model's layers that the stage has: that of the share, or where
+// it names none, by the products of a row (cut_layers).
 std::pair<int, int> layers_of_share(const model::ModelSpec& spec, const ModelShare& share);
+
+// The layers that a stage may begin with, ascending: a layer is in the stage of the layer whose
+// keys it reads.
+std::vector<int> first_layers(const model::ModelSpec& spec);
+
+// Values of all matrices of a layer that one row is multiplied by, in units of d_model.
+int64_t row_cost(const model::ModelSpec& spec, int layer);
+
+// The range of the vocabulary whose logits the share has; nothing if it has no part of the head.
+std::pair<int, int> logits_of_share(const model::ModelSpec& spec, const ModelShare& share);
 
 // The layers of the stage, with the heads and the inner width of the rank. check_share has passed.
 model::ModelSpec spec_of_share(const model::ModelSpec& spec, const ModelShare& share);

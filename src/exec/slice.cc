@@ -48,8 +48,12 @@ StepPlan slice(const StepPlan& plan, uint32_t begin, uint32_t end) {
     task.row_end = std::min(task.row_end, end) - begin;
     cut.tasks.push_back(task);
   }
-  for (const uint32_t row : plan.outputs)
-    if (row >= begin && row < end) cut.outputs.push_back(row - begin);
+  const auto cut_rows = [&](const std::vector<uint32_t>& rows, std::vector<uint32_t>& out) {
+    for (const uint32_t row : rows)
+      if (row >= begin && row < end) out.push_back(row - begin);
+  };
+  cut_rows(plan.outputs, cut.outputs);
+  cut_rows(plan.hidden_only, cut.hidden_only);
   return cut;
 }
 

@@ -38,7 +38,7 @@ void append_state_tasks(RowLayout& layout, const Places& places) {
           plan.state_tasks.back().from = plan.state_writes.back().to;
       }
       for (const Place* to = run.node->places; to != nullptr; to = to->next)
-        if (!to->committed && begins_at < to->position && to->position <= ends_at)
+        if (!to->submitted && begins_at < to->position && to->position <= ends_at)
           plan.state_writes.push_back({row + to->position - begins_at - 1, to->slot});
       if (fault_on(Fault::kStateOneTokenLate)) delay_writes(plan.state_writes, row, end);
     }

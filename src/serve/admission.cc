@@ -19,13 +19,15 @@ constexpr size_t kBytesPerLogprob = 128;  // measured, until its JSON is sent
 
 size_t bytes_of(const std::vector<Request>& requests) {
   size_t n_bytes = 0;
-  for (const Request& request : requests)
+  for (const Request& request : requests) {
+    for (const std::vector<Token>& begun : request.begun) n_bytes += begun.size() * sizeof(Token);
     n_bytes +=
         sizeof(Request) + request.prompt.size() +
         (request.tokens.size() + request.alternatives.size()) * sizeof(Token) +
         ask::list_bytes(request.sampling) +
         (static_cast<size_t>(request.sampling.n) + request.alternatives.size()) * kBytesPerAnswer +
         ask::logprob_count(request) * kBytesPerLogprob;
+  }
   return n_bytes;
 }
 

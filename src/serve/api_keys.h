@@ -44,4 +44,9 @@ class ApiKeys {
   std::vector<std::string> names_;  // [digests_]
 };
 
+// The keys of a server.
+struct ServerKeys {
+  ApiKeys clients, routers;
+};
+
 }  // namespace pando::serve

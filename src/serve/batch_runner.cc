@@ -58,7 +58,7 @@ class LineReplier final : public Replier {
     response_ = std::move(response);
     co_return;
   }
-  asio::awaitable<void> begin_stream() override { return no_stream(); }
+  asio::awaitable<void> begin_stream(const char*) override { return no_stream(); }
   asio::awaitable<void> write(std::string) override { return no_stream(); }
   asio::awaitable<void> end_stream(std::string) override { return no_stream(); }
   asio::awaitable<void> fail_stream(ask::HttpError) override { return no_stream(); }

@@ -11,7 +11,7 @@ namespace pando::serve {
 
 namespace http = boost::beast::http;
 
-std::optional<HttpResponse> check_host(const Service& service,
+std::optional<HttpResponse> check_host(const Door& door,
                                        const http::request<http::string_body>& request) {
   const size_t n_hosts = request.count(http::field::host);
   if (n_hosts == 0 && request.version() < 11) return std::nullopt;
@@ -20,9 +20,9 @@ std::optional<HttpResponse> check_host(const Service& service,
                          fmt::format("the request has {} 'Host' headers, expected one", n_hosts));
   const auto field = request[http::field::host];
   const std::string_view host(field.data(), field.size());
-  if (!service.local_names_only || is_local_name(host)) return std::nullopt;
+  if (!door.local_names_only || is_local_name(host)) return std::nullopt;
   const std::string_view name = without_port(host);
-  for (const std::string& allowed : service.options.allowed_hosts)
+  for (const std::string& allowed : door.options.allowed_hosts)
     if (boost::beast::iequals(allowed, name)) return std::nullopt;
   return wrong_request(
       403, "host_not_allowed",

@@ -21,7 +21,6 @@
 #include "serve/cors.h"
 #include "serve/file_routes.h"
 #include "serve/handler.h"
-#include "serve/offload.h"
 #include "serve/reply.h"
 #include "serve/request_watch.h"
 
@@ -87,8 +86,8 @@ class UnderWay {
 template <class Stream>
 class Session {
  public:
-  Session(Service& service, Stream stream, OpenConnection& connection)
-      : service_(service),
+  Session(Door& door, Stream stream, OpenConnection& connection)
+      : door_(door),
         stream_(std::move(stream)),
         connection_(connection),
         client_(address_of(beast::get_lowest_layer(stream_).socket())) {
@@ -105,7 +104,7 @@ class Session {
 
   asio::awaitable<void> run() {
     bool goes_on = true;
-    while (goes_on && !service_.draining) goes_on = co_await answer_next();
+    while (goes_on && !door_.draining) goes_on = co_await answer_next();
     expire_after(kLinger);
     if constexpr (!std::is_same_v<Stream, beast::tcp_stream>)
       co_await stream_.async_shutdown(kToken);
@@ -115,8 +114,8 @@ class Session {
   // Not where the client only looked whether somebody listens, or time or the server ended it.
   void log_no_tls(const beast::error_code& error) {
     const bool is_of_tls = error.category() == asio::error::get_ssl_category();
-    if (is_of_tls && service_.options.log_requests != LogRequests::kNone)
-      service_.log(fmt::format("{} TLS handshake failed: {}", client_, error.message()));
+    if (is_of_tls && door_.options.log_requests != LogRequests::kNone)
+      door_.log(fmt::format("{} TLS handshake failed: {}", client_, error.message()));
   }
 
   // Lets the client read what it was sent, though it may still be sending.
@@ -126,7 +125,7 @@ class Session {
     auto& socket = beast::get_lowest_layer(stream_).socket();
     socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
     char rest[4096];
-    for (size_t n_read = 0; n_read < service_.options.max_body_bytes;) {
+    for (size_t n_read = 0; n_read < door_.options.max_body_bytes;) {
       const auto [error, n] =
           co_await beast::get_lowest_layer(stream_).async_read_some(asio::buffer(rest), kToken);
       if (error) break;
@@ -143,7 +142,7 @@ class Session {
 
   // False where the connection is to be closed.
   asio::awaitable<bool> answer_next() {
-    const ServerOptions& options = service_.options;
+    const ServerOptions& options = door_.options;
     Parser parser;
     parser.header_limit(static_cast<uint32_t>(options.max_header_bytes));
     parser.body_limit(std::max(options.max_body_bytes, form_limit()));
@@ -152,8 +151,9 @@ class Session {
     const auto [error, n_read] = co_await http::async_read_header(stream_, buffer_, parser, kToken);
     begun_ = Clock::now();
     HttpRequest request;
-    request.id = service_.new_id();
-    begin_log(request.id);
+    request.id = door_.new_id();
+    const std::string own_id = request.id;
+    begin_log(own_id);
     cors_.clear();
     std::optional<HttpResponse> wrong;
     if (error) {
@@ -179,6 +179,7 @@ class Session {
     logged_.path = request.path;
     if (const auto id = parser.get()["X-Request-Id"]; is_log_word({id.data(), id.size()}))
       logged_.id = std::string(id);
+    request.routed_header = std::string(parser.get()[kRoutedHeader]);
     request.host = std::string(parser.get()[http::field::host]);
     request.accept = std::string(parser.get()[http::field::accept]);
     request.content_type = std::string(parser.get()[http::field::content_type]);
@@ -189,15 +190,17 @@ class Session {
       const auto value = parser.get()[name];
       return std::string_view(value.data(), value.size());
     };
-    wrong = check_host(service_, parser.get());
+    wrong = check_host(door_, parser.get());
     if (!wrong) wrong = check_origin(parser.get());
     if (!wrong)
-      wrong = check_head(service_, request,
+      wrong = check_head(door_, request,
                          {.authorization = header("Authorization"),
                           .x_api_key = header("X-Api-Key"),
                           .api_key = header("Api-Key")});
-    logged_.key_name = service_.keys.name_of(request.isolation_key);
-    if (!wrong && takes_form) wrong = begin_upload(service_, request, header("Origin"));
+    if (request.routed && logged_.id == own_id) logged_.id = request.id;
+    request.log_id = logged_.id;
+    logged_.key_name = door_.keys.name_of(request.isolation_key);
+    if (!wrong && takes_form) wrong = door_.begin_upload(request, header("Origin"));
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 
     expire_after(options.body_timeout);
@@ -206,7 +209,7 @@ class Session {
       const auto [write_error, n_written] = co_await http::async_write(stream_, go_on, kToken);
       if (write_error) co_return false;
     }
-    request.memory = std::make_unique<BodyMemory::Share>(service_.body_memory);
+    request.memory = std::make_unique<BodyMemory::Share>(door_.body_memory);
     if (takes_form) co_return co_await answer_form(parser, request);
     parser.eager(true);
     while (!parser.is_done() && !wrong) {
@@ -223,7 +226,7 @@ class Session {
   // Bytes of a form with a file.
   size_t form_limit() const {
     constexpr size_t kBeside = size_t{64} << 10;  // other fields and boundaries
-    return service_.options.files.file_bytes + kBeside;
+    return door_.options.files.file_bytes + kBeside;
   }
 
   // Gives the body to request.upload as it comes. A string would have room for all of it.
@@ -233,14 +236,14 @@ class Session {
     std::optional<HttpResponse> wrong;
     if (!request.memory->grow_to(piece.size())) wrong = no_room();
     while (!form.is_done() && !wrong) {
-      expire_after(service_.options.body_timeout);
+      expire_after(door_.options.body_timeout);
       auto& body = form.get().body();
       body.data = piece.data();
       body.size = piece.size();
       const auto [error, n_read] = co_await http::async_read(stream_, buffer_, form, kToken);
       if (error == http::error::body_limit) wrong = body_too_large(form_limit());
       if (error && error != http::error::need_buffer) {
-        if (!wrong) wrong = reading_error(error, service_.options);
+        if (!wrong) wrong = reading_error(error, door_.options);
         co_return co_await refuse(form, std::move(wrong));
       }
       const Status status =
@@ -252,14 +255,13 @@ class Session {
   }
 
   asio::awaitable<Status> take(BodySink& upload, std::string_view bytes) {
-    return offload(service_.file_pool, service_.engine.options().nice,
-                   [&upload, bytes] { return upload.add(bytes); });
+    return door_.on_disk([&upload, bytes] { return upload.add(bytes); });
   }
 
   // Waits for the next request to begin. False: none does.
   asio::awaitable<bool> first_bytes() {
     constexpr size_t kSome = 4096;
-    expire_after(service_.options.idle_timeout);
+    expire_after(door_.options.idle_timeout);
     is_idle_ = true;
     const auto [error, n_read] = co_await stream_.async_read_some(buffer_.prepare(kSome), kToken);
     is_idle_ = false;
@@ -273,7 +275,7 @@ class Session {
       const auto value = head[name];
       return std::string_view(value.data(), value.size());
     };
-    const std::vector<std::string>& allowed = service_.options.cors_origins;
+    const std::vector<std::string>& allowed = door_.options.cors_origins;
     const std::string_view origin = field(http::field::origin);
     cors_ = cors_headers(allowed, origin);
     if (allowed.empty() || origin.empty() || head.method() != http::verb::options)
@@ -294,10 +296,10 @@ class Session {
 
   asio::awaitable<bool> answer(HttpRequest& request, unsigned version, bool keep_alive) {
     begun_ = request.arrival = Clock::now();
-    Reply<Stream> reply(service_, stream_, reply_options(version, keep_alive));
+    Reply<Stream> reply(door_, stream_, reply_options(version, keep_alive));
     beast::get_lowest_layer(stream_).expires_never();
     const double counts = request.path == "/metrics" ? 0 : 1;  // who looks is not looked at
-    const UnderWay under_way(service_.metrics.under_way(), counts);
+    const UnderWay under_way(door_.http_metrics().under_way(), counts);
     co_await handled(request, reply);
     asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
     state.clear();  // what follows is not cancelled
@@ -308,10 +310,10 @@ class Session {
     }
     const bool left =
         given_up_ == RequestWatch::End::kClientGone || (!given_up_ && reply.is_lost());
-    if (left || is_time_over) service_.metrics.count_cancelled();
+    if (left || is_time_over) door_.http_metrics().count_cancelled();
     log(reply, left ? 499 : reply.has_begun() ? reply.status() : 500);
-    service_.metrics.count_request(find_route(request.path, request.method)->path, logged_.status,
-                                   logged_.seconds);
+    door_.http_metrics().count_request(find_route(request.path, request.method)->path,
+                                       logged_.status, logged_.seconds);
     co_return !given_up_ && reply.keep_alive();
   }
 
@@ -320,15 +322,14 @@ class Session {
     given_up_.reset();
     std::optional<HttpError> error;
     try {
-      watch_.emplace(
-          beast::get_lowest_layer(stream_).socket(), reply.is_ending(),
-          service_.is_cutting ? std::chrono::seconds(0) : service_.options.request_timeout,
-          [this, &request](RequestWatch::End end) {
-            given_up_ = end;
-            request.is_given_up = true;
-            connection_.cancellation.emit(asio::cancellation_type::terminal);
-          });
-      co_await handle(service_, request, reply);
+      watch_.emplace(beast::get_lowest_layer(stream_).socket(), reply.is_ending(),
+                     door_.is_cutting ? std::chrono::seconds(0) : door_.options.request_timeout,
+                     [this, &request](RequestWatch::End end) {
+                       given_up_ = end;
+                       request.is_given_up = true;
+                       connection_.cancellation.emit(asio::cancellation_type::terminal);
+                     });
+      co_await door_.handle(request, reply);
     } catch (const boost::system::system_error&) {
       reply.lose();
     } catch (const std::bad_alloc&) {
@@ -347,7 +348,7 @@ class Session {
   }
 
   HttpError why_cut() const {
-    if (!service_.is_cutting) return timed_out(service_.options.request_timeout);
+    if (!door_.is_cutting) return timed_out(door_.options.request_timeout);
     return shutting_down(", and the answer was not ready in time");
   }
 
@@ -378,7 +379,7 @@ class Session {
     logged_.status = status;
     logged_.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
     logged_.tally = reply.tally;
-    service_.log(logged_);
+    door_.log(logged_);
   }
 
   asio::awaitable<void> sent(Reply<Stream>& reply, HttpResponse response) {
@@ -397,15 +398,14 @@ class Session {
     const unsigned version = parser.is_header_done() ? parser.get().version() : 11;
     const bool whole =
         parser.is_header_done() && !parser.content_length_remaining() && !parser.chunked();
-    Reply<Stream> reply(service_, stream_,
-                        reply_options(version, whole && parser.get().keep_alive()));
-    service_.metrics.count_request("refused", response->status, 0);
+    Reply<Stream> reply(door_, stream_, reply_options(version, whole && parser.get().keep_alive()));
+    door_.http_metrics().count_request("refused", response->status, 0);
     co_await sent(reply, std::move(*response));
     log(reply, reply.status());
     co_return reply.keep_alive();
   }
 
-  Service& service_;
+  Door& door_;
   Stream stream_;
   OpenConnection& connection_;
   const std::string client_;
@@ -420,20 +420,20 @@ class Session {
 
 }  // namespace
 
-asio::awaitable<void> serve_connection(Service& service, asio::ip::tcp::socket socket,
+asio::awaitable<void> serve_connection(Door& door, asio::ip::tcp::socket socket,
                                        ConnectionRegistry::Registration registration,
                                        asio::ssl::context* tls) {
   beast::error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   if (tls == nullptr) {
-    Session<beast::tcp_stream> session(service, beast::tcp_stream(std::move(socket)),
+    Session<beast::tcp_stream> session(door, beast::tcp_stream(std::move(socket)),
                                        *registration.connection());
     co_await session.run();
   } else {
     using TlsStream = beast::ssl_stream<beast::tcp_stream>;
-    Session<TlsStream> session(service, TlsStream(beast::tcp_stream(std::move(socket)), *tls),
+    Session<TlsStream> session(door, TlsStream(beast::tcp_stream(std::move(socket)), *tls),
                                *registration.connection());
-    beast::get_lowest_layer(session.stream()).expires_after(service.options.body_timeout);
+    beast::get_lowest_layer(session.stream()).expires_after(door.options.body_timeout);
     const auto [error] =
         co_await session.stream().async_handshake(asio::ssl::stream_base::server, kToken);
     if (error) {

@@ -16,8 +16,9 @@ bool has(const std::vector<std::string>& allowed, std::string_view origin) {
 HttpHeaders cors_headers(const std::vector<std::string>& allowed, std::string_view origin) {
   const bool any = has(allowed, "*");
   if (origin.empty() || (!any && !has(allowed, origin))) return {};
-  HttpHeaders headers = {{"Access-Control-Allow-Origin", any ? "*" : std::string(origin)},
-                         {"Access-Control-Expose-Headers", "X-Request-Id, Retry-After"}};
+  HttpHeaders headers = {
+      {"Access-Control-Allow-Origin", any ? "*" : std::string(origin)},
+      {"Access-Control-Expose-Headers", "X-Request-Id, Retry-After, X-Pando-Ignored-Fields"}};
   if (!any) headers.emplace_back("Vary", "Origin");
   return headers;
 }

@@ -120,12 +120,13 @@ Status FileDatabase::insert_file(const std::string& owner, const StoredFile& fil
 }
 
 Status FileDatabase::add_file(uint64_t key, const StoredFile& file, const FileLimits& limits) {
+  const std::string owner = owners_.of(key);
   std::unique_lock lock(mutex_);
   Transaction transaction(database_);
   if (!transaction.begin(lock)) return failed("written");
   {
     Statement count(database_, kCountFiles);
-    count.with(owners_.at(key));
+    count.with(owner);
     if (!count.step()) return failed("read");
     const auto n_files = as_size(count.integer(0)), n_bytes = as_size(count.integer(1));
     if (n_files >= limits.n_files)
@@ -135,14 +136,15 @@ Status FileDatabase::add_file(uint64_t key, const StoredFile& file, const FileLi
       return invalid_argument("the file has {} bytes beside {} of other files, expected at most {}",
                               file.n_bytes, n_bytes, limits.n_bytes);
   }
-  if (Status status = insert_file(owners_.at(key), file); !status) return status;
+  if (Status status = insert_file(owner, file); !status) return status;
   return transaction.commit() ? Status() : failed("written");
 }
 
 Result<StoredFile> FileDatabase::find_file(uint64_t key, const std::string& id, int64_t now) {
+  const std::string owner = owners_.of(key);
   const std::lock_guard lock(mutex_);
   Statement find(database_, kFindFile);
-  find.with(owners_.at(key)).with(id).with(as_size(now));
+  find.with(owner).with(id).with(as_size(now));
   if (find.step()) return file_of(find);
   if (!find.is_done()) return failed("read").error();
   return no_file(id);
@@ -161,12 +163,13 @@ Result<int64_t> FileDatabase::row_of(const char* table, const std::string& owner
 
 Result<Listed<StoredFile>> FileDatabase::list_files(uint64_t key, const std::string& purpose,
                                                     const ListPage& page, int64_t now) {
+  const std::string owner = owners_.of(key);
   const std::lock_guard lock(mutex_);
-  const Result<int64_t> row = row_of("files", owners_.at(key), page);
+  const Result<int64_t> row = row_of("files", owner, page);
   if (!row) return row.error();
   const std::string sql = ordered(kListFiles, page);
   Statement list(database_, sql.c_str());
-  list.with(owners_.at(key)).with(purpose).with(as_size(now)).with(as_size(*row));
+  list.with(owner).with(purpose).with(as_size(now)).with(as_size(*row));
   list.with(page.limit + 1);
   std::vector<StoredFile> found;
   while (list.step()) found.push_back(file_of(list));
@@ -175,12 +178,13 @@ Result<Listed<StoredFile>> FileDatabase::list_files(uint64_t key, const std::str
 }
 
 Status FileDatabase::remove_file(uint64_t key, const std::string& id, int64_t now) {
+  const std::string owner = owners_.of(key);
   std::unique_lock lock(mutex_);
   Transaction transaction(database_);
   if (!transaction.begin(lock)) return failed("written");
   {
     Statement remove(database_, kRemoveFile);
-    remove.with(owners_.at(key)).with(id).with(as_size(now));
+    remove.with(owner).with(id).with(as_size(now));
     if (remove.step() || !remove.is_done()) return failed("written");
     if (sqlite3_changes(database_) == 0) return no_file(id);
     Statement is_read(database_, kIsRead);
@@ -206,20 +210,21 @@ Result<bool> FileDatabase::has_file(const std::string& id) {
 }
 
 Status FileDatabase::add_batch(uint64_t key, const Json& object, const BatchLimits& limits) {
+  const std::string owner = owners_.of(key);
   std::unique_lock lock(mutex_);
   Transaction transaction(database_);
   if (!transaction.begin(lock)) return failed("written");
   {
     Statement count(database_, kCountOpen);
-    if (!count.with(owners_.at(key)).step()) return failed("read");
+    if (!count.with(owner).step()) return failed("read");
     if (as_size(count.integer(0)) >= limits.n_open)
       return invalid_argument("{} batches are not over, expected fewer than {} before another",
                               count.integer(0), limits.n_open);
     const std::string id = object["id"], input = object["input_file_id"], text = json_text(object);
     Statement add(database_, kAddBatch);
-    add.with(id).with(owners_.at(key)).with(input).with(text);
+    add.with(id).with(owner).with(input).with(text);
     Statement drop(database_, kDropBatches);
-    drop.with(owners_.at(key)).with(limits.n_kept);
+    drop.with(owner).with(limits.n_kept);
     for (Statement* statement : {&add, &drop})
       if (statement->step() || !statement->is_done()) return failed("written");
   }
@@ -230,19 +235,20 @@ Result<StoredBatch> FileDatabase::find_batch(uint64_t key, const std::string& id
   const std::lock_guard lock(mutex_);
   Statement find(database_, kFindBatch);
   if (!find.with(id).step()) return find.is_done() ? no_batch(id) : failed("read").error();
-  if (find.text(1) != owners_.at(key)) return no_batch(id);
+  if (find.text(1) != owners_.of(key)) return no_batch(id);
   Result<Json> object = object_of(find.text(0));
   if (!object) return object.error();
   return StoredBatch{.id = id, .key = key, .object = std::move(*object)};
 }
 
 Result<Listed<Json>> FileDatabase::list_batches(uint64_t key, const ListPage& page) {
+  const std::string owner = owners_.of(key);
   const std::lock_guard lock(mutex_);
-  const Result<int64_t> row = row_of("batches", owners_.at(key), page);
+  const Result<int64_t> row = row_of("batches", owner, page);
   if (!row) return row.error();
   const std::string sql = ordered(kListBatches, page);
   Statement list(database_, sql.c_str());
-  list.with(owners_.at(key)).with(as_size(*row)).with(page.limit + 1);
+  list.with(owner).with(as_size(*row)).with(page.limit + 1);
   std::vector<Json> found;
   while (list.step()) {
     Result<Json> object = object_of(list.text(0));
@@ -260,9 +266,7 @@ Result<std::vector<StoredBatch>> FileDatabase::open_batches() {
   while (list.step()) {
     Result<Json> object = object_of(list.text(0));
     if (!object) return object.error();
-    const auto owner = std::ranges::find(owners_, list.text(1));
-    StoredBatch batch{.id = (*object)["id"]};
-    if (owner != owners_.end()) batch.key = static_cast<uint64_t>(owner - owners_.begin());
+    StoredBatch batch{.id = (*object)["id"], .key = owners_.key_of(list.text(1))};
     batch.object = std::move(*object);
     found.push_back(std::move(batch));
   }
@@ -277,7 +281,8 @@ Result<Json> FileDatabase::change_batch(const std::string& id, const Change& cha
 
 Result<Json> FileDatabase::change_batch_of(uint64_t key, const std::string& id,
                                            const Change& change) {
-  return this->change(id, &owners_.at(key), change, {});
+  const std::string owner = owners_.of(key);
+  return this->change(id, &owner, change, {});
 }
 
 Result<Json> FileDatabase::change(const std::string& id, const std::string* owner,

@@ -13,6 +13,7 @@
 #include "pando/values/result.h"
 #include "serve/file_limits.h"
 #include "serve/list_page.h"
+#include "serve/owners.h"
 
 struct sqlite3;
 
@@ -41,7 +42,7 @@ struct StoredBatch {
 // not found with another.
 class FileDatabase {
  public:
-  // owners: as for ResponseDatabase. Errors: kIo and kBadFile, with the file.
+  // owners: as for Owners. Errors: kIo and kBadFile, with the file.
   static Result<std::unique_ptr<FileDatabase>> open(const std::string& directory,
                                                     std::vector<std::string> owners);
   ~FileDatabase();
@@ -84,7 +85,7 @@ class FileDatabase {
   // Row number behind which a page begins. kNotFound.
   Result<int64_t> row_of(const char* table, const std::string& owner, const ListPage& page);
 
-  const std::vector<std::string> owners_;
+  const Owners owners_;
   std::mutex mutex_;  // guards the database
   sqlite3* database_ = nullptr;
 };

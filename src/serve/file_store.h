@@ -25,7 +25,7 @@ class FileStore {
  public:
   struct Options {
     std::string directory;
-    std::vector<std::string> owners;  // as for ResponseDatabase
+    std::vector<std::string> owners;  // as for Owners
     FileLimits limits;
     UnixTime now;  // empty: the system's clock
   };

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "serve/api_keys.h"
+#include "serve/door.h"
 #include "serve/http.h"
 #include "serve/routes.h"
 #include "serve/service.h"
@@ -12,7 +13,7 @@ namespace pando::serve {
 
 // Once the head of a request is there: nothing, or the error that it is answered with.
 // Fills in the request's isolation key.
-std::optional<HttpResponse> check_head(const Service& service, HttpRequest& request,
+std::optional<HttpResponse> check_head(const Door& door, HttpRequest& request,
                                        const KeyHeaders& keys);
 
 // Answers a request that check_head let pass. Throws where the client is gone. What the engine was

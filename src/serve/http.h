@@ -16,6 +16,7 @@
 #include "base/json_fwd.h"
 #include "pando/values/result.h"
 #include "serve/body_memory.h"
+#include "serve/routed.h"
 
 namespace pando::serve {
 
@@ -36,6 +37,7 @@ struct BatchedLine {
 struct HttpRequest {
   std::chrono::steady_clock::time_point arrival;  // when all of it was there
   std::string id;                                 // of its answer
+  std::string log_id;                             // in logs: the client's, or `id`
   std::string method;
   std::string path;          // without the query
   std::string parameter;     // text in `path` that matches the parameter of its route
@@ -47,6 +49,9 @@ struct HttpRequest {
   std::unique_ptr<BodySink> upload = {};           // took the body, which is empty
   std::optional<BatchedLine> batched = {};         // absent: a client waits for the answer
   uint64_t isolation_key = 0;                      // of whoever asks
+  std::string routed_header;                       // kRoutedHeader; empty: not sent
+  bool may_be_routed = false;                      // its sender may say what only routers may
+  std::optional<Routed> routed = {};               // of the header
   std::atomic<bool> is_given_up{false};            // nobody waits for its answer
 
   // Value of a name in the query; empty if the query does not have the name.
@@ -107,7 +112,7 @@ class Replier {
  public:
   virtual ~Replier() = default;
   virtual boost::asio::awaitable<void> send(HttpResponse response) = 0;
-  virtual boost::asio::awaitable<void> begin_stream() = 0;  // of server-sent events
+  virtual boost::asio::awaitable<void> begin_stream(const char* content_type) = 0;
   virtual boost::asio::awaitable<void> write(std::string events) = 0;
   // Ends a stream with its last events.
   virtual boost::asio::awaitable<void> end_stream(std::string events) = 0;
@@ -115,6 +120,7 @@ class Replier {
   virtual bool has_begun() const = 0;  // something was sent
 
   Tally tally;
+  HttpHeaders headers;  // that go with the head of the answer, beside the response's own
 };
 
 }  // namespace pando::serve

@@ -6,23 +6,18 @@
 #include <utility>
 #include <vector>
 
-#include "pando/version.h"
 #include "serve/process_metrics.h"
 #include "serve/single_metric.h"
 
 namespace pando::serve {
 namespace {
 
-using prometheus::BuildCounter;
 using prometheus::BuildGauge;
 using prometheus::BuildHistogram;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-// Seconds. The last ones are those of large models on slow machines, as far as the default of
-// --request-timeout.
-const prometheus::Histogram::BucketBoundaries kWhole = {
-    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600};
+// Seconds.
 const prometheus::Histogram::BucketBoundaries kNext = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                        0.25,  0.5,    1,     2.5,  5,     10};
 
@@ -96,46 +91,23 @@ std::vector<MetricFamily> of_engine(const EngineStats& s) {
 }  // namespace
 
 Metrics::Metrics(const Engine& engine, const std::string& model)
-    : engine_(engine),
-      requests_(BuildCounter()
-                    .Name("pando_http_requests_total")
-                    .Help("Requests answered, by path and status")
-                    .Register(registry_)),
-      seconds_(BuildHistogram()
-                   .Name("pando_http_request_seconds")
-                   .Help("Time from a request to the end of its answer, by path")
-                   .Register(registry_)),
-      cancelled_(BuildCounter()
-                     .Name("pando_cancelled_requests_total")
-                     .Help("Requests whose client disconnected, or that timed out")
-                     .Register(registry_)
-                     .Add({})),
+    : HttpMetrics("pando_"),
+      engine_(engine),
       ttft_(BuildHistogram()
                 .Name("pando_time_to_first_token_seconds")
                 .Help("Time from a request to the first generated token of each answer")
-                .Register(registry_)
-                .Add({}, kWhole)),
+                .Register(registry())
+                .Add({}, kRequestSeconds)),
       tpot_(BuildHistogram()
                 .Name("pando_time_per_output_token_seconds")
                 .Help("Mean time per token of each answer, after its first token")
-                .Register(registry_)
-                .Add({}, kNext)),
-      under_way_(BuildGauge()
-                     .Name("pando_requests_under_way")
-                     .Help("Requests that are waiting or running")
-                     .Register(registry_)
-                     .Add({})) {
-  BuildGauge()
-      .Name("pando_build_info")
-      .Help("1, with labels about the build")
-      .Register(registry_)
-      .Add({{"version", version()}, {"commit", build_commit()}})
-      .Set(1);
+                .Register(registry())
+                .Add({}, kNext)) {
   const ModelInfo info = engine.model().info();
   BuildGauge()
       .Name("pando_model_info")
       .Help("1, with labels about the model")
-      .Register(registry_)
+      .Register(registry())
       .Add({{"model", model},
             {"family", info.family},
             {"weights", info.weight_type},
@@ -144,13 +116,8 @@ Metrics::Metrics(const Engine& engine, const std::string& model)
       .Set(1);
 }
 
-void Metrics::count_request(const std::string& path, int status, double seconds) {
-  requests_.Add({{"path", path}, {"status", std::to_string(status)}}).Increment();
-  seconds_.Add({{"path", path}}, kWhole).Observe(seconds);
-}
-
 std::string Metrics::text(size_t n_connections, size_t n_body_bytes) const {
-  std::vector<MetricFamily> families = registry_.Collect();
+  std::vector<MetricFamily> families = registry().Collect();
   for (MetricFamily& family : of_engine(engine_.stats())) families.push_back(std::move(family));
   const auto gauge = [&](const char* name, const char* help, double value) {
     families.push_back(single_metric(name, help, MetricType::Gauge, value));

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kFormType = "multipart/form-data";
 constexpr std::string_view kLineEnd = "\r\n";
-constexpr size_t kMostHeaderBytes = size_t{8} << 10;  // of one part
-constexpr size_t kLongestBoundary = 70;               // RFC 2046
+constexpr size_t kMostPartHeaderBytes = size_t{8} << 10;  // of one part
+constexpr size_t kLongestBoundary = 70;                   // RFC 2046
 
 std::string_view without_space(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -133,10 +133,10 @@ Result<bool> MultipartReader::read_part() {
 Result<bool> MultipartReader::read_headers() {
   constexpr std::string_view kEmptyLine = "\r\n\r\n";
   const size_t end = rest_.find(kEmptyLine);
-  if (end == rest_.npos && rest_.size() <= kMostHeaderBytes + kEmptyLine.size()) return false;
-  if (end == rest_.npos || end > kMostHeaderBytes)
+  if (end == rest_.npos && rest_.size() <= kMostPartHeaderBytes + kEmptyLine.size()) return false;
+  if (end == rest_.npos || end > kMostPartHeaderBytes)
     return invalid_argument("the headers of a part of the form have more than {} bytes",
-                            kMostHeaderBytes);
+                            kMostPartHeaderBytes);
   const Result<FormPart> part = part_of(std::string_view(rest_).substr(0, end));
   if (!part) return part.error();
   if (Status status = sink_->begin_part(*part); !status) return status.error();

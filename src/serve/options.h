@@ -29,12 +29,20 @@ struct ServerOptions {
   uint16_t port = 8000;  // 0: any that is free
   // As requests name the model; others are not found. Answers have the first.
   std::vector<std::string> model_names;
+  bool any_model_name = false;  // a request may name any other model, too
+  bool lenient =
+      false;  // unknown fields of bodies are left out, and a header of the answer has them
   GenerationConfig defaults;  // sampling defaults, for options that a request does not set
   int io_threads = 2;         // for connections
   int text_threads = 2;       // for reading bodies and tokenising; as many for long ones
   // One key in each line, "name:key" or "key"; empty: everybody may ask. Requests of different keys
   // share no prefixes.
   std::vector<std::string> api_keys;
+  // Keys of routers, as api_keys. Their requests may say what only routers may (routed.h). Without
+  // these keys and without API keys anybody may.
+  std::vector<std::string> router_keys;
+  bool router_only = false;       // all others may only ask whether the server is alive and ready
+  std::string files_fingerprint;  // of the files that the model was read from, for routers
   std::string tls_certificate, tls_key;  // PEM files; empty: plain HTTP
   // Names that requests may call a server by that listens to its machine alone and has no keys,
   // beside addresses and localhost.

@@ -13,10 +13,9 @@
 
 #include "ask/errors.h"
 #include "base/json.h"
+#include "serve/door.h"
 #include "serve/http.h"
 #include "serve/new_file.h"
-#include "serve/offload.h"
-#include "serve/service.h"
 
 namespace pando::serve {
 
@@ -38,8 +37,8 @@ struct ReplyOptions {
 template <class Stream>
 class Reply : public Replier {
  public:
-  Reply(Service& service, Stream& stream, ReplyOptions options)
-      : service_(service),
+  Reply(Door& door, Stream& stream, ReplyOptions options)
+      : door_(door),
         stream_(stream),
         options_(std::move(options)),
         keep_alive_(options_.keep_alive) {}
@@ -72,10 +71,10 @@ class Reply : public Replier {
     is_writing_ = false;
   }
 
-  asio::awaitable<void> begin_stream() override {
+  asio::awaitable<void> begin_stream(const char* content_type) override {
     if (!is_chunked()) keep_alive_ = false;  // the end of the connection ends it
     http::response<http::empty_body> message(http::status::ok, options_.http_version);
-    set_fields(message, "text/event-stream; charset=utf-8");
+    set_fields(message, content_type);
     message.set(http::field::cache_control, "no-cache");
     message.set("X-Accel-Buffering", "no");
     message.chunked(is_chunked());
@@ -128,12 +127,13 @@ class Reply : public Replier {
 
   template <class Message>
   void set_fields(Message& message, const std::string& content_type) {
-    if (service_.draining) keep_alive_ = false;
+    if (door_.draining) keep_alive_ = false;
     message.set(http::field::server, "pando");
     message.set(http::field::date, http_date());
     if (!content_type.empty()) message.set(http::field::content_type, content_type);
     message.set("X-Request-Id", options_.id);
     for (const auto& [name, value] : options_.headers) message.set(name, value);
+    for (const auto& [name, value] : headers) message.set(name, value);
     message.keep_alive(keep_alive_);
   }
 
@@ -145,7 +145,9 @@ class Reply : public Replier {
 
   asio::awaitable<void> write_events(std::string events, bool are_last) {
     constexpr std::string_view kEnd = "\n\n";  // of an event
-    for (size_t at = 0; (at = events.find(kEnd, at)) != events.npos; at += kEnd.size()) ++n_events_;
+    size_t at = 0;
+    for (size_t end = 0; (end = events.find(kEnd, at)) != events.npos; at = end + kEnd.size())
+      n_events_ += events[at] == ':' ? 0 : 1;  // comments are no events
     for (std::string_view rest = events; !rest.empty();) {
       const auto piece = asio::buffer(next_piece(rest));
       is_ending_ = rest.empty() && are_last;  // at which clients leave
@@ -158,7 +160,7 @@ class Reply : public Replier {
   }
 
   void start_writing() {
-    beast::get_lowest_layer(stream_).expires_after(service_.options.write_timeout);
+    beast::get_lowest_layer(stream_).expires_after(door_.options.write_timeout);
     is_writing_ = true;
   }
 
@@ -171,16 +173,21 @@ class Reply : public Replier {
   asio::awaitable<void> write_contents(const FileContents& contents) {
     for (uint64_t at = 0; at < contents.n_bytes;) {
       const uint64_t n_bytes = std::min<uint64_t>(kContentsPiece, contents.n_bytes - at);
-      const Result<std::string> piece = co_await contents_piece(contents, at, n_bytes);
-      if (!piece) throw std::runtime_error(piece.error().message());
-      co_await write_all(asio::buffer(*piece));
+      std::string piece;
+      const Status status = co_await read_piece(contents, at, n_bytes, piece);
+      if (!status) throw std::runtime_error(status.error().message());
+      co_await write_all(asio::buffer(piece));
       at += n_bytes;
     }
   }
-  asio::awaitable<Result<std::string>> contents_piece(const FileContents& contents, uint64_t at,
-                                                      uint64_t n_bytes) {
-    return offload(service_.file_pool, service_.engine.options().nice,
-                   [&contents, at, n_bytes] { return read_at(contents.file, at, n_bytes); });
+  asio::awaitable<Status> read_piece(const FileContents& contents, uint64_t at, uint64_t n_bytes,
+                                     std::string& piece) {
+    return door_.on_disk([&contents, at, n_bytes, &piece]() -> Status {
+      Result<std::string> read = read_at(contents.file, at, n_bytes);
+      if (!read) return read.error();
+      piece = std::move(*read);
+      return {};
+    });
   }
 
   // Each has its own time, so that a slow client gets a long answer too.
@@ -190,7 +197,7 @@ class Reply : public Replier {
     return piece;
   }
 
-  Service& service_;
+  Door& door_;
   Stream& stream_;
   const ReplyOptions options_;
   bool keep_alive_;

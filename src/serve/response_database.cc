@@ -20,9 +20,13 @@ constexpr DatabaseForm kForm = {
 constexpr const char* kFind =
     "SELECT previous, input, response FROM responses WHERE id = ?1 AND owner = ?2";
 constexpr const char* kRemove = "DELETE FROM responses WHERE id = ?1 AND owner = ?2";
+// An answer that another server began may have been stored here before its end was lost.
 constexpr const char* kAdd =
     "INSERT INTO responses(id, owner, previous, input, response, n_bytes, used)"
-    " SELECT ?1, ?2, ?3, ?4, ?5, ?6, COALESCE(MAX(used), 0) + 1 FROM responses WHERE owner = ?2";
+    " SELECT ?1, ?2, ?3, ?4, ?5, ?6, COALESCE(MAX(used), 0) + 1 FROM responses WHERE owner = ?2"
+    " ON CONFLICT(id) DO UPDATE SET previous = excluded.previous, input = excluded.input,"
+    " response = excluded.response, n_bytes = excluded.n_bytes, used = excluded.used"
+    " WHERE owner = excluded.owner";
 // A continued response becomes as new as the one that continues it.
 constexpr const char* kRenew =
     "WITH RECURSIVE chain(row, previous) AS ("
@@ -63,8 +67,9 @@ Status ResponseDatabase::failed(const char* done) const {
 
 Result<ask::StoredResponse> ResponseDatabase::find(uint64_t isolation_key, const std::string& id) {
   const std::lock_guard lock(mutex_);
+  const std::string owner = owners_.of(isolation_key);
   Statement statement(database_, kFind);
-  statement.with(id).with(owners_.at(isolation_key));
+  statement.with(id).with(owner);
   if (statement.step())
     return ask::StoredResponse{.id = id,
                                .previous = statement.text(0),
@@ -78,7 +83,7 @@ Status ResponseDatabase::add(uint64_t isolation_key, const ask::StoredResponse& 
   std::unique_lock lock(mutex_);
   Transaction transaction(database_);
   if (!transaction.begin(lock)) return failed("written");
-  if (Status status = write(owners_.at(isolation_key), response); !status) return status;
+  if (Status status = write(owners_.of(isolation_key), response); !status) return status;
   return transaction.commit() ? Status() : failed("written");
 }
 
@@ -105,8 +110,9 @@ Status ResponseDatabase::remove(uint64_t isolation_key, const std::string& id) {
   {
     Transaction transaction(database_);
     if (!transaction.begin(lock)) return failed("written");
+    const std::string owner = owners_.of(isolation_key);
     Statement statement(database_, kRemove);
-    statement.with(id).with(owners_.at(isolation_key));
+    statement.with(id).with(owner);
     if (statement.step() || !statement.is_done()) return failed("written");
     if (sqlite3_changes(database_) == 0) return no_response(id);
     if (!transaction.commit()) return failed("written");

@@ -10,6 +10,7 @@
 
 #include "ask/response_store.h"
 #include "pando/values/result.h"
+#include "serve/owners.h"
 
 struct sqlite3;
 
@@ -24,8 +25,8 @@ struct ResponseLimits {
 class ResponseDatabase final : public ask::ResponseStore {
  public:
   // directory: of the file. It is made if it does not exist; only its owner can read what is made.
-  // Empty: in memory. owners: [isolation keys] identifies each API key, also after the server is
-  // restarted. Errors: kIo and kBadFile, with the file.
+  // Empty: in memory. owners: as for Owners. Errors: kIo and kBadFile, with
+  // the file.
   static Result<std::unique_ptr<ResponseDatabase>> open(const std::string& directory,
                                                         std::vector<std::string> owners,
                                                         const ResponseLimits& limits);
@@ -41,7 +42,7 @@ class ResponseDatabase final : public ask::ResponseStore {
   Status write(const std::string& owner, const ask::StoredResponse& response);
   Status failed(const char* done) const;
 
-  const std::vector<std::string> owners_;
+  const Owners owners_;
   const ResponseLimits limits_;
   std::mutex mutex_;  // guards the database
   sqlite3* database_ = nullptr;

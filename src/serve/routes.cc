@@ -6,15 +6,21 @@
 #include <vector>
 
 #include "api/model_access.h"
+#include "ask/cohere_body.h"
+#include "ask/ollama_body.h"
 #include "ask/responses_body.h"
+#include "ask/tei_body.h"
+#include "ask/tgi_body.h"
 #include "ask/tokenize_body.h"
 #include "base/errors.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "pando/version.h"
 #include "serve/batch_routes.h"
+#include "serve/door_info.h"
 #include "serve/file_routes.h"
 #include "serve/overview.h"
+#include "serve/replica_report.h"
 #include "serve/stored_responses.h"
 #include "text/stream_decoder.h"
 
@@ -172,12 +178,65 @@ constexpr Route kRoutes[] = {
      .has_disk = true,
      .may_lack_body = true},
     {.path = "/v1/batches/{batch_id}", .method = "GET", .answer = get_batch, .has_disk = true},
+    {"/v1/fim/completions", "POST", ask::read_fim_body},
+    {.path = "/embed",
+     .method = "POST",
+     .read_body = ask::read_tei_body,
+     .errors = &ask::kTeiErrors},
+    {.path = "/generate",
+     .method = "POST",
+     .read_body = ask::read_tgi_body,
+     .errors = &ask::kTgiErrors},
+    {.path = "/generate_stream",
+     .method = "POST",
+     .read_body = ask::read_tgi_stream_body,
+     .errors = &ask::kTgiErrors},
+    {.path = "/info", .method = "GET", .answer = inference_info, .errors = &ask::kTgiErrors},
+    {.path = "/v2/chat",
+     .method = "POST",
+     .read_body = ask::read_cohere_chat_body,
+     .errors = &ask::kCohereErrors},
+    {.path = "/v2/embed",
+     .method = "POST",
+     .read_body = ask::read_cohere_embed_body,
+     .errors = &ask::kCohereErrors},
+    {.path = "/api/chat",
+     .method = "POST",
+     .read_body = ask::read_ollama_chat_body,
+     .errors = &ask::kOllamaErrors},
+    {.path = "/api/generate",
+     .method = "POST",
+     .read_body = ask::read_ollama_generate_body,
+     .errors = &ask::kOllamaErrors},
+    {.path = "/api/embed",
+     .method = "POST",
+     .read_body = ask::read_ollama_embed_body,
+     .errors = &ask::kOllamaErrors},
+    {.path = "/api/embeddings",
+     .method = "POST",
+     .read_body = ask::read_ollama_embedding_body,
+     .errors = &ask::kOllamaErrors},
+    {.path = "/api/show", .method = "POST", .answer = ollama_show, .errors = &ask::kOllamaErrors},
+    {.path = "/api/tags", .method = "GET", .answer = ollama_tags, .errors = &ask::kOllamaErrors},
+    {.path = "/api/version",
+     .method = "GET",
+     .answer = ollama_version,
+     .errors = &ask::kOllamaErrors},
+    {"/completion", "POST", ask::read_llama_completion_body},
+    {"/infill", "POST", ask::read_llama_infill_body},
+    {"/props", "GET", nullptr, llama_props},
+    {"/slots", "GET", nullptr, llama_slots},
     {"/v1/models", "GET", nullptr, models},
     {"/v1/models/{model}", "GET", nullptr, model},
+    {"/v1/replica", "POST", nullptr, replica_report},
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},
     {"/tokenizer_info", "GET", nullptr, tokenizer_info},
     {"/", "GET", nullptr, root},
+    {.path = "/",
+     .method = "POST",
+     .read_body = ask::read_inference_body,
+     .errors = &ask::kTgiErrors},
     {"/version", "GET", nullptr, version_of},
     {"/metrics", "GET", nullptr, metrics},
     {"/health", "GET", nullptr, health, /*open=*/true},

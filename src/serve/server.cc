@@ -78,6 +78,16 @@ Status listen(const ServerOptions& options, tcp::acceptor& acceptor) {
   return {};
 }
 
+Result<ServerKeys> keys_of(const ServerOptions& options) {
+  Result<ApiKeys> clients = ApiKeys::parse(options.api_keys);
+  if (!clients) return clients.error();
+  Result<ApiKeys> routers = ApiKeys::parse(options.router_keys);
+  if (!routers) return in_file("router keys", routers.error());
+  if (options.router_only && routers->empty())
+    return invalid_option("router_only", "is true, expected router_keys with it");
+  return ServerKeys{std::move(*clients), std::move(*routers)};
+}
+
 // Null for plain HTTP.
 Result<std::unique_ptr<asio::ssl::context>> tls_of(const ServerOptions& options) {
   if (options.tls_certificate.empty()) return std::unique_ptr<asio::ssl::context>();
@@ -97,38 +107,25 @@ Result<std::unique_ptr<FileStore>> open_files(const ServerOptions& options, cons
 
 class Server::Impl {
  public:
-  Impl(Engine& engine, const ServerOptions& options, ApiKeys keys, PublicPrefixes prefixes,
-       std::unique_ptr<ResponseDatabase> responses, std::unique_ptr<FileStore> files,
-       std::unique_ptr<asio::ssl::context> tls)
-      : options_(options),
-        drain_timeout_(options.drain_timeout),
-        service_(engine, options_, std::move(keys), std::move(prefixes), std::move(responses),
-                 std::move(files)),
-        batches_(service_.files ? std::make_unique<BatchRunner>(service_) : nullptr),
+  Impl(std::unique_ptr<Door> door, std::unique_ptr<asio::ssl::context> tls)
+      : door_(std::move(door)),
+        options_(door_->options),
+        drain_timeout_(options_.drain_timeout),
         tls_(std::move(tls)),
-        contexts_(static_cast<size_t>(options.io_threads)),
+        contexts_(static_cast<size_t>(options_.io_threads)),
         acceptor_(first()),
         signals_(first()) {
     for (Context& context : contexts_) work_.emplace_back(context.get_executor());
   }
 
-  // Whatever a thread of texts still does is done for connections that are alive, and the engine's
-  // thread tells them nothing once they go.
-  ~Impl() {
-    end_batches();
-    for (asio::thread_pool* pool :
-         {&service_.text_pool, &service_.long_text_pool, &service_.store_pool, &service_.file_pool,
-          &service_.batch_pool})
-      pool->join();
-    service_.shutdown_guard.close();
-  }
+  ~Impl() { door_->close(); }
 
   Status listen() {
     if (Status status = pando::serve::listen(options_, acceptor_); !status) return status;
     const tcp::endpoint address = acceptor_.local_endpoint();
     port_ = address.port();
     is_local_ = address.address().is_loopback();
-    service_.local_names_only = service_.keys.empty() && is_local_;
+    door_->local_names_only = door_->keys.empty() && is_local_;
     return {};
   }
 
@@ -153,17 +150,18 @@ class Server::Impl {
       log_error("running with fewer connection threads", error);
     }
     ask_for_short_slices();
-    if (batches_) attempt("cannot run batches", [&] { batches_->start(); });
-    while (!service_.draining) serve_first(kTryAgain);
-    if (batches_) batches_->stop();
+    BatchRunner* const batches = door_->batches();
+    if (batches != nullptr) attempt("cannot run batches", [&] { batches->start(); });
+    while (!door_->draining) serve_first(kTryAgain);
+    if (batches != nullptr) batches->stop();
     drain();
-    end_batches();
+    if (batches != nullptr) batches->join();
     for (std::thread& thread : threads) thread.join();
   }
 
   // Needs no memory.
   void stop() {
-    service_.draining = true;
+    door_->draining = true;
     contexts_.front().stop();  // its thread goes on with drain()
   }
 
@@ -173,11 +171,6 @@ class Server::Impl {
   struct Context : asio::io_context {
     Context() : asio::io_context(1) {}
   };
-  void end_batches() noexcept {
-    if (!batches_) return;
-    batches_->stop();
-    batches_->join();
-  }
   asio::io_context::executor_type first() { return contexts_.front().get_executor(); }
   void stop_all() {
     for (Context& context : contexts_) context.stop();
@@ -201,7 +194,7 @@ class Server::Impl {
   void serve_first(std::chrono::milliseconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
     contexts_.front().restart();
-    if (!is_accepting_ && !service_.draining) begin(&Impl::accept);
+    if (!is_accepting_ && !door_->draining) begin(&Impl::accept);
     if (!is_waiting_for_signals_ && stops_on_signals_) begin(&Impl::wait_for_signals);
     serve([&] { contexts_.front().run_until(end); });
   }
@@ -217,8 +210,7 @@ class Server::Impl {
     asio::steady_timer timer(first());
     while (acceptor_.is_open()) {
       std::chrono::milliseconds pause{0};
-      if (service_.connections.size() >=
-          options_.max_connections) {  // the others wait in the system
+      if (door_->connections.size() >= options_.max_connections) {  // the others wait in the system
         pause = kLookAgain;
       } else {
         try {
@@ -236,14 +228,14 @@ class Server::Impl {
   }
 
   asio::awaitable<void> accept_one() {
-    const size_t thread = service_.connections.emptiest(n_threads_);
+    const size_t thread = door_->connections.emptiest(n_threads_);
     const auto executor = contexts_[thread].get_executor();
     tcp::socket socket = co_await acceptor_.async_accept(executor, asio::use_awaitable);
-    ConnectionRegistry::Registration registration = service_.connections.add(thread, executor);
+    ConnectionRegistry::Registration registration = door_->connections.add(thread, executor);
     const EndOfConnection end{registration.connection()};
-    asio::co_spawn(
-        executor,
-        serve_connection(service_, std::move(socket), std::move(registration), tls_.get()), end);
+    asio::co_spawn(executor,
+                   serve_connection(*door_, std::move(socket), std::move(registration), tls_.get()),
+                   end);
   }
 
   // What a handler throws ends no thread: its connection is gone, or is closed in time.
@@ -267,14 +259,14 @@ class Server::Impl {
   void log_error(const char* what, const std::exception& error) noexcept {
     try {
       const auto* of_system = dynamic_cast<const boost::system::system_error*>(&error);
-      service_.log(fmt::format("{}: {}", what,
-                               of_system != nullptr ? of_system->code().message() : error.what()));
+      door_->log(fmt::format("{}: {}", what,
+                             of_system != nullptr ? of_system->code().message() : error.what()));
     } catch (const std::exception&) {  // nor is there memory for words
     }
   }
   template <class MakeLine>
   void log(const MakeLine& make_line) noexcept {
-    attempt("cannot log", [&] { service_.log(make_line()); });
+    attempt("cannot log", [&] { door_->log(make_line()); });
   }
 
   asio::awaitable<void> wait_for_signals() {
@@ -288,12 +280,12 @@ class Server::Impl {
         drain_timeout_ = *options_.sigterm_drain_timeout;
       stop();
     }
-    service_.is_cutting = true;  // what waits for a thread of texts is not begun
+    door_->is_cutting = true;  // what waits for a thread of texts is not begun
     is_over_ = true;
     stop_all();
     log([&] {
       return fmt::format("stopped at once: {} cut off",
-                         requests_are(service_.metrics.under_way().Value()));
+                         requests_are(door_->http_metrics().under_way().Value()));
     });
   }
 
@@ -303,15 +295,15 @@ class Server::Impl {
     acceptor_.close(ignored);
     if (options_.on_stop) attempt("cannot report the stop", options_.on_stop);
     log([&] {
-      const size_t n_connections = service_.connections.size();
+      const size_t n_connections = door_->connections.size();
       return fmt::format("stopping: {} in progress, on {} connection{}; they have {} s to finish",
-                         requests_are(service_.metrics.under_way().Value()), n_connections,
+                         requests_are(door_->http_metrics().under_way().Value()), n_connections,
                          n_connections == 1 ? "" : "s", drain_timeout_.count());
     });
     let_go(drain_timeout_, &ConnectionRegistry::drain);
-    const double n_cut = service_.metrics.under_way().Value();
-    if (service_.connections.size() > 0 && !is_over_) {  // they are told, if they listen
-      service_.is_cutting = true;
+    const double n_cut = door_->http_metrics().under_way().Value();
+    if (door_->connections.size() > 0 && !is_over_) {  // they are told, if they listen
+      door_->is_cutting = true;
       let_go(kLastWords, &ConnectionRegistry::cut);
     }
     if (is_over_) return;
@@ -322,7 +314,7 @@ class Server::Impl {
     });
     signals_.cancel(ignored);
     work_.clear();
-    if (service_.connections.size() > 0) return stop_all();
+    if (door_->connections.size() > 0) return stop_all();
     contexts_.front().restart();
     serve([&] { contexts_.front().run(); });
   }
@@ -332,9 +324,9 @@ class Server::Impl {
   void let_go(std::chrono::seconds time, void (ConnectionRegistry::*tell)()) {
     const auto end = std::chrono::steady_clock::now() + time;
     bool has_failed = false;  // which is logged once
-    while (!is_over_ && service_.connections.size() > 0 && std::chrono::steady_clock::now() < end) {
+    while (!is_over_ && door_->connections.size() > 0 && std::chrono::steady_clock::now() < end) {
       try {
-        (service_.connections.*tell)();
+        (door_->connections.*tell)();
       } catch (const std::exception& error) {
         if (!std::exchange(has_failed, true))
           log_error("could not tell connections that the server is stopping, trying again", error);
@@ -343,10 +335,9 @@ class Server::Impl {
     }
   }
 
-  const ServerOptions options_;
+  const std::unique_ptr<Door> door_;
+  const ServerOptions& options_;
   std::chrono::seconds drain_timeout_;  // of the first context's thread
-  Service service_;
-  std::unique_ptr<BatchRunner> batches_;  // null: the server keeps no files
   std::unique_ptr<asio::ssl::context> tls_;
   // Of the first context's thread; before the contexts, with which coroutines may go.
   bool is_accepting_ = false;
@@ -365,24 +356,32 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
 Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions& options) {
-  Result<ApiKeys> keys = ApiKeys::parse(options.api_keys);
+  Result<ServerKeys> keys = keys_of(options);
   if (!keys) return keys.error();
   Result<PublicPrefixes> prefixes = PublicPrefixes::make(
       engine.model(), options.public_prefixes, static_cast<size_t>(engine.options().context));
   if (!prefixes) return prefixes.error();
   auto responses =
-      ResponseDatabase::open(options.state_directory, keys->owners(), options.responses);
+      ResponseDatabase::open(options.state_directory, keys->clients.owners(), options.responses);
   if (!responses) return responses.error();
-  auto files = open_files(options, *keys);
+  auto files = open_files(options, keys->clients);
   if (!files) return files.error();
-  auto tls = tls_of(options);
+  try {
+    return open(std::make_unique<Service>(engine, options, std::move(*keys), std::move(*prefixes),
+                                          std::move(*responses), std::move(*files)));
+  } catch (const boost::system::system_error& error) {
+    return cannot_start("the server's threads", error.code().message());
+  }
+}
+
+Result<std::unique_ptr<Server>> Server::open(std::unique_ptr<Door> door) {
+  auto tls = tls_of(door->options);
   if (!tls) return tls.error();
   char byte = 0;
   if (getentropy(&byte, 1) != 0)  // of ids
     return io_error("the system provides no random bytes: {}", std::strerror(errno));
   try {
-    auto impl = std::make_unique<Impl>(engine, options, std::move(*keys), std::move(*prefixes),
-                                       std::move(*responses), std::move(*files), std::move(*tls));
+    auto impl = std::make_unique<Impl>(std::move(door), std::move(*tls));
     if (Status status = impl->listen(); !status) return status.error();
     return std::unique_ptr<Server>(new Server(std::move(impl)));
   } catch (const boost::system::system_error& error) {
@@ -391,13 +390,13 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
 }
 
 Status Server::check(const ServerOptions& options) {
-  const auto keys = ApiKeys::parse(options.api_keys);
+  const Result<ServerKeys> keys = keys_of(options);
   if (!keys) return keys.error();
-  if (const auto responses =
-          ResponseDatabase::open(options.state_directory, keys->owners(), options.responses);
+  if (const auto responses = ResponseDatabase::open(options.state_directory, keys->clients.owners(),
+                                                    options.responses);
       !responses)
     return responses.error();
-  if (const auto files = open_files(options, *keys); !files) return files.error();
+  if (const auto files = open_files(options, keys->clients); !files) return files.error();
   if (const auto tls = tls_of(options); !tls) return tls.error();
   asio::io_context context;
   tcp::acceptor acceptor(context);

@@ -1,10 +1,11 @@
-// The HTTP server over one engine.
+// The HTTP server: of one engine, or of another door.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 #include "pando/engine.h"
+#include "serve/door.h"
 #include "serve/options.h"
 
 namespace pando::serve {
@@ -15,6 +16,8 @@ class Server {
   // for an address that cannot be had, kInvalidArgument for keys and public prefixes, kBadFile for
   // a certificate, or for stored responses that cannot be read.
   static Result<std::unique_ptr<Server>> open(Engine& engine, const ServerOptions& options);
+  // The same of a door. Errors: kIo and kBadFile as above.
+  static Result<std::unique_ptr<Server>> open(std::unique_ptr<Door> door);
   ~Server();
 
   // What open would refuse whatever the engine: an address that cannot be had, keys, a

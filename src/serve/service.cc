@@ -1,45 +1,68 @@
 #include "serve/service.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
-#include "base/check.h"
 #include "base/errors.h"
 #include "pando/values/sharing.h"
+#include "serve/batch_runner.h"
+#include "serve/file_routes.h"
+#include "serve/handler.h"
+#include "serve/offload.h"
 
 namespace pando::serve {
 
-Service::Service(Engine& e, const ServerOptions& o, ApiKeys k, PublicPrefixes p,
+Service::Service(Engine& e, ServerOptions o, ServerKeys k, PublicPrefixes p,
                  std::unique_ptr<ResponseDatabase> r, std::unique_ptr<FileStore> f)
-    : engine(e),
-      options(o),
-      keys(std::move(k)),
+    : Door(std::move(o), std::move(k.clients), std::move(k.routers)),
+      engine(e),
       public_prefixes(std::move(p)),
       responses(std::move(r)),
       files(std::move(f)),
-      started(std::time(nullptr)),
       warning(sharing_info(e.options().sharing).value().warning),
-      metrics(e, o.model_names.front()),
-      connections(static_cast<size_t>(o.io_threads)),
-      admission(o.max_prompt_bytes),
-      body_memory(o.max_bodies_bytes),
-      text_pool(static_cast<size_t>(o.text_threads)),
-      long_text_pool(static_cast<size_t>(o.text_threads)),
+      metrics(e, options.model_names.front()),
+      replica(e, options, new_id()),
+      admission(options.max_prompt_bytes),
+      text_pool(static_cast<size_t>(options.text_threads)),
+      long_text_pool(static_cast<size_t>(options.text_threads)),
       store_pool(1),
       file_pool(1),
-      batch_pool(1) {}
+      batch_pool(1),
+      batches_(files ? std::make_unique<BatchRunner>(*this) : nullptr) {}
 
-std::string Service::new_id() {
-  uint64_t bits = 0;
-  PANDO_CHECK(getentropy(&bits, sizeof bits) == 0);
-  return fmt::format("{:016x}", bits);
+Service::~Service() = default;
+
+boost::asio::awaitable<void> Service::handle(HttpRequest& request, Replier& replier) {
+  return serve::handle(*this, request, replier);
+}
+
+std::optional<HttpResponse> Service::begin_upload(HttpRequest& request, std::string_view origin) {
+  return serve::begin_upload(*this, request, origin);
+}
+
+boost::asio::awaitable<Status> Service::on_disk(std::function<Status()> work) {
+  return offload(file_pool, engine.options().nice, std::move(work));
+}
+
+// Whatever a thread of texts still does is done for connections that are alive, and the engine's
+// thread tells them nothing once they go.
+void Service::close() {
+  if (batches_) {
+    batches_->stop();
+    batches_->join();
+  }
+  for (boost::asio::thread_pool* pool :
+       {&text_pool, &long_text_pool, &store_pool, &file_pool, &batch_pool})
+    pool->join();
+  shutdown_guard.close();
 }
 
 bool Service::serves(const std::string& model) const {
-  return std::ranges::find(options.model_names, model) != options.model_names.end();
+  return options.any_model_name ||
+         std::ranges::find(options.model_names, model) != options.model_names.end();
 }
 
 std::string Service::not_served(const std::string& model) const {
@@ -56,17 +79,6 @@ ask::Envelope Service::envelope(const std::string& id) const {
           .created = std::time(nullptr),
           .model = options.model_names.front(),
           .warning = warning};
-}
-
-void Service::log(const LoggedRequest& request) const {
-  const bool failed = request.status >= 400 || !request.tally.error.empty();
-  const LogRequests which = options.log_requests;
-  if (options.log && (which == LogRequests::kAll || (which == LogRequests::kErrors && failed)))
-    options.log(log_line(request));
-}
-
-void Service::log(const std::string& line) const {
-  if (options.log) options.log(log_time() + line + "\n");
 }
 
 // The highest bit tells it from the keys of those who ask.

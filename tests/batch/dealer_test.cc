@@ -15,11 +15,11 @@ namespace {
 
 using Records = std::vector<std::shared_ptr<OpenRecord>>;
 
-// Of a line with so many tokens of its own, behind blocks.
-Records add(Dealer& dealer, double own, std::vector<uint64_t> blocks = {}, size_t n = 1) {
+// Of a line with so many tokens of its own, behind pieces.
+Records add(Dealer& dealer, double own, std::vector<Piece> pieces = {}, size_t n = 1) {
   Records records;
   for (size_t i = 0; i < n; ++i) records.push_back(std::make_shared<OpenRecord>());
-  dealer.add(records, {std::move(blocks), own});
+  dealer.add(records, {std::move(pieces), own});
   return records;
 }
 
@@ -31,11 +31,11 @@ Records deal(Dealer& dealer) {
   return dealt;
 }
 
-// Hashes of a beginning of n blocks.
-std::vector<uint64_t> beginning(uint64_t of, size_t n) {
-  std::vector<uint64_t> blocks(n);
-  std::iota(blocks.begin(), blocks.end(), of * 1000);
-  return blocks;
+// Hashes of a beginning of n pieces.
+std::vector<Piece> beginning(uint64_t of, size_t n) {
+  std::vector<Piece> pieces(n);
+  std::iota(pieces.begin(), pieces.end(), of * 1000);
+  return pieces;
 }
 
 TEST(Dealer, TheLargestGoFirstEachToTheLeastLoaded) {
@@ -62,7 +62,7 @@ TEST(Dealer, WhatIsOverIsNoLoad) {
   Dealer dealer(2, false);
   const Records line = add(dealer, 8, beginning(1, 1), 2);
   deal(dealer);
-  EXPECT_EQ(dealer.load(0), 8 + LineWork::kBlockTokens);
+  EXPECT_EQ(dealer.load(0), 8 + kPieceTokens);
   for (const auto& record : line) dealer.end(*record);
   EXPECT_EQ(dealer.load(0), 0);
 }
@@ -134,22 +134,22 @@ TEST(LineWork, IsThatOfContextQuestionsAndAnswers) {
   const std::string line =
       R"({"context": ")" + std::string(600, 'c') + R"(", "questions": ["1234", {"text": "5678"}])";
   const LineWork work = work_of(line + "}"), shorter = work_of(line + R"(, "max_tokens": 3})");
-  EXPECT_EQ(work.blocks.size(), 2u);
+  EXPECT_EQ(work.pieces.size(), 2u);
   EXPECT_EQ(work.own, (600 - 512 + 8) / 4 + 2 * 10);
   EXPECT_EQ(work.all(), work.own + 128);
-  EXPECT_EQ(shorter.blocks, work.blocks);
+  EXPECT_EQ(shorter.pieces, work.pieces);
   EXPECT_EQ(shorter.own, (600 - 512 + 8) / 4 + 2 * 3);
 }
 
-TEST(LineWork, PromptsThatBeginAlikeHaveBlocksInCommon) {
+TEST(LineWork, PromptsThatBeginAlikeHavePiecesInCommon) {
   const std::string same(300, 's');
   const auto prompt = [&](const std::string& rest) {
     return work_of(R"({"prompt": ")" + same + rest + R"(", "n": 2})");
   };
   const LineWork a = prompt(std::string(300, 'a')), b = prompt(std::string(300, 'b'));
-  ASSERT_EQ(a.blocks.size(), 2u);
-  EXPECT_EQ(a.blocks[0], b.blocks[0]);
-  EXPECT_NE(a.blocks[1], b.blocks[1]);
+  ASSERT_EQ(a.pieces.size(), 2u);
+  EXPECT_EQ(a.pieces[0], b.pieces[0]);
+  EXPECT_NE(a.pieces[1], b.pieces[1]);
   EXPECT_EQ(a.own, (600 - 512) / 4 + 2 * 10);
 }
 

@@ -53,6 +53,34 @@ TEST(WindowPages, WhatIsNotKeptOrNeverWrittenIsFree) {
   windows.check_invariants();
 }
 
+TEST(WindowPages, WhatStepsInFlightWroteDoesNotCountIfTheyFail) {
+  WindowPages windows({.window = 10, .tile_len = 8, .n_pages = 3}, /*n_tree_pages=*/8);
+  const auto write = [&](PageId page, uint32_t n) {
+    EXPECT_TRUE(windows.window_page(page) != kNoPage || windows.give(page));
+    windows.hold(page);
+    windows.set_written(page, n);
+    windows.submit();
+    windows.release(page, /*keep=*/true);
+  };
+  write(0, 4);
+  write(1, 2);
+  EXPECT_EQ(windows.n_written(1), 2u) << "the next step reads them";
+  windows.commit();
+  windows.commit();
+  write(1, 4);
+  write(2, 4);
+  write(2, 3);  // nothing new
+  windows.hold(2);
+  windows.abort_all();
+  windows.check_invariants();
+  EXPECT_EQ(windows.n_written(0), 4u);
+  EXPECT_EQ(windows.window_page(1), kNoPage);
+  EXPECT_EQ(windows.n_written(2), 0u);
+  windows.release(2, /*keep=*/true);
+  EXPECT_EQ(windows.pool().n_used(), 1u);
+  windows.check_invariants();
+}
+
 // A branch that continues in its parent's last page writes behind the parent's positions. When it
 // goes, the next one may not count them.
 TEST(WindowPages, PositionsOfABranchThatIsGoneDoNotCount) {

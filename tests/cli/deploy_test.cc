@@ -43,6 +43,10 @@ TEST_F(DeployTest, EachLineOfTheSampleConfigurationIsTaken) {
           << line << refused;
     } else if (line.starts_with("api-key-file")) {
       EXPECT_TRUE(refused.says("cannot read /etc/pando/keys")) << line << refused;
+    } else if (line.starts_with("router-key-file")) {
+      EXPECT_TRUE(refused.says("cannot read /etc/pando/router-keys")) << line << refused;
+    } else if (line.starts_with("router-only")) {
+      EXPECT_TRUE(refused.says("--router-only needs --router-key-file")) << line << refused;
     } else if (line.starts_with("parallel")) {
       EXPECT_TRUE(refused.says("MPI") || refused.says("needs 2 processes")) << line << refused;
     } else {
@@ -78,6 +82,7 @@ TEST_F(DeployTest, ServesByTheSampleConfiguration) {
   folder().write("sample.toml", all);
   std::filesystem::create_directory(at("etc"));
   folder().write("etc/keys", "alice:0123456789abcdef\n");
+  folder().write("etc/router-keys", "fedcba9876543210\n");
   folder().write("etc/rules.txt", "Be brief.");
   folder().write("etc/generation_config.json", "{}");
   folder().write("etc/chat.jinja", "{{ messages[0].content }}");

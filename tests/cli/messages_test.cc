@@ -199,7 +199,7 @@ TEST_F(MessagesTest, EmptyPathsAreRefused) {
     expect_says(pando(command + " " + option + " ''"), kUsage,
                 fmt::format("{}: {}: is empty, expected {}", name, option, expected));
   };
-  for (const char* option : {"--api-key-file", "--tls-cert", "--tls-key"})
+  for (const char* option : {"--api-key-file", "--router-key-file", "--tls-cert", "--tls-key"})
     refused("serve --model m", option);
   refused("serve --model m", "--host", "an address");
   refused("serve --model m", "--model-name", "a name");

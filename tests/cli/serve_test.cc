@@ -159,6 +159,7 @@ TEST_F(ServeTest, SaysWhatIsWrongWithAddressKeysAndCertificateBeforeItLoadsTheMo
   for (const auto& [arguments, message] :
        {std::pair{"--host 300.1.1.1", "cannot listen on host '300.1.1.1'"},
         {"--api-key-file keys", "the API key in line 1 has 5 characters"},
+        {"--router-key-file keys", "router keys: the API key in line 1 has 5 characters"},
         {"--tls-cert no.pem --tls-key no.pem", "expected a certificate in PEM"}}) {
     const Finished refused =
         pando(std::string("serve --model shape --port 0 --policy fcfs ") + arguments);

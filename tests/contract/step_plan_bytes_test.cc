@@ -15,7 +15,8 @@ StepPlan small_plan() {
           .copies = {{3, 4, 2}},
           .tasks = {{0, 0, 3, 0, 1}},
           .task_pages = {1},
-          .outputs = {1, 2}};
+          .outputs = {1, 2},
+          .hidden_only = {2}};
 }
 
 std::vector<uint32_t> words_of(const StepPlan& plan) {
@@ -101,6 +102,9 @@ TEST(StepPlanBytes, PlansThatAreNotSoundAreRefused) {
   EXPECT_NE(broken([](StepPlan& p) { p.outputs = {2, 1}; }).find("outputs"), std::string::npos);
   EXPECT_NE(broken([](StepPlan& p) { p.outputs = {1, 1}; }).find("outputs"), std::string::npos);
   EXPECT_NE(broken([](StepPlan& p) { p.outputs = {3}; }).find("outputs"), std::string::npos);
+  for (const std::vector<uint32_t>& rows : {std::vector<uint32_t>{0}, {2, 1}, {1, 1}})
+    EXPECT_NE(broken([&](StepPlan& p) { p.hidden_only = rows; }).find("without logits"),
+              std::string::npos);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -68,7 +69,10 @@ std::string compare(const Outcome& outcome, RequestId id, const reference::Model
     const size_t n_prompt = tokens.size();
     tokens.insert(tokens.end(), completion.tokens.begin(), completion.tokens.end());
     tokens.pop_back();  // nothing follows it
-    const size_t first = outcome.request.prompt_logprobs_from.value_or(n_prompt);
+    const std::vector<std::vector<Token>>& begun = outcome.request.begun;
+    const size_t n_begun = begun.empty() ? 0 : begun[completion.choice].size();
+    const size_t first = outcome.request.prompt_logprobs_from.value_or(n_prompt + n_begun);
+    if (first > tokens.size() && n_begun > 0) continue;  // it had all of its tokens
     const std::vector<float> expected = reference.logits(tokens, static_cast<int>(first) - 1);
     size_t n_seen = 0;
     for (const Row& row : rows) {
@@ -160,6 +164,8 @@ CaseResult ExactnessCases::run_latent(uint64_t seed) { return run(draw_latent(se
 
 CaseResult ExactnessCases::run_eight(uint64_t seed) { return run(draw_eight(seed)); }
 
+CaseResult ExactnessCases::run_in_flight(uint64_t seed) { return run(draw_in_flight(seed)); }
+
 CaseResult ExactnessCases::run_forms(uint64_t seed) {
   return run(draw_forms(seed, kv_type_, !models_.in_blocks()));
 }
@@ -170,9 +176,36 @@ CaseResult ExactnessCases::run_forms_one_by_one(uint64_t seed) {
   return run(scenario);
 }
 
+CaseResult ExactnessCases::run_begun(uint64_t seed) {
+  Scenario scenario = draw_forms(seed, kv_type_, !models_.in_blocks());
+  scenario.cancel_percent = 0;
+  const CaseResult whole = run(scenario);
+  if (!whole.equal) return whole;
+  Rng rng(seed ^ 0xd1b54a32d192ed03);
+  for (size_t i = 0; i < scenario.requests.size(); ++i)
+    for (const Completion& answer : whole.answers[i]) {
+      const int n = uniform(rng, 0, static_cast<int>(answer.tokens.size()));
+      scenario.requests[i].begun.emplace_back(answer.tokens.begin(), answer.tokens.begin() + n);
+    }
+  CaseResult result = run(scenario);
+  for (size_t i = 0; result.equal && i < scenario.requests.size(); ++i)
+    for (size_t choice = 0; choice < whole.answers[i].size(); ++choice) {
+      const Completion &found = result.answers[i][choice], &expected = whole.answers[i][choice];
+      if (found.tokens == expected.tokens && found.text == expected.text &&
+          found.finish_reason == expected.finish_reason)
+        continue;
+      result.equal = false;
+      result.what =
+          fmt::format("request {} choice {} differs behind its first {} tokens\n  {}", i + 1,
+                      choice, scenario.requests[i].begun[choice].size(), scenario.describe());
+    }
+  return result;
+}
+
 CaseResult ExactnessCases::run_long(uint64_t seed) { return run(draw_long(seed, kv_type_)); }
 
-CaseResult ExactnessCases::run(const Scenario& s) {
+CaseResult ExactnessCases::run(Scenario s) {
+  draw_division(s);
   CaseResult result;
   const auto differs = [&](const std::string& what) {
     result.equal = false;
@@ -228,6 +261,7 @@ CaseResult ExactnessCases::run(const Scenario& s) {
     }
     if (n_steps > 100000) return differs("no end of steps");
   }
+  (*loop)->deliver_events();  // of answers that needed no step
 
   result.stats = (*loop)->stats();
   result.real_sizes = s.sizes.tile_len == 64;
@@ -236,7 +270,10 @@ CaseResult ExactnessCases::run(const Scenario& s) {
   std::vector<Token> ends = config_of(s.model).eos_ids;
   std::erase_if(ends, [](Token end) { return end >= kCaseVocab; });
   ends.push_back(CaseTokenizer::kEnd);
+  result.answers.resize(s.requests.size());
   for (auto& [id, outcome] : outcomes) {
+    std::ranges::sort(outcome.completions, {}, &Completion::choice);
+    result.answers[id - 1] = outcome.completions;
     const int n_tokens = static_cast<int>(outcome.request.tokens.size());
     result.crosses_3_tiles |= n_tokens > 3 * s.sizes.tile_len;
     result.crosses_3_spans |= n_tokens > 3 * s.sizes.span_len;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/exactness_models.h"
 #include "engine/exactness_scenario.h"
@@ -19,7 +20,8 @@ struct CaseCount {
   constexpr int within() const { return of_set * n_sets / 5; }
 };
 constexpr CaseCount kAnyCases{40, 18}, kRecurrentCases{40, 4}, kWindowedCases{40, 4},
-    kRankCases{24, 6}, kLatentCases{20, 6}, kMixtureCases{60, 11}, kFormCases{36, 5};
+    kRankCases{24, 6}, kInFlightRankCases{12, 2}, kLatentCases{20, 6}, kMixtureCases{60, 11},
+    kFormCases{36, 5}, kBegunCases{24, 5};
 
 struct CaseResult {
   bool equal = true;
@@ -30,7 +32,8 @@ struct CaseResult {
   bool crosses_3_spans = false;
   bool real_sizes = false;  // tiles of 64 and spans of 2,048 positions
   int n_cancelled = 0;
-  int n_formed = 0;  // answers that have a form and are finished
+  int n_formed = 0;                              // answers that have a form and are finished
+  std::vector<std::vector<Completion>> answers;  // [requests], by choice
   EngineStats stats;
 };
 
@@ -50,12 +53,15 @@ class ExactnessCases {
   CaseResult run_ranks(uint64_t seed);
   CaseResult run_latent(uint64_t seed);
   CaseResult run_eight(uint64_t seed);
+  CaseResult run_in_flight(uint64_t seed);
   CaseResult run_forms(uint64_t seed);
   CaseResult run_forms_one_by_one(uint64_t seed);  // no step has more than one row of an answer
+  // The answers of run_forms() again: each begins with random many of its tokens.
+  CaseResult run_begun(uint64_t seed);
   CaseResult run_long(uint64_t seed);
 
  private:
-  CaseResult run(const Scenario& scenario);
+  CaseResult run(Scenario scenario);
 
   CaseModels models_;
   std::optional<KvType> kv_type_;

@@ -216,8 +216,7 @@ const LoadedModel& CaseModels::whole(const CaseModel& model) {
 }
 
 const DeviceModel& CaseModels::share(const CaseModel& model, const ModelShare& share) {
-  std::unique_ptr<LoadedModel>& entry =
-      shares_[{model, share.stage, share.n_stages, share.rank, share.n_ranks, share.copy}];
+  std::unique_ptr<LoadedModel>& entry = shares_[{model, share}];
   if (!entry) entry = load(model, share);
   return *entry->weights;
 }

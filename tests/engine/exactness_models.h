@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "base/dtype.h"
 #include "exec/loaded_weights.h"
@@ -79,7 +80,7 @@ class CaseModels {
   CaseWeights kind_;
   std::filesystem::path directory_;
   std::map<CaseModel, std::unique_ptr<LoadedModel>> whole_;
-  std::map<std::tuple<CaseModel, int, int, int, int, int>, std::unique_ptr<LoadedModel>> shares_;
+  std::map<std::pair<CaseModel, ModelShare>, std::unique_ptr<LoadedModel>> shares_;
   // The last entry says whether the context exceeds the original one.
   std::map<std::tuple<CaseModel, DType, CaseSizes, bool>, std::unique_ptr<reference::Model>>
       references_;

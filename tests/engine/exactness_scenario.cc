@@ -16,6 +16,7 @@
 #include "exec/cpu/kv_memory.h"
 #include "exec/cpu/kv_sizes.h"
 #include "exec/cpu/state_layout.h"
+#include "exec/share.h"
 #include "model/make_model.h"
 #include "pando/values/sharing.h"
 
@@ -213,13 +214,15 @@ void set_memory(Scenario& s, size_t n_pages) {
 
 std::string Scenario::describe() const {
   return fmt::format(
-      "seed {}: {} of {} positions depth {} {} {} {} within {} s pages {}/{}/{} kv {} threads {} "
+      "seed {}: {} cut [{}] divided head {} of {} positions depth {} {} {} {} within {} s pages "
+      "{}/{}/{} kv {} threads {} "
       "rows {} "
       "memory "
       "{} isa {} "
       "requests {}",
-      seed, ranks.name(), ranks.kvp_tokens, loop.depth, model.name(), loop.engine.sharing,
-      loop.engine.policy, loop.engine.step_budget, sizes.page_len, sizes.tile_len, sizes.span_len,
+      seed, ranks.name(), fmt::join(ranks.cut, " "), ranks.divides_head.value_or(false),
+      ranks.kvp_tokens, loop.depth, model.name(), loop.engine.sharing, loop.engine.policy,
+      loop.engine.step_budget, sizes.page_len, sizes.tile_len, sizes.span_len,
       static_cast<int>(loop.engine.kv_type), loop.engine.threads, loop.engine.step_rows,
       loop.engine.kv_memory, loop.engine.isa, requests.size());
 }
@@ -454,6 +457,32 @@ Scenario draw_eight(uint64_t seed) {
   s.loop.depth = uniform(rng, 0, ranks.spp);
   set_memory_of_ranks(s);
   return s;
+}
+
+Scenario draw_in_flight(uint64_t seed) {
+  Rng rng(seed ^ 0xa3b195354a39b70d);
+  Scenario s = chance(rng, 50) ? draw_recurrent(seed, {}) : draw_windowed(seed, {});
+  s.model.wide = true;
+  s.ranks.slice_rows = 5;
+  s.ranks.spp = uniform(rng, 2, 4);
+  s.ranks.tp = uniform(rng, 1, 2);
+  s.loop.engine.step_rows = std::array{3, 7, 16}[uniform(rng, 0, 2)];
+  s.loop.least_answers = 1;
+  set_memory_of_ranks(s);
+  return s;
+}
+
+void draw_division(Scenario& s) {
+  if (s.ranks.n_ranks() == 1) return;
+  Rng rng(s.seed ^ 0x2545f4914f6cdd1d);
+  const model::ModelConfig config = config_of(s.model);
+  s.ranks.divides_head = chance(rng, 50);
+  const std::vector<int> firsts = exec::first_layers(config);
+  if (chance(rng, 30)) return;
+  std::vector<int>& cut = s.ranks.cut;
+  std::sample(firsts.begin() + 1, firsts.end(), std::back_inserter(cut), s.ranks.spp - 1, rng);
+  cut.insert(cut.begin(), 0);
+  cut.push_back(config.n_layers());
 }
 
 Scenario draw_forms(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too) {

@@ -61,6 +61,11 @@ Scenario draw_mixture_ranks(uint64_t seed, std::optional<KvType> kv_type, bool r
 Scenario draw_ranks(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
 // The same over eight ranks.
 Scenario draw_eight(uint64_t seed);
+// Models with states or windows over two to four stages, by up to two ranks each, with as many
+// steps in flight.
+Scenario draw_in_flight(uint64_t seed);
+// Over ranks: draws the stages' layers, and whether the LM head is divided. Other draws stay.
+void draw_division(Scenario& s);
 // Any of the above, where the answers of some requests have a form.
 Scenario draw_forms(uint64_t seed, std::optional<KvType> kv_type, bool recurrent_too);
 // One prompt over three spans of real size beside shorter branches of it.

@@ -174,6 +174,22 @@ void run_cases_of_eight(CaseWeights weights) {
   }
 }
 
+// States and windows, with as many steps in flight as there are stages.
+void run_cases_in_flight(CaseWeights weights) {
+  ExactnessCases cases(weights);
+  const int n = n_cases(kInFlightRankCases);
+  int n_rows = 0;
+  for (int i = 0; i < n; ++i) {
+    const CaseResult result =
+        cases.run_in_flight(110'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
+    ASSERT_TRUE(result.equal) << result.what;
+    n_rows += result.n_rows;
+  }
+  printf("%d cases with several steps in flight, %d logits rows equal\n", n, n_rows);
+}
+
+TEST(ExactnessRanks, InFlightOfBF16Weights) { run_cases_in_flight(CaseWeights::kBF16); }
+TEST(ExactnessRanks, InFlightOfQ8_0Weights) { run_cases_in_flight(CaseWeights::kQ8_0); }
 TEST(ExactnessRanks, EightOfBF16Weights) { run_cases_of_eight(CaseWeights::kBF16); }
 TEST(ExactnessRanks, EightOfQ8_0Weights) { run_cases_of_eight(CaseWeights::kQ8_0); }
 TEST(ExactnessRanks, F32Weights) { run_ranked_cases(CaseWeights::kF32); }
@@ -263,6 +279,26 @@ void run_formed_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
   printf("%d cases with forms, %d answers of a form finished, %d logits rows equal\n", n, n_formed,
          n_rows);
 }
+
+// Answers that another engine began, with and without a form, over the same models.
+void run_begun_cases(CaseWeights weights, std::optional<KvType> kv_type = {}) {
+  ExactnessCases cases(weights, kv_type);
+  const int n = n_cases(kBegunCases, 4);
+  int n_rows = 0;
+  for (int i = 0; i < n; ++i) {
+    const CaseResult result =
+        cases.run_begun(110'000'000 + 1000 * static_cast<uint64_t>(weights) + i);
+    ASSERT_TRUE(result.equal) << result.what;
+    n_rows += result.n_rows;
+  }
+  printf("%d cases of answers that go on, %d logits rows equal\n", n, n_rows);
+}
+
+TEST(ExactnessBegun, F32Weights) { run_begun_cases(CaseWeights::kF32); }
+TEST(ExactnessBegun, BF16Weights) { run_begun_cases(CaseWeights::kBF16); }
+TEST(ExactnessBegun, Q8_0Weights) { run_begun_cases(CaseWeights::kQ8_0); }
+TEST(ExactnessBegun, Q4_KWeights) { run_begun_cases(CaseWeights::kQ4_K); }
+TEST(ExactnessBegun, Int8KeysAndValues) { run_begun_cases(CaseWeights::kF16, KvType::kInt8); }
 
 TEST(ExactnessForms, F32Weights) { run_formed_cases(CaseWeights::kF32); }
 TEST(ExactnessForms, BF16Weights) { run_formed_cases(CaseWeights::kBF16); }

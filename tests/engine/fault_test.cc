@@ -30,6 +30,7 @@ constexpr Kind kAny{run_case<&ExactnessCases::run>, kAnyCases.within()},
     kLatent{run_case<&ExactnessCases::run_latent>, kLatentCases.within()},
     kMixtures{run_case<&ExactnessCases::run_mixture>, kMixtureCases.within()},
     kForms{run_case<&ExactnessCases::run_forms>, kFormCases.within()},
+    kBegun{run_case<&ExactnessCases::run_begun>, kBegunCases.within()},
     kInFlight{[](ExactnessCases&, uint64_t seed) { return run_in_flight(seed).what; },
               kInFlightCases / 5};
 
@@ -104,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kStageSumLost, "StageSumLost", kRanks},
                       NamedFault{Fault::kHeadsOfFirstRank, "HeadsOfFirstRank", kRanks},
                       NamedFault{Fault::kHeadRunsJoined, "HeadRunsJoined", kRanks},
+                      NamedFault{Fault::kLogitSliceEarly, "LogitSliceEarly", kRanks},
                       NamedFault{Fault::kLatentFormByRows, "LatentFormByRows", kLatent},
                       NamedFault{Fault::kExpertRowsReversed, "ExpertRowsReversed", kMixtures},
                       NamedFault{Fault::kExpertsByWeight, "ExpertsByWeight", kMixtures},
@@ -113,9 +115,12 @@ INSTANTIATE_TEST_SUITE_P(
                       NamedFault{Fault::kForcedRowTooMany, "ForcedRowTooMany", kForms},
                       NamedFault{Fault::kForcedNotFollowed, "ForcedNotFollowed", kForms},
                       NamedFault{Fault::kForcedLost, "ForcedLost", kForms},
+                      NamedFault{Fault::kBegunNotFollowed, "BegunNotFollowed", kBegun},
                       NamedFault{Fault::kFlightFannedOut, "FlightFannedOut", kInFlight},
                       NamedFault{Fault::kSplitLosesFlight, "SplitLosesFlight", kInFlight},
                       NamedFault{Fault::kAbortLeavesIssue, "AbortLeavesIssue", kInFlight},
+                      NamedFault{Fault::kFlightSlotTaken, "FlightSlotTaken", kInFlight},
+                      NamedFault{Fault::kAbortLeavesWindow, "AbortLeavesWindow", kInFlight},
                       NamedFault{Fault::kAskedTwice, "AskedTwice", kInFlight}),
     [](const auto& info) { return info.param.name; });
 

@@ -20,6 +20,7 @@ struct InFlightCase {
   size_t n_overlapping = 0;  // steps that were submitted while another was in flight
   size_t n_failed = 0;       // requests whose step failed
   uint64_t n_preempted = 0, n_evicted = 0;
+  bool has_states = false, has_windows = false;
 };
 
 // Events that the listener of a request received.
@@ -72,10 +73,10 @@ inline std::string difference(const HeardInFlight& found, const HeardInFlight& e
   return {};
 }
 
-// Few pages, small steps, failed steps, cancelled requests. Throws if a plan is wrong, or a check
-// of the tree trips.
+// Few pages, slots or window pages, small steps, failed steps, cancelled requests. Throws if a plan
+// is wrong, or a check of the tree trips.
 inline InFlightCase run_in_flight(uint64_t seed) {
-  std::mt19937 rng(static_cast<uint32_t>(seed));
+  std::mt19937 rng(static_cast<uint32_t>(seed)), memory_rng(static_cast<uint32_t>(~seed));
   LoopOptions options = tiny_loop_options();
   const bool is_short = rng() % 2 == 0;
   options.engine.kv_memory = kTinyPageBytes * (is_short ? 16 + rng() % 12 : 400);
@@ -92,11 +93,18 @@ inline InFlightCase run_in_flight(uint64_t seed) {
   }
   const int depth = 2 + static_cast<int>(rng() % 3);
   const size_t fail_each = rng() % 3 == 0 ? 3 + rng() % 15 : 0;
-  const auto made = open_over_plans(options, /*n_slots=*/0, fail_each, {}, depth);
+  InFlightCase result{.has_states = seed % 3 == 1, .has_windows = seed % 3 == 2};
+  const size_t n_slots = result.has_states ? 2 + memory_rng() % 20 : 0;
+  WindowSizes windows;
+  if (result.has_windows)
+    windows = {.window = 13,
+               .tile_len = static_cast<uint32_t>(options.tile_len),
+               .n_pages = 8 + memory_rng() % 20};
+  options.engine.place_every = 1 + static_cast<int>(memory_rng() % 30);
+  const auto made = open_over_plans(options, n_slots, fail_each, windows, depth);
   EngineLoop& loop = *made.value();
 
   std::map<RequestId, HeardInFlight> heard, expected;
-  InFlightCase result;
   size_t n_arrived = 0;
   for (int n_steps = 0; n_arrived < requests.size() || loop.n_sequences() > 0; ++n_steps) {
     if (n_steps > 10'000) return {.what = "no end of steps"};
@@ -119,6 +127,7 @@ inline InFlightCase run_in_flight(uint64_t seed) {
   }
   for (const Node* node : loop.cache().tree().nodes())
     if (node->n_pins + node->n_locks > 0) return {.what = "a path is still pinned or locked"};
+  if (loop.cache().places().n_held() > 0) return {.what = "a place is still held"};
   while (alone.value()->step()) continue;
   alone.value()->deliver_events();
   for (const auto& [id, of] : heard) {

@@ -22,17 +22,21 @@ std::vector<uint32_t> rows_of_steps(TestLoop& loop) {
 }
 
 TEST(InFlight, AnswersAreThoseOfOneStepAtATime) {
-  size_t n_overlapping = 0, n_failed = 0;
+  size_t n_overlapping = 0, n_with_states = 0, n_with_windows = 0, n_failed = 0;
   uint64_t n_preempted = 0, n_evicted = 0;
   for (uint64_t seed = 0; seed < kInFlightCases; ++seed) {
     const InFlightCase found = run_in_flight(seed);
     ASSERT_EQ(found.what, "") << "seed " << seed;
     n_overlapping += found.n_overlapping;
+    n_with_states += found.has_states ? found.n_overlapping : 0;
+    n_with_windows += found.has_windows ? found.n_overlapping : 0;
     n_failed += found.n_failed;
     n_preempted += found.n_preempted;
     n_evicted += found.n_evicted;
   }
   EXPECT_GT(n_overlapping, 5'000u);
+  EXPECT_GT(n_with_states, 1'000u);
+  EXPECT_GT(n_with_windows, 1'000u);
   EXPECT_GT(n_failed, 100u);
   EXPECT_GT(n_preempted, 10u);
   EXPECT_GT(n_evicted, 500u);
@@ -107,17 +111,63 @@ TEST(InFlight, TheOptionLimitsTheDepth) {
   EXPECT_EQ(executor_of(loop).n_overlapping(), 0u);
 }
 
-TEST(InFlight, PlacesAndWindowsAreOfOneStepAtATime) {
+// A step writes the slot that the last step but one wrote. Window pages that the last step in
+// flight does not read are free.
+TEST(InFlight, StatesAndWindowsNeedNoMoreMemoryThanWithOneStep) {
   LoopOptions options = tiny_loop_options();
-  options.engine.step_rows = 5;
-  const WindowSizes windows{.window = 8, .tile_len = 8, .n_pages = 100};
+  options.engine.step_rows = 8;
+  const WindowSizes windows{.window = 8, .tile_len = 8, .n_pages = 5};
   for (const bool has_states : {false, true}) {
-    TestLoop loop(open_over_plans(options, has_states ? 50 : 0, /*fail_each=*/0,
+    TestLoop loop(open_over_plans(options, has_states ? 2 : 0, /*fail_each=*/0,
                                   has_states ? WindowSizes{} : windows, /*depth=*/3));
-    ASSERT_TRUE(loop.submit(1, tiny_request("twenty-two characters.", 2)).ok());
+    ASSERT_TRUE(loop.submit(1, tiny_request(std::string(60, 'a'), 2)).ok());
     loop.run();
-    EXPECT_EQ(executor_of(loop).n_overlapping(), 0u);
+    EXPECT_EQ(rows_of_steps(loop), (std::vector<uint32_t>{8, 8, 8, 8, 8, 8, 8, 4, 1}));
+    EXPECT_EQ(executor_of(loop).n_overlapping(), 7u);
+    EXPECT_EQ(loop.stats().recomputed_rows, 0u);
     EXPECT_EQ(loop.heard[1].completions.size(), 1u);
+  }
+}
+
+// Another prompt goes on from a place, or a window, while the step that writes it is in flight.
+TEST(InFlight, APathGoesOnFromTheStateOfAStepInFlight) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 20;
+  options.engine.place_every = 16;
+  const WindowSizes windows{.window = 8, .tile_len = 8, .n_pages = 40};
+  for (const bool has_states : {false, true}) {
+    TestLoop loop(open_over_plans(options, has_states ? 20 : 0, /*fail_each=*/0,
+                                  has_states ? WindowSizes{} : windows, /*depth=*/2));
+    const std::string document(16, 'd');
+    ASSERT_TRUE(loop.submit(1, tiny_request(document + "four", 2)).ok());
+    ASSERT_TRUE(loop.submit(2, tiny_request(document + "more", 2)).ok());
+    loop.run();
+    EXPECT_EQ(rows_of_steps(loop)[0], 20u);
+    EXPECT_EQ(rows_of_steps(loop)[1], 4u);
+    EXPECT_GT(executor_of(loop).n_overlapping(), 0u);
+    EXPECT_EQ(loop.stats().recomputed_rows, 0u);
+  }
+}
+
+// Places and windows that failed steps would have written are not there for the requests that go
+// on.
+TEST(InFlight, StatesAndWindowsOfFailedStepsAreComputedAgain) {
+  LoopOptions options = tiny_loop_options();
+  options.engine.step_rows = 8;
+  const WindowSizes windows{.window = 8, .tile_len = 8, .n_pages = 40};
+  for (const bool has_states : {false, true}) {
+    TestLoop loop(open_over_plans(options, has_states ? 20 : 0, /*fail_each=*/3,
+                                  has_states ? WindowSizes{} : windows, /*depth=*/2));
+    TestLoop alone(open_over_plans(options));
+    ASSERT_TRUE(alone.submit(2, tiny_request("z prompt", 2)).ok());
+    alone.run();
+    ASSERT_TRUE(loop.submit(1, tiny_request("a prompt", 3)).ok());
+    ASSERT_TRUE(loop.submit(2, tiny_request("z prompt", 2)).ok());
+    loop.run();
+    ASSERT_TRUE(loop.heard[1].error);
+    EXPECT_EQ(loop.heard[1].error->message(), "this step is to fail");
+    EXPECT_FALSE(loop.heard[2].error);
+    EXPECT_EQ(loop.answers(2), alone.answers(2));
   }
 }
 
@@ -169,6 +219,37 @@ TEST(InFlight, ACancelledRequestHoldsItsPagesUntilItsStepIsOver) {
   EXPECT_FALSE(loop.step());
   EXPECT_EQ(loop.stats().kv_bytes, 0u);
   EXPECT_EQ(loop.n_pins(), 0u);
+}
+
+// Over two stages the first two chunks of a prompt are submitted together.
+TEST(InFlight, ModelsWithStatesOrWindowsHaveAStepForEachStage) {
+  CaseModels models(CaseWeights::kBF16);
+  const RankLayout layout{.spp = 2, .slice_rows = 5};
+  for (const CaseModel& model :
+       {CaseModel{.shape = "tiny-qwen3.5"}, CaseModel{.shape = "tiny-mistral", .window = 8}}) {
+    const RankThreads ranks(models, model, layout);
+    HeardInFlight heard[2];
+    for (const int depth : {1, 2}) {
+      LoopOptions options = tiny_loop_options();
+      options.engine.step_rows = 8;
+      options.engine.context = 200;
+      options.engine.kv_memory = size_t{4} << 20;
+      options.ranks = &ranks.first();
+      options.depth = depth;
+      const auto loop = open_loop(models.share(model, layout.share_of(0)), options).value();
+      EXPECT_GT(loop->executor().facts().n_slots + loop->executor().facts().window, 0u);
+      Request request = tiny_request("", 5);
+      request.logits_hash = true;
+      for (int i = 0; i < 30; ++i) request.tokens.push_back(i * 7 % kCaseVocab);
+      ASSERT_TRUE(loop->submit(1, std::move(request), listener_of(heard[depth - 1])).ok());
+      loop->step();
+      EXPECT_EQ(loop->stats().prefill_rows, 8u * depth) << model.shape;
+      while (loop->step()) continue;
+      loop->deliver_events();
+      EXPECT_EQ(heard[depth - 1].completions.size(), 1u);
+    }
+    EXPECT_EQ(difference(heard[1], heard[0]), "") << model.shape;
+  }
 }
 
 // Both have steps in flight over the same ranks: outputs come in the order of all steps.

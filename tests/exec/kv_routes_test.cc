@@ -45,6 +45,7 @@ TEST(DealRows, ToThePartsThatHaveMostOfTheirKeys) {
   EXPECT_EQ(dealt.row_begin, (std::vector<uint32_t>{0, 1, 4}));
   EXPECT_EQ(dealt.plan.tokens, (std::vector<Token>{4, 1, 2, 3}));
   EXPECT_EQ(dealt.output_parts, (std::vector<uint8_t>{1, 0}));
+  EXPECT_EQ(dealt.reads_logits, (std::vector<bool>{true, true}));
   EXPECT_EQ(dealt.n_outputs_of(1), 1u);
   EXPECT_EQ(dealt.plan.outputs, (std::vector<uint32_t>{0, 3}));
 }

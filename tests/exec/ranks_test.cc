@@ -136,13 +136,56 @@ TEST(ModelShare, LayersStayWithThoseWhoseKeysTheyRead) {
             "keys it reads");
   const model::ModelConfig e2b = model::named_shape("gemma-4-e2b").value();
   EXPECT_EQ(exec::layers_of_share(e2b, {.stage = 1, .n_stages = 2}), Range(13, 35));
-  EXPECT_EQ(exec::layers_of_share(e2b, {.stage = 1, .n_stages = 3}), Range(12, 13));
+  EXPECT_EQ(exec::layers_of_share(e2b, {.stage = 2, .n_stages = 3}), Range(13, 35));
   const model::ModelConfig llama = model::named_shape("llama-2-7b").value();
   for (int stage = 0, end = 0; stage < 5; ++stage) {
     const Range layers = exec::layers_of_share(llama, {.stage = stage, .n_stages = 5});
     EXPECT_EQ(layers.first, end);
     end = layers.second;
     EXPECT_NEAR(layers.second - layers.first, 6.4, 0.61);
+  }
+}
+
+TEST(ModelShare, SlicesOfLogitsMakeTheVocabulary) {
+  model::ModelConfig config = model::named_shape("tiny-llama").value();
+  for (const int vocab : {1, 5, 64, 1000, 32000})
+    for (const int n_ranks : {1, 2, 3, 8}) {
+      config.vocab = vocab;
+      int end = 0;
+      for (int rank = 0; rank < n_ranks; ++rank) {
+        const auto [first, last] =
+            exec::logits_of_share(config, {.rank = rank, .n_ranks = n_ranks, .divides_head = true});
+        EXPECT_EQ(first, end);
+        EXPECT_TRUE(vocab < 16 * n_ranks || first % 16 == 0) << "whole vectors";
+        end = last;
+      }
+      EXPECT_EQ(end, vocab);
+    }
+}
+
+TEST(ModelShare, TheHeadIsInTheLastStageOrOnRankZero) {
+  const model::ModelConfig config = model::named_shape("tiny-llama").value();
+  RankLayout layout{.spp = 2, .kvp = 2, .tp = 2};
+  for (const bool divided : {false, true}) {
+    layout.divides_head = divided;
+    for (int rank = 0; rank < layout.n_ranks(); ++rank) {
+      const auto [first, last] = exec::logits_of_share(config, layout.share_of(rank));
+      const int expected = divided     ? (rank < 4 ? 0 : config.vocab / 2)
+                           : rank == 0 ? config.vocab
+                                       : 0;
+      EXPECT_EQ(last - first, expected) << rank;
+    }
+  }
+}
+
+TEST(ModelShare, HasTheLayersOfTheCut) {
+  const model::ModelConfig config = model::named_shape("tiny-llama").value();  // 3 layers
+  RankLayout layout{.spp = 2, .tp = 2};
+  for (const int middle : {1, 2}) {
+    layout.cut = {0, middle, 3};
+    EXPECT_EQ(exec::layers_of_share(config, layout.share_of(1)), std::pair(0, middle));
+    EXPECT_EQ(exec::layers_of_share(config, layout.share_of(2)), std::pair(middle, 3));
+    EXPECT_EQ(exec::spec_of_share(config, layout.share_of(3)).n_layers(), 3 - middle);
   }
 }
 

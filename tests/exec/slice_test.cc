@@ -16,6 +16,7 @@ StepPlan plan_of_two_paths() {
   plan.tasks = {{0, 0, 6, 0, 2}, {1, 4, 5, 2, 1}, {1, 5, 6, 3, 1}};
   plan.task_pages = {0, 1, 2, 3};
   plan.outputs = {4, 5};
+  plan.hidden_only = {5};
   return plan;
 }
 
@@ -40,6 +41,7 @@ TEST(Slices, DoTogetherWhatThePlanDoes) {
   second.tasks = {{0, 0, 3, 0, 2}, {1, 1, 2, 2, 1}, {1, 2, 3, 3, 1}};
   second.task_pages = {0, 1, 2, 3};
   second.outputs = {1, 2};
+  second.hidden_only = {2};
   EXPECT_EQ(slices[1], second);
 }
 

@@ -8,7 +8,7 @@
 namespace pando::kernel {
 
 inline std::vector<Isa> isas() {
-  std::vector<Isa> all = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx};
+  std::vector<Isa> all(std::begin(kIsas), std::end(kIsas));
   std::erase_if(all, [](Isa isa) { return kernels_for(isa) == nullptr; });
   return all;
 }

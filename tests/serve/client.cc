@@ -100,7 +100,8 @@ Answer Client::read() {
           .content_type = std::string(message[http::field::content_type]),
           .retry_after = std::string(message[http::field::retry_after]),
           .allow = std::string(message[http::field::allow]),
-          .request_id = std::string(message["x-request-id"])};
+          .request_id = std::string(message["x-request-id"]),
+          .ignored_fields = std::string(message["x-pando-ignored-fields"])};
 }
 
 void Client::skip_until(std::string_view end) {

@@ -57,6 +57,7 @@ struct Answer {
   int status = 0;
   std::string body;
   std::string content_type, retry_after, allow, request_id;
+  std::string ignored_fields;  // as a lenient server lists them
 
   Json json() const { return Json::parse(body); }
   // Of a stream: the data of its events, without [DONE], which must stand at the end.

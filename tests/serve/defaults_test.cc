@@ -113,7 +113,7 @@ TEST_F(Endpoints, TheRootSaysWhatRuns) {
         "docs/http-api.md", "/v1/chat/completions -H 'Content-Type: application/json' -d '{"})
     EXPECT_NE(text.body.find(part), std::string::npos) << part << " in " << text.body;
   EXPECT_EQ(text.body.find("Bearer"), std::string::npos);
-  EXPECT_EQ(client_.ask("POST", "/", "{}").status, 405);
+  EXPECT_EQ(client_.ask("PUT", "/", "{}").status, 405);
   Client other(server_->port());
   other.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nAccept: application/json\r\n\r\n");
   const Json json = other.read().json();

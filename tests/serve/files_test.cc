@@ -6,9 +6,11 @@
 #include <csignal>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "model/test_files.h"
 #include "serve/client.h"
+#include "serve/routed_testing.h"
 #include "serve/uploads.h"
 
 namespace pando::testing {
@@ -114,6 +116,23 @@ TEST_F(Files, BelongToTheirKey) {
   EXPECT_EQ(client.ask("GET", "/v1/files", "", kKeyTwo).json()["data"].size(), 0u);
   EXPECT_EQ(client.ask("GET", "/v1/files?after=" + path.substr(10), "", kKeyTwo).status, 404);
   EXPECT_EQ(client.ask("DELETE", path, "", kKeyOne).status, 200);
+}
+
+TEST_F(Files, BelongToTheClientOfARouter) {
+  RunningServer server(options_);
+  Client client(server.port());
+  const std::string id = upload(client, "x").json()["id"];
+  for (const auto& [path, status] :
+       {std::pair{std::string("/v1/files"), 200}, {"/v1/files/" + id, 404}}) {
+    client.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + routed_line({{"owner", "5"}}) +
+                "\r\n");
+    const Answer answer = client.read();
+    EXPECT_EQ(answer.status, status) << answer.body;
+    if (status == 200) {
+      EXPECT_EQ(answer.json()["data"], Json::array());
+    }
+  }
+  EXPECT_EQ(client.get("/v1/files/" + id).status, 200);
 }
 
 TEST_F(Files, WrongUploadsLeaveNothing) {

@@ -50,7 +50,8 @@ struct EngineOptions {
   // count once; answers are predicted to be at most twice as long as recent ones. The listener of a
   // request above the bound gets kUnavailable. 0: no limit.
   double max_queue = 0;
-  std::string isa;  // portable, avx2, avx512, avx512bf16 or amx; empty: the best there is
+  // portable, avx2, avxvnni, avx512, avx512bf16 or amx; empty: the best there is
+  std::string isa;
 };
 
 // Names a request of one engine.

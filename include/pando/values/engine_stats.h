@@ -49,6 +49,7 @@ struct EngineStats {
   uint64_t running_answers = 0;    // of these, with keys and values
   uint64_t open_tokens = 0;        // predicted keys and values of these, as max_queue counts
   double queued_s = 0;             // predicted seconds of prompts among them, each alone
+  uint64_t queued_tokens = 0;      // tokens of these, without those shared when they came
   uint64_t kv_bytes = 0;           // pages and states in use, cached ones too
   uint64_t kv_capacity_bytes = 0;  // pages and states that kv_memory holds
   uint64_t places = 0;             // states of recurrent layers, in use or cached

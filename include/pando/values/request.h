@@ -138,6 +138,11 @@ struct Request {
   std::optional<std::chrono::steady_clock::time_point> sent;
   // Hash the logits that every answer was drawn from; for an embedding, the hidden states.
   bool logits_hash = false;
+  // Tokens of each answer that another engine drew, at most `n` lists: the answer goes on behind
+  // them. The same model, request and seed give the bits of an answer that was never interrupted.
+  // With log-probabilities or logits_hash they are drawn again, and must be the same.
+  std::vector<std::vector<Token>> begun;
+  bool tells_tokens = false;  // events have their tokens
 };
 
 // A call of a tool, as an answer asks for it.
@@ -187,12 +192,15 @@ struct Completion {
 // thread: a listener must not block, and may call submit and cancel. Every answer's first token
 // gives one, later ones where there is text, a log-probability or the end to tell.
 struct Event {
-  uint64_t request = 0;                  // as returned by submit
-  int choice = 0;                        // in [0, n)
-  std::string text;                      // new text of the answer; whole UTF-8 characters
-  std::string reasoning;                 // the same of its reasoning
-  std::vector<ToolCall> calls;           // new calls, each whole
-  size_t n_tokens = 0;                   // of the answer so far
+  uint64_t request = 0;         // as returned by submit
+  int choice = 0;               // in [0, n)
+  std::string text;             // new text of the answer; whole UTF-8 characters
+  std::string reasoning;        // the same of its reasoning
+  std::vector<ToolCall> calls;  // new calls, each whole
+  size_t n_tokens = 0;          // of the answer so far
+  // With Request::tells_tokens: the answer's tokens behind those of its last event and
+  // Request::begun.
+  std::vector<Token> tokens = {};
   std::optional<TokenLogprob> logprob;   // of the token just drawn, with SamplingOptions::logprobs
   std::optional<Completion> completion;  // the answer is finished
   std::optional<Error> error;            // the request is over; no further events

@@ -52,7 +52,8 @@ __attribute__((target("avx512f,avx512vnni,avx512bf16"), noinline)) double burst_
   return 32.0 * kEach * kRounds * kChains;
 }
 
-__attribute__((target("avx2,fma"), noinline)) double fma_burst_avx2() {
+template <int kEach>
+__attribute__((target("avx2,fma,avxvnni"), noinline)) double burst_avx2() {
   constexpr int kFewer = 12;
   __m256 acc[kFewer];
 #pragma GCC unroll 16
@@ -60,13 +61,18 @@ __attribute__((target("avx2,fma"), noinline)) double fma_burst_avx2() {
   const __m256 x = _mm256_set1_ps(0.5f);
   for (int round = 0; round < kRounds; ++round)
 #pragma GCC unroll 16
-    for (int i = 0; i < kFewer; ++i) asm("vfmadd231ps %1, %1, %0" : "+x"(acc[i]) : "x"(x));
+    for (int i = 0; i < kFewer; ++i) {
+      if constexpr (kEach == 4)
+        asm("%{vex%} vpdpbusd %1, %1, %0" : "+x"(acc[i]) : "x"(x));
+      else
+        asm("vfmadd231ps %1, %1, %0" : "+x"(acc[i]) : "x"(x));
+    }
 #pragma GCC unroll 16
   for (int i = 1; i < kFewer; ++i) acc[0] = _mm256_add_ps(acc[0], acc[i]);
   float out[8];
   _mm256_storeu_ps(out, acc[0]);
   keep(out);
-  return 16.0 * kRounds * kFewer;
+  return 16.0 * kEach * kRounds * kFewer;
 }
 #endif
 
@@ -82,8 +88,9 @@ Burst burst_for(DType weights) {
   }
   if (isa >= kernel::Isa::kAvx512)
     return dtype_size(weights) == 0 ? burst_avx512<4> : burst_avx512<1>;
+  if (isa == kernel::Isa::kAvxVnni && dtype_size(weights) == 0) return burst_avx2<4>;
   // AVX2 has no such instruction for integers.
-  if (isa == kernel::Isa::kAvx2 && dtype_size(weights) > 0) return fma_burst_avx2;
+  if (isa >= kernel::Isa::kAvx2 && dtype_size(weights) > 0) return burst_avx2<1>;
 #endif
   static_cast<void>(weights);
   return nullptr;

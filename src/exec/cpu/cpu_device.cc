@@ -29,6 +29,7 @@ class CpuDevice final : public Device {
     if (!kernels) return kernels.error();
     return std::string((*kernels)->name);
   }
+  std::vector<std::string> warnings() const override { return kernel::refused_kernels(); }
 
   Result<std::unique_ptr<DeviceModel>> load(const model::ModelSpec& spec,
                                             const model::TensorSource& source,

@@ -138,6 +138,8 @@ const float* Transformer::forward(const StepPlan& plan, RowRange own, const KvVi
 }
 
 void Transformer::logits(const float* hidden, uint32_t n, float* out) {
+  const int n_columns = weights_.head.n();
+  if (n_columns == 0) return;
   products_.multiply(
       weights_.head, n, [&](int row, float*) { return hidden + int64_t{row} * spec_.d_model; },
       out);
@@ -145,11 +147,11 @@ void Transformer::logits(const float* hidden, uint32_t n, float* out) {
   const float cap = spec_.logit_cap;
   const std::vector<float>& bias = weights_.head_bias;
   if (bias.empty() && divisor == 1.0f && scale == 1.0f && cap == 0.0f) return;
-  const size_t vocab = spec_.vocab;
   for_rows(pool_, n, [&](uint32_t row) {
-    if (!bias.empty()) kernels_.add(out + row * vocab, bias.data(), spec_.vocab);
-    for (size_t i = row * vocab; i < (row + 1) * vocab; ++i) out[i] = out[i] / divisor * scale;
-    if (cap > 0.0f) kernels_.soft_cap(out + row * vocab, cap, spec_.vocab);
+    float* const logits = out + size_t{row} * n_columns;
+    if (!bias.empty()) kernels_.add(logits, bias.data(), n_columns);
+    for (int i = 0; i < n_columns; ++i) logits[i] = logits[i] / divisor * scale;
+    if (cap > 0.0f) kernels_.soft_cap(logits, cap, n_columns);
   });
 }
 

@@ -50,7 +50,7 @@ class Transformer {
   const float* forward(const StepPlan& plan, RowRange own, const KvViews& kv,
                        const StateMemory& states, const float* before = nullptr);
 
-  // The LM head: hidden [n, d_model] f32 -> logits [n, vocab] f32.
+  // The share's part of the LM head: hidden [n, d_model] f32 -> logits [n, n_columns] f32.
   void logits(const float* hidden, uint32_t n, float* out);
 
   const PhaseTimes& times() const { return times_; }

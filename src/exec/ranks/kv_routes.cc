@@ -113,7 +113,10 @@ size_t DealtStep::n_outputs_of(uint32_t part) const {
 DealtStep deal_rows(StepPlan plan, const KvParts& parts) {
   const std::vector<uint8_t> part_of_row = parts_of_rows(plan, parts);
   DealtStep dealt;
-  for (const uint32_t row : plan.outputs) dealt.output_parts.push_back(part_of_row[row]);
+  for (const uint32_t row : plan.outputs) {
+    dealt.output_parts.push_back(part_of_row[row]);
+    dealt.reads_logits.push_back(!std::ranges::binary_search(plan.hidden_only, row));
+  }
   std::vector<uint32_t> order;
   for (uint32_t part = 0; part < parts.n_parts; ++part) {
     dealt.row_begin.push_back(static_cast<uint32_t>(order.size()));

@@ -51,6 +51,7 @@ struct DealtStep {
   // [n_outputs] the part of each output, in the order that the outputs had before. Outputs of one
   // part keep their order.
   std::vector<uint8_t> output_parts;
+  std::vector<bool> reads_logits;  // [n_outputs] in the same order
 
   RowRange rows_of(uint32_t part) const { return {row_begin[part], row_begin[part + 1]}; }
   size_t n_outputs_of(uint32_t part) const;

@@ -102,14 +102,16 @@ RankExecutor::RankExecutor(const DeviceModel& model, ThreadPool& pool,
                   .isa = {}};
   PANDO_CHECK(options.isa.size() < sizeof(opening.isa));
   std::ranges::copy(options.isa, opening.isa);
+  settle();
   send_to_others(comm_, message(Head{Word::kOpen, id_}, std::span<const Opening>(&opening, 1)));
 }
 
 RankExecutor::~RankExecutor() {
   try {
     const std::scoped_lock lock(turn());
-    if (in_turn == this) in_turn = nullptr;
-    collect_all();
+    RankExecutor* const last = in_turn;
+    if (last == this) in_turn = nullptr;
+    if (last != nullptr) last->collect_all();
     send_to_others(comm_, message(Head{Word::kClose, id_}, std::span<const std::byte>()));
   } catch (const std::exception& error) {
     // Unread outputs would be taken for those of other steps.
@@ -117,15 +119,23 @@ RankExecutor::~RankExecutor() {
   }
 }
 
+// Receives what is on its way to this process: other ranks may wait until it is read.
+void RankExecutor::settle() {
+  if (in_turn != nullptr) in_turn->collect_all();
+}
+
 // Outputs come in the order in which steps were submitted, by any executor.
 void RankExecutor::take_turn() {
-  if (in_turn != nullptr && in_turn != this) in_turn->collect_all();
+  if (in_turn != this) settle();
   in_turn = this;
+  outputs_.receive_rest();
 }
 
 void RankExecutor::collect_all() {
+  outputs_.receive_rest();
   while (!submitted_.empty()) {
     collected_.push_back(part_.collect(submitted_.front()));
+    collected_.back().receive_rest();
     submitted_.pop_front();
   }
 }
@@ -165,6 +175,7 @@ void RankExecutor::finish() {
     run_or_abort([&] {
       const std::vector<DealtStep> slices = std::move(submitted_.front());
       submitted_.pop_front();
+      outputs_.drop_rest();
       try {
         collected_.push_back(part_.collect(slices));
       } catch (...) {
@@ -172,7 +183,7 @@ void RankExecutor::finish() {
         throw;
       }
     });
-  hidden_ = std::move(collected_.front());
+  outputs_ = std::move(collected_.front());
   collected_.pop_front();
 }
 
@@ -183,11 +194,14 @@ PhaseTimes RankExecutor::times() const {
 }
 
 const float* RankExecutor::hidden(uint32_t first, uint32_t) {
-  return hidden_.data() + size_t{first} * facts().d_model;
+  return outputs_.hidden.data() + size_t{first} * facts().d_model;
 }
 
 void RankExecutor::logits(uint32_t first, uint32_t n, float* out) {
-  part_.executor().logits_of(hidden(first, n), n, out);
+  part_.own_logits(outputs_, first, n, out);
+  if (outputs_.streams.empty()) return;
+  const std::scoped_lock lock(turn());
+  run_or_abort([&] { outputs_.receive_logits(first, n, static_cast<size_t>(facts().vocab), out); });
 }
 
 }  // namespace pando::exec

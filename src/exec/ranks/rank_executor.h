@@ -35,6 +35,7 @@ class RankExecutor final : public Executor {
   PhaseTimes times() const override;
 
  private:
+  static void settle();
   void take_turn();
   void collect_all();
   template <class Part>
@@ -46,9 +47,9 @@ class RankExecutor final : public Executor {
   ExecutorFacts facts_;
   bool posts_plans_;                              // or waits until they are received
   std::deque<std::vector<DealtStep>> submitted_;  // slices of steps whose outputs have not come
-  std::deque<std::vector<float>> collected_;      // outputs of steps before these
+  std::deque<StepOutputs> collected_;             // of steps before these
   std::vector<std::byte> last_plan_;              // as it was sent
-  std::vector<float> hidden_;                     // of the step that was finished last
+  StepOutputs outputs_;                           // of the step that was finished last
 };
 
 }  // namespace pando::exec

@@ -30,6 +30,7 @@ KvParts kv_parts(const RankLayout& layout, size_t n_pages_each, int tile_len) {
 RankPart::RankPart(const DeviceModel& model, ThreadPool& pool, const ExecutorOptions& options,
                    const KvRoom& room, const RankGroup& ranks)
     : ranks_(ranks),
+      spec_(model.spec()),
       share_(model.share()),
       d_model_(model.spec().d_model),
       parts_(kv_parts(ranks.layout, room.n_pages, options.kv.tile_len)),
@@ -147,11 +148,88 @@ void RankPart::run(std::span<const DealtStep> slices) {
       post(comm.rank() + n_stage, rows, n);
     }
   }
-  if (comm.rank() > 0 && share_.is_last() && share_.rank == 0 && gives_hidden())
-    post(0, hidden_.data(), hidden_.size());
+  if (comm.rank() == 0 || !share_.is_last()) return;
+  if (share_.rank == 0 && gives_hidden()) post(0, hidden_.data(), hidden_.size());
+  if (share_.divides_head) send_logits(slices);
 }
 
-std::vector<float> RankPart::collect(std::span<const DealtStep> slices) {
+// Messages beyond a limit wait until rank 0 reads them, so that they do not fill the memory.
+void RankPart::send_logits(std::span<const DealtStep> slices) {
+  constexpr size_t kMostPosted = size_t{64} << 20;
+  const auto [begin, end] = logits_of_share(spec_, share_);
+  read_.clear();
+  const float* row = hidden_.data();
+  for (const DealtStep& slice : slices)
+    for (size_t i = 0; i < slice.output_parts.size(); ++i) {
+      if (slice.output_parts[i] != part_) continue;
+      if (slice.reads_logits[i]) read_.insert(read_.end(), row, row + d_model_);
+      row += d_model_;
+    }
+  const size_t n_rows = read_.size() / d_model_;
+  for (size_t first = 0, n_posted = 0; first < n_rows; first += kLogitBlock) {
+    const size_t n = std::min(kLogitBlock, n_rows - first);
+    logits_.resize(n * static_cast<size_t>(end - begin));
+    executor_->logits_of(read_.data() + first * d_model_, static_cast<uint32_t>(n), logits_.data());
+    const std::span<const std::byte> bytes = bytes_of(logits_.data(), logits_.size());
+    n_posted += bytes.size();
+    if (n_posted <= kMostPosted)
+      post(0, logits_.data(), logits_.size());
+    else
+      ranks_.comm->send(0, bytes);
+  }
+}
+
+void RankPart::own_logits(const StepOutputs& outputs, uint32_t first, uint32_t n, float* out) {
+  const float* hidden = outputs.hidden.data() + first * d_model_;
+  if (!share_.divides_head) return executor_->logits_of(hidden, n, out);
+  const auto [begin, end] = logits_of_share(spec_, share_);
+  if (begin == end) return;
+  const auto is_own = [&](uint32_t i) {
+    const StepOutputs::Place& place = outputs.places[first + i];
+    return place.part == part_ && place.row != StepOutputs::kNotRead;
+  };
+  read_.clear();
+  for (uint32_t i = 0; i < n; ++i)
+    if (is_own(i)) read_.insert(read_.end(), hidden + i * d_model_, hidden + (i + 1) * d_model_);
+  const size_t n_read = read_.size() / d_model_;
+  logits_.resize(n_read * static_cast<size_t>(end - begin));
+  if (n_read > 0) executor_->logits_of(read_.data(), static_cast<uint32_t>(n_read), logits_.data());
+  const float* from = logits_.data();
+  for (uint32_t i = 0; i < n; ++i) {
+    if (!is_own(i)) continue;
+    std::copy(from, from + (end - begin), out + i * static_cast<size_t>(spec_.vocab) + begin);
+    from += end - begin;
+  }
+}
+
+std::vector<LogitStream> RankPart::streams_of(int part, size_t n_rows) const {
+  const RankLayout& layout = ranks_.layout;
+  std::vector<LogitStream> streams;
+  for (int i = 0; i < layout.tp; ++i) {
+    const int rank = ((layout.spp - 1) * layout.kvp + part) * layout.tp + i;
+    const std::pair<int, int> columns = logits_of_share(spec_, layout.share_of(rank));
+    if (rank != 0 && columns.first < columns.second)
+      streams.emplace_back(*ranks_.comm, rank, columns, n_rows);
+  }
+  return streams;
+}
+
+StepOutputs RankPart::collect(std::span<const DealtStep> slices) {
+  StepOutputs outputs{.hidden = collect_hidden(slices)};
+  if (!share_.divides_head) return outputs;
+  std::vector<uint32_t> n_rows(ranks_.layout.kvp, 0);  // of each part, with logits
+  for (const DealtStep& slice : slices)
+    for (size_t i = 0; i < slice.output_parts.size(); ++i) {
+      const uint32_t part = slice.output_parts[i];
+      outputs.places.push_back(
+          {part, slice.reads_logits[i] ? n_rows[part]++ : StepOutputs::kNotRead});
+    }
+  for (int part = 0; part < ranks_.layout.kvp; ++part)
+    outputs.streams.push_back(streams_of(part, n_rows[part]));
+  return outputs;
+}
+
+std::vector<float> RankPart::collect_hidden(std::span<const DealtStep> slices) {
   if (!gives_hidden()) return std::move(hidden_);
   const RankLayout& layout = ranks_.layout;
   std::vector<std::vector<float>> of_parts(layout.kvp);

@@ -9,6 +9,7 @@
 #include "contract/device.h"
 #include "contract/ranks.h"
 #include "exec/ranks/kv_exchange.h"
+#include "exec/ranks/step_outputs.h"
 
 namespace pando::exec {
 
@@ -26,12 +27,15 @@ class RankPart {
 
   // The slices in which the step flows through the stages.
   std::vector<DealtStep> cut(StepPlan plan) const;
-  // Computes its share of them, and waits for no later stage. Throws std::runtime_error if another
-  // rank is gone, as does the next.
+  // Computes its share of them, and waits for no later stage. In the last stage, with more than 64
+  // MiB of logits, waits until rank 0 reads them. Throws std::runtime_error if another rank is
+  // gone, as does the next.
   void run(std::span<const DealtStep> slices);
-  // On rank 0, once for each step, in order: waits for the last stage, and returns the hidden
-  // states of the outputs, [n_outputs, d_model] f32. With one stage, before the next call of run.
-  std::vector<float> collect(std::span<const DealtStep> slices);
+  // On rank 0, once for each step, in order: waits for the last stage, and returns the outputs.
+  // Their logits may still come. With one stage, before the next call of run.
+  StepOutputs collect(std::span<const DealtStep> slices);
+  // On rank 0: computes its own slice of the logits of outputs [first, first + n). out: [n, vocab].
+  void own_logits(const StepOutputs& outputs, uint32_t first, uint32_t n, float* out);
   // Bytes sent for attention to ranks with other positions.
   uint64_t n_attention_bytes() const { return exchange_ ? exchange_->n_bytes() : 0; }
   StageExecutor& executor() { return *executor_; }
@@ -43,8 +47,12 @@ class RankPart {
                                       const ExecutorOptions& options, KvRoom room);
   bool gives_hidden() const;
   void post(int to, const float* values, size_t n);
+  void send_logits(std::span<const DealtStep> slices);
+  std::vector<float> collect_hidden(std::span<const DealtStep> slices);
+  std::vector<LogitStream> streams_of(int part, size_t n_rows) const;
 
   RankGroup ranks_;
+  const model::ModelSpec& spec_;  // of the whole model
   ModelShare share_;
   size_t d_model_;
   KvParts parts_;                             // of positions
@@ -57,6 +65,8 @@ class RankPart {
   std::unique_ptr<StageExecutor> executor_;
   std::vector<float> before_;  // [own rows, d_model] of the stage before
   std::vector<float> hidden_;  // [its outputs of the last step, d_model], in the last stage
+  std::vector<float> read_;    // [some of these, d_model], whose logits are computed
+  std::vector<float> logits_;  // [some of these, n_columns]
 };
 
 }  // namespace pando::exec

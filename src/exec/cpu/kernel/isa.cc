@@ -1,19 +1,36 @@
 #include "exec/cpu/kernel/isa.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <string>
+#include <iterator>
 
 #include "base/errors.h"
+#include "base/numbers/weight_types.h"
+#include "exec/cpu/kernel/self_test.h"
 
 namespace pando::kernel {
+namespace {
+
+constexpr std::string_view kNames[] = {"portable", "avx2",       "avxvnni",
+                                       "avx512",   "avx512bf16", "amx"};  // in the order of kIsas
+static_assert(std::size(kNames) == std::size(kIsas));
+
+const KernelChoice& best_choice() {
+  static const KernelChoice choice = [] {
+    std::vector<const Kernels*> tables;
+    for (const Isa isa : kIsas)
+      if (const Kernels* kernels = kernels_for(isa)) tables.insert(tables.begin(), kernels);
+    return choose_kernels(tables);
+  }();
+  return choice;
+}
+
+}  // namespace
 
 std::optional<Isa> isa_named(std::string_view name) {
-  if (name == "portable") return Isa::kPortable;
-  if (name == "avx2") return Isa::kAvx2;
-  if (name == "avx512") return Isa::kAvx512;
-  if (name == "avx512bf16") return Isa::kAvx512Bf16;
-  if (name == "amx") return Isa::kAmx;
-  return std::nullopt;
+  const auto* const found = std::ranges::find(kNames, name);
+  if (found == std::end(kNames)) return std::nullopt;
+  return kIsas[found - kNames];
 }
 
 std::string_view isa_limit() {
@@ -27,19 +44,24 @@ std::string_view isa_limit() {
 Result<const Kernels*> kernels_by_name(std::string_view name) {
   const std::string_view limit = isa_limit();
   if (!limit.empty() && !isa_named(limit))
+    return invalid_argument("the environment variable PANDO_ISA is '{}', expected {}", limit,
+                            one_of_these(kNames));
+  if (name.empty()) return best_choice().kernels;
+  const std::optional<Isa> isa = isa_named(name);
+  const Kernels* const kernels = isa ? kernels_for(*isa) : nullptr;
+  if (kernels == nullptr)
     return invalid_argument(
-        "the environment variable PANDO_ISA is '{}', expected portable, avx2, avx512, avx512bf16 "
-        "or amx",
-        limit);
-  if (name.empty()) return &best_kernels();
-  if (const std::optional<Isa> isa = isa_named(name))
-    if (const Kernels* kernels = kernels_for(*isa)) return kernels;
-  return invalid_argument(
-      "instruction set '{}' is not available here: expected portable, avx2, avx512, avx512bf16 or "
-      "amx, "
-      "as far as "
-      "this processor has them and PANDO_ISA allows",
-      name);
+        "instruction set '{}' is not available here: expected {}, as far as this processor has "
+        "them and PANDO_ISA allows",
+        name, one_of_these(kNames));
+  if (const std::optional<DType> wrong = known_wrong_product(*kernels))
+    return invalid_argument(
+        "instruction set '{}' fails its test here: products with {} weights differ from those of "
+        "'portable', expected equal bits",
+        name, dtype_name(*wrong));
+  return kernels;
 }
+
+const std::vector<std::string>& refused_kernels() { return best_choice().refused; }
 
 }  // namespace pando::kernel

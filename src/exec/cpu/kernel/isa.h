@@ -2,14 +2,16 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "exec/cpu/kernel/kernels.h"
 #include "pando/values/result.h"
 
 namespace pando::kernel {
 
-// "portable", "avx2", "avx512", "avx512bf16" or "amx".
+// "portable", "avx2", "avxvnni", "avx512", "avx512bf16" or "amx".
 std::optional<Isa> isa_named(std::string_view name);
 
 // The environment variable PANDO_ISA as it was first read, "" where it is not set. `kernels_for`
@@ -18,8 +20,10 @@ std::optional<Isa> isa_named(std::string_view name);
 // model or opens an engine is told of it (`kernels_by_name`).
 std::string_view isa_limit();
 
-// The table for "portable", "avx2", "avx512", "avx512bf16" or "amx", or the best one for "".
-// kInvalidArgument for one that is not there, and where PANDO_ISA names none.
+// The table of that name, or for "" the best one that passes its test (self_test.h).
+// kInvalidArgument for one that is not there or fails its test, and where PANDO_ISA names none.
 Result<const Kernels*> kernels_by_name(std::string_view name);
+// A line of text for each table better than that one, all of which fail their tests.
+const std::vector<std::string>& refused_kernels();
 
 }  // namespace pando::kernel

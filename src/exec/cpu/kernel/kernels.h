@@ -9,7 +9,10 @@
 
 namespace pando::kernel {
 
-enum class Isa { kPortable, kAvx2, kAvx512, kAvx512Bf16, kAmx };
+enum class Isa { kPortable, kAvx2, kAvxVnni, kAvx512, kAvx512Bf16, kAmx };
+// All of them, the slowest first.
+inline constexpr Isa kIsas[] = {Isa::kPortable, Isa::kAvx2,       Isa::kAvxVnni,
+                                Isa::kAvx512,   Isa::kAvx512Bf16, Isa::kAmx};
 
 struct AttendTileArgs;   // exec/cpu/kernel/cpu/attend_args.h
 struct MergeSpansArgs;   // exec/cpu/kernel/cpu/attend_args.h

@@ -22,17 +22,24 @@ class EndLoader {
       if (Status status = values(Role::kFinalNorm, w_.final_norm); !status) return status;
     if (w_.spec.layer_input_dim > 0)
       if (Status status = load_layer_inputs(); !status) return status;
-    if (!w_.share.is_first() && w_.spec.layer_input_dim == 0) return {};
-    // A tied table is read as the LM head too.
-    if (Status status = table(Role::kEmbedding, !w_.spec.tied_embeddings, w_.embedding); !status)
-      return status;
-    if (!w_.share.has_head()) return {};
-    if (w_.spec.head_bias)
-      if (Status status = values(Role::kHeadBias, w_.head_bias); !status) return status;
-    return matrix(Role::kHead, {0, w_.spec.vocab}, w_.head);
+    // A tied table is read as the LM head too, here or on other ranks.
+    if (w_.share.is_first() || w_.spec.layer_input_dim > 0)
+      if (Status status = table(Role::kEmbedding, !w_.spec.tied_embeddings, w_.embedding); !status)
+        return status;
+    return load_head();
   }
 
  private:
+  Status load_head() const {
+    const auto [begin, end] = logits_of_share(w_.spec, w_.share);
+    if (begin == end) return {};
+    if (w_.spec.head_bias) {
+      if (Status status = values(Role::kHeadBias, w_.head_bias); !status) return status;
+      w_.head_bias = {w_.head_bias.begin() + begin, w_.head_bias.begin() + end};
+    }
+    return matrix(Role::kHead, {begin, end}, w_.head);
+  }
+
   // Every rank loads all inputs of its stage's layers.
   Status load_layer_inputs() const {
     if (Status status = table(Role::kLayerInputTable, true, w_.layer_input_table); !status)

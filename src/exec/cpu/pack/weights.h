@@ -20,7 +20,7 @@ struct Weights {
   std::unique_ptr<const model::Tensor> embedding;  // [vocab, d_model], where it lies in its file
   std::vector<LayerWeights> layers;                // of the share, as spec_of_share has them
   std::vector<float> final_norm;
-  kernel::PackedMatrix head;  // empty if the share has none
+  kernel::PackedMatrix head;  // rows of logits_of_share; empty if there are none
   std::vector<float> head_bias;
   // Models whose layers have inputs of their own have the table, the share's rows of the
   // projection, and the norm.

@@ -1,0 +1,20 @@
+// Facts about the model and the server, as other servers' APIs tell them.
+#pragma once
+
+#include "base/json.h"
+#include "serve/http.h"
+#include "serve/service.h"
+
+namespace pando::serve {
+
+// GET /info of text-generation-inference and text-embeddings-inference.
+Result<HttpResponse> inference_info(Service& service, const HttpRequest& request, const Json& body);
+// GET /props and /slots of llama-server.
+Result<HttpResponse> llama_props(Service& service, const HttpRequest& request, const Json& body);
+Result<HttpResponse> llama_slots(Service& service, const HttpRequest& request, const Json& body);
+// GET /api/tags, POST /api/show and GET /api/version of Ollama.
+Result<HttpResponse> ollama_tags(Service& service, const HttpRequest& request, const Json& body);
+Result<HttpResponse> ollama_show(Service& service, const HttpRequest& request, const Json& body);
+Result<HttpResponse> ollama_version(Service& service, const HttpRequest& request, const Json& body);
+
+}  // namespace pando::serve

@@ -1,0 +1,272 @@
+#include "serve/route/replica_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "base/errors.h"
+
+namespace pando::serve {
+namespace {
+
+constexpr double kFirstPause = 0.5, kLongestPause = 30;  // seconds between questions
+
+// After so many failures, one after the other. Jitter keeps routers from asking in step.
+std::chrono::milliseconds pause_after(int n_failures) {
+  static thread_local std::minstd_rand random{std::random_device{}()};
+  const double longest = std::min(kLongestPause, kFirstPause * std::exp2(n_failures - 1));
+  std::uniform_real_distribution<double> jitter(0.5, 1);
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(1e3 * std::max(kFirstPause, longest * jitter(random))));
+}
+
+bool has_model(const std::vector<std::string>& models, std::string_view model) {
+  return model.empty() || std::ranges::find(models, model) != models.end();
+}
+
+ReplicaState state_of(ReplicaHealth health) {
+  if (health == ReplicaHealth::kUp) return ReplicaState::kUp;
+  return health == ReplicaHealth::kDraining ? ReplicaState::kDraining : ReplicaState::kPaused;
+}
+
+}  // namespace
+
+const char* replica_health_name(ReplicaHealth health) {
+  constexpr const char* kNames[] = {"unknown", "up", "down", "draining"};
+  return kNames[static_cast<int>(health)];
+}
+
+ReplicaSet::ReplicaSet(const RouteOptions& options, boost::asio::ssl::context* tls)
+    : options_(options), tls_(tls), router_(options.router) {}
+
+double ReplicaSet::seconds(Clock::time_point time) const {
+  return std::chrono::duration<double>(time - start_).count();
+}
+
+ReplicaSet::Entry* ReplicaSet::find(const Replica& replica) {
+  const auto found = std::ranges::find_if(
+      entries_, [&](const Entry& entry) { return entry.replica.get() == &replica; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+ReplicaSet::Entry* ReplicaSet::find(std::string_view name) {
+  const auto found = std::ranges::find_if(
+      entries_, [&](const Entry& entry) { return entry.replica->name == name; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+ReplicaSet::Choice ReplicaSet::sent(Entry& entry, const Wanted& wanted) {
+  const double now = seconds(Clock::now());
+  RoutedWork work = wanted.work;
+  work.deadline += now;
+  ++entry.replica->n_requests;
+  return {.replica = entry.replica,
+          .fingerprint = entry.status.fingerprint,
+          .ticket = router_.sent(entry.id, work, now)};
+}
+
+Result<ReplicaSet::Choice> ReplicaSet::choose(const Wanted& wanted) {
+  const std::lock_guard lock(mutex_);
+  excluded_.clear();
+  bool is_known = false;  // the model
+  for (const Entry& entry : entries_) {
+    const bool serves = has_model(entry.status.models, wanted.model);
+    is_known |= serves && !entry.status.models.empty();
+    if (!serves ||
+        (!wanted.fingerprint.empty() && entry.status.fingerprint != wanted.fingerprint) ||
+        std::ranges::find(wanted.excluded, entry.replica) != wanted.excluded.end())
+      excluded_.push_back(entry.id);
+  }
+  const double now = seconds(Clock::now());
+  RoutedWork work = wanted.work;
+  work.deadline += now;
+  const std::optional<RouteChoice> choice = router_.choose(work, now, excluded_);
+  if (!choice) {
+    const bool has_reports = std::ranges::any_of(
+        entries_, [](const Entry& entry) { return !entry.status.models.empty(); });
+    if (!is_known && has_reports)
+      return not_found("the model '{}' is served by no replica", one_line(wanted.model));
+    return make_error(ErrorCode::kUnavailable, "no replica is available (hint: try again later)");
+  }
+  const auto chosen = std::ranges::find(entries_, choice->replica, &Entry::id);
+  return sent(*chosen, wanted);
+}
+
+std::optional<ReplicaSet::Choice> ReplicaSet::choose_named(const std::string& name,
+                                                           const Wanted& wanted) {
+  const std::lock_guard lock(mutex_);
+  Entry* entry = find(name);
+  if (entry == nullptr || entry->health != ReplicaHealth::kUp ||
+      !has_model(entry->status.models, wanted.model) ||
+      std::ranges::find(wanted.excluded, entry->replica) != wanted.excluded.end())
+    return std::nullopt;
+  return sent(*entry, wanted);
+}
+
+void ReplicaSet::first_token(TicketId ticket) {
+  const std::lock_guard lock(mutex_);
+  router_.first_token(ticket, seconds(Clock::now()));
+}
+
+void ReplicaSet::ended(TicketId ticket) {
+  const std::lock_guard lock(mutex_);
+  router_.ended(ticket, seconds(Clock::now()));
+}
+
+void ReplicaSet::set_health(Entry& entry, ReplicaHealth health, std::string problem) {
+  if (health == ReplicaHealth::kUp && entry.is_leaving) health = ReplicaHealth::kDraining;
+  const bool is_news = std::exchange(entry.health, health) != health;
+  entry.problem = std::move(problem);
+  router_.set_state(entry.id, state_of(health));
+  if (is_news && log)
+    log(fmt::format("replica {} is {}{}{}", entry.replica->name, replica_health_name(health),
+                    entry.problem.empty() ? "" : ": ", entry.problem));
+}
+
+void ReplicaSet::pause(const Replica& replica, std::string problem) {
+  const std::lock_guard lock(mutex_);
+  Entry* entry = find(replica);
+  if (entry == nullptr) return;
+  set_health(*entry, ReplicaHealth::kDown, std::move(problem));
+  entry->next_ask = Clock::now();
+}
+
+void ReplicaSet::replace(const std::vector<Address>& addresses) {
+  const std::lock_guard lock(mutex_);
+  for (Entry& entry : entries_) {
+    const bool stays =
+        std::ranges::find(addresses, Address(entry.replica->url, entry.replica->endpoint)) !=
+        addresses.end();
+    if (stays == !entry.is_leaving) continue;
+    entry.is_leaving = !stays;
+    if (!stays && entry.health == ReplicaHealth::kUp)
+      set_health(entry, ReplicaHealth::kDraining, "it was taken from the list");
+    if (stays) entry.next_ask = Clock::now();
+  }
+  for (const auto& [url, endpoint] : addresses) {
+    const auto replica = std::make_shared<Replica>(url, endpoint, tls_);
+    if (find(replica->name) != nullptr || router_.n_replicas() + 1 >= Router::kMostReplicas)
+      continue;
+    Entry entry{.replica = replica, .id = router_.join()};
+    entry.last_ok = entry.next_ask = Clock::now();
+    router_.set_state(entry.id, ReplicaState::kPaused);
+    entries_.push_back(std::move(entry));
+  }
+}
+
+std::vector<ReplicaSet::Due> ReplicaSet::due(Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Due> due;
+  for (Entry& entry : entries_) {
+    if (entry.is_asked || entry.next_ask > now) continue;
+    entry.is_asked = true;
+    due.push_back({entry.replica, entry.status.held.version});
+  }
+  return due;
+}
+
+void ReplicaSet::take(const Replica& replica, ReplicaStatus status, Clock::time_point asked) {
+  const std::lock_guard lock(mutex_);
+  Entry* entry = find(replica);
+  if (entry == nullptr) return;
+  const Clock::time_point now = Clock::now();
+  if (entry->status.process != status.process && !entry->status.process.empty()) {
+    router_.restarted(entry->id);
+    entry->replica->cut(Clock::time_point::max());
+  }
+  router_.report(entry->id, status.report, status.held, seconds(asked), seconds(now));
+  status.held.pieces = {};
+  entry->status = std::move(status);
+  entry->is_asked = false;
+  entry->n_failures = 0;
+  entry->last_ok = now;
+  // Often enough that a replica which answers never seems silent.
+  entry->next_ask = now + std::min(options_.probe_interval, options_.replica_timeout / 4);
+  set_health(*entry, entry->status.is_draining ? ReplicaHealth::kDraining : ReplicaHealth::kUp, "");
+}
+
+void ReplicaSet::fail(const Replica& replica, std::string problem, bool is_refused) {
+  const std::lock_guard lock(mutex_);
+  Entry* entry = find(replica);
+  if (entry == nullptr) return;
+  const Clock::time_point now = Clock::now();
+  if (is_refused) entry->last_ok = now;
+  entry->is_asked = false;
+  entry->next_ask = now + pause_after(++entry->n_failures);
+  set_health(*entry, ReplicaHealth::kDown, std::move(problem));
+}
+
+void ReplicaSet::look(Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_)
+    if (now - entry.last_ok > options_.replica_timeout)
+      entry.replica->cut(now - options_.replica_timeout);
+  std::erase_if(entries_, [&](const Entry& entry) {
+    if (!entry.is_leaving || entry.is_asked || entry.replica->n_exchanges() > 0) return false;
+    entry.replica->close_idle();
+    router_.leave(entry.id);
+    return true;
+  });
+}
+
+bool ReplicaSet::is_any_up() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::find(entries_, ReplicaHealth::kUp, &Entry::health) != entries_.end();
+}
+
+bool ReplicaSet::is_any_unknown() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::find(entries_, ReplicaHealth::kUnknown, &Entry::health) != entries_.end();
+}
+
+std::vector<std::shared_ptr<Replica>> ReplicaSet::up() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Replica>> up;
+  for (const Entry& entry : entries_)
+    if (entry.health == ReplicaHealth::kUp) up.push_back(entry.replica);
+  return up;
+}
+
+std::vector<ReplicaOverview> ReplicaSet::facts() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ReplicaOverview> all;
+  const double now = seconds(Clock::now());
+  for (const Entry& entry : entries_) {
+    const ReplicaView view = router_.view(entry.id, now);
+    all.push_back({.name = entry.replica->name,
+                   .health = entry.health,
+                   .problem = entry.problem,
+                   .models = entry.status.models,
+                   .longest = entry.status.longest,
+                   .n_requests = entry.replica->n_requests,
+                   .n_failed = entry.replica->n_failed,
+                   .n_continued = entry.replica->n_continued,
+                   .n_open = view.n_open,
+                   .seconds_left = view.seconds_left});
+  }
+  return all;
+}
+
+std::vector<std::pair<std::string, uint64_t>> ReplicaSet::models() const {
+  std::vector<std::pair<std::string, uint64_t>> models;
+  for (const ReplicaOverview& facts : facts())
+    for (const std::string& name : facts.models) {
+      const auto known = std::ranges::find(models, name, &std::pair<std::string, uint64_t>::first);
+      if (known == models.end())
+        models.emplace_back(name, facts.longest);
+      else
+        known->second = std::min(known->second, facts.longest);
+    }
+  return models;
+}
+
+void ReplicaSet::close_idle() {
+  const std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_) entry.replica->close_idle();
+}
+
+}  // namespace pando::serve

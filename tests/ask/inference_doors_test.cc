@@ -1,0 +1,162 @@
+// Bodies of text-generation-inference and text-embeddings-inference, and their answers.
+#include "ask/door_testing.h"
+#include "ask/tei_body.h"
+#include "ask/tgi_body.h"
+
+namespace pando::ask {
+namespace {
+
+class Tgi : public Doors {};
+class Tei : public Doors {};
+
+const HttpError kFull{429, "rate_limit_error", "queue_full", "the queue is full"};
+const HttpError kWrong{400, "invalid_request_error", "invalid_argument", "no", "inputs"};
+
+TEST_F(Tgi, FieldsGetTheirNames) {
+  const auto made = body(read_tgi_body, R"({"inputs": "P", "parameters": {"max_new_tokens": 7,
+      "stop": ["x"], "top_k": 3, "repetition_penalty": 1.5, "seed": 9, "truncate": 4,
+      "watermark": false, "best_of": 1, "top_p": null, "details": true}})");
+  const Request& request = made->requests[0];
+  EXPECT_EQ(request.prompt, "P");
+  EXPECT_EQ(request.sampling.max_tokens, 7);
+  EXPECT_EQ(request.sampling.stop, std::vector<std::string>{"x"});
+  EXPECT_EQ(request.sampling.top_k, 3);
+  EXPECT_EQ(request.sampling.repetition_penalty, 1.5);
+  EXPECT_EQ(request.sampling.seed, 9u);
+  EXPECT_EQ(request.truncate_prompt_tokens, 4);
+  EXPECT_TRUE(request.sampling.logprobs);
+  EXPECT_FALSE(made->stream);
+}
+
+TEST_F(Tgi, TheLikeliestTokenIsTakenUnlessAParameterAsksForSampling) {
+  const auto temperature = [&](const char* json) {
+    return body(read_tgi_body, json)->requests[0].sampling.temperature;
+  };
+  EXPECT_EQ(temperature(R"({"inputs": "P"})"), 0);
+  EXPECT_EQ(body(read_tgi_body, R"({"inputs": "P"})")->requests[0].sampling.max_tokens, 100);
+  EXPECT_EQ(temperature(R"({"inputs": "P", "parameters": {"do_sample": false, "top_p": 1.0,
+                            "temperature": 1}})"),
+            0);
+  EXPECT_EQ(temperature(R"({"inputs": "P", "parameters": {"do_sample": true}})"), 1);
+  EXPECT_EQ(temperature(R"({"inputs": "P", "parameters": {"temperature": 0.8}})"), 0.8);
+  EXPECT_EQ(temperature(R"({"inputs": "P", "parameters": {"top_k": 5}})"), 1);
+}
+
+TEST_F(Tgi, GrammarsAreForms) {
+  const auto form = [&](const char* grammar) {
+    const std::string json =
+        R"({"inputs": "P", "parameters": {"grammar": )" + std::string(grammar) + "}}";
+    return body(read_tgi_body, json.c_str())->requests[0].sampling.form->kind;
+  };
+  EXPECT_EQ(form(R"({"type": "regex", "value": "a+"})"), TextForm::Kind::kRegex);
+  EXPECT_EQ(form(R"({"type": "json", "value": {"type": "object"}})"), TextForm::Kind::kJsonSchema);
+  EXPECT_EQ(
+      form(R"({"type": "json_schema", "value": {"name": "n", "schema": {"type": "object"}}})"),
+      TextForm::Kind::kJsonSchema);
+  EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": {"grammar": {"type": "x"}}})"),
+            "parameters.grammar");
+}
+
+TEST_F(Tgi, ErrorsNameTheFieldsOfTheBody) {
+  EXPECT_EQ(blamed(read_tgi_body, R"({"parameters": {}})"), "inputs");
+  EXPECT_EQ(error(read_tgi_body, "{}").message(), "the body has no 'inputs'");
+  EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": ["a", "b"]})"), "inputs");
+  EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": {"max_new_tokens": 0}})"),
+            "parameters.max_new_tokens");
+  EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": {"best_of": 2}})"),
+            "parameters.best_of");
+  EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": {"mood": 1}})"),
+            "parameters.mood");
+  EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "parameters": 5})"), "parameters");
+  EXPECT_EQ(blamed(read_tgi_body, R"({"inputs": "P", "mood": 1})"), "mood");
+  EXPECT_EQ(json_text(kTgiErrors.body(kFull)),
+            R"({"error":"the queue is full","error_type":"overloaded"})");
+  EXPECT_EQ(kTgiErrors.last_events(kWrong),
+            "data: {\"error\":\"no\",\"error_type\":\"validation\"}\n\n");
+}
+
+TEST_F(Tgi, AnAnswerHasItsStopText) {
+  Completion completion = said_hi();
+  completion.stop_text = "!";
+  const auto made = body(read_tgi_body, R"({"inputs": "P", "parameters": {"details": true}})");
+  EXPECT_EQ(json_text(answered(*made, {completion})),
+            R"({"generated_text":"Hi!","details":{"finish_reason":"stop_sequence",)"
+            R"("generated_tokens":3,"seed":null,"prefill":[],"tokens":[)"
+            R"({"id":72,"text":"H","logprob":-0.5,"special":false},)"
+            R"({"id":105,"text":"i","logprob":-1.0,"special":false},)"
+            R"({"id":10,"text":"\n","logprob":-2.0,"special":false}]}})");
+  const auto list = body(read_inference_body, R"({"inputs": "P", "parameters":
+                                                  {"return_full_text": true}})");
+  EXPECT_EQ(json_text(answered(*list, {said_hi()})), R"([{"generated_text":"PHi"}])");
+}
+
+// LangChain sends these values if its caller sets none.
+TEST_F(Tgi, AnOptionWithoutEffectIsToldInTheAnswer) {
+  const auto made = body(read_inference_body, R"({"inputs": "P", "stream": false, "parameters":
+      {"max_new_tokens": 512, "top_k": null, "top_p": 0.95, "typical_p": 0.95, "temperature": 0.8,
+       "repetition_penalty": null, "return_full_text": false, "truncate": null, "stop": [],
+       "seed": null, "do_sample": false, "watermark": false}})");
+  EXPECT_EQ(made->requests[0].sampling.temperature, 0.8);
+  EXPECT_EQ(json_text(answered(*made, {said_hi()})),
+            R"([{"generated_text":"Hi","warnings":["parameters.typical_p: has no effect"]}])");
+}
+
+TEST_F(Tgi, AStreamHasAnEventForEachToken) {
+  const auto made = body(read_tgi_stream_body, R"({"inputs": "P"})");
+  EXPECT_TRUE(made->stream);
+  const Completion completion = said_hi();
+  const std::string events =
+      streamed(*made, {{.text = "H", .logprob = completion.logprobs[0]},
+                       {.text = "", .logprob = completion.logprobs[1]},
+                       {.text = "i", .logprob = completion.logprobs[2], .completion = completion}});
+  EXPECT_EQ(events,
+            R"(data: {"index":1,"token":{"id":72,"text":"H","logprob":-0.5,"special":false},)"
+            R"("generated_text":null,"details":null})"
+            "\n\n"
+            R"(data: {"index":2,"token":{"id":105,"text":"","logprob":-1.0,"special":false},)"
+            R"("generated_text":null,"details":null})"
+            "\n\n"
+            R"(data: {"index":3,"token":{"id":10,"text":"i","logprob":-2.0,"special":false},)"
+            R"("generated_text":"Hi","details":{"finish_reason":"eos_token","generated_tokens":3,)"
+            R"("seed":null,"input_length":5}})"
+            "\n\n");
+}
+
+TEST_F(Tgi, OnePathTakesBothApis) {
+  EXPECT_EQ(body(read_inference_body, R"({"inputs": ["a", "b"]})")->requests.size(), 2u);
+  EXPECT_EQ(body(read_inference_body, R"({"inputs": ["a"]})")->requests[0].pooling, Pooling::kLast);
+  EXPECT_EQ(body(read_inference_body, R"({"inputs": "a"})")->requests[0].pooling, Pooling::kNone);
+  EXPECT_TRUE(body(read_inference_body, R"({"inputs": "a", "stream": true})")->stream);
+}
+
+TEST_F(Tei, VectorsComeInAList) {
+  const auto made =
+      body(read_tei_body, R"({"inputs": ["a", "b"], "normalize": false, "truncate": false})");
+  ASSERT_EQ(made->requests.size(), 2u);
+  EXPECT_EQ(made->place(1), "inputs[1]");
+  EXPECT_EQ(json_text(answered(*made, {{.embedding = {1, 2}}, {.embedding = {3, 0.5}}})),
+            "[[1.0,2.0],[3.0,0.5]]");
+}
+
+TEST_F(Tei, TextsAreCutAtEitherEnd) {
+  const auto cut = [&](const char* json) {
+    const Request request = std::move(body(read_tei_body, json)->requests[0]);
+    return std::pair(request.truncate_prompt_tokens, request.truncate_at_end);
+  };
+  EXPECT_EQ(cut(R"({"inputs": "a", "truncate": true})"), std::pair(640, true));
+  EXPECT_EQ(cut(R"({"inputs": "a", "truncate": true, "truncation_direction": "Left"})"),
+            std::pair(640, false));
+  EXPECT_EQ(cut(R"({"inputs": "a"})").first, 0);
+}
+
+TEST_F(Tei, ErrorsNameTheFieldsOfTheBody) {
+  EXPECT_EQ(blamed(read_tei_body, R"({"inputs": []})"), "inputs");
+  EXPECT_EQ(blamed(read_tei_body, R"({"inputs": "a", "truncation_direction": "Up"})"),
+            "truncation_direction");
+  EXPECT_EQ(blamed(read_tei_body, R"({"inputs": "a", "mood": 1})"), "mood");
+  EXPECT_EQ(json_text(kTeiErrors.body(kFull)),
+            R"({"error":"the queue is full","error_type":"Overloaded"})");
+}
+
+}  // namespace
+}  // namespace pando::ask
