@@ -188,7 +188,8 @@ ModelInfo Model::info() const {
     warnings.assign(of_tokenizer.begin(), of_tokenizer.end());
   }
   if (weights != nullptr)
-    for (std::string& warning : weights->device().warnings()) warnings.push_back(std::move(warning));
+    for (std::string& warning : weights->device().warnings())
+      warnings.push_back(std::move(warning));
   if (const std::vector<std::string>& parts = parts_->files->passed_over; !parts.empty())
     notes.push_back(
         fmt::format("{}: these parts are not loaded, because text does not need them: {}",

@@ -2,12 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 #include "base/errors.h"
 #include "base/json.h"
 
 namespace pando::serve {
+namespace {
+
+// True for a stream that has room for comments.
+bool can_tell_tokens(const ask::Body& body) {
+  return body.stream && std::string_view(body.stream_type()).starts_with("text/event-stream");
+}
+
+}  // namespace
 
 std::optional<HttpResponse> identify(const Door& door, HttpRequest& request,
                                      const KeyHeaders& keys) {
@@ -45,7 +54,7 @@ Result<std::optional<std::vector<BegunAnswer>>> take_begun(const HttpRequest& re
 }
 
 Status set_begun(const std::vector<BegunAnswer>& begun, ask::Body& body) {
-  if (!body.stream) return invalid_field(kBegunField, "needs a stream");
+  if (!can_tell_tokens(body)) return invalid_field(kBegunField, "needs a stream of events");
   body.goes_on = true;
   for (size_t i = 0; i < begun.size(); ++i) {
     const BegunAnswer& answer = begun[i];
@@ -72,7 +81,7 @@ void set_routed(const Routed& routed, ask::Body& body, size_t index) {
   if (routed.seed && !request.sampling.seed)
     request.sampling.seed = seed_of_request(*routed.seed, index);
   if (routed.created && !request.chat.now) request.chat.now = day_of(*routed.created);
-  body.tells_tokens = request.tells_tokens = body.stream && routed.tells_tokens;
+  body.tells_tokens = request.tells_tokens = routed.tells_tokens && can_tell_tokens(body);
 }
 
 }  // namespace pando::serve

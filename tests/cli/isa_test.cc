@@ -37,8 +37,8 @@ TEST_F(IsaTest, AnUnknownSetIsNamed) {
   const Finished finished = run("--input in.jsonl", "PANDO_ISA=sse9 ");
   EXPECT_NE(finished.code, 0);
   EXPECT_EQ(finished.out, "");
-  EXPECT_TRUE(
-      finished.says("PANDO_ISA is 'sse9', expected portable, avx2, avxvnni, avx512, avx512bf16 or amx"))
+  EXPECT_TRUE(finished.says(
+      "PANDO_ISA is 'sse9', expected portable, avx2, avxvnni, avx512, avx512bf16 or amx"))
       << finished;
 }
 

@@ -25,8 +25,7 @@ const Kernels& slightly_wrong() {
     table.name = "slightly wrong";
     table.linear_block = [](const LinearBlockArgs& args) {
       kernels_for(Isa::kPortable)->linear_block(args);
-      if (args.type == DType::kQ6_K && args.m > 32)
-        args.y[0] = std::nextafter(args.y[0], INFINITY);
+      if (args.type == DType::kQ6_K && args.m > 32) args.y[0] = std::nextafter(args.y[0], INFINITY);
     };
     return table;
   }();

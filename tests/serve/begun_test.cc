@@ -146,7 +146,7 @@ TEST(BegunStreams, WrongFieldsAreRefused) {
             std::string::npos);
   EXPECT_NE(message_of(entry(0, 0, Json::array({1, 2, 3}))).find("has an answer of 3 tokens"),
             std::string::npos);
-  EXPECT_NE(message_of(Json::array(), {{"stream", false}}).find("needs a stream"),
+  EXPECT_NE(message_of(Json::array(), {{"stream", false}}).find("needs a stream of events"),
             std::string::npos);
 }
 

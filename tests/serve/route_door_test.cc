@@ -54,7 +54,7 @@ void answer_stream(ScriptedAnswer& answer, const std::function<void(int token)>&
   answer.end_stream();
 }
 
-ScriptedReplica::Script whole_stream() {
+ScriptedReplica::Script streams_whole() {
   return [](ScriptedAnswer& answer) { answer_stream(answer, [](int) {}); };
 }
 ScriptedReplica::Script dies_before(int token) {
@@ -105,7 +105,7 @@ TEST(RouteDoor, PassesErrorsOn) {
 }
 
 TEST(RouteDoor, PassesStreamsOnWithoutTokens) {
-  ScriptedReplica replica(whole_stream());
+  ScriptedReplica replica(streams_whole());
   RunningRouter router({replica.port()});
   Client client(router.port());
   for (int i = 0; i < 3; ++i) {
@@ -163,7 +163,7 @@ TEST(RouteDoor, PassesOnThatAllAreFull) {
 
 TEST(RouteDoor, ContinuesStreams) {
   for (int cut = 0; cut < kTokens; ++cut) {
-    ScriptedReplica first(dies_before(cut)), second(whole_stream());
+    ScriptedReplica first(dies_before(cut)), second(streams_whole());
     RunningRouter router({first.port(), second.port()});
     Client client(router.port());
     for (int i = 0; i < 2; ++i)
@@ -182,7 +182,7 @@ TEST(RouteDoor, ContinuesStreamsFromWholeEvents) {
         answer.die();
       });
     });
-    ScriptedReplica second(whole_stream());
+    ScriptedReplica second(streams_whole());
     RunningRouter router({first.port(), second.port()});
     Client client(router.port());
     for (int i = 0; i < 2; ++i)
@@ -200,7 +200,7 @@ TEST(RouteDoor, ContinuesStreamsOfServersThatShutDown) {
       answer.die();
     });
   });
-  ScriptedReplica second(whole_stream());
+  ScriptedReplica second(streams_whole());
   RunningRouter router({first.port(), second.port()});
   Client client(router.port());
   for (int i = 0; i < 2; ++i)
@@ -216,7 +216,7 @@ std::string last_code(const std::string& stream) {
 TEST(RouteDoor, EndsStreamsThatNobodyContinues) {
   serve::RouteOptions route;
   route.continue_time = milliseconds(0);
-  ScriptedReplica first(dies_before(2)), other(whole_stream());
+  ScriptedReplica first(dies_before(2)), other(streams_whole());
   other.set_status("fingerprint", "other");
   RunningRouter router({first.port(), other.port()}, route);
   Client client(router.port());

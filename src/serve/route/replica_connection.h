@@ -30,6 +30,7 @@ struct ReplicaHead {
   HttpHeaders headers;  // that a client should see too, without its content type
 
   bool is_stream() const { return content_type.starts_with("text/event-stream"); }
+  bool is_lines() const { return content_type.starts_with("application/x-ndjson"); }
 };
 
 // Asks one thing after the other. Used on its executor, which runs one thing at a time. Operations

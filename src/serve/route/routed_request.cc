@@ -199,6 +199,10 @@ class RoutedRequest {
       const Outcome outcome = co_await pass_stream(exchange, head, choice);
       co_return outcome;
     }
+    if (head.status == 200 && head.is_lines()) {
+      const Outcome outcome = co_await pass_lines(exchange, head, choice);
+      co_return outcome;
+    }
     HttpResponse response{.status = head.status, .content_type = std::move(head.content_type)};
     error = co_await exchange.read_all(response.body);
     if (error) {
@@ -251,6 +255,31 @@ class RoutedRequest {
     co_await begin_stream(head, *choice.replica);
     std::string last = std::exchange(held_, std::string());
     co_await replier_.end_stream(std::move(last));
+    co_return Outcome::kDone;
+  }
+
+  // A stream of JSON lines tells no tokens. What breaks off behind its first bytes is lost.
+  boost::asio::awaitable<Outcome> pass_lines(ReplicaExchange& exchange, const ReplicaHead& head,
+                                             const ReplicaSet::Choice& choice) {
+    std::string bytes;
+    for (;;) {
+      const boost::system::error_code error = co_await exchange.read(bytes);
+      if (error) {
+        co_await throw_if_left();
+        const bool has_told = has_begun();
+        std::string problem = "a stream broke off: " + error.message();
+        if (has_told) problem_ = make_error(ErrorCode::kInternal, "{}", problem);
+        const Outcome elsewhere = fail(*choice.replica, std::move(problem));
+        co_return has_told ? Outcome::kLost : elsewhere;
+      }
+      if (bytes.empty()) break;
+      if (!has_begun()) door_.replicas.first_token(choice.ticket);
+      co_await begin_stream(head, *choice.replica);
+      std::string passed = std::exchange(bytes, std::string());
+      co_await replier_.write(std::move(passed));
+    }
+    co_await begin_stream(head, *choice.replica);
+    co_await replier_.end_stream(std::string());
     co_return Outcome::kDone;
   }
 

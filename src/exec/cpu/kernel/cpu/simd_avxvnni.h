@@ -42,8 +42,8 @@ struct SimdAvxVnni : SimdAvx2 {
   }
 
  private:
-  // a: u8, b: s8; sums of four products in 32 bits, which vpdpbusd does not saturate. Assembly, as in
-  // SimdAvx2. Assemblers choose the encoding of AVX-512 unless told otherwise.
+  // a: u8, b: s8; sums of four products in 32 bits, which vpdpbusd does not saturate. Assembly, as
+  // in SimdAvx2. Assemblers choose the encoding of AVX-512 unless told otherwise.
   static __m256i dot_half(__m256i sum, __m256i a, __m256i b) {
     asm("%{vex%} vpdpbusd %[b], %[a], %[sum]" : [sum] "+x"(sum) : [a] "x"(a), [b] "x"(b));
     return sum;
