@@ -106,8 +106,8 @@ class Asked:
 
 
 # What differs between two equal answers: ids, times, and what was in a cache.
-OWN = [(re.compile(r"[0-9a-f]{16}"), "ID"), (re.compile(r'"(created|created_at|completed_at)":\d+'), r'"\1":0'),
-       (re.compile(r'"(cached_tokens|cache_read_input_tokens|cache_creation_input_tokens|input_tokens)":\d+'), r'"\1":0')]
+OWN = [(re.compile(r"\b([a-z]+[-_])[0-9a-f]{16}\b"), r"\1ID"), (re.compile(r'"(created|created_at|completed_at)":\d+'), r'"\1":0'),
+       (re.compile(r'"(cached_tokens|cache_write_tokens|cache_read_input_tokens|cache_creation_input_tokens|input_tokens)":\d+'), r'"\1":0')]
 
 
 def told(text):
@@ -148,10 +148,11 @@ def bodies(n, n_tokens):
             many.append(("/v1/completions", {**common, "prompt": [text, text[5:]], "seed": i, "ignore_eos": True,
                                              "max_tokens": n_tokens, "stop": ["zzqz"]}))
         elif kind == 3:
-            many.append(("/v1/messages", {**common, "messages": chat["messages"], "temperature": 0.0,
+            many.append(("/v1/messages", {**common, "messages": chat["messages"], "temperature": 0.0, "ignore_eos": True,
                                           "max_tokens": n_tokens}))
         else:
-            many.append(("/v1/responses", {**common, "input": text, "temperature": 0.0, "max_output_tokens": n_tokens}))
+            many.append(("/v1/responses", {**common, "input": text, "temperature": 0.0, "ignore_eos": True,
+                                           "max_output_tokens": n_tokens}))
     return many
 
 

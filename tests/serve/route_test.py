@@ -14,7 +14,7 @@ import unittest
 import route_fleet as fleet
 
 PANDO = str(pathlib.Path(sys.argv[1]).resolve())
-N_REQUESTS, N_TOKENS = 40, 150
+N_REQUESTS, N_TOKENS = 40, 250
 
 
 def soon(holds, seconds=20):
