@@ -122,6 +122,7 @@ class Reader:
             "PairsRequest": self.listed(score, "text_1") | serving,
             "ContinuationsRequest": self.listed(score, "prompt") | serving,
             "MessagesRequest": self.door(ASK + "anthropic_draft.cc", "kAnthropicFields"),
+            "BatchRequest": self.table("src/serve/batch_routes.cc", "kBatchFields"),
             "FimRequest": self.own(ASK + "openai_body.cc", "kFimFields"),
             "TeiRequest": self.own(ASK + "tei_body.cc", "kTeiFields"),
             "TgiRequest": self.own(ASK + "tgi_body.cc", "kTgiFields"),

@@ -167,9 +167,9 @@ Command add_serve(CLI::App& app) {
   app.footer(
       "Answers the OpenAI API: /v1/completions, /v1/chat/completions, /v1/responses, "
       "/v1/embeddings,\n"
-      "/v1/models; Anthropic's: /v1/messages; the APIs of Cohere, Ollama, llama-server,\n"
-      "text-generation-inference and text-embeddings-inference; and /v1/answers (all questions\n"
-      "about one document),\n"
+      "/v1/models; files of requests: /v1/files, /v1/batches; Anthropic's: /v1/messages; the APIs\n"
+      "of Cohere, Ollama, llama-server, text-generation-inference and text-embeddings-inference;\n"
+      "and /v1/answers (all questions about one document),\n"
       "/v1/rerank, /v1/score, /tokenize, /detokenize, /health, /ready, /metrics, /version\n"
       "(docs/http-api.md).\n"
       "Listens once the model is loaded, and then prints its address on standard error.\n"

@@ -114,8 +114,9 @@ void add_access_options(CLI::App& app, ServeOptions& o) {
 void add_state_options(CLI::App& app, ServeOptions& o) {
   const std::string state = "Stored responses";
   app.add_option("--state", o.server.state_directory,
-                 "Directory in which the answers of /v1/responses are kept; without it they are "
-                 "kept in memory, until the server stops")
+                 "Directory in which files, batches and the answers of /v1/responses are kept; "
+                 "without it answers are kept in memory, until the server stops, and there are no "
+                 "files and batches")
       ->check(not_empty("a directory"))
       ->group(state);
   app.add_option("--max-responses", o.server.responses.n_responses,
@@ -129,6 +130,26 @@ void add_state_options(CLI::App& app, ServeOptions& o) {
       ->check(at_least(1))
       ->default_str(fmt::format("{}MiB", o.server.responses.n_bytes >> 20))
       ->group(state);
+}
+
+void add_file_options(CLI::App& app, ServeOptions& o) {
+  const std::string files = "Files and batches (with --state)";
+  serve::FileLimits& limits = o.server.files;
+  const auto add_size = [&](const char* name, size_t& n_bytes, const char* help) {
+    app.add_option(name, n_bytes, help)
+        ->transform(size_in_bytes())
+        ->check(at_least(1))
+        ->default_str(fmt::format("{}MiB", n_bytes >> 20))
+        ->group(files);
+  };
+  add_size("--max-file", limits.file_bytes, "Maximum size of an uploaded file, such as 512MiB");
+  app.add_option("--max-files", limits.n_files,
+                 "Maximum files per API key; no more can be uploaded")
+      ->check(at_least(1))
+      ->capture_default_str()
+      ->group(files);
+  add_size("--max-files-size", limits.n_bytes,
+           "Maximum size of all files per API key, such as 10GiB; no more can be uploaded");
 }
 
 void add_limit_options(CLI::App& app, ServeOptions& o) {
@@ -175,6 +196,7 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
   add_scheduling_options(app, o);
   add_access_options(app, o);
   add_state_options(app, o);
+  add_file_options(app, o);
   add_limit_options(app, o);
 }
 

@@ -22,9 +22,10 @@ constexpr std::chrono::seconds kLookAgain{1};
 }  // namespace
 
 AwaitedGroup::AwaitedGroup(Engine& engine, ShutdownGuard& shutdown_guard,
-                           const std::vector<Request>& requests, asio::any_io_executor executor)
+                           const std::vector<Request>& requests, asio::any_io_executor executor,
+                           int max_open)
     : wake_(std::make_shared<Timer>(executor)),
-      group_(engine, {.max_open = std::max(1, engine.options().max_open / 2),
+      group_(engine, {.max_open = max_open,
                       .wants_text = true,
                       .checked = true,
                       .on_events = [&shutdown_guard, executor, wake = std::weak_ptr(wake_)] {

@@ -12,13 +12,13 @@
 
 namespace pando::serve {
 
-// Used on one executor, the connection's. What is not over when it goes is cancelled. A long list
-// takes at most half of the answers that the engine has open at a time: others get in beside it.
+// Used on one executor, the connection's. What is not over when it goes is cancelled.
 class AwaitedGroup {
  public:
   // `requests` outlive it. `shutdown_guard`: open while the executor is there to be told of events.
+  // `max_open`: answers that the engine has at a time, or one request; others get in beside it.
   AwaitedGroup(Engine& engine, ShutdownGuard& shutdown_guard, const std::vector<Request>& requests,
-               boost::asio::any_io_executor executor);
+               boost::asio::any_io_executor executor, int max_open);
 
   bool is_over() const { return group_.is_over(); }
   // Submits what there is room for and waits for events; from the first on the engine has begun.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -16,9 +17,10 @@
 
 #include "ask/body.h"
 #include "base/errors.h"
+#include "serve/check_host.h"
 #include "serve/cors.h"
+#include "serve/file_routes.h"
 #include "serve/handler.h"
-#include "serve/host_names.h"
 #include "serve/reply.h"
 #include "serve/request_watch.h"
 
@@ -30,6 +32,7 @@ using ask::HttpError;
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds kLinger{2};
+constexpr size_t kFormPiece = size_t{1} << 20;  // that is written to the disk at a time
 
 // "-" where the other side is gone already.
 std::string address_of(const asio::ip::tcp::socket& socket) {
@@ -38,6 +41,11 @@ std::string address_of(const asio::ip::tcp::socket& socket) {
   if (error) return "-";
   const std::string host = end.address().to_string();
   return fmt::format("{}:{}", end.address().is_v6() ? "[" + host + "]" : host, end.port());
+}
+
+HttpResponse body_too_large(size_t limit) {
+  return wrong_request(413, "body_too_large",
+                       fmt::format("the body is longer than {} bytes", limit));
 }
 
 // What a request that cannot be read is answered with; nothing where nobody waits for it.
@@ -49,9 +57,7 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
     return wrong_request(
         431, "headers_too_large",
         fmt::format("the headers are longer than {} bytes", options.max_header_bytes));
-  if (error == http::error::body_limit)
-    return wrong_request(413, "body_too_large",
-                         fmt::format("the body is longer than {} bytes", options.max_body_bytes));
+  if (error == http::error::body_limit) return body_too_large(options.max_body_bytes);
   if (error.category() == make_error_code(http::error::bad_method).category())
     return wrong_request(400, "bad_request", "the request is not valid HTTP: " + error.message());
   return std::nullopt;  // gone, or too slow
@@ -60,27 +66,6 @@ std::optional<HttpResponse> reading_error(const beast::error_code& error,
 HttpResponse no_room() {
   return error_response(ask::http_error(make_error(
       ErrorCode::kUnavailable, "too many request bodies are being read (hint: try again later)")));
-}
-
-// RFC 9112, section 3.2.
-std::optional<HttpResponse> check_host(const Door& door,
-                                       const http::request<http::string_body>& request) {
-  const size_t n_hosts = request.count(http::field::host);
-  if (n_hosts == 0 && request.version() < 11) return std::nullopt;
-  if (n_hosts != 1)
-    return wrong_request(400, "bad_request",
-                         fmt::format("the request has {} 'Host' headers, expected one", n_hosts));
-  const auto field = request[http::field::host];
-  const std::string_view host(field.data(), field.size());
-  if (!door.local_names_only || is_local_name(host)) return std::nullopt;
-  const std::string_view name = without_port(host);
-  for (const std::string& allowed : door.options.allowed_hosts)
-    if (beast::iequals(allowed, name)) return std::nullopt;
-  return wrong_request(
-      403, "host_not_allowed",
-      fmt::format("the host is '{}', expected an address or localhost, because the server has no "
-                  "API keys (hint: the server's option --allow-host NAME)",
-                  one_line(std::string(name))));
 }
 
 // Counts a request as under way.
@@ -160,7 +145,7 @@ class Session {
     const ServerOptions& options = door_.options;
     Parser parser;
     parser.header_limit(static_cast<uint32_t>(options.max_header_bytes));
-    parser.body_limit(options.max_body_bytes);
+    parser.body_limit(std::max(options.max_body_bytes, form_limit()));
     if (buffer_.size() == 0 && !co_await first_bytes()) co_return false;
     expire_after(options.body_timeout);
     const auto [error, n_read] = co_await http::async_read_header(stream_, buffer_, parser, kToken);
@@ -177,6 +162,16 @@ class Session {
     }
 
     const auto target = parser.get().target();
+    const std::string_view path = path_of({target.data(), target.size()});
+    const auto method = parser.get().method_string();
+    const Route* route = find_route(path, {method.data(), method.size()});
+    const bool takes_form = route != nullptr && route->takes_form;
+    const size_t body_limit = takes_form ? form_limit() : options.max_body_bytes;
+    if (parser.content_length().value_or(0) > body_limit) {
+      wrong = body_too_large(body_limit);
+      co_return co_await refuse(parser, std::move(wrong));
+    }
+    parser.body_limit(body_limit);
     request.method = std::string(parser.get().method_string());
     request.path = std::string(path_of({target.data(), target.size()}));
     request.query = std::string(query_of({target.data(), target.size()}));
@@ -205,6 +200,7 @@ class Session {
     if (request.routed && logged_.id == own_id) logged_.id = request.id;
     request.log_id = logged_.id;
     logged_.key_name = door_.keys.name_of(request.isolation_key);
+    if (!wrong && takes_form) wrong = door_.begin_upload(request, header("Origin"));
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
 
     expire_after(options.body_timeout);
@@ -213,8 +209,9 @@ class Session {
       const auto [write_error, n_written] = co_await http::async_write(stream_, go_on, kToken);
       if (write_error) co_return false;
     }
-    parser.eager(true);
     request.memory = std::make_unique<BodyMemory::Share>(door_.body_memory);
+    if (takes_form) co_return co_await answer_form(parser, request);
+    parser.eager(true);
     while (!parser.is_done() && !wrong) {
       const auto [body_error, n_read] =
           co_await http::async_read_some(stream_, buffer_, parser, kToken);
@@ -224,6 +221,41 @@ class Session {
     if (wrong) co_return co_await refuse(parser, std::move(wrong));
     request.body = std::move(parser.get().body());
     co_return co_await answer(request, parser.get().version(), parser.get().keep_alive());
+  }
+
+  // Bytes of a form with a file.
+  size_t form_limit() const {
+    constexpr size_t kBeside = size_t{64} << 10;  // other fields and boundaries
+    return door_.options.files.file_bytes + kBeside;
+  }
+
+  // Gives the body to request.upload as it comes. A string would have room for all of it.
+  asio::awaitable<bool> answer_form(Parser& head, HttpRequest& request) {
+    http::request_parser<http::buffer_body> form(std::move(head));
+    std::string piece(kFormPiece, '\0');
+    std::optional<HttpResponse> wrong;
+    if (!request.memory->grow_to(piece.size())) wrong = no_room();
+    while (!form.is_done() && !wrong) {
+      expire_after(door_.options.body_timeout);
+      auto& body = form.get().body();
+      body.data = piece.data();
+      body.size = piece.size();
+      const auto [error, n_read] = co_await http::async_read(stream_, buffer_, form, kToken);
+      if (error == http::error::body_limit) wrong = body_too_large(form_limit());
+      if (error && error != http::error::need_buffer) {
+        if (!wrong) wrong = reading_error(error, door_.options);
+        co_return co_await refuse(form, std::move(wrong));
+      }
+      const Status status =
+          co_await take(*request.upload, {piece.data(), piece.size() - body.size});
+      if (!status) wrong = upload_error(status.error());
+    }
+    if (wrong) co_return co_await refuse(form, std::move(wrong));
+    co_return co_await answer(request, form.get().version(), form.get().keep_alive());
+  }
+
+  asio::awaitable<Status> take(BodySink& upload, std::string_view bytes) {
+    return door_.on_disk([&upload, bytes] { return upload.add(bytes); });
   }
 
   // Waits for the next request to begin. False: none does.
@@ -360,7 +392,8 @@ class Session {
 
   // Answers with the error, if there is one to tell, and ends the connection: what else the client
   // sends may be the rest of this request.
-  asio::awaitable<bool> refuse(Parser& parser, std::optional<HttpResponse> response) {
+  template <class AnyParser>
+  asio::awaitable<bool> refuse(AnyParser& parser, std::optional<HttpResponse> response) {
     if (!response) co_return false;
     const unsigned version = parser.is_header_done() ? parser.get().version() : 11;
     const bool whole =

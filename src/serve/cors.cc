@@ -23,13 +23,16 @@ HttpHeaders cors_headers(const std::vector<std::string>& allowed, std::string_vi
   return headers;
 }
 
+HttpResponse origin_not_allowed(std::string_view origin) {
+  return wrong_request(
+      403, "origin_not_allowed",
+      fmt::format(
+          "pages from '{}' may not send requests here (hint: the server's option --cors-origin)",
+          one_line(std::string(origin))));
+}
+
 HttpResponse answer_preflight(const std::vector<std::string>& allowed, const Preflight& asked) {
-  if (cors_headers(allowed, asked.origin).empty())
-    return wrong_request(
-        403, "origin_not_allowed",
-        fmt::format(
-            "pages from '{}' may not send requests here (hint: the server's option --cors-origin)",
-            one_line(std::string(asked.origin))));
+  if (cors_headers(allowed, asked.origin).empty()) return origin_not_allowed(asked.origin);
   HttpResponse response{.status = 204, .content_type = ""};
   response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS"},
                       {"Access-Control-Max-Age", "600"}};

@@ -13,6 +13,8 @@ namespace pando::serve {
 // With which every answer to a page of `origin` goes; none where it may not ask, or is empty.
 HttpHeaders cors_headers(const std::vector<std::string>& allowed, std::string_view origin);
 
+HttpResponse origin_not_allowed(std::string_view origin);
+
 // Of a browser that asks, before it sends a page's request, whether it may.
 struct Preflight {
   std::string_view origin, headers;  // who asks, and which headers are to be sent

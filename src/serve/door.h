@@ -4,9 +4,12 @@
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "pando/values/result.h"
 #include "serve/api_keys.h"
 #include "serve/body_memory.h"
 #include "serve/connection_registry.h"
@@ -16,6 +19,8 @@
 #include "serve/request_log.h"
 
 namespace pando::serve {
+
+class BatchRunner;
 
 // A server answers by an engine (Service) or by other servers (route/RouteDoor). Any thread may use
 // it.
@@ -39,6 +44,13 @@ struct Door {
   virtual HttpMetrics& http_metrics() = 0;
   // Answers a request that check_head let pass. Throws where the client is gone.
   virtual boost::asio::awaitable<void> handle(HttpRequest& request, Replier& replier) = 0;
+  // Makes request.upload for a form that comes; or the error that it is answered with. origin:
+  // header of browsers, which send forms of any page without asking first.
+  virtual std::optional<HttpResponse> begin_upload(HttpRequest& request,
+                                                   std::string_view origin) = 0;
+  // Does what may wait for a disk on another thread. Throws what `work` throws.
+  virtual boost::asio::awaitable<Status> on_disk(std::function<Status()> work) = 0;
+  virtual BatchRunner* batches() { return nullptr; }  // null: the door has none
   // Once no connection is served any more, before their executors go.
   virtual void close() = 0;
 

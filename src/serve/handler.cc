@@ -11,20 +11,18 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
-#include "api/model_access.h"
-#include "api/prompt.h"
+#include "ask/body.h"
 #include "ask/body_checks.h"
 #include "ask/errors.h"
-#include "ask/unknown_fields.h"
 #include "base/errors.h"
-#include "base/fields.h"
 #include "base/json.h"
 #include "serve/awaited_group.h"
+#include "serve/engine_errors.h"
 #include "serve/from_router.h"
 #include "serve/offload.h"
+#include "serve/preparation.h"
 
 namespace pando::serve {
 namespace {
@@ -37,34 +35,6 @@ bool is_json(std::string_view content_type) {
   constexpr std::string_view kJson = "application/json";
   const std::string_view type = content_type.substr(0, content_type.find_first_of("; \t"));
   return boost::beast::iequals(type, kJson);
-}
-
-// An error of the engine, as the API reports it. The message about a prompt that is too long gives
-// the limit in words that clients know.
-ask::HttpError http_error(const Service& service, const Error& error) {
-  constexpr std::string_view kKnown = "this model's maximum context length is ";
-  if (error.code != ErrorCode::kTooLong || error.found.find(kKnown) != std::string::npos)
-    return ask::http_error(error);
-  Error told = error;
-  told.expected = fmt::format("fewer; {}{} tokens here", kKnown, service.longest());
-  return ask::http_error(told);
-}
-
-// A chat template that is missing or cannot be read is told by the files of the server, which are
-// no affair of its clients.
-Error for_clients(const Service& service, std::string_view path, const Error& error) {
-  const auto& chat = chat_template_of(service.engine.model());
-  if (chat || error.code != chat.error().code || error.message() != chat.error().message())
-    return error;
-  const auto [field, hint] =
-      path == "/v1/answers"
-          ? std::pair{"chat", "without 'chat' the prompt is made from the template"}
-      : path == "/v1/responses" ? std::pair{"input", "/v1/completions takes a plain prompt"}
-      : path == "/tokenize"     ? std::pair{"messages", "'prompt' takes plain text"}
-                                : std::pair{"messages", "/v1/completions takes a plain prompt"};
-  return blame(
-      field, unsupported("the model '{}' has no chat template that this server can use (hint: {})",
-                         service.options.model_names.front(), hint));
 }
 
 // What is freed goes back to the operating system; milliseconds for each GiB.
@@ -89,184 +59,6 @@ class GivesBack {
 
  private:
   asio::thread_pool* pool_;
-};
-
-// Takes a tree apart where it ends.
-class TakenApart {
- public:
-  explicit TakenApart(Json& tree) : tree_(tree) {}
-  ~TakenApart() { take_apart(tree_); }
-  TakenApart(const TakenApart&) = delete;
-  TakenApart& operator=(const TakenApart&) = delete;
-
- private:
-  Json& tree_;
-};
-
-// Either is there, or neither where there is more to tokenise than was allowed.
-struct Prepared {
-  std::unique_ptr<ask::Body> body;
-  std::optional<HttpResponse> response;
-  uint64_t n_prompt = 0;     // tokens of prompts, as far as it came
-  std::string ignored = {};  // unknown fields, as a header has them
-};
-
-// Makes of a body what is asked by it; on a thread for texts.
-class Preparation {
- public:
-  Preparation(Service& service, const Route& route, const HttpRequest& request, size_t most_bytes)
-      : service_(service), route_(route), request_(request), most_bytes_(most_bytes) {}
-
-  Prepared run() {
-    if (is_given_up_() && !route_.open) return gone();
-    Json json;
-    const TakenApart of_json(json);
-    if (std::string_view(route_.method) == "POST")
-      if (std::optional<HttpResponse> wrong = parse(json)) return answered(std::move(*wrong));
-    if (route_.answer != nullptr) {
-      Result<HttpResponse> response =
-          without_unknown(json, [&] { return route_.answer(service_, request_, json); });
-      return answered(response ? std::move(*response) : refusal(response.error()));
-    }
-    const auto begun = take_begun(request_, json);
-    if (!begun) return answered(refusal(begun.error()));
-    bool has_too_many_bytes = false;
-    auto body = without_unknown(json, [&] { return read(json, has_too_many_bytes); });
-    if (is_given_up_()) return gone();
-    if (!body && has_too_many_bytes && most_bytes_ < ask::Bounds::kMostBytes) return {};
-    if (!body) return answered(refusal(body.error()));
-    Status status = *begun ? set_begun(**begun, **body) : Status();
-    if (status) status = prepare_requests(**body);
-    if (is_given_up_()) return gone();
-    if (!status) return answered(refusal(status.error()));
-    if (request_.routed)
-      service_.replica.add_prompt(request_.routed->owner.value_or(0), request_.path, json);
-    return {.body = std::move(*body), .n_prompt = n_prompt_, .ignored = std::move(ignored_)};
-  }
-
- private:
-  Result<std::unique_ptr<ask::Body>> read(const Json& json, bool& has_too_many_bytes) const {
-    ask::Bounds bounds(most_bytes_);
-    ask::Envelope envelope = service_.envelope(request_.id);
-    if (request_.routed && request_.routed->created) envelope.created = *request_.routed->created;
-    auto body = route_.read_body(json, {.model = service_.engine.model(),
-                                        .context = static_cast<int>(service_.longest()),
-                                        .max_answers = service_.engine.options().max_open,
-                                        .envelope = std::move(envelope),
-                                        .bounds = bounds,
-                                        .defaults = service_.options.defaults,
-                                        .given_up = is_given_up_,
-                                        .responses = service_.responses.get(),
-                                        .isolation_key = request_.isolation_key});
-    has_too_many_bytes = bounds.has_too_many_bytes();
-    return body;
-  }
-
-  // Calls `read` for the body. A lenient server removes unknown fields, one after another.
-  template <class Read>
-  std::invoke_result_t<Read> without_unknown(Json& json, const Read& read) {
-    constexpr size_t kMost = 64;  // each reads the body again
-    auto result = read();
-    for (size_t n = 0; n < kMost && !result && service_.options.lenient && !is_given_up_(); ++n) {
-      const std::string place = ask::remove_unknown_field(json, result.error());
-      if (place.empty()) break;
-      ignored_ += (ignored_.empty() ? "" : ", ") + ask::header_word(place);
-      result = read();
-    }
-    return result;
-  }
-
-  Prepared answered(HttpResponse response) {
-    return {.response = std::move(response), .n_prompt = n_prompt_, .ignored = std::move(ignored_)};
-  }
-  Prepared gone() const {
-    return {.response =
-                error_response(service_.is_cutting ? shutting_down()
-                                                   : timed_out(service_.options.request_timeout))};
-  }
-  HttpResponse refusal(const Error& error) const {
-    return error_response(http_error(service_, for_clients(service_, route_.path, error)));
-  }
-
-  // The request's body, which asks for a model that is served; or what is wrong with it.
-  std::optional<HttpResponse> parse(Json& json) const {
-    Result<Json> parsed = parse_json(request_.body, LargeNumbers::kKept);
-    if (!parsed)
-      return refusal(in_file("the body", with_code(ErrorCode::kInvalidArgument, parsed.error())));
-    json = std::move(*parsed);
-    if (!json.is_object())
-      return refusal(invalid_argument("the body is {}, expected an object", found_text(json)));
-    std::string name;
-    Fields fields(json);
-    fields.text("model", name);
-    if (!fields.status()) return refusal(fields.status().error());
-    if (!name.empty() && !service_.serves(name))
-      return wrong_request(404, "model_not_found", service_.not_served(name), "model");
-    return std::nullopt;
-  }
-
-  Status prepare_requests(ask::Body& body) {
-    const auto prefix = service_.public_prefixes.find(body.serving.public_prefix);
-    if (!prefix) return prefix.error();
-    const uint64_t key = body.serving.cached ? request_.isolation_key : service_.private_key();
-    for (size_t i = 0; i < body.requests.size(); ++i) {
-      if (is_given_up_()) return {};
-      Request& one = body.requests[i];
-      if (request_.routed) set_routed(*request_.routed, body, i);
-      if (Status status = tokenise(body, i); !status) return status;
-      if (Status status = ask::check_length(body, i, service_.engine.options().context,
-                                            service_.engine.model().info().max_positions);
-          !status)
-        return status;
-      ask::fit_length(body, i, service_.engine.longest());
-      one.isolation_key = key;
-      one.cached = body.serving.cached;
-      one.ttft_slo = body.serving.ttft_slo;
-      one.tpot_slo = body.serving.tpot_slo;
-      one.deadline_class = body.serving.deadline_class;
-      one.sent = request_.arrival;
-      if (*prefix != nullptr && one.cached) {
-        const Result<size_t> n_public = PublicPrefixes::n_public(**prefix, one.tokens);
-        if (!n_public) return n_public.error();
-        one.n_public = *n_public;
-      }
-      // Here for all of them: the engine would find it when its turn comes.
-      if (const Status status = service_.engine.check(one); !status)
-        return ask::of_request(body, i, status.error());
-    }
-    if (Status status = ask::check_logprobs(body); !status) return status;
-    ask::count_beside(body.requests);
-    return {};
-  }
-
-  Status tokenise(ask::Body& body, size_t index) {
-    Request& request = body.requests[index];
-    const bool is_ranked = request.cut_tokens > 0;
-    if (const Status status = take_tokens(service_.engine.model(), request); !status) {
-      Error error = status.error();
-      if (error.place.field.empty() && error.code == ErrorCode::kInvalidArgument)
-        error.place.field = "prompt";
-      return ask::of_request(body, index, std::move(error));
-    }
-    if (is_ranked || (request.cut_tokens > 0 && request.pooling != Pooling::kNone))
-      body.log_note = fmt::format(
-          "a text of {} tokens was cut to {}; usage.cut_tokens of each answer says what was cut",
-          request.tokens.size() + static_cast<size_t>(request.cut_tokens), request.tokens.size());
-    if (!request.messages.empty() && !request.separate_reasoning) request.separate_reasoning = true;
-    request.messages = {};  // read, and the engine would have a copy
-    n_prompt_ += request.tokens.size();
-    return {};
-  }
-
-  Service& service_;
-  const Route& route_;
-  const HttpRequest& request_;
-  const size_t most_bytes_;  // of what is tokenised
-  uint64_t n_prompt_ = 0;    // tokens of prompts
-  std::string ignored_;      // unknown fields
-  const std::function<bool()> is_given_up_ = [this] {
-    return service_.is_cutting || request_.is_given_up;
-  };
 };
 
 // Times of a body's generated answers, from when its body had come.
@@ -304,12 +96,15 @@ class Times {
 // The head of a stream goes out once the engine has let the request in: what it refuses has a
 // status.
 asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_pool& pool,
-                             Clock::time_point start, Replier& replier) {
+                             const HttpRequest& request, Replier& replier) {
   Result<Admission::Place> place = service.admission.enter(bytes_of(body.requests));
   Status status = place ? Status() : Status(place.error());
+  const int half = std::max(1, service.engine.options().max_open / 2);
+  const int max_open = request.batched ? request.batched->max_open : half;
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
   std::optional<AwaitedGroup> group(std::in_place, service.engine, service.shutdown_guard,
-                                    body.requests, co_await asio::this_coro::executor);
-  Times times(service.metrics, body.requests, start);
+                                    body.requests, executor, max_open);
+  Times times(service.metrics, body.requests, request.arrival);
   while (status && !group->is_over()) {
     Result<std::vector<GroupEvent>> events = co_await group->next();
     if (!events) {
@@ -327,7 +122,7 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
       if (body.goes_on) text.clear();
     }
     for (GroupEvent& one : *events) {
-      times.observe(one);
+      if (!request.batched) times.observe(one);
       if (const auto& completion = one.event.completion) {
         replier.tally.n_answer += completion->tokens.size();
         if (completion->choice == 0)
@@ -392,7 +187,9 @@ std::optional<HttpResponse> check_head(const Door& door, HttpRequest& request,
   }
   constexpr std::string_view kOfForms = "application/x-www-form-urlencoded";  // curl's default
   // A web page of another site can send some other types without asking, but not JSON.
-  if (request.method == "POST" && !is_json(request.content_type))
+  const bool has_other_body =
+      route->takes_form || (route->may_lack_body && request.content_type.empty());
+  if (request.method == "POST" && !has_other_body && !is_json(request.content_type))
     return wrong_request(415, "unsupported_media_type",
                          fmt::format("the content type is '{}', expected 'application/json'{}",
                                      one_line(request.content_type),
@@ -414,29 +211,31 @@ std::optional<HttpResponse> check_head(const Door& door, HttpRequest& request,
 asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& replier) {
   constexpr size_t kLong = size_t{64} << 10, kAny = ask::Bounds::kMostBytes;
   const Route& route = *find_route(request.path, request.method);
+  asio::thread_pool& text_pool = request.batched ? service.batch_pool : service.text_pool;
+  asio::thread_pool& long_pool = request.batched ? service.batch_pool : service.long_text_pool;
   const auto prepared_on = [&](asio::thread_pool& pool, size_t most_bytes) {
-    return offload(pool, service.engine.options().nice, [&, most_bytes] {
-      return Preparation(service, route, request, most_bytes).run();
-    });
+    return offload(pool, service.engine.options().nice,
+                   [&, most_bytes] { return prepare(service, route, request, most_bytes); });
   };
   bool is_long = request.body.size() > kLong;
   Prepared prepared;
   const bool is_get = std::string_view(route.method) == "GET";
   if (route.has_disk) {
     is_long = false;
-    prepared = co_await prepared_on(service.store_pool, kAny);
+    prepared =
+        co_await prepared_on(route.takes_form ? service.file_pool : service.store_pool, kAny);
   } else if (is_get) {  // no text: whether it is alive must not wait
-    prepared = Preparation(service, route, request, kAny).run();
+    prepared = prepare(service, route, request, kAny);
   } else if (!is_long) {  // what it asks for may be long all the same
-    prepared = co_await prepared_on(service.text_pool, kLong);
+    prepared = co_await prepared_on(text_pool, kLong);
     is_long = !prepared.body && !prepared.response;
   }
-  if (is_long) prepared = co_await prepared_on(service.long_text_pool, kAny);
+  if (is_long) prepared = co_await prepared_on(long_pool, kAny);
   request.body = std::string();
   request.memory.reset();
-  asio::thread_pool& pool = is_long ? service.long_text_pool : service.text_pool;
+  asio::thread_pool& pool = is_long ? long_pool : text_pool;
   // Keys, prompts and answers of a long request take hundreds of MiB, which allocators keep.
-  const GivesBack gives_back(is_long ? &service.long_text_pool : nullptr);
+  const GivesBack gives_back(is_long ? &long_pool : nullptr);
   replier.tally.n_prompt = prepared.n_prompt;
   if (!prepared.ignored.empty())
     replier.headers.emplace_back("X-Pando-Ignored-Fields", std::move(prepared.ignored));
@@ -446,7 +245,7 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
     const std::string& note = prepared.body->log_note;
     if (!note.empty() && !service.has_warned.exchange(true))
       service.log(fmt::format("{}: {}", request.id, note));
-    co_await answer(service, *prepared.body, pool, request.arrival, replier);
+    co_await answer(service, *prepared.body, pool, request, replier);
   }
 }
 

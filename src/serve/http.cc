@@ -1,5 +1,7 @@
 #include "serve/http.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
 #include <charconv>
@@ -85,6 +87,8 @@ ask::HttpError timed_out(std::chrono::seconds after) {
   return {504, "server_error", "timeout",
           fmt::format("the answer was not ready within {} s", after.count())};
 }
+
+FileContents::~FileContents() { ::close(file); }
 
 HttpResponse json_response(const Json& body) { return {.body = json_text(body)}; }
 

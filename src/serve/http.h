@@ -14,10 +14,25 @@
 
 #include "ask/errors.h"
 #include "base/json_fwd.h"
+#include "pando/values/result.h"
 #include "serve/body_memory.h"
 #include "serve/routed.h"
 
 namespace pando::serve {
+
+// Takes the body of a request as it comes.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  virtual Status add(std::string_view bytes) = 0;
+};
+
+// A line of a batch, which is asked like a request but may wait.
+struct BatchedLine {
+  double ttft_slo = 0;  // seconds until its first token is due
+  int64_t created = 0;  // of its answer, seconds since 1970
+  int max_open = 1;     // of its answers, that the engine has at a time
+};
 
 struct HttpRequest {
   std::chrono::steady_clock::time_point arrival;  // when all of it was there
@@ -31,6 +46,8 @@ struct HttpRequest {
   std::string content_type, content_encoding;
   std::string body;
   std::unique_ptr<BodyMemory::Share> memory = {};  // the body's
+  std::unique_ptr<BodySink> upload = {};           // took the body, which is empty
+  std::optional<BatchedLine> batched = {};         // absent: a client waits for the answer
   uint64_t isolation_key = 0;                      // of whoever asks
   std::string routed_header;                       // kRoutedHeader; empty: not sent
   bool may_be_routed = false;                      // its sender may say what only routers may
@@ -43,12 +60,24 @@ struct HttpRequest {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
+// Contents of an open file, sent as a body.
+struct FileContents {
+  int file = -1;  // descriptor
+  uint64_t n_bytes = 0;
+
+  FileContents(int opened, uint64_t size) : file(opened), n_bytes(size) {}
+  ~FileContents();
+  FileContents(const FileContents&) = delete;
+  FileContents& operator=(const FileContents&) = delete;
+};
+
 struct HttpResponse {
   int status = 200;
   std::string body;
   std::string content_type = "application/json";
   HttpHeaders headers;
-  std::optional<ask::HttpError> error;  // written as `body` in the form of its route
+  std::optional<ask::HttpError> error;                // written as `body` in the form of its route
+  std::shared_ptr<const FileContents> contents = {};  // in place of `body`
 };
 
 // What the log says of an answer.

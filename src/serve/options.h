@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pando/generation_config.h"
+#include "serve/file_limits.h"
 #include "serve/response_database.h"
 
 namespace pando::serve {
@@ -53,6 +54,8 @@ struct ServerOptions {
   std::map<std::string, std::string> public_prefixes;  // texts by name: shared by all keys
   std::string state_directory;  // for what outlives the process; empty: nothing does
   ResponseLimits responses;     // that are kept
+  FileLimits files;             // of /v1/files, which needs a state directory
+  UnixTime now;                 // for files and batches; empty: the system's clock
   size_t max_connections = 4096;
   size_t max_header_bytes = size_t{16} << 10;
   size_t max_body_bytes = size_t{32} << 20;

@@ -1,10 +1,12 @@
 // The answer to one request, on its way to the client.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "base/json.h"
 #include "serve/door.h"
 #include "serve/http.h"
+#include "serve/new_file.h"
 
 namespace pando::serve {
 
@@ -51,10 +54,11 @@ class Reply : public Replier {
     for (const auto& [name, value] : response.headers) message.set(name, value);
     message.body() = std::move(response.body);
     message.prepare_payload();
+    if (response.contents) message.content_length(response.contents->n_bytes);
     status_ = response.status;  // not before: what has no memory for its head has not begun
     start_writing();
     is_ending_ = true;
-    if (message.body().size() <= kPiece && !options_.is_to_head) {
+    if (message.body().size() <= kPiece && !options_.is_to_head && !response.contents) {
       co_await http::async_write(stream_, message, asio::use_awaitable);
     } else {
       http::response_serializer<http::string_body> serializer(message);
@@ -62,6 +66,7 @@ class Reply : public Replier {
       for (std::string_view rest = options_.is_to_head ? std::string_view() : message.body();
            !rest.empty();)
         co_await write_all(asio::buffer(next_piece(rest)));
+      if (response.contents && !options_.is_to_head) co_await write_contents(*response.contents);
     }
     is_writing_ = false;
   }
@@ -116,6 +121,7 @@ class Reply : public Replier {
 
  private:
   static constexpr size_t kPiece = size_t{64} << 10;  // of an answer
+  static constexpr size_t kContentsPiece = size_t{256} << 10;
 
   bool is_chunked() const { return options_.http_version >= 11; }
 
@@ -162,6 +168,26 @@ class Reply : public Replier {
   asio::awaitable<void> write_all(Buffers buffers) {
     start_writing();
     co_await asio::async_write(stream_, buffers, asio::use_awaitable);
+  }
+
+  asio::awaitable<void> write_contents(const FileContents& contents) {
+    for (uint64_t at = 0; at < contents.n_bytes;) {
+      const uint64_t n_bytes = std::min<uint64_t>(kContentsPiece, contents.n_bytes - at);
+      std::string piece;
+      const Status status = co_await read_piece(contents, at, n_bytes, piece);
+      if (!status) throw std::runtime_error(status.error().message());
+      co_await write_all(asio::buffer(piece));
+      at += n_bytes;
+    }
+  }
+  asio::awaitable<Status> read_piece(const FileContents& contents, uint64_t at, uint64_t n_bytes,
+                                     std::string& piece) {
+    return door_.on_disk([&contents, at, n_bytes, &piece]() -> Status {
+      Result<std::string> read = read_at(contents.file, at, n_bytes);
+      if (!read) return read.error();
+      piece = std::move(*read);
+      return {};
+    });
   }
 
   // Each has its own time, so that a slow client gets a long answer too.

@@ -10,6 +10,7 @@
 
 #include "ask/response_store.h"
 #include "pando/values/result.h"
+#include "serve/owners.h"
 
 struct sqlite3;
 
@@ -24,8 +25,7 @@ struct ResponseLimits {
 class ResponseDatabase final : public ask::ResponseStore {
  public:
   // directory: of the file. It is made if it does not exist; only its owner can read what is made.
-  // Empty: in memory. owners: [isolation keys] identifies each API key, also after the server is
-  // restarted. The keys of a router's clients stand for themselves. Errors: kIo and kBadFile, with
+  // Empty: in memory. owners: as for Owners. Errors: kIo and kBadFile, with
   // the file.
   static Result<std::unique_ptr<ResponseDatabase>> open(const std::string& directory,
                                                         std::vector<std::string> owners,
@@ -39,14 +39,10 @@ class ResponseDatabase final : public ask::ResponseStore {
 
  private:
   ResponseDatabase(std::vector<std::string> owners, const ResponseLimits& limits);
-  Status open_file(const std::string& directory);
-  Status prepare();
-  std::string owner_of(uint64_t isolation_key) const;
   Status write(const std::string& owner, const ask::StoredResponse& response);
-  Status run(const char* sql);
-  Status failed(const char* what) const;
+  Status failed(const char* done) const;
 
-  const std::vector<std::string> owners_;
+  const Owners owners_;
   const ResponseLimits limits_;
   std::mutex mutex_;  // guards the database
   sqlite3* database_ = nullptr;

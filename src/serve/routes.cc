@@ -16,7 +16,9 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "pando/version.h"
+#include "serve/batch_routes.h"
 #include "serve/door_info.h"
+#include "serve/file_routes.h"
 #include "serve/overview.h"
 #include "serve/replica_report.h"
 #include "serve/stored_responses.h"
@@ -156,6 +158,26 @@ constexpr Route kRoutes[] = {
      .method = "POST",
      .answer = count_tokens,
      .errors = &ask::kAnthropicErrors},
+    {.path = "/v1/files",
+     .method = "POST",
+     .answer = create_file,
+     .has_disk = true,
+     .takes_form = true},
+    {.path = "/v1/files", .method = "GET", .answer = list_files, .has_disk = true},
+    {.path = "/v1/files/{file_id}/content",
+     .method = "GET",
+     .answer = get_file_content,
+     .has_disk = true},
+    {.path = "/v1/files/{file_id}", .method = "GET", .answer = get_file, .has_disk = true},
+    {.path = "/v1/files/{file_id}", .method = "DELETE", .answer = delete_file, .has_disk = true},
+    {.path = "/v1/batches", .method = "POST", .answer = create_batch, .has_disk = true},
+    {.path = "/v1/batches", .method = "GET", .answer = list_batches, .has_disk = true},
+    {.path = "/v1/batches/{batch_id}/cancel",
+     .method = "POST",
+     .answer = cancel_batch,
+     .has_disk = true,
+     .may_lack_body = true},
+    {.path = "/v1/batches/{batch_id}", .method = "GET", .answer = get_batch, .has_disk = true},
     {"/v1/fim/completions", "POST", ask::read_fim_body},
     {.path = "/embed",
      .method = "POST",

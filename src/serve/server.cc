@@ -23,6 +23,7 @@
 #include "base/errors.h"
 #include "base/failures.h"
 #include "base/thread_priority.h"
+#include "serve/batch_runner.h"
 #include "serve/connection.h"
 #include "serve/service.h"
 #include "serve/tls.h"
@@ -93,6 +94,15 @@ Result<std::unique_ptr<asio::ssl::context>> tls_of(const ServerOptions& options)
   return make_tls(options.tls_certificate, options.tls_key);
 }
 
+// Null without a state directory.
+Result<std::unique_ptr<FileStore>> open_files(const ServerOptions& options, const ApiKeys& keys) {
+  if (options.state_directory.empty()) return std::unique_ptr<FileStore>();
+  return FileStore::open({.directory = options.state_directory,
+                          .owners = keys.owners(),
+                          .limits = options.files,
+                          .now = options.now});
+}
+
 }  // namespace
 
 class Server::Impl {
@@ -140,8 +150,12 @@ class Server::Impl {
       log_error("running with fewer connection threads", error);
     }
     ask_for_short_slices();
+    BatchRunner* const batches = door_->batches();
+    if (batches != nullptr) attempt("cannot run batches", [&] { batches->start(); });
     while (!door_->draining) serve_first(kTryAgain);
+    if (batches != nullptr) batches->stop();
     drain();
+    if (batches != nullptr) batches->join();
     for (std::thread& thread : threads) thread.join();
   }
 
@@ -350,9 +364,11 @@ Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions
   auto responses =
       ResponseDatabase::open(options.state_directory, keys->clients.owners(), options.responses);
   if (!responses) return responses.error();
+  auto files = open_files(options, keys->clients);
+  if (!files) return files.error();
   try {
     return open(std::make_unique<Service>(engine, options, std::move(*keys), std::move(*prefixes),
-                                          std::move(*responses)));
+                                          std::move(*responses), std::move(*files)));
   } catch (const boost::system::system_error& error) {
     return cannot_start("the server's threads", error.code().message());
   }
@@ -380,6 +396,7 @@ Status Server::check(const ServerOptions& options) {
                                                     options.responses);
       !responses)
     return responses.error();
+  if (const auto files = open_files(options, keys->clients); !files) return files.error();
   if (const auto tls = tls_of(options); !tls) return tls.error();
   asio::io_context context;
   tcp::acceptor acceptor(context);

@@ -12,6 +12,7 @@
 #include "serve/client.h"
 #include "serve/running_router.h"
 #include "serve/scripted_replica.h"
+#include "serve/uploads.h"
 
 namespace pando::testing {
 namespace {
@@ -341,6 +342,22 @@ TEST(RouteDoor, RefusesWhatIsForRouters) {
   Json body = stream_body();
   body["pando_begun"] = Json::array();
   EXPECT_EQ(client.post("/v1/completions", body).status, 400);
+  EXPECT_EQ(replica.n_asked(), 0);
+}
+
+TEST(RouteDoor, HasNoFiles) {
+  ScriptedReplica replica(answers(200, "{}"));
+  RunningRouter router({replica.port()});
+  for (const char* path :
+       {"/v1/files", "/v1/files/a", "/v1/files/a/content", "/v1/batches", "/v1/batches/a"})
+    EXPECT_EQ(Client(router.port()).get(path).status, 404) << path;
+  for (const char* path : {"/v1/batches", "/v1/batches/a/cancel"})
+    EXPECT_EQ(Client(router.port()).post(path, Json::object()).status, 404) << path;
+  Client client(router.port());
+  const Answer refused = upload(client, "x");
+  EXPECT_EQ(refused.status, 404);
+  EXPECT_NE(refused.body.find("a router has no files and batches"), std::string::npos)
+      << refused.body;
   EXPECT_EQ(replica.n_asked(), 0);
 }
 

@@ -134,9 +134,21 @@ struct OwnPath {
   HttpResponse (*answer)(const RouteDoor&, const HttpRequest&);
 };
 constexpr OwnPath kOwnPaths[] = {
-    {"/", overview_of_router}, {"/v1/models", list_of_models},  {"/v1/models/{model}", one_model},
-    {"/health", is_alive},     {"/v1/health", is_alive},        {"/ping", is_alive},
-    {"/ready", is_ready},      {"/version", version_of_router}, {"/v1/replica", not_here},
+    {"/", overview_of_router},
+    {"/v1/models", list_of_models},
+    {"/v1/models/{model}", one_model},
+    {"/health", is_alive},
+    {"/v1/health", is_alive},
+    {"/ping", is_alive},
+    {"/ready", is_ready},
+    {"/version", version_of_router},
+    {"/v1/replica", not_here},
+    {"/v1/files", no_files_here},
+    {"/v1/files/{file_id}", no_files_here},
+    {"/v1/files/{file_id}/content", no_files_here},
+    {"/v1/batches", no_files_here},
+    {"/v1/batches/{batch_id}", no_files_here},
+    {"/v1/batches/{batch_id}/cancel", no_files_here},
 };
 
 boost::asio::awaitable<void> answer_at_once(RouteDoor& door, HttpRequest& request,
@@ -148,6 +160,11 @@ boost::asio::awaitable<void> answer_at_once(RouteDoor& door, HttpRequest& reques
 }
 
 }  // namespace
+
+HttpResponse no_files_here(const RouteDoor&, const HttpRequest&) {
+  return wrong_request(404, "not_found",
+                       "a router has no files and batches (hint: ask one of its servers itself)");
+}
 
 OwnAnswer* find_own_answer(std::string_view path) {
   if (path == "/metrics") return answer_metrics;

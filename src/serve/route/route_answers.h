@@ -14,4 +14,7 @@ using OwnAnswer = boost::asio::awaitable<void>(RouteDoor&, HttpRequest&, Replier
 // Null for a path of the table of routes that replicas answer.
 OwnAnswer* find_own_answer(std::string_view path);
 
+// Files and batches are on one server each.
+HttpResponse no_files_here(const RouteDoor& door, const HttpRequest& request);
+
 }  // namespace pando::serve

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "serve/offload.h"
 #include "serve/route/route_answers.h"
 #include "serve/route/routed_request.h"
 #include "serve/routes.h"
@@ -78,6 +79,14 @@ boost::asio::awaitable<void> RouteDoor::handle(HttpRequest& request, Replier& re
   const Route& found = *find_route(request.path, request.method);
   if (OwnAnswer* own = find_own_answer(found.path)) return own(*this, request, replier);
   return route_request(*this, found, request, replier);
+}
+
+std::optional<HttpResponse> RouteDoor::begin_upload(HttpRequest& request, std::string_view) {
+  return no_files_here(*this, request);
+}
+
+boost::asio::awaitable<Status> RouteDoor::on_disk(std::function<Status()> work) {
+  return offload(text_pool, 0, std::move(work));
 }
 
 // Connections that are kept belong to executors that are about to go.

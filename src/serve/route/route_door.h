@@ -3,8 +3,11 @@
 
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "serve/door.h"
 #include "serve/route/key_limits.h"
@@ -35,6 +38,8 @@ struct RouteDoor : Door {
 
   HttpMetrics& http_metrics() override { return metrics; }
   boost::asio::awaitable<void> handle(HttpRequest& request, Replier& replier) override;
+  std::optional<HttpResponse> begin_upload(HttpRequest& request, std::string_view origin) override;
+  boost::asio::awaitable<Status> on_disk(std::function<Status()> work) override;
   void close() override;
   // By which replicas keep clients apart: the same at each router that has the client's key.
   uint64_t owner(uint64_t isolation_key) const;
