@@ -248,7 +248,7 @@ class RoutedRequest {
         std::string passed = std::exchange(held_, std::string());
         co_await replier_.write(std::move(passed));
       }
-      if (filter_.is_shut_down()) co_return break_off(*choice.replica, "it shuts down");
+      if (!filter_.failure().empty()) co_return break_off(*choice.replica, filter_.failure());
     }
     if (const Status status = filter_.finish(); !status && held_.empty())
       co_return lose(status.error());
