@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -38,12 +39,14 @@ std::string undisturbed() {
 }
 
 // Writes the answer of tokens 0 to 5 as a replica does, behind those that have begun.
-void answer_stream(ScriptedAnswer& answer, const std::function<void(int token)>& before) {
+void answer_stream(
+    ScriptedAnswer& answer, const std::function<void(int token)>& before,
+    const ScriptedReplica::Script& begin = [](ScriptedAnswer& answer) { answer.begin_stream(); }) {
   const Json body = answer.body();
   int begun = 0;
   if (body.contains("pando_begun"))
     for (const Json& one : body["pando_begun"]) begun += static_cast<int>(one["tokens"].size());
-  answer.begin_stream();
+  begin(answer);
   std::string text = body.contains("pando_begun") ? "" : "data: {\"head\":1}\n\n";
   for (int i = begun; i < kTokens; ++i) {
     text += fmt::format(": tokens 0 0 {}\n\n", i) + event_of(i);
@@ -118,7 +121,10 @@ TEST(RouteDoor, PassesStreamsOnWithoutTokens) {
 // Nothing has reached the client: another replica answers.
 TEST(RouteDoor, GoesElsewhere) {
   const std::vector<ScriptedReplica::Script> bad = {
-      [](ScriptedAnswer& answer) { answer.die(); }, answers(503, "{}"), answers(401, "{}"),
+      [](ScriptedAnswer& answer) { answer.die(); },
+      answers(503, "{}"),
+      answers(500, "{}"),
+      answers(401, "{}"),
       [](ScriptedAnswer& answer) {
         answer.write_text("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
         answer.die();
@@ -147,6 +153,27 @@ TEST(RouteDoor, TriesEachReplicaOnce) {
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.json()["error"]["code"], "no_replica");
   EXPECT_EQ(first.n_asked() + second.n_asked() + third.n_asked(), 3);
+}
+
+// A request that breaks whoever answers it does not break all.
+TEST(RouteDoor, AsksNobodyAfterFourBreaks) {
+  const std::vector<ScriptedReplica::Script> bad = {[](ScriptedAnswer& answer) { answer.die(); },
+                                                    answers(500, "{\"failed\":1}")};
+  for (const ScriptedReplica::Script& script : bad) {
+    std::vector<std::unique_ptr<ScriptedReplica>> replicas;
+    std::vector<uint16_t> all;
+    for (int i = 0; i < 5; ++i) {
+      replicas.push_back(std::make_unique<ScriptedReplica>(script));
+      all.push_back(replicas.back()->port());
+    }
+    RunningRouter router(all);
+    Client client(router.port());
+    const Answer answer = client.post("/v1/completions", kBody);
+    EXPECT_TRUE(answer.status == 503 || answer.body == "{\"failed\":1}") << answer.body;
+    int n_asked = 0;
+    for (const auto& replica : replicas) n_asked += replica->n_asked();
+    EXPECT_EQ(n_asked, 4);
+  }
 }
 
 TEST(RouteDoor, PassesOnThatAllAreFull) {
@@ -205,6 +232,79 @@ TEST(RouteDoor, ContinuesStreamsOfServersThatShutDown) {
   Client client(router.port());
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(client.post("/v1/completions", stream_body()).body, undisturbed());
+}
+
+TEST(RouteDoor, ContinuesStreamsOfServersThatFail) {
+  ScriptedReplica first([](ScriptedAnswer& answer) {
+    answer_stream(answer, [&](int i) {
+      if (i < 2) return;
+      answer.write(ask::kOpenAiErrors.last_events({500, "server_error", "internal", "x"}));
+      answer.end_stream();
+      answer.die();
+    });
+  });
+  ScriptedReplica second(streams_whole());
+  RunningRouter router({first.port(), second.port()});
+  Client client(router.port());
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(client.post("/v1/completions", stream_body()).body, undisturbed());
+  EXPECT_GE(first.n_asked(), 1);
+}
+
+// A replica that has started anew since its last report may have another model.
+TEST(RouteDoor, GoesOnAtTheProcessThatAnswers) {
+  const auto with = [](const std::string& fingerprint) {
+    return [=](ScriptedAnswer& answer) {
+      answer.write_text(
+          "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Pando-Replica: 1 " +
+          fingerprint + "\r\nTransfer-Encoding: chunked\r\n\r\n");
+    };
+  };
+  serve::RouteOptions route;
+  route.continue_time = milliseconds(300);
+  for (const bool is_same : {true, false}) {
+    ScriptedReplica first([&](ScriptedAnswer& answer) {
+      answer_stream(
+          answer,
+          [](int i) {
+            if (i == 2) throw std::runtime_error("scripted");
+          },
+          with("f"));
+    });
+    ScriptedReplica second([&](ScriptedAnswer& answer) {
+      answer_stream(
+          answer, [](int) {}, with(is_same ? "f" : "g"));
+    });
+    RunningRouter router({first.port(), second.port()}, route);
+    Client client(router.port());
+    int n_lost = 0;
+    for (int i = 0; i < 2; ++i) {
+      const std::string body = client.post("/v1/completions", stream_body()).body;
+      if (body != undisturbed()) ++n_lost;
+    }
+    EXPECT_EQ(n_lost > 0, !is_same);
+  }
+}
+
+// Lines tell no tokens, but what ends them needs no more.
+TEST(RouteDoor, EndsLinesThatAreWhole) {
+  const std::string head =
+      "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string lines = "{\"a\":{\"done\":true}}\n{\"done\":true}\n";
+  for (const bool is_whole : {true, false}) {
+    ScriptedReplica replica([&](ScriptedAnswer& answer) {
+      answer.write_text(head);
+      answer.write(lines.substr(0, lines.size() - (is_whole ? 0 : 3)));
+      answer.die();
+    });
+    RunningRouter router({replica.port()});
+    Client client(router.port());
+    const std::string body =
+        client.post("/api/chat", {{"model", "tiny"}, {"messages", Json::array()}}).body;
+    EXPECT_EQ(body == lines, is_whole) << body;
+    EXPECT_EQ(body.find("replica_lost") == body.npos && body.find("error") == body.npos, is_whole)
+        << body;
+  }
 }
 
 std::string last_code(const std::string& stream) {
@@ -430,6 +530,24 @@ TEST(RouteDoor, FindsStoredResponses) {
   EXPECT_TRUE(soon([&] { return client.get("/v1/responses/resp_known").body == "{\"here\":1}"; }));
 }
 
+// The replica that has a response may come back: others are not asked for it.
+TEST(RouteDoor, WaitsForTheReplicaWithAResponse) {
+  for (const bool is_stored : {true, false}) {
+    ScriptedReplica first([](ScriptedAnswer& answer) {
+      answer.send(200, Json{{"id", "resp_" + std::string(answer.routed()["id"])}}.dump());
+    });
+    ScriptedReplica second(answers(404, "{}"));
+    second.set_status("models", {"other"});
+    RunningRouter router({first.port(), second.port()});
+    Client client(router.port());
+    const Json body = {{"model", "tiny"}, {"input", "x"}, {"store", is_stored}};
+    const std::string id = client.post("/v1/responses", body).json()["id"];
+    first.stop();
+    ASSERT_TRUE(soon([&] { return router.door().replicas.up().size() == 1; }));
+    EXPECT_EQ(client.get("/v1/responses/" + id).status, is_stored ? 503 : 404);
+  }
+}
+
 TEST(RouteDoor, SumsMetrics) {
   const auto script = [](ScriptedAnswer& answer) {
     answer.send(200, "# HELP x_total X\n# TYPE x_total counter\nx_total 2\n", "", "text/plain");
@@ -449,6 +567,7 @@ TEST(RouteDoor, ListsReplicas) {
   const std::string text = client.get("/").body;
   EXPECT_NE(text.find(replica.name() + " up tiny"), text.npos) << text;
   EXPECT_EQ(client.get("/health").status, 200);
+  EXPECT_EQ(client.post("/", {{"inputs", "x"}}).body, "{}");  // is not a question about replicas
 }
 
 }  // namespace

@@ -78,4 +78,14 @@ bool differ_in_counts_alone(std::string_view left, std::string_view right) {
   return of_left && of_left == without_counts(right, right_name) && left_name == right_name;
 }
 
+bool ends_lines(std::string_view lines) {
+  if (!lines.ends_with('\n')) return false;
+  lines.remove_suffix(1);
+  const std::string_view last = lines.substr(lines.rfind('\n') + 1);
+  if (last.find("\"done\":true") == last.npos && last.find("\"error\"") == last.npos) return false;
+  const Result<Json> line = parse_json(last, LargeNumbers::kKept);
+  return line && line->is_object() &&
+         (line->value("done", Json()) == true || line->contains("error"));
+}
+
 }  // namespace pando::serve

@@ -14,4 +14,7 @@ std::string failure_told_by(std::string_view block);
 // answers so far, are others at another server.
 bool differ_in_counts_alone(std::string_view left, std::string_view right);
 
+// True if the last of these lines of JSON ends a stream of lines: nothing follows.
+bool ends_lines(std::string_view lines);
+
 }  // namespace pando::serve
