@@ -481,6 +481,8 @@ TEST(RouteDoor, KnowsModels) {
   const Answer refused = client.post("/v1/completions", body);
   EXPECT_EQ(refused.status, 404);
   EXPECT_EQ(refused.json()["error"]["code"], "model_not_found");
+  second.set_status("any_model", true);
+  EXPECT_TRUE(soon([&] { return client.post("/v1/completions", body).body == "{\"b\":1}"; }));
 }
 
 TEST(RouteDoor, LimitsOpenRequestsOfAKey) {

@@ -121,6 +121,7 @@ TEST(ReplicaStatus, Parse) {
   ASSERT_TRUE(status) << status.error().message();
   EXPECT_EQ(status->process, "p");
   EXPECT_EQ(status->longest, 90u);
+  EXPECT_FALSE(status->takes_any_model);
   EXPECT_TRUE(status->is_draining);
   EXPECT_EQ(status->report.seconds_left, 0.5);
   EXPECT_EQ(status->report.kv_tokens, 1000);
