@@ -168,9 +168,8 @@ class Session {
     const Route* route = find_route(path, {method.data(), method.size()});
     const bool takes_form = route != nullptr && route->takes_form;
     request.routed_header = std::string(parser.get()[kRoutedHeader]);
-    const size_t body_limit =
-        takes_form ? form_limit()
-                   : options.max_body_bytes + (request.routed_header.empty() ? 0 : kBegunBytes);
+    const size_t begun_bytes = request.routed_header.empty() ? 0 : kBegunBytes;
+    const size_t body_limit = takes_form ? form_limit() : options.max_body_bytes + begun_bytes;
     if (parser.content_length().value_or(0) > body_limit) {
       wrong = body_too_large(body_limit);
       co_return co_await refuse(parser, std::move(wrong));
