@@ -44,6 +44,16 @@ TEST(RouteDoor, PassesRequestsOn) {
   EXPECT_TRUE(routed["seed"].is_number_unsigned() && routed["created"].is_number());
 }
 
+TEST(RouteDoor, KeepsWhatIsForRouters) {
+  ScriptedReplica replica(answers_with(200, "{}", "X-Pando-Replica: 1 f\r\nX-Other: 1\r\n"));
+  RunningRouter router({replica.port()});
+  Client client(router.port());
+  client.send(post_text("/v1/completions", kScriptedBody.dump(), "Connection: close\r\n"));
+  const std::string all = client.read_all();
+  EXPECT_EQ(all.find("X-Pando-Replica"), all.npos) << all;
+  EXPECT_NE(all.find("X-Other: 1"), all.npos) << all;
+}
+
 TEST(RouteDoor, PassesErrorsOn) {
   ScriptedReplica replica(answers_with(400, "{\"error\":1}"));
   RunningRouter router({replica.port()});
