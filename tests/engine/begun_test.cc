@@ -238,18 +238,13 @@ TEST(Begun, TokensThatAreToBeComputedAreCounted) {
   ASSERT_EQ(tokens.size(), 8U);
   const auto loop = tiny_loop();
   Request request = begun_request(sampling);
-  request.begun = {{tokens.begin(), tokens.begin() + 3}};
+  request.begun.emplace_back(tokens.begin(), tokens.begin() + 3);
   const size_t n_prompt = request.tokens.size();
-  size_t n_tokens = 0;
-  ASSERT_TRUE(
-      loop->submit(1, std::move(request), [&](const Event& event) { n_tokens = event.n_tokens; }));
-  loop->deliver_events();
-  EXPECT_LE(n_tokens, 3U);
+  ASSERT_TRUE(loop->submit(1, std::move(request), [](const Event&) {}));
   EXPECT_EQ(loop->stats().queued_tokens, n_prompt + 3);
-  while (n_tokens <= 3 && loop->step()) loop->deliver_events();
-  EXPECT_GT(n_tokens, 3U);
-  EXPECT_LT(n_tokens, 8U);
+  while (loop->stats().queued_tokens > 0 && loop->step()) loop->deliver_events();
   EXPECT_EQ(loop->stats().queued_tokens, 0U);
+  EXPECT_EQ(loop->stats().open_answers, 1U);
 }
 
 TEST(Begun, TokensThatCannotHaveBeenDrawnAreRefused) {
