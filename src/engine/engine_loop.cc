@@ -331,8 +331,9 @@ EngineStats EngineLoop::stats() const noexcept {
     ++stats.open_answers;
     stats.running_answers += sequence->running;
     const Completion& completion = sequence->completion;
-    if (!completion.tokens.empty()) continue;
-    stats.queued_tokens += static_cast<uint64_t>(completion.prompt_tokens) -
+    const size_t n_begun = sequence->n_begun();
+    if (completion.tokens.size() > n_begun) continue;
+    stats.queued_tokens += n_begun + static_cast<uint64_t>(completion.prompt_tokens) -
                            static_cast<uint64_t>(completion.shared_tokens);
     if (parts_.timing) stats.queued_s += sequence->scheduled.left;
   }

@@ -60,6 +60,8 @@ std::span<const Token> Sequence::begun() const {
                                    : std::span<const Token>();
 }
 
+size_t Sequence::n_begun() const { return draws_again(request->request) ? 0 : begun().size(); }
+
 WaitingPrompt Sequence::as_waiting() const {
   return {computed_prompt(request->request), static_cast<uint32_t>(prompt().size()) + max_tokens,
           request->request.isolation_key};

@@ -94,6 +94,7 @@ struct Sequence {
   const SamplingOptions& sampling() const { return request->request.sampling; }
   std::span<const Token> prompt() const { return request->request.tokens; }
   std::span<const Token> begun() const;  // tokens of the answer that another engine drew
+  size_t n_begun() const;                // of them, computed like a prompt
   bool scores_prompt() const { return next_output + 1 < prompt().size(); }
   // Position of the next row whose logits it wants and no step in flight gives it.
   uint32_t next_wanted() const;

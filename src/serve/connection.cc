@@ -32,7 +32,8 @@ using ask::HttpError;
 
 constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds kLinger{2};
-constexpr size_t kFormPiece = size_t{1} << 20;  // that is written to the disk at a time
+constexpr size_t kBegunBytes = size_t{8} << 20;  // that a router may add to a body
+constexpr size_t kFormPiece = size_t{1} << 20;   // that is written to the disk at a time
 
 // "-" where the other side is gone already.
 std::string address_of(const asio::ip::tcp::socket& socket) {
@@ -145,7 +146,7 @@ class Session {
     const ServerOptions& options = door_.options;
     Parser parser;
     parser.header_limit(static_cast<uint32_t>(options.max_header_bytes));
-    parser.body_limit(std::max(options.max_body_bytes, form_limit()));
+    parser.body_limit(std::max(options.max_body_bytes + kBegunBytes, form_limit()));
     if (buffer_.size() == 0 && !co_await first_bytes()) co_return false;
     expire_after(options.body_timeout);
     const auto [error, n_read] = co_await http::async_read_header(stream_, buffer_, parser, kToken);
@@ -166,7 +167,9 @@ class Session {
     const auto method = parser.get().method_string();
     const Route* route = find_route(path, {method.data(), method.size()});
     const bool takes_form = route != nullptr && route->takes_form;
-    const size_t body_limit = takes_form ? form_limit() : options.max_body_bytes;
+    request.routed_header = std::string(parser.get()[kRoutedHeader]);
+    const size_t begun_bytes = request.routed_header.empty() ? 0 : kBegunBytes;
+    const size_t body_limit = takes_form ? form_limit() : options.max_body_bytes + begun_bytes;
     if (parser.content_length().value_or(0) > body_limit) {
       wrong = body_too_large(body_limit);
       co_return co_await refuse(parser, std::move(wrong));
@@ -179,7 +182,6 @@ class Session {
     logged_.path = request.path;
     if (const auto id = parser.get()["X-Request-Id"]; is_log_word({id.data(), id.size()}))
       logged_.id = std::string(id);
-    request.routed_header = std::string(parser.get()[kRoutedHeader]);
     request.host = std::string(parser.get()[http::field::host]);
     request.accept = std::string(parser.get()[http::field::accept]);
     request.content_type = std::string(parser.get()[http::field::content_type]);

@@ -239,6 +239,9 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   replier.tally.n_prompt = prepared.n_prompt;
   if (!prepared.ignored.empty())
     replier.headers.emplace_back("X-Pando-Ignored-Fields", std::move(prepared.ignored));
+  if (request.routed)
+    replier.headers.emplace_back(kReplicaHeader,
+                                 service.replica.process() + " " + service.replica.fingerprint());
   if (prepared.response) {
     co_await replier.send(std::move(*prepared.response));
   } else {

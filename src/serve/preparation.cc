@@ -15,6 +15,7 @@
 #include "base/errors.h"
 #include "base/fields.h"
 #include "base/json.h"
+#include "pando/values/sharing.h"
 #include "serve/engine_errors.h"
 #include "serve/from_router.h"
 
@@ -56,7 +57,7 @@ class Preparation {
     if (is_given_up_()) return gone();
     if (!body && has_too_many_bytes && most_bytes_ < ask::Bounds::kMostBytes) return {};
     if (!body) return answered(refusal(body.error()));
-    Status status = *begun ? set_begun(**begun, **body) : Status();
+    Status status = *begun ? go_on(**begun, **body) : Status();
     if (status) status = prepare_requests(**body);
     if (is_given_up_()) return gone();
     if (!status) return answered(refusal(status.error()));
@@ -134,6 +135,13 @@ class Preparation {
     if (!name.empty() && !service_.serves(name))
       return wrong_request(404, "model_not_found", service_.not_served(name), "model");
     return std::nullopt;
+  }
+
+  Status go_on(const std::vector<BegunAnswer>& begun, ask::Body& body) const {
+    const std::string& sharing = service_.engine.options().sharing;
+    if (!sharing_info(sharing).value().exact)
+      return invalid_field(kBegunField, "needs bits that the sharing '{}' does not give", sharing);
+    return set_begun(begun, body);
   }
 
   Status prepare_requests(ask::Body& body) {

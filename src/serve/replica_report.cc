@@ -4,6 +4,10 @@
 #include <fmt/ranges.h>
 #include <openssl/sha.h>
 
+#if defined(__GLIBC__)
+#include <gnu/libc-version.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -26,8 +30,21 @@ std::string sha256_hex(const std::string& text) {
   return fmt::format("{:02x}", fmt::join(digest, ""));
 }
 
-// Bits and texts of answers depend on these alone. A version may change the arithmetic.
-std::string fingerprint_of(const Engine& engine, const ServerOptions& options) {
+// Its exp() and others take part in the arithmetic; empty: not known.
+const char* libc_version() {
+#if defined(__GLIBC__)
+  return gnu_get_libc_version();
+#else
+  return "";
+#endif
+}
+
+bool is_exact(const Engine& engine) { return sharing_info(engine.options().sharing).value().exact; }
+
+// Bits and texts of answers depend on these alone. A version may change the arithmetic. A technique
+// that is not exact has the bits of no other process.
+std::string fingerprint_of(const Engine& engine, const ServerOptions& options,
+                           const std::string& process) {
   const ModelInfo info = engine.model().info();
   const EngineOptions& of_engine = engine.options();
   const GenerationConfig& defaults = options.defaults;
@@ -42,7 +59,9 @@ std::string fingerprint_of(const Engine& engine, const ServerOptions& options) {
                 {"context", of_engine.context},
                 {"longest", engine.longest()},
                 {"models", options.model_names},
-                {"sharing", sharing_info(of_engine.sharing).value().warning},
+                {"libc", libc_version()},
+                {"sharing", of_engine.sharing},
+                {"process", is_exact(engine) ? "" : process},
                 {"prefixes", options.public_prefixes},
                 {"stop", defaults.stop},
                 {"eos", defaults.eos}};
@@ -66,7 +85,7 @@ size_t pieces_for(size_t kv_tokens) {
 
 ReplicaFacts::ReplicaFacts(const Engine& engine, const ServerOptions& options, std::string process)
     : process_(std::move(process)),
-      fingerprint_(fingerprint_of(engine, options)),
+      fingerprint_(fingerprint_of(engine, options, process_)),
       predictor_(predictor_of(engine.options())),
       held_(pieces_for(engine.kv_capacity())) {}
 
@@ -122,6 +141,7 @@ Result<HttpResponse> replica_report(Service& service, const HttpRequest& request
       {{"process", service.replica.process()},
        {"fingerprint", service.replica.fingerprint()},
        {"models", service.options.model_names},
+       {"any_model", service.options.any_model_name},
        {"context", service.engine.options().context},
        {"longest", service.longest()},
        {"draining", service.draining.load()},

@@ -16,6 +16,8 @@ namespace pando::serve {
 
 inline constexpr const char* kRoutedHeader = "X-Pando-Routed";
 inline constexpr const char* kBegunField = "pando_begun";
+// Of answers to routers: "PROCESS FINGERPRINT", those of the server that answers.
+inline constexpr const char* kReplicaHeader = "X-Pando-Replica";
 
 // The header's line of JSON, in which every member may be absent.
 struct Routed {

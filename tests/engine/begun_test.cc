@@ -230,6 +230,23 @@ TEST(Begun, BesideOthers) {
                            begun_request({.max_tokens = 8, .temperature = 1, .seed = 1, .n = 4}));
 }
 
+// They wait for their first row, as prompts do.
+TEST(Begun, TokensThatAreToBeComputedAreCounted) {
+  const SamplingOptions sampling = {.max_tokens = 8, .ignore_eos = true};
+  const HeardRequest whole = heard_from(*tiny_loop(), begun_request(sampling));
+  const std::vector<Token>& tokens = whole.answers.at(0).tokens;
+  ASSERT_EQ(tokens.size(), 8U);
+  const auto loop = tiny_loop();
+  Request request = begun_request(sampling);
+  request.begun.emplace_back(tokens.begin(), tokens.begin() + 3);
+  const size_t n_prompt = request.tokens.size();
+  ASSERT_TRUE(loop->submit(1, std::move(request), [](const Event&) {}));
+  EXPECT_EQ(loop->stats().queued_tokens, n_prompt + 3);
+  while (loop->stats().queued_tokens > 0 && loop->step()) loop->deliver_events();
+  EXPECT_EQ(loop->stats().queued_tokens, 0U);
+  EXPECT_EQ(loop->stats().open_answers, 1U);
+}
+
 TEST(Begun, TokensThatCannotHaveBeenDrawnAreRefused) {
   const auto loop = tiny_loop();
   const auto error_of = [&](std::vector<std::vector<Token>> begun, SamplingOptions sampling) {

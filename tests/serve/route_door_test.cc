@@ -11,63 +11,13 @@
 
 #include "serve/client.h"
 #include "serve/running_router.h"
-#include "serve/scripted_replica.h"
+#include "serve/scripted_streams.h"
 #include "serve/uploads.h"
 
 namespace pando::testing {
 namespace {
 
 using std::chrono::milliseconds;
-
-const Json kBody = {{"model", "tiny"}, {"prompt", "P"}, {"max_tokens", 9}};
-
-Json stream_body() {
-  Json body = kBody;
-  body["stream"] = true;
-  return body;
-}
-
-constexpr int kTokens = 6;
-
-std::string event_of(int token) { return fmt::format("data: {{\"i\":{}}}\n\n", token); }
-
-std::string undisturbed() {
-  std::string text = "data: {\"head\":1}\n\n";
-  for (int i = 0; i < kTokens; ++i) text += event_of(i);
-  return text + "data: [DONE]\n\n";
-}
-
-// Writes the answer of tokens 0 to 5 as a replica does, behind those that have begun.
-void answer_stream(ScriptedAnswer& answer, const std::function<void(int token)>& before) {
-  const Json body = answer.body();
-  int begun = 0;
-  if (body.contains("pando_begun"))
-    for (const Json& one : body["pando_begun"]) begun += static_cast<int>(one["tokens"].size());
-  answer.begin_stream();
-  std::string text = body.contains("pando_begun") ? "" : "data: {\"head\":1}\n\n";
-  for (int i = begun; i < kTokens; ++i) {
-    text += fmt::format(": tokens 0 0 {}\n\n", i) + event_of(i);
-    before(i);
-    answer.write(std::exchange(text, ""));
-  }
-  answer.write("data: [DONE]\n\n");
-  answer.end_stream();
-}
-
-ScriptedReplica::Script streams_whole() {
-  return [](ScriptedAnswer& answer) { answer_stream(answer, [](int) {}); };
-}
-ScriptedReplica::Script dies_before(int token) {
-  return [token](ScriptedAnswer& answer) {
-    answer_stream(answer, [&](int i) {
-      if (i == token) answer.die();
-    });
-  };
-}
-ScriptedReplica::Script answers(int status, const std::string& body,
-                                const std::string& headers = "") {
-  return [=](ScriptedAnswer& answer) { answer.send(status, body, headers); };
-}
 
 TEST(RouteDoor, PassesRequestsOn) {
   Json routed, body;
@@ -81,11 +31,11 @@ TEST(RouteDoor, PassesRequestsOn) {
   });
   RunningRouter router({replica.port()});
   Client client(router.port());
-  const Answer answer = client.post("/v1/completions?a=b", kBody);
+  const Answer answer = client.post("/v1/completions?a=b", kScriptedBody);
   replica.stop();  // its threads have written all
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "{\"a\": 1}");
-  EXPECT_EQ(body, kBody);
+  EXPECT_EQ(body, kScriptedBody);
   EXPECT_EQ(target, "/v1/completions?a=b");
   EXPECT_EQ(answer.request_id, id);
   EXPECT_EQ(routed["id"], id);
@@ -94,31 +44,33 @@ TEST(RouteDoor, PassesRequestsOn) {
   EXPECT_TRUE(routed["seed"].is_number_unsigned() && routed["created"].is_number());
 }
 
-TEST(RouteDoor, PassesErrorsOn) {
-  ScriptedReplica replica(answers(400, "{\"error\":1}"));
+TEST(RouteDoor, KeepsWhatIsForRouters) {
+  ScriptedReplica replica(answers_with(200, "{}", "X-Pando-Replica: 1 f\r\nX-Other: 1\r\n"));
   RunningRouter router({replica.port()});
   Client client(router.port());
-  const Answer answer = client.post("/v1/completions", kBody);
+  client.send(post_text("/v1/completions", kScriptedBody.dump(), "Connection: close\r\n"));
+  const std::string all = client.read_all();
+  EXPECT_EQ(all.find("X-Pando-Replica"), all.npos) << all;
+  EXPECT_NE(all.find("X-Other: 1"), all.npos) << all;
+}
+
+TEST(RouteDoor, PassesErrorsOn) {
+  ScriptedReplica replica(answers_with(400, "{\"error\":1}"));
+  RunningRouter router({replica.port()});
+  Client client(router.port());
+  const Answer answer = client.post("/v1/completions", kScriptedBody);
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(answer.body, "{\"error\":1}");
   EXPECT_EQ(replica.n_asked(), 1);
 }
 
-TEST(RouteDoor, PassesStreamsOnWithoutTokens) {
-  ScriptedReplica replica(streams_whole());
-  RunningRouter router({replica.port()});
-  Client client(router.port());
-  for (int i = 0; i < 3; ++i) {
-    const Answer answer = client.post("/v1/completions", stream_body());
-    EXPECT_EQ(answer.body, undisturbed());
-    EXPECT_TRUE(answer.content_type.starts_with("text/event-stream"));
-  }
-}
-
 // Nothing has reached the client: another replica answers.
 TEST(RouteDoor, GoesElsewhere) {
   const std::vector<ScriptedReplica::Script> bad = {
-      [](ScriptedAnswer& answer) { answer.die(); }, answers(503, "{}"), answers(401, "{}"),
+      [](ScriptedAnswer& answer) { answer.die(); },
+      answers_with(503, "{}"),
+      answers_with(500, "{}"),
+      answers_with(401, "{}"),
       [](ScriptedAnswer& answer) {
         answer.write_text("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
         answer.die();
@@ -128,11 +80,11 @@ TEST(RouteDoor, GoesElsewhere) {
         answer.die();
       }};
   for (const ScriptedReplica::Script& script : bad) {
-    ScriptedReplica first(script), second(answers(200, "{}"));
+    ScriptedReplica first(script), second(answers_with(200, "{}"));
     RunningRouter router({first.port(), second.port()});
     Client client(router.port());
     for (int i = 0; i < 2; ++i)  // in turn: one of them begins at the bad one
-      EXPECT_EQ(client.post("/v1/completions", kBody).status, 200);
+      EXPECT_EQ(client.post("/v1/completions", kScriptedBody).status, 200);
     EXPECT_GE(first.n_asked(), 1);
     EXPECT_EQ(second.n_asked(), 2);
   }
@@ -143,132 +95,43 @@ TEST(RouteDoor, TriesEachReplicaOnce) {
   ScriptedReplica first(dies), second(dies), third(dies);
   RunningRouter router({first.port(), second.port(), third.port()});
   Client client(router.port());
-  const Answer answer = client.post("/v1/completions", kBody);
+  const Answer answer = client.post("/v1/completions", kScriptedBody);
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.json()["error"]["code"], "no_replica");
   EXPECT_EQ(first.n_asked() + second.n_asked() + third.n_asked(), 3);
 }
 
+// A request that breaks whoever answers it does not break all.
+TEST(RouteDoor, AsksNobodyAfterFourBreaks) {
+  const std::vector<ScriptedReplica::Script> bad = {[](ScriptedAnswer& answer) { answer.die(); },
+                                                    answers_with(500, "{\"failed\":1}")};
+  for (const ScriptedReplica::Script& script : bad) {
+    std::vector<std::unique_ptr<ScriptedReplica>> replicas;
+    std::vector<uint16_t> all;
+    for (int i = 0; i < 5; ++i) {
+      replicas.push_back(std::make_unique<ScriptedReplica>(script));
+      all.push_back(replicas.back()->port());
+    }
+    RunningRouter router(all);
+    Client client(router.port());
+    const Answer answer = client.post("/v1/completions", kScriptedBody);
+    EXPECT_TRUE(answer.status == 503 || answer.body == "{\"failed\":1}") << answer.body;
+    int n_asked = 0;
+    for (const auto& replica : replicas) n_asked += replica->n_asked();
+    EXPECT_EQ(n_asked, 4);
+  }
+}
+
 TEST(RouteDoor, PassesOnThatAllAreFull) {
-  ScriptedReplica first(answers(429, "{\"full\":1}", "Retry-After: 7\r\n")),
-      second(answers(429, "{\"full\":1}", "Retry-After: 7\r\n"));
+  ScriptedReplica first(answers_with(429, "{\"full\":1}", "Retry-After: 7\r\n")),
+      second(answers_with(429, "{\"full\":1}", "Retry-After: 7\r\n"));
   RunningRouter router({first.port(), second.port()});
   Client client(router.port());
-  const Answer answer = client.post("/v1/completions", kBody);
+  const Answer answer = client.post("/v1/completions", kScriptedBody);
   EXPECT_EQ(answer.status, 429);
   EXPECT_EQ(answer.retry_after, "7");
   EXPECT_EQ(answer.body, "{\"full\":1}");
   EXPECT_EQ(first.n_asked() + second.n_asked(), 2);
-}
-
-TEST(RouteDoor, ContinuesStreams) {
-  for (int cut = 0; cut < kTokens; ++cut) {
-    ScriptedReplica first(dies_before(cut)), second(streams_whole());
-    RunningRouter router({first.port(), second.port()});
-    Client client(router.port());
-    for (int i = 0; i < 2; ++i)
-      EXPECT_EQ(client.post("/v1/completions", stream_body()).body, undisturbed()) << cut;
-    EXPECT_GE(first.n_asked(), 1);
-  }
-}
-
-// Bytes break off inside an event and inside a comment.
-TEST(RouteDoor, ContinuesStreamsFromWholeEvents) {
-  for (const char* rest : {": tokens 0 0", ": tokens 0 0 2\n\ndata: {\"i", "da"}) {
-    ScriptedReplica first([=](ScriptedAnswer& answer) {
-      answer_stream(answer, [&](int i) {
-        if (i < 2) return;
-        answer.write(rest);
-        answer.die();
-      });
-    });
-    ScriptedReplica second(streams_whole());
-    RunningRouter router({first.port(), second.port()});
-    Client client(router.port());
-    for (int i = 0; i < 2; ++i)
-      EXPECT_EQ(client.post("/v1/completions", stream_body()).body, undisturbed()) << rest;
-  }
-}
-
-TEST(RouteDoor, ContinuesStreamsOfServersThatShutDown) {
-  ScriptedReplica first([](ScriptedAnswer& answer) {
-    answer_stream(answer, [&](int i) {
-      if (i < 2) return;
-      const ask::HttpError error = serve::shutting_down(", and the answer was not ready in time");
-      answer.write(ask::kOpenAiErrors.last_events(error));
-      answer.end_stream();
-      answer.die();
-    });
-  });
-  ScriptedReplica second(streams_whole());
-  RunningRouter router({first.port(), second.port()});
-  Client client(router.port());
-  for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(client.post("/v1/completions", stream_body()).body, undisturbed());
-}
-
-std::string last_code(const std::string& stream) {
-  const size_t at = stream.find("{\"error\"");
-  if (at == stream.npos) return {};
-  return Json::parse(stream.substr(at, stream.find("\n\n", at) - at))["error"]["code"];
-}
-
-TEST(RouteDoor, EndsStreamsThatNobodyContinues) {
-  serve::RouteOptions route;
-  route.continue_time = milliseconds(0);
-  ScriptedReplica first(dies_before(2)), other(streams_whole());
-  other.set_status("fingerprint", "other");
-  RunningRouter router({first.port(), other.port()}, route);
-  Client client(router.port());
-  int n_lost = 0;
-  for (int i = 0; i < 2; ++i) {
-    const std::string body = client.post("/v1/completions", stream_body()).body;
-    if (body == undisturbed()) continue;
-    ++n_lost;
-    EXPECT_EQ(last_code(body), "replica_lost") << body;
-    EXPECT_TRUE(body.starts_with("data: {\"head\":1}\n\n" + event_of(0) + event_of(1) + "data: "));
-    EXPECT_TRUE(body.ends_with("data: [DONE]\n\n"));
-  }
-  EXPECT_EQ(n_lost, 1);
-}
-
-TEST(RouteDoor, GivesUpAfterThreeBreaks) {
-  std::vector<std::unique_ptr<ScriptedReplica>> replicas;
-  std::vector<uint16_t> all;
-  for (int i = 0; i < 5; ++i) {
-    replicas.push_back(std::make_unique<ScriptedReplica>([](ScriptedAnswer& answer) {
-      const bool is_first = !answer.body().contains("pando_begun");
-      answer_stream(answer, [&, n = 0](int) mutable {
-        if (n++ == (is_first ? 1 : 2)) answer.die();  // one token more each time
-      });
-    }));
-    all.push_back(replicas.back()->port());
-  }
-  RunningRouter router(all);
-  Client client(router.port());
-  const std::string body = client.post("/v1/completions", stream_body()).body;
-  EXPECT_EQ(last_code(body), "replica_lost") << body;
-  int n_asked = 0;
-  for (const auto& replica : replicas) n_asked += replica->n_asked();
-  EXPECT_EQ(n_asked, 4);
-}
-
-TEST(RouteDoor, FindsReplicasThatGoOnOtherwise) {
-  ScriptedReplica first(dies_before(2)), liar([](ScriptedAnswer&answer) {
-    if (!answer.body().contains("pando_begun")) return answer_stream(answer, [](int) {});
-    answer.begin_stream();
-    answer.write(": tokens 0 0 1\n\ndata: {\"i\":77}\n\ndata: [DONE]\n\n");
-    answer.end_stream();
-  });
-  RunningRouter router({first.port(), liar.port()});
-  Client client(router.port());
-  int n_lost = 0;
-  for (int i = 0; i < 2; ++i) {
-    const std::string body = client.post("/v1/completions", stream_body()).body;
-    EXPECT_EQ(body.find("77"), body.npos);
-    n_lost += last_code(body) == "replica_lost" ? 1 : 0;
-  }
-  EXPECT_EQ(n_lost, 1);
 }
 
 // Stopped or cut off: connections stand, and nothing comes.
@@ -292,9 +155,9 @@ TEST(RouteDoor, LeavesReplicasThatAreSilent) {
     RunningRouter router({first.port(), second.port()}, route);
     Client client(router.port());
     for (int i = 0; i < 2; ++i) {
-      const Answer answer = client.post("/v1/completions", streams ? stream_body() : kBody);
+      const Answer answer = client.post("/v1/completions", streams ? stream_body() : kScriptedBody);
       EXPECT_EQ(answer.status, 200);
-      EXPECT_EQ(answer.body, streams ? undisturbed() : "{}");
+      EXPECT_EQ(answer.body, streams ? undisturbed_stream() : "{}");
     }
     EXPECT_GE(first.n_asked(), 1);
   }
@@ -310,33 +173,33 @@ TEST(RouteDoor, WaitsForLongAnswers) {
   route.replica_timeout = milliseconds(300);
   RunningRouter router({replica.port()}, route);
   Client client(router.port());
-  EXPECT_EQ(client.post("/v1/completions", kBody).status, 200);
+  EXPECT_EQ(client.post("/v1/completions", kScriptedBody).status, 200);
   EXPECT_EQ(replica.n_asked(), 1);
 }
 
 TEST(RouteDoor, SendsNothingToReplicasThatDrain) {
-  ScriptedReplica first(answers(200, "{}")), second(answers(200, "{}"));
+  ScriptedReplica first(answers_with(200, "{}")), second(answers_with(200, "{}"));
   first.set_status("draining", true);
   RunningRouter router({first.port(), second.port()});
   Client client(router.port());
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(client.post("/v1/completions", kBody).status, 200);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(client.post("/v1/completions", kScriptedBody).status, 200);
   EXPECT_EQ(first.n_asked(), 0);
 }
 
 TEST(RouteDoor, UsesReplicasThatComeBack) {
-  ScriptedReplica replica(answers(200, "{}"));
+  ScriptedReplica replica(answers_with(200, "{}"));
   replica.is_silent = true;
   RunningRouter router({replica.port()});
   Client client(router.port());
   EXPECT_EQ(client.get("/ready").status, 503);
-  EXPECT_EQ(client.post("/v1/completions", kBody).status, 503);
+  EXPECT_EQ(client.post("/v1/completions", kScriptedBody).status, 503);
   replica.is_silent = false;
   EXPECT_TRUE(soon([&] { return client.get("/ready").status == 200; }));
-  EXPECT_EQ(client.post("/v1/completions", kBody).status, 200);
+  EXPECT_EQ(client.post("/v1/completions", kScriptedBody).status, 200);
 }
 
 TEST(RouteDoor, RefusesWhatIsForRouters) {
-  ScriptedReplica replica(answers(200, "{}"));
+  ScriptedReplica replica(answers_with(200, "{}"));
   RunningRouter router({replica.port()});
   Client client(router.port());
   Json body = stream_body();
@@ -346,7 +209,7 @@ TEST(RouteDoor, RefusesWhatIsForRouters) {
 }
 
 TEST(RouteDoor, HasNoFiles) {
-  ScriptedReplica replica(answers(200, "{}"));
+  ScriptedReplica replica(answers_with(200, "{}"));
   RunningRouter router({replica.port()});
   for (const char* path :
        {"/v1/files", "/v1/files/a", "/v1/files/a/content", "/v1/batches", "/v1/batches/a"})
@@ -362,7 +225,7 @@ TEST(RouteDoor, HasNoFiles) {
 }
 
 TEST(RouteDoor, KnowsModels) {
-  ScriptedReplica first(answers(200, "{\"a\":1}")), second(answers(200, "{\"b\":1}"));
+  ScriptedReplica first(answers_with(200, "{\"a\":1}")), second(answers_with(200, "{\"b\":1}"));
   second.set_status("models", {"other", "tiny-2"});
   RunningRouter router({first.port(), second.port()});
   Client client(router.port());
@@ -372,7 +235,7 @@ TEST(RouteDoor, KnowsModels) {
   EXPECT_EQ(names, (std::vector<std::string>{"tiny", "other", "tiny-2"}));
   EXPECT_EQ(client.get("/v1/models/other").status, 200);
   EXPECT_EQ(client.get("/v1/models/no").status, 404);
-  Json body = kBody;
+  Json body = kScriptedBody;
   for (const auto& [name, answer] : {std::pair{"tiny", "{\"a\":1}"}, {"other", "{\"b\":1}"}}) {
     body["model"] = name;
     for (int i = 0; i < 3; ++i) EXPECT_EQ(client.post("/v1/completions", body).body, answer);
@@ -381,6 +244,8 @@ TEST(RouteDoor, KnowsModels) {
   const Answer refused = client.post("/v1/completions", body);
   EXPECT_EQ(refused.status, 404);
   EXPECT_EQ(refused.json()["error"]["code"], "model_not_found");
+  second.set_status("any_model", true);
+  EXPECT_TRUE(soon([&] { return client.post("/v1/completions", body).body == "{\"b\":1}"; }));
 }
 
 TEST(RouteDoor, LimitsOpenRequestsOfAKey) {
@@ -395,11 +260,11 @@ TEST(RouteDoor, LimitsOpenRequestsOfAKey) {
   options.drain_timeout = std::chrono::seconds(1);
   RunningRouter router({replica.port()}, route, options);
   Client holder(router.port()), unknown(router.port()), client(router.port());
-  Json body = kBody;
+  Json body = kScriptedBody;
   body["prompt"] = "long";
   holder.send(post_text("/v1/completions", body.dump(), "X-Api-Key: 0123456789abcdef\r\n"));
   ASSERT_TRUE(soon([&] { return replica.n_asked() == 1; }));
-  const std::string text = kBody.dump();
+  const std::string text = kScriptedBody.dump();
   EXPECT_EQ(unknown.ask("POST", "/v1/completions", text).status, 401);
   EXPECT_EQ(client.ask("POST", "/v1/completions", text, "0123456789abcdef").status, 429);
   EXPECT_EQ(client.ask("POST", "/v1/completions", text, "fedcba9876543210").status, 200);
@@ -430,6 +295,24 @@ TEST(RouteDoor, FindsStoredResponses) {
   EXPECT_TRUE(soon([&] { return client.get("/v1/responses/resp_known").body == "{\"here\":1}"; }));
 }
 
+// The replica that has a response may come back: others are not asked for it.
+TEST(RouteDoor, WaitsForTheReplicaWithAResponse) {
+  for (const bool is_stored : {true, false}) {
+    ScriptedReplica first([](ScriptedAnswer& answer) {
+      answer.send(200, Json{{"id", "resp_" + std::string(answer.routed()["id"])}}.dump());
+    });
+    ScriptedReplica second(answers_with(404, "{}"));
+    second.set_status("models", {"other"});
+    RunningRouter router({first.port(), second.port()});
+    Client client(router.port());
+    const Json body = {{"model", "tiny"}, {"input", "x"}, {"store", is_stored}};
+    const std::string id = client.post("/v1/responses", body).json()["id"];
+    first.stop();
+    ASSERT_TRUE(soon([&] { return router.door().replicas.up().size() == 1; }));
+    EXPECT_EQ(client.get("/v1/responses/" + id).status, is_stored ? 503 : 404);
+  }
+}
+
 TEST(RouteDoor, SumsMetrics) {
   const auto script = [](ScriptedAnswer& answer) {
     answer.send(200, "# HELP x_total X\n# TYPE x_total counter\nx_total 2\n", "", "text/plain");
@@ -443,12 +326,13 @@ TEST(RouteDoor, SumsMetrics) {
 }
 
 TEST(RouteDoor, ListsReplicas) {
-  ScriptedReplica replica(answers(200, "{}"));
+  ScriptedReplica replica(answers_with(200, "{}"));
   RunningRouter router({replica.port()});
   Client client(router.port());
   const std::string text = client.get("/").body;
   EXPECT_NE(text.find(replica.name() + " up tiny"), text.npos) << text;
   EXPECT_EQ(client.get("/health").status, 200);
+  EXPECT_EQ(client.post("/", {{"inputs", "x"}}).body, "{}");  // is not a question about replicas
 }
 
 }  // namespace

@@ -160,14 +160,72 @@ TEST(EventFilter, KnowsServersThatShutDown) {
   for (const ask::ErrorForm* form : {&ask::kOpenAiErrors, &ask::kAnthropicErrors}) {
     EventFilter filter;
     EXPECT_EQ(take(filter, "data: a\n\n" + form->last_events(error)), "data: a\n\n");
-    EXPECT_TRUE(filter.is_shut_down());
+    EXPECT_EQ(filter.failure(), "it shuts down");
     filter.restart();
-    EXPECT_FALSE(filter.is_shut_down());
+    EXPECT_EQ(filter.failure(), "");
   }
   EventFilter says_so;  // as a text
   const std::string block = "data: {\"text\":\"" + error.message + "\"}\n\n";
   EXPECT_EQ(take(says_so, block), block);
-  EXPECT_FALSE(says_so.is_shut_down());
+  EXPECT_EQ(says_so.failure(), "");
+}
+
+TEST(EventFilter, KnowsServersThatFail) {
+  const ask::HttpError failed{500, "server_error", "internal", "x"},
+      wrong{400, "invalid_request_error", "invalid_argument", "x"};
+  for (const ask::ErrorForm* form : {&ask::kOpenAiErrors, &ask::kAnthropicErrors}) {
+    EventFilter filter, of_request;
+    EXPECT_EQ(take(filter, "data: a\n\n" + form->last_events(failed)), "data: a\n\n");
+    EXPECT_NE(filter.failure(), "");
+    EXPECT_EQ(take(of_request, form->last_events(wrong)), form->last_events(wrong));
+    EXPECT_EQ(of_request.failure(), "");
+  }
+}
+
+// An answer that failed is told before its error.
+TEST(EventFilter, KeepsFailedResponsesUntilTheirErrors) {
+  const std::string told =
+      "event: response.failed\ndata: {\"response\":{\"error\":{\"code\":\"server_error\"}}}\n\n";
+  const auto error = [](const std::string& code) {
+    return "event: error\ndata: {\"type\":\"error\",\"code\":\"" + code + "\"}\n\n";
+  };
+  EventFilter of_server, of_request;
+  EXPECT_EQ(take(of_server, told), "");
+  EXPECT_EQ(take(of_server, error("io")), "");
+  EXPECT_NE(of_server.failure(), "");
+  EXPECT_EQ(take(of_request, told), "");
+  EXPECT_EQ(take(of_request, error("too_long")), told + error("too_long"));
+  EXPECT_EQ(of_request.failure(), "");
+  EXPECT_TRUE(of_request.finish());
+}
+
+// What was cached, and how far other answers are, differs at another replica.
+TEST(EventFilter, RepeatsBlocksWithOtherCounts) {
+  struct Repeated {
+    const char *told, *again;
+  };
+  const Repeated cases[] = {
+      {R"(data: {"a":1,"usage":{"n":1},"sharing":{"reused":5}})",
+       R"(data: {"a":1,"usage":{"n":22},"sharing":{"reused":0}})"},
+      {"event: message_delta\ndata: {\"delta\":{\"a\":1},\"usage\":{\"n\":1}}",
+       "event: message_delta\ndata: {\"delta\":{\"a\":1},\"usage\":{\"n\":4}}"},
+      {R"(data: {"delta":{"usage":{"n":10}}})", R"(data: {"delta":{"usage":{"n":2}}})"},
+  };
+  const std::string unit = ": tokens 0 1 0\n\n", end = "\n\n", last = "data: [DONE]\n\n";
+  for (const Repeated& one : cases) {
+    EventFilter filter;
+    EXPECT_EQ(take(filter, unit + one.told + end), one.told + end);
+    filter.restart();
+    EXPECT_EQ(take(filter, unit + one.again + end + last), last);
+    EXPECT_TRUE(filter.finish());
+  }
+  for (const char* other : {R"(data: {"a":2,"usage":{"n":1},"sharing":{"reused":5}})",
+                            "event: b\ndata: {\"a\":1}", "data: x"}) {
+    EventFilter filter;
+    take(filter, unit + cases[0].told + end);
+    filter.restart();
+    EXPECT_FALSE(filter.take(unit + other + end)) << other;
+  }
 }
 
 TEST(EventFilter, KnowsLastBlocks) {

@@ -1,16 +1,21 @@
 // Parts of a router that need no sockets.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <string>
 
 #include "model/test_files.h"
+#include "serve/route/event_blocks.h"
 #include "serve/route/event_filter.h"
 #include "serve/route/key_limits.h"
 #include "serve/route/metric_sums.h"
 #include "serve/route/replica_status.h"
 #include "serve/route/replica_url.h"
 #include "serve/route/response_places.h"
+#include "serve/route/retry_pause.h"
+#include "serve/route/routed_body.h"
+#include "serve/routes.h"
 
 namespace pando::testing {
 namespace {
@@ -116,6 +121,7 @@ TEST(ReplicaStatus, Parse) {
   ASSERT_TRUE(status) << status.error().message();
   EXPECT_EQ(status->process, "p");
   EXPECT_EQ(status->longest, 90u);
+  EXPECT_FALSE(status->takes_any_model);
   EXPECT_TRUE(status->is_draining);
   EXPECT_EQ(status->report.seconds_left, 0.5);
   EXPECT_EQ(status->report.kv_tokens, 1000);
@@ -124,6 +130,46 @@ TEST(ReplicaStatus, Parse) {
   EXPECT_EQ(status->held.pieces, std::vector<Piece>{0xff});
   for (const char* text : {"", "[]", "{}", R"({"process":1})"})
     EXPECT_FALSE(serve::parse_replica_status(text)) << text;
+}
+
+TEST(RetryPause, DoublesAndWaitsAsTold) {
+  using std::chrono::milliseconds;
+  serve::RetryPause pause;
+  EXPECT_EQ(pause.next(), milliseconds(100));
+  for (const int longest : {100, 200, 400, 800, 1600, 2000, 2000}) {
+    pause.refused({});
+    const milliseconds time = pause.next();
+    EXPECT_GE(time, milliseconds(longest / 2));
+    EXPECT_LE(time, milliseconds(longest));
+  }
+  EXPECT_EQ(pause.next(), milliseconds(100));
+  pause.refused({{"retry-after", "9"}});
+  pause.refused({{"Retry-After", "7"}});
+  EXPECT_EQ(pause.next(), milliseconds(7000));
+  pause.refused({});
+  EXPECT_LE(pause.next(), milliseconds(2000));
+}
+
+TEST(RoutedBody, IsReadAsReplicasDo) {
+  const auto read = [](const std::string& more) {
+    const std::string tools = R"("tools":[{"a":12345678901234567890123)" + more + "}]";
+    return serve::read_routed_body(*serve::find_route("/v1/chat/completions", "POST"),
+                                   "{" + tools + R"(,"messages":[{"role":"user","content":")" +
+                                       std::string(600, 'x') + "\"}]}",
+                                   /*owner=*/0);
+  };
+  EXPECT_GE(read("4").pieces.size(), 2u);
+  EXPECT_EQ(read("4").pieces, read("4").pieces);
+  EXPECT_NE(read("4").pieces.front(), read("5").pieces.front());
+}
+
+TEST(EventBlocks, LinesThatEndAStream) {
+  EXPECT_TRUE(serve::ends_lines("{\"a\":1}\n{\"done\":true}\n"));
+  EXPECT_TRUE(serve::ends_lines("{\"error\":\"x\"}\n"));
+  for (const char* lines :
+       {"", "{\"done\":true}", "{\"done\":true}\n{\"a\":1}\n", "{\"done\":false}\n",
+        "{\"a\":{\"done\":true}}\n", "{\"a\":\"\\\"done\\\":true\"}\n"})
+    EXPECT_FALSE(serve::ends_lines(lines)) << lines;
 }
 
 TEST(EventFilter, BodiesWithWhatHasBegun) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/technique.h"
 #include "schedule/pieces.h"
 #include "serve/log_lines.h"
 #include "serve/routed_testing.h"
@@ -165,12 +166,14 @@ TEST(ReplicaReport, TellsWhatTheServerIs) {
   const RunningServer wider(tiny_server_options(), open_tiny(other));
   serve::ServerOptions options = tiny_server_options();
   options.defaults.stop = {"x"};
+  options.any_model_name = true;
   const RunningServer stopping(options);
   const Json report = report_of(first);
   EXPECT_EQ(report["models"], Json::array({"tiny"}));
   EXPECT_EQ(report["context"], kTinyContext);
   EXPECT_EQ(report["longest"], kTinyContext);
   EXPECT_EQ(report["draining"], false);
+  EXPECT_EQ(report["any_model"], false);
   EXPECT_GT(report["kv_tokens"], 0);
   EXPECT_EQ(report["running"], 0);
   EXPECT_EQ(report["waiting"], 0);
@@ -180,6 +183,54 @@ TEST(ReplicaReport, TellsWhatTheServerIs) {
   EXPECT_EQ(report["fingerprint"], report_of(second)["fingerprint"]);
   EXPECT_NE(report["fingerprint"], report_of(wider)["fingerprint"]);
   EXPECT_NE(report["fingerprint"], report_of(stopping)["fingerprint"]);
+  EXPECT_EQ(report_of(stopping)["any_model"], true);
+}
+
+Technique inexact(TechniqueOptions&, int tile_len) {
+  return {.planner = make_tree_planner(tile_len), .exact = false};
+}
+
+// Its answers depend on what else is asked: no other server has the rest of them.
+TEST(ReplicaReport, InexactAnswersGoOnNowhere) {
+  constexpr NamedTechnique kInexact{"inexact", inexact};
+  register_techniques({&kInexact, 1});
+  EngineOptions engine = tiny_options();
+  engine.sharing = "inexact";
+  const RunningServer first(tiny_server_options(), open_tiny(engine)),
+      second(tiny_server_options(), open_tiny(engine));
+  EXPECT_NE(report_of(first)["fingerprint"], report_of(second)["fingerprint"]);
+  Json begun = kShortBody;
+  begun["stream"] = true;
+  EXPECT_EQ(status_of(first, routed_line(), "/v1/completions", begun), 200);
+  begun["pando_begun"] = Json::array();
+  EXPECT_EQ(status_of(first, routed_line(), "/v1/completions", begun), 400);
+}
+
+// Routers learn which process answers; clients do not ask.
+TEST(Routed, AnswersNameTheirProcess) {
+  const RunningServer server;
+  const Json report = report_of(server);
+  const std::string expected = "X-Pando-Replica: " + report["process"].get<std::string>() + " " +
+                               report["fingerprint"].get<std::string>() + "\r\n";
+  for (const bool is_routed : {true, false}) {
+    Client client(server.port());
+    client.send(post_text("/v1/completions", kShortBody.dump(),
+                          "Connection: close\r\n" + (is_routed ? routed_line() : "")));
+    const std::string all = client.read_all();
+    EXPECT_EQ(all.find(expected) != all.npos, is_routed) << all;
+  }
+}
+
+// What a router adds to a body is not the client's.
+TEST(Routed, BodiesMayBeLonger) {
+  serve::ServerOptions options = tiny_server_options();
+  options.max_body_bytes = 200;
+  const RunningServer server(options);
+  Json body = kShortBody;
+  body["user"] = std::string(300, 'x');
+  EXPECT_EQ(status_of(server, ""), 200);
+  EXPECT_EQ(status_of(server, "", "/v1/completions", body), 413);
+  EXPECT_EQ(status_of(server, routed_line(), "/v1/completions", body), 200);
 }
 
 TEST(ReplicaReport, TellsTheBeginningsOfPrompts) {

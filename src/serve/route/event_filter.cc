@@ -8,14 +8,14 @@
 
 #include "ask/stream_event.h"
 #include "base/errors.h"
-#include "base/json.h"
-#include "serve/http.h"
+#include "serve/route/event_blocks.h"
 #include "serve/routed.h"
 
 namespace pando::serve {
 namespace {
 
 constexpr std::string_view kTokensComment = ": tokens ", kBlockEnd = "\n\n";
+constexpr std::string_view kFailed = "event: response.failed\n";  // an error follows, and says why
 // Names of events that end a stream without [DONE].
 constexpr std::string_view kLastEvents[] = {
     "event: message_stop\n",        "event: error\n",
@@ -37,46 +37,35 @@ std::optional<uint32_t> next_number(std::string_view& text) {
   return number;
 }
 
-// The data of a block that is an error of a server that shuts down.
-bool tells_shutdown(std::string_view block) {
-  static const std::string kMessage = shutting_down().message;
-  if (block.find(kMessage) == block.npos) return false;  // as nearly all
-  constexpr std::string_view kData = "data: ";
-  const size_t data = block.starts_with(kData) ? 0 : block.find("\ndata: ") + 1;
-  const Result<Json> event = parse_json(block.substr(data + kData.size()));
-  if (!event || !event->is_object()) return false;
-  for (const char* place : {"/error/message", "/response/error/message", "/message"}) {
-    const Json::json_pointer message(place);
-    if (!event->contains(message)) continue;
-    const Json& text = (*event)[message];
-    if (text.is_string() && text.get_ref<const std::string&>().starts_with(kMessage)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<std::string> EventFilter::take(std::string_view bytes) {
   rest_ += bytes;
   std::string passed;
   size_t begin = 0;
+  bool awaits_error = false;
   for (;;) {
     // The end of a block may lie across the seam.
     const size_t end = rest_.find(kBlockEnd, std::max(begin, searched_));
     if (end == std::string::npos) break;
     const std::string_view block =
         std::string_view(rest_).substr(begin, end + kBlockEnd.size() - begin);
-    begin = searched_ = end + kBlockEnd.size();
-    if (tells_shutdown(block)) {
-      is_shut_down_ = true;
-      break;
+    const size_t next = end + kBlockEnd.size();
+    failure_ = failure_told_by(block);
+    if (failure_.empty() && block.starts_with(kFailed)) {
+      const size_t next_end = rest_.find(kBlockEnd, next);
+      awaits_error = next_end == std::string::npos;
+      if (awaits_error) break;
+      failure_ = failure_told_by(std::string_view(rest_).substr(next, next_end - next));
     }
+    begin = searched_ = next;
+    if (!failure_.empty()) break;
     const Status status =
         block.starts_with(kTokensComment) ? take_comment(block) : take_block(block, passed);
     if (!status) return status.error();
   }
   rest_.erase(0, begin);
-  searched_ = rest_.empty() ? 0 : rest_.size() - 1;
+  searched_ = rest_.empty() || awaits_error ? 0 : rest_.size() - 1;
   return passed;
 }
 
@@ -108,9 +97,11 @@ Status EventFilter::take_comment(std::string_view comment) {
 
 Status EventFilter::take_block(std::string_view block, std::string& passed) {
   if (n_repeated_ < open_.passed.size()) {
-    if (!std::string_view(open_.passed).substr(n_repeated_).starts_with(block))
+    std::string_view told = std::string_view(open_.passed).substr(n_repeated_);
+    told = told.substr(0, told.find(kBlockEnd) + kBlockEnd.size());
+    if (told != block && !differ_in_counts_alone(told, block))
       return other_stream("an event has other bytes");
-    n_repeated_ += block.size();
+    n_repeated_ += told.size();
     return {};
   }
   open_.passed += block;
@@ -129,7 +120,7 @@ Status EventFilter::finish() const {
 void EventFilter::restart() {
   rest_.clear();
   searched_ = n_repeated_ = 0;
-  is_shut_down_ = false;
+  failure_.clear();
   if (!open_of_) return;  // a head comes again whole
   // Without any of its blocks it may as well be divided in another way.
   if (!open_.passed.empty())

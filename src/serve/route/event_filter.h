@@ -19,7 +19,7 @@ namespace pando::serve {
 // ID ...". A *unit* is such a comment and the blocks up to the next one; the blocks before the
 // first comment are the stream's head, a unit too. A unit is whole once the next one begins. The
 // unit in which a stream breaks off is asked for again, and what had been passed on of it must come
-// with the same bytes. One thread.
+// with the same bytes, but for counts of tokens. One thread.
 class EventFilter {
  public:
   // The next bytes of the stream. Returns those to pass on: whole blocks, without comments about
@@ -37,8 +37,9 @@ class EventFilter {
 
   // A token, or the end of the head, has come.
   bool has_begun() const { return has_comment_; }
-  // The replica ended the stream because it shuts down. The block that says so is not passed on.
-  bool is_shut_down() const { return is_shut_down_; }
+  // Why the replica ends the stream early: it shuts down or has failed. Empty: it does not. The
+  // block that says so is not passed on.
+  const std::string& failure() const { return failure_; }
   size_t n_tokens() const { return n_tokens_; }  // of all answers
 
  private:
@@ -61,7 +62,8 @@ class EventFilter {
   std::optional<AnswerPlace> open_of_;  // none: head
   size_t n_repeated_ = 0;               // bytes of open_.passed that this stream has repeated
   size_t n_tokens_ = 0;
-  bool has_comment_ = false, is_shut_down_ = false;
+  bool has_comment_ = false;
+  std::string failure_;
 };
 
 // The text of an object with the field "pando_begun" before its others.

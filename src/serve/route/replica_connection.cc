@@ -16,6 +16,8 @@
 #include <optional>
 #include <utility>
 
+#include "serve/routed.h"
+
 namespace pando::serve {
 namespace {
 
@@ -27,9 +29,9 @@ constexpr uint32_t kMostHeaderBytes = uint32_t{64} << 10;
 constexpr size_t kReadBytes = size_t{16} << 10;
 // Headers that a router writes itself, or that are about one connection.
 constexpr std::string_view kOwnHeaders[] = {
-    "Connection",    "Content-Length",    "Content-Type",    "Date",         "Keep-Alive",
-    "Server",        "Trailer",           "Upgrade",         "X-Request-Id", "Transfer-Encoding",
-    "Cache-Control", "X-Accel-Buffering", "WWW-Authenticate"};
+    "Connection",    "Content-Length",    "Content-Type",     "Date",         "Keep-Alive",
+    "Server",        "Trailer",           "Upgrade",          "X-Request-Id", "Transfer-Encoding",
+    "Cache-Control", "X-Accel-Buffering", "WWW-Authenticate", kReplicaHeader};
 
 bool is_own(std::string_view name) {
   return std::ranges::any_of(kOwnHeaders,
@@ -145,6 +147,8 @@ class ConnectionOver : public ReplicaConnection {
     const auto& message = parser_->get();
     head = {.status = static_cast<int>(message.result_int()),
             .content_type = std::string(message[beast::http::field::content_type])};
+    const std::string replica(message[kReplicaHeader]);
+    head.fingerprint = replica.substr(replica.find(' ') + 1);
     for (const auto& field : message) {
       const auto name = field.name_string();
       if (!is_own({name.data(), name.size()}))

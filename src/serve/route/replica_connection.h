@@ -27,7 +27,8 @@ struct ReplicaRequest {
 struct ReplicaHead {
   int status = 0;
   std::string content_type;
-  HttpHeaders headers;  // that a client should see too, without its content type
+  std::string fingerprint;  // of the process that answers; empty: not told
+  HttpHeaders headers;      // that a client should see too, without its content type
 
   bool is_stream() const { return content_type.starts_with("text/event-stream"); }
   bool is_lines() const { return content_type.starts_with("application/x-ndjson"); }

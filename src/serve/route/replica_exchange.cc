@@ -17,6 +17,7 @@ boost::asio::awaitable<ReplicaExchange::SystemError> ReplicaExchange::ask_over(
   watched_.reset();
   connection_ = std::move(connection);
   watched_.emplace(*replica_, *connection_);
+  has_sent_ = true;
   const SystemError error = co_await connection_->ask(request, head);
   watched_->has_come();
   co_return error;

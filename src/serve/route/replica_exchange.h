@@ -28,6 +28,8 @@ class ReplicaExchange {
   boost::asio::awaitable<SystemError> ask(
       const ReplicaRequest& request, ReplicaHead& head,
       std::optional<std::chrono::milliseconds> time = std::nullopt);
+  // The replica may have had the request: it was sent over a connection that stood.
+  bool has_sent() const { return has_sent_; }
   // Some bytes of the answer; empty: it is over, and the connection is kept for another request.
   boost::asio::awaitable<SystemError> read(std::string& bytes);
   // All that is left of them.
@@ -40,7 +42,7 @@ class ReplicaExchange {
   const std::shared_ptr<Replica> replica_;
   std::unique_ptr<ReplicaConnection> connection_;
   std::optional<Replica::Exchange> watched_;  // before the connection goes
-  bool has_time_ = false;
+  bool has_time_ = false, has_sent_ = false;
 };
 
 }  // namespace pando::serve

@@ -24,8 +24,9 @@ std::chrono::milliseconds pause_after(int n_failures) {
       static_cast<int64_t>(1e3 * std::max(kFirstPause, longest * jitter(random))));
 }
 
-bool has_model(const std::vector<std::string>& models, std::string_view model) {
-  return model.empty() || std::ranges::find(models, model) != models.end();
+bool has_model(const ReplicaStatus& status, std::string_view model) {
+  return model.empty() || status.takes_any_model ||
+         std::ranges::find(status.models, model) != status.models.end();
 }
 
 ReplicaState state_of(ReplicaHealth health) {
@@ -74,7 +75,7 @@ Result<ReplicaSet::Choice> ReplicaSet::choose(const Wanted& wanted) {
   excluded_.clear();
   bool is_known = false;  // the model
   for (const Entry& entry : entries_) {
-    const bool serves = has_model(entry.status.models, wanted.model);
+    const bool serves = has_model(entry.status, wanted.model);
     is_known |= serves && !entry.status.models.empty();
     if (!serves ||
         (!wanted.fingerprint.empty() && entry.status.fingerprint != wanted.fingerprint) ||
@@ -101,7 +102,7 @@ std::optional<ReplicaSet::Choice> ReplicaSet::choose_named(const std::string& na
   const std::lock_guard lock(mutex_);
   Entry* entry = find(name);
   if (entry == nullptr || entry->health != ReplicaHealth::kUp ||
-      !has_model(entry->status.models, wanted.model) ||
+      !has_model(entry->status, wanted.model) ||
       std::ranges::find(wanted.excluded, entry->replica) != wanted.excluded.end())
     return std::nullopt;
   return sent(*entry, wanted);

@@ -49,6 +49,7 @@ Result<ReplicaStatus> parse_replica_status(std::string_view text) {
   status.process = fields.string("process", "");
   status.fingerprint = fields.string("fingerprint", "");
   fields.text_list("models", status.models);
+  status.takes_any_model = fields.boolean("any_model", false);
   status.context = count_in(fields, "context");
   status.longest = count_in(fields, "longest");
   status.is_draining = fields.boolean("draining", false);

@@ -15,6 +15,7 @@ struct ReplicaStatus {
   std::string process;      // another after each start
   std::string fingerprint;  // equal: the same answers, bit for bit
   std::vector<std::string> models;
+  bool takes_any_model = false;       // also under other names
   uint64_t context = 0, longest = 0;  // tokens
   bool is_draining = false;
   ReplicaReport report;

@@ -130,31 +130,37 @@ boost::asio::awaitable<void> answer_metrics(RouteDoor& door, HttpRequest&, Repli
 }
 
 struct OwnPath {
-  std::string_view path;
+  std::string_view method, path;  // of a route; no method: any
   HttpResponse (*answer)(const RouteDoor&, const HttpRequest&);
 };
 constexpr OwnPath kOwnPaths[] = {
-    {"/", overview_of_router},
-    {"/v1/models", list_of_models},
-    {"/v1/models/{model}", one_model},
-    {"/health", is_alive},
-    {"/v1/health", is_alive},
-    {"/ping", is_alive},
-    {"/ready", is_ready},
-    {"/version", version_of_router},
-    {"/v1/replica", not_here},
-    {"/v1/files", no_files_here},
-    {"/v1/files/{file_id}", no_files_here},
-    {"/v1/files/{file_id}/content", no_files_here},
-    {"/v1/batches", no_files_here},
-    {"/v1/batches/{batch_id}", no_files_here},
-    {"/v1/batches/{batch_id}/cancel", no_files_here},
+    {"GET", "/", overview_of_router},
+    {"GET", "/v1/models", list_of_models},
+    {"GET", "/v1/models/{model}", one_model},
+    {"GET", "/health", is_alive},
+    {"GET", "/v1/health", is_alive},
+    {"GET", "/ping", is_alive},
+    {"GET", "/ready", is_ready},
+    {"GET", "/version", version_of_router},
+    {"", "/v1/replica", not_here},
+    {"", "/v1/files", no_files_here},
+    {"", "/v1/files/{file_id}", no_files_here},
+    {"", "/v1/files/{file_id}/content", no_files_here},
+    {"", "/v1/batches", no_files_here},
+    {"", "/v1/batches/{batch_id}", no_files_here},
+    {"", "/v1/batches/{batch_id}/cancel", no_files_here},
 };
+
+const OwnPath* find_own_path(const Route& route) {
+  const auto own = std::ranges::find_if(kOwnPaths, [&](const OwnPath& one) {
+    return one.path == route.path && (one.method.empty() || one.method == route.method);
+  });
+  return own == std::end(kOwnPaths) ? nullptr : own;
+}
 
 boost::asio::awaitable<void> answer_at_once(RouteDoor& door, HttpRequest& request,
                                             Replier& replier) {
-  const std::string_view path = find_route(request.path, request.method)->path;
-  const auto own = std::ranges::find(kOwnPaths, path, &OwnPath::path);
+  const OwnPath* own = find_own_path(*find_route(request.path, request.method));
   HttpResponse response = own->answer(door, request);
   co_await replier.send(std::move(response));
 }
@@ -166,10 +172,9 @@ HttpResponse no_files_here(const RouteDoor&, const HttpRequest&) {
                        "a router has no files and batches (hint: ask one of its servers itself)");
 }
 
-OwnAnswer* find_own_answer(std::string_view path) {
-  if (path == "/metrics") return answer_metrics;
-  const bool is_own = std::ranges::find(kOwnPaths, path, &OwnPath::path) != std::end(kOwnPaths);
-  return is_own ? answer_at_once : nullptr;
+OwnAnswer* find_own_answer(const Route& route) {
+  if (std::string_view(route.path) == "/metrics") return answer_metrics;
+  return find_own_path(route) == nullptr ? nullptr : answer_at_once;
 }
 
 }  // namespace pando::serve

@@ -77,7 +77,7 @@ uint64_t RouteDoor::owner(uint64_t isolation_key) const {
 
 boost::asio::awaitable<void> RouteDoor::handle(HttpRequest& request, Replier& replier) {
   const Route& found = *find_route(request.path, request.method);
-  if (OwnAnswer* own = find_own_answer(found.path)) return own(*this, request, replier);
+  if (OwnAnswer* own = find_own_answer(found)) return own(*this, request, replier);
   return route_request(*this, found, request, replier);
 }
 

@@ -1,5 +1,8 @@
 #include "serve/route/routed_request.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -12,67 +15,30 @@
 #include <utility>
 #include <vector>
 
-#include "ask/prompt_bytes.h"
 #include "base/errors.h"
-#include "base/json.h"
 #include "serve/offload.h"
+#include "serve/route/event_blocks.h"
 #include "serve/route/event_filter.h"
 #include "serve/route/replica_exchange.h"
+#include "serve/route/retry_pause.h"
 #include "serve/route/route_door.h"
+#include "serve/route/routed_body.h"
 #include "serve/routed.h"
 
 namespace pando::serve {
 namespace {
 
-constexpr int kMostBreaks = 3;  // that a stream survives
-constexpr std::chrono::milliseconds kStartTime{1000}, kLookForReplica{100};
-constexpr double kAnswerTokens = 256;  // at most assumed, as few answers are as long as they may be
+constexpr int kMostBreaks = 3;  // that a request survives
+constexpr std::chrono::milliseconds kStartTime{1000};
 constexpr std::string_view kResponsesPath = "/v1/responses";
 
-// A request's body, as far as a router reads it.
-struct ReadBody {
-  std::vector<Piece> pieces;
-  ask::PromptWork work;
-  std::string model;
-  std::optional<HttpResponse> refusal;
-};
-
-// A body that cannot be read is left to a replica, which says what is wrong with it.
-ReadBody read_body(const Route& route, std::string_view text, uint64_t owner) {
-  ReadBody read;
-  Result<Json> json = parse_json(text);
-  if (!json || !json->is_object()) return read;
-  if (json->contains(kBegunField))
-    read.refusal = wrong_request(
-        400, "invalid_argument",
-        fmt::format("field '{}' is for routers, expected no such field", kBegunField), kBegunField);
-  if (const auto model = json->find("model"); model != json->end() && model->is_string())
-    read.model = model->get<std::string>();
-  if (route.read_body != nullptr) {
-    PieceHasher hasher(owner);
-    read.work = ask::read_prompt_bytes(route.path, *json,
-                                       [&](std::string_view bytes) { hasher.add(bytes); });
-    if (read.work.cached) read.pieces = hasher.pieces();
-  }
-  take_apart(*json);
-  return read;
-}
-
-RoutedWork work_of(const ReadBody& read) {
-  const ask::PromptWork& work = read.work;
-  RoutedWork routed{.pieces = read.pieces,
-                    .n_prompt = static_cast<double>(work.n_bytes) / kBytesPerToken,
-                    .n_sequences = static_cast<double>(std::max<size_t>(work.n_answers, 1))};
-  if (work.n_answers > 0)
-    routed.n_answer = std::min(kAnswerTokens, work.max_tokens.value_or(kAnswerTokens) * 1.0);
-  if (work.ttft_slo > 0) routed.deadline = work.ttft_slo;
-  return routed;
-}
+// A replica failed, though it may answer another request. 504: the request took too long.
+bool is_failure(int status) { return status >= 500 && status != 504; }
 
 enum class Outcome {
   kDone,       // the client has its answer
   kElsewhere,  // not from this replica, maybe from another
-  kBroken,     // a stream that the client has the beginning of broke off
+  kBroken,     // the replica broke off after it had the request
   kLost,       // nobody can answer
 };
 
@@ -94,7 +60,7 @@ class RoutedRequest {
     }
     if (!request_.body.empty())
       read_ = co_await offload(door_.text_pool, 0, [this] {
-        return read_body(route_, request_.body, door_.owner(request_.isolation_key));
+        return read_routed_body(route_, request_.body, door_.owner(request_.isolation_key));
       });
     if (read_.refusal) {
       co_await replier_.send(std::move(*read_.refusal));
@@ -117,14 +83,15 @@ class RoutedRequest {
         const Outcome outcome = co_await attempt(*choice);
         if (outcome == Outcome::kDone || outcome == Outcome::kLost) co_return outcome;
         tried_.push_back(choice->replica);
-        if (outcome == Outcome::kBroken && ++n_breaks_ > kMostBreaks) co_return Outcome::kLost;
-        if (outcome == Outcome::kBroken)
-          continue_end_ = ReplicaSet::Clock::now() + door_.route.continue_time;
+        if (outcome != Outcome::kBroken) continue;
+        if (++n_breaks_ > kMostBreaks)
+          co_return lose(make_error(ErrorCode::kUnavailable, "{} replicas broke off", n_breaks_));
+        continue_end_ = ReplicaSet::Clock::now() + door_.route.continue_time;
       } else if (!may_wait()) {
         co_return Outcome::kLost;
       } else {
-        tried_.clear();  // one that was full may have room, one that failed may be back
         co_await pause();
+        tried_.clear();  // one that was full may have room, one that failed may be back
       }
     }
   }
@@ -145,11 +112,25 @@ class RoutedRequest {
       const std::string name = door_.places.find(id);
       if (auto choice = name.empty() ? std::nullopt : door_.replicas.choose_named(name, wanted))
         return choice;
+      if (!name.empty() && is_away(name)) {
+        problem_ = make_error(ErrorCode::kUnavailable,
+                              "the replica with the response '{}' does not answer now "
+                              "(hint: try again later)",
+                              one_line(id));
+        return std::nullopt;
+      }
     }
     Result<ReplicaSet::Choice> choice = door_.replicas.choose(wanted);
     if (choice) return std::move(*choice);
     problem_ = choice.error();
     return std::nullopt;
+  }
+
+  // Known, and not up.
+  bool is_away(const std::string& name) const {
+    return std::ranges::any_of(door_.replicas.facts(), [&](const ReplicaOverview& facts) {
+      return facts.name == name && facts.health != ReplicaHealth::kUp;
+    });
   }
 
   // A stored response that the request is about or goes on from.
@@ -182,16 +163,17 @@ class RoutedRequest {
   boost::asio::awaitable<Outcome> attempt(const ReplicaSet::Choice& choice) {
     const Ticket ticket{door_.replicas, choice.ticket};
     Replica& replica = *choice.replica;
-    begun_body_.clear();
     if (const std::string begun = has_begun() ? filter_.begun() : std::string(); !begun.empty())
       begun_body_ = with_begun(request_.body, begun);
     const ReplicaRequest asked = to_replica();
     ReplicaExchange exchange(choice.replica);
     ReplicaHead head;
     boost::system::error_code error = co_await exchange.ask(asked, head);
+    begun_body_ = std::string();  // may be long
     if (error) {
       co_await throw_if_left();
-      co_return fail(replica, "cannot ask: " + error.message());
+      const std::string problem = "cannot ask: " + error.message();
+      co_return exchange.has_sent() ? break_off(replica, problem) : fail(replica, problem);
     }
     if (head.status == 503 || head.status == 401 || head.status == 403)
       co_return fail(replica, fmt::format("it answers with status {}", head.status));
@@ -207,9 +189,14 @@ class RoutedRequest {
     error = co_await exchange.read_all(response.body);
     if (error) {
       co_await throw_if_left();
-      co_return fail(replica, "no answer: " + error.message());
+      co_return break_off(replica, "no answer: " + error.message());
     }
     response.headers = std::move(head.headers);
+    if (is_failure(head.status)) {
+      if (!refusal_) refusal_ = std::move(response);
+      co_return break_off(replica, fmt::format("it answers with status {}", head.status));
+    }
+    if (head.status == 429) pause_.refused(response.headers);
     if (head.status == 429 || (head.status == 404 && !response_id().empty())) {
       if (!refusal_ || refusal_->status != 429) refusal_ = std::move(response);
       co_return Outcome::kElsewhere;
@@ -217,7 +204,7 @@ class RoutedRequest {
     if (has_begun())
       co_return lose(
           make_error(ErrorCode::kInternal, "another refused it with status {}", head.status));
-    note_answer(replica);
+    note_answer(replica, head.status);
     co_await replier_.send(std::move(response));
     co_return Outcome::kDone;
   }
@@ -226,7 +213,10 @@ class RoutedRequest {
   boost::asio::awaitable<Outcome> pass_stream(ReplicaExchange& exchange, const ReplicaHead& head,
                                               const ReplicaSet::Choice& choice) {
     const bool is_continued = has_begun();
-    if (!is_continued) fingerprint_ = choice.fingerprint;
+    const std::string& fingerprint =
+        head.fingerprint.empty() ? choice.fingerprint : head.fingerprint;
+    if (is_continued && fingerprint != fingerprint_) co_return Outcome::kElsewhere;  // it is new
+    fingerprint_ = fingerprint;
     bool is_told = false;
     std::string bytes;
     for (;;) {
@@ -248,7 +238,7 @@ class RoutedRequest {
         std::string passed = std::exchange(held_, std::string());
         co_await replier_.write(std::move(passed));
       }
-      if (filter_.is_shut_down()) co_return break_off(*choice.replica, "it shuts down");
+      if (!filter_.failure().empty()) co_return break_off(*choice.replica, filter_.failure());
     }
     if (const Status status = filter_.finish(); !status && held_.empty())
       co_return lose(status.error());
@@ -258,34 +248,38 @@ class RoutedRequest {
     co_return Outcome::kDone;
   }
 
-  // A stream of JSON lines tells no tokens. What breaks off behind its first bytes is lost.
+  // A stream of JSON lines tells no tokens. What breaks off between its first and last is lost.
   boost::asio::awaitable<Outcome> pass_lines(ReplicaExchange& exchange, const ReplicaHead& head,
                                              const ReplicaSet::Choice& choice) {
     std::string bytes;
     for (;;) {
       const boost::system::error_code error = co_await exchange.read(bytes);
-      if (error) {
+      const bool has_all = ends_lines(held_);
+      if (error && !has_all) {
         co_await throw_if_left();
-        const bool has_told = has_begun();
-        std::string problem = "a stream broke off: " + error.message();
-        if (has_told) problem_ = make_error(ErrorCode::kInternal, "{}", problem);
-        const Outcome elsewhere = fail(*choice.replica, std::move(problem));
-        co_return has_told ? Outcome::kLost : elsewhere;
+        const std::string problem = "a stream broke off: " + error.message();
+        const Outcome broken = break_off(*choice.replica, problem);
+        co_return has_begun() ? lose(make_error(ErrorCode::kInternal, "{}", problem)) : broken;
       }
-      if (bytes.empty()) break;
+      if (error || bytes.empty()) break;
+      held_ += bytes;
+      const size_t n_whole = ends_lines(held_) ? 0 : held_.rfind('\n') + 1;
+      if (n_whole == 0) continue;
       if (!has_begun()) door_.replicas.first_token(choice.ticket);
       co_await begin_stream(head, *choice.replica);
-      std::string passed = std::exchange(bytes, std::string());
+      std::string passed = held_.substr(0, n_whole);
+      held_.erase(0, n_whole);
       co_await replier_.write(std::move(passed));
     }
     co_await begin_stream(head, *choice.replica);
-    co_await replier_.end_stream(std::string());
+    std::string last = std::exchange(held_, std::string());
+    co_await replier_.end_stream(std::move(last));
     co_return Outcome::kDone;
   }
 
   boost::asio::awaitable<void> begin_stream(const ReplicaHead& head, const Replica& replica) {
     if (has_begun()) co_return;
-    note_answer(replica);
+    note_answer(replica, head.status);
     for (const auto& header : head.headers) replier_.headers.push_back(header);
     co_await replier_.begin_stream(head.content_type.c_str());
   }
@@ -309,11 +303,11 @@ class RoutedRequest {
     fail(replica, std::move(problem));
     if (has_begun()) {
       filter_.restart();
-      return Outcome::kBroken;
+    } else {  // the next one begins anew
+      filter_ = EventFilter();
+      held_.clear();
     }
-    filter_ = EventFilter();  // the next one begins anew
-    held_.clear();
-    return Outcome::kElsewhere;
+    return Outcome::kBroken;
   }
 
   Outcome lose(const Error& error) {
@@ -323,7 +317,10 @@ class RoutedRequest {
 
   boost::asio::awaitable<void> pause() {
     const boost::asio::any_io_executor executor = co_await boost::asio::this_coro::executor;
-    boost::asio::steady_timer timer(executor, kLookForReplica);
+    std::chrono::nanoseconds time = pause_.next();
+    if (has_begun())  // not behind the end
+      time = std::clamp(continue_end_ - ReplicaSet::Clock::now(), time.zero(), time);
+    boost::asio::steady_timer timer(executor, time);
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     co_await throw_if_left();
   }
@@ -361,9 +358,10 @@ class RoutedRequest {
   }
 
   // The client has its answer from this replica.
-  void note_answer(const Replica& replica) {
+  void note_answer(const Replica& replica, int status) {
     if (door_.route.show_replica) replier_.headers.emplace_back("X-Pando-Routed-To", replica.name);
-    if (route_.path == kResponsesPath) door_.places.add("resp_" + request_.id, replica.name);
+    if (route_.path == kResponsesPath && status == 200 && read_.is_stored)
+      door_.places.add("resp_" + request_.id, replica.name);
   }
 
   struct Ticket {
@@ -380,7 +378,7 @@ class RoutedRequest {
   ReadBody read_;
   RoutedWork work_;
   std::string target_;      // path and query
-  std::string begun_body_;  // with what has begun; empty: the body as it came
+  std::string begun_body_;  // with what has begun, while it is sent; empty: the body as it came
   std::vector<std::shared_ptr<Replica>> tried_;
   std::optional<HttpResponse> refusal_;  // of a replica, if there is no other answer
   Error problem_{.code = ErrorCode::kUnavailable, .found = "no replica is available"};
@@ -388,6 +386,7 @@ class RoutedRequest {
   std::string held_;  // of a stream: blocks that end it, until it has ended
   std::string fingerprint_;
   int n_breaks_ = 0;
+  RetryPause pause_;
   const ReplicaSet::Clock::time_point start_end_ = ReplicaSet::Clock::now() + kStartTime;
   ReplicaSet::Clock::time_point continue_end_;
 };
