@@ -66,7 +66,8 @@ Result<std::unique_ptr<RouteDoor>> RouteDoor::open(const ServerOptions& options,
   std::unique_ptr<RouteDoor> door(new RouteDoor(options, route, std::move(*keys), std::move(*tls)));
   if (Status status = door->watch.start(); !status) return status.error();
   const auto end = ReplicaSet::Clock::now() + kFirstStatusTime;
-  while (door->replicas.is_any_unknown() && ReplicaSet::Clock::now() < end)
+  while ((!door->watch.has_looked_up() || door->replicas.is_any_unknown()) &&
+         ReplicaSet::Clock::now() < end)
     std::this_thread::sleep_for(kFirstStatusLook);
   return door;
 }

@@ -21,9 +21,8 @@ namespace pando::serve {
 
 // Any thread may use it.
 struct RouteDoor : Door {
-  // Resolves the replicas and waits a little for their first status. Errors: kInvalidArgument for
-  // keys and replicas, kBadFile for authorities of TLS, kNotFound for a list of replicas, kIo for
-  // names.
+  // Waits a little for the replicas' names and their first status. Errors: kInvalidArgument for
+  // keys and replicas, kBadFile for authorities of TLS, kNotFound for a list of replicas.
   static Result<std::unique_ptr<RouteDoor>> open(const ServerOptions& options,
                                                  const RouteOptions& route);
 

@@ -191,6 +191,7 @@ class RoutedRequest {
     boost::system::error_code error = co_await exchange.ask(asked, head);
     if (error) {
       co_await throw_if_left();
+      if (is_own_fault(error)) co_return Outcome::kElsewhere;
       co_return fail(replica, "cannot ask: " + error.message());
     }
     if (head.status == 503 || head.status == 401 || head.status == 403)
