@@ -15,14 +15,14 @@ namespace pando::testing {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = serve::ReplicaSet::Clock;
+using SetClock = serve::ReplicaSet::Clock;
 
 serve::ReplicaSet::Address address_of(const std::string& url, const char* address = "10.0.0.7") {
   const serve::ReplicaUrl parsed = *serve::parse_replica_url(url);
   return {parsed, {boost::asio::ip::make_address(address), parsed.port}};
 }
 
-serve::ReplicaStatus status_of(const std::string& process) {
+serve::ReplicaStatus status_told_by(const std::string& process) {
   serve::ReplicaStatus status;
   status.process = process;
   status.fingerprint = "f";
@@ -35,12 +35,12 @@ struct OneReplica {
   OneReplica() {
     set.log = [this](const std::string& line) { lines.push_back(line); };
     set.replace({address_of("http://10.0.0.7:8000")});
-    replica = set.due(Clock::now()).at(0).replica;
-    set.take(*replica, status_of("1"), Clock::now());
+    replica = set.due(SetClock::now()).at(0).replica;
+    set.take(*replica, status_told_by("1"), SetClock::now());
   }
   // It is asked for its status by then. It counts as asked from now on.
-  bool is_due(Clock::duration in) {
-    const std::vector<serve::ReplicaSet::Due> due = set.due(Clock::now() + in);
+  bool is_due(SetClock::duration in) {
+    const std::vector<serve::ReplicaSet::Due> due = set.due(SetClock::now() + in);
     return !due.empty();
   }
 
@@ -76,10 +76,10 @@ TEST(ReplicaSet, AsksOftenWhileADrainingReplicaHasRequests) {
 TEST(ReplicaSet, CutsOnlyRequestsOfTheEarlierProcess) {
   OneReplica one;
   OpenRequest before(*one.replica);
-  const Clock::time_point asked = Clock::now();
-  one.set.take(*one.replica, status_of("1"), asked);
+  const SetClock::time_point asked = SetClock::now();
+  one.set.take(*one.replica, status_told_by("1"), asked);
   OpenRequest after(*one.replica);
-  one.set.take(*one.replica, status_of("2"), Clock::now());
+  one.set.take(*one.replica, status_told_by("2"), SetClock::now());
   EXPECT_TRUE(before.was_cut());
   EXPECT_FALSE(after.was_cut());
   EXPECT_EQ(one.lines.back(),
@@ -91,7 +91,7 @@ TEST(ReplicaSet, WaitsLongerForAReplicaThatBreaksRequestsAgain) {
   OneReplica one;
   one.set.pause(*one.replica, "broke");
   EXPECT_TRUE(one.is_due(0s));
-  one.set.take(*one.replica, status_of("1"), Clock::now());
+  one.set.take(*one.replica, status_told_by("1"), SetClock::now());
   EXPECT_TRUE(one.set.is_any_up());
   one.set.pause(*one.replica, "broke");
   one.set.pause(*one.replica, "broke");  // another request of the same break
@@ -101,12 +101,12 @@ TEST(ReplicaSet, WaitsLongerForAReplicaThatBreaksRequestsAgain) {
 
 TEST(ReplicaSet, DoesNotBelieveAStatusFromBeforeABreak) {
   OneReplica one;
-  const Clock::time_point asked = Clock::now() - 1ms;
+  const SetClock::time_point asked = SetClock::now() - 1ms;
   one.set.pause(*one.replica, "broke");
-  one.set.take(*one.replica, status_of("1"), asked);
+  one.set.take(*one.replica, status_told_by("1"), asked);
   EXPECT_FALSE(one.set.is_any_up());
   EXPECT_TRUE(one.is_due(0s));
-  one.set.take(*one.replica, status_of("1"), Clock::now());
+  one.set.take(*one.replica, status_told_by("1"), SetClock::now());
   EXPECT_TRUE(one.set.is_any_up());
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "serve/door.h"
+#include "serve/route/kept_metrics.h"
 #include "serve/route/key_limits.h"
 #include "serve/route/replica_set.h"
 #include "serve/route/replica_watch.h"
@@ -32,6 +33,7 @@ struct RouteDoor : Door {
   KeyLimits limits;
   ResponsePlaces places;
   RouteMetrics metrics;
+  KeptMetrics kept_metrics;  // of the replicas
   boost::asio::thread_pool text_pool;  // for reading bodies
   ReplicaWatch watch;
 
