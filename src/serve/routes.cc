@@ -109,7 +109,7 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   return response_of(ask::detokenize(service.engine.model(), body));
 }
 
-// What evaluation harnesses ask, to have texts tokenised here.
+// Evaluation harnesses ask this, to have texts tokenised here.
 Result<HttpResponse> tokenizer_info(Service& service, const HttpRequest&, const Json&) {
   const Model& model = service.engine.model();
   if (!model.has_tokenizer())

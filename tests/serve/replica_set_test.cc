@@ -1,4 +1,4 @@
-// Which replicas a router sends requests to, and when it asks them for their status. No sockets.
+// Choices and states of replicas, and when they are asked for their status. No sockets.
 #include "serve/route/replica_set.h"
 
 #include <gtest/gtest.h>

@@ -104,7 +104,7 @@ class ScriptedReplica {
   int n_asked() const { return n_asked_; }  // without its status
 
   std::atomic<bool> is_silent{false};  // about its status
-  // What it says of itself.
+  // Sets a member of its report about itself.
   void set_status(const char* member, nlohmann::json value) {
     const std::lock_guard lock(mutex_);
     status_[member] = std::move(value);

@@ -209,7 +209,7 @@ class ReplicaWatch::Impl {
     co_return std::string();
   }
 
-  // Those that are addresses are known at once.
+  // Hosts that are addresses are known at once.
   void look_up_all() {
     next_look_up_ = Clock::now() + options_.resolve_interval;
     for (const ReplicaUrl& url : urls()) {
@@ -231,7 +231,7 @@ class ReplicaWatch::Impl {
     look_ups_.push_back(look_up);
   }
 
-  // Where a name is no longer found, its addresses so far stay.
+  // The addresses of a name that is no longer found stay.
   void take_looked_up() {
     const auto is_over = [](const std::shared_ptr<LookUp>& one) { return one->is_over.load(); };
     if (std::ranges::none_of(look_ups_, is_over)) return;
