@@ -83,7 +83,9 @@ TEST(RouteAnswers, UsesReplicasThatComeBack) {
   RunningRouter router({replica.port()});
   Client client(router.port());
   EXPECT_EQ(client.get("/ready").status, 503);
-  EXPECT_EQ(client.post("/v1/completions", kBody).status, 503);
+  const Answer refused = client.post("/v1/completions", kBody);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.retry_after, "1");
   replica.is_silent = false;
   EXPECT_TRUE(soon([&] { return client.get("/ready").status == 200; }));
   EXPECT_EQ(client.post("/v1/completions", kBody).status, 200);
