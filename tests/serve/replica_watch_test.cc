@@ -49,8 +49,8 @@ TEST(ReplicaWatch, AListThatChanges) {
   Client client(router.port());
   EXPECT_EQ(client.post("/v1/completions", kBody).body, "{\"a\":1}");
   write("# none\n");
-  EXPECT_TRUE(has_logged(lines, "the list of replicas stays as it was: " + route.replicas_file +
-                                    " has no replicas"));
+  EXPECT_TRUE(has_logged(
+      lines, "the list of replicas stays as it was: " + route.replicas_file + " has no replicas"));
   EXPECT_EQ(client.post("/v1/completions", kBody).body, "{\"a\":1}");
   write(second.name() + "\n");
   EXPECT_TRUE(has_logged(lines, "read " + route.replicas_file + " again: 1 replicas"));

@@ -30,8 +30,7 @@ class BreakingProxy {
       : server_(server), replica_([this](ScriptedAnswer& answer) { pass(answer); }) {
     Client client(server);
     const nlohmann::json status = client.post("/v1/replica", {{"since", 0}}).json();
-    for (const auto& [member, value] : status.items())
-      replica_.set_status(member.c_str(), value);
+    for (const auto& [member, value] : status.items()) replica_.set_status(member.c_str(), value);
   }
   uint16_t port() const { return replica_.port(); }
   int n_asked() const { return replica_.n_asked(); }

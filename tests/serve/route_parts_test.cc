@@ -91,8 +91,7 @@ TEST(MetricSums, TotalsOnly) {
       "# TYPE a_total counter\na_total 3\n# TYPE g gauge\ng 5\n"
       "# TYPE h histogram\nh_count 2\n",
       /*totals_only=*/true);
-  EXPECT_EQ(sums.text(),
-            "# TYPE a_total counter\na_total 3\n# TYPE h histogram\nh_count 2\n");
+  EXPECT_EQ(sums.text(), "# TYPE a_total counter\na_total 3\n# TYPE h histogram\nh_count 2\n");
 }
 
 std::string counts(int total, int gauge, int start) {

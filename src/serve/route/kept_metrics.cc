@@ -25,8 +25,8 @@ void KeptMetrics::keep(const std::string& replica, std::string text) {
     past_.add(kept.text, /*totals_only=*/true);
   kept = {std::move(text), ++n_turns_};
   if (kept_.size() <= most_) return;
-  const auto oldest = std::ranges::min_element(
-      kept_, {}, [](const auto& one) { return one.second.turn; });
+  const auto oldest =
+      std::ranges::min_element(kept_, {}, [](const auto& one) { return one.second.turn; });
   past_.add(oldest->second.text, /*totals_only=*/true);
   kept_.erase(oldest);
 }

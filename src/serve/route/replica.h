@@ -25,8 +25,7 @@ class Replica {
   using Clock = std::chrono::steady_clock;
 
   // "http://10.0.0.7:8000"
-  static std::string name_of(const ReplicaUrl& url,
-                             const boost::asio::ip::tcp::endpoint& endpoint);
+  static std::string name_of(const ReplicaUrl& url, const boost::asio::ip::tcp::endpoint& endpoint);
 
   Replica(ReplicaUrl url, boost::asio::ip::tcp::endpoint endpoint, boost::asio::ssl::context* tls);
 

@@ -13,7 +13,7 @@
 namespace pando::serve {
 namespace {
 
-constexpr std::chrono::milliseconds kOwnPause{200};  // after a problem of this router
+constexpr std::chrono::milliseconds kOwnPause{200};      // after a problem of this router
 constexpr double kFirstPause = 0.5, kLongestPause = 30;  // seconds between questions
 constexpr std::chrono::seconds kSteady{5};  // after such a time up, earlier breaks do not count
 
@@ -88,10 +88,10 @@ Result<ReplicaSet::Choice> ReplicaSet::choose(const Wanted& wanted) {
   work.deadline += now;
   const std::optional<RouteChoice> choice = router_.choose(work, now, excluded_);
   if (!choice) {
-    const bool knows_all = is_whole_ && !entries_.empty() &&
-                           std::ranges::none_of(entries_, [](const Entry& entry) {
-                             return entry.status.models.empty();
-                           });
+    const bool knows_all =
+        is_whole_ && !entries_.empty() && std::ranges::none_of(entries_, [](const Entry& entry) {
+          return entry.status.models.empty();
+        });
     if (!is_known && knows_all)
       return not_found("the model '{}' is served by no replica", one_line(wanted.model));
     return make_error(ErrorCode::kUnavailable, "no replica is available (hint: try again later)");

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "serve/route/name_look_up.h"
 
 namespace pando::serve {
 namespace {
@@ -33,42 +34,7 @@ std::string problem_with(int status) {
   return fmt::format("POST /v1/replica has status {}, expected 200", status);
 }
 
-// The addresses of a name. If it has some of IPv4, those of IPv6 are left out: they are the same
-// machines.
-std::vector<ReplicaSet::Address> addresses_of(
-    const ReplicaUrl& url, const boost::asio::ip::tcp::resolver::results_type& found) {
-  std::vector<ReplicaSet::Address> addresses;
-  bool has_v4 = false;
-  for (const auto& one : found) has_v4 |= one.endpoint().address().is_v4();
-  for (const auto& one : found)
-    if (!has_v4 || one.endpoint().address().is_v4()) addresses.emplace_back(url, one.endpoint());
-  return addresses;
-}
-
 }  // namespace
-
-// A name that is being resolved, on a thread of its own: a name server that does not answer holds
-// it for long. It cannot be stopped, so it may outlive the watch.
-struct LookUp {
-  const ReplicaUrl url;
-  // Written by the thread until it is over.
-  boost::system::error_code error;
-  std::vector<ReplicaSet::Address> addresses;
-  std::atomic<bool> is_over{false};
-
-  explicit LookUp(const ReplicaUrl& url) : url(url) {}
-  void run() noexcept {
-    try {
-      boost::asio::io_context context;
-      boost::asio::ip::tcp::resolver resolver(context);
-      const auto found = resolver.resolve(url.host, std::to_string(url.port), error);
-      if (!error) addresses = addresses_of(url, found);
-    } catch (const std::exception&) {
-      error = boost::asio::error::no_memory;
-    }
-    is_over = true;
-  }
-};
 
 class ReplicaWatch::Impl {
  public:
@@ -173,8 +139,7 @@ class ReplicaWatch::Impl {
 
   // The problem in words, or nothing.
   boost::asio::awaitable<std::string> exchange(const ReplicaSet::Due& due, ReplicaHead& head,
-                                               std::string& body, bool& is_refused,
-                                               bool& is_own) {
+                                               std::string& body, bool& is_refused, bool& is_own) {
     const std::string question = fmt::format(R"({{"since":{}}})", due.held_version);
     ReplicaRequest request{.method = "POST",
                            .target = "/v1/replica",

@@ -130,8 +130,9 @@ boost::asio::awaitable<void> answer_metrics(RouteDoor& door, HttpRequest&, Repli
   }
   if (asked->n_asked > 0)
     co_await asked->all_here.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
-  HttpResponse response{.body = door.metrics.text(door.replicas.facts()) + door.kept_metrics.text(asked->present),
-                        .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+  HttpResponse response{
+      .body = door.metrics.text(door.replicas.facts()) + door.kept_metrics.text(asked->present),
+      .content_type = "text/plain; version=0.0.4; charset=utf-8"};
   co_await replier.send(std::move(response));
 }
 

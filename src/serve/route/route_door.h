@@ -33,7 +33,7 @@ struct RouteDoor : Door {
   KeyLimits limits;
   ResponsePlaces places;
   RouteMetrics metrics;
-  KeptMetrics kept_metrics;  // of the replicas
+  KeptMetrics kept_metrics;            // of the replicas
   boost::asio::thread_pool text_pool;  // for reading bodies
   ReplicaWatch watch;
 
