@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const Json kShortBody = {{"model", "tiny"}, {"prompt", "P"}};
+const Json kLeavingBody = {{"model", "tiny"}, {"prompt", "P"}};
 
 // The pauses between questions about its state would be longer than the time of silence.
 TEST(RouteLeaving, WaitsForReplicasThatDrain) {
@@ -30,7 +30,7 @@ TEST(RouteLeaving, WaitsForReplicasThatDrain) {
   route.replica_timeout = milliseconds(300);
   RunningRouter router({replica.port()}, route);
   Client client(router.port());
-  EXPECT_EQ(client.post("/v1/completions", kShortBody).status, 200);
+  EXPECT_EQ(client.post("/v1/completions", kLeavingBody).status, 200);
   EXPECT_EQ(replica.n_asked(), 1);
 }
 
@@ -75,7 +75,7 @@ TEST(RouteLeaving, EndsRequestsOfClientsThatLeave) {
   });
   RunningRouter router({replica.port()});
   Client leaving(router.port()), client(router.port());
-  leaving.send(post_text("/v1/completions", kShortBody.dump()));
+  leaving.send(post_text("/v1/completions", kLeavingBody.dump()));
   ASSERT_TRUE(soon([&] { return replica.n_asked() == 1; }));
   leaving.close();
   std::string text;
