@@ -176,10 +176,7 @@ PromptWork read_prompt_bytes(std::string_view path, const Json& body,
     work.n_answers = std::max<size_t>(n, 1) * n_prompts * n_questions;
   }
   work.ttft_slo = seconds_of(body, "ttft_slo_ms");
-  work.tpot_slo = seconds_of(body, "tpot_slo_ms");
-  work.deadline_class = text_of(body, "deadline_class");
   work.stream = flag_of(body, "stream", false);
-  work.has_seed = member(body, "seed") != nullptr;
   work.cached = flag_of(body, "cache", flag_of(body, "cache_prompt", true));
   work.previous_response_id = text_of(body, "previous_response_id");
   return work;

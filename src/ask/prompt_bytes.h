@@ -18,11 +18,8 @@ struct PromptWork {
   size_t n_bytes = 0;             // of all prompts
   size_t n_answers = 1;           // answers that are generated; 0: none
   std::optional<int> max_tokens;  // of an answer; absent: what the context has room for
-  // When tokens are due, as in Request; seconds, 0: not said.
-  double ttft_slo = 0, tpot_slo = 0;
-  std::string deadline_class;
+  double ttft_slo = 0;            // seconds until the first token is due; 0: not said
   bool stream = false;
-  bool has_seed = false;
   bool cached = true;                // false: it leaves nothing in the cache
   std::string previous_response_id;  // whose conversation stands before its prompt; empty: none
 };

@@ -36,13 +36,6 @@ void HeldPieces::touch(std::span<const Piece> pieces, double now, HeldChanges* c
   }
 }
 
-void HeldPieces::drop(std::span<const Piece> pieces, HeldChanges* changes) {
-  for (const Piece piece : pieces) {
-    const uint32_t slot = find(piece);
-    if (slot != SlotTable::kNone) remove(slot, changes);
-  }
-}
-
 void HeldPieces::clear(HeldChanges* changes) {
   for (; size_ > 0;) remove(last_, changes);
   slots_ = {};

@@ -45,7 +45,6 @@ class HeldPieces {
   // A prompt was used: its pieces are held from now on, as many leading ones as fit. now: seconds,
   // never falling. `changes` are appended.
   void touch(std::span<const Piece> pieces, double now, HeldChanges* changes = nullptr);
-  void drop(std::span<const Piece> pieces, HeldChanges* changes = nullptr);
   void clear(HeldChanges* changes = nullptr);
 
   bool is_full() const { return size_ >= capacity_; }

@@ -138,7 +138,7 @@ class BatchRunner::Impl {
     });
   }
 
-  // What fails is tried again; it is said once, until all goes well.
+  // An action that fails is tried again; it is said once, until all goes well.
   template <class Act>
   void attempt(const Act& act) noexcept {
     try {

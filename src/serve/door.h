@@ -1,4 +1,4 @@
-// What the server and its connections need of whatever answers requests.
+// The part of a server that answers requests, as its connections see it.
 #pragma once
 
 #include <atomic>
@@ -54,7 +54,7 @@ struct Door {
   // Once no connection is served any more, before their executors go.
   virtual void close() = 0;
 
-  // Of a new request, and of its answer; not to be guessed.
+  // The id of a new request and of its answer; not to be guessed.
   std::string new_id() const;
   void log(const LoggedRequest& request) const;
   void log(const std::string& line) const;  // after the time

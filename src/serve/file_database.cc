@@ -46,7 +46,7 @@ constexpr const char* kRemoveExpired =
 constexpr const char* kHasFile = "SELECT 1 FROM files WHERE id = ?1";
 constexpr const char* kAddBatch =
     "INSERT INTO batches(id, owner, is_over, input, object) VALUES(?1, ?2, 0, ?3, ?4)";
-// Of those that are over only the newest ?2 are kept.
+// Only the newest ?2 that are over are kept.
 constexpr const char* kDropBatches =
     "DELETE FROM batches WHERE owner = ?1 AND is_over = 1 AND number <= (SELECT number FROM batches"
     " WHERE owner = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)";

@@ -13,7 +13,7 @@ struct FileLimits {
   size_t file_bytes = size_t{512} << 20;  // of one uploaded file
 };
 
-// Of one API key.
+// Limits of one API key.
 struct BatchLimits {
   size_t n_open = 100;     // batches that are not over
   size_t n_kept = 10'000;  // rows of batches

@@ -204,7 +204,8 @@ std::optional<HttpResponse> check_head(const Door& door, HttpRequest& request,
     response.headers.push_back({"Accept-Encoding", "identity"});
     return response;
   }
-  if (door.draining && !route->open) return error_response(shutting_down());
+  if (door.draining && !route->open && !route->while_draining)
+    return error_response(shutting_down());
   return std::nullopt;
 }
 

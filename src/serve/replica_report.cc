@@ -149,7 +149,6 @@ Result<HttpResponse> replica_report(Service& service, const HttpRequest& request
        {"kv_tokens", service.engine.kv_capacity()},
        {"running", stats.running_answers},
        {"waiting", stats.open_answers - stats.running_answers},
-       {"prompt_tokens_left", stats.queued_tokens},
        {"seconds_left", times.queued},
        {"seconds_per_prompt_token", times.prompt_token},
        {"seconds_per_prompt_key", times.prompt_key},

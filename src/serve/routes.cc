@@ -109,7 +109,7 @@ Result<HttpResponse> detokenize(Service& service, const HttpRequest&, const Json
   return response_of(ask::detokenize(service.engine.model(), body));
 }
 
-// What evaluation harnesses ask, to have texts tokenised here.
+// Evaluation harnesses ask this, to have texts tokenised here.
 Result<HttpResponse> tokenizer_info(Service& service, const HttpRequest&, const Json&) {
   const Model& model = service.engine.model();
   if (!model.has_tokenizer())
@@ -228,7 +228,7 @@ constexpr Route kRoutes[] = {
     {"/slots", "GET", nullptr, llama_slots},
     {"/v1/models", "GET", nullptr, models},
     {"/v1/models/{model}", "GET", nullptr, model},
-    {"/v1/replica", "POST", nullptr, replica_report},
+    {.path = "/v1/replica", .method = "POST", .answer = replica_report, .while_draining = true},
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},
     {"/tokenizer_info", "GET", nullptr, tokenizer_info},

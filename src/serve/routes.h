@@ -21,9 +21,10 @@ struct Route {
   Result<HttpResponse> (*answer)(Service&, const HttpRequest&, const Json& body) = nullptr;
   bool open = false;  // needs no API key
   const ask::ErrorForm* errors = &ask::kOpenAiErrors;
-  bool has_disk = false;       // may wait for a disk
-  bool takes_form = false;     // its body is a form, taken by HttpRequest::upload
-  bool may_lack_body = false;  // of a POST, which then needs no content type
+  bool has_disk = false;        // may wait for a disk
+  bool takes_form = false;      // its body is a form, taken by HttpRequest::upload
+  bool may_lack_body = false;   // of a POST, which then needs no content type
+  bool while_draining = false;  // is answered although no new requests are taken
 };
 
 // All routes, in the order of the overview.

@@ -86,19 +86,16 @@ TEST(PromptBytes, CountsAnswersAndTheirLength) {
   const auto work_of = [](const char* path, const Json& body) {
     return read_prompt_bytes(path, body, [](std::string_view) {});
   };
-  PromptWork work = work_of("/v1/completions", {{"prompt", {"a", "b"}}, {"n", 3}, {"seed", 1}});
+  PromptWork work = work_of("/v1/completions", {{"prompt", {"a", "b"}}, {"n", 3}});
   EXPECT_EQ(work.n_answers, 6U);
   EXPECT_EQ(work.max_tokens, 16);
-  EXPECT_TRUE(work.has_seed);
   work = work_of("/v1/completions", {{"prompt", {1, 2, 3}}, {"max_tokens", 5}, {"stream", true}});
   EXPECT_EQ(work.n_answers, 1U);
   EXPECT_EQ(work.max_tokens, 5);
   EXPECT_TRUE(work.stream);
-  EXPECT_FALSE(work.has_seed);
-  work = work_of("/v1/chat/completions", {{"ttft_slo_ms", 250}, {"deadline_class", "fast"}});
+  work = work_of("/v1/chat/completions", {{"ttft_slo_ms", 250}});
   EXPECT_EQ(work.max_tokens, std::nullopt);
   EXPECT_EQ(work.ttft_slo, 0.25);
-  EXPECT_EQ(work.deadline_class, "fast");
   EXPECT_EQ(work_of("/v1/answers", {{"context", "c"}, {"questions", {"a", "b"}}}).n_answers, 2U);
   EXPECT_EQ(work_of("/v1/responses", {{"previous_response_id", "resp_1"}}).previous_response_id,
             "resp_1");

@@ -15,7 +15,7 @@ namespace {
 
 using Records = std::vector<std::shared_ptr<OpenRecord>>;
 
-// Of a line with so many tokens of its own, behind pieces.
+// The work of a line with so many tokens of its own, behind pieces.
 Records add(Dealer& dealer, double own, std::vector<Piece> pieces = {}, size_t n = 1) {
   Records records;
   for (size_t i = 0; i < n; ++i) records.push_back(std::make_shared<OpenRecord>());

@@ -46,7 +46,7 @@ TEST_F(RouteCommand, HasTheOptionsOfDeployedRouters) {
     for (std::sregex_iterator found(help.begin(), help.end(), option), end; found != end; ++found)
       known.insert(found->str());
   }
-  // Of others' programs.
+  // Options of other programs.
   const std::set<std::string> others = {"--from-literal",    "--from-file", "--nodes",
                                         "--ntasks-per-node", "--job-name",  "--time",
                                         "--kill-on-bad-exit"};

@@ -26,9 +26,6 @@ class NaiveHeldPieces {
       trim();
     }
   }
-  void drop(const HeldList& pieces) {
-    for (const Piece piece : pieces) list_.remove(piece);
-  }
   void set_capacity(size_t capacity) {
     capacity_ = capacity;
     trim();
@@ -71,11 +68,6 @@ TEST(HeldPieces, EqualANaiveModel) {
           naive.set_capacity(new_capacity);
           break;
         }
-        case 2:
-        case 3:
-          held.drop(pieces, &changes);
-          naive.drop(pieces);
-          break;
         default:
           held.touch(pieces, now += 1, &changes);
           naive.touch(pieces);

@@ -16,7 +16,7 @@
 namespace pando::testing {
 namespace {
 
-// What differs between equal answers: ids, times, and what was cached.
+// Members that differ between equal answers: ids, times, and what was cached.
 std::string normalised(const Answer& answer) {
   std::string text = std::regex_replace(answer.body, std::regex(answer.request_id), "ID");
   static const std::regex kOwn(

@@ -86,7 +86,6 @@ TEST(EventFilter, PassesBlocksWithoutTokens) {
       passed += take(filter, std::string_view(stream).substr(at, n));
     EXPECT_EQ(passed, for_clients()) << n;
     EXPECT_TRUE(filter.finish());
-    EXPECT_EQ(filter.n_tokens(), 7u);
   }
 }
 
@@ -99,7 +98,6 @@ TEST(EventFilter, GoesOnAfterEveryByte) {
     passed += take(filter, continued(filter.begun()));
     EXPECT_EQ(passed, for_clients()) << "cut after " << cut;
     EXPECT_TRUE(filter.finish()) << "cut after " << cut;
-    EXPECT_EQ(filter.n_tokens(), 7u) << "cut after " << cut;
   }
 }
 

@@ -1,4 +1,5 @@
 // Parts of a router that need no sockets.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include "model/test_files.h"
 #include "serve/route/event_blocks.h"
 #include "serve/route/event_filter.h"
+#include "serve/route/kept_metrics.h"
 #include "serve/route/key_limits.h"
 #include "serve/route/metric_sums.h"
 #include "serve/route/replica_status.h"
@@ -86,6 +88,39 @@ TEST(MetricSums, Add) {
             "a_total{x=\"3\"} 1\n"
             "# HELP h H\n# TYPE h histogram\nh_count 3\nh_sum 0.75\nh_bucket{le=\"1\"} 2\n"
             "h_bucket{le=\"+Inf\"} 3\n");
+}
+
+TEST(MetricSums, TotalsOnly) {
+  serve::MetricSums sums;
+  sums.add(
+      "# TYPE a_total counter\na_total 3\n# TYPE g gauge\ng 5\n"
+      "# TYPE h histogram\nh_count 2\n",
+      /*totals_only=*/true);
+  EXPECT_EQ(sums.text(), "# TYPE a_total counter\na_total 3\n# TYPE h histogram\nh_count 2\n");
+}
+
+std::string counts(int total, int gauge, int start) {
+  return fmt::format(
+      "# TYPE a_total counter\na_total {}\n# TYPE g gauge\ng {}\n"
+      "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds {}\n",
+      total, gauge, start);
+}
+std::string summed_counts(int total, int gauge) {
+  return fmt::format("# TYPE a_total counter\na_total {}\n# TYPE g gauge\ng {}\n", total, gauge);
+}
+
+TEST(KeptMetrics, TotalsNeverFall) {
+  serve::KeptMetrics metrics(2);
+  metrics.keep("a", counts(10, 1, 100));
+  metrics.keep("b", counts(20, 2, 100));
+  EXPECT_EQ(metrics.text({"a", "b"}), summed_counts(30, 3));
+  EXPECT_EQ(metrics.text({"b"}), summed_counts(30, 2));  // one is away
+  metrics.keep("b", counts(25, 2, 100));
+  EXPECT_EQ(metrics.text({"a", "b"}), summed_counts(35, 3));
+  metrics.keep("a", counts(1, 4, 200));  // another process
+  EXPECT_EQ(metrics.text({"a", "b"}), summed_counts(36, 6));
+  metrics.keep("c", counts(100, 7, 100));  // the texts of two are kept
+  EXPECT_EQ(metrics.text({"a", "c"}), summed_counts(136, 11));
 }
 
 TEST(KeyLimits, CountOpenRequests) {

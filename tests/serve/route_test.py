@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""pando route before servers that are killed, stopped and drained while 40 requests run: none is lost, none is doubled, and
-each answer has the bytes of an undisturbed one.
+"""pando route before servers that are killed, stopped and drained while 40 requests run: none is lost, none is doubled,
+and each answer has the bytes of an undisturbed one.
 
 usage: route_test.py PANDO
 """

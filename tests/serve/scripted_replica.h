@@ -99,12 +99,20 @@ class ScriptedReplica {
     for (std::thread& thread : threads_) thread.join();
   }
 
+  // Takes no more connections, as a server that stops; requests under way go on.
+  void refuse() {
+    if (is_refusing_.exchange(true)) return;
+    boost::system::error_code ignored;
+    boost::asio::ip::tcp::socket(context_).connect({boost::asio::ip::address_v4::loopback(), port_},
+                                                   ignored);  // wakes accept()
+  }
+
   uint16_t port() const { return port_; }
   std::string name() const { return fmt::format("http://127.0.0.1:{}", port_); }
   int n_asked() const { return n_asked_; }  // without its status
 
   std::atomic<bool> is_silent{false};  // about its status
-  // What it says of itself.
+  // Sets a member of its report about itself.
   void set_status(const char* member, nlohmann::json value) {
     const std::lock_guard lock(mutex_);
     status_[member] = std::move(value);
@@ -117,6 +125,10 @@ class ScriptedReplica {
       boost::system::error_code error;
       acceptor_.accept(socket, error);
       if (is_over_) return;
+      if (is_refusing_) {
+        acceptor_.close(error);
+        return;
+      }
       if (error) continue;
       const std::lock_guard lock(mutex_);
       sockets_.push_back(std::move(socket));
@@ -133,6 +145,7 @@ class ScriptedReplica {
         ScriptedAnswer answer(socket, std::move(request), is_over_);
         if (answer.request.target() == "/v1/replica") {
           if (is_silent) answer.stall();
+          if (is_refusing_) answer.die();
           answer.send(200, status_text());
         } else {
           ++n_asked_;
@@ -154,7 +167,7 @@ class ScriptedReplica {
   boost::asio::io_context context_;
   boost::asio::ip::tcp::acceptor acceptor_;
   uint16_t port_ = 0;
-  std::atomic<bool> is_over_{false};
+  std::atomic<bool> is_over_{false}, is_refusing_{false};
   std::atomic<int> n_asked_{0};
   std::mutex mutex_;
   nlohmann::json status_ = {{"process", "1"}, {"fingerprint", "f"}, {"models", {"tiny"}},

@@ -86,7 +86,6 @@ Status EventFilter::take_comment(std::string_view comment) {
     open_.tokens.push_back(static_cast<Token>(*token));
   const auto broken = broken_.find(*open_of_);
   if (broken == broken_.end()) {
-    n_tokens_ += open_.tokens.size();
     return {};
   }
   if (broken->second.tokens != open_.tokens) return other_stream("an event has other tokens");
@@ -126,7 +125,6 @@ void EventFilter::restart() {
   if (!open_.passed.empty())
     broken_[*open_of_] = std::move(open_);
   else
-    n_tokens_ -= open_.tokens.size();
   open_ = Unit();
   open_of_.reset();
 }

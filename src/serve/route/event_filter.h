@@ -40,7 +40,6 @@ class EventFilter {
   // Why the replica ends the stream early: it shuts down or has failed. Empty: it does not. The
   // block that says so is not passed on.
   const std::string& failure() const { return failure_; }
-  size_t n_tokens() const { return n_tokens_; }  // of all answers
 
  private:
   struct AnswerPlace {
@@ -61,7 +60,6 @@ class EventFilter {
   Unit open_;
   std::optional<AnswerPlace> open_of_;  // none: head
   size_t n_repeated_ = 0;               // bytes of open_.passed that this stream has repeated
-  size_t n_tokens_ = 0;
   bool has_comment_ = false;
   std::string failure_;
 };

@@ -47,28 +47,28 @@ std::vector<std::pair<std::string_view, ParsedFamily>> parse_families(std::strin
   return families;
 }
 
-// Bounds of its buckets, as they are written.
-std::set<std::string, std::less<>> bounds_of(std::string_view name_with_labels,
-                                             std::set<std::string, std::less<>> bounds) {
-  const size_t begin = name_with_labels.find("le=\"");
-  if (begin == name_with_labels.npos) return bounds;
-  const std::string_view bound = name_with_labels.substr(begin + 4);
-  bounds.emplace(bound.substr(0, bound.find('"')));
-  return bounds;
-}
-
+// Bounds of a histogram's buckets, as they are written. The texts with the names must live longer.
 template <class Names, class NameOf>
-std::set<std::string, std::less<>> all_bounds(const Names& names, const NameOf& name_of) {
-  std::set<std::string, std::less<>> bounds;
-  for (const auto& one : names) bounds = bounds_of(name_of(one), std::move(bounds));
+std::set<std::string_view> all_bounds(const Names& names, const NameOf& name_of) {
+  constexpr std::string_view kBound = "le=\"";
+  std::set<std::string_view> bounds;
+  for (const auto& one : names) {
+    const std::string_view name_with_labels = name_of(one);
+    const size_t begin = name_with_labels.find(kBound);
+    if (begin == name_with_labels.npos) continue;
+    const std::string_view bound = name_with_labels.substr(begin + kBound.size());
+    bounds.insert(bound.substr(0, bound.find('"')));
+  }
   return bounds;
 }
 
 }  // namespace
 
-void MetricSums::add(std::string_view text) {
+void MetricSums::add(std::string_view text, bool totals_only) {
   for (const auto& [name, parsed] : parse_families(text)) {
     if (name.starts_with(kOfProcess)) continue;
+    const bool is_histogram = parsed.type.ends_with(" histogram");
+    if (totals_only && !is_histogram && !parsed.type.ends_with(" counter")) continue;
     auto found = families_.find(name);
     const bool is_new = found == families_.end();
     if (is_new) {
@@ -78,7 +78,6 @@ void MetricSums::add(std::string_view text) {
       order_.emplace_back(name);
     }
     Summed& summed = found->second;
-    const bool is_histogram = parsed.type.ends_with(" histogram");
     if (!is_new && is_histogram && !summed.samples.empty() && !parsed.samples.empty() &&
         all_bounds(summed.samples, [](const std::string& s) { return std::string_view(s); }) !=
             all_bounds(parsed.samples, [](const MetricSample& s) { return s.name; }))

@@ -13,7 +13,8 @@ namespace pando::serve {
 // process (process_*). One thread.
 class MetricSums {
  public:
-  void add(std::string_view text);
+  // totals_only: what only grows, so counters and histograms.
+  void add(std::string_view text, bool totals_only = false);
   std::string text() const;
 
  private:

@@ -167,6 +167,15 @@ class ConnectionOver : public ReplicaConnection {
 
 }  // namespace
 
+bool is_own_fault(const boost::system::error_code& error) {
+  using boost::system::errc::errc_t;
+  constexpr errc_t kOwn[] = {
+      boost::system::errc::too_many_files_open, boost::system::errc::too_many_files_open_in_system,
+      boost::system::errc::not_enough_memory, boost::system::errc::no_buffer_space,
+      boost::system::errc::address_not_available};
+  return std::ranges::any_of(kOwn, [&](errc_t own) { return error == own; });
+}
+
 std::unique_ptr<ReplicaConnection> make_replica_connection(
     boost::asio::any_io_executor executor, const ReplicaUrl& url,
     const boost::asio::ip::tcp::endpoint& endpoint, boost::asio::ssl::context* tls) {

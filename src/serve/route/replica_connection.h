@@ -58,6 +58,9 @@ class ReplicaConnection {
   virtual boost::asio::any_io_executor executor() = 0;
 };
 
+// The router's own machine lacks memory, files or ports: says nothing about a replica.
+bool is_own_fault(const boost::system::error_code& error);
+
 // `tls`: null for plain HTTP, else it must live longer.
 std::unique_ptr<ReplicaConnection> make_replica_connection(
     boost::asio::any_io_executor executor, const ReplicaUrl& url,

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "base/errors.h"
@@ -13,7 +13,9 @@
 namespace pando::serve {
 namespace {
 
+constexpr std::chrono::milliseconds kOwnPause{200};      // after a problem of this router
 constexpr double kFirstPause = 0.5, kLongestPause = 30;  // seconds between questions
+constexpr std::chrono::seconds kSteady{5};  // after such a time up, earlier breaks do not count
 
 // After so many failures, one after the other. Jitter keeps routers from asking in step.
 std::chrono::milliseconds pause_after(int n_failures) {
@@ -87,9 +89,11 @@ Result<ReplicaSet::Choice> ReplicaSet::choose(const Wanted& wanted) {
   work.deadline += now;
   const std::optional<RouteChoice> choice = router_.choose(work, now, excluded_);
   if (!choice) {
-    const bool has_reports = std::ranges::any_of(
-        entries_, [](const Entry& entry) { return !entry.status.models.empty(); });
-    if (!is_known && has_reports)
+    const bool knows_all =
+        is_whole_ && !entries_.empty() && std::ranges::none_of(entries_, [](const Entry& entry) {
+          return entry.status.models.empty();
+        });
+    if (!is_known && knows_all)
       return not_found("the model '{}' is served by no replica", one_line(wanted.model));
     return make_error(ErrorCode::kUnavailable, "no replica is available (hint: try again later)");
   }
@@ -131,28 +135,35 @@ void ReplicaSet::set_health(Entry& entry, ReplicaHealth health, std::string prob
 void ReplicaSet::pause(const Replica& replica, std::string problem) {
   const std::lock_guard lock(mutex_);
   Entry* entry = find(replica);
-  if (entry == nullptr) return;
+  // Requests break together: those that follow the first tell nothing new.
+  if (entry == nullptr || entry->health == ReplicaHealth::kDown) return;
+  const Clock::time_point now = Clock::now();
+  if (now - entry->up_since > kSteady) entry->n_breaks = 0;
+  entry->asks_from = now;
+  if (entry->n_breaks > 0) entry->asks_from += pause_after(entry->n_breaks);
+  ++entry->n_breaks;
+  entry->next_ask = entry->asks_from;
   set_health(*entry, ReplicaHealth::kDown, std::move(problem));
-  entry->next_ask = Clock::now();
 }
 
-void ReplicaSet::replace(const std::vector<Address>& addresses) {
+void ReplicaSet::replace(const std::vector<Address>& addresses, bool is_whole) {
+  std::set<std::string> wanted;  // names, as two URLs may be one replica
+  for (const auto& [url, endpoint] : addresses) wanted.insert(Replica::name_of(url, endpoint));
   const std::lock_guard lock(mutex_);
+  is_whole_ = is_whole;
   for (Entry& entry : entries_) {
-    const bool stays =
-        std::ranges::find(addresses, Address(entry.replica->url, entry.replica->endpoint)) !=
-        addresses.end();
+    const bool stays = wanted.erase(entry.replica->name) > 0;
     if (stays == !entry.is_leaving) continue;
     entry.is_leaving = !stays;
     if (!stays && entry.health == ReplicaHealth::kUp)
       set_health(entry, ReplicaHealth::kDraining, "it was taken from the list");
     if (stays) entry.next_ask = Clock::now();
   }
-  for (const auto& [url, endpoint] : addresses) {
-    const auto replica = std::make_shared<Replica>(url, endpoint, tls_);
-    if (find(replica->name) != nullptr || router_.n_replicas() + 1 >= Router::kMostReplicas)
-      continue;
-    Entry entry{.replica = replica, .id = router_.join()};
+  for (const Address& address : addresses) {
+    if (wanted.empty() || router_.n_replicas() + 1 >= Router::kMostReplicas) break;
+    if (wanted.erase(Replica::name_of(address.first, address.second)) == 0) continue;
+    Entry entry{.replica = std::make_shared<Replica>(address.first, address.second, tls_),
+                .id = router_.join()};
     entry.last_ok = entry.next_ask = Clock::now();
     router_.set_state(entry.id, ReplicaState::kPaused);
     entries_.push_back(std::move(entry));
@@ -162,6 +173,7 @@ void ReplicaSet::replace(const std::vector<Address>& addresses) {
 std::vector<ReplicaSet::Due> ReplicaSet::due(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   std::vector<Due> due;
+  due.reserve(entries_.size());  // one that is marked as asked is returned
   for (Entry& entry : entries_) {
     if (entry.is_asked || entry.next_ask > now) continue;
     entry.is_asked = true;
@@ -177,7 +189,11 @@ void ReplicaSet::take(const Replica& replica, ReplicaStatus status, Clock::time_
   const Clock::time_point now = Clock::now();
   if (entry->status.process != status.process && !entry->status.process.empty()) {
     router_.restarted(entry->id);
-    entry->replica->cut(Clock::time_point::max());
+    // Later requests may be the new process's. If not, their connections break.
+    const size_t n_cut = entry->replica->cut_begun(entry->last_asked);
+    if (log)
+      log(fmt::format("replica {} was started again: {} open requests of its earlier process",
+                      entry->replica->name, n_cut));
   }
   router_.report(entry->id, status.report, status.held, seconds(asked), seconds(now));
   status.held.pieces = {};
@@ -185,8 +201,11 @@ void ReplicaSet::take(const Replica& replica, ReplicaStatus status, Clock::time_
   entry->is_asked = false;
   entry->n_failures = 0;
   entry->last_ok = now;
+  entry->last_asked = asked;
+  if (asked < entry->asks_from) return;  // it has broken a request since: next_ask stays
   // Often enough that a replica which answers never seems silent.
   entry->next_ask = now + std::min(options_.probe_interval, options_.replica_timeout / 4);
+  if (entry->health != ReplicaHealth::kUp) entry->up_since = now;
   set_health(*entry, entry->status.is_draining ? ReplicaHealth::kDraining : ReplicaHealth::kUp, "");
 }
 
@@ -197,15 +216,29 @@ void ReplicaSet::fail(const Replica& replica, std::string problem, bool is_refus
   const Clock::time_point now = Clock::now();
   if (is_refused) entry->last_ok = now;
   entry->is_asked = false;
-  entry->next_ask = now + pause_after(++entry->n_failures);
+  std::chrono::milliseconds pause = pause_after(++entry->n_failures);
+  // While it has requests, each refusal is a sign of life that must come in time.
+  if (entry->replica->n_exchanges() > 0) pause = std::min(pause, options_.replica_timeout / 4);
+  entry->next_ask = now + pause;
   set_health(*entry, ReplicaHealth::kDown, std::move(problem));
+}
+
+void ReplicaSet::ask_again(const Replica& replica) noexcept {
+  const std::lock_guard lock(mutex_);
+  Entry* entry = find(replica);
+  if (entry == nullptr) return;
+  entry->is_asked = false;
+  entry->last_ok = Clock::now();
+  entry->next_ask = entry->last_ok + kOwnPause;
 }
 
 void ReplicaSet::look(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  for (const Entry& entry : entries_)
+  for (const Entry& entry : entries_) {
+    entry.replica->close_old(now);
     if (now - entry.last_ok > options_.replica_timeout)
-      entry.replica->cut(now - options_.replica_timeout);
+      entry.replica->cut_silent(now - options_.replica_timeout);
+  }
   std::erase_if(entries_, [&](const Entry& entry) {
     if (!entry.is_leaving || entry.is_asked || entry.replica->n_exchanges() > 0) return false;
     entry.replica->close_idle();

@@ -65,22 +65,26 @@ class ReplicaSet {
   void ended(TicketId ticket);
 
   // A connection failed, or the replica takes no requests now: none is sent until it was asked for
-  // its status again, which is done soon.
+  // its status again. This is done at once, or later if it did so just before.
   void pause(const Replica& replica, std::string problem);
 
   // The addresses that there are from now on. Others drain, and leave without open requests.
-  void replace(const std::vector<Address>& addresses);
+  // is_whole: there are no replicas whose address is not known yet.
+  void replace(const std::vector<Address>& addresses, bool is_whole = true);
 
-  // Those whose status is to be asked for now. Each must be answered by `take` or `fail`.
+  // The ones whose status is to be asked for now. Each must be answered by `take`, `fail` or
+  // `ask_again`.
   struct Due {
     std::shared_ptr<Replica> replica;
     uint64_t held_version = 0;
   };
   std::vector<Due> due(Clock::time_point now);
   void take(const Replica& replica, ReplicaStatus status, Clock::time_point asked);
-  // is_refused: its machine refuses connections, so that those which stand are of a program that
-  // runs and takes no more, as one that drains. It is not silent.
+  // is_refused: its machine refuses connections, so that open ones are of a program that runs and
+  // takes no more, as one that drains. It is not silent.
   void fail(const Replica& replica, std::string problem, bool is_refused = false);
+  // This router could not ask it: nothing is known of the replica.
+  void ask_again(const Replica& replica) noexcept;
   // Cuts requests at replicas that have been silent for too long; those that are to leave do if
   // they have none.
   void look(Clock::time_point now);
@@ -106,7 +110,11 @@ class ReplicaSet {
     ReplicaStatus status;       // the latest, without pieces
     Clock::time_point last_ok;  // sign of life
     Clock::time_point next_ask;
-    int n_failures = 0;  // one after the other
+    int n_failures = 0;  // to tell its status, one after the other
+    int n_breaks = 0;    // times that it broke requests, each less than kSteady after the last
+    Clock::time_point up_since;
+    Clock::time_point last_asked;  // for the latest status
+    Clock::time_point asks_from;   // a status that was asked for before does not make it kUp
   };
   double seconds(Clock::time_point time) const;
   Entry* find(const Replica& replica);
@@ -120,6 +128,7 @@ class ReplicaSet {
   mutable std::mutex mutex_;
   Router router_;
   std::vector<Entry> entries_;
+  bool is_whole_ = true;
   std::vector<ReplicaId> excluded_;  // kept for its memory
 };
 

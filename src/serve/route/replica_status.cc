@@ -21,7 +21,7 @@ double number_in(const Json& object, const char* name) {
   return found != object.end() && found->is_number() ? std::max(0.0, found->get<double>()) : 0;
 }
 
-// Those that are no pieces are left out.
+// Members that are no pieces are left out.
 std::vector<Piece> pieces_in(const Json& held) {
   std::vector<Piece> pieces;
   const auto list = held.find("pieces");

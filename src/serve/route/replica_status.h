@@ -1,4 +1,4 @@
-// What a replica says of itself (POST /v1/replica).
+// A replica's report about itself (POST /v1/replica).
 #pragma once
 
 #include <string>

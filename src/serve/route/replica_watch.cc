@@ -3,26 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/error.hpp>
 #include <csignal>
 #include <map>
+#include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/errors.h"
+#include "serve/route/name_look_up.h"
 
 namespace pando::serve {
 namespace {
 
-constexpr auto kWatchToken = boost::asio::as_tuple(boost::asio::use_awaitable);
 constexpr std::chrono::milliseconds kLongestTick{100};
 constexpr std::chrono::milliseconds kStatusTime{2000};  // for an answer about its status
 constexpr size_t kMostStatusBytes = size_t{1} << 20;
@@ -31,18 +32,6 @@ std::string problem_with(int status) {
   if (status == 401 || status == 403)
     return fmt::format("it refuses the router's key (status {})", status);
   return fmt::format("POST /v1/replica has status {}, expected 200", status);
-}
-
-// The addresses of a name. If it has some of IPv4, those of IPv6 are left out: they are the same
-// machines.
-std::vector<ReplicaSet::Address> addresses_of(
-    const ReplicaUrl& url, const boost::asio::ip::tcp::resolver::results_type& found) {
-  std::vector<ReplicaSet::Address> addresses;
-  bool has_v4 = false;
-  for (const auto& one : found) has_v4 |= one.endpoint().address().is_v4();
-  for (const auto& one : found)
-    if (!has_v4 || one.endpoint().address().is_v4()) addresses.emplace_back(url, one.endpoint());
-  return addresses;
 }
 
 }  // namespace
@@ -54,56 +43,78 @@ class ReplicaWatch::Impl {
       : replicas_(replicas), options_(options), log_(std::move(log)) {}
 
   Status start() {
-    if (Status status = read_file(); !status) return status;
-    boost::asio::ip::tcp::resolver resolver(context_);
-    std::string problem;
-    for (const ReplicaUrl& url : urls()) {
-      boost::system::error_code error;
-      const auto found = resolver.resolve(url.host, std::to_string(url.port), error);
-      if (!error) found_[url.text()] = addresses_of(url, found);
-      if (error) problem = fmt::format("cannot resolve {}: {}", url.host, error.message());
-    }
-    if (found_.empty() && !problem.empty()) return io_error("{}", problem);
-    if (!problem.empty()) log_(problem);
-    replace();
-    boost::asio::co_spawn(context_, look_after(), boost::asio::detached);
-    boost::asio::co_spawn(context_, resolve_again(), boost::asio::detached);
-    if (!options_.replicas_file.empty()) {
-      hang_ups_.add(SIGHUP);
-      boost::asio::co_spawn(context_, wait_for_hang_up(), boost::asio::detached);
-    }
-    thread_ = std::thread([this] { context_.run(); });
+    Result<std::vector<ReplicaUrl>> urls = read_file();
+    if (!urls) return urls.error();
+    of_file_ = std::move(*urls);
+    attempt([&] { look_up_all(); });
+    thread_ = std::thread([this] { run(); });
     return {};
   }
 
   void stop() {
+    is_over_ = true;
     context_.stop();
     if (thread_.joinable()) thread_.join();
     replicas_.close_idle();  // some belong to this context
   }
 
+  bool has_looked_up() const { return has_looked_up_; }
+
  private:
-  boost::asio::awaitable<void> look_after() {
-    boost::asio::steady_timer timer(context_);
-    for (;;) {
-      ask_those_due();
-      timer.expires_after(std::min(kLongestTick, options_.probe_interval / 2));
-      co_await timer.async_wait(kWatchToken);
+  using Clock = ReplicaSet::Clock;
+
+  // Whatever fails for lack of memory is tried again at the next tick.
+  void run() {
+    const auto work = boost::asio::make_work_guard(context_);
+    const auto tick = std::min(kLongestTick, options_.probe_interval / 2);
+    while (!is_over_) {
+      attempt([&] { wait_for_hang_up(); });
+      if (std::exchange(has_hang_up_, false)) attempt([&] { read_again(); });
+      if (Clock::now() >= next_look_up_) attempt([&] { look_up_all(); });
+      attempt([&] { take_looked_up(); });
+      attempt([&] { ask_those_due(); });
+      attempt([&] { context_.run_for(tick); });
     }
   }
 
-  void ask_those_due() noexcept {
+  template <class Act>
+  void attempt(const Act& act) noexcept {
     try {
-      const ReplicaSet::Clock::time_point now = ReplicaSet::Clock::now();
-      replicas_.look(now);
-      for (ReplicaSet::Due& due : replicas_.due(now)) {
-        const std::shared_ptr<Replica> replica = due.replica;
+      act();
+    } catch (const std::exception& error) {
+      try {
+        log_(fmt::format("cannot look after the replicas, trying again: {}", error.what()));
+      } catch (const std::exception&) {  // nor is there memory for words
+      }
+    }
+  }
+
+  void wait_for_hang_up() {
+    if (std::exchange(is_waiting_, true)) return;
+    try {
+      hang_ups_.async_wait([this](const boost::system::error_code& error, int) {
+        is_waiting_ = false;
+        if (!error) has_hang_up_ = true;
+      });
+    } catch (const std::exception&) {
+      is_waiting_ = false;
+      throw;
+    }
+  }
+
+  void ask_those_due() {
+    const Clock::time_point now = Clock::now();
+    replicas_.look(now);
+    for (ReplicaSet::Due& due : replicas_.due(now)) {
+      const std::shared_ptr<Replica> replica = due.replica;
+      try {
         boost::asio::co_spawn(context_, ask(std::move(due)),
                               [this, replica](const std::exception_ptr& thrown) {
-                                if (thrown) replicas_.fail(*replica, "no memory to ask it");
+                                if (thrown) replicas_.ask_again(*replica);
                               });
+      } catch (const std::exception&) {  // no memory
+        replicas_.ask_again(*replica);
       }
-    } catch (const std::exception&) {  // no memory: at the next tick
     }
   }
 
@@ -111,9 +122,11 @@ class ReplicaWatch::Impl {
     const ReplicaSet::Clock::time_point asked = ReplicaSet::Clock::now();
     ReplicaHead head;
     std::string body;
-    bool is_refused = false;
-    const std::string problem = co_await exchange(due, head, body, is_refused);
-    if (!problem.empty()) {
+    bool is_refused = false, is_own = false;
+    const std::string problem = co_await exchange(due, head, body, is_refused, is_own);
+    if (is_own) {
+      replicas_.ask_again(*due.replica);
+    } else if (!problem.empty()) {
       replicas_.fail(*due.replica, problem, is_refused);
     } else if (head.status != 200) {
       replicas_.fail(*due.replica, problem_with(head.status));
@@ -126,7 +139,7 @@ class ReplicaWatch::Impl {
 
   // The problem in words, or nothing.
   boost::asio::awaitable<std::string> exchange(const ReplicaSet::Due& due, ReplicaHead& head,
-                                               std::string& body, bool& is_refused) {
+                                               std::string& body, bool& is_refused, bool& is_own) {
     const std::string question = fmt::format(R"({{"since":{}}})", due.held_version);
     ReplicaRequest request{.method = "POST",
                            .target = "/v1/replica",
@@ -146,6 +159,7 @@ class ReplicaWatch::Impl {
       connection = due.replica->make_connection(executor);
       error = co_await connection->open(kStatusTime);
       is_refused = error == boost::asio::error::connection_refused;
+      is_own = is_own_fault(error);
       if (error) co_return fmt::format("cannot connect: {}", error.message());
       connection->limit(kStatusTime);
       error = co_await connection->ask(request, head);
@@ -160,38 +174,69 @@ class ReplicaWatch::Impl {
     co_return std::string();
   }
 
-  boost::asio::awaitable<void> resolve_again() {
-    boost::asio::ip::tcp::resolver resolver(context_);
-    for (;;) {
-      resolve_timer_.expires_after(options_.resolve_interval);
-      co_await resolve_timer_.async_wait(kWatchToken);
-      for (const ReplicaUrl& url : urls()) {
-        const std::string port = std::to_string(url.port);
-        const auto [error, found] = co_await resolver.async_resolve(url.host, port, kWatchToken);
-        if (!error) found_[url.text()] = addresses_of(url, found);  // else those known so far
+  // Hosts that are addresses are known at once.
+  void look_up_all() {
+    next_look_up_ = Clock::now() + options_.resolve_interval;
+    for (const ReplicaUrl& url : urls()) {
+      boost::system::error_code error;
+      const auto address = boost::asio::ip::make_address(url.host, error);
+      if (error)
+        look_up(url);
+      else
+        found_[url.text()] = {{url, {address, url.port}}};
+    }
+    replace();
+  }
+
+  void look_up(const ReplicaUrl& url) {
+    if (std::ranges::any_of(look_ups_, [&](const auto& one) { return one->url == url; })) return;
+    const auto look_up = std::make_shared<LookUp>(url);
+    look_ups_.reserve(look_ups_.size() + 1);
+    std::thread([look_up] { look_up->run(); }).detach();
+    look_ups_.push_back(look_up);
+  }
+
+  // The addresses of a name that is no longer found stay.
+  void take_looked_up() {
+    const auto is_over = [](const std::shared_ptr<LookUp>& one) { return one->is_over.load(); };
+    if (std::ranges::none_of(look_ups_, is_over)) return;
+    std::vector<std::shared_ptr<LookUp>> over;
+    over.reserve(look_ups_.size());
+    std::erase_if(look_ups_, [&](const std::shared_ptr<LookUp>& one) {
+      if (!is_over(one)) return false;
+      over.push_back(one);
+      return true;
+    });
+    for (const std::shared_ptr<LookUp>& one : over) {
+      const std::string text = one->url.text();
+      if (!one->error) {
+        unknown_.erase(text);
+        found_[text] = std::move(one->addresses);
+      } else if (unknown_.insert(text).second) {
+        log_(fmt::format("cannot resolve {}, trying again: {}", one->url.host,
+                         one->error.message()));
       }
-      replace();
     }
+    replace();
   }
 
-  boost::asio::awaitable<void> wait_for_hang_up() {
-    for (;;) {
-      const auto [error, signal] = co_await hang_ups_.async_wait(kWatchToken);
-      if (error) co_return;
-      const Status status = read_file();
-      log_(status
-               ? fmt::format("read {} again: {} replicas", options_.replicas_file, of_file_.size())
-               : fmt::format("the list of replicas stays as it was: {}", status.error().message()));
-      if (status) resolve_timer_.expires_at(ReplicaSet::Clock::time_point::min());
+  void read_again() {
+    Result<std::vector<ReplicaUrl>> urls = read_file();
+    if (urls && urls->empty() && options_.replicas.empty())
+      urls = not_found("{} has no replicas", options_.replicas_file);
+    if (!urls) {
+      log_(fmt::format("the list of replicas stays as it was: {}", urls.error().message()));
+      return;
     }
-  }
-
-  Status read_file() {
-    if (options_.replicas_file.empty()) return {};
-    Result<std::vector<ReplicaUrl>> urls = read_replica_urls(options_.replicas_file);
-    if (!urls) return urls.error();
+    if (!options_.replicas_file.empty())
+      log_(fmt::format("read {} again: {} replicas", options_.replicas_file, urls->size()));
     of_file_ = std::move(*urls);
-    return {};
+    look_up_all();
+  }
+
+  Result<std::vector<ReplicaUrl>> read_file() const {
+    if (options_.replicas_file.empty()) return std::vector<ReplicaUrl>();
+    return read_replica_urls(options_.replicas_file);
   }
 
   std::vector<ReplicaUrl> urls() const {
@@ -202,21 +247,29 @@ class ReplicaWatch::Impl {
 
   void replace() {
     std::vector<ReplicaSet::Address> all;
+    bool is_whole = true;
     for (const ReplicaUrl& url : urls()) {
       const std::vector<ReplicaSet::Address>& of_url = found_[url.text()];
+      is_whole &= !of_url.empty();
       all.insert(all.end(), of_url.begin(), of_url.end());
     }
-    replicas_.replace(all);
+    replicas_.replace(all, is_whole);
+    if (look_ups_.empty()) has_looked_up_ = true;
   }
 
   ReplicaSet& replicas_;
   const RouteOptions& options_;
   const std::function<void(const std::string&)> log_;
   boost::asio::io_context context_{1};
-  boost::asio::steady_timer resolve_timer_{context_};
-  boost::asio::signal_set hang_ups_{context_};
+  // The signal would end the process. Taken by the thread, as all below.
+  boost::asio::signal_set hang_ups_{context_, SIGHUP};
+  bool is_waiting_ = false, has_hang_up_ = false;  // for the signal; it came
+  Clock::time_point next_look_up_;
   std::vector<ReplicaUrl> of_file_;
   std::map<std::string, std::vector<ReplicaSet::Address>> found_;  // by URL: known addresses
+  std::set<std::string> unknown_;  // URLs whose names could not be resolved, which was logged
+  std::vector<std::shared_ptr<LookUp>> look_ups_;
+  std::atomic<bool> is_over_{false}, has_looked_up_{false};
   std::thread thread_;
 };
 
@@ -226,5 +279,6 @@ ReplicaWatch::ReplicaWatch(ReplicaSet& replicas, const RouteOptions& options,
 ReplicaWatch::~ReplicaWatch() { stop(); }
 Status ReplicaWatch::start() { return impl_->start(); }
 void ReplicaWatch::stop() { impl_->stop(); }
+bool ReplicaWatch::has_looked_up() const { return impl_->has_looked_up(); }
 
 }  // namespace pando::serve

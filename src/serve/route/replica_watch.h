@@ -11,8 +11,8 @@
 
 namespace pando::serve {
 
-// Asks each replica for its status, resolves names again, and reads the list of replicas again at
-// SIGHUP.
+// Asks each replica for its status, resolves names again, and at SIGHUP also reads the list of
+// replicas again.
 class ReplicaWatch {
  public:
   // All must live longer. `log` takes lines, from this thread.
@@ -20,10 +20,12 @@ class ReplicaWatch {
                std::function<void(const std::string&)> log);
   ~ReplicaWatch();
 
-  // Resolves all names and starts the thread. Errors: kNotFound and kInvalidArgument as
-  // read_replica_urls, or kIo if no name resolves.
+  // Starts the thread, which resolves the names. Errors: kNotFound and kInvalidArgument as
+  // read_replica_urls.
   Status start();
   void stop();  // and waits for the thread
+  // Each name has been resolved once, or could not be.
+  bool has_looked_up() const;
 
  private:
   class Impl;

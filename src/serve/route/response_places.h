@@ -1,4 +1,4 @@
-// Which replica has a stored response.
+// The replicas that have stored responses.
 #pragma once
 
 #include <deque>

@@ -10,12 +10,14 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/errors.h"
 #include "base/json.h"
 #include "pando/version.h"
-#include "serve/route/metric_sums.h"
 #include "serve/route/replica_exchange.h"
 #include "serve/route/route_door.h"
 #include "serve/routes.h"
@@ -95,13 +97,15 @@ struct AskedMetrics {
   explicit AskedMetrics(const boost::asio::any_io_executor& executor) : all_here(executor) {
     all_here.expires_at(boost::asio::steady_timer::time_point::max());
   }
-  MetricSums sums;
+  std::set<std::string> present;  // replicas that answered
   size_t n_asked = 0;
   boost::asio::steady_timer all_here;
 };
 
-boost::asio::awaitable<void> ask_metrics(std::shared_ptr<AskedMetrics> asked,
-                                         std::shared_ptr<Replica> replica, std::string key) {
+boost::asio::awaitable<void> ask_metrics(RouteDoor& door, std::shared_ptr<AskedMetrics> asked,
+                                         std::shared_ptr<Replica> replica) {
+  const std::string& key = door.route.key;
+  const std::string name = replica->name;
   ReplicaRequest request{.target = "/metrics"};
   if (!key.empty()) request.headers.emplace_back("Authorization", "Bearer " + key);
   ReplicaExchange exchange(std::move(replica));
@@ -109,7 +113,9 @@ boost::asio::awaitable<void> ask_metrics(std::shared_ptr<AskedMetrics> asked,
   std::string text;
   boost::system::error_code error = co_await exchange.ask(request, head, kMetricsTime);
   if (!error) error = co_await exchange.read_all(text);
-  if (!error && head.status == 200) asked->sums.add(text);
+  if (error || head.status != 200) co_return;
+  door.kept_metrics.keep(name, std::move(text));
+  asked->present.insert(name);
 }
 
 boost::asio::awaitable<void> answer_metrics(RouteDoor& door, HttpRequest&, Replier& replier) {
@@ -117,15 +123,16 @@ boost::asio::awaitable<void> answer_metrics(RouteDoor& door, HttpRequest&, Repli
   const auto asked = std::make_shared<AskedMetrics>(executor);
   for (const std::shared_ptr<Replica>& replica : door.replicas.up()) {
     ++asked->n_asked;
-    boost::asio::co_spawn(executor, ask_metrics(asked, replica, door.route.key),
+    boost::asio::co_spawn(executor, ask_metrics(door, asked, replica),
                           [asked](const std::exception_ptr&) {
                             if (--asked->n_asked == 0) asked->all_here.cancel();
                           });
   }
   if (asked->n_asked > 0)
     co_await asked->all_here.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
-  HttpResponse response{.body = door.metrics.text(door.replicas.facts()) + asked->sums.text(),
-                        .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+  HttpResponse response{
+      .body = door.metrics.text(door.replicas.facts()) + door.kept_metrics.text(asked->present),
+      .content_type = "text/plain; version=0.0.4; charset=utf-8"};
   co_await replier.send(std::move(response));
 }
 

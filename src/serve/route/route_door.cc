@@ -14,6 +14,7 @@ namespace pando::serve {
 namespace {
 
 constexpr size_t kMostResponsePlaces = 100'000;
+constexpr size_t kMostKeptMetrics = 1000;  // replicas
 constexpr std::chrono::milliseconds kFirstStatusTime{2500}, kFirstStatusLook{20};
 
 Result<std::unique_ptr<boost::asio::ssl::context>> tls_to_replicas(const std::string& ca_file) {
@@ -51,6 +52,7 @@ RouteDoor::RouteDoor(const ServerOptions& o, const RouteOptions& r, ApiKeys k,
       replicas(route, tls.get()),
       limits(route.max_requests_per_key),
       places(kMostResponsePlaces),
+      kept_metrics(kMostKeptMetrics),
       text_pool(static_cast<size_t>(options.text_threads)),
       watch(replicas, route, [this](const std::string& line) { log(line); }),
       owners_(owners_of(keys)) {
@@ -66,7 +68,8 @@ Result<std::unique_ptr<RouteDoor>> RouteDoor::open(const ServerOptions& options,
   std::unique_ptr<RouteDoor> door(new RouteDoor(options, route, std::move(*keys), std::move(*tls)));
   if (Status status = door->watch.start(); !status) return status.error();
   const auto end = ReplicaSet::Clock::now() + kFirstStatusTime;
-  while (door->replicas.is_any_unknown() && ReplicaSet::Clock::now() < end)
+  while ((!door->watch.has_looked_up() || door->replicas.is_any_unknown()) &&
+         ReplicaSet::Clock::now() < end)
     std::this_thread::sleep_for(kFirstStatusLook);
   return door;
 }

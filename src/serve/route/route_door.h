@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "serve/door.h"
+#include "serve/route/kept_metrics.h"
 #include "serve/route/key_limits.h"
 #include "serve/route/replica_set.h"
 #include "serve/route/replica_watch.h"
@@ -21,9 +22,8 @@ namespace pando::serve {
 
 // Any thread may use it.
 struct RouteDoor : Door {
-  // Resolves the replicas and waits a little for their first status. Errors: kInvalidArgument for
-  // keys and replicas, kBadFile for authorities of TLS, kNotFound for a list of replicas, kIo for
-  // names.
+  // Waits a little for the replicas' names and their first status. Errors: kInvalidArgument for
+  // keys and replicas, kBadFile for authorities of TLS, kNotFound for a list of replicas.
   static Result<std::unique_ptr<RouteDoor>> open(const ServerOptions& options,
                                                  const RouteOptions& route);
 
@@ -33,6 +33,7 @@ struct RouteDoor : Door {
   KeyLimits limits;
   ResponsePlaces places;
   RouteMetrics metrics;
+  KeptMetrics kept_metrics;            // of the replicas
   boost::asio::thread_pool text_pool;  // for reading bodies
   ReplicaWatch watch;
 

@@ -172,6 +172,7 @@ class RoutedRequest {
     begun_body_ = std::string();  // may be long
     if (error) {
       co_await throw_if_left();
+      if (is_own_fault(error)) co_return Outcome::kElsewhere;
       const std::string problem = "cannot ask: " + error.message();
       co_return exchange.has_sent() ? break_off(replica, problem) : fail(replica, problem);
     }
