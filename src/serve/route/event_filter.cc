@@ -85,9 +85,7 @@ Status EventFilter::take_comment(std::string_view comment) {
   while (const auto token = next_number(comment))
     open_.tokens.push_back(static_cast<Token>(*token));
   const auto broken = broken_.find(*open_of_);
-  if (broken == broken_.end()) {
-    return {};
-  }
+  if (broken == broken_.end()) return {};
   if (broken->second.tokens != open_.tokens) return other_stream("an event has other tokens");
   open_.passed = std::move(broken->second.passed);
   broken_.erase(broken);
@@ -124,7 +122,6 @@ void EventFilter::restart() {
   // Without any of its blocks it may as well be divided in another way.
   if (!open_.passed.empty())
     broken_[*open_of_] = std::move(open_);
-  else
   open_ = Unit();
   open_of_.reset();
 }
