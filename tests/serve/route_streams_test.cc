@@ -197,13 +197,14 @@ TEST(RouteStreams, FindsReplicasThatGoOnOtherwise) {
   });
   RunningRouter router({first.port(), liar.port()});
   Client client(router.port());
-  int n_lost = 0;
+  int n_lost = 0;  // of the streams that the first replica began
   for (int i = 0; i < 2; ++i) {
     const std::string body = client.post("/v1/completions", stream_body()).body;
     EXPECT_EQ(body.find("77"), body.npos);
     n_lost += last_code(body) == "replica_lost" ? 1 : 0;
   }
-  EXPECT_EQ(n_lost, 1);
+  EXPECT_GT(n_lost, 0);
+  EXPECT_EQ(n_lost, first.n_asked());
 }
 
 }  // namespace
