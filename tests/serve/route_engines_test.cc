@@ -81,7 +81,9 @@ std::vector<RoutedCase> routed_cases() {
 TEST(RouteEngines, StreamsGoOnWithTheSameBytes) {
   RunningServer server;
   BreakingProxy proxy(server.port());
-  RunningRouter whole({server.port()}), broken({proxy.port(), server.port()});
+  serve::RouteOptions route;
+  route.longest_pause = std::chrono::milliseconds(100);
+  RunningRouter whole({server.port()}), broken({proxy.port(), server.port()}, route);
   Client to_whole(whole.port()), to_broken(broken.port());
   constexpr size_t kCuts = 12;
   for (const RoutedCase& one : routed_cases()) {

@@ -13,17 +13,17 @@
 namespace pando::serve {
 namespace {
 
-constexpr std::chrono::milliseconds kOwnPause{200};      // after a problem of this router
-constexpr double kFirstPause = 0.5, kLongestPause = 30;  // seconds between questions
+constexpr std::chrono::milliseconds kOwnPause{200};    // after a problem of this router
+constexpr std::chrono::milliseconds kFirstPause{500};  // between questions
 constexpr std::chrono::seconds kSteady{5};  // after such a time up, earlier breaks do not count
 
 // After so many failures, one after the other. Jitter keeps routers from asking in step.
-std::chrono::milliseconds pause_after(int n_failures) {
+std::chrono::milliseconds pause_after(int n_failures, std::chrono::milliseconds longest) {
   static thread_local std::minstd_rand random{std::random_device{}()};
-  const double longest = std::min(kLongestPause, kFirstPause * std::exp2(n_failures - 1));
+  const std::chrono::milliseconds first = std::min(kFirstPause, longest);
+  const double full = std::min(1.0 * longest.count(), first.count() * std::exp2(n_failures - 1));
   std::uniform_real_distribution<double> jitter(0.5, 1);
-  return std::chrono::milliseconds(
-      static_cast<int64_t>(1e3 * std::max(kFirstPause, longest * jitter(random))));
+  return std::max(first, std::chrono::milliseconds(static_cast<int64_t>(full * jitter(random))));
 }
 
 bool has_model(const ReplicaStatus& status, std::string_view model) {
@@ -140,7 +140,7 @@ void ReplicaSet::pause(const Replica& replica, std::string problem) {
   const Clock::time_point now = Clock::now();
   if (now - entry->up_since > kSteady) entry->n_breaks = 0;
   entry->asks_from = now;
-  if (entry->n_breaks > 0) entry->asks_from += pause_after(entry->n_breaks);
+  if (entry->n_breaks > 0) entry->asks_from += pause_after(entry->n_breaks, options_.longest_pause);
   ++entry->n_breaks;
   entry->next_ask = entry->asks_from;
   set_health(*entry, ReplicaHealth::kDown, std::move(problem));
@@ -216,7 +216,7 @@ void ReplicaSet::fail(const Replica& replica, std::string problem, bool is_refus
   const Clock::time_point now = Clock::now();
   if (is_refused) entry->last_ok = now;
   entry->is_asked = false;
-  std::chrono::milliseconds pause = pause_after(++entry->n_failures);
+  std::chrono::milliseconds pause = pause_after(++entry->n_failures, options_.longest_pause);
   // While it has requests, each refusal is a sign of life that must come in time.
   if (entry->replica->n_exchanges() > 0) pause = std::min(pause, options_.replica_timeout / 4);
   entry->next_ask = now + pause;

@@ -19,6 +19,7 @@ struct RouteOptions {
   std::chrono::milliseconds replica_timeout{5000};  // of silence, until a replica counts as lost
   std::chrono::seconds resolve_interval{10};        // between look-ups of names
   std::chrono::milliseconds probe_interval{1000};
+  std::chrono::milliseconds longest_pause{30'000};  // between questions to a replica that is down
   std::chrono::milliseconds continue_time{15'000};  // a broken stream waits for another replica
   int max_requests_per_key = 0;                     // open at once; 0: any number
   bool show_replica = false;                        // in the header X-Pando-Routed-To of answers
