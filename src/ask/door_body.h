@@ -23,8 +23,8 @@ class DoorBody : public Body {
  public:
   DoorBody(const BodyContext& context, ChatDraft draft) : Body(context), draft_(std::move(draft)) {}
 
-  // There is no `length_field`: an answer for which the context has less room than asked for is
-  // cut, because clients of these APIs send large defaults.
+  // There is no `length_field`. Clients of these APIs send large defaults, so an answer is cut if
+  // the context has less room than asked for.
   Status take(OpenAiRequest read, const BodyContext& context);
 
   std::string place(size_t request) const override;
@@ -32,11 +32,11 @@ class DoorBody : public Body {
   Error translated(Error error) const override { return draft_.translated(std::move(error)); }
 
  protected:
-  // The answer to the one request; all of it has come.
+  // The whole answer to the one request.
   const Completion& completed() const { return completions().all()[0][0]; }
-  // One for each request, as numbers or base64.
+  // A vector for each request, as numbers or base64.
   Json vectors() const;
-  // Adds "sharing" where it is asked for, "warnings" and "wrong".
+  // Adds "sharing" if it was asked for, "warnings" and "wrong".
   void add_notes(Json& json) const;
 
   AnswerForm form_;
@@ -46,8 +46,8 @@ class DoorBody : public Body {
   std::string form_field_;
 };
 
-// Reads what a draft asks for. A body that is no embedding must ask for one answer. Errors: as
-// ReadBody, told of the door's body.
+// Reads the request of a draft. A body other than one of embeddings must ask for one answer.
+// Errors: as ReadBody, with places in the door's body.
 Result<OpenAiRequest> read_door_request(const DoorDraft& draft, const BodyContext& context);
 
 // Reads the draft for a class of a door.

@@ -131,7 +131,7 @@ class LlamaBody : public DoorBody {
   }
 
   const LlamaAsked asked_;
-  std::string last_text_;  // of a stream, which comes with the end
+  std::string last_text_;  // of a stream; comes with the end
 };
 
 // The parts of other files, then the gap, whose text `prompt` begins.

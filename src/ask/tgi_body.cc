@@ -16,7 +16,7 @@
 namespace pando::ask {
 namespace {
 
-constexpr int kTgiTokens = 100;  // of an answer whose length nothing says
+constexpr int kTgiTokens = 100;  // of an answer without a given length
 constexpr DoorField kTgiFields[] = {
     {"inputs", "prompt"}, {"stream", "stream"}, {"parameters"}, {"options"}};
 constexpr DoorField kTgiParameters[] = {{"max_new_tokens", "max_tokens"},

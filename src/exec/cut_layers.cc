@@ -17,8 +17,8 @@ struct Cut {
 };
 
 // The cut with the smallest cost among those with stages of at most `limit`. cost(stage, begin,
-// end): of one stage between two of n_bounds bounds. join(sum, cost): of the stages before and one
-// more; it never falls.
+// end): cost of one stage between two of n_bounds bounds. join(sum, cost): cost of the stages
+// before and one more, never less than sum.
 template <class Cost, class Join>
 Cut best_cut(size_t n_stages, size_t n_bounds, double limit, const Cost& cost, const Join& join) {
   std::vector best(n_stages + 1, std::vector<double>(n_bounds, kImpossible));  // [stages, end]

@@ -35,7 +35,7 @@ class HeldPieces {
 
   size_t size() const { return size_; }
   size_t capacity() const { return capacity_; }
-  // Drops what is too much.
+  // Drops pieces beyond the new capacity.
   void set_capacity(size_t capacity, HeldChanges* changes = nullptr);
 
   // Number of leading pieces of a prompt that are held.
@@ -48,11 +48,11 @@ class HeldPieces {
   void clear(HeldChanges* changes = nullptr);
 
   bool is_full() const { return size_ >= capacity_; }
-  // When the piece that is dropped next was last used. There must be a piece.
+  // Time at which the piece that is dropped next was last used. There must be a piece.
   double oldest() const { return slots_[last_].used; }
 
-  // Pieces that were added after a version and are still held. A whole list, the `most` most
-  // recently used, for version 0, for one that is not known, and if more than `most` were added.
+  // Pieces that were added after a version and are still held. For version 0, for an unknown one,
+  // and if more than `most` were added: a whole list, the `most` most recently used ones.
   HeldDigest since(uint64_t version, size_t most = kMostReported) const;
 
   size_t n_bytes() const { return slots_.capacity() * sizeof(Slot) + table_.n_bytes(); }

@@ -53,13 +53,14 @@ class ReplicaLoad {
   void first_token(TicketId ticket, double now);
   void ended(TicketId ticket, double now);
 
-  // For a request of whose prompt `n_held` leading pieces are held. patience: seconds that it waits
-  // for each prompt before it, for each second of its own; infinite if none is overtaken.
+  // n_held: leading pieces of the prompt that are held. patience: seconds that the request waits
+  // for each prompt before it, for each second of its own prefill; infinite if none is overtaken.
   RoutePrediction predict(const RoutedWork& work, size_t n_held, double patience, double now) const;
   // Seconds of the prefill alone.
   double prefill(const RoutedWork& work, size_t n_held) const;
-  // Predicted seconds of prompts that are not computed: at least half of what was sent and has no
-  // first token, so that a replica that falls behind between two reports is not taken for idle.
+  // Predicted seconds of prompts that are not computed, at least half the prefill of requests
+  // without a first token. So a replica that falls behind between two reports is not taken for
+  // idle.
   double seconds_left(double now) const;
   // Open requests, of this router and of others.
   double n_open() const { return n_foreign_ + n_sequences_; }

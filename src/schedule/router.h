@@ -21,7 +21,7 @@ enum class RoutePolicy {
   kRoundRobin,   // in turn
   kLeastLoaded,  // with the fewest open requests
   kPrefix,       // that holds most of the prompt, unless it has far more open requests than another
-  kLars,         // where the answer is predicted to end soonest (route_policies.cc)
+  kLars,         // with the earliest predicted end of the answer (route_policies.cc)
 };
 // kInvalidArgument for a name that is none of round_robin, least_loaded, prefix, lars.
 Result<RoutePolicy> route_policy_named(std::string_view name);
@@ -76,31 +76,29 @@ class Router {
 
   explicit Router(const RouterOptions& options) : options_(options) {}
 
-  // A new replica, kUp, of which nothing is known. Its id may be that of one that has left; the
-  // lowest that is free. Fewer than kMostReplicas are there.
+  // Adds a replica, kUp, of which nothing is known. Its id is the lowest free one, maybe that of a
+  // replica that has left. Fewer than kMostReplicas are there.
   ReplicaId join();
   // Its tickets are void.
   void leave(ReplicaId replica);
   void set_state(ReplicaId replica, ReplicaState state);
-  // Its process is another: holds nothing, has no work, and its tickets are void.
+  // The replica has a new process, which holds nothing and has no work. Its tickets are void.
   void restarted(ReplicaId replica);
-  // Takes a replica's report, checked. asked: when it was asked for, so that requests sent since
-  // are added.
-  // Pieces as HeldPieces::since gives them.
+  // Takes a checked report of a replica. asked: when it was asked for, so that requests sent since
+  // are added. held: as HeldPieces::since gives it.
   void report(ReplicaId replica, const ReplicaReport& said, const HeldDigest& held, double asked,
               double now);
 
-  // Nothing if no replica is kUp and not excluded. The choice alone changes nothing but whose turn
-  // is next.
+  // Nothing if every replica is excluded or not kUp. A choice only changes whose turn is next.
   std::optional<RouteChoice> choose(const RoutedWork& work, double now,
                                     std::span<const ReplicaId> excluded = {});
 
-  // A request was sent to this replica: it holds its prompt from now on. The ticket is never 0 and
-  // never given twice. Any replica may be named, chosen or not.
+  // A request was sent to this replica, which holds its prompt from now on. The ticket is never 0
+  // and never given twice. The replica need not be the chosen one.
   TicketId sent(ReplicaId replica, const RoutedWork& work, double now);
-  // Its prompt is computed. The first call alone counts, as of `ended`; void tickets are ignored.
+  // The prompt is computed. Only the first call counts, also of `ended`. Void tickets are ignored.
   void first_token(TicketId ticket, double now);
-  // Answered, failed or given up.
+  // The request was answered, failed or given up.
   void ended(TicketId ticket, double now);
 
   size_t n_replicas() const { return n_replicas_; }

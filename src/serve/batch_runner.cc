@@ -138,7 +138,7 @@ class BatchRunner::Impl {
     });
   }
 
-  // An action that fails is tried again; it is said once, until all goes well.
+  // An action that fails is tried again. The log has one line about failures until all goes well.
   template <class Act>
   void attempt(const Act& act) noexcept {
     try {
@@ -318,7 +318,7 @@ class BatchRunner::Impl {
   // Lines of one batch, or of all.
   void give_up(const BatchWork* batch) noexcept {
     attempt([&] {
-      const auto lines = open_;  // what is cancelled may end at once
+      const auto lines = open_;  // cancelled lines may end at once
       for (const std::shared_ptr<AskedLine>& line : lines) {
         if (line->is_given_up || (batch != nullptr && &line->work != batch)) continue;
         line->is_given_up = true;

@@ -258,7 +258,7 @@ Status BatchWork::finish() {
     return {};
   };
   if (Status changed = change(finished, files); !changed) return changed;
-  unlink(files_.log_of(id()).c_str());  // what stays is swept later
+  unlink(files_.log_of(id()).c_str());  // a file that stays is swept later
   return {};
 }
 

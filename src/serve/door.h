@@ -22,10 +22,10 @@ namespace pando::serve {
 
 class BatchRunner;
 
-// A server answers by an engine (Service) or by other servers (route/RouteDoor). Any thread may use
-// it.
+// A server answers with an engine (Service) or through other servers (route/RouteDoor). Any thread
+// may use it.
 struct Door {
-  // router_keys: absent where no router is believed.
+  // router_keys: absent if no router is recognised.
   Door(ServerOptions options, ApiKeys keys, std::optional<ApiKeys> router_keys = std::nullopt);
   virtual ~Door() = default;
   Door(const Door&) = delete;
@@ -36,7 +36,7 @@ struct Door {
   const std::optional<ApiKeys> router_keys;
   const int64_t started;                // seconds since 1970
   std::atomic<bool> draining{false};    // no new requests are taken
-  std::atomic<bool> is_cutting{false};  // those that are under way end too, no text is begun
+  std::atomic<bool> is_cutting{false};  // open requests end too, and no text is begun
   ConnectionRegistry connections;
   BodyMemory body_memory;
   bool local_names_only = false;  // else a request may call the server by any name
@@ -44,11 +44,11 @@ struct Door {
   virtual HttpMetrics& http_metrics() = 0;
   // Answers a request that check_head let pass. Throws where the client is gone.
   virtual boost::asio::awaitable<void> handle(HttpRequest& request, Replier& replier) = 0;
-  // Makes request.upload for a form that comes; or the error that it is answered with. origin:
-  // header of browsers, which send forms of any page without asking first.
+  // Makes request.upload for a form, or returns the error to answer it with. origin: header of
+  // browsers, which send forms of any page without asking first.
   virtual std::optional<HttpResponse> begin_upload(HttpRequest& request,
                                                    std::string_view origin) = 0;
-  // Does what may wait for a disk on another thread. Throws what `work` throws.
+  // Runs `work`, which may wait for a disk, on another thread. Throws what `work` throws.
   virtual boost::asio::awaitable<Status> on_disk(std::function<Status()> work) = 0;
   virtual BatchRunner* batches() { return nullptr; }  // null: the door has none
   // Once no connection is served any more, before their executors go.

@@ -62,7 +62,7 @@ class FileDatabase {
   Result<bool> has_file(const std::string& id);
 
   // kInvalidArgument if the key has too many batches that are not over. Drops the oldest rows of
-  // those that are over, beyond the limit.
+  // finished batches beyond the limit.
   Status add_batch(uint64_t key, const Json& object, const BatchLimits& limits);
   Result<StoredBatch> find_batch(uint64_t key, const std::string& id);
   Result<Listed<Json>> list_batches(uint64_t key, const ListPage& page);

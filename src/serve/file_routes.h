@@ -15,8 +15,8 @@ namespace pando::serve {
 // kUnsupported for a server that keeps no files.
 Result<FileStore*> files_of(const Service& service);
 
-// Makes request.upload, or tells why there is none. origin: header of browsers, which send forms of
-// any page without asking first.
+// Makes request.upload, or returns the error to answer with. origin: header of browsers, which send
+// forms of any page without asking first.
 std::optional<HttpResponse> begin_upload(Service& service, HttpRequest& request,
                                          std::string_view origin);
 HttpResponse upload_error(const Error& error);

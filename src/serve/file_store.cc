@@ -50,7 +50,7 @@ std::string FileStore::log_of(std::string_view batch) const {
 
 Status FileStore::remove(uint64_t key, const std::string& id) {
   if (Status status = database_->remove_file(key, id, now()); !status) return status;
-  unlink(path_of(id).c_str());  // what stays is swept later
+  unlink(path_of(id).c_str());  // a file that stays is swept later
   return {};
 }
 

@@ -11,8 +11,8 @@
 
 namespace pando::serve {
 
-// Buckets, in seconds. The last ones are those of large models on slow machines, as far as the
-// default of --request-timeout.
+// Buckets, in seconds. The last ones are for large models on slow machines, up to the default of
+// --request-timeout.
 extern const prometheus::Histogram::BucketBoundaries kRequestSeconds;
 
 // Any thread.

@@ -41,7 +41,7 @@ Result<FormPart> part_of(std::string_view headers) {
 }  // namespace
 
 std::optional<std::string> header_parameter(std::string_view header, std::string_view name) {
-  bool is_first = true;  // what stands before the first semicolon is no parameter
+  bool is_first = true;  // text before the first semicolon is no parameter
   while (!header.empty()) {
     std::string text, value;
     bool has_value = false, is_quoted = false;

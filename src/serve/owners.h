@@ -10,7 +10,8 @@
 
 namespace pando::serve {
 
-// Names of isolation keys that are the same after the server is restarted. Any thread may use it.
+// Names for isolation keys, which stay the same when the server is restarted. Any thread may use
+// it.
 class Owners {
  public:
   // of_keys: [isolation keys] identifies each API key (ApiKeys::owners). The keys of a router's

@@ -14,7 +14,7 @@
 
 namespace pando::serve {
 
-// Either is there, or neither where there is more to tokenise than was allowed.
+// Has a body or a response; neither if there is more to tokenise than was allowed.
 struct Prepared {
   std::unique_ptr<ask::Body> body;
   std::optional<HttpResponse> response;
@@ -22,7 +22,8 @@ struct Prepared {
   std::string ignored = {};  // unknown fields, as a header has them
 };
 
-// On a thread for texts, or for whatever the route waits for. most_bytes: of what is tokenised.
+// Runs on a thread for texts, or for the disk if the route waits for it. most_bytes: of texts to
+// tokenise.
 Prepared prepare(Service& service, const Route& route, const HttpRequest& request,
                  size_t most_bytes);
 

@@ -16,7 +16,7 @@ namespace pando::serve {
 
 inline constexpr const char* kRoutedHeader = "X-Pando-Routed";
 inline constexpr const char* kBegunField = "pando_begun";
-// Of answers to routers: "PROCESS FINGERPRINT", those of the server that answers.
+// A header of answers to routers: "PROCESS FINGERPRINT" of the server that answers.
 inline constexpr const char* kReplicaHeader = "X-Pando-Replica";
 
 // The header's line of JSON, in which every member may be absent.

@@ -42,9 +42,9 @@ double seconds_to_get(Comm& comm, int rank, std::span<std::byte> bytes) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Bytes per second on the slowest link from the last stage to rank 0; on other ranks any number. A
-// message of one byte takes the time in which the other rank hears and answers, which does not
-// count. The first messages open the link.
+// Bytes per second on the slowest link from the last stage to rank 0; on other ranks any number.
+// The time of a message of one byte, in which the other rank hears and answers, is left out. The
+// first messages open the link.
 double measure_link(Comm& comm, const RankLayout& layout) {
   constexpr int kRounds = 2;
   constexpr double kShortest = 1e-6, kForever = std::numeric_limits<double>::infinity();
@@ -194,7 +194,7 @@ Status divide_model(const Device& device, const model::ModelSpec& spec,
       else if (costs.error().code != ErrorCode::kUnsupported)
         status = costs.error();
     } catch (const std::bad_alloc&) {
-      // Memory for one layer is short, and loading says more.
+      // There is no memory for one layer; the error of loading says more.
     }
     const std::vector<int> words = words_of(division);
     for (int rank = 1; rank < comm.size(); ++rank)

@@ -118,8 +118,8 @@ void EventFilter::restart() {
   rest_.clear();
   searched_ = n_repeated_ = 0;
   failure_.clear();
-  if (!open_of_) return;  // a head comes again whole
-  // Without any of its blocks it may as well be divided in another way.
+  if (!open_of_) return;  // the head comes again as a whole
+  // No block of it was passed on, so its tokens may come divided otherwise.
   if (!open_.passed.empty())
     broken_[*open_of_] = std::move(open_);
   open_ = Unit();

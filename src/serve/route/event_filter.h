@@ -22,11 +22,11 @@ namespace pando::serve {
 // with the same bytes, but for counts of tokens. One thread.
 class EventFilter {
  public:
-  // The next bytes of the stream. Returns those to pass on: whole blocks, without comments about
-  // tokens, and without what had been passed on. Errors: kInternal where another replica goes on
-  // in another way.
+  // Takes the next bytes of the stream. Returns those to pass on: whole blocks, without comments
+  // about tokens, and without repeated bytes. Errors: kInternal if another replica goes on with
+  // other bytes.
   Result<std::string> take(std::string_view bytes);
-  // The stream is over. Errors: kInternal where it ends in the middle.
+  // The stream is over. Errors: kInternal if it ends in the middle.
   Status finish() const;
 
   // The stream broke off; what take() gets next comes from a replica that was sent begun().
@@ -37,8 +37,8 @@ class EventFilter {
 
   // A token, or the end of the head, has come.
   bool has_begun() const { return has_comment_; }
-  // Why the replica ends the stream early: it shuts down or has failed. Empty: it does not. The
-  // block that says so is not passed on.
+  // The reason why the replica ends the stream early: it shuts down or has failed. Empty: it does
+  // not. The block with the reason is not passed on.
   const std::string& failure() const { return failure_; }
 
  private:

@@ -7,7 +7,7 @@
 namespace pando::serve {
 namespace {
 
-// The same while a process runs; empty: not told.
+// A text that stays the same while a process runs; empty if there is none.
 std::string_view start_of_process(std::string_view text) {
   constexpr std::string_view kLine = "\nprocess_start_time_seconds ";
   const size_t at = text.find(kLine);

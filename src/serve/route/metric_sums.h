@@ -8,12 +8,12 @@
 
 namespace pando::serve {
 
-// Adds texts in Prometheus' format. Samples of one name and the same labels are summed; those of a
-// histogram whose buckets differ from the first text's are left out, as is whatever is about a
-// process (process_*). One thread.
+// Adds texts in Prometheus' format. Samples with equal names and labels are summed. Histograms
+// whose buckets differ from the first text's are left out, and so are metrics of a process
+// (process_*). One thread.
 class MetricSums {
  public:
-  // totals_only: what only grows, so counters and histograms.
+  // totals_only: only counters and histograms, which never fall.
   void add(std::string_view text, bool totals_only = false);
   std::string text() const;
 

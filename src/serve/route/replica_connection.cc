@@ -38,7 +38,7 @@ bool is_own(std::string_view name) {
                              [&](std::string_view own) { return beast::iequals(own, name); });
 }
 
-// A machine that has started again refuses the bytes by which the system asks, and so ends a
+// Turns on the system's keep-alive probes. A machine that was restarted refuses them, which ends a
 // connection that would wait for ever.
 void notice_restarts(int socket) {
   struct Setting {

@@ -64,36 +64,35 @@ class ReplicaSet {
   void first_token(TicketId ticket);
   void ended(TicketId ticket);
 
-  // A connection failed, or the replica takes no requests now: none is sent until it was asked for
-  // its status again. This is done at once, or later if it did so just before.
+  // A connection failed, or the replica takes no requests now. It gets none until it has told its
+  // status again. It is asked at once, or later if it was paused just before.
   void pause(const Replica& replica, std::string problem);
 
-  // The addresses that there are from now on. Others drain, and leave without open requests.
-  // is_whole: there are no replicas whose address is not known yet.
+  // Sets the addresses of all replicas. Replicas at others drain, and leave once they have no open
+  // requests. is_whole: no address of a replica is still unknown.
   void replace(const std::vector<Address>& addresses, bool is_whole = true);
 
-  // The ones whose status is to be asked for now. Each must be answered by `take`, `fail` or
-  // `ask_again`.
+  // Replicas to ask for their status now. For each, `take`, `fail` or `ask_again` must follow.
   struct Due {
     std::shared_ptr<Replica> replica;
     uint64_t held_version = 0;
   };
   std::vector<Due> due(Clock::time_point now);
   void take(const Replica& replica, ReplicaStatus status, Clock::time_point asked);
-  // is_refused: its machine refuses connections, so that open ones are of a program that runs and
-  // takes no more, as one that drains. It is not silent.
+  // is_refused: its machine refuses connections. Open connections then belong to a program that
+  // runs but takes no more, such as one that drains. It does not count as silent.
   void fail(const Replica& replica, std::string problem, bool is_refused = false);
-  // This router could not ask it: nothing is known of the replica.
+  // This router could not ask, which says nothing about the replica.
   void ask_again(const Replica& replica) noexcept;
-  // Cuts requests at replicas that have been silent for too long; those that are to leave do if
-  // they have none.
+  // Cuts requests at replicas that have been silent for too long. Replicas that are to leave do so
+  // once they have no requests.
   void look(Clock::time_point now);
 
   bool is_any_up() const;
   bool is_any_unknown() const;
   std::vector<std::shared_ptr<Replica>> up() const;
   std::vector<ReplicaOverview> facts() const;
-  // Names of models, as reported; the least of their longest sequences.
+  // Reported names of models, each with the least of its longest sequences.
   std::vector<std::pair<std::string, uint64_t>> models() const;
   // Closes all connections that are kept.
   void close_idle();

@@ -8,7 +8,7 @@
 
 namespace pando::serve {
 
-// The latest ones; others are asked for one replica after the other. Any thread.
+// Keeps the latest ones. For others the replicas are asked one after the other. Any thread.
 class ResponsePlaces {
  public:
   explicit ResponsePlaces(size_t most) : most_(most) {}

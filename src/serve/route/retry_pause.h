@@ -15,7 +15,7 @@ class RetryPause {
 
   // A replica is full; its answer may have Retry-After.
   void refused(const HttpHeaders& headers);
-  // Until all are asked once more. kFirst if none has refused since the last pause.
+  // Time until all are asked once more: kFirst if none has refused since the last pause.
   std::chrono::milliseconds next();
 
  private:

@@ -42,7 +42,8 @@ struct RouteDoor : Door {
   std::optional<HttpResponse> begin_upload(HttpRequest& request, std::string_view origin) override;
   boost::asio::awaitable<Status> on_disk(std::function<Status()> work) override;
   void close() override;
-  // By which replicas keep clients apart: the same at each router that has the client's key.
+  // A number by which replicas keep clients apart. It is the same at each router that has the
+  // client's key.
   uint64_t owner(uint64_t isolation_key) const;
 
  private:

@@ -249,7 +249,7 @@ class RoutedRequest {
     co_return Outcome::kDone;
   }
 
-  // A stream of JSON lines tells no tokens. What breaks off between its first and last is lost.
+  // A stream of JSON lines tells no tokens. It is lost if it breaks off behind its first line.
   boost::asio::awaitable<Outcome> pass_lines(ReplicaExchange& exchange, const ReplicaHead& head,
                                              const ReplicaSet::Choice& choice) {
     std::string bytes;

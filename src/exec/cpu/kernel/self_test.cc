@@ -17,14 +17,14 @@
 namespace pando::kernel {
 namespace {
 
-// A whole panel of outputs and a part of one; inputs of one unit of the longest kind.
+// Outputs of a whole panel and a part of one; inputs of one unit of the longest kind.
 constexpr int kOutputs = 56, kInputs = 256;
-// Different rows of activations, and rows in all, which repeat them: enough for tile registers, and
-// for slices that are widened.
+// kRows different rows of activations are repeated to kAllRows: enough for tile registers, and for
+// slices that are widened.
 constexpr int kRows = 3, kAllRows = 39;
 
-// [n_rows, kInputs], from -1 to 1. The first row has these two alone: its integers are as large as
-// they get.
+// [n_rows, kInputs], from -1 to 1. The first row has only -1 and 1, which give the largest
+// integers.
 std::vector<float> any_values(int n_rows, uint32_t seed) {
   std::minstd_rand random(seed);
   std::vector<float> x(static_cast<size_t>(n_rows) * kInputs);
