@@ -26,6 +26,7 @@ std::string Door::new_id() const {
 
 void Door::log(const LoggedRequest& request) const {
   const bool failed = request.status >= 400 || !request.tally.error.empty();
+  if (!failed && request.path == kReplicaPath) return;  // routers ask every second
   const LogRequests which = options.log_requests;
   if (options.log && (which == LogRequests::kAll || (which == LogRequests::kErrors && failed)))
     options.log(log_line(request));

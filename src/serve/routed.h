@@ -14,6 +14,7 @@
 
 namespace pando::serve {
 
+inline constexpr const char* kReplicaPath = "/v1/replica";  // tells routers the state
 inline constexpr const char* kRoutedHeader = "X-Pando-Routed";
 inline constexpr const char* kBegunField = "pando_begun";
 // A header of answers to routers: "PROCESS FINGERPRINT" of the server that answers.

@@ -228,7 +228,7 @@ constexpr Route kRoutes[] = {
     {"/slots", "GET", nullptr, llama_slots},
     {"/v1/models", "GET", nullptr, models},
     {"/v1/models/{model}", "GET", nullptr, model},
-    {.path = "/v1/replica", .method = "POST", .answer = replica_report, .while_draining = true},
+    {.path = kReplicaPath, .method = "POST", .answer = replica_report, .while_draining = true},
     {"/tokenize", "POST", nullptr, tokenize},
     {"/detokenize", "POST", nullptr, detokenize},
     {"/tokenizer_info", "GET", nullptr, tokenizer_info},

@@ -64,6 +64,19 @@ TEST(Log, ALineForEachRequest) {
       EXPECT_EQ(line.find(secret), std::string::npos) << line;
 }
 
+TEST(Log, QuestionsOfRoutersGetNoLines) {
+  Lines lines;
+  RunningServer server(logging_to(lines));
+  Client client(server.port());
+  EXPECT_EQ(client.post("/v1/replica", {{"since", 0}}).status, 200);
+  EXPECT_EQ(client.post("/v1/replica", {{"since", "x"}}).status, 400);
+  EXPECT_EQ(client.get("/v1/models").status, 200);
+  const std::vector<std::string> said = lines.wait_for(2);
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_NE(said[0].find(" /v1/replica 400 "), std::string::npos) << said[0];
+  EXPECT_NE(said[1].find(" /v1/models 200 "), std::string::npos) << said[1];
+}
+
 TEST(Log, TheNameOfTheKey) {
   Lines lines;
   serve::ServerOptions options = logging_to(lines);

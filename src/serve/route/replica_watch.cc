@@ -142,7 +142,7 @@ class ReplicaWatch::Impl {
                                                std::string& body, bool& is_refused, bool& is_own) {
     const std::string question = fmt::format(R"({{"since":{}}})", due.held_version);
     ReplicaRequest request{.method = "POST",
-                           .target = "/v1/replica",
+                           .target = kReplicaPath,
                            .content_type = "application/json",
                            .body = question};
     if (!options_.key.empty())

@@ -149,7 +149,7 @@ constexpr OwnPath kOwnPaths[] = {
     {"GET", "/ping", is_alive},
     {"GET", "/ready", is_ready},
     {"GET", "/version", version_of_router},
-    {"", "/v1/replica", not_here},
+    {"", kReplicaPath, not_here},
     {"", "/v1/files", no_files_here},
     {"", "/v1/files/{file_id}", no_files_here},
     {"", "/v1/files/{file_id}/content", no_files_here},
