@@ -95,9 +95,8 @@ TEST(Overload, WhatIsTooMuchIsRefusedBeforeItBegins) {
   options.max_queue = 0.001;
   RunningServer server(tiny_server_options(), options);
   Client busy(server.port());
-  Json endless = endless_body();
-  endless["stream"] = true;
-  busy.begin("/v1/completions", endless);
+  // Not a stream: its events would keep the connections' thread busy.
+  busy.send(post_text("/v1/completions", endless_body().dump()));
   ASSERT_TRUE(soon([&] { return server.engine().stats().steps > 2; })) << "alone, anything";
   for (const bool stream : {false, true})
     for (const char* path : {"/v1/completions", "/v1/answers"}) {
