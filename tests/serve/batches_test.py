@@ -49,7 +49,7 @@ def lines(random_source):
 class Server:
     def __init__(self, model, state):
         self.process = subprocess.Popen([PANDO, "serve", "--model", model, "--port", "0", "--threads", "1", "--policy", "fcfs",
-                                         "--kv-memory", "64MiB", "--max-running", "4", "--step-rows", "64", "--log", "none",
+                                         "--kv-memory", "64MiB", "--log", "none",
                                          "--state", state], stderr=subprocess.PIPE, text=True)
         said = []
         for line in self.process.stderr:
