@@ -205,7 +205,7 @@ TEST_F(Batches, StoredResponsesAreFound) {
   server_.reset();
   server_ = std::make_unique<RunningServer>(options_, open_scripted("Hello there"));
   const std::string path = "/v1/responses";
-  const Json body = {{"input", "Hello"}, {"max_output_tokens", 16}};
+  const Json body = {{"input", "Hello"}, {"max_output_tokens", 16}, {"temperature", 0}};
   const Json done = wait_for(run(line_of("a", body, path), path), "completed");
   const Json response = results(done["output_file_id"]).at("a")["response"]["body"];
   EXPECT_EQ(response["output"][0]["content"][0]["text"], "Hello there");
