@@ -28,7 +28,7 @@ struct ReplicaReport {
   double seconds_left = 0;              // predicted, of all prompts that wait or are computed
   double n_running = 0, n_waiting = 0;  // requests
   double max_running = 0;               // 0: no limit
-  double kv_tokens = 0;                 // room of its cache; 0: not known
+  double kv_tokens = 0;  // room of its cache, for tokens of kBytesPerToken; 0: unknown
   double seconds_per_prompt_token = 0;
   double seconds_per_prompt_key = 0;  // more, for each position before the token
   double seconds_per_step = 0;        // of decoding, with the requests that run now

@@ -62,7 +62,8 @@ class Preparation {
     if (is_given_up_()) return gone();
     if (!status) return answered(refusal(status.error()));
     if (request_.routed)
-      service_.replica.add_prompt(request_.routed->owner.value_or(0), request_.path, json);
+      service_.replica.add_prompt(request_.routed->owner.value_or(0), request_.path, json,
+                                  (*body)->requests.size() == 1 ? n_prompt_ : 0);
     return {.body = std::move(*body), .n_prompt = n_prompt_, .ignored = std::move(ignored_)};
   }
 

@@ -76,9 +76,10 @@ std::optional<Predictor> predictor_of(const EngineOptions& options) {
 }
 
 // Pieces of prompts that fill the memory for keys and values.
-size_t pieces_for(size_t kv_tokens) {
-  return std::clamp<size_t>(kv_tokens * kBytesPerToken / kPieceBytes, 1,
-                            std::numeric_limits<uint32_t>::max() / 2);
+size_t pieces_for(size_t kv_tokens, double bytes_per_token) {
+  constexpr double kMost = std::numeric_limits<uint32_t>::max() / 2;
+  const double n_bytes = static_cast<double>(kv_tokens) * bytes_per_token;
+  return static_cast<size_t>(std::clamp(n_bytes / double{kPieceBytes}, 1.0, kMost));
 }
 
 }  // namespace
@@ -87,16 +88,28 @@ ReplicaFacts::ReplicaFacts(const Engine& engine, const ServerOptions& options, s
     : process_(std::move(process)),
       fingerprint_(fingerprint_of(engine, options, process_)),
       predictor_(predictor_of(engine.options())),
-      held_(pieces_for(engine.kv_capacity())) {}
+      kv_tokens_(engine.kv_capacity()),
+      held_(pieces_for(kv_tokens_, kBytesPerToken)) {}
 
-void ReplicaFacts::add_prompt(uint64_t owner, std::string_view path, const Json& body) {
+void ReplicaFacts::add_prompt(uint64_t owner, std::string_view path, const Json& body,
+                              size_t n_tokens) {
   PieceHasher hasher(owner);
   const ask::PromptWork work =
       ask::read_prompt_bytes(path, body, [&](std::string_view bytes) { hasher.add(bytes); });
   if (!work.cached) return;
   const std::lock_guard lock(mutex_);
   const std::chrono::duration<double> now = std::chrono::steady_clock::now() - start_;
+  if (n_tokens > 0) {
+    n_bytes_ += static_cast<double>(work.n_bytes);
+    n_tokens_ += static_cast<double>(n_tokens);
+    held_.set_capacity(pieces_for(kv_tokens_, n_bytes_ / n_tokens_));
+  }
   held_.touch(hasher.pieces(), now.count());
+}
+
+double ReplicaFacts::bytes_per_token() const {
+  const std::lock_guard lock(mutex_);
+  return n_tokens_ > 0 ? n_bytes_ / n_tokens_ : kBytesPerToken;
 }
 
 HeldDigest ReplicaFacts::held_since(uint64_t version) const {
@@ -147,6 +160,7 @@ Result<HttpResponse> replica_report(Service& service, const HttpRequest& request
        {"draining", service.draining.load()},
        {"max_running", service.engine.options().max_running},
        {"kv_tokens", service.engine.kv_capacity()},
+       {"bytes_per_token", service.replica.bytes_per_token()},
        {"running", stats.running_answers},
        {"waiting", stats.open_answers - stats.running_answers},
        {"seconds_left", times.queued},

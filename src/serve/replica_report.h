@@ -27,8 +27,11 @@ class ReplicaFacts {
   // longer.
   ReplicaFacts(const Engine& engine, const ServerOptions& options, std::string process);
 
-  // The prompts of a body are computed here. owner: as its router says.
-  void add_prompt(uint64_t owner, std::string_view path, const Json& body);
+  // The prompts of a body are computed here. owner: as its router says. n_tokens: of its prompt; 0
+  // if it has several.
+  void add_prompt(uint64_t owner, std::string_view path, const Json& body, size_t n_tokens);
+  // Mean over the prompts so far.
+  double bytes_per_token() const;
 
   // Pieces that were added since a version.
   HeldDigest held_since(uint64_t version) const;
@@ -48,9 +51,11 @@ class ReplicaFacts {
  private:
   const std::string process_, fingerprint_;
   std::optional<Predictor> predictor_;  // absent: the engine predicts no time
+  const size_t kv_tokens_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   mutable std::mutex mutex_;
   HeldPieces held_;
+  double n_bytes_ = 0, n_tokens_ = 0;  // of prompts
 };
 
 // POST /v1/replica, {"since": version}; for routers alone.

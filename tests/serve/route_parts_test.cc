@@ -151,7 +151,7 @@ TEST(ResponsePlaces, AreTheLatest) {
 TEST(ReplicaStatus, Parse) {
   const auto status = serve::parse_replica_status(
       R"({"process":"p","fingerprint":"f","models":["m"],"context":100,"longest":90,)"
-      R"("draining":true,"kv_tokens":1000,"running":1,"seconds_left":0.5,"more":1,)"
+      R"("draining":true,"kv_tokens":1000,"bytes_per_token":2,"running":1,"seconds_left":0.5,"more":1,)"
       R"("held":{"version":7,"reset":true,"pieces":["00000000000000ff","x"]}})");
   ASSERT_TRUE(status) << status.error().message();
   EXPECT_EQ(status->process, "p");
@@ -159,7 +159,7 @@ TEST(ReplicaStatus, Parse) {
   EXPECT_FALSE(status->takes_any_model);
   EXPECT_TRUE(status->is_draining);
   EXPECT_EQ(status->report.seconds_left, 0.5);
-  EXPECT_EQ(status->report.kv_tokens, 1000);
+  EXPECT_EQ(status->report.kv_tokens, 500) << "of four bytes";
   EXPECT_EQ(status->held.version, 7u);
   EXPECT_TRUE(status->held.reset);
   EXPECT_EQ(status->held.pieces, std::vector<Piece>{0xff});

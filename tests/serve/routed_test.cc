@@ -175,6 +175,7 @@ TEST(ReplicaReport, TellsWhatTheServerIs) {
   EXPECT_EQ(report["draining"], false);
   EXPECT_EQ(report["any_model"], false);
   EXPECT_GT(report["kv_tokens"], 0);
+  EXPECT_EQ(report["bytes_per_token"], 4) << "nothing was asked";
   EXPECT_EQ(report["running"], 0);
   EXPECT_EQ(report["waiting"], 0);
   EXPECT_EQ(report["seconds_left"], 0);

@@ -57,11 +57,13 @@ Result<ReplicaStatus> parse_replica_status(std::string_view text) {
   if (status.process.empty() || status.fingerprint.empty() || status.models.empty())
     return bad_file("{} has no process, fingerprint or models, expected that of a Pando server",
                     kSource);
+  const double bytes_per_token = number_in(*json, "bytes_per_token");
+  const double longer = bytes_per_token > 0 ? bytes_per_token / kBytesPerToken : 1;
   status.report = {.seconds_left = number_in(*json, "seconds_left"),
                    .n_running = number_in(*json, "running"),
                    .n_waiting = number_in(*json, "waiting"),
                    .max_running = number_in(*json, "max_running"),
-                   .kv_tokens = number_in(*json, "kv_tokens"),
+                   .kv_tokens = longer * number_in(*json, "kv_tokens"),
                    .seconds_per_prompt_token = number_in(*json, "seconds_per_prompt_token"),
                    .seconds_per_prompt_key = number_in(*json, "seconds_per_prompt_key"),
                    .seconds_per_step = number_in(*json, "seconds_per_step")};
