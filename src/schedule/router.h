@@ -47,7 +47,7 @@ struct RouterOptions {
   double late = 4;
   // kLars: part of the prefill that is charged for dropping pieces that were used just now; none
   // for the ones that were not used for longest.
-  double room = 0.25;
+  double room = 1;
   // kLars: costs that differ by less than this part of the prefill are equal; those replicas take
   // turns.
   double tie = 0.02;
