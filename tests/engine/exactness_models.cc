@@ -172,6 +172,7 @@ model::ModelConfig config_of(const CaseModel& model) {
   }
   config.vocab = kCaseVocab;
   if (config.bos_id && *config.bos_id >= kCaseVocab) config.bos_id = {};
+  std::erase_if(config.eos_ids, [](int32_t id) { return id >= kCaseVocab; });
   if (config.layer_input_dim > 0) config.layer_input_vocab = kCaseVocab;
   config.max_positions = kCaseContext;
   const bool some = std::ranges::any_of(config.layers, has_window);
