@@ -32,7 +32,7 @@ class ChatDraft {
   // server may have: sampling options such as "top_k", and serving_field_names(). Every other field
   // outside the table is kInvalidArgument. A null field counts as absent.
   Status copy(const Json& body, std::span<const DoorField> table) { return copy({}, body, table); }
-  // The same for the object in the field `part` of the door's body, which may have sampling options
+  // Copies from the object in the field `part` of the door's body, which may have sampling options
   // alone besides the fields of the table.
   Status copy(std::string_view part, const Json& object, std::span<const DoorField> table);
   // Removes a field whose value is a negative number, which asks for nothing.

@@ -73,7 +73,7 @@ class FileDatabase {
   using Change = std::function<Status(Json& object)>;
   Result<Json> change_batch(const std::string& id, const Change& change,
                             const std::vector<StoredFile>& files = {});
-  // The same for a batch of this key. Errors: also kNotFound.
+  // Changes a batch of this key. Errors: also kNotFound.
   Result<Json> change_batch_of(uint64_t key, const std::string& id, const Change& change);
 
  private:

@@ -16,7 +16,7 @@ class Server {
   // for an address that cannot be had, kInvalidArgument for keys and public prefixes, kBadFile for
   // a certificate, or for stored responses that cannot be read.
   static Result<std::unique_ptr<Server>> open(Engine& engine, const ServerOptions& options);
-  // The same of a door. Errors: kIo and kBadFile as above.
+  // Opens a server over any door. Errors: kIo and kBadFile as above.
   static Result<std::unique_ptr<Server>> open(std::unique_ptr<Door> door);
   ~Server();
 
