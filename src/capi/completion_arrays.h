@@ -8,7 +8,7 @@
 
 namespace pando::capi {
 
-// The same calls as C structs, which point into `calls`.
+// Makes C structs of these calls, which point into `calls`.
 std::vector<pando_tool_call> views_of(const std::vector<ToolCall>& calls);
 
 // Owns what `view` points to; stays where it is.

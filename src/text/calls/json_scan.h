@@ -29,7 +29,7 @@ Read read_members(Scan& scan, std::vector<Member>& members);
 // The value of a whole text of JSON. Line ends and tabs may stand in its strings as they are. If a
 // key repeats, its last member counts.
 std::optional<CallJson> parse_value(std::string_view text);
-// The same text as valid JSON, in which such characters are escaped; rewritten if keys repeat.
+// Returns the text as valid JSON, in which such characters are escaped; rewritten if keys repeat.
 // Nothing if it is no object.
 std::optional<std::string> object_text(std::string_view text);
 
