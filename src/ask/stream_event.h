@@ -13,7 +13,7 @@ namespace pando::ask {
 
 // "data: {...}" and an empty line.
 std::string stream_event(const Json& data);
-// Writes the event after a line "event: NAME", where NAME is the text of the field "type".
+// Returns the same after a line "event: NAME", where NAME is the text of the field "type".
 std::string named_event(const Json& data);
 // ": tokens REQUEST CHOICE ID ...": a comment before the events of an answer's new tokens, for the
 // router that reads the stream. One 0 stands for no tokens.
