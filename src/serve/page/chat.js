@@ -8,7 +8,7 @@ let messages = [];  // as the API has them
 let running = null;
 
 function show(who, ...children) {
-  const article = make("article", {class: who === "You" ? "mine" : "theirs"}, make("h3", {}, who), ...children);
+  const article = make("article", {class: who === "You" ? "mine" : "theirs"}, make("h2", {}, who), ...children);
   find("log").append(article);
   article.scrollIntoView({block: "nearest"});
   return article;
@@ -67,7 +67,7 @@ class Shown {
 function resultForm(calls) {
   const fields = calls.map((call) => make("textarea", {rows: 2, class: "code", spellcheck: "false"}));
   const parts = calls.flatMap((call, i) => [
-    make("h4", {}, `Call: ${oneLine(call.function.name)}`),
+    make("h3", {}, `Call: ${oneLine(call.function.name)}`),
     make("pre", {tabindex: 0, "aria-label": `Arguments of ${oneLine(call.function.name)}`}, call.function.arguments),
     make("label", {}, `Result of ${oneLine(call.function.name)}`, fields[i]),
   ]);
@@ -95,9 +95,9 @@ function readTools() {
 }
 
 function readBody() {
-  const document = whole(find("document").value);
-  const first = find("with-document").checked && document
-      ? [{role: "system", content: `Answer questions about this document.\n\n${document}`}] : [];
+  const about = whole(find("document").value);
+  const first = find("with-document").checked && about
+      ? [{role: "system", content: `Answer questions about this document.\n\n${about}`}] : [];
   const body = {messages: [...first, ...messages]};
   const tools = readTools();
   if (tools) body.tools = tools;
