@@ -37,9 +37,9 @@ function branch(index, width) {
   const told = answer ? `${counted(answer.prompt_tokens)} + ${counted(answer.completion_tokens)}` : "";
   return draw(
       "g", {class: answer ? "branch here" : "branch"},
-      draw("path", {d: `M20 ${y - ROW} V${y - 8} Q20 ${y} 28 ${y} H40`}),
+      draw("path", {d: `M20 ${y - ROW - 8} V${y - 8} Q20 ${y} 28 ${y} H40`}),
       draw("circle", {cx: 45, cy: y, r: 5}),
-      draw("svg", {x: 58, y: y - 12, width: Math.max(10, width - 170), height: 24},
+      draw("svg", {x: 58, y: y - 12, width: Math.max(10, width - 150), height: 24},
            draw("text", {x: 0, y: 16}, oneLine(tree.questions[index]))),
       draw("text", {x: width - 2, y: y + 4, "text-anchor": "end", class: "figure"}, told));
 }
@@ -47,10 +47,10 @@ function branch(index, width) {
 // In words, also for those who do not see the picture.
 function summary() {
   const n = tree.answers.size, sharing = tree.end?.sharing;
-  const begin = `${some(n, "answer")} of ${counted(tree.questions.length)}. `;
-  if (!sharing) return `${begin}Each line shows tokens of the prompt + of the answer.`;
+  const begin = `${counted(n)} of ${some(tree.questions.length, "answer")}.`;
+  if (!sharing) return begin;
   const share = Math.round(100 * sharing.reused / Math.max(1, sharing.prompt_tokens));
-  return `${begin}Prompts: ${counted(sharing.prompt_tokens)} tokens, ${counted(sharing.computed)} computed, ` +
+  return `${begin} Prompts: ${counted(sharing.prompt_tokens)} tokens, ${counted(sharing.computed)} computed, ` +
       `${counted(sharing.reused)} reused (${share}%). Answers: ${counted(tree.end.usage.completion_tokens)} tokens.`;
 }
 
