@@ -5,6 +5,7 @@ usage: page_test.py PANDO MODEL AXE
 
 AXE: axe.min.js of axe-core. PANDO_PICTURES of the environment: a folder for screenshots.
 """
+import base64
 import csv
 import gzip
 import io
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
 
 from browser import CONTROL, ENTER, RIGHT, SPACE, TAB, browser
 
@@ -73,7 +75,8 @@ class Page(unittest.TestCase):
         self.assertEqual(self.browser.logged(), [])
 
     def ask(self, document, questions, max_tokens=32):
-        self.browser.fill("document", document)
+        if document is not None:
+            self.browser.fill("document", document)
         self.browser.fill("questions", "\n".join(questions))
         self.browser.fill("max-tokens", str(max_tokens))
         self.browser.run("document.querySelector('#ask button.main').click()")
@@ -106,7 +109,11 @@ class Page(unittest.TestCase):
 
     def test_questions_about_a_story(self):
         document, questions = story()
-        self.ask(document, questions)
+        path = self.folder / "east-of-the-sun.txt"
+        path.write_text(document)
+        self.browser.choose("file", path)
+        self.browser.wait("return document.getElementById('document-note').textContent.endsWith(': 20,000 characters')")
+        self.ask(None, questions)
         seen = set()
         while not self.browser.run("return document.getElementById('stop').disabled"):
             seen.add(self.browser.run("return document.querySelectorAll('#tree .here').length"))
@@ -127,17 +134,17 @@ class Page(unittest.TestCase):
         words = self.browser.text("tree-words")
         n_prompt = sum(line["prompt_tokens"] for line in lines)
         self.assertIn(f"Prompts: {n_prompt:,} tokens, ", words)
-        computed, reused = (int(words.split(f" {name}")[0].split()[-1].replace(",", "")) for name in ("computed", "reused"))
+        computed, reused = (int(words.split(f" {name}")[0].split()[-1].replace(",", ""))
+                            for name in ("computed", "reused"))
         self.assertEqual(computed + reused, n_prompt)
         self.assertLess(computed, n_prompt / 10)
         self.check_access("answers")
-        for name, scheme, size in (("page", "light", (1000, 1000)), ("dark", "dark", (1280, 900)),
+        for name, scheme, size in (("page", "light", (960, 900)), ("dark", "dark", (1280, 900)),
                                    ("page-narrow", "dark", (360, 640))):
             self.browser.look(*size, scheme)
             self.check_access(name)
             self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth"), size[0], name)
-            if scheme == "dark":
-                self.browser.run("document.getElementById('tree-part').scrollIntoView()")
+            self.browser.run("document.getElementById('tree-part').scrollIntoView()")
             self.picture(f"{name}.png")
 
     def test_a_schema_makes_columns(self):
@@ -162,7 +169,8 @@ class Page(unittest.TestCase):
         self.assertEqual(self.wait_until_over(), "2 answers: complete.")
         asked = self.browser.run("return document.querySelector('#rows bdi').textContent")
         self.assertEqual(asked, HOSTILE.replace("\n", " ").strip())
-        self.assertEqual(self.browser.run("return document.querySelectorAll('iframe, img, main a, main style').length"), 0)
+        made = self.browser.run("return document.querySelectorAll('iframe, img, main a, main style').length")
+        self.assertEqual(made, 0)
         self.browser.open(self.address)
         self.assertEqual(self.browser.run("return document.querySelectorAll('*').length"), before)
 
@@ -184,19 +192,40 @@ class Page(unittest.TestCase):
         picture = self.folder / "a.png"
         picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 50)
         self.browser.choose("file", picture)
-        self.browser.wait("return document.getElementById('document-note').textContent.includes('a.png: the file is no')")
+        self.browser.wait("return document.getElementById('document-note').textContent.includes('a.png: the file is ')")
+
+    def test_a_pdf(self):
+        """One that Chromium writes: fonts of two bytes per character, kerning, ligatures."""
+        self.browser.open("data:text/html;charset=utf-8," + urllib.parse.quote(
+            "<h1>\u00dcber Efeu</h1><p>Velina works as a <b>tailor</b> in the office of <i>fine affluence</i>."
+            "<table><tr><td>Price<td>12.40</table><p>\u0395\u03bb\u03bb\u03b7\u03bd\u03b9\u03ba\u03ac"))
+        path = self.folder / "a.pdf"
+        path.write_bytes(base64.b64decode(self.browser.devtools("Page.printToPDF")["data"]))
+        damaged = self.folder / "b.pdf"
+        damaged.write_bytes(path.read_bytes()[:3000])
+        self.browser.open(self.address)
+        self.browser.choose("file", path)
+        text = self.browser.wait("return document.getElementById('document').value")
+        self.assertEqual(text, "\u00dcber Efeu\nVelina works as a tailor in the office of fine affluence.\n"
+                               "Price 12.40\n\u0395\u03bb\u03bb\u03b7\u03bd\u03b9\u03ba\u03ac")
+        self.browser.choose("file", damaged)
+        self.browser.wait("return document.getElementById('document-note').textContent.startsWith('b.pdf: the PDF ')")
 
     def test_five_megabytes(self):
         path = self.folder / "long.txt"
         path.write_text((HOSTILE * (5_000_000 // len(HOSTILE) + 1))[:5_000_000])
         self.browser.choose("file", path)
-        self.browser.wait("return document.getElementById('document-note').textContent.includes('character')")
+        self.browser.wait("return document.getElementById('document-note').textContent.startsWith("
+                          "'long.txt (utf-8): ')")
+        self.assertLess(self.browser.run("return document.getElementById('document').value.length"), 10_000)
         self.browser.fill("questions", "What is it?")
         self.browser.run("document.querySelector('#ask button.main').click()")
         self.browser.wait("return document.getElementById('stop').disabled", 120)
         self.assertIn("context", self.wait_until_over())
         self.assertEqual(self.browser.run("return document.querySelectorAll('#rows tr').length"), 1)
         self.forgive("400")
+        self.browser.click("remove")
+        self.assertEqual(self.browser.run("return document.getElementById('document').value"), "")
 
     def forgive(self, status):
         """Chromium logs an answer with a status of an error."""
@@ -216,11 +245,11 @@ class Page(unittest.TestCase):
         for _ in range(16):
             self.browser.press(TAB)
             order.append(self.browser.focus())
-        self.assertEqual(order, ["Skip to the content", "key", "Use key", "tab-questions", "document", "file", "questions",
-                                 "schema", "instruction", "max-tokens", "chat-template", "Ask", *order[12:]])
+        self.assertEqual(order, ["Skip to the content", "key", "Use key", "tab-questions", "document", "file", "remove",
+                                 "questions", "schema", "instruction", "max-tokens", "chat-template", "Ask", *order[13:]])
         self.browser.open(self.address)
         self.browser.wait("return document.getElementById('model').textContent.includes('context')")
-        self.browser.press(*[TAB] * 5, *"Velina is a tailor.", TAB, TAB, *"Who is a tailor?", *[TAB] * 5, SPACE)
+        self.browser.press(*[TAB] * 5, *"Velina is a tailor.", TAB, TAB, TAB, *"Who is a tailor?", *[TAB] * 5, SPACE)
         self.assertEqual(self.wait_until_over(), "1 answer: complete.")
         self.assertEqual(self.browser.run("return document.querySelectorAll('#rows tr').length"), 1)
         self.browser.run("document.getElementById('tab-questions').focus()")
@@ -244,12 +273,14 @@ class Page(unittest.TestCase):
                    {"choices": [], "usage": {"prompt_tokens": 1159, "completion_tokens": 25},
                     "sharing": {"prompt_tokens": 1159, "computed": 159, "reused": 1000}}]
         self.browser.run("""
-          const stream = arguments[0].map((chunk) => `data: ${JSON.stringify(chunk)}\\n\\n`).join("") + "data: [DONE]\\n\\n";
           window.bodies = [];
-          window.fetch = async (path, options) => { bodies.push(JSON.parse(options.body)); return new Response(stream); };
-          """, chunks)
+          window.fetch = async (path, options) => {
+            bodies.push(JSON.parse(options.body));
+            return new Response([...arguments[0], "[DONE]"].map((data) => `data: ${data}\\n\\n`).join(""));
+          };""", [json.dumps(chunk) for chunk in chunks])
         self.browser.click("tab-chat")
-        self.browser.fill("tools", '[{"name": "weather", "parameters": {"type": "object"}}]')
+        tool = {"name": "weather", "parameters": {"type": "object"}}
+        self.browser.fill("tools", json.dumps([tool]))
         self.browser.fill("message", "Weather in Paris?")
         self.browser.run("document.querySelector('#chat-form button.main').click()")
         self.browser.wait("return document.querySelector('#log .calls')")
@@ -263,7 +294,7 @@ class Page(unittest.TestCase):
                          "document.querySelector('#log .calls button').click()")
         self.browser.wait("return bodies.length === 2")
         first, second = self.browser.run("return bodies")
-        self.assertEqual(first["tools"], [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}])
+        self.assertEqual(first["tools"], [{"type": "function", "function": tool}])
         self.assertEqual([message["role"] for message in second["messages"]], ["user", "assistant", "tool"])
         self.assertEqual(second["messages"][1]["tool_calls"][0]["function"]["arguments"], '{"city": "Paris"}')
         self.assertEqual(second["messages"][2], {"role": "tool", "tool_call_id": "c1", "content": "rain"})

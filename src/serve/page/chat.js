@@ -1,5 +1,6 @@
 // The view with a conversation.
 
+import {currentDocument} from "./document_field.js";
 import {whole} from "./documents.js";
 import {counted, find, make, oneLine, say} from "./dom.js";
 import {events, inWords} from "./stream.js";
@@ -95,7 +96,7 @@ function readTools() {
 }
 
 function readBody() {
-  const about = whole(find("document").value);
+  const about = currentDocument();
   const first = find("with-document").checked && about
       ? [{role: "system", content: `Answer questions about this document.\n\n${about}`}] : [];
   const body = {messages: [...first, ...messages]};

@@ -1,50 +1,15 @@
 // The view with a document and many questions.
 
-import {readDocument, whole} from "./documents.js";
-import {counted, find, oneLine, say, some} from "./dom.js";
+import {currentDocument, documentName, startDocument} from "./document_field.js";
+import {whole} from "./documents.js";
+import {counted, find, say, some} from "./dom.js";
 import {csvOf, linesOf, save} from "./export.js";
-import {readPdf} from "./pdf.js";
 import {events, inWords} from "./stream.js";
 import {addAnswer, answeredRows, endTable, startTable, tableFields} from "./table.js";
 import {addBranch, drawTree, endTree, startTree} from "./tree.js";
 
 const OF_SCHEMA = "Give the facts of the text as JSON.";  // asked where there is a schema alone
-let name = "";  // of the document's file
 let running = null;
-
-function showDocument(text, from, encoding) {
-  find("document").value = text;
-  name = from;
-  const note = from ? `${oneLine(from)} (${encoding}): ` : "";
-  say(find("document-note"), `${note}${some([...text].length, "character")}`);
-}
-
-async function take(files) {
-  if (files.length === 0) return;
-  try {
-    const {text, encoding} = await readDocument(files[0], readPdf);
-    showDocument(text, files[0].name, encoding);
-    if (files.length > 1)
-      find("document-note").append(`; ${some(files.length - 1, "more file")} not taken: one document at a time`);
-  } catch (error) {
-    say(find("document-note"), `${oneLine(files[0].name)}: ${error.message}`, true);
-  }
-}
-
-function startDrop() {
-  const place = find("drop");
-  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
-  for (const kind of ["dragover", "drop"])  // a file beside the place must not replace the page
-    window.addEventListener(kind, (event) => { if (hasFiles(event)) event.preventDefault(); });
-  place.addEventListener("dragover", (event) => { if (hasFiles(event)) place.classList.add("over"); });
-  place.addEventListener("dragleave", () => place.classList.remove("over"));
-  place.addEventListener("drop", (event) => {
-    place.classList.remove("over");
-    if (hasFiles(event)) take(event.dataTransfer.files);
-  });
-  find("file").addEventListener("change", (event) => take(event.target.files));
-  find("document").addEventListener("change", () => showDocument(find("document").value, "", ""));
-}
 
 // What is wrong in a field, which gets the focus.
 class FieldError extends Error {
@@ -65,7 +30,7 @@ function readSchema() {
 }
 
 function readRequest() {
-  const context = whole(find("document").value);
+  const context = currentDocument();
   const schema = readSchema();
   const questions = whole(find("questions").value).split("\n").map((line) => line.trim()).filter((line) => line);
   if (!context.trim()) throw new FieldError("document", "There is no document.");
@@ -98,7 +63,7 @@ async function run(body) {
   const own = new AbortController();
   setRunning(own);
   startTable(body.questions, body.schema);
-  startTree(name || "Document", body.questions);
+  startTree(documentName(), body.questions);
   say(status, `Asked ${some(n, "question")}.`);
   let n_here = 0, end = null, warnings = [];
   try {
@@ -121,7 +86,7 @@ async function run(body) {
 }
 
 export function startQuestions() {
-  startDrop();
+  startDocument();
   find("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     if (running) return;

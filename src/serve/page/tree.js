@@ -48,7 +48,10 @@ function branch(index, width) {
 function summary() {
   const n = tree.answers.size, sharing = tree.end?.sharing;
   const begin = `${counted(n)} of ${some(tree.questions.length, "answer")}.`;
-  if (!sharing) return begin;
+  if (!sharing) {
+    const asked = [...tree.answers.values()].reduce((sum, answer) => sum + answer.prompt_tokens, 0);
+    return n ? `${begin} Their prompts: ${counted(asked)} tokens.` : begin;
+  }
   const share = Math.round(100 * sharing.reused / Math.max(1, sharing.prompt_tokens));
   return `${begin} Prompts: ${counted(sharing.prompt_tokens)} tokens, ${counted(sharing.computed)} computed, ` +
       `${counted(sharing.reused)} reused (${share}%). Answers: ${counted(tree.end.usage.completion_tokens)} tokens.`;
