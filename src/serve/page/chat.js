@@ -46,6 +46,10 @@ class Shown {
     }
   }
 
+  isEmpty() {
+    return !this.content.textContent && !this.reasoning.textContent && this.calls.length === 0;
+  }
+
   message() {
     const message = {role: "assistant", content: this.content.textContent};
     if (this.calls.length) message.tool_calls = this.calls;
@@ -110,6 +114,13 @@ function setRunning(controller) {
   find("chat-stop").disabled = !controller;
 }
 
+// A message that got no answer goes back into its field.
+function takeBack(asked) {
+  if (asked.at(-1)?.role !== "user") return;
+  find("log").lastElementChild?.remove();
+  find("message").value ||= asked.pop().content;
+}
+
 // Has the model answer the messages.
 async function answer() {
   const status = find("chat-status");
@@ -118,13 +129,14 @@ async function answer() {
     body = readBody();
   } catch (error) {
     find("tools").setAttribute("aria-invalid", "true");
+    takeBack(messages);
     return say(status, `Tools: ${error.message}`, true);
   }
   find("tools").setAttribute("aria-invalid", "false");
   const own = new AbortController(), shown = new Shown(), asked = messages;
   setRunning(own);
   say(status, "The model answers.");
-  let end = {}, ending = null;
+  let end = {}, ending = null, failed = false;
   try {
     for await (const event of events("v1/chat/completions", body, own.signal)) {
       const choice = event.choices?.[0];
@@ -134,11 +146,17 @@ async function answer() {
     }
     say(status, "");
   } catch (error) {
+    failed = true;
     say(status, inWords(error), error.name !== "AbortError");
   }
-  asked.push(shown.message());
-  shown.end(end.usage, end.sharing, ending);
   setRunning(null);
+  if (failed && shown.isEmpty()) {
+    shown.article.remove();
+    takeBack(asked);
+  } else {
+    asked.push(shown.message());
+    shown.end(end.usage, end.sharing, ending);
+  }
 }
 
 export function startChat() {

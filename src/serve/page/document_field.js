@@ -12,14 +12,22 @@ let unseen = null;  // a long text, of which the field shows the beginning
 export const currentDocument = () => whole(unseen ?? find("document").value);
 export const documentName = () => name || "Document";
 
+// Of Unicode.
+function countCharacters(text) {
+  let n = 0;
+  for (const _ of text) ++n;
+  return n;
+}
+
 function show(text, from = "", encoding = "") {
   const field = find("document");
   unseen = text.length > MOST_SHOWN ? text : null;
   name = from;
   field.value = unseen ? text.slice(0, BEGINNING) : text;
   field.readOnly = unseen !== null;
-  say(find("document-note"), (from ? `${oneLine(from)} (${encoding}): ` : "") + some(text.length, "character") +
-      (unseen ? "; the field shows the beginning" : ""));
+  const place = from ? `${oneLine(from)} (${encoding}): ` : "";
+  const more = unseen ? "; the field shows the beginning" : "";
+  say(find("document-note"), place + some(countCharacters(text), "character") + more);
 }
 
 async function take(files) {

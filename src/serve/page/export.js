@@ -1,5 +1,7 @@
 // The table as a file.
 
+import {memberOf} from "./table.js";
+
 // A cell of RFC 4180. One that a spreadsheet would compute gets an apostrophe before it, which makes it a text.
 function cell(value) {
   let text = value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
@@ -11,7 +13,7 @@ function cell(value) {
 export function csvOf(rows, fields) {
   const head = ["question_id", "question", "answer", ...fields, "finish_reason", "prompt_tokens", "completion_tokens"];
   const lines = rows.map((row) => [
-    row.question_id, row.question, row.text, ...fields.map((name) => row.value?.[name]), row.finish_reason,
+    row.question_id, row.question, row.text, ...fields.map((name) => memberOf(row, name)), row.finish_reason,
     row.prompt_tokens, row.completion_tokens,
   ]);
   return [head, ...lines].map((line) => line.map(cell).join(",") + "\r\n").join("");

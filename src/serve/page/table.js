@@ -34,19 +34,22 @@ function valueOf(text) {
   }
 }
 
+// The member of an answer's object; undefined: it has none.
+export const memberOf = (row, name) => row.value && Object.hasOwn(row.value, name) ? row.value[name] : undefined;
+
 function shown(value) {
   if (value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-// Fills the row of an answer; what it is.
+// Fills the row of an answer, and returns it.
 export function addAnswer(event) {
   const {id, object, index, ...answer} = event;
   const row = Object.assign(rows[index], answer);
   const cells = [...find("rows").children[index].children];
   const texts = cells.slice(2, -1);
   if (fields.length) row.value = valueOf(answer.text);
-  const contents = row.value ? fields.map((name) => shown(row.value[name])) : [answer.text];
+  const contents = row.value ? fields.map((name) => shown(memberOf(row, name))) : [answer.text];
   texts.forEach((cell, i) => {
     cell.classList.remove("waiting");
     cell.replaceChildren(make("bdi", {class: "text"}, contents[i] ?? ""));

@@ -4,6 +4,7 @@ import {counted, draw, find, make, oneLine, some} from "./dom.js";
 
 const ROW = 26, TOP = 62, MOST = 200;  // heights in CSS pixels; branches that are drawn
 let tree = null;
+let frame = null;  // in which the tree is drawn next
 
 // name: of the document.
 export function startTree(name, questions) {
@@ -14,7 +15,7 @@ export function startTree(name, questions) {
 
 export function addBranch(index, answer) {
   tree.answers.set(index, answer);
-  drawTree();
+  frame ??= requestAnimationFrame(drawTree);
 }
 
 export function endTree(end) {
@@ -58,6 +59,8 @@ function summary() {
 }
 
 export function drawTree() {
+  if (frame !== null) cancelAnimationFrame(frame);
+  frame = null;
   if (!tree) return;
   const place = find("tree");
   const width = Math.max(260, place.clientWidth);
