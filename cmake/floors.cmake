@@ -200,6 +200,7 @@ macro(pando_server_floor)
     find_package(SQLite3 3.25 REQUIRED)  # of the first version with window functions
     pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
     pando_floor(serve ask Boost::headers OpenSSL::SSL OpenSSL::Crypto SQLite::SQLite3 PkgConfig::prometheus)
+    pando_page(pando_serve)
     target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
                                BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
                                # by operator new, for which src/cli/spare_memory.cc has more

@@ -21,6 +21,7 @@
 #include "cli/serve_options.h"
 #include "pando/model_files.h"
 #include "pando/step_costs.h"
+#include "serve/page.h"
 #include "serve/server.h"
 
 namespace pando::cli {
@@ -116,7 +117,8 @@ void print_start(const ServeOptions& o, const Engine& engine, const serve::Serve
   if (o.server.api_keys.empty() && !server.is_local())
     print_stderr("pando: there are no API keys, so anyone who can reach {} can send requests\n",
                  o.server.host);
-  print_stderr("pando: GET / lists the paths; documentation is in {}\n", documentation());
+  print_stderr("pando: GET / lists the paths{}; documentation is in {}\n",
+               serve::has_page(o.server) ? ", and is a page for browsers" : "", documentation());
   print_stderr("pando: serving {} at {}\n", fmt::join(o.server.model_names, ", "),
                address_text(o.server, server.port()));
 }

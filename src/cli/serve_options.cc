@@ -187,6 +187,9 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
   app.add_flag("--lenient", o.server.lenient,
                "Leave out unknown fields of requests instead of refusing them; the response header "
                "X-Pando-Ignored-Fields lists them");
+  o.server.page = true;
+  app.add_flag_callback(
+      "--no-page", [&o] { o.server.page = false; }, "Do not serve the web page at /");
   app.add_option("--max-open", o.model.engine.max_open,
                  "Maximum answers waiting or running; further requests get status 429")
       ->check(at_least(1))

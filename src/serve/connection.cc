@@ -184,6 +184,7 @@ class Session {
       logged_.id = std::string(id);
     request.host = std::string(parser.get()[http::field::host]);
     request.accept = std::string(parser.get()[http::field::accept]);
+    request.if_none_match = std::string(parser.get()[http::field::if_none_match]);
     request.content_type = std::string(parser.get()[http::field::content_type]);
     const auto [first, last] = parser.get().equal_range(http::field::content_encoding);
     for (auto coding = first; coding != last; ++coding)

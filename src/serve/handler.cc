@@ -22,6 +22,7 @@
 #include "serve/engine_errors.h"
 #include "serve/from_router.h"
 #include "serve/offload.h"
+#include "serve/page.h"
 #include "serve/preparation.h"
 
 namespace pando::serve {
@@ -165,7 +166,9 @@ asio::awaitable<void> answer(Service& service, ask::Body& body, asio::thread_poo
 std::optional<HttpResponse> check_head(const Door& door, HttpRequest& request,
                                        const KeyHeaders& keys) {
   const Route* route = find_route(request.path, request.method);
-  if (route == nullptr || !route->open)
+  if (route != nullptr && route->is_of_page && !has_page(door.options)) route = nullptr;
+  const bool is_open = route != nullptr && (route->open || opens_page(door.options, request));
+  if (!is_open)
     if (std::optional<HttpResponse> wrong = identify(door, request, keys)) return wrong;
   if (route == nullptr) {
     const std::string meant = meant_path(request.path);
@@ -204,8 +207,7 @@ std::optional<HttpResponse> check_head(const Door& door, HttpRequest& request,
     response.headers.push_back({"Accept-Encoding", "identity"});
     return response;
   }
-  if (door.draining && !route->open && !route->while_draining)
-    return error_response(shutting_down());
+  if (door.draining && !is_open && !route->while_draining) return error_response(shutting_down());
   return std::nullopt;
 }
 

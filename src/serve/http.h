@@ -39,10 +39,10 @@ struct HttpRequest {
   std::string id;                                 // of its answer
   std::string log_id;                             // in logs: the client's, or `id`
   std::string method;
-  std::string path;          // without the query
-  std::string parameter;     // text in `path` that matches the parameter of its route
-  std::string query;         // "order=asc&limit=5"; may be empty
-  std::string host, accept;  // headers
+  std::string path;       // without the query
+  std::string parameter;  // text in `path` that matches the parameter of its route
+  std::string query;      // "order=asc&limit=5"; may be empty
+  std::string host, accept, if_none_match;  // headers
   std::string content_type, content_encoding;
   std::string body;
   std::unique_ptr<BodyMemory::Share> memory = {};  // the body's

@@ -33,6 +33,7 @@ struct ServerOptions {
   bool lenient =
       false;  // unknown fields of bodies are left out, and a header of the answer has them
   GenerationConfig defaults;  // sampling defaults, for options that a request does not set
+  bool page = false;          // for browsers, at /
   int io_threads = 2;         // for connections
   int text_threads = 2;       // for reading bodies and tokenising; as many for long ones
   // One key in each line, "name:key" or "key"; empty: everybody may ask. Requests of different keys

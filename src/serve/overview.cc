@@ -44,7 +44,7 @@ std::pair<std::string_view, Json> example(const Model& model) {
 HttpResponse overview(const Service& service, const HttpRequest& request) {
   std::vector<std::string> paths;
   for (const Route& route : routes())
-    paths.push_back(fmt::format("{} {}", route.method, route.path));
+    if (!route.is_of_page) paths.push_back(fmt::format("{} {}", route.method, route.path));
   const auto [path, body] = example(service.engine.model());
   const std::string line = fmt::format(
       "curl {}{} -H 'Content-Type: application/json'{} -d '{}'", address_of(service, request), path,

@@ -20,6 +20,7 @@
 #include "serve/door_info.h"
 #include "serve/file_routes.h"
 #include "serve/overview.h"
+#include "serve/page.h"
 #include "serve/replica_report.h"
 #include "serve/stored_responses.h"
 #include "text/stream_decoder.h"
@@ -60,7 +61,16 @@ Result<HttpResponse> model(Service& service, const HttpRequest& request, const J
 }
 
 Result<HttpResponse> root(Service& service, const HttpRequest& request, const Json&) {
+  if (opens_page(service.options, request)) return *page_response("index.html", request);
   return overview(service, request);
+}
+
+Result<HttpResponse> page_part(Service&, const HttpRequest& request, const Json&) {
+  std::optional<HttpResponse> response = page_response(request.parameter, request);
+  if (!response)
+    return wrong_request(404, "not_found",
+                         fmt::format("there is nothing at '{}'", one_line(request.path)));
+  return std::move(*response);
 }
 
 Result<HttpResponse> health(Service&, const HttpRequest&, const Json&) {
@@ -237,6 +247,11 @@ constexpr Route kRoutes[] = {
      .method = "POST",
      .read_body = ask::read_inference_body,
      .errors = &ask::kTgiErrors},
+    {.path = "/page/{name}",
+     .method = "GET",
+     .answer = page_part,
+     .open = true,
+     .is_of_page = true},
     {"/version", "GET", nullptr, version_of},
     {"/metrics", "GET", nullptr, metrics},
     {"/health", "GET", nullptr, health, /*open=*/true},

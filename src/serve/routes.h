@@ -25,6 +25,7 @@ struct Route {
   bool takes_form = false;      // its body is a form, taken by HttpRequest::upload
   bool may_lack_body = false;   // of a POST, which then needs no content type
   bool while_draining = false;  // is answered although no new requests are taken
+  bool is_of_page = false;      // a part of the page for browsers, which a server may not have
 };
 
 // All routes, in the order of the overview.

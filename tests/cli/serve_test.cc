@@ -65,6 +65,17 @@ TEST_F(ServeTest, KeepsResponsesThoughItIsKilled) {
   EXPECT_EQ(body_of("again.txt"), body_of("first.txt"));
 }
 
+TEST_F(ServeTest, HasAPageUnlessItIsToldNotTo) {
+  const std::string open_page =
+      "exec 3<>/dev/tcp/127.0.0.1/$(sed -n 's/.*serving.*://p' served.txt)\n"
+      "printf 'GET / HTTP/1.1\\r\\nHost: localhost\\r\\nAccept: text/html\\r\\n"
+      "Connection: close\\r\\n\\r\\n' >&3; cat <&3 > page.txt\n";
+  EXPECT_NE(serve_and_end("m", open_page).find(", and is a page for browsers;"), std::string::npos);
+  EXPECT_NE(contents(at("page.txt")).find("<!doctype html>"), std::string::npos);
+  EXPECT_EQ(serve_and_end("m --no-page", open_page).find("for browsers"), std::string::npos);
+  EXPECT_NE(contents(at("page.txt")).find("Content-Type: text/plain"), std::string::npos);
+}
+
 TEST_F(ServeTest, SaysThatEverybodyMayAsk) {
   const std::string said = serve_and_end("m --host 0.0.0.0");
   EXPECT_NE(said.find("anyone who can reach 0.0.0.0 can send requests"), std::string::npos) << said;
