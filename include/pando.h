@@ -7,7 +7,7 @@
 // unless it says otherwise. No exception leaves a function.
 //
 // Threads: all functions may be called from any thread at any time, but those of one stream or job
-// from one thread at a time. pando_cancel and pando_job_cancel are free of this.
+// from one thread at a time. pando_cancel, pando_job_cancel and pando_job_put are free of this.
 //
 // Processes: after a fork, the child may use models, and open engines of its own. It gets
 // PANDO_INVALID_ARGUMENT for engines, streams and jobs of its parent; freeing these does nothing
