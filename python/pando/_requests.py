@@ -96,7 +96,7 @@ class BatchOptions(AnswerOptions, total=False):
     top: int
 
 
-Prompt = Union[str, Tokens, Sequence[Message]]
+Prompt = Union[str, Tokens, Sequence[Message], Sequence[Mapping[str, object]]]
 Questions = Sequence[Union[str, Question]]
 Line = Union[str, Mapping[str, Any]]
 
