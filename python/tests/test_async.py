@@ -129,7 +129,7 @@ def test_cancel_wakes_whoever_waits(engine):
 def test_errors_are_raised_where_they_are_awaited(engine):
     async def main():
         loop = pando.AsyncEngine(engine)
-        for call in (loop.complete("a", top_k=-1), loop.embed(["a"], dimensions=-1), loop.rerank("", ["a"])):
+        for call in (loop.complete("a", top_p=2), loop.embed(["a"], dimensions=-1), loop.rerank("", ["a"])):
             with pytest.raises(pando.Error) as error:
                 await call
             assert error.value.code == "invalid_argument"
