@@ -219,6 +219,8 @@ PANDO_API void pando_stream_free(pando_stream* stream);
 //                 the output (batch.md), as they are ready; {"failure": {"line", "question_id"?,
 //                 "code", "message", "place"}} for what has no answer, {"warning": text}, and at
 //                 the end {"summary": {"lines", "questions", "answers", "failed", ...}}
+// Texts become tokens on a thread of the job: what is wrong with them, or with the fields of the
+// first three tasks, is told by pando_job_next.
 PANDO_API pando_status pando_job_open(pando_engine* engine, const char* task, const char* options,
                                       pando_job** job);
 // Lines of a batch, `size` bytes with line breaks between them; NULL ends the input. PANDO_TIMEOUT:

@@ -255,7 +255,9 @@ static void test_jobs(pando_engine* engine) {
   CHECK(strcmp(pando_last_error(), "the job takes no lines, expected a batch") == 0);
   pando_job_free(job);
   CHECK(pando_job_open(engine, "rerank", "{\"query\": \"\", \"documents\": [\"a\"]}", &job) ==
-        PANDO_INVALID_ARGUMENT);
+        PANDO_OK);
+  CHECK(pando_job_next(job, 60, &json, &size) == PANDO_INVALID_ARGUMENT);
+  pando_job_free(job);
   CHECK(strcmp(pando_last_error_place(), "{\"field\":\"query\"}") == 0);
 
   const char* const lines =

@@ -53,9 +53,17 @@ class CJobs : public ::testing::Test {
     EXPECT_EQ(pando_job_open(&engine_, "batch", options, &job), PANDO_OK) << pando_last_error();
     return job;
   }
-  void refuse(const char* task, const char* options, const char* message, const char* place) {
+  // Of opening, or of the first result.
+  pando_status open_and_wait(const char* task, const char* options) {
     pando_job* job = nullptr;
-    EXPECT_EQ(pando_job_open(&engine_, task, options, &job), PANDO_INVALID_ARGUMENT);
+    const char* text = nullptr;
+    pando_status status = pando_job_open(&engine_, task, options, &job);
+    if (status == PANDO_OK) status = pando_job_next(job, kWait, &text, nullptr);
+    pando_job_free(job);
+    return status;
+  }
+  void refuse(const char* task, const char* options, const char* message, const char* place) {
+    EXPECT_EQ(open_and_wait(task, options), PANDO_INVALID_ARGUMENT);
     EXPECT_STREQ(pando_last_error(), message);
     EXPECT_STREQ(pando_last_error_place(), place);
   }
@@ -261,6 +269,18 @@ TEST_F(CJobs, CancelEndsWhoeverWaits) {
   pando_job_free(job);
 }
 
+TEST_F(CJobs, CancelEndsThePreparationOfTexts) {
+  const std::string text(200, 'x');
+  const std::string body = json{{"input", std::vector<std::string>(16000, text)}}.dump();
+  pando_job* job = nullptr;
+  const char* result = nullptr;
+  ASSERT_EQ(pando_job_open(&engine_, "embeddings", body.c_str(), &job), PANDO_OK);
+  EXPECT_EQ(pando_job_next(job, 0, &result, nullptr), PANDO_TIMEOUT);
+  pando_job_cancel(job);
+  EXPECT_EQ(pando_job_next(job, kWait, &result, nullptr), PANDO_CANCELLED);
+  pando_job_free(job);
+}
+
 TEST_F(CJobs, EnginesMayBeFreedBefore) {
   auto* engine = new pando_engine{open_tiny()};
   pando_job* job = nullptr;
@@ -289,7 +309,7 @@ TEST_F(CJobs, WrongOptionsAreNamed) {
          "truncate_middle",
          R"({"field":"too_long"})");
   pando_job* job = nullptr;
-  EXPECT_EQ(pando_job_open(&engine_, "rerank", R"({"query": "Q", "documents": ["a", 5]})", &job),
+  EXPECT_EQ(open_and_wait("rerank", R"({"query": "Q", "documents": ["a", 5]})"),
             PANDO_INVALID_ARGUMENT);
   EXPECT_STREQ(pando_last_error_place(), R"({"field":"documents[1]"})");
   EXPECT_EQ(pando_job_open(&engine_, "batch", R"({"with": ["answer"]})", &job),
