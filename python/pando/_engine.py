@@ -13,7 +13,7 @@ from ._c import EventStruct, Handle, c_text, c_texts, check, library, wrong
 from ._completion import BatchSummary, Completion, Perplexity, Ranked, Score
 from ._frame import Frame, answer_frame
 from ._model import Model, as_c_tokens, demo_model, token_array
-from ._requests import Line, Prompt, Questions, batch_bytes, check_prompt, check_questions, has_messages, json_bytes
+from ._requests import Line, Prompt, Questions, batch_bytes, check_prompt, check_questions, has_messages, json_bytes, one_answer
 from ._stream import EventStream, Stream, event_of
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ class Engine:
         "completion_tokens", "logprobs", "choice_logprobs". errors: "raise" the first one, or "null": no answer, and
         the message in a column "OUTPUT_error".
         """
+        one_answer(options)
         return answer_frame(
             lambda lines, on_result: self.run_batch(lines, on_result, **options),
             frame, context=context, question=question, output=output, extra=extra, errors=errors,

@@ -178,4 +178,4 @@ def has_messages(prompt: Any) -> bool:
 def one_answer(options: Mapping[str, Any]) -> None:
     n: Optional[int] = options.get("n")
     if n not in (None, 1):
-        raise wrong("n", f"n is {n}, expected 1, as answer() gives one answer to each question (hint: stream())")
+        raise wrong("n", f"n is {n}, expected 1, one answer to each question (hint: stream() gives all)")

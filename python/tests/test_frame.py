@@ -110,6 +110,7 @@ def test_wrong_frames_and_columns(engine):
         ("question[0]", lambda: engine.answer_frame(frame, output="said")),
         ("text", lambda: engine.answer_frame(frame, output="said", question="text")),
         ("extra", lambda: engine.answer_frame(frame, output="said", extra=["temperature"])),
+        ("n", lambda: engine.answer_frame(frame, output="said", n=2)),
         ("errors", lambda: engine.answer_frame(frame, errors="ignore")),
     ):
         with pytest.raises(pando.Error) as error:
