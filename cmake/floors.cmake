@@ -176,7 +176,7 @@ macro(pando_all_floors)
   pando_floor(text base PkgConfig::pcre2 PkgConfig::oniguruma PkgConfig::utf8proc PkgConfig::sentencepiece
               PkgConfig::xxhash nlohmann_json::nlohmann_json)
   pando_engine_floors()
-  pando_floor(capi ask nlohmann_json::nlohmann_json)
+  pando_floor(capi batch nlohmann_json::nlohmann_json)
   pando_server_floor()
   pando_floor(bench api)
   pando_floor(mpi comm ${pando_mpi_links})

@@ -6,8 +6,12 @@
 // {}. A function that can fail returns a pando_status and writes its results only on PANDO_OK,
 // unless it says otherwise. No exception leaves a function.
 //
-// Threads: all functions may be called from any thread at any time, but a stream's other functions
-// than pando_cancel from one thread at a time.
+// Threads: all functions may be called from any thread at any time, but those of one stream or job
+// from one thread at a time. pando_cancel, pando_job_cancel and pando_job_put are free of this.
+//
+// Processes: after a fork, the child may use models, and open engines of its own. It gets
+// PANDO_INVALID_ARGUMENT for engines, streams and jobs of its parent; freeing these does nothing
+// there.
 #ifndef PANDO_H
 #define PANDO_H
 
@@ -44,6 +48,7 @@ typedef enum pando_status {
 typedef struct pando_model pando_model;    // weights and tokenizer; immutable
 typedef struct pando_engine pando_engine;  // answers requests over a model
 typedef struct pando_stream pando_stream;  // questions that are being answered, and their answers
+typedef struct pando_job pando_job;        // other work over a model, as JSON
 
 // "0.1.0"; static.
 PANDO_API const char* pando_version(void);
@@ -52,6 +57,11 @@ PANDO_API const char* pando_status_name(pando_status status);
 // Message of the last call of this thread that failed, in one line: what was found, what was
 // expected, and where; or "". Valid until the next one fails.
 PANDO_API const char* pando_last_error(void);
+
+// Place that the same call's error names: a JSON object with those of "file" (or what was read),
+// "field" (of the request, such as "messages[2].role"), "option" (such as "kv_memory") and "tensor"
+// that apply. Valid until the next one fails.
+PANDO_API const char* pando_last_error_place(void);
 
 // Loads a Hugging Face model directory or a GGUF file. Options: "weights" ("stored", "q8_0",
 // "q4_0", "int8", "bf16_dot", or "f32", "f16", "bf16"), "tokenizer" (a path),
@@ -189,8 +199,49 @@ PANDO_API const pando_completion* pando_completion_of(const pando_stream* stream
                                                       size_t choice);
 // Drops all that is not complete, at once; another thread that waits gets PANDO_CANCELLED.
 PANDO_API void pando_cancel(pando_stream* stream);
+// A file descriptor for poll() and event loops: readable once there may be news. Then call
+// pando_next with a timeout of 0 until PANDO_TIMEOUT; also once a second where there is none, as an
+// engine that was full does not tell when it has room. -1: the system gave none. It belongs to the
+// stream.
+PANDO_API int pando_stream_descriptor(pando_stream* stream);
 // Cancels answers that are not complete.
 PANDO_API void pando_stream_free(pando_stream* stream);
+
+// Jobs take a text of JSON, their options, and give texts of JSON. Numbers have as many digits as
+// their values need. Tasks, with the pages of docs/ that list the fields:
+//   "embeddings"  body of /v1/embeddings -> its answer (http-api.md)
+//   "rerank"      body of /v1/rerank -> its answer
+//   "score"       body of /v1/score -> its answer: pairs of texts, or continuations
+//   "perplexity"  {"text", "window"?, "stride"?} in tokens -> {"tokens", "bytes", "windows",
+//                 "log_likelihood", "perplexity", "bits_per_byte"}
+//   "batch"       {"task"?: "answer", "embed", "rerank" or "score", "ordered"?, "too_long"?,
+//                 "with"?, options of all lines?} -> for lines that pando_job_put gives, those of
+//                 the output (batch.md), as they are ready; {"failure": {"line", "question_id"?,
+//                 "code", "message", "place"}} for what has no answer, {"warning": text}, and at
+//                 the end {"summary": {"lines", "questions", "answers", "failed", ...}}
+// Texts become tokens on a thread of the job: what is wrong with them, or with the fields of the
+// first three tasks, is told by pando_job_next.
+PANDO_API pando_status pando_job_open(pando_engine* engine, const char* task, const char* options,
+                                      pando_job** job);
+// Lines of a batch, `size` bytes with line breaks between them; NULL ends the input. PANDO_TIMEOUT:
+// a megabyte waits already, and nothing was taken; take results first.
+PANDO_API pando_status pando_job_put(pando_job* job, const char* lines, size_t size);
+// Waits as pando_next for the next result, `size` bytes (may be NULL), valid until the next call.
+// PANDO_END after the last one.
+PANDO_API pando_status pando_job_next(pando_job* job, double timeout_s, const char** json,
+                                      size_t* size);
+// As pando_cancel and pando_stream_descriptor.
+PANDO_API void pando_job_cancel(pando_job* job);
+PANDO_API int pando_job_descriptor(pando_job* job);
+// Cancels what is not complete, and waits until the engine has ended its step.
+PANDO_API void pando_job_free(pando_job* job);
+
+// Gets a result of a batch, valid during the call. Not 0: the run is cancelled.
+typedef int (*pando_on_result)(void* user, const char* json, size_t size);
+// A whole batch over lines [size bytes]; on_result is called from this thread, with `user`.
+// PANDO_CANCELLED where it asked for that.
+PANDO_API pando_status pando_run_batch(pando_engine* engine, const char* lines, size_t size,
+                                       const char* options, pando_on_result on_result, void* user);
 
 #ifdef __cplusplus
 }

@@ -98,6 +98,8 @@ struct BatchOptions {
   std::function<void(const struct BatchProgress&)> on_progress;  // now and then
   // For a line or question that has no answer, was cut, or is probably a mistake.
   std::function<void(const std::string& message)> on_problem;
+  // If set, called instead of on_problem for a line or question that has no answer.
+  std::function<void(const struct BatchFailure&)> on_failure;
   std::function<void(const struct BatchAnswer&)> on_answer;  // for every answer
 };
 
@@ -116,6 +118,13 @@ struct BatchAnswer {
   std::string id;                // of the line, and "/" and the question's where there are several
   std::string question;          // its text, or nothing for a plain line
   const Completion& completion;  // as long as the call takes
+};
+
+// A line or question that has no answer.
+struct BatchFailure {
+  uint64_t line = 0;                    // number, from 1
+  std::optional<std::string> question;  // its id; absent: the whole line
+  Error error;
 };
 
 // Progress of a run.

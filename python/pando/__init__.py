@@ -4,25 +4,48 @@
         answers = engine.answer(context, questions)
 
 Everything may be used from any thread; a stream is read by one thread at a time. Calls wait without
-holding the interpreter's lock.
+holding the interpreter's lock. Errors of the package are pando.Error.
 """
 
-from ._c import PandoError, version
-from ._completion import Completion, Event, Score, ToolCall
-from ._engine import AnswerOptions, Engine, Message, Options, Stream
+from ._async import AsyncEngine
+from ._c import Error, Place, version
+from ._completion import (
+    BatchSummary,
+    Completion,
+    Event,
+    Failure,
+    Message,
+    Perplexity,
+    Ranked,
+    Score,
+    ToolCall,
+)
+from ._engine import Engine
 from ._model import Model, ModelInfo, demo_model
+from ._requests import AnswerOptions, BatchOptions, EmbedOptions, Options, Question, RerankOptions
+from ._stream import Stream
 
 __version__ = version()
 __all__ = [
     "AnswerOptions",
+    "AsyncEngine",
+    "BatchOptions",
+    "BatchSummary",
     "Completion",
+    "EmbedOptions",
     "Engine",
+    "Error",
     "Event",
+    "Failure",
     "Message",
     "Model",
     "ModelInfo",
     "Options",
-    "PandoError",
+    "Perplexity",
+    "Place",
+    "Question",
+    "Ranked",
+    "RerankOptions",
     "Score",
     "Stream",
     "ToolCall",

@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import pathlib
 import weakref
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_size_t, c_uint8, c_uint64, c_void_p
+from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
 OK, TIMEOUT, END, CANCELLED = 0, -1, -2, -3
 
 
-class PandoError(RuntimeError):
+@dataclass(frozen=True)
+class Place:
+    """Where an error was found. What does not apply is empty."""
+
+    file: str = ""  # a path, or what was read
+    field: str = ""  # of the request, such as "messages[2].role" or "questions[1]"
+    option: str = ""  # of a model, an engine or a call, such as "kv_memory"
+    tensor: str = ""  # of a model's file
+
+    def __str__(self) -> str:
+        return ": ".join(name for name in (self.file, self.field, self.option, self.tensor) if name)
+
+
+class Error(RuntimeError):
     """What Pando refused or could not do; the message says what was found and what was expected.
 
     `code` is its kind: "invalid_argument", "not_found", "bad_file", "unsupported", "too_long",
-    "unavailable", "io" or "internal".
+    "unavailable", "io" or "internal". `place` says where.
     """
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, place: Place = Place()) -> None:
         super().__init__(message)
         self.code = code
+        self.place = place
+
+    def __reduce__(self) -> tuple[type[Error], tuple[str, str, Place]]:
+        return Error, (self.code, str(self), self.place)
+
+
+def wrong(field: str, message: str) -> Error:
+    return Error("invalid_argument", message, Place(field=field))
 
 
 class ToolCallStruct(ctypes.Structure):
@@ -75,12 +98,14 @@ class EventStruct(ctypes.Structure):
     ]
 
 
-# name: result, arguments
+ON_RESULT = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(ctypes.c_char), c_size_t)
 _TEXTS, _TOKENS, _OUT, _SIZE = POINTER(c_char_p), POINTER(c_int32), POINTER(c_void_p), POINTER(c_size_t)
+# name: result, arguments
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "pando_version": (c_char_p, []),
     "pando_status_name": (c_char_p, [c_int]),
     "pando_last_error": (c_char_p, []),
+    "pando_last_error_place": (c_char_p, []),
     "pando_model_load": (c_int, [c_char_p, c_char_p, _OUT]),
     "pando_model_free": (None, [c_void_p]),
     "pando_model_info": (c_char_p, [c_void_p]),
@@ -100,7 +125,15 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "pando_wait": (c_int, [c_void_p, c_double]),
     "pando_completion_of": (POINTER(CompletionStruct), [c_void_p, c_size_t, c_size_t]),
     "pando_cancel": (None, [c_void_p]),
+    "pando_stream_descriptor": (c_int, [c_void_p]),
     "pando_stream_free": (None, [c_void_p]),
+    "pando_job_open": (c_int, [c_void_p, c_char_p, c_char_p, _OUT]),
+    "pando_job_put": (c_int, [c_void_p, c_char_p, c_size_t]),
+    "pando_job_next": (c_int, [c_void_p, c_double, POINTER(c_void_p), _SIZE]),
+    "pando_job_cancel": (None, [c_void_p]),
+    "pando_job_descriptor": (c_int, [c_void_p]),
+    "pando_job_free": (None, [c_void_p]),
+    "pando_run_batch": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p, ON_RESULT, c_void_p]),
 }
 
 
@@ -123,11 +156,17 @@ def version() -> str:
     return str(library.pando_version().decode())
 
 
-def fail(status: int) -> PandoError:
+def fail(status: int) -> Error:
     """The error of this thread's last call."""
     name = library.pando_status_name(status).decode()
-    message = library.pando_last_error().decode("utf-8", "replace") if status > 0 else name
-    return PandoError(name, message)
+    if status < 0:
+        return Error(name, name)
+    message = library.pando_last_error().decode("utf-8", "replace")
+    return Error(name, message, place_of(json.loads(library.pando_last_error_place())))
+
+
+def place_of(named: dict[str, str]) -> Place:
+    return Place(**named)
 
 
 def check(status: int) -> None:
@@ -144,12 +183,15 @@ class Handle:
         weakref.finalize(self, free, pointer)
 
 
-def c_text(text: str, what: str) -> bytes:
+def c_text(text: str, field: str) -> bytes:
     if not isinstance(text, str):
-        raise TypeError(f"{what} is of type {type(text).__name__}, expected a string")
+        raise wrong(field, f"{field} is of type {type(text).__name__}, expected a string")
     if "\0" in text:
-        raise ValueError(f"{what} contains a NUL character, expected none, because C strings end there")
-    return text.encode()
+        raise wrong(field, f"{field} contains a NUL character, expected none, because C strings end there")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise wrong(field, f"{field} is no Unicode text at {error.start}, expected no surrogates") from None
 
 
 def c_texts(texts: list[bytes]) -> ctypes.Array[c_char_p]:

@@ -2,12 +2,25 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, Mapping, Optional, Sequence, TypedDict, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from ._c import CompletionStruct, EventStruct
+from ._c import CompletionStruct, Error, EventStruct
+
+
+class _Said(TypedDict):
+    role: str  # "system", "user", "assistant" or "tool"
+
+
+class Message(_Said, total=False):
+    """A message of a conversation."""
+
+    content: Optional[str]  # always there, but for an assistant's calls
+    tool_calls: Sequence[Mapping[str, Any]]  # of an assistant, as OpenAI's API has them
+    tool_call_id: str  # of a tool: the call that it answers
+    reasoning_content: str
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,22 @@ class Completion:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def tool_calls(self) -> list[dict[str, Any]]:
+        """The calls as OpenAI's API has them."""
+        return [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in self.calls
+        ]
+
+    def message(self) -> Message:
+        """The answer as the next message of its conversation."""
+        message: Message = {"role": "assistant", "content": self.text}
+        if self.calls:
+            message["tool_calls"] = self.tool_calls
+        if self.reasoning:
+            message["reasoning_content"] = self.reasoning
+        return message
+
 
 @dataclass(frozen=True, eq=False)
 class Event:
@@ -54,6 +83,54 @@ class Event:
     completion: Optional[Completion]
     reasoning: str  # as text
     calls: tuple[ToolCall, ...]  # new ones, each whole
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """How relevant a document is to a query."""
+
+    index: int  # of the document, as given
+    score: float  # in [0, 1]
+    mass: float  # p(yes) + p(no): small where the model would answer something else
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """How likely a text is."""
+
+    perplexity: float
+    bits_per_byte: float
+    log_likelihood: float  # sum of ln p
+    tokens: int  # that were scored
+    bytes: int  # of the text
+    windows: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A line of a batch, or a question of it, that has no answer."""
+
+    line: int  # from 1
+    question_id: Optional[str]  # None: the whole line
+    error: Error
+
+
+@dataclass(frozen=True)
+class BatchSummary:
+    """What a batch did."""
+
+    lines: int
+    bad_lines: int
+    questions: int  # that were answered
+    answers: int
+    failed: int  # questions of good lines
+    skipped: int  # too long, left out as asked
+    cut: int  # lines that were cut to fit
+    forms_cut: int  # answers that ended before their form did
+    prompt_tokens: int
+    seconds: float
+    failures: tuple[Failure, ...]
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

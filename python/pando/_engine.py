@@ -3,171 +3,25 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Iterator,
-    Mapping,
-    Optional,
-    Sequence,
-    TypedDict,
-    TypeVar,
-    Union,
-)
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from ._c import CANCELLED, END, OK, TIMEOUT, CompletionStruct, EventStruct, Handle
-from ._c import c_text, c_texts, check, fail, library
-from ._completion import Completion, Event, Score, calls_of, completion_of, score_of
-from ._options import SamplingOptions
-from ._model import Model, Tokens, as_c_tokens, demo_model, token_array
+from . import _batch, _calls
+from ._c import EventStruct, Handle, c_text, c_texts, check, library, wrong
+from ._completion import BatchSummary, Completion, Perplexity, Ranked, Score
+from ._frame import Frame, answer_frame
+from ._model import Model, as_c_tokens, demo_model, token_array
+from ._requests import Line, Prompt, Questions, batch_bytes, check_prompt, check_questions, has_messages, json_bytes, one_answer
+from ._stream import EventStream, Stream, event_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# Seconds a call may wait before the interpreter looks for signals, such as that of Ctrl-C.
-_PATIENCE = 0.1
-
-
-class _Said(TypedDict):
-    role: str  # "system", "user", "assistant" or "tool"
-
-
-class Message(_Said, total=False):
-    content: Optional[str]  # always there, but for an assistant's calls
-    tool_calls: Sequence[Mapping[str, Any]]  # of an assistant, as OpenAI's API has them
-    tool_call_id: str  # of a tool: the call that it answers
-    reasoning_content: str
-
-
-class Options(SamplingOptions, total=False):
-    """And what is reported besides.
-
-    schema: a JSON Schema that the answer's text keeps, as a mapping, or a pydantic model.
-    The next ones go with messages: tools, a list of functions as OpenAI's API has them; tool_choice, "auto",
-    "none", "required", or which ones; thinking_budget, tokens of reasoning at most.
-    """
-
-    schema: Union[Mapping[str, Any], bool, type]
-
-    tools: Sequence[Mapping[str, Any]]
-    tool_choice: Union[str, Mapping[str, Any]]
-    parallel_tool_calls: bool
-    thinking_budget: int
-
-    prompt_logprobs: bool
-    logits_hash: bool
-    thinking: bool
-
-
-class Question(TypedDict, total=False):
-    """One of several about a context, with choices of its own."""
-
-    text: str  # always there
-    id: Union[str, int]
-    choices: Sequence[str]
-    answers: Sequence[str]  # references, which are not used here
-    metadata: Mapping[str, Any]  # the same
-
-
-class AnswerOptions(Options, total=False):
-    """And what questions about a context may say besides; pando/answer.h says it in full."""
-
-    instruction: str
-    template: str
-    choices: Sequence[str]
-    chat: bool
-
+    from ._requests import AnswerOptions, BatchOptions, EmbedOptions, Options, RerankOptions
 
 T = TypeVar("T")
-Prompt = Union[str, Tokens, Sequence[Message]]
-Questions = Sequence[Union[str, Question]]
-
-
-def _json(options: Mapping[str, Any]) -> bytes:
-    def plain(value: Any) -> Any:
-        if isinstance(value, (np.integer, np.floating, np.bool_)):
-            return value.item()
-        if isinstance(value, np.ndarray):
-            return value.tolist()
-        if hasattr(value, "model_json_schema"):  # a model of pydantic
-            return value.model_json_schema()
-        raise TypeError(f"an option is of type {type(value).__name__}, expected a string, number, list or mapping")
-
-    return json.dumps(options, default=plain).encode()
-
-
-class Stream(Iterator[Event]):
-    """The events of questions that are being answered, as they come.
-
-    Ends after the last answer, or with the error that ended all of them. Leaving it as a context manager,
-    or the end of its life, cancels what is not finished.
-    """
-
-    def __init__(self, handle: Handle) -> None:
-        self._handle: Optional[Handle] = handle
-
-    def _next(self, make: Callable[[EventStruct], T]) -> T:
-        handle, event = self._handle, EventStruct()
-        if handle is None:
-            raise StopIteration
-        status = TIMEOUT
-        while status == TIMEOUT:
-            status = library.pando_next(handle.pointer, _PATIENCE, ctypes.byref(event))
-        if status in (END, CANCELLED):
-            raise StopIteration
-        if status != OK:
-            raise fail(status)
-        return make(event)
-
-    def __next__(self) -> Event:
-        return self._next(_event_of)
-
-    def cancel(self) -> None:
-        """Drops what is not finished; the iteration ends. From any thread."""
-        handle = self._handle
-        if handle is not None:
-            library.pando_cancel(handle.pointer)
-
-    def close(self) -> None:
-        self.cancel()
-        self._handle = None
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def _all(self, n: int, make: Callable[[CompletionStruct], T]) -> list[list[T]]:
-        """Waits for all n questions: [n][choices]."""
-        found: list[dict[int, T]] = [{} for _ in range(n)]
-
-        def keep(event: EventStruct) -> None:
-            if event.completion:
-                found[event.question][event.choice] = make(event.completion.contents)
-
-        with self:
-            while True:
-                try:
-                    self._next(keep)
-                except StopIteration:
-                    break
-        return [[choices[i] for i in sorted(choices)] for choices in found]
-
-
-def _event_of(event: EventStruct) -> Event:
-    return Event(
-        question=event.question,
-        choice=event.choice,
-        text=ctypes.string_at(event.text, event.text_size).decode(),
-        completion=completion_of(event.completion.contents) if event.completion else None,
-        reasoning=ctypes.string_at(event.reasoning, event.reasoning_size).decode(),
-        calls=calls_of(event),
-    )
 
 
 class Engine:
@@ -200,76 +54,81 @@ class Engine:
         self.model = path if isinstance(path, Model) else Model(path, threads=threads)
         pointer = ctypes.c_void_p()
         handle = self.model.handle()
-        check(library.pando_engine_open(handle.pointer, _json(options), ctypes.byref(pointer)))
+        check(library.pando_engine_open(handle.pointer, json_bytes(options), ctypes.byref(pointer)))
         self._handle: Optional[Handle] = Handle(pointer.value, library.pando_engine_free)
 
-    def answer(
-        self, context: str, questions: Questions, **options: Unpack[AnswerOptions]
-    ) -> list[Completion]:
+    def answer(self, context: str, questions: Questions, **options: Unpack[AnswerOptions]) -> list[Completion]:
         """One answer to each question, a text or a Question, in order. The first error ends the call."""
-        if options.get("n", 1) != 1:
-            raise ValueError("n needs complete() or stream(): answer() gives one answer to each question")
-        with self.stream(context, questions, **options) as stream:
-            return [choices[0] for choices in stream._all(len(questions), completion_of)]
+        return _calls.answers(self, context, questions, options).wait()
 
     def stream(self, context: str, questions: Questions, **options: Unpack[AnswerOptions]) -> Stream:
-        """The same, piece by piece, in the order in which the answers grow."""
-        if isinstance(questions, (str, Mapping)):
-            raise TypeError(f"questions is of type {type(questions).__name__}, expected a list")
-        if isinstance(context, (list, tuple)):
-            raise TypeError(
-                "the context is a list, expected a string (hint: ask about each context in a separate call; a "
-                "beginning that several contexts have in common is still computed once)"
-            )
-        if any(isinstance(question, Mapping) for question in questions):
-            return self._ask_line(context, questions, options)
-        texts = c_texts([c_text(question, "a question") for question in questions])  # type: ignore[arg-type]
-        return self._open(library.pando_ask, c_text(context, "the context"), texts, len(texts), _json(options))
-
-    def _ask_line(self, context: str, questions: Questions, options: AnswerOptions) -> Stream:
-        """Questions that are more than their text."""
-        c_text(context, "the context")
-        for i, question in enumerate(questions):
-            if not isinstance(question, (str, Mapping)):
-                raise TypeError(f"question {i} is of type {type(question).__name__}, expected a string or a mapping")
-        plain = [question if isinstance(question, str) else dict(question) for question in questions]
-        line = _json({**options, "context": context, "questions": plain})
-        return self._open(library.pando_ask_line, line, len(line))
+        """The same, piece by piece, in the order in which the answers grow; by `for` or `async for`."""
+        return self._open_questions(context, questions, options, event_of)
 
     def complete(self, prompt: Prompt, **options: Unpack[Options]) -> list[Completion]:
         """The n answers to a prompt: a text, tokens, or the messages of a conversation."""
-        with self.stream_prompt(prompt, **options) as stream:
-            return stream._all(1, completion_of)[0]
+        return _calls.completions(self, prompt, options).wait()
 
     def stream_prompt(self, prompt: Prompt, **options: Unpack[Options]) -> Stream:
         """The same, piece by piece."""
-        if isinstance(prompt, str):
-            return self._open(library.pando_prompt, c_text(prompt, "the prompt"), _json(options))
-        if isinstance(prompt, Mapping) or any(isinstance(part, str) for part in prompt):
-            raise TypeError(
-                f"the prompt is a {type(prompt).__name__}{'' if isinstance(prompt, Mapping) else ' of strings'}, "
-                "expected one prompt: a string, tokens, or a list of messages (hint: for several prompts, open one "
-                "stream_prompt() each before reading any of them; they run together)"
-            )
-        if len(prompt) > 0 and isinstance(prompt[0], Mapping):
-            line = _json({**options, "messages": list(prompt)})
-            return self._open(library.pando_ask_line, line, len(line))
-        tokens = token_array(prompt)  # type: ignore[arg-type]
-        return self._open(library.pando_prompt_tokens, as_c_tokens(tokens), tokens.size, _json(options))
+        return self._open_prompt(prompt, options, event_of)
 
     def prompt_logprobs(self, prompt: Prompt) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """Tokens [n] of a prompt but its first, and ln p of each given those before it [n]."""
-        scored = self.complete(prompt, prompt_logprobs=True, max_tokens=0)[0]
-        assert scored.prompt_scored is not None and scored.prompt_logprobs is not None
-        return scored.prompt_scored, scored.prompt_logprobs
+        return _calls.prompt_logprobs(self, prompt).wait()
 
     def score(self, prefix: str, continuations: Sequence[str]) -> list[Score]:
         """How likely each continuation is behind the prefix, which is computed once."""
-        if isinstance(continuations, str):
-            raise TypeError("continuations is a string, expected a list of strings")
-        texts = c_texts([c_text(continuation, "a continuation") for continuation in continuations])
-        with self._open(library.pando_score, c_text(prefix, "the prefix"), texts, len(texts)) as stream:
-            return [scores[0] for scores in stream._all(len(texts), score_of)]
+        return _calls.scores(self, prefix, continuations).wait()
+
+    def embed(self, texts: Sequence[str], **options: Unpack[EmbedOptions]) -> npt.NDArray[np.float32]:
+        """The vectors of texts: [texts, dimensions] float32."""
+        return _calls.vectors(self, texts, options).wait()
+
+    def rerank(self, query: str, documents: Sequence[str], **options: Unpack[RerankOptions]) -> list[Ranked]:
+        """The relevance of documents to a query, the highest first; the query is computed once."""
+        return _calls.ranking(self, query, documents, options).wait()
+
+    def perplexity(self, text: str, *, window: Optional[int] = None, stride: Optional[int] = None) -> Perplexity:
+        """How likely a text is, in windows of so many tokens (default: the context), each so many behind the one
+        before it (default: half a window)."""
+        return _calls.perplexity(self, text, {"window": window, "stride": stride}).wait()
+
+    def run_batch(
+        self, lines: Iterable[Line], on_result: Callable[[dict[str, Any]], object], **options: Unpack[BatchOptions]
+    ) -> BatchSummary:
+        """Answers lines of a batch, mappings or texts of JSON as `pando run` reads them, and calls on_result with
+        each line of its output as soon as it is there.
+
+        Lines are taken as the engine has room for them, in the thread that calls. What has no answer is in
+        the summary's failures. An exception of `lines` or on_result ends the run and is raised.
+        """
+        return _batch.run(_calls.open_job(self, b"batch", batch_bytes(options)), lines, on_result)
+
+    def answer_frame(
+        self,
+        frame: Frame,
+        *,
+        context: str = "context",
+        question: str = "question",
+        output: str = "answer",
+        extra: Sequence[str] = (),
+        errors: str = "raise",
+        **options: Unpack[AnswerOptions],
+    ) -> Frame:
+        """The same frame (pandas.DataFrame, polars.DataFrame, pyarrow.Table or RecordBatch) with answers.
+
+        context, question: names of columns of texts; a cell of the latter may be a list of questions, whose
+        answers are a list. A null in either gives a null. output: name of the new column; extra: fields of
+        answers that become columns "OUTPUT_FIELD": "finish_reason", "reasoning", "prompt_tokens",
+        "completion_tokens", "logprobs", "choice_logprobs". errors: "raise" the first one, or "null": no answer, and
+        the message in a column "OUTPUT_error".
+        """
+        one_answer(options)
+        return answer_frame(
+            lambda lines, on_result: self.run_batch(lines, on_result, **options),
+            frame, context=context, question=question, output=output, extra=extra, errors=errors,
+        )  # fmt: skip
 
     def stats(self) -> dict[str, Union[int, float]]:
         """Counters since the engine was opened, named as in EngineStats (pando/engine.h)."""
@@ -290,10 +149,37 @@ class Engine:
 
     def _open_handle(self) -> Handle:
         if self._handle is None:
-            raise ValueError("the engine is closed")
+            raise wrong("engine", "the engine is closed")
         return self._handle
 
-    def _open(self, function: Callable[..., int], *arguments: Any) -> Stream:
+    def _open(self, function: Callable[..., int], free: Callable[[Optional[int]], None], *arguments: Any) -> Handle:
         handle, pointer = self._open_handle(), ctypes.c_void_p()
         check(function(handle.pointer, *arguments, ctypes.byref(pointer)))
-        return Stream(Handle(pointer.value, library.pando_stream_free))
+        return Handle(pointer.value, free)
+
+    def _open_stream(self, make: Callable[[EventStruct], T], name: str, *arguments: Any) -> EventStream[T]:
+        return EventStream(self._open(getattr(library, name), library.pando_stream_free, *arguments), make)
+
+    def _open_questions(
+        self, context: str, questions: Questions, options: Mapping[str, Any], make: Callable[[EventStruct], T]
+    ) -> EventStream[T]:
+        check_questions(context, questions)
+        first = c_text(context, "context")
+        if any(isinstance(question, Mapping) for question in questions):
+            plain = [question if isinstance(question, str) else dict(question) for question in questions]
+            line = json_bytes({**options, "context": context, "questions": plain})
+            return self._open_stream(make, "pando_ask_line", line, len(line))
+        texts = c_texts([c_text(question, f"questions[{i}]") for i, question in enumerate(questions)])  # type: ignore[arg-type]
+        return self._open_stream(make, "pando_ask", first, texts, len(texts), json_bytes(options))
+
+    def _open_prompt(
+        self, prompt: Prompt, options: Mapping[str, Any], make: Callable[[EventStruct], T]
+    ) -> EventStream[T]:
+        if isinstance(prompt, str):
+            return self._open_stream(make, "pando_prompt", c_text(prompt, "prompt"), json_bytes(options))
+        check_prompt(prompt)
+        if has_messages(prompt):
+            line = json_bytes({**options, "messages": list(prompt)})
+            return self._open_stream(make, "pando_ask_line", line, len(line))
+        tokens = token_array(prompt)  # type: ignore[arg-type]
+        return self._open_stream(make, "pando_prompt_tokens", as_c_tokens(tokens), tokens.size, json_bytes(options))

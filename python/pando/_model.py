@@ -10,7 +10,7 @@ from typing import Any, Optional, Sequence, Union
 import numpy as np
 import numpy.typing as npt
 
-from ._c import Handle, c_text, check, library
+from ._c import Error, Handle, check, library, wrong
 
 Tokens = Union[Sequence[int], npt.NDArray[np.integer]]
 
@@ -22,16 +22,22 @@ def demo_model() -> pathlib.Path:
     for place in places:
         if (place / "config.json").exists():
             return place
-    raise FileNotFoundError(f"the demo model is not in {' or '.join(map(str, places))} (hint: copy the folder "
-                            "models/demo of Pando there, or load a model of your own)")
+    raise Error(
+        "not_found",
+        f"the demo model is not in {' or '.join(map(str, places))} (hint: copy the folder models/demo of Pando there, "
+        "or load a model of your own)",
+    )
 
 
 def token_array(tokens: Tokens) -> npt.NDArray[np.int32]:
-    array = np.asarray(tokens)
+    try:
+        array = np.asarray(tokens)
+    except (ValueError, OverflowError) as error:  # rows of different lengths
+        raise wrong("tokens", f"tokens are no list of integers: {error}") from None
     if array.ndim != 1 or (array.size > 0 and not np.issubdtype(array.dtype, np.integer)):
-        raise ValueError(f"tokens are {array.dtype} of shape {array.shape}, expected integers of shape [n]")
+        raise wrong("tokens", f"tokens are {array.dtype} of shape {array.shape}, expected integers of shape [n]")
     if array.size > 0 and not 0 <= int(array.min()) <= int(array.max()) < 2**31:
-        raise ValueError(f"tokens are {array.min()} to {array.max()}, expected 0 to 2^31 - 1")
+        raise wrong("tokens", f"tokens are {array.min()} to {array.max()}, expected 0 to 2^31 - 1")
     return np.ascontiguousarray(array, dtype=np.int32)
 
 
@@ -83,13 +89,14 @@ class Model:
 
     def handle(self) -> Handle:
         if self._handle is None:
-            raise ValueError("the model is closed")
+            raise wrong("model", "the model is closed")
         return self._handle
 
     def encode(self, text: str, *, add_bos: bool = True) -> npt.NDArray[np.int32]:
         """Tokens [n] of a text; add_bos: with the beginning-of-sequence token where the model wants one."""
         if not isinstance(text, str):
-            raise TypeError(f"the text is of type {type(text).__name__}, expected a string (hint: encode texts one by one)")
+            found = type(text).__name__
+            raise wrong("text", f"the text is of type {found}, expected a string (hint: encode texts one by one)")
         data, handle, n = text.encode(), self.handle(), ctypes.c_size_t(len(text) + 8)
         while True:
             tokens = np.empty(n.value, dtype=np.int32)

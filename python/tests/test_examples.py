@@ -1,13 +1,32 @@
-"""The Python example runs."""
+"""The Python example runs, and so do the blocks of the documents. Runs where these are at hand."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
-EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/answer.py"
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^(?:<!-- not run: (.+?) -->\n+)?```python\n(.*?)^```$", re.M | re.S)
+
+
+def run(*arguments):
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_answer():
-    done = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("What is the profession of Velina? tailor\nWhat does the Mofti lamp cost? $12.40\n")
+    said = run(str(ROOT / "examples/answer.py"))
+    assert said.startswith("What is the profession of Velina? tailor\nWhat does the Mofti lamp cost? $12.40\n")
+
+
+@pytest.mark.parametrize("document, n_blocks", [("python/README.md", 2), ("docs/api.md", 9)])
+def test_documents(document, n_blocks):
+    pytest.importorskip("pandas")
+    blocks = BLOCK.findall((ROOT / document).read_text())
+    assert len(blocks) == n_blocks
+    assert all(reason in ("", "needs pandas") for reason, _ in blocks)
+    said = run("-c", "".join(text for _, text in blocks))
+    assert "tailor" in said and "$12.40" in said

@@ -1,7 +1,9 @@
 """The package over the demo model."""
 
 import ctypes
+import dataclasses
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
@@ -55,7 +57,7 @@ def test_min_tokens(engine):
     answer = engine.answer(CONTEXT, QUESTIONS[:1], min_tokens=8, max_tokens=12)[0]
     assert answer.text.startswith(" tailor") and len(answer.tokens) >= 8
     assert 0 not in answer.tokens[:8]  # the end token
-    with pytest.raises(pando.PandoError, match="min_tokens is 13, expected at most max_tokens, which is 12"):
+    with pytest.raises(pando.Error, match="min_tokens is 13, expected at most max_tokens, which is 12"):
         engine.complete("a", min_tokens=13, max_tokens=12)
 
 
@@ -70,14 +72,14 @@ def test_questions_with_choices_of_their_own(engine):
     by_text, by_choice = engine.answer(CONTEXT, asked)
     assert (by_text.text, by_choice.text) == (" $12.40", "tailor")
     assert by_text.choice_logprobs is None and by_choice.choice_logprobs.argmax() == 1
-    with pytest.raises(pando.PandoError, match=r"field 'questions\[0\]\.txt' is unknown"):
+    with pytest.raises(pando.Error, match=r"field 'questions\[0\]\.txt' is unknown"):
         engine.answer(CONTEXT, [{"txt": QUESTIONS[0]}])
 
 
 def test_lists_of_contexts_and_prompts_are_refused_in_words(engine):
-    with pytest.raises(TypeError, match="the context is a list, expected a string .* a separate call"):
+    with pytest.raises(pando.Error, match="the context is a list, expected a string .* a separate call"):
         engine.answer([CONTEXT, CONTEXT], QUESTIONS)
-    with pytest.raises(TypeError, match="the prompt is a list of strings, expected one prompt"):
+    with pytest.raises(pando.Error, match="the prompt is a list of strings, expected one prompt"):
         engine.complete(["one", "two"])
 
 
@@ -131,7 +133,7 @@ def test_score(engine):
 
 
 def test_an_empty_continuation_is_named(engine):
-    with pytest.raises(pando.PandoError, match="continuation 1 is empty"):
+    with pytest.raises(pando.Error, match="continuation 1 is empty"):
         engine.score("A", [" b", ""])
 
 
@@ -144,25 +146,25 @@ def test_an_empty_continuation_is_named(engine):
         ("invalid_argument", lambda e: e.answer("a", [])),
         ("invalid_argument", lambda e: e.complete([10**6])),
         ("too_long", lambda e: e.complete("Velina " * 5000)),
-        ("unsupported", lambda e: e.complete([{"role": "user", "content": "a"}])),
         ("not_found", lambda e: pando.Model("no/such/model")),
         ("invalid_argument", lambda e: pando.Engine(e.model, kv_type="f8")),
         ("invalid_argument", lambda e: pando.Model(pando.demo_model(), weights="q3")),
     ],
 )
 def test_errors_have_codes(engine, code, call):
-    with pytest.raises(pando.PandoError) as error:
+    with pytest.raises(pando.Error) as error:
         call(engine)
     assert error.value.code == code and len(str(error.value)) > 10
 
 
 def test_messages_name_keywords(engine, tmp_path):
-    with pytest.raises(pando.PandoError, match="kv_memory is 1000 bytes, expected at least"):
+    with pytest.raises(pando.Error, match="kv_memory is 1000 bytes, expected at least"):
         pando.Engine(engine.model, kv_memory=1000)
     for name in ("config.json", "model.safetensors", "tokenizer.json"):
         shutil.copy(pathlib.Path(pando.demo_model()) / name, tmp_path)
-    with pando.Engine(tmp_path, **SMALL) as mute, pytest.raises(pando.PandoError) as error:
+    with pando.Engine(tmp_path, **SMALL) as mute, pytest.raises(pando.Error) as error:
         mute.complete([{"role": "user", "content": "a"}])
+    assert error.value.code == "unsupported"
     assert "has no chat template, expected one there or the option 'chat_template'" in str(error.value)
 
 
@@ -171,11 +173,11 @@ def test_sampling_defaults_are_given_and_never_applied(tmp_path, model):
     for file in pathlib.Path(pando.demo_model()).iterdir():
         shutil.copy(file, tmp_path)
     (tmp_path / "generation_config.json").write_text(
-        '{"do_sample": true, "temperature": 1.5, "top_k": 40, "stop_strings": ["!"]}'
+        '{"do_sample": true, "temperature": 5, "top_k": 40, "stop_strings": ["!"]}'
     )
     with pando.Model(tmp_path) as own, pando.Engine(own, **SMALL) as engine:
         defaults = own.sampling_defaults()
-        assert defaults == {"temperature": 1.5, "top_k": 40, "stop": ["!"]}
+        assert defaults == {"temperature": 5, "top_k": 40, "stop": ["!"]}
         greedy = engine.complete("Some text", max_tokens=12, ignore_eos=True)[0]
         assert np.array_equal(engine.complete("Some text", max_tokens=12, ignore_eos=True, temperature=0)[0].tokens, greedy.tokens)
         drawn = engine.complete("Some text", seed=5, max_tokens=12, ignore_eos=True, **defaults)[0]
@@ -201,9 +203,9 @@ def test_tools_reach_the_template(tmp_path):
         assert with_tools.calls == ()
         without = engine.complete(chat, tools=tools, tool_choice="none", max_tokens=4)[0]
         assert without.text == engine.complete("Velina", max_tokens=4)[0].text
-        with pytest.raises(pando.PandoError, match="'tools' offers no function"):
+        with pytest.raises(pando.Error, match="'tools' offers no function"):
             engine.complete(chat, tool_choice="required")
-    with pytest.raises(pando.PandoError, match="tool format 'xml' is unknown"):
+    with pytest.raises(pando.Error, match="tool format 'xml' is unknown"):
         pando.Model(pando.demo_model(), tool_format="xml")
 
 
@@ -216,33 +218,74 @@ def test_calls_of_a_completion():
     assert _completion.calls_of(_c.CompletionStruct()) == ()
 
 
+def test_calls_as_messages_have_them():
+    call = pando.ToolCall("x1", "weather", '{"city": "Rome"}')
+    fields = {field.name: None for field in dataclasses.fields(pando.Completion)}
+    answer = pando.Completion(**{**fields, "text": "", "reasoning": "Hm.", "calls": (call,)})
+    calls = [{"id": "x1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Rome"}'}}]
+    assert answer.tool_calls == calls
+    assert answer.message() == {"role": "assistant", "content": "", "tool_calls": calls, "reasoning_content": "Hm."}
+
+
 def test_a_budget_needs_a_conversation(engine):
-    with pytest.raises(pando.PandoError, match="field 'thinking_budget' needs 'messages'"):
+    with pytest.raises(pando.Error, match="field 'thinking_budget' needs 'messages'"):
         engine.complete("Velina", thinking_budget=4)
 
 
 @pytest.mark.parametrize(
-    "error, call",
+    "field, call",
     [
-        (ValueError, lambda e: e.complete(np.zeros((2, 2), dtype=np.int32))),
-        (ValueError, lambda e: e.complete([0.5])),
-        (ValueError, lambda e: e.complete([-1])),
-        (ValueError, lambda e: e.complete("a\0b")),
-        (ValueError, lambda e: e.answer("a", ["b"], n=2)),
-        (TypeError, lambda e: e.answer("a", "b")),
-        (TypeError, lambda e: e.answer("a", {"text": "b"})),
-        (TypeError, lambda e: e.answer("a", [None])),
-        (TypeError, lambda e: e.answer("a", [{"text": "b"}, 5])),
-        (TypeError, lambda e: e.answer(None, [{"text": "b"}])),
-        (TypeError, lambda e: e.score("a", "bc")),
-        (TypeError, lambda e: e.complete({"role": "user", "content": "a"})),
-        (TypeError, lambda e: e.model.encode(["a"])),
-        (TypeError, lambda e: e.complete("a", stop=object())),
+        ("tokens", lambda e: e.complete(np.zeros((2, 2), dtype=np.int32))),
+        ("tokens", lambda e: e.complete([0.5])),
+        ("tokens", lambda e: e.complete([-1])),
+        ("tokens", lambda e: e.complete([[1], [1, 2]])),
+        ("prompt", lambda e: e.complete("a\0b")),
+        ("prompt", lambda e: e.complete("\ud800")),
+        ("prompt", lambda e: e.complete(None)),
+        ("prompt", lambda e: e.complete({"role": "user", "content": "a"})),
+        ("n", lambda e: e.answer("a", ["b"], n=2)),
+        ("questions", lambda e: e.answer("a", "b")),
+        ("questions", lambda e: e.answer("a", {"text": "b"})),
+        ("questions[0]", lambda e: e.answer("a", [None])),
+        ("questions[1]", lambda e: e.answer("a", [{"text": "b"}, 5])),
+        ("context", lambda e: e.answer(None, [{"text": "b"}])),
+        ("continuations", lambda e: e.score("a", "bc")),
+        ("continuations[1]", lambda e: e.score("a", ["b", 5])),
+        ("texts", lambda e: e.embed("a")),
+        ("texts[0]", lambda e: e.embed([b"a"])),
+        ("documents", lambda e: e.rerank("a", "b")),
+        ("text", lambda e: e.model.encode(["a"])),
+        ("", lambda e: e.complete("a", stop=object())),
+        ("", lambda e: e.complete("a", logit_bias={(1, 2): 3})),
+        ("top_p", lambda e: e.complete("a", top_p="much")),
+        ("top_p", lambda e: e.complete("a", top_p=2)),
+        ("dimensions", lambda e: e.embed(["a"], dimensions=0)),
+        ("documents", lambda e: e.rerank("a", [])),
     ],
 )
-def test_wrong_types(engine, error, call):
-    with pytest.raises(error):
+def test_errors_have_places(engine, field, call):
+    with pytest.raises(pando.Error) as error:
         call(engine)
+    assert error.value.code == "invalid_argument" and error.value.place == pando.Place(field=field)
+
+
+def test_errors_of_options_and_files_have_places(model, tmp_path):
+    with pytest.raises(pando.Error) as error:
+        pando.Engine(model, kv_memory=1000)
+    assert error.value.place == pando.Place(option="kv_memory") and str(error.value.place) == "kv_memory"
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        shutil.copy(pathlib.Path(pando.demo_model()) / name, tmp_path)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(pando.Error) as error:
+        pando.Model(tmp_path)
+    assert error.value.code == "bad_file" and error.value.place.file.endswith("config.json")
+
+
+def test_errors_survive_pickling(engine):
+    with pytest.raises(pando.Error) as error:
+        engine.complete("a", top_p="much")
+    again = pickle.loads(pickle.dumps(error.value))
+    assert (again.code, str(again), again.place) == (error.value.code, str(error.value), error.value.place)
 
 
 def test_cancel_from_another_thread(engine):
@@ -299,13 +342,18 @@ def test_closed(model):
     engine = pando.Engine(model, **SMALL)
     stream = engine.stream(CONTEXT, QUESTIONS)
     engine.close()
-    with pytest.raises(ValueError, match="closed"):
-        engine.complete("a")
+    for call in (lambda: engine.complete("a"), lambda: engine.embed(["a"]), lambda: engine.run_batch([], print), engine.stats):
+        with pytest.raises(pando.Error, match="the engine is closed"):
+            call()
     assert sum(event.completion is not None for event in stream) == 2
     other = pando.Model(pando.demo_model())
     other.close()
-    with pytest.raises(ValueError, match="closed"):
+    with pytest.raises(pando.Error, match="the model is closed"):
         other.encode("a")
+    engine.close()  # again
+    stream.close()
+    stream.cancel()
+    assert list(stream) == []
 
 
 def test_info_and_stats(model, engine):

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "api/prompt.h"
 #include "base/counted.h"
 #include "base/errors.h"
 #include "base/json.h"
@@ -53,6 +55,24 @@ Status check_answers(const std::vector<Request>& requests, const BodyContext& co
     if (const int top = request.sampling.top_logprobs; top < 0 || top > kMostTopLogprobs)
       return invalid_field(top_field, "is {}, expected 0 to {}", top, kMostTopLogprobs);
   }
+  return {};
+}
+
+Status tokenise(const Model& model, Body& body, size_t index) {
+  Request& request = body.requests[index];
+  const bool is_ranked = request.cut_tokens > 0;
+  if (const Status status = take_tokens(model, request); !status) {
+    Error error = status.error();
+    if (error.place.field.empty() && error.code == ErrorCode::kInvalidArgument)
+      error.place.field = "prompt";
+    return of_request(body, index, std::move(error));
+  }
+  if (is_ranked || (request.cut_tokens > 0 && request.pooling != Pooling::kNone))
+    body.log_note = fmt::format(
+        "a text of {} tokens was cut to {}; usage.cut_tokens of each answer says what was cut",
+        request.tokens.size() + static_cast<size_t>(request.cut_tokens), request.tokens.size());
+  if (!request.messages.empty() && !request.separate_reasoning) request.separate_reasoning = true;
+  request.messages = {};  // read, and the engine would have a copy
   return {};
 }
 

@@ -16,6 +16,9 @@ Status check_lists(const Json& json);
 // too many of the likeliest tokens.
 Status check_answers(const std::vector<Request>& requests, const BodyContext& context,
                      const char* top_field);
+// Makes the prompt of a request tokens. Errors: those of the model's tokenizer and chat template, at
+// a place in the body as its client knows it.
+Status tokenise(const Model& model, Body& body, size_t request);
 // kTooLong where a request, its prompt in tokens, asks for more than the context holds;
 // max_positions: the model's own.
 Status check_length(const Body& body, size_t request, int context, int max_positions);

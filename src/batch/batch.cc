@@ -245,7 +245,7 @@ class Runner {
     ++summary_.lines;
     if (!parsed) {
       ++summary_.bad_lines;
-      results_.problem(input.line, ": " + parsed.error().message());
+      results_.bad_line(input.line, parsed.error());
       return {};
     }
     auto open = std::make_shared<OpenLine>();

@@ -142,6 +142,10 @@ void Results::add_problem(OpenRecord& record) {
   ++(skipped ? summary_.skipped : summary_.failed);
   summary_.too_long += too_long && !skipped;
   record.journal.skipped = skipped;
+  const std::optional<std::string> question =
+      record.of->line->answers_apart() ? record.question().id : std::nullopt;
+  if (options_.on_failure)
+    return options_.on_failure({record.of->number, question, *record.error});
   std::vector<Unanswered>& unanswered = record.of->unanswered;
   if (unanswered.empty()) with_problems_.push_back(record.of);
   for (Unanswered& problem : unanswered) {
@@ -150,9 +154,7 @@ void Results::add_problem(OpenRecord& record) {
                        problem.error.message() == record.error->message());
     if (same) return void(++problem.n_questions);
   }
-  unanswered.push_back(
-      {*record.error, skipped,
-       record.of->line->answers_apart() ? record.question().id : std::optional<std::string>()});
+  unanswered.push_back({*record.error, skipped, question});
 }
 
 void Results::report(OpenLine& line) {
@@ -179,6 +181,11 @@ void Results::report_rest() {
 
 void Results::problem(uint64_t line, const std::string& message) const {
   if (options_.on_problem) options_.on_problem(fmt::format("{} {}{}", place_, line, message));
+}
+
+void Results::bad_line(uint64_t line, const Error& error) const {
+  if (options_.on_failure) return options_.on_failure({line, std::nullopt, error});
+  problem(line, ": " + error.message());
 }
 
 void Results::note(OpenRecord& record, const ask::Question& question,

@@ -39,6 +39,8 @@ class Results {
   // What lines of the input are called: "object" where they stand in an array.
   void name_place(const char* name) { place_ = name; }
   void problem(uint64_t line, const std::string& message) const;
+  // A line that asks for nothing that could be answered.
+  void bad_line(uint64_t line, const Error& error) const;
   // What is left of lines that did not come to their end.
   void report_rest();
 

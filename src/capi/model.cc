@@ -150,12 +150,14 @@ pando_status pando_engine_open(const pando_model* model, const char* options,
   });
 }
 
-void pando_engine_free(pando_engine* engine) { delete engine; }
+void pando_engine_free(pando_engine* engine) {
+  if (is_here(engine)) delete engine;
+}
 
 pando_status pando_engine_stats(const pando_engine* engine, char* text, size_t capacity,
                                 size_t* size) {
   return guarded([&] {
-    if (engine == nullptr) return fail(null_argument("engine"));
+    if (Status status = check_handle(engine, "engine"); !status) return fail(status.error());
     return give<char>(stats_json(engine->engine->stats()), text, capacity, size);
   });
 }

@@ -30,19 +30,6 @@ Status only(const Json& json, const char* source, std::initializer_list<std::str
   return {};
 }
 
-// One of `names`, the first one where the field is absent.
-template <class T>
-T one_of(Fields& fields, const char* field, std::span<const std::pair<std::string_view, T>> names) {
-  const std::string found = fields.string(field, names.front().first);
-  std::string expected;
-  for (const auto& [name, value] : names) {
-    if (found == name) return value;
-    expected += (expected.empty() ? "" : ", ") + std::string(name);
-  }
-  fields.refuse(field, expected);
-  return names.front().second;
-}
-
 template <class Options>
 Result<Options> checked(const Fields& fields, Options options) {
   if (Status status = fields.status(); !status) return status.error();

@@ -1,24 +1,20 @@
 #include "capi/question_stream.h"
 
-#include <algorithm>
 #include <tuple>
 
-#include "base/errors.h"
 #include "pando/score.h"
 #include "task/choices.h"
 
 namespace pando::capi {
 
 QuestionStream::QuestionStream(std::shared_ptr<Engine> engine, std::vector<Question> questions)
-    : engine_(std::move(engine)),
-      group_(*engine_, {.wants_text = true, .on_events = [this] { waker_.wake(); }}),
-      no_memory_(no_memory()) {
+    : reader_(std::move(engine), bell_, /*wants_text=*/true) {
   for (Question& question : questions) {
     first_.push_back(n_questions_);
     n_questions_ += question.choices.empty() ? 1 + question.requests[0].alternatives.size() : 1;
     completions_.add_question(question.requests);
     choices_.push_back(std::move(question.choices));
-    for (Request& request : question.requests) group_.add(std::move(request));
+    for (Request& request : question.requests) reader_.add(std::move(request));
   }
 }
 
@@ -44,38 +40,15 @@ void QuestionStream::on_event(size_t request, Event event) {
   ready_.emplace_back(first_[index], std::move(event));
 }
 
-const Error& QuestionStream::end_without_memory() noexcept {
-  group_.cancel_all();
-  return error_ ? *error_ : error_.emplace(std::move(no_memory_));
-}
-
-Result<QuestionStream::What> QuestionStream::next(Deadline deadline, Event& event,
-                                                  size_t& question) {
-  for (;;) {
-    if (!error_ && ready_.empty() && group_.is_over()) return What::kEnd;
-    if (!error_ && group_.is_cancelled()) return What::kCancelled;
-    group_.submit();
-    if (!ready_.empty()) {
-      std::tie(question, event) = std::move(ready_.front());
-      ready_.pop_front();
-      return What::kEvent;
-    }
-    if (error_) return *error_;
-    std::vector<GroupEvent> events = group_.take();
-    for (GroupEvent& one : events) {
-      if (!one.event.error) {
-        on_event(one.request, std::move(one.event));
-      } else if (!error_) {
-        error_ = *one.event.error;
-        group_.cancel_all();
-      }
-    }
-    if (!events.empty()) continue;
-    if (deadline && Waker::Clock::now() >= *deadline) return What::kTimeout;
-    Deadline until = group_.retry_at();
-    if (deadline) until = std::min(*deadline, until.value_or(*deadline));
-    waker_.wait(until);
+Result<What> QuestionStream::next(Deadline deadline, Event& event, size_t& question) {
+  const Result<What> what = reader_.next(
+      deadline, [this] { return !ready_.empty(); },
+      [this](size_t request, Event one) { on_event(request, std::move(one)); });
+  if (what && *what == What::kEvent) {
+    std::tie(question, event) = std::move(ready_.front());
+    ready_.pop_front();
   }
+  return what;
 }
 
 }  // namespace pando::capi

@@ -1,16 +1,13 @@
 // The answers to questions that are asked together, pulled one event at a time.
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "api/request_group.h"
-#include "api/waker.h"
+#include "capi/group_reader.h"
 #include "task/question_completions.h"
 
 namespace pando::capi {
@@ -26,32 +23,27 @@ class QuestionStream {
  public:
   QuestionStream(std::shared_ptr<Engine> engine, std::vector<Question> questions);
 
-  using Deadline = std::optional<Waker::Clock::time_point>;
-  enum class What { kEvent, kTimeout, kEnd, kCancelled };
   // `event` gets what happened, `question` the index of whose it is. The first error cancels all;
   // it is returned from then on. Where it throws std::bad_alloc, events may be lost.
   Result<What> next(Deadline deadline, Event& event, size_t& question);
-  void cancel() { group_.cancel_all(); }
-  // Ends the stream because the consumer had no memory for an event. Returns the stream's first
-  // error: an earlier one, or this.
-  const Error& end_without_memory() noexcept;
+  void cancel() { reader_.cancel(); }
+  // As GroupReader has it.
+  const Error& end_without_memory() noexcept { return reader_.end_without_memory(); }
   size_t n_questions() const { return n_questions_; }
+  int descriptor() { return bell_.descriptor(); }
 
  private:
   // Adds to ready_ what the consumer gets of an event; nothing as long as choices are not all
   // scored.
   void on_event(size_t request, Event event);
 
-  std::shared_ptr<Engine> engine_;
-  Waker waker_;
-  RequestGroup group_;
+  Bell bell_;
+  GroupReader reader_;
   QuestionCompletions completions_;
   std::vector<std::vector<std::string>> choices_;  // [questions]
   std::vector<size_t> first_;  // [questions] index, with those that alternatives are
   size_t n_questions_ = 0;     // with these
   std::deque<std::pair<size_t, Event>> ready_;  // by question, for the consumer
-  std::optional<Error> error_;
-  Error no_memory_;  // made while there was some
 };
 
 }  // namespace pando::capi

@@ -1,22 +1,41 @@
 #include "capi/status.h"
 
 #include <string>
+#include <utility>
 
 #include "base/errors.h"
+#include "base/json.h"
 #include "pando/version.h"
 
 namespace pando::capi {
 namespace {
 
-thread_local std::string last_error;
+thread_local std::string last_error, last_place;
+
+Json place_json(const ErrorPlace& place) {
+  Json json = Json::object();
+  for (const auto& [name, value] : {std::pair{"file", &place.file},
+                                    {"field", &place.field},
+                                    {"option", &place.option},
+                                    {"tensor", &place.tensor}})
+    if (!value->empty()) json[name] = *value;
+  return json;
+}
 
 }  // namespace
 
 Error null_argument(const char* name) {
-  return invalid_argument("'{}' is NULL, expected a value", name);
+  return blame(name, invalid_argument("'{}' is NULL, expected a value", name));
+}
+
+Json error_json(const Error& error) {
+  return {{"code", error_code_name(error.code)},
+          {"message", error.message()},
+          {"place", place_json(error.place)}};
 }
 
 pando_status fail(ErrorCode code, std::string_view message) noexcept {
+  last_place.clear();
   try {
     last_error = message;
   } catch (const std::exception&) {
@@ -27,7 +46,9 @@ pando_status fail(ErrorCode code, std::string_view message) noexcept {
 
 pando_status fail(const Error& error) noexcept {
   try {
-    return fail(error.code, error.message());
+    const pando_status status = fail(error.code, error.message());
+    last_place = json_text(place_json(error.place));
+    return status;
   } catch (const std::bad_alloc&) {
     return fail(error.code, kNoMemory);
   }
@@ -47,6 +68,10 @@ static_assert(static_cast<int>(ErrorCode::kInvalidArgument) + 1 == PANDO_INVALID
 const char* pando_version(void) { return pando::version(); }
 
 const char* pando_last_error(void) { return pando::capi::last_error.c_str(); }
+
+const char* pando_last_error_place(void) {
+  return pando::capi::last_place.empty() ? "{}" : pando::capi::last_place.c_str();
+}
 
 const char* pando_status_name(pando_status status) {
   switch (status) {

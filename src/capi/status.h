@@ -6,12 +6,16 @@
 #include <string_view>
 
 #include "base/errors.h"
+#include "base/json_fwd.h"
 #include "pando.h"
 #include "pando/values/result.h"
 
 namespace pando::capi {
 
-// Keeps the message for this thread.
+// {"code", "message", "place"}, where the place has the members of ErrorPlace that apply.
+Json error_json(const Error& error);
+
+// Keeps the message for this thread, without a place.
 pando_status fail(ErrorCode code, std::string_view message) noexcept;
 // kNoMemory where there is none for the message.
 pando_status fail(const Error& error) noexcept;

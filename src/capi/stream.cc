@@ -1,5 +1,6 @@
 // Streams of pando.h.
-#include <chrono>
+#include <unistd.h>
+
 #include <memory>
 #include <new>
 #include <utility>
@@ -25,6 +26,7 @@ struct pando_stream {
   pando_stream(std::shared_ptr<Engine> engine, std::vector<Question> questions)
       : events(std::move(engine), std::move(questions)), completions(events.n_questions()) {}
 
+  const pid_t process = getpid();
   QuestionStream events;
   std::vector<std::vector<std::unique_ptr<CompletionArrays>>> completions;  // [questions][n]
   std::string text, reasoning;                                              // of the last event
@@ -69,22 +71,14 @@ pando_status open_questions(pando_engine* engine, const char* options, ask::Ques
   return open_job(engine, job, stream);
 }
 
-QuestionStream::Deadline deadline_in(double timeout_s) {
-  constexpr double kForEver = 1e9;  // seconds; a clock has no room for all that a double can say
-  if (!(timeout_s >= 0) || timeout_s > kForEver) return std::nullopt;
-  using Clock = std::chrono::steady_clock;
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
-}
-
-pando_status next_event(pando_stream* stream, QuestionStream::Deadline deadline, pando_event* out) {
+pando_status next_event(pando_stream* stream, Deadline deadline, pando_event* out) {
   Event event;
   size_t question = 0;
-  const Result<QuestionStream::What> what = stream->events.next(deadline, event, question);
+  const Result<What> what = stream->events.next(deadline, event, question);
   if (!what) return fail(what.error());
-  if (*what == QuestionStream::What::kTimeout) return PANDO_TIMEOUT;
-  if (*what == QuestionStream::What::kEnd) return PANDO_END;
-  if (*what == QuestionStream::What::kCancelled) return PANDO_CANCELLED;
+  if (*what == What::kTimeout) return PANDO_TIMEOUT;
+  if (*what == What::kEnd) return PANDO_END;
+  if (*what == What::kCancelled) return PANDO_CANCELLED;
   const size_t choice = static_cast<size_t>(event.choice);
   stream->text = std::move(event.text);
   stream->reasoning = std::move(event.reasoning);
@@ -108,7 +102,7 @@ pando_status next_event(pando_stream* stream, QuestionStream::Deadline deadline,
 }
 
 // As the above. Nobody waits for an event for which there was no memory.
-pando_status next_until(pando_stream* stream, QuestionStream::Deadline deadline, pando_event* out) {
+pando_status next_until(pando_stream* stream, Deadline deadline, pando_event* out) {
   try {
     return next_event(stream, deadline, out);
   } catch (const std::bad_alloc&) {
@@ -121,7 +115,7 @@ pando_status next_until(pando_stream* stream, QuestionStream::Deadline deadline,
 pando_status pando_ask(pando_engine* engine, const char* context, const char* const* questions,
                        size_t n_questions, const char* options, pando_stream** stream) {
   return guarded([&] {
-    if (engine == nullptr) return fail(null_argument("engine"));
+    if (Status status = check_handle(engine, "engine"); !status) return fail(status.error());
     if (context == nullptr) return fail(null_argument("context"));
     if (stream == nullptr) return fail(null_argument("stream"));
     ask::QuestionInput given{.context = context};
@@ -136,7 +130,7 @@ pando_status pando_ask(pando_engine* engine, const char* context, const char* co
 pando_status pando_prompt(pando_engine* engine, const char* prompt, const char* options,
                           pando_stream** stream) {
   return guarded([&] {
-    if (engine == nullptr) return fail(null_argument("engine"));
+    if (Status status = check_handle(engine, "engine"); !status) return fail(status.error());
     if (prompt == nullptr) return fail(null_argument("prompt"));
     if (stream == nullptr) return fail(null_argument("stream"));
     return open_questions(engine, options, {.prompt = prompt}, stream);
@@ -146,7 +140,7 @@ pando_status pando_prompt(pando_engine* engine, const char* prompt, const char* 
 pando_status pando_prompt_tokens(pando_engine* engine, const int32_t* tokens, size_t n_tokens,
                                  const char* options, pando_stream** stream) {
   return guarded([&] {
-    if (engine == nullptr) return fail(null_argument("engine"));
+    if (Status status = check_handle(engine, "engine"); !status) return fail(status.error());
     if (tokens == nullptr || n_tokens == 0) return fail(null_argument("tokens"));
     if (stream == nullptr) return fail(null_argument("stream"));
     return open_questions(engine, options, {.tokens = {tokens, tokens + n_tokens}}, stream);
@@ -156,7 +150,7 @@ pando_status pando_prompt_tokens(pando_engine* engine, const int32_t* tokens, si
 pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
                             pando_stream** stream) {
   return guarded([&] {
-    if (engine == nullptr) return fail(null_argument("engine"));
+    if (Status status = check_handle(engine, "engine"); !status) return fail(status.error());
     if (text == nullptr) return fail(null_argument("line"));
     if (stream == nullptr) return fail(null_argument("stream"));
     const std::string_view line(text, size);
@@ -180,7 +174,7 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
 pando_status pando_score(pando_engine* engine, const char* prefix, const char* const* continuations,
                          size_t n, pando_stream** stream) {
   return guarded([&] {
-    if (engine == nullptr) return fail(null_argument("engine"));
+    if (Status status = check_handle(engine, "engine"); !status) return fail(status.error());
     if (prefix == nullptr) return fail(null_argument("prefix"));
     if (stream == nullptr) return fail(null_argument("stream"));
     std::vector<std::string> texts;
@@ -201,7 +195,7 @@ pando_status pando_score(pando_engine* engine, const char* prefix, const char* c
 
 pando_status pando_next(pando_stream* stream, double timeout_s, pando_event* event) {
   return guarded([&] {
-    if (stream == nullptr) return fail(null_argument("stream"));
+    if (Status status = check_handle(stream, "stream"); !status) return fail(status.error());
     if (event == nullptr) return fail(null_argument("event"));
     return next_until(stream, deadline_in(timeout_s), event);
   });
@@ -209,8 +203,8 @@ pando_status pando_next(pando_stream* stream, double timeout_s, pando_event* eve
 
 pando_status pando_wait(pando_stream* stream, double timeout_s) {
   return guarded([&] {
-    if (stream == nullptr) return fail(null_argument("stream"));
-    const QuestionStream::Deadline deadline = deadline_in(timeout_s);
+    if (Status status = check_handle(stream, "stream"); !status) return fail(status.error());
+    const Deadline deadline = deadline_in(timeout_s);
     pando_event event;
     pando_status status = PANDO_OK;
     while (status == PANDO_OK) status = next_until(stream, deadline, &event);
@@ -228,9 +222,15 @@ const pando_completion* pando_completion_of(const pando_stream* stream, size_t q
 
 void pando_cancel(pando_stream* stream) {
   guarded([&] {
-    if (stream != nullptr) stream->events.cancel();
+    if (is_here(stream)) stream->events.cancel();
     return PANDO_OK;
   });
 }
 
-void pando_stream_free(pando_stream* stream) { delete stream; }
+int pando_stream_descriptor(pando_stream* stream) {
+  return is_here(stream) ? stream->events.descriptor() : -1;
+}
+
+void pando_stream_free(pando_stream* stream) {
+  if (is_here(stream)) delete stream;
+}

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "api/model_access.h"
-#include "api/prompt.h"
 #include "ask/body_checks.h"
 #include "ask/errors.h"
 #include "ask/unknown_fields.h"
@@ -153,7 +152,8 @@ class Preparation {
       if (is_given_up_()) return {};
       Request& one = body.requests[i];
       if (request_.routed) set_routed(*request_.routed, body, i);
-      if (Status status = tokenise(body, i); !status) return status;
+      if (Status status = ask::tokenise(service_.engine.model(), body, i); !status) return status;
+      n_prompt_ += one.tokens.size();
       if (Status status = ask::check_length(body, i, service_.engine.options().context,
                                             service_.engine.model().info().max_positions);
           !status)
@@ -177,25 +177,6 @@ class Preparation {
     }
     if (Status status = ask::check_logprobs(body); !status) return status;
     ask::count_beside(body.requests);
-    return {};
-  }
-
-  Status tokenise(ask::Body& body, size_t index) {
-    Request& request = body.requests[index];
-    const bool is_ranked = request.cut_tokens > 0;
-    if (const Status status = take_tokens(service_.engine.model(), request); !status) {
-      Error error = status.error();
-      if (error.place.field.empty() && error.code == ErrorCode::kInvalidArgument)
-        error.place.field = "prompt";
-      return ask::of_request(body, index, std::move(error));
-    }
-    if (is_ranked || (request.cut_tokens > 0 && request.pooling != Pooling::kNone))
-      body.log_note = fmt::format(
-          "a text of {} tokens was cut to {}; usage.cut_tokens of each answer says what was cut",
-          request.tokens.size() + static_cast<size_t>(request.cut_tokens), request.tokens.size());
-    if (!request.messages.empty() && !request.separate_reasoning) request.separate_reasoning = true;
-    request.messages = {};  // read, and the engine would have a copy
-    n_prompt_ += request.tokens.size();
     return {};
   }
 

@@ -210,7 +210,7 @@ TEST(QuestionStream, WaitsForItsOwnWhereOthersFillTheQueue) {
   for (;;) {
     const auto what = stream.next(std::nullopt, event, question);
     ASSERT_TRUE(what.ok()) << what.error().message();
-    if (*what == capi::QuestionStream::What::kEnd) break;
+    if (*what == capi::What::kEnd) break;
     n_complete += event.completion.has_value();
   }
   EXPECT_EQ(n_complete, 4u);
@@ -239,21 +239,21 @@ TEST(QuestionStream, WaitsForRoomBehindWhatIsComplete) {
           timeout ? std::optional(std::chrono::steady_clock::now() + *timeout) : std::nullopt;
       const auto what = stream.next(deadline, event, question);
       if (!what.ok()) throw std::runtime_error(what.error().message());
-      if (*what != capi::QuestionStream::What::kEvent || event.completion) return *what;
+      if (*what != capi::What::kEvent || event.completion) return *what;
     }
   };
-  EXPECT_EQ(what_comes(std::chrono::milliseconds(0)), capi::QuestionStream::What::kTimeout);
+  EXPECT_EQ(what_comes(std::chrono::milliseconds(0)), capi::What::kTimeout);
   Request more = endless_request("more");
   more.sampling.n = 1;
   Result<RequestId> taken = engine->submit(more, [](const Event&) {});
   for (; !taken.ok(); taken = engine->submit(more, [](const Event&) {})) std::this_thread::yield();
-  EXPECT_EQ(what_comes({}), capi::QuestionStream::What::kEvent);
+  EXPECT_EQ(what_comes({}), capi::What::kEvent);
   EXPECT_EQ(question, 0u);
-  EXPECT_EQ(what_comes(std::chrono::milliseconds(120)), capi::QuestionStream::What::kTimeout);
+  EXPECT_EQ(what_comes(std::chrono::milliseconds(120)), capi::What::kTimeout);
   engine->cancel(*taken);
-  EXPECT_EQ(what_comes({}), capi::QuestionStream::What::kEvent);
+  EXPECT_EQ(what_comes({}), capi::What::kEvent);
   EXPECT_EQ(question, 1u);
-  EXPECT_EQ(what_comes({}), capi::QuestionStream::What::kEnd);
+  EXPECT_EQ(what_comes({}), capi::What::kEnd);
 }
 
 // Its last request is refused when it is submitted, after the first is complete.
@@ -266,7 +266,7 @@ TEST(QuestionStream, TellsTheErrorOfTheLastRequestBehindWhatIsComplete) {
   Event event;
   size_t question = 0, n_complete = 0;
   auto what = stream.next(std::nullopt, event, question);
-  for (; what.ok() && *what == capi::QuestionStream::What::kEvent;
+  for (; what.ok() && *what == capi::What::kEvent;
        what = stream.next(std::nullopt, event, question))
     n_complete += event.completion.has_value();
   EXPECT_EQ(n_complete, 1u);

@@ -230,6 +230,44 @@ static void test_option_names(const char* path, const pando_model* model) {
   CHECK(strstr(pando_last_error(), "tool format 'xml' is unknown") != NULL);
 }
 
+struct seen {
+  int n_lines, n_tailors, n_summaries;
+};
+
+static int see(void* user, const char* json, size_t size) {
+  struct seen* seen = user;
+  CHECK(strlen(json) == size);
+  ++seen->n_lines;
+  seen->n_tailors += strstr(json, "\"text\":\" tailor\"") != NULL;
+  seen->n_summaries += strncmp(json, "{\"summary\":", 11) == 0;
+  return 0;
+}
+
+static void test_jobs(pando_engine* engine) {
+  pando_job* job = NULL;
+  const char* json = NULL;
+  size_t size = 0;
+  CHECK(pando_job_open(engine, "embeddings", "{\"input\": [\"a\", \"b\"]}", &job) == PANDO_OK);
+  CHECK(pando_job_next(job, 60, &json, &size) == PANDO_OK && strlen(json) == size);
+  CHECK(strstr(json, "\"object\":\"embedding\",\"index\":1") != NULL);
+  CHECK(pando_job_next(job, 60, &json, &size) == PANDO_END);
+  CHECK(pando_job_put(job, "{}", 2) == PANDO_INVALID_ARGUMENT);
+  CHECK(strcmp(pando_last_error(), "the job takes no lines, expected a batch") == 0);
+  pando_job_free(job);
+  CHECK(pando_job_open(engine, "rerank", "{\"query\": \"\", \"documents\": [\"a\"]}", &job) ==
+        PANDO_OK);
+  CHECK(pando_job_next(job, 60, &json, &size) == PANDO_INVALID_ARGUMENT);
+  pando_job_free(job);
+  CHECK(strcmp(pando_last_error_place(), "{\"field\":\"query\"}") == 0);
+
+  const char* const lines =
+      "{\"context\": \"Velina works as a tailor.\", "
+      "\"question\": \"What is the profession of Velina?\"}\n";
+  struct seen seen = {0, 0, 0};
+  CHECK(pando_run_batch(engine, lines, strlen(lines), NULL, see, &seen) == PANDO_OK);
+  CHECK(seen.n_lines == 2 && seen.n_tailors == 1 && seen.n_summaries == 1);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   pando_model* model = NULL;
@@ -252,6 +290,7 @@ int main(int argc, char** argv) {
   test_choices(engine);
   test_errors(engine, argv[1]);
   test_cancel(engine);
+  test_jobs(engine);
   test_order_of_freeing(model);
   char stats[2048];
   size_t size = 0;

@@ -1,0 +1,58 @@
+#include "capi/output_queue.h"
+
+#include <utility>
+
+namespace pando::capi {
+
+void OutputQueue::push(std::string result) {
+  {
+    const std::lock_guard lock(mutex_);
+    results_.push_back(std::move(result));
+  }
+  bell_.ring();
+}
+
+void OutputQueue::end(Status status) {
+  {
+    const std::lock_guard lock(mutex_);
+    end_ = std::move(status);
+  }
+  bell_.ring();
+}
+
+void OutputQueue::cancel() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_cancelled_ = true;
+  }
+  bell_.ring();
+}
+
+bool OutputQueue::is_cancelled() const {
+  const std::lock_guard lock(mutex_);
+  return is_cancelled_;
+}
+
+std::optional<Result<What>> OutputQueue::try_next(std::string& result) {
+  const std::lock_guard lock(mutex_);
+  if (is_cancelled_ && !(end_ && results_.empty())) return What::kCancelled;
+  if (!results_.empty()) {
+    result = std::move(results_.front());
+    results_.pop_front();
+    return What::kEvent;
+  }
+  if (!end_) return std::nullopt;
+  if (*end_) return What::kEnd;
+  return Result<What>(end_->error());
+}
+
+Result<What> OutputQueue::next(Deadline deadline, std::string& result) {
+  for (;;) {
+    bell_.quiet();
+    if (const auto what = try_next(result)) return *what;
+    if (deadline && Waker::Clock::now() >= *deadline) return What::kTimeout;
+    bell_.wait(deadline);
+  }
+}
+
+}  // namespace pando::capi
