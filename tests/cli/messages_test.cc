@@ -33,7 +33,7 @@ class MessagesTest : public ProcessTest {
 
 TEST_F(MessagesTest, AnUnknownCommandIsNamed) {
   const std::string commands =
-      "expected one of run, verify, serve, route, embed, rerank, score, inspect, "
+      "expected one of run, verify, serve, route, embed, rerank, score, eval, inspect, "
       "tokenize, detokenize, tools, bench, make-model, devices, completion";
   expect_says(pando("rnu --input good.jsonl"), kUsage,
               "unknown command 'rnu', " + commands + " (hint: 'run'?)");
@@ -203,7 +203,7 @@ TEST_F(MessagesTest, EmptyPathsAreRefused) {
     refused("serve --model m", option);
   refused("serve --model m", "--host", "an address");
   refused("serve --model m", "--model-name", "a name");
-  for (const char* option : {"--output", "--report"})
+  for (const char* option : {"--output", "--report", "--progress-log"})
     refused("run --model m --input good.jsonl", option);
   refused("run --model m", "--input");
   refused("run --model m --input good.jsonl", "--group-by", "a name");
