@@ -141,6 +141,10 @@ TEST_F(LlamaServer, MistralsAnswersAreChats) {
   EXPECT_NE(streamed(*stream, {{.text = "Hi", .completion = said_hi()}})
                 .find(R"("delta":{"content":"Hi"})"),
             std::string::npos);
+  const auto last = filled(read_fim_body, R"({"prompt": "a", "stream": true, "max_tokens": 5})");
+  EXPECT_NE(streamed(*last, {{.completion = said_hi()}})
+                .find(R"("delta":{"content":""},"finish_reason":"stop")"),
+            std::string::npos);
   EXPECT_EQ(blamed(read_fim_body, R"({"prompt": "a", "random_seed": "x"})"), "random_seed");
 }
 
