@@ -217,8 +217,7 @@ Result<std::unique_ptr<Body>> read_inference_body(const Json& json, const BodyCo
   const bool asks_for_vectors =
       (inputs != nullptr && inputs->is_array()) ||
       std::ranges::any_of(kOfEmbeddings, [&](const char* name) { return fields.has(name); });
-  if (!generates && (asks_for_vectors || embeds))
-    return read_tei_body(json, context);
+  if (!generates && (asks_for_vectors || embeds)) return read_tei_body(json, context);
   return read_tgi(json, context, TgiAnswer::kList, TgiStream::kAsAsked);
 }
 
