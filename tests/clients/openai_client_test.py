@@ -137,6 +137,9 @@ class Clients(unittest.TestCase):
         coded = self.client.embeddings.create(model="demo", input="A", encoding_format="base64").data[0].embedding
         if isinstance(coded, str):
             self.assertEqual(len(base64.b64decode(coded)), 4 * len(numbers.embedding))
+        for form in ("float", "base64"):
+            few = self.client.embeddings.create(model="demo", input="A", dimensions=4, encoding_format=form).data[0].embedding
+            self.assertEqual(len(few) if isinstance(few, list) else len(base64.b64decode(few)) // 4, 4)
 
     def test_errors(self):
         chat = dict(model="demo", messages=[{"role": "user", "content": "Q"}])
