@@ -104,6 +104,15 @@ class FimEditors(unittest.TestCase):
         body = {"prompt": GAP, "stream": True, "n_predict": 64, "frequency_penalty": 0, "presence_penalty": 0,
                 "stop": ["\n\n"], "temperature": 0.01}
         self.check("".join(event["content"] for event in self.events("/completion", body)))
+        with urllib.request.urlopen(self.address + "/info") as info:
+            self.assertGreater(json.loads(info.read())["max_client_batch_size"], 1)
+        self.assertEqual(len(self.post("/embed", {"inputs": [BEFORE, BEHIND]})), 2)
+        ranked = self.post("/rerank", {"query": "width", "return_text": False, "raw_scores": False,
+                                       "texts": [BEFORE, BEHIND], "truncation_direction": "Right", "truncate": True})
+        self.assertEqual(sorted(one["index"] for one in ranked), [0, 1])
+        text = "".join(event["token"]["text"] for event in self.events("/generate_stream", {
+            "inputs": GAP, "parameters": {"max_new_tokens": 64, "best_of": 1, "temperature": 0.01, "stop": ["\n\n"]}}))
+        self.check(text)
 
 
 if __name__ == "__main__":
