@@ -147,7 +147,7 @@ class Clients(unittest.TestCase):
             self.client.completions.create(model="other", prompt="P")
         self.assertEqual(raised.exception.code, "model_not_found")
         with self.assertRaises(openai.BadRequestError) as raised:
-            self.client.chat.completions.create(**chat, tools=[{"type": "function", "function": {"name": "f"}}])
+            self.client.chat.completions.create(**chat, tools=[{"type": "function", "function": {}}])
         self.assertIn("tools", str(raised.exception))
         with self.assertRaises(openai.BadRequestError):
             self.client.completions.create(model="demo", prompt="P", temperature=-1)
