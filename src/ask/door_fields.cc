@@ -57,7 +57,7 @@ Status ChatDraft::copy(std::string_view part, const Json& object,
     const std::string copy(field == table.end() ? name : field->chat_name);
     if (copy.empty()) continue;
     chat[copy] = value;
-    if (place(name) != copy) set_origin(copy, place(name));
+    set_origin(copy, place(name));
   }
   return {};
 }

@@ -16,7 +16,8 @@ namespace {
 // The fields after "xtc_probability" change no answer. Samplers run in the order of
 // docs/answers.md.
 constexpr DoorField kLlamaFields[] = {{"prompt", "prompt"},
-                                      {"n_predict", "max_tokens"},
+                                      {"max_tokens", "max_tokens"},
+                                      {"n_predict", "max_tokens"},  // comes later, so it counts
                                       {"stop", "stop"},
                                       {"stream", "stream"},
                                       {"repeat_penalty", "repetition_penalty"},
@@ -37,6 +38,7 @@ constexpr DoorField kLlamaFields[] = {{"prompt", "prompt"},
                                       {"n_cache_reuse"},
                                       {"n_indent"},
                                       {"n_keep"},
+                                      {"penalty_last_n"},
                                       {"repeat_last_n"},
                                       {"return_progress"},
                                       {"samplers"},
@@ -93,12 +95,12 @@ class LlamaBody : public DoorBody {
   // Null: there is no such member.
   static const Json* member(const Json& json, std::string_view path) {
     const Json* at = &json;
-    while (!path.empty()) {
+    do {
       const std::string name(path.substr(0, path.find('/')));
       path.remove_prefix(std::min(path.size(), name.size() + 1));
       if (!at->is_object() || !at->contains(name)) return nullptr;
       at = &(*at)[name];
-    }
+    } while (!path.empty());
     return at;
   }
 

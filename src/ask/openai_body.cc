@@ -30,7 +30,8 @@ constexpr DoorField kFimFields[] = {
 class OpenAiBody : public Body {
  public:
   explicit OpenAiBody(const BodyContext& context) : Body(context), model_(context.model) {}
-  bool answers_as_chat = false;  // the answer to a completion has the form of a chat's
+  // The answer to a completion has the form of a chat's, with a content in every chunk.
+  bool answers_as_chat = false;
 
   Status take(OpenAiRequest read, const BodyContext& context) {
     form_ = std::move(read.form);
@@ -110,7 +111,8 @@ class OpenAiBody : public Body {
       Json& calls = delta["tool_calls"] = tool_calls(event.calls);
       for (Json& call : calls) call["index"] = choice.n_calls++;
     }
-    if (!event.text.empty() || (delta.empty() && !event.completion)) delta["content"] = event.text;
+    const bool needs_content = answers_as_chat || (delta.empty() && !event.completion);
+    if (!event.text.empty() || needs_content) delta["content"] = event.text;
     return chunk(index, std::move(delta), std::move(lists), reason);
   }
 

@@ -203,15 +203,21 @@ Result<std::unique_ptr<Body>> read_tgi_stream_body(const Json& json, const BodyC
   return read_tgi(json, context, TgiAnswer::kObject, TgiStream::kAlways);
 }
 
-// Texts to embed come in a list, or to a model whose files say how it embeds.
+constexpr const char* kOfEmbeddings[] = {"normalize", "truncate", "truncation_direction",
+                                         "prompt_name", "dimensions"};
+
+// Texts to embed come in a list, with a field of embeddings, or to a model whose files say how it
+// embeds.
 Result<std::unique_ptr<Body>> read_inference_body(const Json& json, const BodyContext& context) {
   const Fields fields(json);
   const bool generates = fields.has("parameters") || fields.has("stream");
   const Json* inputs = fields.find("inputs");
   const Result<model::EmbeddingForm>& form = embedding_form_of(context.model);
   const bool embeds = form && form->pooling != Pooling::kNone;
-  if (!generates && ((inputs != nullptr && inputs->is_array()) || embeds))
-    return read_tei_body(json, context);
+  const bool asks_for_vectors =
+      (inputs != nullptr && inputs->is_array()) ||
+      std::ranges::any_of(kOfEmbeddings, [&](const char* name) { return fields.has(name); });
+  if (!generates && (asks_for_vectors || embeds)) return read_tei_body(json, context);
   return read_tgi(json, context, TgiAnswer::kList, TgiStream::kAsAsked);
 }
 

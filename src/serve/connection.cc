@@ -288,13 +288,12 @@ class Session {
   }
 
   ReplyOptions reply_options(unsigned version, bool keep_alive) const {
-    const Route* route = find_route(logged_.path, logged_.method);
     return {.id = logged_.id,
             .http_version = version,
             .keep_alive = keep_alive,
             .is_to_head = is_head(logged_.method),
             .headers = cors_,
-            .errors = route == nullptr ? &ask::kOpenAiErrors : route->errors};
+            .errors = &errors_of(logged_.path, logged_.method)};
   }
 
   asio::awaitable<bool> answer(HttpRequest& request, unsigned version, bool keep_alive) {

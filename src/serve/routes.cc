@@ -274,6 +274,17 @@ const Route* find_route(std::string_view path, std::string_view method) {
   return first;
 }
 
+const ask::ErrorForm& errors_of(std::string_view path, std::string_view method) {
+  constexpr std::pair<std::string_view, const ask::ErrorForm*> kBeginnings[] = {
+      {"/api/", &ask::kOllamaErrors},
+      {"/v1/messages/", &ask::kAnthropicErrors},
+      {"/v2/", &ask::kCohereErrors}};
+  if (const Route* route = find_route(path, method)) return *route->errors;
+  const auto* found = std::ranges::find_if(
+      kBeginnings, [&](const auto& beginning) { return path.starts_with(beginning.first); });
+  return found == std::end(kBeginnings) ? ask::kOpenAiErrors : *found->second;
+}
+
 std::string parameter_of(const Route& route, std::string_view path) {
   const std::string_view form = route.path;
   const size_t begin = form.find('{');

@@ -32,6 +32,8 @@ struct Route {
 std::span<const Route> routes();
 // Null for a path that is not served. If no route of the path has the method: its first route.
 const Route* find_route(std::string_view path, std::string_view method);
+// The form of errors of a path. A path that is not served has the form of its neighbours.
+const ask::ErrorForm& errors_of(std::string_view path, std::string_view method);
 // The text in the path that matches the route's parameter; empty if the route has none.
 std::string parameter_of(const Route& route, std::string_view path);
 // "GET, HEAD, DELETE": the methods that the path of a route takes.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "serve/batch_runner.h"
 #include "serve/file_routes.h"
 #include "serve/handler.h"
+#include "serve/model_names.h"
 #include "serve/offload.h"
 
 namespace pando::serve {
@@ -61,8 +61,7 @@ void Service::close() {
 }
 
 bool Service::serves(const std::string& model) const {
-  return options.any_model_name ||
-         std::ranges::find(options.model_names, model) != options.model_names.end();
+  return options.any_model_name || has_name(options.model_names, model);
 }
 
 std::string Service::not_served(const std::string& model) const {

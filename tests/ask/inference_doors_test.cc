@@ -126,6 +126,8 @@ TEST_F(Tgi, OnePathTakesBothApis) {
   EXPECT_EQ(body(read_inference_body, R"({"inputs": ["a", "b"]})")->requests.size(), 2u);
   EXPECT_EQ(body(read_inference_body, R"({"inputs": ["a"]})")->requests[0].pooling, Pooling::kLast);
   EXPECT_EQ(body(read_inference_body, R"({"inputs": "a"})")->requests[0].pooling, Pooling::kNone);
+  EXPECT_EQ(body(read_inference_body, R"({"inputs": "a", "normalize": true})")->requests[0].pooling,
+            Pooling::kLast);
   EXPECT_TRUE(body(read_inference_body, R"({"inputs": "a", "stream": true})")->stream);
 }
 

@@ -32,6 +32,16 @@ TEST_F(LlamaServer, FieldsGetTheirNames) {
   EXPECT_EQ(body(read_llama_completion_body, endless)->requests[0].sampling.max_tokens, 640);
 }
 
+TEST_F(LlamaServer, ALengthHasTwoNames) {
+  const auto length = [&](const char* json) {
+    return body(read_llama_completion_body, json)->requests[0].sampling.max_tokens;
+  };
+  EXPECT_EQ(length(R"({"prompt": "P", "max_tokens": 5})"), 5);
+  EXPECT_EQ(length(R"({"prompt": "P", "max_tokens": 5, "n_predict": 6})"), 6);
+  EXPECT_EQ(blamed(read_llama_completion_body, R"({"prompt": "P", "max_tokens": "x"})"),
+            "max_tokens");
+}
+
 TEST_F(LlamaServer, ErrorsNameTheFieldsOfTheBody) {
   EXPECT_EQ(blamed(read_llama_completion_body, "{}"), "prompt");
   EXPECT_EQ(blamed(read_llama_completion_body, R"({"prompt": "P", "mood": 1})"), "mood");
@@ -56,6 +66,8 @@ TEST_F(LlamaServer, AnAnswerMayHaveChosenFields) {
       "return_tokens": true})");
   EXPECT_EQ(json_text(answered(*chosen, {said_hi()})),
             R"({"content":"Hi","timings/prompt_n":3,"tokens":[72,105,10]})");
+  const auto none = body(read_llama_completion_body, R"({"prompt": "P", "response_fields": [""]})");
+  EXPECT_EQ(json_text(answered(*none, {said_hi()})), "{}");
 }
 
 TEST_F(LlamaServer, NoTokensComputeThePromptAlone) {
@@ -128,6 +140,10 @@ TEST_F(LlamaServer, MistralsAnswersAreChats) {
   const auto stream = filled(read_fim_body, R"({"prompt": "a", "stream": true, "max_tokens": 5})");
   EXPECT_NE(streamed(*stream, {{.text = "Hi", .completion = said_hi()}})
                 .find(R"("delta":{"content":"Hi"})"),
+            std::string::npos);
+  const auto last = filled(read_fim_body, R"({"prompt": "a", "stream": true, "max_tokens": 5})");
+  EXPECT_NE(streamed(*last, {{.completion = said_hi()}})
+                .find(R"("delta":{"content":""},"finish_reason":"stop")"),
             std::string::npos);
   EXPECT_EQ(blamed(read_fim_body, R"({"prompt": "a", "random_seed": "x"})"), "random_seed");
 }

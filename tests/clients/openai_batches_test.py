@@ -100,5 +100,32 @@ class Batches(unittest.TestCase):
             self.client.files.retrieve(file.id)
 
 
+class TwoKeys(unittest.TestCase):
+    def test_each_has_files_and_batches_of_its_own(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        random_model(PANDO, folder + "/model")
+        with open(folder + "/keys", "w") as keys:
+            keys.write("one:the-key-of-one\ntwo:the-key-of-two\n")
+        address = self.enterContext(server(PANDO, folder + "/model", "--state", folder + "/state",
+                                           "--api-key-file", folder + "/keys"))
+        one, two = (openai.OpenAI(base_url=address + "/v1", api_key=f"the-key-of-{name}", max_retries=0)
+                    for name in ("one", "two"))
+        line = {"custom_id": "a", "method": "POST", "url": "/v1/completions", "body": {"prompt": "A", "max_tokens": 2}}
+        file = one.files.create(file=("lines.jsonl", json.dumps(line).encode()), purpose="batch")
+        batch = one.batches.create(input_file_id=file.id, endpoint="/v1/completions", completion_window="24h")
+        while batch.status not in ENDED:
+            batch = one.batches.retrieve(batch.id)
+        for name in (file.id, batch.output_file_id):
+            for ask in (two.files.retrieve, two.files.content, two.files.delete):
+                self.assertRaises(openai.NotFoundError, ask, name)
+        for ask in (two.batches.retrieve, two.batches.cancel):
+            self.assertRaises(openai.NotFoundError, ask, batch.id)
+        self.assertRaises(openai.NotFoundError, two.batches.create, input_file_id=file.id, endpoint="/v1/completions",
+                          completion_window="24h")
+        self.assertEqual([list(two.files.list()), list(two.batches.list())], [[], []])
+        self.assertEqual([len(list(one.files.list())), len(list(one.batches.list()))], [2, 1])
+        self.assertTrue(one.files.delete(file.id).deleted)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

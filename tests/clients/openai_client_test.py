@@ -137,6 +137,9 @@ class Clients(unittest.TestCase):
         coded = self.client.embeddings.create(model="demo", input="A", encoding_format="base64").data[0].embedding
         if isinstance(coded, str):
             self.assertEqual(len(base64.b64decode(coded)), 4 * len(numbers.embedding))
+        for form in ("float", "base64"):
+            few = self.client.embeddings.create(model="demo", input="A", dimensions=4, encoding_format=form).data[0].embedding
+            self.assertEqual(len(few) if isinstance(few, list) else len(base64.b64decode(few)) // 4, 4)
 
     def test_errors(self):
         chat = dict(model="demo", messages=[{"role": "user", "content": "Q"}])
@@ -144,7 +147,7 @@ class Clients(unittest.TestCase):
             self.client.completions.create(model="other", prompt="P")
         self.assertEqual(raised.exception.code, "model_not_found")
         with self.assertRaises(openai.BadRequestError) as raised:
-            self.client.chat.completions.create(**chat, tools=[{"type": "function", "function": {"name": "f"}}])
+            self.client.chat.completions.create(**chat, tools=[{"type": "function", "function": {}}])
         self.assertIn("tools", str(raised.exception))
         with self.assertRaises(openai.BadRequestError):
             self.client.completions.create(model="demo", prompt="P", temperature=-1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Clients of other servers, each doing what its users do first: Cohere's client, litellm's routes of rankings and its
+"""Clients of other servers, each doing what its users do first: litellm's routes of rankings and its
 errors of prompts that are too long, a browser before a page's request, a harness that types its messages.
 
 usage: other_clients_test.py PANDO
@@ -14,7 +14,6 @@ import urllib.request
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # from the package, not from the network
 
-import cohere
 import litellm
 
 from server import random_model, server
@@ -36,11 +35,6 @@ class OtherClients(unittest.TestCase):
     def post(cls, path, body):
         request = urllib.request.Request(cls.address + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
         return json.loads(urllib.request.urlopen(request).read())
-
-    def test_cohere(self):
-        client = cohere.ClientV2(api_key="none", base_url=self.address)
-        found = client.rerank(model="demo", query="trees", documents=DOCUMENTS, top_n=2)
-        self.assertEqual([(one.index, one.relevance_score) for one in found.results], self.ranked[:2])
 
     def test_litellm_ranks(self):
         for model, path in (("cohere/demo", "/v2/rerank"), ("hosted_vllm/demo", ""), ("jina_ai/demo", "/v1/rerank"),

@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "serve/client.h"
+#include "serve/door_requests.h"
 
 namespace pando::testing {
 namespace {
@@ -91,6 +91,18 @@ TEST(Load, ManyOpenStreams) {
   expect_no_growth(before);
 }
 
+// Asks at a random door, as a stream if it has one. A client that does not wait leaves.
+void ask_any_door(Client& client, std::mt19937& random, bool waits) {
+  static const std::vector<DoorRequest> doors = door_requests();
+  const DoorRequest& door = doors[random() % doors.size()];
+  Json body = door.body(random_ask(random));
+  if (door.streamed != nullptr && door.stream_path == nullptr) body["stream"] = true;
+  const char* path = door.stream_path != nullptr ? door.stream_path : door.path;
+  client.send(post_text(path, body.dump()));
+  if (!waits) return;
+  EXPECT_EQ(client.read().status, 200) << path << ' ' << body;
+}
+
 // One client after the other: good requests, bad ones, and clients that break off.
 void misbehave(uint16_t port, int n, unsigned seed) {
   std::mt19937 random(seed);
@@ -100,7 +112,7 @@ void misbehave(uint16_t port, int n, unsigned seed) {
     Client client(port);
     const std::string whole =
         post_text("/v1/completions", good + (below(2) == 0 ? "true}" : "false}"));
-    switch (below(9)) {
+    switch (below(12)) {
       case 0:
         client.send(whole);
         EXPECT_EQ(client.read().status, 200);
@@ -136,6 +148,11 @@ void misbehave(uint16_t port, int n, unsigned seed) {
         client.send(whole);
         client.end_sending();
         client.read_all();
+        break;
+      case 8:
+      case 9:
+      case 10:
+        ask_any_door(client, random, below(4) != 0);
         break;
       default:
         client.send(

@@ -33,6 +33,12 @@ REQUESTS = [
     ("/v1/chat/completions", {"messages": [{"role": "user", "content": [{"type": "text", "text": TEXT * 8}]}] * 4,
                               "max_tokens": 4}),
     ("/v1/completions", [[[[1, 2, {"a": [3]}]]] * 50000]),
+    ("/embed", {"inputs": [f"text {i}" for i in range(500)]}),
+    ("/generate_stream", {"inputs": TEXT * 4, "parameters": {"max_new_tokens": 100, "top_n_tokens": 5, "ignore_eos": True}}),
+    ("/api/chat", {"messages": [{"role": "user", "content": TEXT * 16}], "options": {"num_predict": 50}}),
+    ("/v2/chat", {"messages": [{"role": "user", "content": TEXT * 16}], "max_tokens": 50, "stream": True}),
+    ("/v2/embed", {"texts": [TEXT] * 200, "embedding_types": ["float", "base64"]}),
+    ("/completion", {"prompt": TEXT * 16, "n_predict": 50, "return_tokens": True}),
 ]
 
 

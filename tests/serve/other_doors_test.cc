@@ -128,6 +128,27 @@ TEST_F(OtherDoors, ErrorsHaveTheFormOfTheirApi) {
   EXPECT_EQ(post("/api/show", {{"name", "other"}}, 404).size(), 1u);
 }
 
+TEST_F(OtherDoors, UnknownPathsHaveTheErrorsOfTheirApi) {
+  const auto refused = [&](const char* path) { return post(path, Json::object(), 404); };
+  EXPECT_TRUE(refused("/api/pull")["error"].is_string());
+  EXPECT_TRUE(refused("/v2/classify")["message"].is_string());
+  EXPECT_EQ(refused("/v1/messages/batches")["type"], "error");
+  EXPECT_EQ(refused("/v1/audio/speech")["error"]["code"], "not_found");
+}
+
+TEST_F(OtherDoors, LatestIsTheModelItself) {
+  for (const char* name : {"tiny", "tiny:latest"}) {
+    Json body = completion("P");
+    body["model"] = name;
+    EXPECT_EQ(post("/v1/completions", body)["model"], "tiny");
+    EXPECT_EQ(post("/api/show", {{"model", name}})["capabilities"][0], "completion");
+    EXPECT_EQ(client_.get(std::string("/v1/models/") + name).status, 200);
+  }
+  for (const char* name : {"tiny:8b", "tiny:", ":latest", "other:latest"})
+    EXPECT_EQ(error("/v1/completions", {{"model", name}, {"prompt", "P"}}, 404)["code"],
+              "model_not_found");
+}
+
 TEST_F(OtherDoors, FactsAboutTheModel) {
   const auto get = [&](const char* path) { return client_.get(path).json(); };
   EXPECT_EQ(get("/info")["model_id"], "tiny");

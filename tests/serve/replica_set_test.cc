@@ -141,6 +141,7 @@ TEST(ReplicaSet, AModelOfAReplicaThatWasNotSeenYet) {
   };
   const std::string later = "no replica is available (hint: try again later)";
   EXPECT_EQ(code_of("tiny"), "chosen");
+  EXPECT_EQ(code_of("tiny:latest"), "chosen");
   EXPECT_EQ(code_of("other"), "the model 'other' is served by no replica");
   one.set.replace({address_of("http://10.0.0.7:8000")}, /*is_whole=*/false);
   EXPECT_EQ(code_of("other"), later);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "serve/model_names.h"
 
 namespace pando::serve {
 namespace {
@@ -27,8 +28,7 @@ std::chrono::milliseconds pause_after(int n_failures, std::chrono::milliseconds 
 }
 
 bool has_model(const ReplicaStatus& status, std::string_view model) {
-  return model.empty() || status.takes_any_model ||
-         std::ranges::find(status.models, model) != status.models.end();
+  return model.empty() || status.takes_any_model || has_name(status.models, model);
 }
 
 ReplicaState state_of(ReplicaHealth health) {
