@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/errors.h"
+#include "cli/exit_code.h"
 #include "cli/print_stderr.h"
 #include "pando/file_input.h"
 
