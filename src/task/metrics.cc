@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -96,6 +97,37 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Digits from `at` on, without the commas that divide them into thousands.
+std::string take_digits(std::string_view text, size_t& at, bool takes_commas) {
+  std::string digits;
+  const auto divides = [&] {
+    const std::string_view rest = text.substr(at);
+    return takes_commas && rest.size() > 3 && rest[0] == ',' && is_digit(rest[1]) &&
+           is_digit(rest[2]) && is_digit(rest[3]) && (rest.size() == 4 || !is_digit(rest[4]));
+  };
+  for (; at < text.size() && (is_digit(text[at]) || (!digits.empty() && divides())); ++at)
+    if (text[at] != ',') digits.push_back(text[at]);
+  return digits;
+}
+
+// Whether the number that begins at `at` stands behind a minus of its own.
+bool is_negative(std::string_view text, size_t at) {
+  constexpr std::string_view kMinus = "\xe2\x88\x92";  // U+2212
+  std::string_view before = text.substr(0, at);
+  if (before.ends_with('$')) before.remove_suffix(1);
+  if (before.ends_with('-'))
+    before.remove_suffix(1);
+  else if (before.ends_with(kMinus))
+    before.remove_suffix(kMinus.size());
+  else
+    return false;
+  if (before.empty()) return true;
+  const auto last = static_cast<unsigned char>(before.back());
+  return last < 0x80 && !std::isalnum(last) && last != '.';
+}
+
 template <class Score>
 double best(std::span<const std::string> references, const Score& score) {
   if (references.empty()) return score("");
@@ -146,6 +178,38 @@ double rouge_l(std::string_view answer, std::span<const std::string> references)
     return 2.0 * static_cast<double>(longest_common_subsequence(words, expected)) /
            static_cast<double>(n);
   });
+}
+
+std::optional<double> last_number(std::string_view text) {
+  std::optional<double> last;
+  for (size_t at = 0; at < text.size();) {
+    const bool begins = is_digit(text[at]) ||
+                        (text[at] == '.' && at + 1 < text.size() && is_digit(text[at + 1]));
+    if (!begins) {
+      ++at;
+      continue;
+    }
+    std::string digits = is_negative(text, at) ? "-" : "";
+    digits += take_digits(text, at, /*takes_commas=*/true);
+    if (at + 1 < text.size() && text[at] == '.' && is_digit(text[at + 1])) {
+      digits += digits.empty() || digits == "-" ? "0." : ".";
+      digits += take_digits(text, ++at, /*takes_commas=*/false);
+    }
+    double value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error == std::errc()) last = value;
+  }
+  return last;
+}
+
+std::optional<double> number_match(std::string_view answer,
+                                   std::span<const std::string> references) {
+  const std::optional<double> found = last_number(answer);
+  std::optional<double> score;
+  for (const std::string& reference : references)
+    if (const std::optional<double> expected = last_number(reference))
+      score = std::max(score.value_or(0), found == expected ? 1.0 : 0.0);
+  return score;
 }
 
 }  // namespace pando

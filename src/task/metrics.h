@@ -1,6 +1,7 @@
 // Scores an answer against reference answers: the best match counts.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,5 +28,14 @@ double token_f1(std::string_view answer, std::span<const std::string> references
 // without stemming. If the reference has no letter or digit, words are compared as they are. 1 for
 // two empty texts.
 double rouge_l(std::string_view answer, std::span<const std::string> references);
+
+// The last decimal number of a text: "about $1,234.50." has 1234.5. Commas may divide its digits
+// into thousands, and a minus counts unless a letter, a digit or a point stands before it.
+std::optional<double> last_number(std::string_view text);
+
+// 1 if the last number of the answer equals that of one of the references, else 0; nothing where no
+// reference has a number.
+std::optional<double> number_match(std::string_view answer,
+                                   std::span<const std::string> references);
 
 }  // namespace pando

@@ -142,5 +142,36 @@ TEST(Metrics, TheBestReferenceCounts) {
   EXPECT_DOUBLE_EQ(token_f1("x y", References{"x y", "z"}), 1);
 }
 
+TEST(Metrics, TheLastNumberOfAText) {
+  const std::pair<const char*, double> texts[] = {{"42", 42},
+                                                  {"about $1,234.50.", 1234.5},
+                                                  {"5 of 7", 7},
+                                                  {"-3", -3},
+                                                  {"minus: -.5", -0.5},
+                                                  {"-$20", -20},
+                                                  {"\u22125", -5},
+                                                  {"10-12", 12},
+                                                  {"x-3", 3},
+                                                  {"1,2,3", 3},
+                                                  {"1,000,000 people", 1000000},
+                                                  {"12,3456", 3456},
+                                                  {"3.0.", 3},
+                                                  {"v1.2.3", 0.3},
+                                                  {"#### 18", 18}};
+  for (const auto& [text, value] : texts) EXPECT_EQ(last_number(text), value) << text;
+  EXPECT_EQ(last_number("none - at all."), std::nullopt);
+  EXPECT_EQ(last_number(""), std::nullopt);
+  EXPECT_EQ(last_number(std::string(400, '9')), std::nullopt) << "beyond a double";
+}
+
+TEST(Metrics, NumbersMatchByTheirValues) {
+  EXPECT_EQ(number_match("It is 42.00", References{"#### 42"}), 1);
+  EXPECT_EQ(number_match("41", References{"#### 42"}), 0);
+  EXPECT_EQ(number_match("none", References{"42"}), 0);
+  EXPECT_EQ(number_match("7", References{"none", "7"}), 1);
+  EXPECT_EQ(number_match("7", References{"none"}), std::nullopt);
+  EXPECT_EQ(number_match("7", References{}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace pando
