@@ -18,6 +18,7 @@ Command add_route(CLI::App& app);
 Command add_embed(CLI::App& app);
 Command add_rerank(CLI::App& app);
 Command add_score(CLI::App& app);
+Command add_eval(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_tokenize(CLI::App& app);
 Command add_detokenize(CLI::App& app);

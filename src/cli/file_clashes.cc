@@ -56,6 +56,7 @@ void add_model(const CLI::App& command, const char* name, std::vector<NamedFile>
 std::vector<NamedFile> files_read(const CLI::App& command) {
   constexpr std::pair<const char*, const char*> kOptions[] = {
       {"--input", "the input"},
+      {"answers", "the file of answers"},
       {"--schema", "the schema"},
       {"--template-file", "the template"},
       {"--chat-template", "the chat template"},
@@ -93,6 +94,10 @@ std::vector<NamedFile> files_written(const CLI::App& command) {
     for (const char* ending : {".journal", ".journal.new"})
       files.push_back({files[0].path + ending, "the journal of the output"});
   add("--report", "the report");
+  add("--progress-log", "the log of progress");
+  add("--plot", "the drawing");
+  for (const std::string& plot : values_of(command, "--plot"))
+    files.push_back({plot + ".new", "the unfinished drawing"});
   add("--trec-run", "the TREC run");
   if (const auto run = values_of(command, "--trec-run"); !run.empty())
     files.push_back({run[0] + ".new", "the unfinished TREC run"});

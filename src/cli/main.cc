@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
   add("embed", "Compute embeddings of texts", add_embed);
   add("rerank", "Rank documents by their relevance to a query", add_rerank);
   add("score", "Compute likelihoods of continuations, or the perplexity of a text", add_score);
+  add("eval", "Score the answers of a run again, and draw the scores", add_eval);
   add("inspect", "Show what a run would cost and what its prompts share, without running it",
       add_inspect);
   add("tokenize", "Convert text to tokens", add_tokenize);

@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "cli/answer_options.h"
+#include "cli/exit_code.h"
 #include "cli/prompt_text.h"
 #include "pando/values/sharing.h"
 
@@ -73,6 +74,18 @@ std::string sharing_help() {
 }
 
 }  // namespace
+
+InputFormat format_of(const std::string& path, const std::string& format) {
+  const std::filesystem::path input(path);
+  const bool is_packed = input.extension() == ".gz" || input.extension() == ".zst";
+  const std::string ending = (is_packed ? input.stem() : input).extension();
+  const auto is = [&](const char* name) {
+    return format == name || (format == "auto" && ending == fmt::format(".{}", name));
+  };
+  return is("csv")   ? InputFormat::kCsv
+         : is("tsv") ? InputFormat::kTsv
+                     : InputFormat::kJsonLines;
+}
 
 IsGiven given_to(const CLI::App& app) {
   return [&app](const std::string& name) {
@@ -296,15 +309,7 @@ Status settle(RunOptions& o) {
                          : with.prompt) = true;
   }
   if (Status status = read_columns(o.columns, o.batch.columns); !status) return status;
-  const std::filesystem::path input(o.input);
-  const bool is_packed = input.extension() == ".gz" || input.extension() == ".zst";
-  const std::string ending = (is_packed ? input.stem() : input).extension();
-  const auto is = [&](const char* format) {
-    return o.format == format || (o.format == "auto" && ending == fmt::format(".{}", format));
-  };
-  o.batch.format = is("csv")   ? InputFormat::kCsv
-                   : is("tsv") ? InputFormat::kTsv
-                               : InputFormat::kJsonLines;
+  o.batch.format = format_of(o.input, o.format);
   if (o.batch.format != InputFormat::kJsonLines && !takes_tables(o.batch.task))
     return invalid_argument("'{}' has the name of a table, expected JSON lines", o.input);
   o.batch.too_long = o.too_long == "skip"              ? TooLong::kSkip

@@ -37,6 +37,9 @@ struct RunOptions {
 // Tells which options were given to the command; false for options that it does not have.
 IsGiven given_to(const CLI::App& app);
 
+// The format that `format` names; "auto": by the ending of the path.
+InputFormat format_of(const std::string& path, const std::string& format);
+
 // --input, and how its lines are read.
 void add_input_options(CLI::App& app, RunOptions& options);
 // The input options, and those for computing answers and printing progress.
