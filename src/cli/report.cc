@@ -20,10 +20,6 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
-
 // The last part of a path, also of one that ends with a slash.
 std::string model_name(const std::filesystem::path& path) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
@@ -147,6 +143,10 @@ bool is_report(const OrderedJson& json) {
 }
 
 }  // namespace
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
 
 double share_reused(const BatchSummary& summary) {
   if (summary.prompt_tokens == 0) return 0;

@@ -16,6 +16,9 @@ struct RunRecord {
   bool was_finished = false;  // by an earlier run; only that one knew times and tokens
 };
 
+// The time, such as 2026-01-31T12:00:00Z.
+std::string utc_now();
+
 // Prompt tokens that were not computed because another answer's computation served, in [0, 1].
 double share_reused(const BatchSummary& summary);
 

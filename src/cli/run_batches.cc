@@ -16,11 +16,13 @@
 #include "cli/comparison.h"
 #include "cli/dry_run.h"
 #include "cli/exit_code.h"
+#include "cli/faster_types.h"
 #include "cli/first_answers.h"
 #include "cli/grouped_messages.h"
 #include "cli/output_files.h"
 #include "cli/print_stderr.h"
 #include "cli/progress.h"
+#include "cli/progress_log.h"
 #include "cli/report.h"
 #include "cli/run_answers.h"
 #include "cli/run_checks.h"
@@ -66,6 +68,8 @@ class BatchRun {
       if (Status status = may_hold_report(o_.report); !status) return report_error(status.error());
       if (Status status = report.open(o_.report); !status) return report_error(status.error());
     }
+    if (!o_.progress_log.empty())
+      if (Status status = log_.open(o_.progress_log); !status) return report_error(status.error());
     const Status defaults = take_generation_config(o_);
     if (!defaults && o_.generation.required) return refuse(defaults.error());
     Result<std::shared_ptr<const Model>> model = load_model(o_.model, o_.quiet);
@@ -165,16 +169,21 @@ class BatchRun {
     if (answers->sink == nullptr) return take_finished(*answers, record, **engine);
 
     const bool is_second = !runs_.empty();
+    if (!is_second) tell_of_faster_types((*engine)->model(), (*engine)->options());
     const StopSignal stop;
     BatchOptions batch = o_.batch;
     batch.stop = &stop.flag();
     ProgressLine progress(quiet, nouns_.outputs);
     StopNotice notice(stop, progress, nouns_.outputs);
     EngineStats printed;
+    BatchProgress last_progress;
+    if (!is_second) log_.update(last_progress);
     batch.on_progress = [&](const BatchProgress& now) {
       if (o_.verbose) print_memory(now.stats, printed, (*engine)->options().kv_memory);
       notice.update(now);
       progress.update(now);
+      last_progress = now;
+      if (!is_second) log_.update(now);
     };
     GroupedMessages messages(
         [&](const std::string& message) {
@@ -208,6 +217,7 @@ class BatchRun {
         run_batch(**engine, stream, input.n_bytes(), *answers->sink, batch);
     progress.clear();
     messages.end();
+    if (!is_second) end_log(summary, last_progress);
     if (!summary) {
       if (o_.output == "-" && summary.error().code == ErrorCode::kIo && reader_is_gone())
         end_as_by_sigpipe();
@@ -220,6 +230,26 @@ class BatchRun {
     runs_.push_back(record);
     last_report_ = report_json(runs_.front(), is_second ? &runs_.back() : nullptr, **engine, o_);
     return summary->bad_lines + summary->failed > 0 ? kIncomplete : kOk;
+  }
+
+  void tell_of_faster_types(const Model& model, const EngineOptions& options) const {
+    const bool is_chosen = o_.given("--weights") || o_.given("--kv-dtype");
+    if (o_.quiet || is_chosen || o_.batch.task != BatchTask::kAnswer) return;
+    const std::string said = faster_types(model.info(), options.isa);
+    if (!said.empty()) print_stderr("pando: {}\n", said);
+  }
+
+  void end_log(const Result<BatchSummary>& summary, BatchProgress last) {
+    if (summary) {
+      last.answers_done = summary->answers;
+      last.seconds = summary->seconds;
+      last.stats = summary->stats;
+      last.seconds_left = std::nullopt;
+      if (!summary->stopped) last.share_done = 1;
+    }
+    last.answers_open = 0;
+    log_.end(!summary ? "failed" : summary->stopped ? "stopped" : "finished", last);
+    if (!log_.status()) report_error(log_.status().error());
   }
 
   // A run that is finished already: what it kept of its summary, for scores and report.
@@ -362,6 +392,7 @@ class BatchRun {
   }
 
   RunOptions o_;
+  ProgressLog log_;
   TaskNouns nouns_ = nouns_of(o_.batch.task);
   FirstAnswers first_answers_{o_.show, o_.batch.ordered};
   std::optional<Comparison> comparison_;

@@ -168,6 +168,10 @@ void add_output_options(CLI::App& app, RunOptions& o) {
   app.add_option("--report", o.report,
                  "File for the run's report, as JSON; overwrites only an earlier report")
       ->check(not_empty());
+  app.add_option("--progress-log", o.progress_log,
+                 "File to which a line of JSON is added every ten seconds: answers, tokens, rate, "
+                 "time left")
+      ->check(not_empty());
   app.add_option(
          "--compare", o.compare,
          fmt::format("Run again with this sharing; compares speed and every bit of the results{}",

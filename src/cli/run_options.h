@@ -21,6 +21,7 @@ struct RunOptions {
   bool resume = false;
   bool overwrite = false;
   std::string report;
+  std::string progress_log;
   std::string compare;
   double verify = 0;  // share of the questions
   std::string too_long = "error";

@@ -203,7 +203,7 @@ TEST_F(MessagesTest, EmptyPathsAreRefused) {
     refused("serve --model m", option);
   refused("serve --model m", "--host", "an address");
   refused("serve --model m", "--model-name", "a name");
-  for (const char* option : {"--output", "--report"})
+  for (const char* option : {"--output", "--report", "--progress-log"})
     refused("run --model m --input good.jsonl", option);
   refused("run --model m", "--input");
   refused("run --model m --input good.jsonl", "--group-by", "a name");
