@@ -209,14 +209,14 @@ TEST(Evaluate, OptionsAreChecked) {
   EvaluateOptions options;
   options.metrics = {"bleu"};
   EXPECT_EQ(refused("", options),
-            "'metric' is 'bleu', expected exact_match, token_f1, rouge_l, accuracy, number or "
+            "metric is 'bleu', expected exact_match, token_f1, rouge_l, accuracy, number or "
             "regex");
   options.metrics = {};
   EXPECT_EQ(refused("", options),
             "there is nothing to score, expected a metric or a field with scores");
   options.metrics = {"accuracy"};
   options.pass_at = {0};
-  EXPECT_EQ(refused("", options), "'pass_at' has 0 in it, expected at least 1");
+  EXPECT_EQ(refused("", options), "pass_at has 0 in it, expected at least 1");
   options.pass_at = {};
   options.extract = "(";
   EXPECT_NE(refused("", options), "");
