@@ -57,7 +57,7 @@ std::string eval_table(const Evaluation& evaluation) {
   for (const EvaluatedScore& score : evaluation.scores)
     rows.push_back({score_name(score), score.group.empty() ? "all" : group_name(score),
                     fmt::format("{}", score.questions), percent(score.value),
-                    score.standard_error > 0 ? percent(score.standard_error) : "-"});
+                    score.questions > 1 ? percent(score.standard_error) : "-"});
   std::array<size_t, 5> widths{};
   for (const Row& row : rows)
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], n_characters(row[i]));
