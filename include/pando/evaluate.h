@@ -28,10 +28,10 @@ struct EvaluateOptions {
   // Lines with the same value of this field are answers to one question. Empty: those with the same
   // id and question_id, until a choice comes again.
   std::string question;
-  std::string by;       // estimates also for each value of this field; empty: none
-  std::string cluster;  // questions with the same value are one cluster of the standard error
-  std::string extract;  // expression whose last match in an answer is scored; empty: all of it
-  bool majority = false;          // also the score of the most frequent answer to each question
+  std::string by;         // estimates also for each value of this field; empty: none
+  std::string cluster;    // questions with the same value are one cluster of the standard error
+  std::string extract;    // expression whose last match in an answer is scored; empty: all of it
+  bool majority = false;  // also the score of the most frequent answer to each question
   std::vector<uint64_t> pass_at;  // also pass@k for these k; an answer is right if its score is 1
   std::function<void(const std::string& message)> on_problem;  // of a line that is left out
 };

@@ -7,21 +7,16 @@ Rows go as one JSON array to the program `pando run`, whose output OUTPUT.jsonl 
 from __future__ import annotations
 
 import argparse
-import ctypes
-import datetime
-import decimal
 import hashlib
 import json
 import os
 import pathlib
-import shutil
-import signal
-import subprocess
 import sys
 from typing import Any, Iterator, Optional, Sequence
 
 from . import _answer_columns, _tables
 from ._options import SamplingOptions
+from ._program import plain, run_program
 from ._tables import Reader, TableError, Writer, pyarrow
 
 USAGE = """usage: python -m pando run INPUT OUTPUT [--resume | --overwrite] [--columns NAME=COLUMN,...] [options of `pando run`]
@@ -32,31 +27,7 @@ TEXTS = ("context", "question", "prompt", "instruction", "template", "answer")
 OTHERS = ("questions", "answers", "choices", "schema", "tokens", "messages", "tools", "tool_choice", "parallel_tool_calls",
           "thinking", "thinking_budget", "documents", "chat_template_kwargs")
 ASKING = ("question", "questions", "prompt", "tokens", "messages")
-PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
 OURS = ("--input", "--output", "--ordered", "--format")
-
-
-def find_program() -> str:
-    """PANDO_PROGRAM, or `pando` beside the package, in the repository's build, or on the PATH."""
-    here = pathlib.Path(__file__).resolve().parent
-    places = [os.environ.get("PANDO_PROGRAM"), here / "pando", here.parents[1] / "build" / "pando", shutil.which("pando")]
-    for place in places:
-        if place and os.access(place, os.X_OK) and os.path.isfile(place):
-            return str(place)
-    raise TableError("the program pando is neither beside the package nor on the PATH (hint: PANDO_PROGRAM names it)")
-
-
-def plain(value: Any) -> Any:
-    """A value of a row as JSON has it, without the nulls of objects."""
-    if isinstance(value, dict):
-        return {str(name): plain(one) for name, one in value.items() if one is not None}
-    if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
-    if isinstance(value, bytes):
-        return value.decode("utf-8")
-    if isinstance(value, (datetime.date, datetime.time)):
-        return value.isoformat()
-    return float(value) if isinstance(value, decimal.Decimal) else value
 
 
 def text_of(value: Any) -> str:
@@ -113,36 +84,6 @@ def array_text(reader: Reader, columns: Columns) -> Iterator[bytes]:
                 yield f"{before}{text}".encode()
                 before = ",\n"
     yield b"[]" if before == "[" else b"]\n"
-
-
-def in_child() -> None:
-    """Between fork and exec: Ctrl-C comes to the feeder alone, and the program ends with it."""
-    os.setpgrp()
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def run_program(arguments: Sequence[str], text: Iterator[bytes]) -> int:
-    """Runs `pando run` over the text; its exit code. Ctrl-C and SIGTERM go to the program, which ends the run."""
-    child = subprocess.Popen([find_program(), "run", "--input", "-", "--ordered", *arguments], stdin=subprocess.PIPE,
-                             preexec_fn=in_child)
-    assert child.stdin is not None
-    before = {number: signal.signal(number, lambda received, frame: child.send_signal(received))
-              for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        for part in text:
-            child.stdin.write(part)
-        child.stdin.close()
-    except BrokenPipeError:  # it has stopped, and says why
-        pass
-    finally:  # an array that was not ended fails the run
-        try:
-            child.stdin.close()
-        except BrokenPipeError:
-            pass
-        code = child.wait()
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    return code if code >= 0 else 128 - code
 
 
 def by_rows(answers: Iterator[dict[str, Any]], path: str) -> Iterator[tuple[int, list[dict[str, Any]]]]:
@@ -258,20 +199,8 @@ def run(arguments: Sequence[str]) -> int:
     flags = [name for name in ("--resume", "--overwrite", "--quiet") if getattr(own, name[2:])]
     if own.group_by:
         flags += ["--group-by", own.group_by]
-    code = run_program(["--output", lines, *flags, *rest], array_text(reader, columns))
+    code = run_program(["run", "--input", "-", "--ordered", "--output", lines, *flags, *rest], array_text(reader, columns))
     if code not in (0, 3) or not os.path.exists(lines):
         return code
     write_output(reader, lines, output)
     return code
-
-
-def main(arguments: Sequence[str]) -> int:
-    """The exit code of `python -m pando ARGUMENTS`."""
-    if not arguments or arguments[0] != "run":
-        print(USAGE, file=sys.stderr)
-        return 0 if arguments and arguments[0] in ("-h", "--help") else 2
-    try:
-        return run(arguments[1:])
-    except TableError as error:
-        print(f"pando: {error}", file=sys.stderr)
-        return 1

@@ -17,10 +17,11 @@ pa = pytest.importorskip("pyarrow")
 import pyarrow.feather  # noqa: E402
 import pyarrow.parquet  # noqa: E402
 
-from pando import _answer_columns, _run, _tables  # noqa: E402
+from pando import __main__ as command  # noqa: E402
+from pando import _answer_columns, _program, _tables  # noqa: E402
 
 try:
-    PROGRAM = _run.find_program()
+    PROGRAM = _program.find_program()
 except _tables.TableError:
     pytest.skip("no program pando", allow_module_level=True)
 
@@ -66,7 +67,7 @@ def read(path):
 
 
 def run(*arguments):
-    return _run.main(["run", *map(str, arguments), *OPTIONS])
+    return command.main(["run", *map(str, arguments), *OPTIONS])
 
 
 def answers_of(*questions):
@@ -186,6 +187,19 @@ def test_what_is_wrong_is_said(tmp_path, capfd):
     assert says("expected INPUT and OUTPUT alone", tmp_path / "a.parquet", out, "--input", "b") == 1
     assert says("unknown option '--bogus'", tmp_path / "good.parquet", tmp_path / "z.parquet", "--bogus") == 2
     assert not out.exists()
+
+
+def test_answers_of_a_table_are_scored(tmp_path, capfd):
+    help_text = subprocess.run([PROGRAM], capture_output=True, text=True).stderr
+    if " eval," not in help_text:
+        pytest.skip("a program without eval")
+    data = pa.table({"id": [1, 2], "text": ["The cat", "dog"], "answers": [["cat"], ["fox"]], "raw": [b"\xff", None],
+                     "when": [datetime.date(2026, 1, 31), None], "kind": ["a", "b"]})
+    write(data, tmp_path / "out.parquet")
+    assert command.main(["eval", str(tmp_path / "out.parquet"), "--json", "--metric", "exact_match", "--by", "kind"]) == 0
+    scores = json.loads(capfd.readouterr().out)["scores"]
+    assert [(score.get("group"), score["value"]) for score in scores] == [(None, 0.5), ("a", 1), ("b", 0)]
+    assert command.main(["eval", str(tmp_path / "none.parquet")]) == 1
 
 
 def test_kinds_of_columns():

@@ -56,12 +56,10 @@ struct Metric {
   Score score;
   std::string (*vote_key)(const std::string&);
 };
-constexpr Metric kMetrics[] = {{"exact_match", always<exact_match>, as_words},
-                               {"token_f1", always<token_f1>, as_words},
-                               {"rouge_l", always<rouge_l>, as_words},
-                               {"accuracy", always<accuracy>, as_given},
-                               {"number", always<number_match>, as_number},
-                               {"regex", regex_match, as_given}};
+constexpr Metric kMetrics[] = {
+    {"exact_match", always<exact_match>, as_words}, {"token_f1", always<token_f1>, as_words},
+    {"rouge_l", always<rouge_l>, as_words},         {"accuracy", always<accuracy>, as_given},
+    {"number", always<number_match>, as_number},    {"regex", regex_match, as_given}};
 
 const Metric* find_metric(std::string_view name) {
   const auto found = std::ranges::find(kMetrics, name, &Metric::name);
@@ -139,8 +137,7 @@ class Scorer {
     for (const std::string& group : groups_)
       for (size_t i = 0; i < means_.size(); ++i) {
         const size_t n = options_.metrics.size();
-        const std::string& name =
-            i < n ? options_.metrics[i] : options_.score_fields[i - n];
+        const std::string& name = i < n ? options_.metrics[i] : options_.score_fields[i - n];
         means_[i].write(name, group, result_.scores);
       }
     return std::move(result_);

@@ -136,8 +136,8 @@ EvaluatedQuestion& EvaluatedLines::question_of(const Json& line, uint64_t& choic
   if (found != last_.end()) {
     EvaluatedQuestion& question = questions_[found->second];
     const auto is_this = [&](const EvaluatedAnswer& one) { return one.part == part; };
-    const bool is_there = question.answers.contains(choice) &&
-                          std::ranges::any_of(question.answers[choice], is_this);
+    const bool is_there =
+        question.answers.contains(choice) && std::ranges::any_of(question.answers[choice], is_this);
     if (is_there && is_named) choice = question.answers.rbegin()->first + 1;
     if (!is_there || is_named) return question;
   }

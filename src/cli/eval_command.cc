@@ -85,7 +85,7 @@ int evaluate_file(EvalCommandOptions& o) {
   tell_of_missing(*result, options);
   fmt::print("{}", o.json ? eval_json(*result) + "\n" : eval_table(*result));
   if (!o.plot.empty()) {
-    plot.write(eval_svg(*result, std::filesystem::path(o.answers).filename().string()));
+    plot.write(eval_svg(*result, one_line(std::filesystem::path(o.answers).filename().string())));
     if (Status status = plot.keep(); !status) return report_error(status.error());
   }
   return result->bad_lines > 0 ? kIncomplete : kOk;

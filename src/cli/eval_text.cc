@@ -16,12 +16,12 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr double k95Percent = 1.96;  // standard errors on each side of a mean
+constexpr double k95Percent = 1.96;   // standard errors on each side of a mean
 constexpr size_t kLongestGroup = 40;  // characters that are shown
 
 std::string score_name(const EvaluatedScore& score) {
-  return score.statistic == "mean" ? score.metric
-                                   : fmt::format("{}, {}", score.metric, score.statistic);
+  const std::string metric = one_line(score.metric);
+  return score.statistic == "mean" ? metric : fmt::format("{}, {}", metric, score.statistic);
 }
 
 std::string group_name(const EvaluatedScore& score) {
@@ -108,7 +108,8 @@ std::string eval_svg(const Evaluation& evaluation, const std::string& title) {
   svg += bench::text_at(8, 20, "start", title);
   for (int tenth = 0; tenth <= 10; tenth += 2) {
     const double x = x_of(0.1 * tenth);
-    svg += fmt::format("<path d=\"M{0:.1f} {1} V{2:.1f}\" stroke=\"#cccccc\"/>\n", x, kTop - 4, bottom);
+    svg += fmt::format("<path d=\"M{0:.1f} {1} V{2:.1f}\" stroke=\"#cccccc\"/>\n", x, kTop - 4,
+                       bottom);
     svg += bench::text_at(x, kTop - 8, "middle", fmt::format("{}%", 10 * tenth));
   }
   for (size_t i = 0; i < names.size(); ++i) {

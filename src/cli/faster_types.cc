@@ -27,8 +27,7 @@ constexpr double kPerplexityPercent = 0.27;  // the most that q8_0 changed it in
 
 std::string faster_types(const ModelInfo& model, const std::string& isa) {
   const auto speeds = std::ranges::find(kPromptSpeeds, isa, &PromptSpeeds::isa);
-  const bool is_slow =
-      std::ranges::find(kSlowTypes, model.weight_type) != std::end(kSlowTypes);
+  const bool is_slow = std::ranges::find(kSlowTypes, model.weight_type) != std::end(kSlowTypes);
   if (!is_slow || model.n_parameters < kFewestParameters || speeds == std::end(kPromptSpeeds))
     return {};
   const double times = speeds->q8_0 / speeds->bf16;

@@ -82,9 +82,7 @@ InputFormat format_of(const std::string& path, const std::string& format) {
   const auto is = [&](const char* name) {
     return format == name || (format == "auto" && ending == fmt::format(".{}", name));
   };
-  return is("csv")   ? InputFormat::kCsv
-         : is("tsv") ? InputFormat::kTsv
-                     : InputFormat::kJsonLines;
+  return is("csv") ? InputFormat::kCsv : is("tsv") ? InputFormat::kTsv : InputFormat::kJsonLines;
 }
 
 IsGiven given_to(const CLI::App& app) {

@@ -98,8 +98,9 @@ Command add_score(CLI::App& app) {
                      "Text file to score instead of --input, or - for standard input")
           ->check(not_empty());
   text->excludes(input);
-  for (const char* of_lines : {"--dry-run", "--output", "--resume", "--overwrite", "--ordered",
-                               "--report", "--compare", "--too-long", "--columns", "--progress-log"})
+  for (const char* of_lines :
+       {"--dry-run", "--output", "--resume", "--overwrite", "--ordered", "--report", "--compare",
+        "--too-long", "--columns", "--progress-log"})
     text->excludes(app.get_option(of_lines));
   const CLI::Validator positive = at_least(1);
   app.add_option("--window", options->perplexity.window,

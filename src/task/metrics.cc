@@ -183,8 +183,8 @@ double rouge_l(std::string_view answer, std::span<const std::string> references)
 std::optional<double> last_number(std::string_view text) {
   std::optional<double> last;
   for (size_t at = 0; at < text.size();) {
-    const bool begins = is_digit(text[at]) ||
-                        (text[at] == '.' && at + 1 < text.size() && is_digit(text[at + 1]));
+    const bool begins =
+        is_digit(text[at]) || (text[at] == '.' && at + 1 < text.size() && is_digit(text[at + 1]));
     if (!begins) {
       ++at;
       continue;

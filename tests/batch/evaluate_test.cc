@@ -177,8 +177,7 @@ TEST(Evaluate, ClustersWidenTheError) {
 {"id": "b", "question_id": "0", "text": "x", "answers": "y"}
 {"id": "b", "question_id": "1", "text": "x", "answers": "y"}
 )";
-  EXPECT_DOUBLE_EQ(score(evaluated(lines, options), "accuracy").standard_error,
-                   std::sqrt(2.0) / 4);
+  EXPECT_DOUBLE_EQ(score(evaluated(lines, options), "accuracy").standard_error, std::sqrt(2.0) / 4);
   options.cluster.clear();
   EXPECT_DOUBLE_EQ(score(evaluated(lines, options), "accuracy").standard_error,
                    std::sqrt(1.0 / 12));

@@ -153,8 +153,9 @@ TEST(InputTable, ColumnsThatContradictEachOtherAreRefused) {
             "the columns are prompt, answer, answers, expected 'answer' or 'answers', not both");
   EXPECT_TRUE(ask::InputTable::open("prompt,context,question", ',')
                   .error()
-                  .message().starts_with("the columns are prompt, context, question, expected "
-                                       "'context' and 'question', or 'prompt', not both"));
+                  .message()
+                  .starts_with("the columns are prompt, context, question, expected "
+                               "'context' and 'question', or 'prompt', not both"));
 }
 
 // As Python's csv and spreadsheets write them.
@@ -170,9 +171,11 @@ TEST(InputTable, FlagsInCapitals) {
             "column 'thinking' is 'yes', expected true or false");
   EXPECT_EQ(table.line("P\t\t\tTrue\t").error().message(),
             "column 'max_tokens' is 'True', expected a JSON value");
-  EXPECT_EQ(
-      ask::InputTable::open("prompt\tschema", '\t')->line("P\t{'type': 'string'}").error().message(),
-      "column 'schema' is '{'type': 'string'}', expected a JSON value");
+  EXPECT_EQ(ask::InputTable::open("prompt\tschema", '\t')
+                ->line("P\t{'type': 'string'}")
+                .error()
+                .message(),
+            "column 'schema' is '{'type': 'string'}', expected a JSON value");
 }
 
 TEST(InputTable, SchemasAndEmptyTexts) {
@@ -196,7 +199,8 @@ TEST(RecordScanner, PackedFilesAreNamed) {
             "it is a gzip file, expected JSON lines (hint: pipe it through gunzip -c)");
   EXPECT_EQ(not_lines("\x1f\x8b\x08 \"", BatchTask::kEmbed, InputFormat::kCsv),
             "it is a gzip file, expected a table (hint: pipe it through gunzip -c)");
-  EXPECT_EQ(not_lines("PAR1"), "it is a Parquet file, not text, expected JSON lines");
+  EXPECT_EQ(not_lines("PAR1"),
+            "it is a Parquet file, not text, expected JSON lines (hint: python -m pando reads it)");
 }
 
 TEST(RecordScanner, OtherKindsOfInputAreTold) {

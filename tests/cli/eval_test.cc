@@ -96,9 +96,7 @@ TEST_F(EvalTest, ScoresAnOutputAsTheRunDid) {
         "--input good.jsonl --output {} --overwrite --with answers --report report.json", output));
     ASSERT_EQ(run.code, kOk) << run;
     const auto report = nlohmann::json::parse(contents(at("report.json")))["run"]["scores"];
-    const Finished eval = pando(fmt::format(
-        "eval {} --json {}", output,
-        std::string_view(output).ends_with(".gz") ? "--format tsv" : ""));
+    const Finished eval = pando(fmt::format("eval {} --json", output));
     ASSERT_EQ(eval.code, kOk) << eval;
     const auto scores = nlohmann::json::parse(eval.out)["scores"];
     ASSERT_EQ(scores.size(), 3u);
@@ -118,7 +116,8 @@ std::vector<nlohmann::json> log_lines(const std::string& text) {
 }
 
 TEST_F(EvalTest, ARunLogsItsProgress) {
-  const Finished finished = run("--input good.jsonl --output logged.jsonl --progress-log log.jsonl");
+  const Finished finished =
+      run("--input good.jsonl --output logged.jsonl --progress-log log.jsonl");
   ASSERT_EQ(finished.code, kOk) << finished;
   const std::vector<nlohmann::json> lines = log_lines(contents(at("log.jsonl")));
   ASSERT_EQ(lines.size(), 2u);

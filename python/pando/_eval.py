@@ -1,0 +1,31 @@
+"""`python -m pando eval`: scores the answers of a Parquet or Arrow file, whose rows go to `pando eval` as JSON lines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Iterator, Sequence
+
+from ._program import plain, run_program
+from ._tables import Reader, TableError, pyarrow
+
+USAGE = "usage: python -m pando eval FILE [options of `pando eval`]"
+
+
+def row_lines(reader: Reader) -> Iterator[bytes]:
+    """A line for each row, without columns of bytes."""
+    types = pyarrow().types
+    is_bytes = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    columns = [field.name for field in reader.schema if not any(test(field.type) for test in is_bytes)]
+    for batch in reader.batches(columns):
+        for row in batch.to_pylist():
+            yield (json.dumps(plain(row), ensure_ascii=False, default=text_of_other) + "\n").encode()
+
+
+def text_of_other(value: Any) -> str:
+    return str(value)
+
+
+def evaluate(arguments: Sequence[str]) -> int:
+    if not arguments or arguments[0].startswith("-"):
+        raise TableError(f"eval: expected FILE first\n{USAGE}")
+    return run_program(["eval", "-", "--format", "jsonl", *arguments[1:]], row_lines(Reader(arguments[0])))
