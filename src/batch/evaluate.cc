@@ -77,29 +77,32 @@ Status check_options(const EvaluateOptions& options) {
   return {};
 }
 
+// Statistics of a metric, in the order in which they are shown; behind them one for each of
+// pass_at.
+enum Statistic : size_t { kMean, kMajority, kFirstPass };
+
+std::string statistic_name(size_t statistic, const EvaluateOptions& options) {
+  if (statistic == kMean) return "mean";
+  if (statistic == kMajority) return "majority";
+  return fmt::format("pass@{}", options.pass_at[statistic - kFirstPass]);
+}
+
 // Means of one metric, over all questions and over those of each group.
 class Means {
  public:
-  void add(const std::string& statistic, const EvaluatedQuestion& question, double score) {
-    of_group("")[statistic].add(score, question.cluster);
-    if (!question.group.empty()) of_group(question.group)[statistic].add(score, question.cluster);
+  void add(size_t statistic, const EvaluatedQuestion& question, double score) {
+    groups_[""][statistic].add(score, question.cluster);
+    if (!question.group.empty()) groups_[question.group][statistic].add(score, question.cluster);
   }
 
-  void write(const std::string& metric, const std::string& group,
-             std::vector<EvaluatedScore>& scores) const {
+  // By their statistics.
+  std::map<size_t, MeanOf> of(const std::string& group) const {
     const auto found = groups_.find(group);
-    if (found == groups_.end()) return;
-    for (const auto& [statistic, mean] : found->second) {
-      const Estimate estimate = mean.estimate();
-      scores.push_back(
-          {metric, statistic, group, estimate.n, estimate.mean, estimate.standard_error});
-    }
+    return found == groups_.end() ? std::map<size_t, MeanOf>() : found->second;
   }
 
  private:
-  using Statistics = std::map<std::string, MeanOf>;
-  Statistics& of_group(const std::string& group) { return groups_[group]; }
-  std::map<std::string, Statistics> groups_;
+  std::map<std::string, std::map<size_t, MeanOf>> groups_;
 };
 
 class Scorer {
@@ -135,11 +138,12 @@ class Scorer {
   Evaluation take() {
     groups_.insert("");
     for (const std::string& group : groups_)
-      for (size_t i = 0; i < means_.size(); ++i) {
-        const size_t n = options_.metrics.size();
-        const std::string& name = i < n ? options_.metrics[i] : options_.score_fields[i - n];
-        means_[i].write(name, group, result_.scores);
-      }
+      for (size_t i = 0; i < means_.size(); ++i)
+        for (const auto& [statistic, mean] : means_[i].of(group)) {
+          const Estimate estimate = mean.estimate();
+          result_.scores.push_back({metric_name(i), statistic_name(statistic, options_), group,
+                                    estimate.n, estimate.mean, estimate.standard_error});
+        }
     return std::move(result_);
   }
 
@@ -154,6 +158,11 @@ class Scorer {
       if (*score) scores.push_back(**score);
     }
     return scores;
+  }
+
+  const std::string& metric_name(size_t i) const {
+    const size_t n = options_.metrics.size();
+    return i < n ? options_.metrics[i] : options_.score_fields[i - n];
   }
 
   // What each answer votes for, by a metric or a field.
@@ -171,12 +180,12 @@ class Scorer {
     if (scores.empty()) return;
     double sum = 0;
     for (const double score : scores) sum += score;
-    means.add("mean", question, sum / static_cast<double>(scores.size()));
-    if (!keys.empty()) means.add("majority", question, scores[majority(keys)]);
+    means.add(kMean, question, sum / static_cast<double>(scores.size()));
+    if (!keys.empty()) means.add(kMajority, question, scores[majority(keys)]);
     const auto n_right = static_cast<uint64_t>(std::ranges::count(scores, 1.0));
-    for (const uint64_t k : options_.pass_at)
-      if (k <= scores.size())
-        means.add(fmt::format("pass@{}", k), question, pass_at_k(scores.size(), n_right, k));
+    for (size_t i = 0; i < options_.pass_at.size(); ++i)
+      if (const uint64_t k = options_.pass_at[i]; k <= scores.size())
+        means.add(kFirstPass + i, question, pass_at_k(scores.size(), n_right, k));
   }
 
   const EvaluateOptions& options_;
