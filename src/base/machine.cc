@@ -60,6 +60,50 @@ std::vector<fs::path> memory_groups_v1(const fs::path& root) {
   return groups_of(root, "sys/fs/cgroup/memory", ":memory:/");
 }
 
+// Nothing on more than 1,024 processors.
+std::optional<cpu_set_t> allowed_processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return std::nullopt;
+  return set;
+}
+
+// n, or fewer where a control group limits the processors' time.
+int limited(const fs::path& root, double n) {
+  for (const fs::path& group : groups_v2(root)) {
+    std::ifstream file(group / "cpu.max");
+    double quota = 0, period = 0;
+    if (file >> quota >> period && period > 0) n = std::min(n, quota / period);
+  }
+  const auto quota = number_in(root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+             period = number_in(root / "sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  if (quota && period && *quota > 0 && *period > 0) n = std::min(n, *quota / *period);
+  return std::max(1, static_cast<int>(std::ceil(n)));
+}
+
+// A file such as "0-7,12".
+bool is_listed(const fs::path& path, int processor) {
+  std::ifstream file(path);
+  for (std::string range; std::getline(file, range, ',');) {
+    std::istringstream words(range);
+    int first = 0, last = 0;
+    char dash = 0;
+    if (!(words >> first)) continue;
+    if (!(words >> dash >> last)) last = first;
+    if (first <= processor && processor <= last) return true;
+  }
+  return false;
+}
+
+// Linux lists Intel's slow processors as cpu_atom. Elsewhere it gives capacities, 1,024 to the
+// fastest.
+bool is_fast(const fs::path& root, int processor) {
+  constexpr double kLeastCapacity = 512;
+  const auto capacity =
+      number_in(root / fmt::format("sys/devices/system/cpu/cpu{}/cpu_capacity", processor));
+  return !is_listed(root / "sys/devices/cpu_atom/cpus", processor) &&
+         capacity.value_or(kLeastCapacity) >= kLeastCapacity;
+}
+
 // Limits of the process itself, each with the field that holds its use, in kB.
 constexpr std::pair<const char*, const char*> kProcessLimits[] = {{"Max address space", "VmSize:"},
                                                                   {"Max data size", "VmData:"}};
@@ -77,19 +121,16 @@ std::optional<double> process_limit(const fs::path& root, std::string_view name)
 }  // namespace
 
 int available_processors(const fs::path& root) {
-  cpu_set_t set;
-  double n = sched_getaffinity(0, sizeof set, &set) == 0  // fails on more than 1,024 processors
-                 ? CPU_COUNT(&set)
-                 : std::max(1u, std::thread::hardware_concurrency());
-  for (const fs::path& group : groups_v2(root)) {
-    std::ifstream file(group / "cpu.max");
-    double quota = 0, period = 0;
-    if (file >> quota >> period && period > 0) n = std::min(n, quota / period);
-  }
-  const auto quota = number_in(root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
-             period = number_in(root / "sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  if (quota && period && *quota > 0 && *period > 0) n = std::min(n, *quota / *period);
-  return std::max(1, static_cast<int>(std::ceil(n)));
+  const std::optional<cpu_set_t> allowed = allowed_processors();
+  return limited(root, allowed ? CPU_COUNT(&*allowed)
+                               : static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+int fast_processors(const fs::path& root) {
+  int n = 0;
+  if (const std::optional<cpu_set_t> allowed = allowed_processors())
+    for (int i = 0; i < CPU_SETSIZE; ++i) n += CPU_ISSET(i, &*allowed) && is_fast(root, i);
+  return n > 0 ? limited(root, n) : available_processors(root);
 }
 
 std::optional<uint64_t> total_memory(const fs::path& root) {

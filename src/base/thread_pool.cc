@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/fp_state.h"
+#include "base/machine.h"
 #include "base/thread_priority.h"
 
 #if defined(__x86_64__)
@@ -11,8 +12,10 @@
 namespace pando {
 namespace {
 
-// Loops of a forward pass follow each other within microseconds: spin that long before sleeping.
+// Loops of a forward pass follow each other within microseconds: spin that long before sleeping. A
+// thread that waits must not take the processor from one that works.
 constexpr int kSpins = 4000;
+int spins_of(int n_threads) { return n_threads <= available_processors() ? kSpins : 0; }
 
 void pause() {
 #if defined(__x86_64__)
@@ -29,9 +32,9 @@ uint32_t loop_of(uint32_t state) { return state / kOneLoop; }
 
 // Returns a state that `wanted` holds of; others end the wait by a notification.
 template <class Wanted>
-uint32_t wait_until(const std::atomic<uint32_t>& state, const Wanted& wanted) {
+uint32_t wait_until(const std::atomic<uint32_t>& state, int n_spins, const Wanted& wanted) {
   uint32_t seen = state.load(std::memory_order_acquire);
-  for (int spin = 0; spin < kSpins && !wanted(seen); ++spin) {
+  for (int spin = 0; spin < n_spins && !wanted(seen); ++spin) {
     pause();
     seen = state.load(std::memory_order_acquire);
   }
@@ -42,7 +45,7 @@ uint32_t wait_until(const std::atomic<uint32_t>& state, const Wanted& wanted) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int n_threads, int nice) {
+ThreadPool::ThreadPool(int n_threads, int nice) : n_spins_(spins_of(n_threads)) {
   PANDO_CHECK(n_threads >= 1 && n_threads <= static_cast<int>(kInside));
   runs_ = std::vector<Run>(static_cast<size_t>(n_threads));
   try {
@@ -86,7 +89,7 @@ void ThreadPool::parallel_for(int64_t n_items, FunctionRef<void(int64_t, int)> b
   }
   if (shared) {
     state_.fetch_and(~kOpen, std::memory_order_acq_rel);
-    wait_until(state_, [](uint32_t state) { return (state & kInside) == 0; });
+    wait_until(state_, n_spins_, [](uint32_t state) { return (state & kInside) == 0; });
   }
   if (failed_.load(std::memory_order_acquire))
     std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -119,7 +122,7 @@ void ThreadPool::worker_main(int worker) {
   FpStateGuard fp_state;
   for (uint32_t last = 0;;) {
     const uint32_t state = wait_until(
-        state_, [last](uint32_t now) { return loop_of(now) != last || (now & kEnd) != 0; });
+        state_, n_spins_, [last](uint32_t now) { return loop_of(now) != last || (now & kEnd) != 0; });
     if ((state & kEnd) != 0) return;
     last = loop_of(state);
     if (!enter(last)) continue;

@@ -49,6 +49,7 @@ class ThreadPool {
     int64_t end = 0;
   };
 
+  int n_spins_;  // before a thread that waits sleeps
   std::vector<std::thread> threads_;
   // The number of the loop, whether it is open to workers, and how many are in it: see the source.
   std::atomic<uint32_t> state_{0};

@@ -211,7 +211,7 @@ void add_model_options(CLI::App& app, ModelArguments& a) {
                  "Longest sequence in tokens; 0: the model's (default)")
       ->check(expect("0 or more", [](double x) { return x >= 0; }))
       ->group(group);
-  app.add_option("--threads", a.engine.threads, "Threads; 0: one per available processor (default)")
+  app.add_option("--threads", a.engine.threads, "Threads; 0: one per fast processor (default)")
       ->check(thread_number())
       ->group(group);
   app.add_option("--step-rows", a.engine.step_rows, "Maximum rows per forward pass")

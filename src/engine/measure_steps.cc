@@ -12,9 +12,12 @@ namespace pando {
 namespace {
 
 // Prompts of equal length that share no token. One prompt is computed in chunks of `rows`, several
-// in one step. Then each decodes n_decodes tokens.
+// in one step. Then each of the prompt's answers decodes n_decodes tokens.
 struct Shape {
   uint32_t rows, n_prompts, prompt_len, n_decodes;
+  uint32_t n_answers = 1;
+
+  uint32_t n_sequences() const { return n_prompts * n_answers; }
 };
 
 constexpr std::array<Shape, 9> kShapes = {{{8, 1, 40, 4},
@@ -27,6 +30,8 @@ constexpr std::array<Shape, 9> kShapes = {{{8, 1, 40, 4},
                                            {512, 1, 512, 3},
                                            {512, 1, 2048, 6}}};
 constexpr Shape kLongest = {512, 1, 8192, 6};  // if there is time left
+// All rows begin in one part, and some go to others.
+constexpr Shape kAnswers = {64, 1, 64, 8, 64};
 constexpr int kRepeats = 3;
 
 class Measuring {
@@ -55,11 +60,11 @@ class Measuring {
     experts_ = {facts.n_experts, facts.n_used_experts};
     ranks_ = (*loop)->ranks();
     const size_t n_slots = facts.n_slots;
-    if (n_slots > 0 && n_slots < 2 * size_t{shape.n_prompts}) return {};
+    if (n_slots > 0 && n_slots < 2 * size_t{shape.n_sequences()}) return {};
     const auto page = static_cast<uint32_t>(loop_options.page_len);
     const size_t n_pages = (*loop)->kv_capacity() / page;
     const auto room =
-        static_cast<uint32_t>(std::min(n_pages / shape.n_prompts * page, (*loop)->longest()));
+        static_cast<uint32_t>(std::min(n_pages / shape.n_sequences() * page, (*loop)->longest()));
     if (room < shape.n_decodes + 2) return {};
     shape.prompt_len = std::min(shape.prompt_len, room - 1 - shape.n_decodes);
     while ((*loop)->prepare()) continue;  // as an engine that has been at work
@@ -96,7 +101,10 @@ class Measuring {
       Request request{.isolation_key = static_cast<uint64_t>(repeat)};
       for (uint32_t at = 0; at < shape.prompt_len; ++at)
         request.tokens.push_back(static_cast<Token>((i + at * 7) % loop.executor().facts().vocab));
-      request.sampling = {.max_tokens = static_cast<int>(1 + shape.n_decodes), .ignore_eos = true};
+      request.sampling = {.max_tokens = static_cast<int>(1 + shape.n_decodes),
+                          .temperature = shape.n_answers > 1 ? 1.0 : 0.0,  // answers part
+                          .n = static_cast<int>(shape.n_answers),
+                          .ignore_eos = true};
       if (Status status = loop.submit(i + 1, std::move(request), [](const Event&) {}); !status)
         return status;
     }
@@ -110,33 +118,39 @@ class Measuring {
     for (uint32_t n_done = 0; n_done < shape.prompt_len && !is_over();) {
       const uint32_t n = std::min(shape.rows, shape.prompt_len - n_done);
       const bool is_last = n_done + n == shape.prompt_len;
-      keep(step(loop, shape.n_prompts, n_done, n, is_last), n_done == 0, is_last);
+      keep(step(loop, shape, n_done, n, is_last), n_done == 0, is_last);
       n_done += n;
     }
     for (uint32_t i = 0; i < shape.n_decodes && !is_over(); ++i)
-      keep(step(loop, shape.n_prompts, shape.prompt_len + i, 1, true), i == 0,
-           i + 1 == shape.n_decodes);
+      keep(step(loop, shape, shape.prompt_len + i, 1, true), i == 0, i + 1 == shape.n_decodes);
     for (uint32_t i = 0; i < shape.n_prompts; ++i) loop.cancel(i + 1);
     loop.deliver_events();
     return {};
   }
 
-  // Each prompt goes on by n rows after n_done. Prompts begin in one part after another.
-  static StepSample step(EngineLoop& loop, uint32_t n_prompts, uint32_t n_done, uint32_t n,
+  // Each prompt goes on by n rows after n_done, or each of its answers by one. Prompts begin in one
+  // part after another.
+  static StepSample step(EngineLoop& loop, const Shape& shape, uint32_t n_done, uint32_t n,
                          bool speaks) {
     const double before = loop.stats().step_s;
     loop.step();
-    const double n_each = n_prompts;
+    const double seconds = loop.stats().step_s - before;
+    const uint32_t n_paths = n_done < shape.prompt_len ? shape.n_prompts : shape.n_sequences();
+    const uint32_t n_shared = std::min(n_done, shape.prompt_len);
     PartLoads loads(loop.ranks());
-    for (uint32_t i = 0; i < n_prompts; ++i) {
-      loads.add_rows(i % loop.ranks().n_parts, n_done, n);
-      loads.add_reads(i % loop.ranks().n_parts, 0, n_done);
+    for (uint32_t i = 0; i < n_paths; ++i) {
+      const uint32_t part = i % shape.n_prompts % loop.ranks().n_parts;
+      loads.add_rows(part, n_done, n);
+      loads.add_reads(part, n_shared, n_done - n_shared);
     }
+    for (uint32_t i = 0; i < shape.n_prompts; ++i)
+      loads.add_reads(i % loop.ranks().n_parts, 0, n_shared);
+    const double n_each = n_paths;
     return {loads.of_busiest({.rows = n_each * n,
-                              .outputs = speaks ? n_each : 0,
+                              .outputs = speaks ? static_cast<double>(shape.n_sequences()) : 0,
                               .keys = n_each * keys_seen(n_done, n),
-                              .reads = n_each * n_done}),
-            loop.stats().step_s - before};
+                              .reads = n_each * (n_done - n_shared) + shape.n_prompts * n_shared}),
+            seconds};
   }
 
   const OpenLoop& open_;
@@ -158,6 +172,8 @@ Result<MeasuredSteps> measure_steps(const OpenLoop& open, const EngineOptions& o
   for (const Shape& shape : kShapes)
     if (measuring.has_time_for(shape))
       if (Status status = measuring.run(shape, 0, 1); !status) return status.error();
+  if (measuring.ranks().n_parts > 1)
+    if (Status status = measuring.run(kAnswers, 0, kRepeats); !status) return status.error();
   for (const Shape& shape : kShapes)
     if (!measuring.is_over())
       if (Status status = measuring.run(shape, 1, kRepeats); !status) return status.error();

@@ -148,9 +148,9 @@ DType kv_dtype(KvType type) {
 
 Status fill_in_threads(int& threads) {
   if (threads < 0 || threads > kMostThreads)
-    return invalid_option("threads", "is {}, expected 0 (all processors) to {}", threads,
+    return invalid_option("threads", "is {}, expected 0 (one per fast processor) to {}", threads,
                           kMostThreads);
-  if (threads == 0) threads = std::min(available_processors(), kMostThreads);
+  if (threads == 0) threads = std::min(fast_processors(), kMostThreads);
   return {};
 }
 

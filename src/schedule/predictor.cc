@@ -54,10 +54,11 @@ Terms head_terms(const StepFeatures& step) {
   return terms;
 }
 
-// Features of one of n equally long stages, for all slices, and of the head.
+// Features of one of the stages, for all slices. With the head, all stages take equally long.
 Terms stage_terms(const StepFeatures& step, const ExpertCounts& experts, const RankShape& ranks) {
-  Terms terms = head_terms(step);
   const double per_stage = 1.0 / ranks.n_stages;
+  Terms terms{};
+  add(terms, per_stage, head_terms(step));
   if (ranks.slice_rows == 0 || step.rows <= ranks.slice_rows) {
     add(terms, per_stage, slice_terms(step, step.rows, experts));
     return terms;
@@ -75,7 +76,9 @@ Terms alone_terms(const StepFeatures& step, const ExpertCounts& experts, const R
   if (ranks.n_stages == 1) return terms;
   const double n =
       ranks.slice_rows == 0 ? step.rows : std::min<double>(step.rows, ranks.slice_rows);
-  add(terms, 1 - 1.0 / ranks.n_stages, slice_terms(step, n, experts));
+  const double others = 1 - 1.0 / ranks.n_stages;
+  add(terms, others, slice_terms(step, n, experts));
+  add(terms, others, head_terms(step));
   return terms;
 }
 

@@ -63,7 +63,7 @@ struct StepTime {
 };
 
 // Slices of a step flow through the stages one after another. A step waits for those in flight
-// before it. The first rank computes all logits.
+// before it. Stages are cut so that all take equally long.
 class Predictor {
  public:
   explicit Predictor(const StepCosts& costs, const RankShape& ranks = {})

@@ -1,9 +1,12 @@
 // Limits of machines and containers, from files as the kernel writes them.
 #include "base/machine.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "model/test_files.h"
@@ -120,6 +123,26 @@ TEST_F(MachineTest, AQuotaOfProcessors) {
   EXPECT_EQ(available_processors(folder_.path()), available_processors());
   write("sys/fs/cgroup/cpu.max", "100000 100000\n");
   EXPECT_EQ(available_processors(folder_.path()), 1);
+}
+
+TEST_F(MachineTest, SlowProcessorsDoNotCount) {
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  const int n = CPU_COUNT(&allowed);
+  int first = 0;
+  while (!CPU_ISSET(first, &allowed)) ++first;
+  const auto fast = [&] { return fast_processors(folder_.path()); };
+  EXPECT_EQ(fast(), n);
+  write("sys/devices/cpu_atom/cpus", fmt::format("{0}-{0},1500\n", first));
+  EXPECT_EQ(fast(), std::max(1, n - 1));
+  write("sys/devices/cpu_atom/cpus", "0-2000\n");
+  EXPECT_EQ(fast(), n) << "there are no others";
+  write("sys/devices/cpu_atom/cpus", "\n");
+  write(fmt::format("sys/devices/system/cpu/cpu{}/cpu_capacity", first), "381\n");
+  EXPECT_EQ(fast(), std::max(1, n - 1));
+  write("proc/self/cgroup", "0::/\n");
+  write("sys/fs/cgroup/cpu.max", "100000 100000\n");
+  EXPECT_EQ(fast(), 1);
 }
 
 TEST_F(MachineTest, ProcessorsThatWereAtWork) {

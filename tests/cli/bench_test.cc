@@ -23,8 +23,8 @@ TEST_F(BenchTest, SaysWhatIsWrong) {
   expect_says("", 2, "bench: name is required\n");
   expect_says("peak twice", 2, "bench: unexpected argument 'twice', expected an option");
   expect_says("peak --threads 100000", 2,
-              "bench: --threads: 100000, expected 0 (all processors) to 1024");
-  expect_says("peak --threads -1", 2, "bench: --threads: -1, expected 0 (all processors) to 1024");
+              "bench: --threads: 100000, expected 0 (one per fast processor) to 1024");
+  expect_says("peak --threads -1", 2, "bench: --threads: -1, expected 0 (one per fast processor) to 1024");
   expect_says("peak --quick --out file", 1, "--out: 'file' is not a directory");
   const Finished unwritable = pando("bench speed --quick --models file/models");
   EXPECT_EQ(unwritable.code, 1) << unwritable;

@@ -230,7 +230,7 @@ TEST_F(MessagesTest, ValuesThatCannotBeAreWrongUse) {
   expect_says(pando(run + "--context 100000"), kUsage,
               "--context is 100000, expected at most the model's 640 positions");
   expect_says(pando("run --model m --input good.jsonl --threads 1025"), kUsage,
-              "run: --threads: 1025, expected 0 (all processors) to 1024");
+              "run: --threads: 1025, expected 0 (one per fast processor) to 1024");
   const Finished memory = pando(run + "--kv-memory 1000000GiB");
   EXPECT_EQ(memory.code, kUsage) << memory;
   EXPECT_TRUE(

@@ -190,9 +190,9 @@ TEST(Options, BadEngineOptions) {
   };
   const BadOptions all[] = {
       {[](EngineOptions& o) { o.threads = -1; },
-       "threads is -1, expected 0 (all processors) to 1024"},
+       "threads is -1, expected 0 (one per fast processor) to 1024"},
       {[](EngineOptions& o) { o.threads = 1025; },
-       "threads is 1025, expected 0 (all processors) to 1024"},
+       "threads is 1025, expected 0 (one per fast processor) to 1024"},
       {[](EngineOptions& o) { o.context = -1; },
        "context is -1, expected at most the model's 640 positions"},
       {[](EngineOptions& o) { o.context = 641; },

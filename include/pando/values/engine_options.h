@@ -18,7 +18,7 @@ enum class KvType { kF32, kF16, kBF16, kInt8 };
 // Options that are fixed when an engine is opened.
 struct EngineOptions {
   std::string sharing = "tree";   // planner and its options: see sharing.h
-  int threads = 0;                // 0: one for each processor that may be used
+  int threads = 0;                // 0: one for each fast processor that may be used
   int nice = 0;                   // added to the niceness of the thread that opens the engine, 0 to
                                   // 19: above 0, other threads of the process go first (Linux)
   size_t kv_memory = 0;           // budget for keys and values, bytes; 0: half of the free memory,
