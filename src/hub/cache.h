@@ -1,0 +1,62 @@
+// The folder of a model in the cache that the hub's own library uses:
+//   models--org--name/blobs/ETAG            contents
+//                     refs/REVISION         the commit of a branch or tag
+//                     snapshots/COMMIT/FILE relative links to blobs
+//   .locks/models--org--name/ETAG.lock
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hub/choose_files.h"
+#include "hub/model_id.h"
+#include "pando/values/result.h"
+
+namespace pando::hub {
+
+class CachedRepository {
+ public:
+  CachedRepository(const std::filesystem::path& cache, const ModelId& id);
+
+  const std::filesystem::path& folder() const { return folder_; }
+  const std::filesystem::path& locks() const { return locks_; }
+  std::filesystem::path blob(const std::string& etag) const { return folder_ / "blobs" / etag; }
+  std::filesystem::path incomplete(const std::string& etag) const {
+    return folder_ / "blobs" / (etag + ".incomplete");
+  }
+  std::filesystem::path lock(const std::string& etag) const { return locks_ / (etag + ".lock"); }
+  std::filesystem::path snapshot(const std::string& commit) const {
+    return folder_ / "snapshots" / commit;
+  }
+
+  // The commit of a branch or tag, or `revision` itself if it is a commit. Empty: it is not here.
+  std::string commit_of(const std::string& revision) const;
+  // Whole or not at all.
+  Status write_ref(const std::string& revision, const std::string& commit) const;
+
+  // True if the snapshot has the file with its contents.
+  bool has(const std::string& commit, const std::string& name) const;
+  // Links the file of a snapshot to a blob. `name` must be safe. kBadFile if a folder on the way is
+  // a link that leads out of the snapshot.
+  Status link(const std::string& commit, const std::string& name, const std::string& etag) const;
+
+ private:
+  std::filesystem::path folder_, locks_;
+};
+
+// A model that was found in the cache.
+struct CachedModel {
+  std::filesystem::path path;  // a snapshot, or a GGUF file in it
+  bool has_weights = false, has_tokenizer = false;
+};
+
+// Nothing if no snapshot of this revision is here, or none that holds what the id's choice names.
+std::optional<CachedModel> find_cached(const std::filesystem::path& cache, const ModelId& id,
+                                       const std::string& revision, Need need);
+
+// Names of all files below a folder, relative to it, without broken links, sorted.
+std::vector<std::string> names_below(const std::filesystem::path& folder);
+
+}  // namespace pando::hub
