@@ -81,7 +81,7 @@ bool is_lasting(CURLcode code) {
   constexpr CURLcode kLasting[] = {
       CURLE_UNSUPPORTED_PROTOCOL,   CURLE_URL_MALFORMAT,         CURLE_ABORTED_BY_CALLBACK,
       CURLE_WRITE_ERROR,            CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
-      CURLE_COULDNT_RESOLVE_PROXY,  CURLE_OUT_OF_MEMORY,         CURLE_COULDNT_RESOLVE_HOST};
+      CURLE_COULDNT_RESOLVE_PROXY,  CURLE_OUT_OF_MEMORY};
   return std::ranges::find(kLasting, code) != std::end(kLasting);
 }
 

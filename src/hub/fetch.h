@@ -1,0 +1,47 @@
+// Finds a model by its id in the cache, and fetches what is missing.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "hub/choose_files.h"
+#include "hub/hub_client.h"
+
+namespace pando::hub {
+
+struct Sought {
+  ModelId id;
+  std::string revision = "main";  // a branch, a tag or a commit
+  Need need = Need::kModel;
+  bool has_own_tokenizer = false;  // the model's tokenizer may be absent
+};
+
+struct FetchProgress {
+  uint64_t n_files = 0, n_all_files = 0;  // done, and all that are to be fetched
+  uint64_t n_bytes = 0, n_all_bytes = 0;  // with those of an earlier, interrupted run
+  double seconds = 0;                     // since the first of these
+  double bytes_per_second = 0;            // of this run
+  int n_waiting = 0;                      // files that another process is fetching
+};
+
+struct FetchCalls {
+  // About every 200 ms while files come, on the caller's thread.
+  std::function<void(const FetchProgress&)> progress = [](const FetchProgress&) {};
+  // Before files come, and about a hub that cannot be reached while the cache has the model.
+  std::function<void(const std::string&)> note = [](const std::string&) {};
+};
+
+// Asks the hub, and fetches files that the cache lacks. Returns the snapshot, or the first part of
+// a GGUF file in it. Errors: as of HubClient::repository, choose_files and download; kIo if the disk
+// has no room.
+Result<std::filesystem::path> fetch(const HubAccess& access, const Sought& sought,
+                                    const FetchCalls& calls);
+
+// The same, but asks the hub only if the cache has no such model or a part of it.
+Result<std::filesystem::path> find_or_fetch(const HubAccess& access, const Sought& sought,
+                                            const FetchCalls& calls);
+
+// "1.5 GB": bytes for people, in powers of 1,000.
+std::string bytes_text(uint64_t bytes);
+
+}  // namespace pando::hub
