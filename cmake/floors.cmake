@@ -43,6 +43,17 @@ if(PANDO_MPI)
   endif()
 endif()
 
+# Models are fetched by libcurl, where it is found (-DPANDO_HUB=OFF: not even then). The same with http.cc and its stub.
+set(pando_not_hub http)
+set(pando_hub_links "")
+if(PANDO_HUB)
+  find_package(CURL 7.85)
+  if(CURL_FOUND)
+    set(pando_not_hub http_stub)
+    set(pando_hub_links CURL::libcurl)
+  endif()
+endif()
+
 # pando_precompiled(NAME OPTION): headers that most sources include, precompiled for one level of optimisation. Where
 # each source is compiled by itself (PANDO_UNITY=OFF), nothing is precompiled, so that a missing #include shows;
 # nor under ccache, which does not know precompiled headers.
@@ -59,7 +70,7 @@ function(pando_precompiled target option)
 endfunction()
 
 # Sources that run once for a file, a model or a request. -O1 halves the time that they take to compile.
-set(pando_plain_sources "/src/(model/families|comm|api|task|ask|capi|bench|serve|mpi|cli)/")
+set(pando_plain_sources "/src/(model/families|comm|api|task|ask|capi|bench|serve|hub|mpi|cli)/")
 set(pando_plain_option $<$<CONFIG:Release>:-O1>)
 pando_precompiled(pando_precompiled "")
 pando_precompiled(pando_precompiled_plain "${pando_plain_option}")
@@ -117,6 +128,7 @@ function(pando_floor name)
   endif()
   list(FILTER sources EXCLUDE REGEX "src/cli/(main|spare_memory|laboratory${pando_not_laboratory})\\.cc$")
   list(FILTER sources EXCLUDE REGEX "src/mpi/(${pando_not_mpi})\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "src/hub/(${pando_not_hub})\\.cc$")
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(FILTER sources EXCLUDE REGEX "_(avx[0-9a-z]*|amx)\\.cc$")
   endif()
@@ -140,7 +152,7 @@ function(pando_floor name)
       add_library(${target} STATIC ${sources})
       pando_compile(${target} OFF ${sources})
     endif()
-    if(NOT name MATCHES "^(serve|bench|lab|mpi|cli)$")
+    if(NOT name MATCHES "^(serve|hub|bench|lab|mpi|cli)$")
       foreach(part ${targets})
         set_property(GLOBAL APPEND PROPERTY PANDO_LIBRARY_OBJECTS $<TARGET_OBJECTS:${part}>)
       endforeach()
@@ -183,9 +195,9 @@ macro(pando_all_floors)
   if(PANDO_LAB)
     pando_floor(lab serve batch bench)
     target_include_directories(pando_lab PUBLIC ${PROJECT_SOURCE_DIR})
-    pando_floor(cli lab bench serve mpi CLI11::CLI11 PkgConfig::tomlplusplus)
+    pando_floor(cli lab bench serve hub mpi CLI11::CLI11 PkgConfig::tomlplusplus)
   else()
-    pando_floor(cli bench serve mpi CLI11::CLI11 PkgConfig::tomlplusplus)
+    pando_floor(cli bench serve hub mpi CLI11::CLI11 PkgConfig::tomlplusplus)
   endif()
   target_link_libraries(pando_cli PUBLIC pando_batch)  # which is below the public API
   # By itself in the archive, so that a program that has the stub does not link it.
@@ -200,6 +212,7 @@ macro(pando_server_floor)
     find_package(SQLite3 3.25 REQUIRED)  # of the first version with window functions
     pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
     pando_floor(serve ask Boost::headers OpenSSL::SSL OpenSSL::Crypto SQLite::SQLite3 PkgConfig::prometheus)
+    pando_floor(hub base OpenSSL::Crypto ${pando_hub_links})
     target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
                                BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
                                # by operator new, for which src/cli/spare_memory.cc has more

@@ -27,11 +27,12 @@ FLOORS = {
     "serve": {"base", "text", "schedule", "engine", "api", "task", "ask"},
     "capi": {"base", "api", "task", "ask"},
     "bench": {"base", "contract", "engine", "api"},
+    "hub": {"base"},
     "mpi": {"base", "comm"},
-    "cli": {"base", "bench", "serve", "mpi"},  # besides these the public API and nothing else
+    "cli": {"base", "bench", "serve", "hub", "mpi"},  # besides these the public API and nothing else
 }
 # They know values of the public API, but none of its calls.
-BELOW_API = ("base", "contract", "text", "comm", "exec", "model", "cache", "schedule", "plan", "engine")
+BELOW_API = ("base", "hub", "contract", "text", "comm", "exec", "model", "cache", "schedule", "plan", "engine")
 # The laboratory, beside src/, may include all but what is above it, and nothing but one file knows of it.
 FLOORS["lab"] = FLOORS.keys() - {"capi", "cli"}
 KNOWS_LAB = "src/cli/laboratory.cc"

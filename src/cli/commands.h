@@ -1,5 +1,5 @@
 // The commands of `pando`. Each adds its options to the parser and returns what runs it: add_NAME
-// is in NAME_command.cc.
+// is in NAME_command.cc; those of the hub's cache are in pull_command.cc.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -23,6 +23,9 @@ Command add_tokenize(CLI::App& app);
 Command add_detokenize(CLI::App& app);
 Command add_tools(CLI::App& app);
 Command add_make_model(CLI::App& app);
+Command add_pull(CLI::App& app);
+Command add_list(CLI::App& app);
+Command add_remove(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_devices(CLI::App& app);
 Command add_completion(CLI::App& app);

@@ -39,6 +39,9 @@ void add_model(const CLI::App& command, const char* name, std::vector<NamedFile>
   if (command.get_option_no_throw(name) == nullptr) return;
   const std::vector<std::string> values = values_of(command, name);
   ModelArguments arguments;
+  arguments.may_fetch = false;
+  if (const auto revision = values_of(command, "--revision"); !revision.empty())
+    arguments.revision = revision.back();
   const bool is_model = name == std::string_view("--model");
   if (!is_model && values.empty()) return;
   if (!values.empty()) (is_model ? arguments.model : arguments.tokenizer) = values.back();

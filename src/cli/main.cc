@@ -71,6 +71,9 @@ int main(int argc, char** argv) {
       add_inspect);
   add("tokenize", "Convert text to tokens", add_tokenize);
   add("detokenize", "Convert tokens to text", add_detokenize);
+  add("pull", "Fetch a model from the hub, or its newest revision", add_pull);
+  add("list", "List the models of the hub that are in the local cache", add_list);
+  add("remove", "Remove a model of the hub from the local cache", add_remove);
   add("tools", "Show how a model's tool calls are read", add_tools);
   add("bench",
       "Run benchmarks: the papers' tables and figures, and the engine's speed on this machine",

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "cli/hub_cache.h"
+#include "cli/model_source.h"
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
 #include "pando/devices.h"
@@ -136,15 +136,31 @@ CLI::Validator seed_number() {
 
 void add_tokenizer_options(CLI::App& app, ModelArguments& a) {
   app.add_option("--model", a.model,
-                 "Model directory (config.json, safetensors, tokenizer), GGUF file, or hub id "
-                 "org/name that is already in the local hub cache (default: Pando's demo model)")
+                 "Model directory (config.json, safetensors, tokenizer), GGUF file, or the id of "
+                 "a model on the hub: org/name, or org/name:Q4_K_M or org/name:FILE.gguf for one "
+                 "of its GGUF files. What the local cache lacks is fetched (default: Pando's demo "
+                 "model)")
       ->check(not_empty());
+  add_revision_option(app, a.revision)->group(kGroup);
   app.add_option(
          "--tokenizer", a.tokenizer,
          "Directory, file (GGUF, tokenizer.json, tekken.json, tokenizer.model) or hub id of "
          "the tokenizer, if it is not the model's own")
       ->check(not_empty())
       ->group(kGroup);
+}
+
+CLI::Option* add_revision_option(CLI::App& app, std::string& revision) {
+  return app
+      .add_option("--revision", revision,
+                  "Branch, tag or commit of a model that is named by its hub id (default: main)")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return hub::is_revision(text)
+                       ? std::string()
+                       : fmt::format("'{}', expected a branch, a tag or a commit", text);
+          },
+          "", ""));
 }
 
 void add_chat_template_option(CLI::App& app, ModelArguments& a) {
@@ -231,13 +247,37 @@ void add_parallel_option(CLI::App& app, ModelArguments& a) {
       ->group(kGroup);
 }
 
+namespace {
+
+ModelSource source_of_model(const ModelArguments& arguments) {
+  return {.name = arguments.model,
+          .revision = arguments.revision,
+          .has_own_tokenizer = !arguments.tokenizer.empty(),
+          .may_fetch = arguments.may_fetch,
+          .quiet = arguments.quiet};
+}
+
+// The model, of whose files only those of the tokenizer are fetched.
+Result<std::filesystem::path> path_for_tokens(const ModelArguments& arguments) {
+  if (arguments.model.empty()) return demo_model();
+  ModelSource source = source_of_model(arguments);
+  source.need = hub::Need::kTokenizer;
+  return find_source(source);
+}
+
+}  // namespace
+
 Result<std::filesystem::path> model_path(const ModelArguments& arguments) {
   if (arguments.model.empty()) return demo_model();
-  return find_model(arguments.model, hub_cache());
+  return find_source(source_of_model(arguments));
 }
 
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments) {
-  return find_tokenizer(arguments.tokenizer, hub_cache());
+  return find_source({.name = arguments.tokenizer,
+                      .need = hub::Need::kTokenizer,
+                      .is_tokenizer = true,
+                      .may_fetch = arguments.may_fetch,
+                      .quiet = arguments.quiet});
 }
 
 Result<std::string> files_fingerprint(const ModelArguments& arguments) {
@@ -297,7 +337,7 @@ Result<std::shared_ptr<const TokenizerFiles>> load_tokenizer_files(
   const bool own = arguments.tokenizer.empty();
   if (own) say_if_demo(arguments);
   const Result<std::filesystem::path> path =
-      own ? model_path(arguments) : tokenizer_path(arguments);
+      own ? path_for_tokens(arguments) : tokenizer_path(arguments);
   if (!path) return path.error();
   Result<std::shared_ptr<const TokenizerFiles>> tokenizer = TokenizerFiles::load(*path);
   if (!tokenizer) return tokenizer;

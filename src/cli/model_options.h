@@ -26,6 +26,9 @@ struct ModelArguments {
   std::string kv_dtype = "f16";
   std::string parallel;  // empty: one process
   EngineOptions engine;
+  std::string revision = {};  // of a model that is named by its hub id; empty: main
+  bool may_fetch = true;      // from the hub what the local cache lacks
+  bool quiet = false;         // no word of what is fetched
   std::optional<ModelPath> files = {};  // of the model, where some are open before it is loaded
 };
 
@@ -36,10 +39,14 @@ void add_parallel_option(CLI::App& app, ModelArguments& arguments);
 void add_chat_template_option(CLI::App& app, ModelArguments& arguments);
 // Adds --tool-format, for commands that may read tool calls.
 void add_tool_format_option(CLI::App& app, ModelArguments& arguments);
-// Of these --model and --tokenizer only.
+// Of these --model, --revision and --tokenizer only.
 void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 
-// The directory or file that --model names.
+// --revision by itself.
+CLI::Option* add_revision_option(CLI::App& app, std::string& revision);
+
+// The directory or file that --model names. A model that is named by its hub id is fetched, as far
+// as the local cache lacks it.
 Result<std::filesystem::path> model_path(const ModelArguments& arguments);
 // The same of --tokenizer, where it is given.
 Result<std::filesystem::path> tokenizer_path(const ModelArguments& arguments);

@@ -103,6 +103,8 @@ std::optional<int> run_as_rank(const CLI::App& command) {
   ModelArguments arguments;
   arguments.model = value_of(command, "--model", "");
   arguments.tokenizer = value_of(command, "--tokenizer", "");
+  arguments.revision = value_of(command, "--revision", "");
+  arguments.quiet = true;  // rank 0 shows what is fetched
   const CLI::Option* threads = command.get_option_no_throw("--threads");
   // What is not there is missing on rank 0 too, or else loading says so.
   const auto found = [](const Result<std::filesystem::path>& path, const std::string& name) {

@@ -77,6 +77,7 @@ std::string date_text(const ChatOptions& options, const Model& model) {
 }  // namespace
 
 Status take_generation_config(RunOptions& o) {
+  o.model.quiet = o.quiet;
   if (o.batch.task != BatchTask::kAnswer) return {};
   const Result<fs::path> path = model_path(o.model);
   if (!path) return path.error();

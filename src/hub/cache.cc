@@ -59,6 +59,7 @@ CachedRepository::CachedRepository(const fs::path& cache, const ModelId& id) {
 
 std::string CachedRepository::commit_of(const std::string& revision) const {
   std::error_code failure;
+  if (!is_revision(revision)) return {};
   if (is_commit(revision)) return fs::is_directory(snapshot(revision), failure) ? revision : "";
   const fs::path path = folder_ / "refs" / revision;
   if (!fs::is_regular_file(path, failure) || fs::file_size(path, failure) > kLongestRef) return "";

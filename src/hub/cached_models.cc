@@ -1,0 +1,179 @@
+#include "hub/cached_models.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/errors.h"
+#include "hub/cache.h"
+#include "hub/file_lock.h"
+
+namespace pando::hub {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFolder = "models--", kBetween = "--";
+
+// Of "models--org--name"; nothing of other folders.
+std::optional<ModelId> id_of_folder(const std::string& name) {
+  if (!name.starts_with(kFolder)) return std::nullopt;
+  std::string id = name.substr(kFolder.size());
+  const size_t between = id.find(kBetween);
+  if (between == id.npos) return std::nullopt;
+  return parse_model_id(id.replace(between, kBetween.size(), "/"));
+}
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code failure;
+  for (fs::directory_iterator at(folder, failure), end; !failure && at != end;
+       at.increment(failure))
+    entries.push_back(at->path());
+  std::ranges::sort(entries);
+  return entries;
+}
+
+// Branches and tags of a repository that mean this commit.
+std::vector<std::string> refs_of(const CachedRepository& repository, const std::string& commit) {
+  std::vector<std::string> refs = names_below(repository.folder() / "refs");
+  std::erase_if(refs, [&](const std::string& ref) { return repository.commit_of(ref) != commit; });
+  return refs;
+}
+
+// The name of the blob that a link of a snapshot means; empty for other files.
+std::string blob_of(const fs::path& link) {
+  std::error_code failure;
+  const fs::path target = fs::read_symlink(link, failure);
+  return failure || target.parent_path().filename() != "blobs" ? "" : target.filename().string();
+}
+
+uint64_t removed_bytes(const fs::path& path) {
+  std::error_code failure;
+  const bool is_plain = fs::is_regular_file(fs::symlink_status(path, failure));
+  const uintmax_t size = is_plain ? fs::file_size(path, failure) : 0;
+  return failure ? 0 : size;
+}
+
+class Removal {
+ public:
+  explicit Removal(const CachedRepository& repository) : repository_(repository) {}
+
+  // Links that fit `choice`, in a snapshot; with an empty one, the snapshot. False: nothing fits.
+  bool remove_from(const fs::path& snapshot, const ModelId& id) {
+    if (id.choice.empty()) return fs::remove_all(snapshot, failure_) > 0;
+    std::error_code failure;
+    if (fs::is_symlink(snapshot, failure)) return false;  // its files are not the cache's
+    const Result<ChosenFiles> files = choose_files(id, names_below(snapshot), Need::kModel);
+    if (!files) return false;
+    for (const std::string& name : files->weights) fs::remove(snapshot / name, failure_);
+    // Folders that are empty now; one that is not stays.
+    for (fs::path at = (snapshot / files->weights[0]).parent_path(); at != snapshot.parent_path();
+         at = at.parent_path()) {
+      std::error_code not_empty;
+      fs::remove(at, not_empty);
+    }
+    return true;
+  }
+
+  // Removes refs without a snapshot, and contents that no link of a snapshot names.
+  void sweep() {
+    for (const std::string& ref : names_below(repository_.folder() / "refs"))
+      if (repository_.commit_of(ref).empty())
+        fs::remove(repository_.folder() / "refs" / ref, failure_);
+    std::set<std::string> needed;
+    for (const fs::path& snapshot : entries_of(repository_.folder() / "snapshots"))
+      for (const std::string& name : names_below(snapshot)) needed.insert(blob_of(snapshot / name));
+    for (const fs::path& blob : entries_of(repository_.folder() / "blobs"))
+      if (!needed.contains(blob.filename().string())) {
+        count(blob);
+        fs::remove(blob, failure_);
+      }
+  }
+
+  void remove_all() {
+    for (const fs::path& blob : entries_of(repository_.folder() / "blobs")) count(blob);
+    fs::remove_all(repository_.folder(), failure_);
+    fs::remove_all(repository_.locks(), failure_);
+  }
+
+  Result<Removed> result() const {
+    if (failure_)
+      return in_file(repository_.folder().string(),
+                     io_error("cannot be removed: {}", failure_.message()));
+    return removed_;
+  }
+
+ private:
+  void count(const fs::path& blob) {
+    ++removed_.n_files;
+    removed_.n_bytes += removed_bytes(blob);
+  }
+
+  const CachedRepository& repository_;
+  Removed removed_;
+  std::error_code failure_;
+};
+
+}  // namespace
+
+Result<std::vector<CachedRevision>> cached_models(const fs::path& cache) {
+  std::error_code failure;
+  std::vector<CachedRevision> revisions;
+  if (fs::exists(cache, failure) && !fs::is_directory(cache, failure))
+    return in_file(cache.string(), bad_file("is not a directory"));
+  for (const fs::path& folder : entries_of(cache)) {
+    const std::optional<ModelId> id = id_of_folder(folder.filename().string());
+    if (!id) continue;
+    const CachedRepository repository(cache, *id);
+    for (const fs::path& snapshot : entries_of(folder / "snapshots")) {
+      if (!fs::is_directory(snapshot, failure)) continue;
+      CachedRevision revision{id->repository(), snapshot.filename().string()};
+      revision.refs = refs_of(repository, revision.commit);
+      revision.files = names_below(snapshot);
+      revision.snapshot = snapshot;
+      for (const std::string& file : revision.files) {
+        const uintmax_t size = fs::file_size(snapshot / file, failure);
+        if (!failure) revision.n_bytes += size;
+      }
+      revisions.push_back(std::move(revision));
+    }
+  }
+  return revisions;
+}
+
+Result<Removed> remove_cached(const fs::path& cache, const ModelId& id,
+                              const std::string& revision) {
+  const CachedRepository repository(cache, id);
+  std::error_code failure;
+  if (!fs::is_directory(fs::symlink_status(repository.folder(), failure)))
+    return not_found("'{}' is not in the local hub cache: {} does not exist", id.repository(),
+                     repository.folder().string());
+  std::vector<FileLock> locks;
+  for (const fs::path& path : entries_of(repository.locks())) {
+    Result<FileLock> lock = FileLock::acquire(path, [] { return false; });
+    if (!lock) return lock.error();
+    locks.push_back(std::move(*lock));
+  }
+  Removal removal(repository);
+  if (id.choice.empty() && revision.empty()) {
+    removal.remove_all();
+    return removal.result();
+  }
+  std::vector<fs::path> snapshots = entries_of(repository.folder() / "snapshots");
+  if (!revision.empty()) {
+    const std::string commit = repository.commit_of(revision);
+    if (commit.empty())
+      return not_found("'{}' has no revision '{}' in the local hub cache", id.repository(), revision);
+    snapshots = {repository.snapshot(commit)};
+  }
+  bool any = false;
+  for (const fs::path& snapshot : snapshots) any |= removal.remove_from(snapshot, id);
+  if (!any)
+    return not_found("'{}' is not in the local hub cache, in {}", id.text(),
+                     repository.folder().string());
+  removal.sweep();
+  if (entries_of(repository.folder() / "snapshots").empty()) removal.remove_all();
+  return removal.result();
+}
+
+}  // namespace pando::hub
