@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostWrongSums = 2;
+constexpr int kRangeNotSatisfiable = 416;
 
 // The file that grows: what is there is kept.
 class PartialFile {
@@ -95,13 +96,17 @@ class Download {
       if (!problem_) return problem_;
       if (stop_) return make_error(ErrorCode::kUnavailable, "stopped");
       if (partial.size() == file_.size) break;
+      if (response.status == kRangeNotSatisfiable) {
+        if (Status status = partial.clear(); !status) return status;
+        return in_file(what(), bad_file("ends at {} bytes, expected {}", before, file_.size));
+      }
       if (partial.size() > before) tries = 0;
       HttpResponse cut = response;
       if (cut.failure.empty() && (cut.status == 200 || cut.status == 206)) {
         cut.failure = fmt::format("it sent {} of {} bytes", partial.size(), file_.size);
         cut.is_transient = true;
       }
-      if (Status status = client_.wait_before_retry(cut, std::max(tries, 1), id_, what()); !status)
+      if (Status status = client_.wait_before_retry(cut, tries, id_, what()); !status)
         return status;
     }
     return {};

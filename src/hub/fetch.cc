@@ -193,7 +193,9 @@ Error offline(const HubAccess& access, const Sought& sought) {
 }  // namespace
 
 Result<fs::path> fetch(const HubAccess& access, const Sought& sought, const FetchCalls& calls) {
-  if (access.is_offline) return offline(access, sought);
+  if (access.is_offline)
+    return make_error(ErrorCode::kUnavailable, "'{}' cannot be fetched: HF_HUB_OFFLINE is set",
+                      sought.id.text());
   return Fetch(access, sought, calls).run();
 }
 

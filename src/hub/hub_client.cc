@@ -14,6 +14,7 @@ namespace pando::hub {
 namespace {
 
 constexpr int kMostRedirects = 10;
+constexpr double kWaitAfterBytes = 0.1;               // seconds, where the last try brought some
 constexpr uint64_t kLargestFile = uint64_t{1} << 46;  // 64 TiB
 constexpr size_t kSha1 = 40, kSha256 = 64;            // hexadecimal digits
 constexpr const char* kCommitHeader = "x-repo-commit";
@@ -103,6 +104,11 @@ HttpResponse HubClient::follow(HttpRequest request) {
     for (const char* name : {kCommitHeader, kLinkedEtag, kLinkedSize})
       if (origin == origin_ && !response.header(name).empty()) said[name] = response.header(name);
     for (const auto& [name, value] : said) response.headers[name] = value;
+    if (response.failure.empty() && response.status >= 400 && origin != origin_) {
+      // A storage, whose signed links are good for a while: the hub gives a new one.
+      response.failure = fmt::format("{} answers with status {}", origin, response.status);
+      response.is_transient = true;
+    }
     if (!response.failure.empty() || !is_redirect(response.status)) return response;
     const std::string target = origin_of(response.location);
     // The hub's own answer says of a file what its storage does not know.
@@ -122,7 +128,8 @@ Status HubClient::wait_before_retry(const HttpResponse& response, int tries, con
   if (response.retry_after > access_.longest_wait)
     return make_error(ErrorCode::kUnavailable, "{}: {} asks to wait {:.0f} s, expected at most {:.0f}",
                       what, access_.endpoint, response.retry_after, access_.longest_wait);
-  const double wait = std::max(response.retry_after, access_.first_wait * std::pow(2, tries - 1));
+  const double doubled = tries == 0 ? kWaitAfterBytes : access_.first_wait * std::pow(2, tries - 1);
+  const double wait = std::max(response.retry_after, doubled);
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::duration<double>(std::min(wait, access_.longest_wait));
   while (std::chrono::steady_clock::now() < end) {
@@ -146,8 +153,9 @@ HttpResponse HubClient::ask(const HttpRequest& request, const ModelId& id,
 Error HubClient::error_of(const HttpResponse& response, const ModelId& id,
                           const std::string& what) const {
   if (!response.failure.empty())
-    return make_error(ErrorCode::kUnavailable, "{}: {} cannot be reached: {}", what,
-                      access_.endpoint, one_line(response.failure));
+    return make_error(ErrorCode::kUnavailable, "{}: {} {}: {}", what, access_.endpoint,
+                      response.status == 0 ? "cannot be reached" : "fails",
+                      one_line(response.failure));
   const std::string code = response.header(kErrorCode);
   const bool is_denied = response.status == 401 || response.status == 403;
   const char* const token = access_.token.empty() ? "a token in HF_TOKEN" : "another token in HF_TOKEN";

@@ -52,7 +52,8 @@ class HubClient {
   HttpResponse get(const ModelId& id, const std::string& commit, const std::string& name,
                    uint64_t offset,
                    const std::function<bool(const HttpResponse&, std::string_view)>& sink);
-  // Before try number `tries` (from 1) after `response`: waits, or says why another try is useless.
+  // After `tries` tries without any new byte, the last of which had `response`: waits, or says why
+  // another try is useless.
   Status wait_before_retry(const HttpResponse& response, int tries, const ModelId& id,
                            const std::string& what);
   // The error of a response that is not a success. `what`: "org/name" or "org/name: FILE".
