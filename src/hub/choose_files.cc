@@ -86,7 +86,7 @@ bool has_quantisation(const std::string& name, const std::string& quantisation) 
   const std::string stem = lower_case(stem_of(name)), wanted = lower_case(quantisation);
   if (!stem.ends_with(wanted)) return false;
   const size_t before = stem.size() - wanted.size();
-  return before == 0 || std::string_view("-._").find(stem[before - 1]) != std::string_view::npos;
+  return before == 0 || stem[before - 1] == '-' || stem[before - 1] == '.';
 }
 
 // All parts of the model that begins with this file.

@@ -34,7 +34,7 @@ class MessagesTest : public ProcessTest {
 TEST_F(MessagesTest, AnUnknownCommandIsNamed) {
   const std::string commands =
       "expected one of run, verify, serve, route, embed, rerank, score, inspect, "
-      "tokenize, detokenize, tools, bench, make-model, devices, completion";
+      "tokenize, detokenize, pull, list, remove, tools, bench, make-model, devices, completion";
   expect_says(pando("rnu --input good.jsonl"), kUsage,
               "unknown command 'rnu', " + commands + " (hint: 'run'?)");
   expect_says(pando("answer"), kUsage, "unknown command 'answer', " + commands);

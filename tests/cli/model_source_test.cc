@@ -20,9 +20,9 @@ class ModelSource : public ProcessTest {
 TEST_F(ModelSource, AHubIdIsLookedUpInTheCache) {
   const std::filesystem::path home = at("home");
   for (const auto& [before, cache] :
-       {std::pair<std::string, std::string>{"HF_HUB_CACHE=home/a ", "a"},
-        {"env -u HF_HUB_CACHE HF_HOME=home/b ", "b/hub"},
-        {"env -u HF_HUB_CACHE -u HF_HOME -u XDG_CACHE_HOME HOME=home ",
+       {std::pair<std::string, std::string>{"HF_HUB_OFFLINE=1 HF_HUB_CACHE=home/a ", "a"},
+        {"env -u HF_HUB_CACHE HF_HUB_OFFLINE=1 HF_HOME=home/b ", "b/hub"},
+        {"env -u HF_HUB_CACHE -u HF_HOME -u XDG_CACHE_HOME HF_HUB_OFFLINE=1 HOME=home ",
          ".cache/huggingface/hub"}}) {
     const Finished absent = run_model("--model org/name", before);
     EXPECT_EQ(absent.code, 1) << absent;

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""The cache that `pando pull` fills, read by the hub's own library; and the other way round.
+
+usage: hub_cache_test.py PANDO
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import warnings
+
+ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests/hub"))
+from loopback_hub import TOKEN, LoopbackHub, commit_of  # noqa: E402
+
+PANDO = sys.argv[1]
+DEMO = {path.name: path.read_bytes() for path in (ROOT / "models/demo").iterdir()}
+WEIGHTS = DEMO["model.safetensors"]
+NEEDED = set(DEMO) - {"README.md"}
+QUANTS = {"q4/x-Q4_K_M.gguf": WEIGHTS[:70_000], "x-Q8_0.gguf": WEIGHTS[:90_000], "README.md": b"r"}
+FILES = {"org/demo": DEMO, "org/private": DEMO, "org/quants": QUANTS, "org/half": DEMO, "org/locked": DEMO}
+
+
+def main():
+    home = pathlib.Path(tempfile.mkdtemp())
+    cache = home / "hub"
+    hub = LoopbackHub(FILES)
+    os.environ.update(HF_ENDPOINT=hub.endpoint, HF_HOME=str(home), HF_TOKEN=TOKEN, HF_HUB_DISABLE_PROGRESS_BARS="1")
+    os.environ.pop("HF_HUB_CACHE", None)
+    os.environ.pop("HF_HUB_OFFLINE", None)
+    import filelock
+    import huggingface_hub as library  # reads the environment
+    warnings.simplefilter("error")
+
+    def pando(*arguments, **environment):
+        done = subprocess.run([PANDO, *arguments], capture_output=True, text=True, env=os.environ | environment)
+        assert done.returncode == 0, (arguments, done.stderr)
+        return done.stdout.strip()
+
+    def scanned():
+        found = library.scan_cache_dir(cache)
+        assert not found.warnings, found.warnings
+        return {repo.repo_id: repo for repo in found.repos}
+
+    # The library reads what pando fetched.
+    path = pando("pull", "org/demo")
+    assert library.snapshot_download("org/demo", local_files_only=True) == path
+    assert library.hf_hub_download("org/demo", "config.json", local_files_only=True) == f"{path}/config.json"
+    gguf = pando("pull", "org/quants:Q4_K_M")
+    assert library.hf_hub_download("org/quants", "q4/x-Q4_K_M.gguf", local_files_only=True) == gguf
+    pando("pull", "org/private", "--revision", "v1")
+    repos = scanned()
+    assert set(repos) == {"org/demo", "org/quants", "org/private"}, repos
+    [revision] = repos["org/demo"].revisions
+    assert revision.commit_hash == commit_of(DEMO) and revision.refs == {"main"}
+    assert {file.file_name for file in revision.files} == NEEDED
+    assert all(file.blob_path.parent.name == "blobs" for file in revision.files)
+    assert repos["org/demo"].size_on_disk == sum(len(DEMO[name]) for name in NEEDED)
+    assert next(iter(repos["org/private"].revisions)).refs == {"v1"}
+    # It completes what pando began, without fetching weights again.
+    n = len(hub.asked(path="/storage/org/demo/model.safetensors", method="GET"))
+    assert library.snapshot_download("org/demo") == path
+    assert (pathlib.Path(path) / "README.md").exists()
+    assert len(hub.asked(path="/storage/org/demo/model.safetensors", method="GET")) == n == 1
+    # It removes it.
+    library.scan_cache_dir(cache).delete_revisions(revision.commit_hash).execute()
+    assert set(scanned()) == {"org/quants", "org/private"}
+
+    # pando reads what the library fetched, without the hub.
+    fetched = library.snapshot_download("org/demo")
+    n = len(hub.requests)
+    expected = pando("tokenize", "--model", str(ROOT / "models/demo"), "Hello there.")
+    assert pando("tokenize", "--model", "org/demo", "Hello there.", HF_HUB_OFFLINE="1") == expected
+    (home / "in.jsonl").write_text('{"prompt": "Once upon a time"}\n')
+    run = ["run", "--threads", "1", "--kv-memory", "64MiB", "--max-tokens", "4", "--input", str(home / "in.jsonl")]
+    assert pando(*run, "--model", "org/demo") == pando(*run, "--model", str(ROOT / "models/demo"))
+    assert len(hub.requests) == n
+    assert f"org/demo\tmain\t{len(DEMO)} files\t" in pando("list") and fetched in pando("list")
+    # It completes what the library began.
+    library.hf_hub_download("org/half", "model.safetensors")
+    pando("pull", "org/half")
+    assert len(hub.asked(path="/storage/org/half/model.safetensors", method="GET")) == 1
+    assert library.snapshot_download("org/half", allow_patterns=list(NEEDED), local_files_only=True)
+    # It waits for the library's locks.
+    lock = cache / ".locks/models--org--locked"
+    lock.mkdir(parents=True)
+    etag = os.path.basename(os.readlink(pathlib.Path(fetched) / "model.safetensors"))
+    with filelock.FileLock(lock / f"{etag}.lock"):
+        process = subprocess.Popen([PANDO, "pull", "org/locked"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(3)
+            raise AssertionError("did not wait for the lock")
+        except subprocess.TimeoutExpired:
+            pass
+    assert process.wait(60) == 0
+    pando("remove", "org/demo")
+    assert set(scanned()) == {"org/quants", "org/private", "org/half", "org/locked"}
+    print(f"huggingface_hub {library.__version__}: one cache")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+#include "hub/cache.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "hub/cached_models.h"
+#include "hub/digest.h"
+#include "hub/file_lock.h"
+#include "hub/fetch.h"
+#include "model/test_files.h"
+
+namespace pando::hub {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kCommit(40, 'a'), kEtag(40, 'e');
+
+class HubCache : public ::testing::Test {
+ protected:
+  // Puts a file into the snapshot of kCommit.
+  void put(const std::string& name, const std::string& text, const std::string& etag) {
+    fs::create_directories(repository_.blob("x").parent_path());
+    std::ofstream(repository_.blob(etag)) << text;
+    ASSERT_TRUE(repository_.link(kCommit, name, etag));
+  }
+  std::optional<CachedModel> find(const std::string& id, Need need = Need::kModel) const {
+    return find_cached(folder_.path(), *parse_model_id(id), "main", need);
+  }
+
+  TemporaryFolder folder_;
+  ModelId id_ = *parse_model_id("org/name");
+  CachedRepository repository_{folder_.path(), id_};
+};
+
+TEST_F(HubCache, LinksAreRelative) {
+  put("a/b/config.json", "text", kEtag);
+  const fs::path link = repository_.snapshot(kCommit) / "a/b/config.json";
+  EXPECT_EQ(fs::read_symlink(link), "../../../../blobs/" + kEtag);
+  EXPECT_TRUE(fs::is_regular_file(link));
+  EXPECT_TRUE(repository_.has(kCommit, "a/b/config.json"));
+  EXPECT_TRUE(repository_.link(kCommit, "a/b/config.json", std::string(40, 'f')));
+  EXPECT_FALSE(repository_.has(kCommit, "a/b/config.json")) << "the new blob is not here";
+}
+
+TEST_F(HubCache, RefsAreTextsWithoutALineBreak) {
+  EXPECT_EQ(repository_.commit_of("main"), "");
+  put("x", "", kEtag);
+  ASSERT_TRUE(repository_.write_ref("refs/pr/1", kCommit));
+  EXPECT_EQ(repository_.commit_of("refs/pr/1"), kCommit);
+  EXPECT_EQ(fs::file_size(repository_.folder() / "refs/refs/pr/1"), kCommit.size());
+  ASSERT_TRUE(repository_.write_ref("main", "../../outside"));
+  EXPECT_EQ(repository_.commit_of("main"), "");
+  EXPECT_EQ(repository_.commit_of("../refs/refs/pr/1"), "");
+  EXPECT_EQ(repository_.commit_of(kCommit), kCommit);
+}
+
+TEST_F(HubCache, AModelIsWholeWithItsShardsAndTokenizer) {
+  EXPECT_FALSE(find("org/name"));
+  put("config.json", "{}", kEtag);
+  ASSERT_TRUE(repository_.write_ref("main", kCommit));
+  EXPECT_FALSE(find("org/name")->has_weights);
+  put(kIndex, R"({"weight_map": {"t": "s.safetensors"}})", "1");
+  EXPECT_FALSE(find("org/name")->has_weights);
+  put("s.safetensors", "w", "2");
+  EXPECT_TRUE(find("org/name")->has_weights);
+  EXPECT_FALSE(find("org/name")->has_tokenizer);
+  EXPECT_FALSE(find("org/name", Need::kTokenizer)->has_tokenizer);
+  put("tokenizer.json", "{}", "3");
+  EXPECT_TRUE(find("org/name")->has_tokenizer);
+  EXPECT_TRUE(find("org/name", Need::kTokenizer)->has_tokenizer);
+  EXPECT_EQ(find("org/name")->path, repository_.snapshot(kCommit));
+  EXPECT_FALSE(find("org/name:Q8_0"));
+  put("q/x-Q8_0.gguf", "g", "4");
+  EXPECT_EQ(find("org/name:q8_0")->path, repository_.snapshot(kCommit) / "q/x-Q8_0.gguf");
+}
+
+TEST_F(HubCache, AModelThatIsBeingFetchedIsNotRemoved) {
+  put("x", "text", kEtag);
+  const auto lock = FileLock::acquire(repository_.lock(kEtag), [] { return true; });
+  ASSERT_TRUE(lock);
+  const auto removed = remove_cached(folder_.path(), id_, "");
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(repository_.has(kCommit, "x"));
+}
+
+TEST_F(HubCache, FoldersOfOthersAreNotListed) {
+  put("x", "text", kEtag);
+  for (const char* name : {"datasets--a--b/snapshots/c", "models--a/snapshots/c", ".locks/x"})
+    fs::create_directories(folder_.path() / name);
+  const auto models = cached_models(folder_.path());
+  ASSERT_TRUE(models);
+  ASSERT_EQ(models->size(), 1);
+  EXPECT_EQ((*models)[0].repository, "org/name");
+  EXPECT_EQ((*models)[0].n_bytes, 4);
+  EXPECT_EQ((*models)[0].refs, std::vector<std::string>());
+  EXPECT_TRUE(cached_models(folder_.path() / "absent")->empty());
+}
+
+TEST_F(HubCache, DigestsAreThoseOfTheHub) {
+  const std::atomic<bool> stop{false};
+  const fs::path file = folder_.write("f", "hello\n");
+  // As `git hash-object` and `sha256sum` give them.
+  EXPECT_EQ(digest_of_file(file, Digest::kGitSha1, stop).value(),
+            "ce013625030ba8dba906f756967f9e9ca394464a");
+  EXPECT_EQ(digest_of_file(file, Digest::kSha256, stop).value(),
+            "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
+  EXPECT_FALSE(digest_of_file(folder_.path() / "absent", Digest::kSha256, stop));
+}
+
+TEST(BytesText, HasThreeDigits) {
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(999), "999 B");
+  EXPECT_EQ(bytes_text(1000), "1.0 kB");
+  EXPECT_EQ(bytes_text(99'960), "100 kB");
+  EXPECT_EQ(bytes_text(1'234'000'000), "1.2 GB");
+}
+
+}  // namespace
+}  // namespace pando::hub
