@@ -18,7 +18,10 @@ EXIT_CODES = [("0", "all done; pando serve: stopped by Ctrl-C or SIGTERM"),
               ("2", "wrong usage"),
               ("3", "done, but some lines or questions have no answer"),
               ("130, 143", "stopped by Ctrl-C or SIGTERM: answers in progress are finished, and --resume continues the run")]
-ENVIRONMENT = [("HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "where to look for models that are named by a hub id"),
+ENVIRONMENT = [("HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "where models that are named by a hub id are kept"),
+               ("HF_TOKEN, HUGGING_FACE_HUB_TOKEN, HF_TOKEN_PATH", "the token for the hub, or the file that holds it"),
+               ("HF_ENDPOINT, HF_HUB_OFFLINE", "another hub; 1: nothing is fetched"),
+               ("https_proxy, http_proxy, no_proxy, SSL_CERT_FILE", "how the hub is reached"),
                ("PANDO_ISA", "portable, avx2, avxvnni, avx512, avx512bf16 or amx: the fastest instruction set to use; the answers are the "
                 "same"),
                ("NO_COLOR", "has no effect, because the program writes no colors")]
