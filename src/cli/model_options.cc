@@ -268,6 +268,8 @@ Result<std::filesystem::path> path_for_tokens(const ModelArguments& arguments) {
 }  // namespace
 
 Result<std::filesystem::path> model_path(const ModelArguments& arguments) {
+  if (arguments.model.empty() && !arguments.revision.empty())
+    return invalid_argument("--revision is '{}', but no --model is given", arguments.revision);
   if (arguments.model.empty()) return demo_model();
   return find_source(source_of_model(arguments));
 }

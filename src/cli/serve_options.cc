@@ -18,16 +18,18 @@
 namespace pando::cli {
 namespace {
 
-// The hub id of a snapshot in the hub cache, or the last part of a path: also of "." and "folder/".
+// The hub id of a snapshot in the hub cache, or of a file in it; or the last part of a path: also of
+// "." and "folder/".
 std::string name_of_model(const std::filesystem::path& model) {
   std::error_code failure;
   std::filesystem::path path = std::filesystem::absolute(model, failure).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   constexpr std::string_view kBegin = "models--", kSlash = "--";
-  const std::filesystem::path snapshots = path.parent_path();
+  std::filesystem::path snapshots = path.parent_path();
+  while (snapshots.has_relative_path() && snapshots.filename() != "snapshots")
+    snapshots = snapshots.parent_path();
   const std::string repository = snapshots.parent_path().filename().string();
-  if (snapshots.filename() != "snapshots" || !repository.starts_with(kBegin))
-    return path.filename().string();
+  if (!repository.starts_with(kBegin)) return path.filename().string();
   std::string id = repository.substr(kBegin.size());
   if (const size_t slash = id.find(kSlash); slash != std::string::npos)
     id.replace(slash, kSlash.size(), "/");

@@ -12,6 +12,8 @@
 namespace pando::hub {
 namespace {
 
+constexpr long kStalledRate = 100;  // bytes per second
+
 struct FreeUrl {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
 };
@@ -145,7 +147,7 @@ class CurlConnection : public HttpConnection {
       curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // threads
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options_.connect_seconds));
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, kStalledRate);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options_.stalled_seconds));
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 256L << 10);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);

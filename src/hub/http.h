@@ -15,7 +15,7 @@ namespace pando::hub {
 struct HttpOptions {
   std::string user_agent;
   std::string ca_file;        // empty: the system's certificates
-  int stalled_seconds = 30;   // a transfer that gets no byte for so long has failed
+  int stalled_seconds = 30;   // a transfer of under 100 bytes/s for so long has failed
   int connect_seconds = 10;
 };
 

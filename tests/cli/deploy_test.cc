@@ -74,10 +74,11 @@ TEST_F(DeployTest, ServesByTheSampleConfiguration) {
   folder().write("sample.toml", deployed("pando.toml"));
   EXPECT_NE(serve_and_end("m --config sample.toml").find("serving m at http://127.0.0.1:"),
             std::string::npos);
-  // And with all that is off, but for what this machine has not: other processes, a certificate.
+  // And with all that is off, but for what this machine has not: other processes, a certificate, a
+  // hub.
   std::string all = "[serve]\n";
   for (const std::string& line : option_lines())
-    if (!line.starts_with("parallel") && !line.starts_with("tls-"))
+    if (!line.starts_with("parallel") && !line.starts_with("tls-") && !line.starts_with("revision"))
       all += std::regex_replace(line, std::regex("/etc/pando"), at("etc").string()) + "\n";
   folder().write("sample.toml", all);
   std::filesystem::create_directory(at("etc"));
