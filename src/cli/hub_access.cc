@@ -32,8 +32,7 @@ std::string without_spaces_around(std::string_view text) {
 }
 
 std::string hub_token() {
-  const std::string named =
-      without_spaces_around(first_of({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}));
+  const std::string named = without_spaces_around(first_of({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}));
   if (!named.empty()) return named;
   std::filesystem::path path = environment_path("HF_TOKEN_PATH");
   if (path.empty()) path = hub_home() / "token";

@@ -26,9 +26,9 @@ struct ModelArguments {
   std::string kv_dtype = "f16";
   std::string parallel;  // empty: one process
   EngineOptions engine;
-  std::string revision = {};  // of a model that is named by its hub id; empty: main
-  bool may_fetch = true;      // from the hub what the local cache lacks
-  bool quiet = false;         // no word of what is fetched
+  std::string revision = {};            // of a model that is named by its hub id; empty: main
+  bool may_fetch = true;                // from the hub what the local cache lacks
+  bool quiet = false;                   // no word of what is fetched
   std::optional<ModelPath> files = {};  // of the model, where some are open before it is loaded
 };
 

@@ -59,7 +59,8 @@ Result<fs::path> with_progress(const ModelSource& source, const Find& find) {
 }
 
 Error no_cache() {
-  return not_found("there is no folder for the hub's cache, expected HOME, HF_HOME or HF_HUB_CACHE");
+  return not_found(
+      "there is no folder for the hub's cache, expected HOME, HF_HOME or HF_HUB_CACHE");
 }
 
 // A name that is neither a path nor found on the hub may be meant as either.
@@ -77,8 +78,7 @@ Error of_either(const std::string& name, Error error) {
 
 Result<fs::path> find_source(const ModelSource& source) {
   std::error_code failure;
-  const bool is_path =
-      fs::symlink_status(source.name, failure).type() != fs::file_type::not_found;
+  const bool is_path = fs::symlink_status(source.name, failure).type() != fs::file_type::not_found;
   const std::optional<hub::ModelId> id = hub::parse_model_id(source.name);
   if (is_path || !id) {
     if (is_path && !source.revision.empty())
@@ -108,9 +108,10 @@ Result<fs::path> find_source(const ModelSource& source) {
 Result<fs::path> pull_source(const ModelSource& source) {
   const std::optional<hub::ModelId> id = hub::parse_model_id(source.name);
   if (!id)
-    return invalid_argument("'{}' is no id of a model, expected org/name, org/name:QUANTISATION or "
-                            "org/name:FILE.gguf",
-                            source.name);
+    return invalid_argument(
+        "'{}' is no id of a model, expected org/name, org/name:QUANTISATION or "
+        "org/name:FILE.gguf",
+        source.name);
   const hub::HubAccess access = hub_access();
   if (access.cache.empty()) return no_cache();
   return with_progress(source, [&](const hub::FetchCalls& calls) {

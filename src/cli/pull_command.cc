@@ -42,9 +42,10 @@ int list() {
 int remove_model(const ModelSource& source) {
   const std::optional<hub::ModelId> id = hub::parse_model_id(source.name);
   if (!id)
-    return refuse(invalid_argument("'{}' is no id of a model, expected org/name, or "
-                                   "org/name:QUANTISATION",
-                                   source.name));
+    return refuse(
+        invalid_argument("'{}' is no id of a model, expected org/name, or "
+                         "org/name:QUANTISATION",
+                         source.name));
   const Result<hub::Removed> removed = hub::remove_cached(hub_cache(), *id, source.revision);
   if (!removed) return report_error(removed.error());
   fmt::print("removed {}, {}\n", counted(removed->n_files, "files"),
@@ -81,7 +82,8 @@ Command add_list(CLI::App& app) {
 
 Command add_remove(CLI::App& app) {
   auto source = std::make_shared<ModelSource>();
-  add_id(app, *source, "Id, as in `pando pull`. With a quantisation or a file, that GGUF file alone");
+  add_id(app, *source,
+         "Id, as in `pando pull`. With a quantisation or a file, that GGUF file alone");
   add_revision_option(app, source->revision)
       ->description("Remove only this branch, tag or commit (default: all of the model)");
   app.footer("Example:\n  pando remove Qwen/Qwen3-8B-GGUF:Q4_K_M");

@@ -41,8 +41,7 @@ fs::path temporary_in(const fs::path& folder) {
 // True if every shard that the snapshot's index names is here.
 bool has_all_shards(const fs::path& snapshot) {
   const fs::path path = snapshot / kIndex;
-  const Result<std::vector<std::string>> shards =
-      shards_of_index(contents_of(path), path.string());
+  const Result<std::vector<std::string>> shards = shards_of_index(contents_of(path), path.string());
   std::error_code failure;
   return shards && std::ranges::all_of(*shards, [&](const std::string& shard) {
            return fs::exists(snapshot / shard, failure);
@@ -131,8 +130,7 @@ std::optional<CachedModel> find_cached(const fs::path& cache, const ModelId& id,
     return CachedModel{snapshot};
   }
   if (files->is_gguf) return CachedModel{snapshot / files->weights[0], true, true};
-  const bool has_weights =
-      need == Need::kModel && (!files->has_index || has_all_shards(snapshot));
+  const bool has_weights = need == Need::kModel && (!files->has_index || has_all_shards(snapshot));
   return CachedModel{snapshot, has_weights, files->has_tokenizer};
 }
 

@@ -163,7 +163,8 @@ Result<Removed> remove_cached(const fs::path& cache, const ModelId& id,
   if (!revision.empty()) {
     const std::string commit = repository.commit_of(revision);
     if (commit.empty())
-      return not_found("'{}' has no revision '{}' in the local hub cache", id.repository(), revision);
+      return not_found("'{}' has no revision '{}' in the local hub cache", id.repository(),
+                       revision);
     snapshots = {repository.snapshot(commit)};
   }
   bool any = false;

@@ -12,10 +12,10 @@
 namespace pando::hub {
 
 struct CachedRevision {
-  std::string repository;         // "org/name"
+  std::string repository;  // "org/name"
   std::string commit;
-  std::vector<std::string> refs;  // branches and tags that mean it, sorted
-  uint64_t n_bytes = 0;           // of its files
+  std::vector<std::string> refs;   // branches and tags that mean it, sorted
+  uint64_t n_bytes = 0;            // of its files
   std::vector<std::string> files;  // sorted
   std::filesystem::path snapshot;
 };

@@ -23,10 +23,16 @@ constexpr const char* kSingleWeights = "model.safetensors";
 // Files by their whole names.
 constexpr std::string_view kTokenizers[] = {"tokenizer.json", "tekken.json", "tokenizer.model",
                                             "vocab.json", "encoder.json"};
-constexpr std::string_view kBesideTokenizers[] = {
-    kConfig,       "generation_config.json", "tokenizer_config.json", "special_tokens_map.json",
-    "merges.txt",  "vocab.bpe",              "added_tokens.json",     "chat_template.jinja",
-    "vocab.txt",   "chat_template.json"};
+constexpr std::string_view kBesideTokenizers[] = {kConfig,
+                                                  "generation_config.json",
+                                                  "tokenizer_config.json",
+                                                  "special_tokens_map.json",
+                                                  "merges.txt",
+                                                  "vocab.bpe",
+                                                  "added_tokens.json",
+                                                  "chat_template.jinja",
+                                                  "vocab.txt",
+                                                  "chat_template.json"};
 constexpr std::string_view kBesideWeights[] = {"adapter_config.json", "hf_quant_config.json",
                                                "modules.json", "config_sentence_transformers.json"};
 
@@ -107,7 +113,8 @@ Result<std::string> choose_gguf(const ModelId& id, const std::vector<std::string
     const std::optional<GgufPart> part = gguf_part(name);
     if (!is_gguf_model(name) || (part && part->number != 1)) continue;
     all.push_back(name);
-    if (id.choice.empty() || (id.names_file() ? name == id.choice : has_quantisation(name, id.choice)))
+    if (id.choice.empty() ||
+        (id.names_file() ? name == id.choice : has_quantisation(name, id.choice)))
       fitting.push_back(name);
   }
   std::ranges::sort(all);
@@ -149,8 +156,7 @@ Result<ChosenFiles> choose_files(const ModelId& id, const std::vector<std::strin
   ChosenFiles files;
   const bool single = is_among(kSingleWeights, names), index = is_among(kIndex, names);
   const bool is_directory = is_among(kConfig, names) && (single || index);
-  const bool tokenizer_alone =
-      need == Need::kTokenizer && std::ranges::any_of(names, is_tokenizer);
+  const bool tokenizer_alone = need == Need::kTokenizer && std::ranges::any_of(names, is_tokenizer);
   const bool any_gguf = std::ranges::any_of(names, is_gguf_model);
   if (!id.choice.empty() || (!is_directory && !tokenizer_alone && any_gguf)) {
     const Result<std::string> first = choose_gguf(id, names);

@@ -26,8 +26,7 @@ class PartialFile {
   static Result<PartialFile> open(const fs::path& path) {
     std::error_code failure;
     fs::create_directories(path.parent_path(), failure);
-    const int descriptor =
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     struct stat found {};
     if (descriptor < 0 || fstat(descriptor, &found) != 0)
       return io_error("cannot write {}: {}", path.string(), std::strerror(errno));
@@ -45,8 +44,7 @@ class PartialFile {
 
   Status append(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t n =
-          pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(size_));
+      const ssize_t n = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(size_));
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return cannot_write();
       size_ += static_cast<uint64_t>(n);
@@ -132,7 +130,8 @@ class Download {
         if (Status status = partial.clear(); !status) return status;
     }
     if (piece.size() > file_.size - partial.size())
-      return in_file(what(), bad_file("is longer than the hub says, expected {} bytes", file_.size));
+      return in_file(what(),
+                     bad_file("is longer than the hub says, expected {} bytes", file_.size));
     Status status = partial.append(piece);
     count_to(partial.size());
     return status;

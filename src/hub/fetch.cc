@@ -101,8 +101,7 @@ class Fetch {
       needed += file.size - (absent ? 0 : std::min<uint64_t>(begun, file.size));
     }
     fs::create_directories(access_.cache, failure);
-    if (failure)
-      return io_error("cannot write {}: {}", access_.cache.string(), failure.message());
+    if (failure) return io_error("cannot write {}: {}", access_.cache.string(), failure.message());
     const fs::space_info space = fs::space(access_.cache, failure);
     if (!failure && space.available < needed)
       return in_file(access_.cache.string(),
@@ -185,9 +184,10 @@ class Fetch {
 };
 
 Error offline(const HubAccess& access, const Sought& sought) {
-  return not_found("'{}' is neither a path nor whole in the local hub cache ({}), and "
-                   "HF_HUB_OFFLINE is set",
-                   sought.id.text(), CachedRepository(access.cache, sought.id).folder().string());
+  return not_found(
+      "'{}' is neither a path nor whole in the local hub cache ({}), and "
+      "HF_HUB_OFFLINE is set",
+      sought.id.text(), CachedRepository(access.cache, sought.id).folder().string());
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ struct FetchCalls {
 };
 
 // Asks the hub, and fetches files that the cache lacks. Returns the snapshot, or the first part of
-// a GGUF file in it. Errors: as of HubClient::repository, choose_files and download; kIo if the disk
-// has no room.
+// a GGUF file in it. Errors: as of HubClient::repository, choose_files and download; kIo if the
+// disk has no room.
 Result<std::filesystem::path> fetch(const HubAccess& access, const Sought& sought,
                                     const FetchCalls& calls);
 

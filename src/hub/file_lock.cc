@@ -22,7 +22,8 @@ constexpr mode_t kMode = 0664;  // users of a group share a cache
 
 // True if `path` still names the open file: its last owner may have removed it.
 bool is_same_file(int descriptor, const fs::path& path) {
-  struct stat open {}, named {};
+  struct stat open {
+  }, named{};
   return fstat(descriptor, &open) == 0 && lstat(path.c_str(), &named) == 0 &&
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
@@ -38,8 +39,7 @@ Result<FileLock> FileLock::acquire(const fs::path& path,
   std::error_code failure;
   fs::create_directories(path.parent_path(), failure);
   for (;;) {
-    const int descriptor =
-        open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode);
+    const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMode);
     if (descriptor < 0) return cannot_lock(path, errno);
     FileLock lock(descriptor);
     while (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {

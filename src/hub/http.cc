@@ -80,10 +80,10 @@ int on_progress(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
 
 // Failures that do not go away by themselves.
 bool is_lasting(CURLcode code) {
-  constexpr CURLcode kLasting[] = {
-      CURLE_UNSUPPORTED_PROTOCOL,   CURLE_URL_MALFORMAT,         CURLE_ABORTED_BY_CALLBACK,
-      CURLE_WRITE_ERROR,            CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
-      CURLE_COULDNT_RESOLVE_PROXY,  CURLE_OUT_OF_MEMORY};
+  constexpr CURLcode kLasting[] = {CURLE_UNSUPPORTED_PROTOCOL,     CURLE_URL_MALFORMAT,
+                                   CURLE_ABORTED_BY_CALLBACK,      CURLE_WRITE_ERROR,
+                                   CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+                                   CURLE_COULDNT_RESOLVE_PROXY,    CURLE_OUT_OF_MEMORY};
   return std::ranges::find(kLasting, code) != std::end(kLasting);
 }
 
@@ -126,7 +126,8 @@ class CurlConnection : public HttpConnection {
       response.is_transient = !is_lasting(code);
     }
     char* location = nullptr;
-    if (curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &location) == CURLE_OK && location != nullptr)
+    if (curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &location) == CURLE_OK &&
+        location != nullptr)
       response.location = location;
     curl_off_t retry_after = 0;
     if (curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &retry_after) == CURLE_OK)
@@ -143,8 +144,7 @@ class CurlConnection : public HttpConnection {
     curl_easy_setopt(easy, CURLOPT_NOBODY, request.is_head ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, options_.user_agent.c_str());
-    if (!options_.ca_file.empty())
-      curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
+    if (!options_.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // threads
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options_.connect_seconds));
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, kStalledRate);

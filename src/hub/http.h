@@ -14,15 +14,15 @@ namespace pando::hub {
 
 struct HttpOptions {
   std::string user_agent;
-  std::string ca_file;        // empty: the system's certificates
-  int stalled_seconds = 30;   // a transfer of under 100 bytes/s for so long has failed
+  std::string ca_file;       // empty: the system's certificates
+  int stalled_seconds = 30;  // a transfer of under 100 bytes/s for so long has failed
   int connect_seconds = 10;
 };
 
 struct HttpResponse {
-  int status = 0;       // 0: none came
-  std::string failure;  // why the transfer failed; empty: it is whole
-  bool is_transient = false;  // the failure: a later try may succeed
+  int status = 0;                              // 0: none came
+  std::string failure;                         // why the transfer failed; empty: it is whole
+  bool is_transient = false;                   // the failure: a later try may succeed
   std::map<std::string, std::string> headers;  // names in lower case
   std::string location;                        // absolute; empty: no redirect
   double retry_after = 0;                      // seconds that the server asks to wait; 0: none
@@ -37,8 +37,8 @@ struct HttpResponse {
 struct HttpRequest {
   std::string url;
   bool is_head = false;
-  std::string token = {};    // sent as a bearer token; empty: none
-  uint64_t offset = 0;       // first byte of the range to ask for; 0: the whole
+  std::string token = {};                  // sent as a bearer token; empty: none
+  uint64_t offset = 0;                     // first byte of the range to ask for; 0: the whole
   size_t longest_body = size_t{64} << 20;  // without `sink`
   // Takes the body of responses of status 200 and 206, piece by piece; false ends the transfer.
   std::function<bool(const HttpResponse& head, std::string_view piece)> sink = {};

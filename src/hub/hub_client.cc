@@ -83,8 +83,9 @@ Result<HubClient> HubClient::open(const HubAccess& access, const std::atomic<boo
     return invalid_argument("HF_ENDPOINT is '{}', expected a URL such as https://huggingface.co",
                             one_line(access.endpoint));
   if (std::ranges::any_of(access.token, [](unsigned char c) { return c <= ' ' || c >= 0x7f; }))
-    return invalid_argument("the hub's token holds a space or a control character, expected one "
-                            "word of ASCII");
+    return invalid_argument(
+        "the hub's token holds a space or a control character, expected one "
+        "word of ASCII");
   return HubClient(access, origin, std::move(*connection), stop);
 }
 
@@ -126,8 +127,9 @@ Status HubClient::wait_before_retry(const HttpResponse& response, int tries, con
                                     const std::string& what) {
   if (!may_pass(response) || tries >= access_.most_tries) return error_of(response, id, what);
   if (response.retry_after > access_.longest_wait)
-    return make_error(ErrorCode::kUnavailable, "{}: {} asks to wait {:.0f} s, expected at most {:.0f}",
-                      what, access_.endpoint, response.retry_after, access_.longest_wait);
+    return make_error(ErrorCode::kUnavailable,
+                      "{}: {} asks to wait {:.0f} s, expected at most {:.0f}", what,
+                      access_.endpoint, response.retry_after, access_.longest_wait);
   const double doubled = tries == 0 ? kWaitAfterBytes : access_.first_wait * std::pow(2, tries - 1);
   const double wait = std::max(response.retry_after, doubled);
   const auto end = std::chrono::steady_clock::now() +
@@ -139,8 +141,8 @@ Status HubClient::wait_before_retry(const HttpResponse& response, int tries, con
   return {};
 }
 
-HttpResponse HubClient::ask(const HttpRequest& request, const ModelId& id,
-                            const std::string& what, Status& lasting) {
+HttpResponse HubClient::ask(const HttpRequest& request, const ModelId& id, const std::string& what,
+                            Status& lasting) {
   for (int tries = 1;; ++tries) {
     HttpResponse response = follow(request);
     if (*stop_) lasting = stopped();
@@ -158,13 +160,14 @@ Error HubClient::error_of(const HttpResponse& response, const ModelId& id,
                       one_line(response.failure));
   const std::string code = response.header(kErrorCode);
   const bool is_denied = response.status == 401 || response.status == 403;
-  const char* const token = access_.token.empty() ? "a token in HF_TOKEN" : "another token in HF_TOKEN";
+  const char* const token =
+      access_.token.empty() ? "a token in HF_TOKEN" : "another token in HF_TOKEN";
   if (code == "GatedRepo" || (is_denied && code != "RepoNotFound"))
-    return with_hint(
-        fmt::format("accept its terms at {}/{}, and set {}", access_.endpoint, id.repository(), token),
-        make_error(ErrorCode::kNotFound, "'{}' is not open to {} on {}", what,
-                   access_.token.empty() ? "users without a token" : "this token",
-                   access_.endpoint));
+    return with_hint(fmt::format("accept its terms at {}/{}, and set {}", access_.endpoint,
+                                 id.repository(), token),
+                     make_error(ErrorCode::kNotFound, "'{}' is not open to {} on {}", what,
+                                access_.token.empty() ? "users without a token" : "this token",
+                                access_.endpoint));
   if (code == "RevisionNotFound")
     return not_found("'{}' has no such revision on {}", what, access_.endpoint);
   if (code == "EntryNotFound") return not_found("'{}' is not on {}", what, access_.endpoint);
@@ -183,7 +186,8 @@ Result<Repository> HubClient::repository(const ModelId& id, const std::string& r
   // No network is no reason to wait: the cache may have the model.
   if (response.status == 0 && !response.failure.empty()) return error_of(response, id, what);
   Status lasting;
-  if (!response.failure.empty() || may_pass(response)) response = ask({.url = url}, id, what, lasting);
+  if (!response.failure.empty() || may_pass(response))
+    response = ask({.url = url}, id, what, lasting);
   if (!lasting) return lasting.error();
   if (!is_success(response)) return error_of(response, id, what);
   const Result<Json> object = parse_json_object(response.body, url);
@@ -207,8 +211,8 @@ Result<RemoteFile> HubClient::file(const ModelId& id, const std::string& commit,
                                    const std::string& name) {
   const std::string what = id.repository() + "/" + name;
   Status lasting;
-  const HttpResponse response = ask(
-      {.url = url_of_file(access_, id, commit, name), .is_head = true}, id, what, lasting);
+  const HttpResponse response =
+      ask({.url = url_of_file(access_, id, commit, name), .is_head = true}, id, what, lasting);
   if (!lasting) return lasting.error();
   if (!is_success(response) && !is_redirect(response.status)) return error_of(response, id, what);
   RemoteFile file{name, plain_etag(response.header(kLinkedEtag))};
@@ -223,8 +227,8 @@ Result<RemoteFile> HubClient::file(const ModelId& id, const std::string& commit,
   const std::string size = linked.empty() ? response.header("content-length") : linked;
   const std::optional<uint64_t> bytes = size_of(size);
   if (!bytes)
-    return in_file(what, bad_file("has the size '{}', expected bytes up to {}", one_line(size),
-                                  kLargestFile));
+    return in_file(
+        what, bad_file("has the size '{}', expected bytes up to {}", one_line(size), kLargestFile));
   file.size = *bytes;
   return file;
 }

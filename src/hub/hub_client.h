@@ -19,10 +19,10 @@ struct HubAccess {
   bool is_offline = false;
   std::filesystem::path cache;  // with folders models--org--name
   HttpOptions http = {};
-  int n_connections = 4;       // files that are fetched at once
-  int most_tries = 5;          // of one request, without any new byte
-  double first_wait = 1;       // seconds before the second try; doubles with each
-  double longest_wait = 120;   // seconds; a server that asks for more is an error
+  int n_connections = 4;      // files that are fetched at once
+  int most_tries = 5;         // of one request, without any new byte
+  double first_wait = 1;      // seconds before the second try; doubles with each
+  double longest_wait = 120;  // seconds; a server that asks for more is an error
 };
 
 struct Repository {
@@ -32,8 +32,8 @@ struct Repository {
 
 struct RemoteFile {
   std::string name, etag;
-  uint64_t size = 0;     // bytes
-  bool is_lfs = false;   // the etag is the sha256 of the contents, and else git's sha1
+  uint64_t size = 0;    // bytes
+  bool is_lfs = false;  // the etag is the sha256 of the contents, and else git's sha1
 };
 
 // Asks again where that may help. One thread at a time.

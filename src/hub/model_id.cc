@@ -14,14 +14,18 @@ bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)
 
 // One of the two names in an id. The cache writes "--" for the slash between them.
 bool is_id_part(std::string_view part) {
-  const auto allowed = [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; };
+  const auto allowed = [](char c) {
+    return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
+  };
   return !part.empty() && part[0] != '.' && part[0] != '-' && std::ranges::all_of(part, allowed) &&
          part.find("--") == part.npos && part.find("..") == part.npos;
 }
 
 bool is_choice(std::string_view choice) {
   if (choice.ends_with(".gguf")) return is_safe_name(choice);
-  const auto allowed = [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; };
+  const auto allowed = [](char c) {
+    return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
+  };
   return !choice.empty() && choice.size() <= kLongestPart && std::ranges::all_of(choice, allowed);
 }
 

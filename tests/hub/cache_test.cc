@@ -6,8 +6,8 @@
 
 #include "hub/cached_models.h"
 #include "hub/digest.h"
-#include "hub/file_lock.h"
 #include "hub/fetch.h"
+#include "hub/file_lock.h"
 #include "model/test_files.h"
 
 namespace pando::hub {

@@ -46,8 +46,12 @@ TEST(ChooseFiles, AnIndexComesBeforeItsShards) {
 }
 
 TEST(ChooseFiles, AQuantisationNamesOneGgufFile) {
-  const Names names = {"config.json",         "x.Q4_K_M.gguf",    "x-Q4_K_S.gguf", "x-UD-Q2_K.gguf",
-                       "mmproj-x-Q4_K_M.gguf", "Q8/x-Q8_0-00002-of-00002.gguf",
+  const Names names = {"config.json",
+                       "x.Q4_K_M.gguf",
+                       "x-Q4_K_S.gguf",
+                       "x-UD-Q2_K.gguf",
+                       "mmproj-x-Q4_K_M.gguf",
+                       "Q8/x-Q8_0-00002-of-00002.gguf",
                        "Q8/x-Q8_0-00001-of-00002.gguf"};
   EXPECT_EQ(choose("a/b:q4_k_m", names)->weights, Names{"x.Q4_K_M.gguf"});
   EXPECT_EQ(choose("a/b:Q8_0", names)->weights,
@@ -55,11 +59,13 @@ TEST(ChooseFiles, AQuantisationNamesOneGgufFile) {
   EXPECT_EQ(choose("a/b:UD-Q2_K", names)->weights, Names{"x-UD-Q2_K.gguf"});
   EXPECT_EQ(choose("a/b/x-Q4_K_S.gguf", names)->weights, Names{"x-Q4_K_S.gguf"});
   EXPECT_EQ(choose("a/b", {"config.json", "x-f16.gguf"})->weights, Names{"x-f16.gguf"});
-  EXPECT_NE(message(choose("a/b:K_M", names)).find("'a/b' has no GGUF file 'K_M'"), std::string::npos)
+  EXPECT_NE(message(choose("a/b:K_M", names)).find("'a/b' has no GGUF file 'K_M'"),
+            std::string::npos)
       << "a part of a quantisation is none";
   EXPECT_EQ(choose("a/b", names).error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(message(choose("a/b:Q8_0", {"x-Q8_0-00001-of-00002.gguf"})),
-            "x-Q8_0-00002-of-00002.gguf: is absent, but it is a part of x-Q8_0-00001-of-00002.gguf");
+  EXPECT_EQ(
+      message(choose("a/b:Q8_0", {"x-Q8_0-00001-of-00002.gguf"})),
+      "x-Q8_0-00002-of-00002.gguf: is absent, but it is a part of x-Q8_0-00001-of-00002.gguf");
 }
 
 TEST(ChooseFiles, SaysWhatARepositoryLacks) {

@@ -20,10 +20,28 @@ TEST(ModelId, IsReadInThreeForms) {
 }
 
 TEST(ModelId, OtherTextsAreNone) {
-  for (const char* text :
-       {"", "a", "a/", "/b", "a/b/", "a/b/c", "../b", "a/..", "./b", "a/b:", "a/b:../x.gguf",
-        "a/b:/x.gguf", "a/b:Q4/K", "a/b/../x.gguf", "a b/c", "a/b--c", "a--b/c", "a/-b", "a/b\n",
-        "a/b:x\\y.gguf", "http://a/b", "a/b/c/x.gguf"})
+  for (const char* text : {"",
+                           "a",
+                           "a/",
+                           "/b",
+                           "a/b/",
+                           "a/b/c",
+                           "../b",
+                           "a/..",
+                           "./b",
+                           "a/b:",
+                           "a/b:../x.gguf",
+                           "a/b:/x.gguf",
+                           "a/b:Q4/K",
+                           "a/b/../x.gguf",
+                           "a b/c",
+                           "a/b--c",
+                           "a--b/c",
+                           "a/-b",
+                           "a/b\n",
+                           "a/b:x\\y.gguf",
+                           "http://a/b",
+                           "a/b/c/x.gguf"})
     EXPECT_FALSE(parse_model_id(text)) << text;
   EXPECT_FALSE(parse_model_id("a/" + std::string(95, 'b')));
   EXPECT_TRUE(parse_model_id("a/" + std::string(94, 'b')));
