@@ -25,7 +25,7 @@ int pull(const ModelSource& source) {
   return kOk;
 }
 
-int list() {
+int list_models() {
   const std::filesystem::path cache = hub_cache();
   const Result<std::vector<hub::CachedRevision>> models = hub::cached_models(cache);
   if (!models) return report_error(models.error());
@@ -77,7 +77,7 @@ Command add_list(CLI::App& app) {
   app.footer(
       "One line for each revision: id, branches and tags (or the commit), files, size, path; "
       "between tabs.");
-  return [] { return list(); };
+  return [] { return list_models(); };
 }
 
 Command add_remove(CLI::App& app) {

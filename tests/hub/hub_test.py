@@ -12,6 +12,7 @@ import pty
 import random
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -305,6 +306,20 @@ class HubTest(unittest.TestCase):
         self.pando("pull", "org/good", HF_ENDPOINT="http://hub.invalid", http_proxy=self.hub.endpoint)
         self.expect_whole("good", self.NEEDED)
         self.assertIn("hub.invalid", {r["host"] for r in self.hub.requests})
+
+    def test_https(self):
+        certificate, key = str(self.home / "certificate.pem"), str(self.home / "key.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-days", "2", "-subj", "/CN=hub", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key,
+                        "-out", certificate], check=True, capture_output=True)
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate, key)
+        with LoopbackHub({"org/same-host": GOOD, "org/good": GOOD}, tls) as hub:
+            known = {"HF_ENDPOINT": hub.endpoint, "SSL_CERT_FILE": certificate}
+            self.pando("pull", "org/same-host", **known)
+            self.assertEqual(self.names(self.snapshot("same-host")), self.NEEDED)
+            self.pando("pull", "org/good", code=1, says="redirects from https to http://127.0.0.1", **known)
+            self.pando("pull", "org/good", code=1, says="cannot be reached: SSL", HF_ENDPOINT=hub.endpoint)
 
     def test_progress_on_a_terminal(self):
         pid, terminal = pty.fork()

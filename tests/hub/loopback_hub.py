@@ -208,14 +208,19 @@ class Server(http.server.ThreadingHTTPServer):
 class LoopbackHub:
     slow_piece = 8_000  # bytes each 50 ms
 
-    def __init__(self, files):
+    def __init__(self, files, tls=None):
+        """`tls`: an ssl.SSLContext for the hub; the storage has none."""
         self.files = files  # of repositories: name -> contents
         self.requests, self.counts, self.lock = [], {}, threading.Lock()
         self.servers = [Server(("127.0.0.1", 0), Handler) for _ in range(2)]
+        if tls:
+            self.servers[0].socket = tls.wrap_socket(self.servers[0].socket, server_side=True)
         for server in self.servers:
             server.hub = self
             threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         self.endpoint, self.storage_endpoint = (f"http://127.0.0.1:{s.server_address[1]}" for s in self.servers)
+        if tls:
+            self.endpoint = self.endpoint.replace("http:", "https:")
 
     def __enter__(self):
         return self
