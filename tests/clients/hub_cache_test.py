@@ -19,7 +19,9 @@ DEMO = {path.name: path.read_bytes() for path in (ROOT / "models/demo").iterdir(
 WEIGHTS = DEMO["model.safetensors"]
 NEEDED = set(DEMO) - {"README.md"}
 QUANTS = {"q4/x-Q4_K_M.gguf": WEIGHTS[:70_000], "x-Q8_0.gguf": WEIGHTS[:90_000], "README.md": b"r"}
-FILES = {"org/demo": DEMO, "org/private": DEMO, "org/quants": QUANTS, "org/half": DEMO, "org/locked": DEMO}
+# Each with a commit of its own: the library removes revisions by their commits.
+FILES = {"org/quants": QUANTS, "org/demo": DEMO}
+FILES |= {name: DEMO | {"README.md": name.encode()} for name in ("org/private", "org/half", "org/locked")}
 
 
 def main():
