@@ -81,6 +81,7 @@ class Download {
   Status fill(PartialFile& partial) {
     if (partial.size() > file_.size)
       if (Status status = partial.clear(); !status) return status;
+    counters_.n_found += partial.size();
     count_to(partial.size());
     for (int tries = 1; partial.size() < file_.size; ++tries) {
       const uint64_t before = partial.size();
@@ -192,8 +193,10 @@ Status download(HubClient& client, const CachedRepository& repository, const Mod
   if (!lock) return lock.error();
   Download download(client, id, commit, file, counters, stop);
   std::error_code failure;
-  if (!fs::is_regular_file(repository.blob(file.etag), failure))
-    if (Status status = fetch_blob(download, repository, file, stop); !status) return status;
+  if (fs::is_regular_file(repository.blob(file.etag), failure))
+    counters.n_found += file.size;
+  else if (Status status = fetch_blob(download, repository, file, stop); !status)
+    return status;
   download.count_to(file.size);
   if (Status status = repository.link(commit, file.name, file.etag); !status) return status;
   ++counters.n_files;

@@ -13,6 +13,7 @@ namespace pando::hub {
 // How far several downloads are. Any thread.
 struct Counters {
   std::atomic<uint64_t> n_files{0}, n_bytes{0};  // done
+  std::atomic<uint64_t> n_found{0};              // bytes of these that were here before
   std::atomic<int> n_waiting{0};                 // for another process that fetches the same file
 };
 

@@ -158,9 +158,7 @@ class Fetch {
     if (n_all_files_ == 0) return;  // sizes are not known yet
     const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
     const uint64_t bytes = counters_.n_bytes;
-    if (!shown_) first_bytes_ = bytes;
-    shown_ = true;
-    const double came = static_cast<double>(bytes) - static_cast<double>(first_bytes_);
+    const double came = static_cast<double>(bytes) - static_cast<double>(counters_.n_found);
     calls_.progress({.n_files = counters_.n_files,
                      .n_all_files = n_all_files_,
                      .n_bytes = bytes,
@@ -177,8 +175,7 @@ class Fetch {
   std::string commit_;
   std::vector<RemoteFile> files_;
   Counters counters_;
-  uint64_t n_all_files_ = 0, n_all_bytes_ = 0, first_bytes_ = 0;
-  bool shown_ = false;
+  uint64_t n_all_files_ = 0, n_all_bytes_ = 0;
   Clock::time_point begin_ = Clock::now();
   std::atomic<bool> stop_{false};
 };
