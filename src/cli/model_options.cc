@@ -112,7 +112,7 @@ CLI::Validator at_least(int least) {
 }
 
 CLI::Validator thread_number() {
-  return expect(fmt::format("0 (all processors) to {}", kMostThreads),
+  return expect(fmt::format("0 (one per fast processor) to {}", kMostThreads),
                 [](double x) { return x >= 0 && x <= kMostThreads; });
 }
 

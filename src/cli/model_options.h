@@ -69,7 +69,7 @@ CLI::Validator not_empty(const std::string& expected = "a path");
 CLI::Validator size_in_bytes();
 // Their messages say what was found and what was expected, as those about lines do.
 CLI::Validator one_of(std::vector<std::string> names);
-CLI::Validator thread_number();  // 0 for all processors
+CLI::Validator thread_number();  // 0: one per fast processor
 CLI::Validator seed_number();
 // A whole number from `least` on, without a sign.
 std::optional<uint64_t> whole_number(std::string_view text, uint64_t least = 0);

@@ -78,7 +78,7 @@ TEST_F(EvalTest, SaysWhatIsMissing) {
   const Finished broken = pando("eval broken.jsonl --pass-at 2 --by subject --verbose");
   EXPECT_EQ(broken.code, kIncomplete) << broken;
   EXPECT_TRUE(broken.says("pando: line 3: ")) << broken;
-  EXPECT_TRUE(broken.says("pando: line 4: 'text' is missing, expected the answer as a text\n"))
+  EXPECT_TRUE(broken.says("pando: line 4: field 'text' is missing, expected the answer as a text\n"))
       << broken;
   EXPECT_TRUE(broken.says("pando: no pass@2: no question has 2 answers\n")) << broken;
   EXPECT_TRUE(broken.says("pando: no scored answer has 'subject'\n")) << broken;

@@ -243,7 +243,7 @@ TEST_F(Endpoints, PathsThatAreNearlyServed) {
         {"/v1/models/", "/v1/models"},
         {"/models/tiny", "/v1/models/tiny"},
         {"/v1/chat/completion", "/v1/chat/completions"},
-        {"/v2/completions", "/v1/completions"},
+        {"/v3/completions", "/v1/completions"},
         {"/tokenise", "/tokenize"}}) {
     const Json said = client_.get(path).json()["error"];
     EXPECT_EQ(said["code"], "not_found");

@@ -129,7 +129,11 @@ TEST_F(OtherDoors, ErrorsHaveTheFormOfTheirApi) {
 }
 
 TEST_F(OtherDoors, UnknownPathsHaveTheErrorsOfTheirApi) {
-  const auto refused = [&](const char* path) { return post(path, Json::object(), 404); };
+  const auto refused = [&](const char* path) {  // the connection ends
+    const Answer answer = Client(server_->port()).post(path, Json::object());
+    EXPECT_EQ(answer.status, 404);
+    return answer.json();
+  };
   EXPECT_TRUE(refused("/api/pull")["error"].is_string());
   EXPECT_TRUE(refused("/v2/classify")["message"].is_string());
   EXPECT_EQ(refused("/v1/messages/batches")["type"], "error");
