@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Optional, Sequence, TypeVar
 
+import numpy as np
+
 from ._c import Error, Place, wrong
 from ._completion import BatchSummary
 from ._requests import Line
@@ -182,7 +184,10 @@ class _Rows:
 
     def column(self, field: str) -> Column:
         def of(result: Optional[dict[str, Any]]) -> Any:
-            return None if result is None else result.get(field)
+            value = None if result is None else result.get(field)
+            if value is not None and _FIELDS[field] == "f32s":
+                return np.array(value, dtype=np.float32).tolist()  # JSON has fewer digits
+            return value
 
         values = [
             None if answer is None else [of(one) for one in answer] if self.in_lists else of(answer)

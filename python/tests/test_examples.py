@@ -8,7 +8,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^(?:<!-- not run: (.+?) -->\n+)?```python\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^(?:<!-- not run: ([^\n]+?) -->\n+)?```python\n(.*?)^```$", re.M | re.S)
 
 
 def run(*arguments):

@@ -86,7 +86,10 @@ class QueueSink : public AnswerSink {
 std::string failure_json(const BatchFailure& failure) {
   Json json = {{"line", failure.line}};
   if (failure.question) json["question_id"] = *failure.question;
-  json.update(error_json(failure.error));
+  // Lines are no file here.
+  const bool is_of_line = failure.error.code == ErrorCode::kBadFile;
+  json.update(error_json(is_of_line ? with_code(ErrorCode::kInvalidArgument, failure.error)
+                                    : failure.error));
   return json_text({{"failure", std::move(json)}});
 }
 
