@@ -118,8 +118,10 @@ void Transformer::leave_texts(uint32_t n_rows) {
 
 // layer: whose projections the rows have.
 void Transformer::keep_rows(const TextPart& part, int layer, const TextMemory& memory) {
+  if (part.rows.empty()) return;
   const size_t n_queries = attention_.query_len(layer);
-  for_rows(pool_, part.plan.n_rows(), [&](uint32_t row) {
+  const uint32_t n_rows = part.plan.n_rows() - (fault_on(Fault::kTextRowLost) ? 1 : 0);
+  for_rows(pool_, n_rows, [&](uint32_t row) {
     float* const to = memory.row(part.plan.slots[row]);
     std::copy_n(x_.row(row), spec_.d_model, to);
     std::copy_n(attention_.projected(layer, row), n_queries, to + spec_.d_model);
