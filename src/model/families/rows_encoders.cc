@@ -66,9 +66,6 @@ std::vector<Family> berts() {
   Family xlm_roberta = roberta;
   xlm_roberta.name = "xlm-roberta";
   xlm_roberta.architecture = "XLMRobertaModel";
-  Family camembert = roberta;
-  camembert.name = "camembert";
-  camembert.architecture = "CamembertModel";
   Family distilbert = bert_like("distilbert", "DistilBertModel");
   distilbert.other_names = {{"dim", "hidden_size"},
                             {"n_layers", "num_hidden_layers"},
@@ -85,7 +82,7 @@ std::vector<Family> berts() {
   distilbert.layer.up = "ffn.lin1";
   distilbert.layer.down = "ffn.lin2";
   distilbert.layer.feed_forward_sum_norm = "output_layer_norm";
-  return {bert, roberta, xlm_roberta, camembert, distilbert};
+  return {bert, roberta, xlm_roberta, distilbert};
 }
 
 // Rotations instead of positions from a table.
