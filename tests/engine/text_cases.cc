@@ -244,7 +244,6 @@ std::string run(const TextScenario& s, Random& random, TextCase& result) {
       }
     }
   }
-  result.n_cut = static_cast<int>(loop.stats().steps);
   result.on_ranks = servers != nullptr;
   const EngineStats stats = loop.stats();
   if (stats.kv_bytes != 0) return fmt::format("{} bytes of pages are not given back", stats.kv_bytes);

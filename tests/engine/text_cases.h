@@ -11,7 +11,6 @@ constexpr int kTextCases = 60;  // of each family
 struct TextCase {
   std::string what;  // the first difference; empty: none
   int n_texts = 0;   // that were compared
-  int n_cut = 0;     // steps that began or ended inside a text
   int n_joined = 0;  // requests whose text was open when they came
   int n_cancelled = 0;
   bool on_ranks = false;
