@@ -88,9 +88,9 @@ void add_keys(const ModelConfig& c, const std::string& arch, GgufWriter& out) {
       .uint32(arch + ".embedding_length", static_cast<uint32_t>(c.d_model))
       .uint32(arch + ".feed_forward_length", static_cast<uint32_t>(c.d_ff))
       .uint32(arch + ".attention.head_count", static_cast<uint32_t>(c.n_heads))
-      .float32(arch + (is_gemma ? ".attention.layer_norm_rms_epsilon"
-                                : ".attention.layer_norm_epsilon"),
-               c.rms_eps);
+      .float32(
+          arch + (is_gemma ? ".attention.layer_norm_rms_epsilon" : ".attention.layer_norm_epsilon"),
+          c.rms_eps);
   if (!is_gemma) out.boolean(arch + ".attention.causal", false);
   if (is_gemma)
     out.uint32(arch + ".attention.head_count_kv", static_cast<uint32_t>(c.n_kv_heads))
@@ -137,8 +137,7 @@ TEST_P(GgufEncoders, AreTheirCheckpoints) {
   const auto& [fixture, architecture] = GetParam();
   const LoadedWeights stored = load(encoder_folder(fixture));
   const LoadedWeights gguf = load(folder_.write(
-      "model.gguf",
-      gguf_of_encoder(stored.files->config, stored.files->checkpoint, architecture)));
+      "model.gguf", gguf_of_encoder(stored.files->config, stored.files->checkpoint, architecture)));
   expect_same(gguf, stored);
   EXPECT_EQ(gguf.embedding_norm, stored.embedding_norm);
   const auto same_tail = [](const Tensor* a, const Tensor* b, int64_t first) {
