@@ -13,6 +13,7 @@
 #include "base/model_path.h"
 #include "pando/values/result.h"
 #include "pando/values/token.h"
+#include "text/text_template.h"
 
 namespace pando {
 
@@ -50,6 +51,14 @@ class Tokenizer {
   virtual Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const = 0;
   virtual size_t n_behind() const = 0;  // tokens that add_bos puts behind a text
 
+  // One text, or a pair with `second`, between the tokens that the tokenizer's files put around
+  // them, always all of these, with token types. Errors: as encode() and join_texts().
+  Result<TypedTokens> encode_typed(std::string_view text, std::optional<std::string_view> second,
+                                   const PairLimit& limit) const;
+  virtual const TextTemplates& templates() const;
+  // False if the files say that the model gets no token types: they are then all 0.
+  bool gives_types() const { return gives_types_; }
+
   // The bytes that a token stands for; empty for ids outside the vocabulary. Special tokens are
   // their text, or empty with skip_special.
   virtual std::string token_bytes(Token token, bool skip_special) const = 0;
@@ -77,6 +86,7 @@ class Tokenizer {
 
  private:
   TextLimit limit_;
+  bool gives_types_ = true;
 };
 
 // True if the path is that of a tokenizer's file outside a model's directory: .json, .model or

@@ -31,6 +31,9 @@ WordTokenizer::WordTokenizer(TokenizerParts parts, const std::vector<AddedToken>
       as_written_(as_written),
       as_normalised_(as_normalised),
       cuts_(parts_, as_written, as_normalised) {
+  SpecialTokens& special = parts_.special;
+  if (special.templates.single.empty())
+    special.templates = templates_around(special.before, special.after);
   for (const AddedToken& token : parts_.added) is_special_[token.id] = token.special;
   for (Token token : parts_.hidden) is_special_[token] = true;
 }

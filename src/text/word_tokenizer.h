@@ -35,6 +35,7 @@ class WordTokenizer final : public Tokenizer {
 
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const override;
   size_t n_behind() const override { return parts_.special.after.size(); }
+  const TextTemplates& templates() const override { return parts_.special.templates; }
   std::string token_bytes(Token token, bool skip_special) const override;
   int vocab_size() const override { return static_cast<int>(parts_.token_bytes.size()); }
   std::optional<Token> bos() const override { return parts_.special.bos; }

@@ -10,8 +10,8 @@ class WordPiece final : public WordModel {
  public:
   struct Options {
     Token unknown;      // of a word that has no tokens or more than most_characters
-    std::string first;  // before the text of a token that begins a word
-    std::string later;  // before the text of one that goes on
+    std::string first;  // before the text of a token that begins a word; empty: any token may
+    std::string later;  // before the text of one that goes on; empty: any other token may
     size_t most_characters = 100;
   };
   WordPiece(const Vocab& vocab, const Options& options);
