@@ -54,7 +54,6 @@ struct LineContext {
   const BatchOptions& options;                          // what holds where the line says nothing
   const Result<EmbedOptions>& embed;                    // as the model has it, or why it has none
   std::span<const std::string_view> other_fields = {};  // that others read
-  int d_model = 0;                                      // the length of vectors
 };
 
 // Readers of lines, by task. kInvalidArgument names field, found and expected.

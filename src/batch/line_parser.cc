@@ -171,8 +171,7 @@ Result<std::unique_ptr<ask::Line>> LineParser::parse_one(const InputRecord& reco
   }
   return ask::line_reader(options_.task)(*json, {.number = record.line,
                                                  .options = options_,
-                                                 .embed = embed_,
-                                                 .d_model = spec_of(model_).d_model});
+                                                 .embed = embed_});
 }
 
 }  // namespace pando

@@ -108,14 +108,13 @@ class BatchRun {
       o_.batch.embed = std::move(*embed);
       const EmbedOptions& e = o_.batch.embed;
       const bool may_cut = e.max_tokens > 0 && e.max_tokens < model.info().max_positions;
-      const bool files_decide = (asked.pooling == Pooling::kNone && e.pooling == Pooling::kMean) ||
+      const bool files_decide = (asked.pooling == Pooling::kNone && e.pooling != Pooling::kLast) ||
                                 (!asked.normalise && !e.normalise.value_or(true)) ||
                                 (!asked.prompt && !e.prompt.value_or("").empty()) ||
                                 !e.include_prompt || may_cut;
       if (files_decide && !o_.quiet)
         print_stderr(
-            "pando: settings from the model's files: {}{}, {}{}{}\n",
-            e.pooling == Pooling::kMean ? "the mean over a text's tokens" : "a text's last token",
+            "pando: settings from the model's files: the pooling {}{}, {}{}{}\n", pooling_name(e),
             e.include_prompt ? "" : " without its prompt",
             e.normalise.value_or(true) ? "scaled to length 1" : "not scaled",
             e.prompt.value_or("").empty()

@@ -48,6 +48,27 @@ void finish_rows(Pooling pooling, size_t first, size_t end, std::vector<float>& 
 }  // namespace
 
 uint32_t first_pooled(const Request& request) {
-  if (pools_many(request)) return static_cast<uint32_t>(request.pooled_from);
-  return request.pooling == Pooling::kFirst ? 0 : static_cast<uint32_t>(request.tokens.size()) - 1;
+  const bool at_end = request.pooling == Pooling::kLast;
+  return static_cast<uint32_t>(at_end ? request.tokens.size() - 1 : request.pooled_from);
 }
+
+void pool_row(const Request& request, uint32_t position, std::span<const float> hidden,
+              std::vector<float>& embedding) {
+  add_row(request.pooling, static_cast<float>(position + 1), hidden, embedding);
+}
+
+void finish_pooling(const Request& request, std::vector<float>& embedding) {
+  finish_rows(request.pooling, first_pooled(request), request.tokens.size(), embedding);
+}
+
+std::vector<float> pooled_rows(Pooling pooling, std::span<const float> rows, size_t d_model,
+                               size_t first) {
+  std::vector<float> pooled;
+  const size_t n = rows.size() / d_model;
+  for (size_t i = 0; i < n; ++i)
+    add_row(pooling, static_cast<float>(first + i + 1), rows.subspan(i * d_model, d_model), pooled);
+  finish_rows(pooling, first, first + n, pooled);
+  return pooled;
+}
+
+}  // namespace pando

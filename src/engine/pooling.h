@@ -16,8 +16,9 @@ inline bool pools_many(const Request& request) {
          request.pooling != Pooling::kFirst;
 }
 
-// Adds the next row that the request reads, [d_model], in the order of positions.
-void pool_row(const Request& request, std::span<const float> hidden, std::vector<float>& embedding);
+// Adds the row at a position that the request reads, [d_model], in the order of positions.
+void pool_row(const Request& request, uint32_t position, std::span<const float> hidden,
+              std::vector<float>& embedding);
 // Call behind the last row.
 void finish_pooling(const Request& request, std::vector<float>& embedding);
 

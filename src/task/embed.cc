@@ -6,6 +6,7 @@
 
 #include "api/model_access.h"
 #include "base/errors.h"
+#include "engine/pooling.h"
 #include "task/cut_text.h"
 #include "task/fill_in.h"
 
@@ -28,21 +29,41 @@ Status check_dimension(int stated, const Model& model) {
                   stated, d_model);
 }
 
-}  // namespace
+// The pooled vector behind the steps of the model's files.
+std::vector<float> vector_of(const Completion& completion, const EmbedOptions& options) {
+  std::vector<float> values;
+  if (options.joined.empty()) {
+    values = completion.embedding;
+  } else {
+    const auto d_model = static_cast<size_t>(options.row_length);
+    const size_t n_first =
+        static_cast<size_t>(completion.prompt_tokens) - completion.embedding.size() / d_model;
+    for (const Pooling pooling : options.joined) {
+      const std::vector<float> pooled =
+          pooled_rows(pooling, completion.embedding, d_model, n_first);
+      values.insert(values.end(), pooled.begin(), pooled.end());
+    }
+  }
+  return options.steps == nullptr ? values : options.steps->apply(values);
+}
 
-Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options) {
-  if (Status status = check_embed_options(options, spec_of(model).d_model); !status)
-    return status.error();
+// Fills in what the options leave open.
+Result<EmbedOptions> settled_options(const Model& model, EmbedOptions options) {
   const bool is_open = options.pooling == Pooling::kNone || !options.normalise || !options.prompt ||
                        !options.input_type.empty();
   const Result<model::EmbeddingForm>& form = embedding_form_of(model);
   if (!form && !is_open) return options;
   if (!form) return form.error();
   if (Status status = check_dimension(form->dimension, model); !status) return status.error();
-  if (options.pooling == Pooling::kNone)
-    options.pooling = form->pooling == Pooling::kNone ? Pooling::kLast : form->pooling;
+  if (options.pooling == Pooling::kNone) {
+    const Pooling otherwise = spec_of(model).both_ways ? Pooling::kMean : Pooling::kLast;
+    options.pooling = form->pooling == Pooling::kNone ? otherwise : form->pooling;
+    options.joined = form->joined;
+  }
+  options.steps = form->steps;
   if (!options.normalise) options.normalise = form->normalise;
   if (!options.prompt) options.prompt = form->prompt;
+  if (options.dimensions == 0) options.dimensions = form->kept_dimensions;
   options.prompts = form->prompts;
   options.include_prompt = form->include_prompt;
   options.max_tokens = most_tokens(model, form->max_tokens, form->has_modules);
@@ -52,6 +73,36 @@ Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options)
     if (Status status = take_prompt_for(options.input_type, options); !status)
       return status.error();
   return options;
+}
+
+}  // namespace
+
+Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options) {
+  Result<EmbedOptions> settled = settled_options(model, std::move(options));
+  if (!settled) return settled;
+  settled->row_length = spec_of(model).d_model;
+  const auto n_pooled = static_cast<int>(std::max<size_t>(settled->joined.size(), 1));
+  settled->length = settled->row_length * n_pooled;
+  if (settled->steps != nullptr) {
+    const int n_in = settled->steps->list[0].n_in;
+    if (n_in > 0 && n_in != settled->length)
+      return invalid_argument(
+          "the pooling gives vectors of {} values, expected {} for the model's next module",
+          settled->length, n_in);
+    settled->length = settled->steps->length_of(settled->length);
+  }
+  if (Status status = check_embed_options(*settled, settled->length); !status)
+    return status.error();
+  return settled;
+}
+
+std::string pooling_name(const EmbedOptions& options) {
+  const std::vector<Pooling> one = {options.pooling};
+  std::string names;
+  for (const Pooling pooling : options.joined.empty() ? one : options.joined)
+    for (const auto& [name, known] : kPoolingNames)
+      if (known == pooling) names += (names.empty() ? "" : "+") + std::string(name);
+  return names;
 }
 
 const std::string* prompt_for(const EmbedOptions& options, const std::string& input_type) {
@@ -100,7 +151,7 @@ Request embed_request(const EmbedOptions& options, std::string_view text) {
 }
 
 std::vector<float> embedding_of(const Completion& completion, const EmbedOptions& options) {
-  std::vector<float> values = completion.embedding;
+  std::vector<float> values = vector_of(completion, options);
   if (options.dimensions > 0)
     values.resize(std::min(values.size(), static_cast<size_t>(options.dimensions)));
   if (!options.normalise.value_or(true)) return values;
@@ -112,10 +163,10 @@ std::vector<float> embedding_of(const Completion& completion, const EmbedOptions
   return values;
 }
 
-Status check_embed_options(const EmbedOptions& options, int d_model) {
-  if (options.dimensions < 0 || options.dimensions > d_model)
+Status check_embed_options(const EmbedOptions& options, int n_values) {
+  if (options.dimensions < 0 || options.dimensions > n_values)
     return invalid_argument("dimensions is {}, expected at most the model's {}, or 0 for all",
-                            options.dimensions, d_model);
+                            options.dimensions, n_values);
   const bool needs_instruction = !options.instruction.empty();
   if (has(options.prompt_template, "{text}") &&
       (!needs_instruction || has(options.prompt_template, "{instruction}")))
