@@ -130,7 +130,7 @@ void read_both_ways(Fields& fields, ModelConfig& config) {
     return fields.refuse(says_so ? kBothWays : "is_causal", says_so ? "false" : "true",
                          ErrorCode::kUnsupported);
   config.both_ways = true;
-  // The library counts such a window on both sides: half of it, or with is_causal all of it.
+  // The library puts half of the window on each side of a row, or with is_causal all of it.
   for (LayerConfig& layer : config.layers)
     if (layer.window > 0) layer.window = 1 + (is_causal ? layer.window / 2 : layer.window);
 }

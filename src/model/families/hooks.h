@@ -48,6 +48,7 @@ void translate_gemma2(GgufTranslator& gguf);
 void read_gemma3(Fields& fields, ModelConfig& config);
 void write_gemma3(const ModelConfig& config, ordered_json& object);
 void translate_gemma3(GgufTranslator& gguf);
+inline constexpr const char* kGemmaEmbedding = "gemma-embedding";  // of files of EmbeddingGemma
 inline constexpr std::array<std::string_view, 2> kPhi3LongRopes = {"su", "yarn"};  // first files
 void read_stablelm(Fields& fields, ModelConfig& config);
 void read_gpt_neox(Fields& fields, ModelConfig& config);

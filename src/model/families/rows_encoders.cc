@@ -59,6 +59,8 @@ Family bert_like(const char* name, const char* architecture) {
 
 std::vector<Family> berts() {
   Family bert = bert_like("bert", "BertModel");
+  bert.gguf_architecture = "bert";
+  bert.translate = translate_bert;
   // Row 0 of the table of positions is behind that of the token that fills up.
   Family roberta = bert_like("roberta", "RobertaModel");
   roberta.read = read_roberta;
@@ -66,9 +68,6 @@ std::vector<Family> berts() {
   Family xlm_roberta = roberta;
   xlm_roberta.name = "xlm-roberta";
   xlm_roberta.architecture = "XLMRobertaModel";
-  Family camembert = roberta;
-  camembert.name = "camembert";
-  camembert.architecture = "CamembertModel";
   Family distilbert = bert_like("distilbert", "DistilBertModel");
   distilbert.other_names = {{"dim", "hidden_size"},
                             {"n_layers", "num_hidden_layers"},
@@ -85,7 +84,7 @@ std::vector<Family> berts() {
   distilbert.layer.up = "ffn.lin1";
   distilbert.layer.down = "ffn.lin2";
   distilbert.layer.feed_forward_sum_norm = "output_layer_norm";
-  return {bert, roberta, xlm_roberta, camembert, distilbert};
+  return {bert, roberta, xlm_roberta, distilbert};
 }
 
 // Rotations instead of positions from a table.
@@ -94,6 +93,7 @@ std::vector<Family> rotating() {
       // Norms behind the sums; a gate.
       {.name = "nomic_bert",
        .architecture = "NomicBertModel",
+       .gguf_architecture = "nomic-bert",
        .absent = R"({"vocab_size": 30528, "hidden_size": 768, "intermediate_size": 3072,
                      "num_hidden_layers": 12, "num_attention_heads": 12,
                      "max_position_embeddings": 2048})",
@@ -130,12 +130,14 @@ std::vector<Family> rotating() {
        .other_embedding_norm = "model.embeddings.LayerNorm",
        .read = read_nomic_bert,
        .write = write_nomic_bert,
+       .translate = translate_nomic_bert,
        .layer_weights = nomic_bert_layer,
        .passed_over = beside_encoder},
       // Norms before attention and feed-forward, the first layer without one; a window in most
       // layers.
       {.name = "modernbert",
        .architecture = "ModernBertModel",
+       .gguf_architecture = "modern-bert",
        .absent = R"({"vocab_size": 50368, "hidden_size": 768, "intermediate_size": 1152,
                      "num_hidden_layers": 22, "num_attention_heads": 12,
                      "max_position_embeddings": 8192})",
@@ -160,6 +162,7 @@ std::vector<Family> rotating() {
        .last_norm = "model.final_norm",
        .read = read_modernbert,
        .write = write_modernbert,
+       .translate = translate_modernbert,
        .layer_weights = modernbert_layer,
        .add_feed_forward = add_modernbert_feed_forward,
        .passed_over = beside_encoder},
