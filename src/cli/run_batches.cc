@@ -131,6 +131,7 @@ class BatchRun {
     if (!rerank) return rerank.error();
     o_.batch.rerank = std::move(*rerank);
     const RerankOptions& r = o_.batch.rerank;
+    if (r.classifier) return {};
     std::string said;
     const auto say = [&](const char* name, const std::optional<std::string>& given,
                          const std::optional<std::string>& taken, const std::string& otherwise) {
