@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,8 @@ Result<Request> classify_request(const Model& model, const ClassifyOptions& opti
 
 // The logits of a text from the completion of such a request, [labels].
 std::vector<float> label_logits(const Completion& completion, const ClassifyOptions& options);
+// The scores of a text's labels in the order of the labels, [labels].
+std::vector<double> label_values(const Completion& completion, const ClassifyOptions& options);
 // The labels of a text, the highest score first, the first among equals.
 std::vector<LabelScore> labels_of(const Completion& completion, const ClassifyOptions& options);
 

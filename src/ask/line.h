@@ -59,7 +59,7 @@ struct LineContext {
 // Readers of lines, by task. kInvalidArgument names field, found and expected.
 using ReadLine = Result<std::unique_ptr<Line>>(const Json& json, const LineContext& context);
 ReadLine read_answer_line;  // of Pando's own form or an OpenAI batch's
-ReadLine read_openai_line, read_embed_line, read_rerank_line, read_score_line;
+ReadLine read_openai_line, read_embed_line, read_rerank_line, read_score_line, read_classify_line;
 ReadLine* line_reader(BatchTask task);
 
 bool is_openai_line(const Json& json);

@@ -56,6 +56,11 @@ Result<BatchOptions> options_for_model(const Model& model, BatchOptions options)
     if (!rerank) return rerank.error();
     options.rerank = std::move(*rerank);
   }
+  if (options.task == BatchTask::kClassify) {
+    Result<ClassifyOptions> classify = classify_options_for(model, options.classify);
+    if (!classify) return classify.error();
+    options.classify = std::move(*classify);
+  }
   return options;
 }
 

@@ -122,6 +122,11 @@ class BatchRun {
                 : fmt::format("; {} before each text", found_text(Json(*e.prompt))),
             may_cut ? fmt::format("; longer texts are cut to {} tokens", e.max_tokens) : "");
     }
+    if (o_.batch.task == BatchTask::kClassify) {
+      Result<ClassifyOptions> classify = classify_options_for(model, o_.batch.classify);
+      if (!classify) return classify.error();
+      o_.batch.classify = std::move(*classify);
+    }
     return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();
   }
 

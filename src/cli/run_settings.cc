@@ -94,7 +94,7 @@ Status take_generation_config(RunOptions& o) {
 Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& engine) {
   const Result<std::string> files = files_fingerprint(o.model);
   if (!files) return files.error();
-  const char* tasks[] = {"answer", "embed", "rerank", "score"};
+  const char* tasks[] = {"answer", "embed", "rerank", "score", "classify"};
   const EmbedOptions& e = o.batch.embed;
   const RerankOptions& r = o.batch.rerank;
   const AnswerOptions& a = o.batch.defaults;
@@ -117,6 +117,9 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"dimensions", std::to_string(e.dimensions)},
       {"embed instruction",
        json_text(std::vector{e.instruction, e.prompt_template, e.prompt.value_or("")})},
+      {"labels", fmt::format("{} {} {}", static_cast<int>(o.batch.classify.scores),
+                             o.batch.classify.top,
+                             static_cast<int>(o.batch.classify.aggregation))},
       {"rerank prompt",
        json_text(std::vector{r.instruction.value_or(RerankOptions::default_instruction()),
                              r.prompt_template, r.yes.value_or("yes"), r.no.value_or("no")})},

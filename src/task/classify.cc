@@ -72,9 +72,12 @@ std::vector<double> scaled_logits(std::span<const float> logits, LabelScores sco
   return values;
 }
 
+std::vector<double> label_values(const Completion& completion, const ClassifyOptions& options) {
+  return scaled_logits(label_logits(completion, options), scores_of(options));
+}
+
 std::vector<LabelScore> labels_of(const Completion& completion, const ClassifyOptions& options) {
-  const std::vector<double> scores =
-      scaled_logits(label_logits(completion, options), scores_of(options));
+  const std::vector<double> scores = label_values(completion, options);
   std::vector<size_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](size_t a, size_t b) { return scores[a] > scores[b]; });

@@ -14,6 +14,7 @@
 #include "pando/values/result.h"
 #include "pando/values/token.h"
 #include "text/text_template.h"
+#include "text/token_spans.h"
 
 namespace pando {
 
@@ -56,6 +57,9 @@ class Tokenizer {
   Result<TypedTokens> encode_typed(std::string_view text, std::optional<std::string_view> second,
                                    const PairLimit& limit) const;
   virtual const TextTemplates& templates() const;
+  // The places of all tokens of encode(text, false).
+  virtual std::vector<TokenSpan> spans_of(std::string_view text,
+                                          std::span<const Token> tokens) const;
   // False if the files say that the model gets no token types: they are then all 0.
   bool gives_types() const { return gives_types_; }
 

@@ -116,6 +116,18 @@ Status WordTokenizer::encode_section(std::string_view section, bool at_start, bo
   return failed;
 }
 
+std::vector<TokenSpan> WordTokenizer::spans_of(std::string_view text,
+                                               std::span<const Token> tokens) const {
+  std::vector<std::string> pieces;
+  for (const Token token : tokens) pieces.push_back(token_bytes(token, /*skip_special=*/false));
+  const auto normalise = [&](std::string_view character) {
+    Result<std::string> form = parts_.normalizer.apply(character, /*continues=*/true);
+    return form.ok() ? std::move(*form) : std::string(character);
+  };
+  return find_token_spans(text, pieces,
+                          {.normalise = normalise, .marks_words = parts_.model->marks_words()});
+}
+
 std::string WordTokenizer::token_bytes(Token token, bool skip_special) const {
   if (token < 0 || token >= vocab_size()) return {};
   if (skip_special && is_special_[token]) return {};

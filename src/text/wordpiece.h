@@ -18,6 +18,7 @@ class WordPiece final : public WordModel {
 
   // Linear in the word's length times that of the longest token.
   void encode(std::string_view word, std::vector<Token>* tokens) const override;
+  bool marks_words() const override { return options_.first != options_.later; }
 
  private:
   Options options_;
