@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "text/byte_level.h"
+#include "text/bpe.h"
 #include "text/characters.h"
 #include "text/utf8.h"
 
