@@ -106,6 +106,7 @@ Result<std::unique_ptr<EngineLoop>> open(const DeviceModel& weights, Technique t
   if (!isa) return isa.error();
   engine.isa = computing.isa = std::move(*isa);
   if (ranks != nullptr) parts.ranks = shape_of(ranks->layout, parts.options.depth);
+  if (spec.both_ways) engine.policy = "fcfs", engine.step_budget = 0;  // TextRunner's own order
   Result<std::unique_ptr<StepTiming>> timing =
       StepTiming::create(engine, parts.options.many_prefills, parts.ranks);
   if (!timing) return timing.error();

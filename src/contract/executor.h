@@ -78,8 +78,8 @@ struct ExecutorFacts {
   bool keeps_keys = true;  // false: keys and values are gone after a step
   // Of a text whose rows see both ways (TextPasses); 0: rows see what is before them.
   uint32_t n_passes = 0;
-  int depth = 1;           // steps that may be submitted and not finished
-  std::string name;        // the device and its arithmetic, as in "avx512"
+  int depth = 1;     // steps that may be submitted and not finished
+  std::string name;  // the device and its arithmetic, as in "avx512"
 };
 
 // Computes steps on a device: holds the weights in the device's layout and owns the memory of keys

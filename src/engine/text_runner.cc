@@ -18,9 +18,8 @@ namespace pando {
 namespace {
 
 uint64_t hash_of(const Request& request) {
-  const uint64_t of_tokens =
-      XXH3_64bits_withSeed(request.tokens.data(), request.tokens.size() * sizeof(Token),
-                           request.isolation_key);
+  const uint64_t of_tokens = XXH3_64bits_withSeed(
+      request.tokens.data(), request.tokens.size() * sizeof(Token), request.isolation_key);
   return XXH3_64bits_withSeed(request.token_types.data(), request.token_types.size(), of_tokens);
 }
 
@@ -42,8 +41,8 @@ TextRunner::Text* TextRunner::find_equal(const Request& request, uint64_t hash) 
   Text& text = *found->second;
   const bool is_equal = text.tokens == request.tokens && text.token_types == request.token_types &&
                         text.isolation_key == request.isolation_key;
-  const bool is_early = text.n_submitted <= n_elements(text) - text.tokens.size() ||
-                        fault_on(Fault::kJoinedTooLate);
+  const bool is_early =
+      text.n_submitted <= n_elements(text) - text.tokens.size() || fault_on(Fault::kJoinedTooLate);
   return is_equal && is_early && !text.is_over ? &text : nullptr;
 }
 
@@ -207,9 +206,8 @@ bool TextRunner::submit_next() {
       share.text->n_submitted = share.end;
       ++share.text->n_in_flight;
     }
-    parts_.stats.kv_bytes_peak =
-        std::max<uint64_t>(parts_.stats.kv_bytes_peak,
-                           parts_.executor.kv_bytes(parts_.pages.n_used()));
+    parts_.stats.kv_bytes_peak = std::max<uint64_t>(
+        parts_.stats.kv_bytes_peak, parts_.executor.kv_bytes(parts_.pages.n_used()));
     return true;
   } catch (const std::bad_alloc&) {
     fail(shares, [] { return no_memory(); });

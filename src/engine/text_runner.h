@@ -24,13 +24,13 @@ struct TextRunnerParts {
   PagePool& pages;
   Outbox& outbox;
   EngineStats& stats;
-  size_t depth;     // steps in flight at most
-  bool joins_equal; // equal texts of an isolation key are computed once
+  size_t depth;      // steps in flight at most
+  bool joins_equal;  // equal texts of an isolation key are computed once
 };
 
 // Equal texts are one while none of their outputs is asked for. A step takes the texts in order of
-// arrival through as many passes as its rows allow. A text longer than a step takes half of it while
-// others wait, one such text at a time. One thread.
+// arrival through as many passes as its rows allow. A text longer than a step takes half of it
+// while others wait, one such text at a time. One thread.
 class TextRunner {
  public:
   explicit TextRunner(const TextRunnerParts& parts) : parts_(parts) {}
@@ -46,7 +46,7 @@ class TextRunner {
   void step();
 
   size_t n_requests() const { return n_requests_; }
-  size_t n_running() const;            // requests whose texts have pages
+  size_t n_running() const;                      // requests whose texts have pages
   size_t n_tokens() const { return n_tokens_; }  // of all texts
 
  private:
@@ -93,7 +93,7 @@ class TextRunner {
   void remove_over();
 
   TextRunnerParts parts_;
-  std::vector<std::unique_ptr<Text>> texts_;  // in order of arrival
+  std::vector<std::unique_ptr<Text>> texts_;     // in order of arrival
   std::unordered_map<uint64_t, Text*> by_hash_;  // the last text of each hash
   std::deque<Shares> in_flight_;                 // the oldest first
   size_t n_requests_ = 0;

@@ -19,9 +19,9 @@ constexpr std::string_view kPrefix = "model.";
 constexpr std::string_view kWeight = "weight";
 // Tables of embeddings, behind the prefix. The second is of Nemotron-H, the third of GPT-NeoX, the
 // others are of encoders.
-constexpr std::string_view kEmbeddings[] = {
-    "embed_tokens.weight", "embeddings.weight", "embed_in.weight",
-    "embeddings.word_embeddings.weight", "embeddings.tok_embeddings.weight"};
+constexpr std::string_view kEmbeddings[] = {"embed_tokens.weight", "embeddings.weight",
+                                            "embed_in.weight", "embeddings.word_embeddings.weight",
+                                            "embeddings.tok_embeddings.weight"};
 // Prefixes of tensor names in files, each with the usual prefix. "backbone." is of Nemotron-H,
 // "gpt_neox." and "embed_out." are of GPT-NeoX; the others are of models that read more than text.
 constexpr std::pair<std::string_view, std::string_view> kLanguagePrefixes[] = {

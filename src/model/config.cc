@@ -76,7 +76,8 @@ const Family* read_family(Fields& fields) {
   return *named;
 }
 
-// The fields by their usual names, with those that the family has a value for where they are absent.
+// The fields by their usual names, with those that the family has a value for where they are
+// absent.
 json with_absent(const Family& family, const json& object) {
   json whole = object;
   for (const auto& [other, usual] : family.other_names)

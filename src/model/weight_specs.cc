@@ -94,8 +94,9 @@ std::vector<WeightSpec> end_specs(const ModelConfig& c) {
     add(Role::kTypeTable, "model.embeddings.token_type_embeddings.weight", "token_types.weight",
         {c.n_token_types, c.d_model});
   const auto add_embedding_norm = [&](const char* kind) {
-    WeightSpec& spec = add(Role::kEmbeddingNorm, fmt::format("{}.{}", c.family->embedding_norm, kind),
-                           fmt::format("token_embd_norm.{}", kind), {c.d_model});
+    WeightSpec& spec =
+        add(Role::kEmbeddingNorm, fmt::format("{}.{}", c.family->embedding_norm, kind),
+            fmt::format("token_embd_norm.{}", kind), {c.d_model});
     if (c.family->other_embedding_norm != nullptr)
       spec.parts = {{fmt::format("{}.{}", c.family->other_embedding_norm, kind), c.d_model}};
   };
@@ -113,7 +114,8 @@ std::vector<WeightSpec> end_specs(const ModelConfig& c) {
   if (c.final_norm)
     add(Role::kFinalNorm, norm + ".weight", gguf_norm + ".weight", {c.d_model}).stored =
         c.family->layer.norms;
-  if (c.final_norm && c.norm_bias) add(Role::kFinalNorm, norm + ".bias", gguf_norm + ".bias", {c.d_model});
+  if (c.final_norm && c.norm_bias)
+    add(Role::kFinalNorm, norm + ".bias", gguf_norm + ".bias", {c.d_model});
   if (c.both_ways) return specs;
   if (c.tied_embeddings)
     add(Role::kHead, c.family->embedding, "token_embd.weight", table);

@@ -54,11 +54,13 @@ Request random_text(Random& random, const model::ModelConfig& config,
   if (!before.empty() && between(random, 1, 100) <= 25) {
     request = before[random() % before.size()];  // equal, but for what is read of it
   } else {
-    const int n = between(random, 0, 3) > 0 ? between(random, 1, 24) : between(random, 25, kLongestText);
+    const int n =
+        between(random, 0, 3) > 0 ? between(random, 1, 24) : between(random, 25, kLongestText);
     for (int i = 0; i < n; ++i) request.tokens.push_back(between(random, 3, config.vocab - 1));
     if (config.n_token_types > 1)
       for (int i = 0; i < n; ++i)
-        request.token_types.push_back(static_cast<uint8_t>(i > n / 2 ? config.n_token_types - 1 : 0));
+        request.token_types.push_back(
+            static_cast<uint8_t>(i > n / 2 ? config.n_token_types - 1 : 0));
     request.isolation_key = between(random, 0, 1);
   }
   request.pooling = std::array{Pooling::kLast, Pooling::kMean, Pooling::kFirst,
@@ -78,7 +80,8 @@ TextScenario draw(const std::string& family, Random& random) {
   const model::ModelConfig config = model::ModelConfig::load(encoder_folder(s.family)).value();
   s.weights = std::array<std::optional<DType>, 4>{std::nullopt, std::nullopt, DType::kQ8_0,
                                                   DType::kI8}[between(random, 0, 3)];
-  s.sizes = std::array<TextSizes, 3>{{{4, 8, 16}, {2, 4, 8}, {32, 64, 2048}}}[between(random, 0, 2)];
+  s.sizes =
+      std::array<TextSizes, 3>{{{4, 8, 16}, {2, 4, 8}, {32, 64, 2048}}}[between(random, 0, 2)];
   EngineOptions& engine = s.loop.engine;
   engine.sharing = std::array{"tree", "tree", "packed"}[between(random, 0, 2)];
   engine.threads = between(random, 1, 3);
@@ -93,11 +96,12 @@ TextScenario draw(const std::string& family, Random& random) {
   s.loop.poison_pages = true;
   for (int n = between(random, 1, 12); n > 0; --n)
     s.requests.push_back(random_text(random, config, s.requests));
-  const exec::KvSizes sizes =
-      exec::KvSizes::of(config, {.memory = size_t{1} << 40, .context = kLongestText,
-                                 .page_len = s.sizes.page_len, .tile_len = s.sizes.tile_len,
-                                 .span_len = s.sizes.span_len})
-          .value();
+  const exec::KvSizes sizes = exec::KvSizes::of(config, {.memory = size_t{1} << 40,
+                                                         .context = kLongestText,
+                                                         .page_len = s.sizes.page_len,
+                                                         .tile_len = s.sizes.tile_len,
+                                                         .span_len = s.sizes.span_len})
+                                  .value();
   const int least = (kLongestText + s.sizes.page_len - 1) / s.sizes.page_len;
   const int n_pages = least + (between(random, 0, 1) == 0 ? between(random, 0, 3) : 1000);
   engine.kv_memory = static_cast<size_t>(n_pages) * sizes.all_page_bytes();
@@ -115,9 +119,9 @@ TextScenario draw(const std::string& family, Random& random) {
 const LoadedModel& loaded(const TextScenario& s, const ModelShare& share) {
   using Key = std::tuple<std::string, int, int, int, int, int>;
   static std::map<Key, LoadedModel> models;
-  const Key key{s.family,        s.weights ? static_cast<int>(*s.weights) : -1,
-                share.stage,     share.n_stages,
-                share.rank,      share.n_ranks};
+  const Key key{s.family,    s.weights ? static_cast<int>(*s.weights) : -1,
+                share.stage, share.n_stages,
+                share.rank,  share.n_ranks};
   const auto found = models.find(key);
   if (found != models.end()) return found->second;
   ThreadPool pool(1);
@@ -159,7 +163,9 @@ std::vector<float> expected_of(const reference::Model& reference, const Request&
                                size_t d_model) {
   const std::vector<float> rows = reference.hidden(request.tokens, 0, request.token_types);
   const size_t n = request.tokens.size();
-  const auto row = [&](size_t i) { return rows.begin() + static_cast<std::ptrdiff_t>(i * d_model); };
+  const auto row = [&](size_t i) {
+    return rows.begin() + static_cast<std::ptrdiff_t>(i * d_model);
+  };
   const auto from = static_cast<size_t>(request.pooled_from);
   std::vector<float> sums(d_model);
   switch (request.pooling) {
@@ -246,7 +252,8 @@ std::string run(const TextScenario& s, Random& random, TextCase& result) {
   }
   result.on_ranks = servers != nullptr;
   const EngineStats stats = loop.stats();
-  if (stats.kv_bytes != 0) return fmt::format("{} bytes of pages are not given back", stats.kv_bytes);
+  if (stats.kv_bytes != 0)
+    return fmt::format("{} bytes of pages are not given back", stats.kv_bytes);
   if (stats.tree_nodes > 1) return "texts are in the tree";
   return compare(s, heard, cancelled, result);
 }
@@ -259,11 +266,11 @@ TextCase run_text_case(const std::string& family, uint64_t seed) {
   const TextScenario s = draw(family, random);
   result.what = run(s, random, result);
   if (!result.what.empty())
-    result.what = fmt::format("{} seed {}: {} weights {} pages {}/{}/{} threads {} rows {} isa {}: {}",
-                              s.family, seed, s.layout.name(),
-                              s.weights ? static_cast<int>(*s.weights) : -1, s.sizes.page_len,
-                              s.sizes.tile_len, s.sizes.span_len, s.loop.engine.threads,
-                              s.loop.engine.step_rows, s.loop.engine.isa, result.what);
+    result.what =
+        fmt::format("{} seed {}: {} weights {} pages {}/{}/{} threads {} rows {} isa {}: {}",
+                    s.family, seed, s.layout.name(), s.weights ? static_cast<int>(*s.weights) : -1,
+                    s.sizes.page_len, s.sizes.tile_len, s.sizes.span_len, s.loop.engine.threads,
+                    s.loop.engine.step_rows, s.loop.engine.isa, result.what);
   return result;
 }
 

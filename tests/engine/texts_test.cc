@@ -134,8 +134,7 @@ TEST(TextRequests, AreCheckedOnce) {
   EXPECT_EQ(loop.submit(1, types).error().message(),
             "token_types has 3 types, expected one for each of 5 tokens");
   types.token_types = {0, 0, 1, 1, 2};
-  EXPECT_EQ(loop.submit(1, types).error().message(),
-            "token_types has 2, expected types below 2");
+  EXPECT_EQ(loop.submit(1, types).error().message(), "token_types has 2, expected types below 2");
   types.token_types.back() = 1;
   EXPECT_TRUE(loop.submit(1, types).ok());
 }

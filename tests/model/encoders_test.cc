@@ -1,5 +1,7 @@
 // Models whose rows see both ways: their configurations, and the reference forward pass against
 // hidden states of the transformers library.
+#include "model/encoders.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "model/encoders.h"
 #include "model/family.h"
 #include "model/opened_model.h"
 #include "reference/reference_forward.h"

@@ -120,8 +120,8 @@ TEST(GemmaConfig, ReadsGemma3) {
   expect_error(gemma3({{"attn_logit_softcapping", 50.0}}), {"attn_logit_softcapping"});
   expect_error(gemma3({{"hidden_activation", "silu"}}), {"hidden_activation", "gelu_pytorch_tanh"});
   // As EmbeddingGemma is published.
-  const ModelConfig both_ways = read(
-      gemma3({{"use_bidirectional_attention", true}, {"architectures", {"Gemma3TextModel"}}}));
+  const ModelConfig both_ways =
+      read(gemma3({{"use_bidirectional_attention", true}, {"architectures", {"Gemma3TextModel"}}}));
   EXPECT_TRUE(both_ways.both_ways);
   EXPECT_EQ(windows(both_ways)[0], windows(read(gemma3()))[0] / 2 + 1);
   EXPECT_EQ(read(gemma3({{"architectures", {"Gemma3TextModel"}}})), read(gemma3()));

@@ -305,7 +305,7 @@ TEST_F(MakeModelTest, AModelIsNeverOverwritten) {
   const Status again = make_model({.out = out, .seed = 9});
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().message(), (out / "config.json").string() +
-                                       " exists already, expected a directory without a model");
+                                         " exists already, expected a directory without a model");
 }
 
 }  // namespace

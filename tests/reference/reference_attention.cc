@@ -155,7 +155,8 @@ Partial attend_spans(const Head& head, const typename Head::Query& q, int head_d
   for (int span = 0; span <= last; span += options.span_len) {
     Fold fold;
     fold.state.acc.assign(head_dim, 0.0f);
-    for (int tile = span; tile < span + options.span_len && tile <= last; tile += options.tile_len) {
+    for (int tile = span; tile < span + options.span_len && tile <= last;
+         tile += options.tile_len) {
       const int begin = std::max(tile, first), end = std::min(tile + options.tile_len, last + 1);
       if (begin < end) head.fold_tile(q, begin, end, fold);
     }

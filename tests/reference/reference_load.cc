@@ -241,9 +241,8 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   const bool has_keys = kind.keys_back == 0, has_values = has_keys && !kind.values_are_keys;
   const int q = heads.q_dim(), kv = heads.kv_dim(), d = c.d_model;
   const int queries = c.attention_gate ? 2 * q : q, qkv = queries + 2 * kv;
-  const std::string fused_name =
-      name.any({"self_attn.qkv_proj.weight", "attention.query_key_value.weight",
-                "attn.Wqkv.weight"});
+  const std::string fused_name = name.any(
+      {"self_attn.qkv_proj.weight", "attention.query_key_value.weight", "attn.Wqkv.weight"});
   const bool fused = name.checkpoint.contains(fused_name);
   // Rows [first, first + n) of the fused projection, which are rows from `own` on of one alone.
   using Parts = std::initializer_list<const char*>;
@@ -261,14 +260,13 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
                     "attention.k_lin.weight"},
                    0, kv, kv, queries);
   if (has_values)
-    layer.v = part({"self_attn.v_proj.weight", "mixer.v_proj.weight",
-                    "attention.self.value.weight", "attention.v_lin.weight"},
+    layer.v = part({"self_attn.v_proj.weight", "mixer.v_proj.weight", "attention.self.value.weight",
+                    "attention.v_lin.weight"},
                    0, kv, kv, queries + kv);
   layer.o = load.matrix(
       name.any({"self_attn.o_proj.weight", "self_attn.out_proj.weight", "mixer.o_proj.weight",
-                "self_attn.dense.weight", "attention.dense.weight",
-                "attention.output.dense.weight", "attention.out_lin.weight", "attn.Wo.weight",
-                "attn.out_proj.weight"}),
+                "self_attn.dense.weight", "attention.dense.weight", "attention.output.dense.weight",
+                "attention.out_lin.weight", "attn.Wo.weight", "attn.out_proj.weight"}),
       d, q);
   layer.sinks = load.vector_if(c.attention_sinks, name("self_attn.sinks"), c.n_heads);
   const bool norms = c.qk_norm != model::QkNorm::kNone;
@@ -295,8 +293,9 @@ void load_attention(const model::ModelConfig& c, const Names& name, Loader& load
   const auto bias = [&](bool exists, std::initializer_list<const char*> names, int n) {
     return load.vector_if(c.qkv_bias && exists, name.any(names), n);
   };
-  layer.q_bias = bias(
-      true, {"self_attn.q_proj.bias", "attention.self.query.bias", "attention.q_lin.bias"}, queries);
+  layer.q_bias =
+      bias(true, {"self_attn.q_proj.bias", "attention.self.query.bias", "attention.q_lin.bias"},
+           queries);
   if (c.qkv_bias) {
     layer.gate_bias.assign(layer.q_bias.begin() + q, layer.q_bias.end());
     layer.q_bias.resize(q);
@@ -346,8 +345,8 @@ void load_feed_forward(const model::ModelConfig& c, int d_ff, const Names& name,
                        Gated& layer) {
   const int d = c.d_model;
   // A GGUF file divides Granite's fused projection.
-  const std::string fused = name.any(
-      {"mlp.gate_up_proj.weight", "shared_mlp.input_linear.weight", "mlp.Wi.weight"});
+  const std::string fused =
+      name.any({"mlp.gate_up_proj.weight", "shared_mlp.input_linear.weight", "mlp.Wi.weight"});
   if (name.checkpoint.contains(fused)) {
     layer.gate = load.matrix(fused, d_ff, d, 0, 2 * d_ff);
     layer.up = load.matrix(fused, d_ff, d, d_ff, 2 * d_ff);
@@ -495,8 +494,8 @@ void load_beside_embedding(const model::ModelConfig& c, const model::Checkpoint&
     positions = load.vector("model.embeddings.position_embeddings.weight",
                             {c.n_learned_positions, c.d_model});
   if (c.n_token_types > 0)
-    types = load.vector("model.embeddings.token_type_embeddings.weight",
-                        {c.n_token_types, c.d_model});
+    types =
+        load.vector("model.embeddings.token_type_embeddings.weight", {c.n_token_types, c.d_model});
   for (const char* name : {"model.embeddings.LayerNorm", "model.embeddings.norm", "model.emb_ln"}) {
     const std::string weight = std::string(name) + ".weight", bias = std::string(name) + ".bias";
     if (!c.embedding_norm || !checkpoint.contains(weight)) continue;
@@ -547,16 +546,16 @@ Result<Model> Model::load(const model::ModelConfig& c, const model::Checkpoint& 
     model.input_norm_ = load.vector("model.per_layer_projection_norm.weight", {dim});
   }
   const char* last_norm = "model.norm.weight";
-  for (const char* other : {"model.embedding_norm.weight", "model.norm_f.weight",
-                            "model.final_layernorm.weight", "model.final_layer_norm.weight",
-                            "model.final_norm.weight"})
+  for (const char* other :
+       {"model.embedding_norm.weight", "model.norm_f.weight", "model.final_layernorm.weight",
+        "model.final_layer_norm.weight", "model.final_norm.weight"})
     if (checkpoint.contains(other)) last_norm = other;
   model.last_norm_ = load.vector_if(c.final_norm, last_norm, c.d_model);
   const std::string bias = std::string(last_norm, std::strlen(last_norm) - 6) + "bias";
-  const std::vector<float> norm_bias =
-      load.vector_if(c.norm_bias && c.final_norm, bias, c.d_model);
+  const std::vector<float> norm_bias = load.vector_if(c.norm_bias && c.final_norm, bias, c.d_model);
   model.last_norm_.insert(model.last_norm_.end(), norm_bias.begin(), norm_bias.end());
-  if (c.both_ways) return load.status().ok() ? Result<Model>(std::move(model)) : load.status().error();
+  if (c.both_ways)
+    return load.status().ok() ? Result<Model>(std::move(model)) : load.status().error();
   model.head_bias_ = load.vector_if(c.head_bias, "lm_head.bias", c.vocab);
   const char* head = c.tied_embeddings ? c.family->embedding : "lm_head.weight";
   model.lm_head_.push_back(load.matrix(head, c.vocab, c.d_model));

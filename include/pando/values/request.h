@@ -105,7 +105,7 @@ struct Request {
   std::vector<Token> tokens;          // tokens, used where not empty
   // [tokens] the part of a pair that each belongs to, for models with token types; empty: all 0.
   std::vector<uint8_t> token_types;
-  ChatOptions chat;                   // how `messages` are rendered
+  ChatOptions chat;  // how `messages` are rendered
   // True if the tokenizer's tokens around a text, such as that of its beginning, are added. Absent:
   // around `prompt`, not around `messages`, whose template writes its own.
   std::optional<bool> add_special_tokens;
@@ -195,8 +195,8 @@ struct Completion {
   FinishReason finish_reason = FinishReason::kLength;  // why it is over
   std::string stop_text;                               // the stop string that ended it; empty: none
   std::vector<float> embedding;  // [d_model], or with kRows [rows, d_model], where asked for
-  int prompt_tokens = 0;                               // length of the prompt
-  int cut_tokens = 0;  // tokens cut by Request::truncate_prompt_tokens
+  int prompt_tokens = 0;         // length of the prompt
+  int cut_tokens = 0;            // tokens cut by Request::truncate_prompt_tokens
   // Tokens of the prompt that were cached when the request arrived, or that others wanted too. No
   // bit depends on it.
   int shared_tokens = 0;

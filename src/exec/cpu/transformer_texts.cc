@@ -109,7 +109,8 @@ void Transformer::leave_texts(uint32_t n_rows) {
       gives_outputs ? std::span<const float>(weights_.final_norm) : std::span<const float>();
   if (gives_outputs || !fault_on(Fault::kStageSumLost))
     for_rows(pool_, n_rows, [&](uint32_t row) {
-      float* const out = gives_outputs ? hidden_.as<float>() + size_t{row} * spec_.d_model : nullptr;
+      float* const out =
+          gives_outputs ? hidden_.as<float>() + size_t{row} * spec_.d_model : nullptr;
       const float* const x = x_.read(row, norm, n_rows, out);
       if (gives_outputs && x != out) std::copy_n(x, spec_.d_model, out);
     });

@@ -29,8 +29,8 @@ void translate_encoder(GgufTranslator& gguf, const char* eps_name) {
 
 }  // namespace
 
-// Files of RoBERTa and DistilBERT are of this architecture too. They leave out the rows of positions
-// before the first one.
+// Files of RoBERTa and DistilBERT are of this architecture too. They leave out the rows of
+// positions before the first one.
 void translate_bert(GgufTranslator& gguf) {
   translate_encoder(gguf, "layer_norm_eps");
   json& config = gguf.config();

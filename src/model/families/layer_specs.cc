@@ -203,8 +203,7 @@ std::vector<WeightSpec> usual_layer(const ModelConfig& config, int layer) {
     family.add_feed_forward(specs, config, layer);
   else
     specs.feed_forward();
-  norm(names.feed_forward_sum_norm, names.gguf_feed_forward_sum_norm,
-       Role::kFeedForwardSumNorm);
+  norm(names.feed_forward_sum_norm, names.gguf_feed_forward_sum_norm, Role::kFeedForwardSumNorm);
   for (WeightSpec& spec : specs.all())
     if (spec.name.ends_with("norm.weight") && spec.role != Role::kStateNorm)
       spec.stored = names.norms;

@@ -108,8 +108,8 @@ std::span<const uint32_t> AttentionLayer::last_seen(int layer, const StepPlan& p
 }
 
 void AttentionLayer::attend(int layer, const LayerWeights& weights, const StepPlan& plan,
-                            RowRange own, std::span<const uint32_t> last_of_text,
-                            const KvViews& kv, Products& products) {
+                            RowRange own, std::span<const uint32_t> last_of_text, const KvViews& kv,
+                            Products& products) {
   Stopwatch watch;
   const Pages pages = pages_of(layer, plan, kv);
   const QkvParts& parts = parts_[layer];

@@ -22,7 +22,7 @@ struct Weights {
   // the model has none.
   std::unique_ptr<const model::Tensor> position_table, type_table;
   std::vector<float> embedding_norm;
-  std::vector<LayerWeights> layers;                // of the share, as spec_of_share has them
+  std::vector<LayerWeights> layers;  // of the share, as spec_of_share has them
   std::vector<float> final_norm;
   kernel::PackedMatrix head;  // rows of logits_of_share; empty if there are none
   std::vector<float> head_bias;
