@@ -38,11 +38,10 @@ struct ClassifyOptions {
   LabelScores scores = LabelScores::kAsModel;
   int top = 0;  // so many of the highest scores; 0: all
   Aggregation aggregation = Aggregation::kSimple;
-  // classify_options_for sets the following from the model's files.
-  // Longer texts are cut at their end or beginning, the longer one of a pair first; the limit
-  // counts special tokens.
+  // classify_options_for sets the following from the model's files, or lowers it to their limits.
+  // Longer texts are cut, the longer one of a pair first; the limit counts special tokens.
   int max_tokens = 0;
-  bool cut_at_end = true;
+  std::optional<bool> cut_at_end;  // at their end, or false: at their beginning
   std::shared_ptr<const model::ClassifierHead> head = nullptr;
 };
 

@@ -12,6 +12,12 @@
 namespace pando::ask {
 namespace {
 
+constexpr std::string_view kClassifyFields[] = {"input", "activation", "aggregation_strategy",
+                                                "top_k"};
+constexpr std::string_view kPredictFields[] = {
+    "inputs",     "raw_scores",           "truncate", "truncation_direction",
+    "activation", "aggregation_strategy", "top_k"};
+
 struct ClassifiedTexts {
   const char* list_name = "input";
   ClassifyOptions options;
@@ -156,8 +162,7 @@ bool read_sequence(const Json& json, ClassifiedText& text) {
 Result<std::unique_ptr<Body>> read_classify_body(const Json& json, const BodyContext& context) {
   Fields fields(json);
   const ServingFields serving = read_serving_fields(fields);
-  refuse_other_fields(fields, std::initializer_list<std::string_view>{
-                                  "input", "activation", "aggregation_strategy", "top_k"});
+  refuse_other_fields(fields, kClassifyFields);
   ClassifiedTexts asked;
   read_options(fields, asked.options);
   std::vector<std::string> texts;
@@ -171,14 +176,18 @@ Result<std::unique_ptr<Body>> read_classify_body(const Json& json, const BodyCon
 Result<std::unique_ptr<Body>> read_tei_predict_body(const Json& json, const BodyContext& context) {
   Fields fields(json);
   const ServingFields serving = read_serving_fields(fields);
-  refuse_other_fields(fields, std::initializer_list<std::string_view>{
-                                  "inputs", "raw_scores", "truncate", "truncation_direction",
-                                  "aggregation_strategy", "top_k", "activation"});
+  refuse_other_fields(fields, kPredictFields);
   ClassifiedTexts asked{.list_name = "inputs"};
   read_options(fields, asked.options);
   bool raw = false, at_end = true;
+  std::string side = "Right";
   fields.flag("raw_scores", raw);
+  fields.text("truncation_direction", side);
   read_truncate(fields, at_end);
+  const bool is_left = side == "Left" || side == "left";
+  if (!is_left && side != "Right" && side != "right")
+    fields.fail("truncation_direction", side, "\"Right\" or \"Left\"");
+  if (fields.has("truncation_direction") || !at_end) asked.options.cut_at_end = at_end && !is_left;
   if (raw) asked.options.scores = LabelScores::kLogits;
   if (!fields.status()) return fields.status().error();
   if (!fields.has("inputs")) return missing_field("inputs");

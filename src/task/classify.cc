@@ -36,7 +36,7 @@ Result<ClassifyOptions> classify_options_for(const Model& model, ClassifyOptions
   // The head lives as long as the model, which the caller holds.
   options.head = std::shared_ptr<const model::ClassifierHead>(std::shared_ptr<void>(), &**head);
   options.max_tokens = most_pair_tokens(model, options.max_tokens);
-  if (model.has_tokenizer())
+  if (model.has_tokenizer() && !options.cut_at_end)
     options.cut_at_end = tokenizer_of(model)->limit().at_end.value_or(true);
   return options;
 }
@@ -48,7 +48,7 @@ Result<Request> classify_request(const Model& model, const ClassifyOptions& opti
   if (second && labels_tokens(options))
     return unsupported("the model labels tokens, expected one text instead of a pair");
   Result<Request> request = encoded_request(
-      model, text, second, {.most_tokens = options.max_tokens, .at_end = options.cut_at_end});
+      model, text, second, {.most_tokens = options.max_tokens, .at_end = options.cut_at_end.value_or(true)});
   if (request) request->pooling = options.head->pooling;
   return request;
 }

@@ -108,7 +108,7 @@ std::vector<LabelledSpan> label_spans(const Completion& completion, const Classi
   size_t n_before = 0;
   while (parts[n_before].text < 0) ++n_before;
   const size_t n_kept = n_rows - (parts.size() - 1);
-  const size_t n_skipped = options.cut_at_end ? 0 : all->size() - n_kept;
+  const size_t n_skipped = options.cut_at_end.value_or(true) ? 0 : all->size() - n_kept;
   std::vector<ScoredToken> tokens;
   for (size_t i = 0; i < n_kept; ++i) {
     const std::span row =
