@@ -16,8 +16,16 @@ struct VectorSteps;
 
 namespace pando {
 
+// What is made of a text.
+enum class EmbedOutput {
+  kVector,   // one vector of the pooled hidden states
+  kTokens,   // a vector for each token, for late interaction (ColBERT)
+  kWeights,  // a weight for each different token, for sparse retrieval (bge-m3)
+};
+
 // Options of how a text becomes a vector.
 struct EmbedOptions {
+  EmbedOutput output = EmbedOutput::kVector;
   // Hidden states that make the vector. kNone: as the model's files say, or else the last token's,
   // or the mean in models whose rows see both ways. Another value leaves out the files' `joined`.
   Pooling pooling = Pooling::kNone;
@@ -37,6 +45,8 @@ struct EmbedOptions {
   std::vector<Pooling> joined = {};
   // Steps of the model's files on the pooled vector, before it is scaled; null: none.
   std::shared_ptr<const model::VectorSteps> steps = nullptr;
+  // Steps on the hidden state of each token for kTokens and kWeights; null: none.
+  std::shared_ptr<const model::VectorSteps> token_steps = nullptr, weight_steps = nullptr;
   int row_length = 0;  // of hidden states
   int length = 0;      // of vectors, before `dimensions`; 0: not known
   // Longer texts are cut at their end or beginning. The limit counts the prompt, and the tokens
@@ -75,6 +85,16 @@ Request embed_request(const EmbedOptions& options, std::string_view text);
 // The vector, [dimensions] or [length], from the completion of such a request. Its norm is a sum
 // in double precision, in the order of the values; a vector of zeros stays one.
 std::vector<float> embedding_of(const Completion& completion, const EmbedOptions& options);
+
+// With kTokens the vectors of the tokens, [tokens][length], special ones included. If the model's
+// files have steps for them, without the first token.
+std::vector<std::vector<float>> token_vectors_of(const Completion& completion,
+                                                 const EmbedOptions& options);
+// With kWeights the weights of the tokens of a request that have one above 0, by id. Of equal tokens
+// the highest counts. Special tokens have none. Errors: as Model::encode.
+Result<std::map<Token, float>> token_weights_of(const Completion& completion,
+                                                const EmbedOptions& options, const Model& model,
+                                                const Request& request);
 
 // kInvalidArgument for options that no model with vectors of this length can follow.
 Status check_embed_options(const EmbedOptions& options, int n_values);

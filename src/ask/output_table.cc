@@ -140,7 +140,7 @@ std::vector<std::string> OutputTable::columns_of(const BatchOptions& options, bo
     case BatchTask::kAnswer:
       break;
     case BatchTask::kEmbed:
-      return {"id", "embedding", "prompt_tokens"};
+      return {"id", "embedding", "embeddings", "weights", "prompt_tokens"};
     case BatchTask::kRerank:
       return {"id", "rank", "index", "document", "score", "mass", "prompt_tokens"};
     case BatchTask::kScore:

@@ -14,6 +14,12 @@ Command add_embed(CLI::App& app) {
   add_engine_options(app, *options);
   add_output_options(app, *options);
   EmbedOptions& embed = options->batch.embed;
+  auto vectors = std::make_shared<std::string>("text");
+  app.add_option("--vectors", *vectors,
+                 "One vector for each text (text), a vector for each of its tokens (tokens), or a "
+                 "weight for each different token (weights), if the model's files have them")
+      ->check(one_of({"text", "tokens", "weights"}))
+      ->capture_default_str();
   auto pooling = std::make_shared<std::string>();
   app.add_option("--pooling", *pooling,
                  "Hidden states to use: the last or the first (cls) token's, or the mean, the "
@@ -48,7 +54,10 @@ Command add_embed(CLI::App& app) {
              "\"input_type\"?: \"...\"};\n"
              "tables: a column named text.\n"
              "Output lines: {\"id\", \"embedding\": [...], \"prompt_tokens\", \"cut_tokens\"?}.");
-  return [options, pooling] {
+  return [options, pooling, vectors] {
+    EmbedOutput& output = options->batch.embed.output;
+    if (*vectors == "tokens") output = EmbedOutput::kTokens;
+    if (*vectors == "weights") output = EmbedOutput::kWeights;
     for (const auto& [name, value] : kPoolingNames)
       if (*pooling == name) options->batch.embed.pooling = value;
     return run_batches(*options);

@@ -111,6 +111,7 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"context", std::to_string(engine.options().context)},
       {"input", hash_of_file(o.input)},
       {"task", tasks[static_cast<int>(o.batch.task)]},
+      {"vectors", std::to_string(static_cast<int>(e.output))},
       {"pooling", fmt::format("{}{}", pooling_name(e),
                               e.include_prompt ? "" : " without the prompt")},
       {"normalize", yes_or_no(e.normalise.value_or(true))},

@@ -1,6 +1,7 @@
 #include "model/embedding_form.h"
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "base/errors.h"
@@ -172,6 +173,23 @@ Status read_vector_settings(const Prompts& prompts, EmbeddingForm& form) {
   return fields.status();
 }
 
+// The heads of bge-m3 for tokens.
+Status read_token_steps(const ModelPath& directory, EmbeddingForm& form) {
+  const std::tuple<const char*, VectorActivation, std::shared_ptr<const VectorSteps>*> heads[] = {
+      {"colbert_linear.pt", VectorActivation::kIdentity, &form.token_steps},
+      {"sparse_linear.pt", VectorActivation::kRelu, &form.weight_steps}};
+  for (const auto& [name, activation, steps] : heads) {
+    const ModelPath path = directory / name;
+    if (!is_there(path.path())) continue;
+    Result<VectorStep> step = read_torch_dense(path, activation);
+    if (!step) return step.error();
+    VectorSteps read;
+    read.list.push_back(std::move(*step));
+    *steps = std::make_shared<const VectorSteps>(std::move(read));
+  }
+  return {};
+}
+
 Result<EmbeddingForm> read_directory(const ModelPath& directory) {
   EmbeddingForm form;
   const Result<std::vector<Module>> modules = read_modules(directory);
@@ -186,6 +204,7 @@ Result<EmbeddingForm> read_directory(const ModelPath& directory) {
   for (const Status& status :
        {read_vector_settings(*prompts, form), check_text_settings(*settings)})
     if (!status) return status.error();
+  if (Status status = read_token_steps(directory, form); !status) return status.error();
   form.prompt = std::move(prompts->by_default);
   form.prompts = std::move(prompts->by_name);
   form.max_tokens = settings->max_tokens;

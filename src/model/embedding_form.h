@@ -19,6 +19,10 @@ struct EmbeddingForm {
   std::vector<Pooling> joined = {};  // poolings whose vectors are joined in this order
   // Steps on the pooled vector, before it is scaled; null: none.
   std::shared_ptr<const VectorSteps> steps = nullptr;
+  // On the hidden state of each token: vectors of tokens and, one value each, weights of tokens, as
+  // bge-m3 has them in colbert_linear.pt and sparse_linear.pt; null: none. Vectors of tokens leave
+  // out the first token then.
+  std::shared_ptr<const VectorSteps> token_steps = nullptr, weight_steps = nullptr;
   bool normalise = true;                            // vectors are scaled to length 1
   std::string prompt;                               // put before each text; may be empty
   std::map<std::string, std::string> prompts = {};  // that files have by name: "query", "document"

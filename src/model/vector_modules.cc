@@ -1,4 +1,4 @@
-#include <array>
+#include <functional>
 
 #include "base/errors.h"
 #include "base/fields.h"
@@ -6,6 +6,7 @@
 #include "base/numbers/blocks.h"
 #include "model/module_files.h"
 #include "model/tensor_rows.h"
+#include "model/torch_archive.h"
 #include "model/unoffered.h"
 #include "model/vector_steps.h"
 
@@ -34,13 +35,18 @@ Result<std::vector<float>> read_bias(const Checkpoint& checkpoint, std::string_v
   return read_values(checkpoint, name, n);
 }
 
-// Weights that only a pickle of torch has are refused by its name.
-Result<Checkpoint> open_module(const ModelPath& folder) {
-  const ModelPath pickle = folder / "pytorch_model.bin";
-  if (!is_there((folder / "model.safetensors").path()) && is_there(pickle.path()))
-    return in_file(pickle.string(),
-                   unsupported("is in Python's pickle format, expected model.safetensors"));
-  return Checkpoint::open(folder);
+bool has_safetensors(const ModelPath& folder) {
+  return is_there((folder / "model.safetensors").path());
+}
+
+// Puts a matrix [n_out, n_in] into a step by columns.
+void take_rows(const std::function<const float*(int)>& row, VectorStep& step) {
+  const auto n_in = static_cast<size_t>(step.n_in), n_out = static_cast<size_t>(step.n_out);
+  step.weight.resize(n_in * n_out);
+  for (size_t o = 0; o < n_out; ++o) {
+    const float* values = row(static_cast<int>(o));
+    for (size_t i = 0; i < n_in; ++i) step.weight[i * n_out + o] = values[i];
+  }
 }
 
 // Allows only the vector itself as the input and the output of a module.
@@ -59,7 +65,15 @@ Result<VectorStep> read_dense_module(Fields& fields, const ModelPath& folder) {
   if (!fields.status()) return fields.status().error();
   const Result<VectorActivation> activation = activation_named(name);
   if (!activation) return in_file(fields.source(), activation.error());
-  const Result<Checkpoint> checkpoint = open_module(folder);
+  const ModelPath pickle = folder / "pytorch_model.bin";
+  if (!has_safetensors(folder) && is_there(pickle.path())) {
+    Result<VectorStep> step = read_torch_dense(pickle, *activation);
+    if (step && (step->n_in != n_in || step->n_out != n_out || !has_bias))
+      return in_file(pickle.string(), bad_file("has a matrix of {} to {} values, expected {} to {}",
+                                               step->n_in, step->n_out, n_in, n_out));
+    return step;
+  }
+  const Result<Checkpoint> checkpoint = Checkpoint::open(folder);
   if (!checkpoint) return checkpoint.error();
   return read_dense(*checkpoint, {"linear.weight", has_bias ? "linear.bias" : ""}, n_in, n_out,
                     *activation);
@@ -68,7 +82,7 @@ Result<VectorStep> read_dense_module(Fields& fields, const ModelPath& folder) {
 Result<VectorStep> read_layer_norm_module(Fields& fields, const ModelPath& folder) {
   const auto n = static_cast<int>(fields.integer("dimension", 1, 1 << 20));
   if (!fields.status()) return fields.status().error();
-  const Result<Checkpoint> checkpoint = open_module(folder);
+  const Result<Checkpoint> checkpoint = Checkpoint::open(folder);
   if (!checkpoint) return checkpoint.error();
   return read_layer_norm(*checkpoint, {"norm.weight", "norm.bias"}, n, 1e-5F);
 }
@@ -86,14 +100,34 @@ Result<VectorStep> read_dense(const Checkpoint& checkpoint, const StepTensors& n
                   .n_out = n_out,
                   .bias = std::move(*bias),
                   .activation = activation};
-  step.weight.resize(static_cast<size_t>(n_in) * static_cast<size_t>(n_out));
   std::vector<float> row(static_cast<size_t>(n_in));
   TensorRows rows(*view);
-  for (int o = 0; o < n_out; ++o) {
-    read_weights(view->dtype, rows[o], n_in, row.data());
-    for (size_t i = 0; i < row.size(); ++i)
-      step.weight[i * static_cast<size_t>(n_out) + static_cast<size_t>(o)] = row[i];
-  }
+  take_rows(
+      [&](int o) {
+        read_weights(view->dtype, rows[o], n_in, row.data());
+        return row.data();
+      },
+      step);
+  return step;
+}
+
+Result<VectorStep> read_torch_dense(const ModelPath& path, VectorActivation activation) {
+  Result<std::vector<std::vector<float>>> storages = read_torch_storages(path);
+  if (!storages) return storages.error();
+  const bool is_sound = storages->size() == 2 && !(*storages)[1].empty() &&
+                        (*storages)[0].size() % (*storages)[1].size() == 0;
+  if (!is_sound)
+    return in_file(path.string(),
+                   bad_file("has {} tensors, expected a matrix and its bias", storages->size()));
+  const std::vector<float>& matrix = (*storages)[0];
+  const size_t n_out = (*storages)[1].size();
+  VectorStep step{.kind = VectorStep::Kind::kDense,
+                  .n_in = static_cast<int>(matrix.size() / n_out),
+                  .n_out = static_cast<int>(n_out),
+                  .bias = std::move((*storages)[1]),
+                  .activation = activation};
+  take_rows([&](int o) { return matrix.data() + static_cast<size_t>(o) * (matrix.size() / n_out); },
+            step);
   return step;
 }
 

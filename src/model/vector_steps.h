@@ -57,12 +57,15 @@ struct StepTensors {
 };
 Result<VectorStep> read_dense(const Checkpoint& checkpoint, const StepTensors& names, int n_in,
                               int n_out, VectorActivation activation);
+// The same from a file of torch.save that has the matrix and then the bias, of n_out values, and
+// nothing else. Errors: as read_torch_storages; kBadFile for other sizes.
+Result<VectorStep> read_torch_dense(const ModelPath& path, VectorActivation activation);
 Result<VectorStep> read_layer_norm(const Checkpoint& checkpoint, const StepTensors& names, int n,
                                    float epsilon);
 
 // The modules Dense, LayerNorm and Normalize of sentence-transformers, from their folders. `kind`:
 // one of these names; `n_in`: length of the vectors before it, 0: not known.
-// kUnsupported for other fields, and for weights that lie in pytorch_model.bin alone.
+// kUnsupported for other fields. Weights of Dense may lie in pytorch_model.bin, with a bias.
 Result<VectorStep> read_vector_module(std::string_view kind, const ModelPath& folder, int n_in);
 
 }  // namespace pando::model

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/model_access.h"
+#include "api/prompt.h"
 #include "base/errors.h"
 #include "engine/pooling.h"
 #include "task/cut_text.h"
@@ -61,6 +62,10 @@ Result<EmbedOptions> settled_options(const Model& model, EmbedOptions options) {
     options.joined = form->joined;
   }
   options.steps = form->steps;
+  options.token_steps = form->token_steps;
+  options.weight_steps = form->weight_steps;
+  if (options.output == EmbedOutput::kWeights && options.weight_steps == nullptr)
+    return unsupported("the model has no weights of tokens, expected the file sparse_linear.pt");
   if (!options.normalise) options.normalise = form->normalise;
   if (!options.prompt) options.prompt = form->prompt;
   if (options.dimensions == 0) options.dimensions = form->kept_dimensions;
@@ -135,6 +140,7 @@ Status take_prompt_for(const std::string& input_type, EmbedOptions& options) {
 Request embed_request(const EmbedOptions& options, std::string_view text) {
   Request request;
   request.pooling = options.pooling == Pooling::kNone ? Pooling::kLast : options.pooling;
+  if (options.output != EmbedOutput::kVector) request.pooling = Pooling::kRows;
   const bool as_it_is =
       options.instruction.empty() && has(options.prompt_template, "{instruction}");
   const std::string_view form = options.prompt_template;
@@ -144,14 +150,17 @@ Request embed_request(const EmbedOptions& options, std::string_view text) {
   std::string before =
       as_it_is ? options.prompt.value_or("") : filled(form.substr(0, form.find("{text}")));
   request.prompt = as_it_is ? before + std::string(text) : filled(form);
-  if (!options.include_prompt) request.unpooled = std::move(before);
+  if (!options.include_prompt && options.output == EmbedOutput::kVector)
+    request.unpooled = std::move(before);
   request.truncate_prompt_tokens = options.max_tokens;
   request.truncate_at_end = options.cut_at_end;
   return request;
 }
 
-std::vector<float> embedding_of(const Completion& completion, const EmbedOptions& options) {
-  std::vector<float> values = vector_of(completion, options);
+namespace {
+
+// Keeps the first values, and scales them to length 1.
+std::vector<float> finished(std::vector<float> values, const EmbedOptions& options) {
   if (options.dimensions > 0)
     values.resize(std::min(values.size(), static_cast<size_t>(options.dimensions)));
   if (!options.normalise.value_or(true)) return values;
@@ -161,6 +170,48 @@ std::vector<float> embedding_of(const Completion& completion, const EmbedOptions
   if (length > 0)
     for (float& value : values) value = static_cast<float>(value / length);
   return values;
+}
+
+}  // namespace
+
+std::vector<float> embedding_of(const Completion& completion, const EmbedOptions& options) {
+  return finished(vector_of(completion, options), options);
+}
+
+std::vector<std::vector<float>> token_vectors_of(const Completion& completion,
+                                                 const EmbedOptions& options) {
+  const auto d_model = static_cast<size_t>(options.row_length);
+  const std::span rows(completion.embedding);
+  std::vector<std::vector<float>> vectors;
+  for (size_t at = options.token_steps == nullptr ? 0 : d_model; at < rows.size(); at += d_model) {
+    const std::span row = rows.subspan(at, d_model);
+    vectors.push_back(finished(options.token_steps == nullptr
+                                   ? std::vector<float>(row.begin(), row.end())
+                                   : options.token_steps->apply(row),
+                               options));
+  }
+  return vectors;
+}
+
+Result<std::map<Token, float>> token_weights_of(const Completion& completion,
+                                                const EmbedOptions& options, const Model& model,
+                                                const Request& request) {
+  const Result<std::vector<Token>> tokens = encode_prompt(model, request);
+  if (!tokens) return tokens.error();
+  const auto d_model = static_cast<size_t>(options.row_length);
+  const Tokenizer* tokenizer = tokenizer_of(model);
+  std::map<Token, float> weights;
+  for (size_t i = 0; i < tokens->size(); ++i) {
+    const Token token = (*tokens)[i];
+    if (tokenizer != nullptr && tokenizer->token_bytes(token, /*skip_special=*/true).empty())
+      continue;
+    const std::span row = std::span(completion.embedding).subspan(i * d_model, d_model);
+    const float weight = options.weight_steps->apply(row)[0];
+    if (weight <= 0) continue;
+    float& known = weights[token];
+    known = std::max(known, weight);
+  }
+  return weights;
 }
 
 Status check_embed_options(const EmbedOptions& options, int n_values) {

@@ -52,17 +52,6 @@ class Tokenizer {
   virtual Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const = 0;
   virtual size_t n_behind() const = 0;  // tokens that add_bos puts behind a text
 
-  // One text, or a pair with `second`, between the tokens that the tokenizer's files put around
-  // them, always all of these, with token types. Errors: as encode() and join_texts().
-  Result<TypedTokens> encode_typed(std::string_view text, std::optional<std::string_view> second,
-                                   const PairLimit& limit) const;
-  virtual const TextTemplates& templates() const;
-  // The places of all tokens of encode(text, false).
-  virtual std::vector<TokenSpan> spans_of(std::string_view text,
-                                          std::span<const Token> tokens) const;
-  // False if the files say that the model gets no token types: they are then all 0.
-  bool gives_types() const { return gives_types_; }
-
   // The bytes that a token stands for; empty for ids outside the vocabulary. Special tokens are
   // their text, or empty with skip_special.
   virtual std::string token_bytes(Token token, bool skip_special) const = 0;
@@ -87,6 +76,17 @@ class Tokenizer {
   // encode() did not remember.
   virtual void set_memo_limits(const TextMemoLimits&) {}
   virtual size_t n_bytes_encoded() const { return 0; }
+
+  // One text, or a pair with `second`, between the tokens that the tokenizer's files put around
+  // them, always all of these, with token types. Errors: as encode() and join_texts().
+  Result<TypedTokens> encode_typed(std::string_view text, std::optional<std::string_view> second,
+                                   const PairLimit& limit) const;
+  virtual const TextTemplates& templates() const;
+  // The places of all tokens of encode(text, false).
+  virtual std::vector<TokenSpan> spans_of(std::string_view text,
+                                          std::span<const Token> tokens) const;
+  // False if the files say that the model gets no token types: they are then all 0.
+  bool gives_types() const { return gives_types_; }
 
  private:
   TextLimit limit_;

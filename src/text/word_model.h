@@ -15,14 +15,14 @@ class WordModel {
   virtual ~WordModel() = default;
   // Appends the tokens of `word`, which is UTF-8.
   virtual void encode(std::string_view word, std::vector<Token>* tokens) const = 0;
-  // True if tokens inside a word differ from those that begin one.
-  virtual bool marks_words() const { return false; }
   // ASCII characters that one token may have together with a space after them. After any other
   // character, a word's tokens are those of its text before the space and of its text from the
   // space on. `space`: what stands for a space in words.
   virtual std::bitset<128> joined_to(std::string_view /*space*/) const {
     return std::bitset<128>().set();
   }
+  // True if tokens inside a word differ from those that begin one.
+  virtual bool marks_words() const { return false; }
 };
 
 }  // namespace pando
