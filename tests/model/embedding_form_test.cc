@@ -232,7 +232,59 @@ TEST_F(EmbeddingFormTest, RefusesStepsThatDoNotFit) {
   write_step("Dense", config, weights);
   std::filesystem::rename(folder_.path() / "Dense/model.safetensors",
                           folder_.path() / "Dense/pytorch_model.bin");
-  expect_refused({"pytorch_model.bin", "expected model.safetensors"});
+  expect_refused({"pytorch_model.bin", "no archive of torch.save", "model.safetensors"});
+}
+
+// An archive as torch.save writes it, of f32 or f16 storages.
+std::string torch_archive(const std::string& pickle, const std::vector<std::string>& storages) {
+  std::string file, directory;
+  const auto number = [](size_t value, int n) {
+    return std::string(reinterpret_cast<const char*>(&value), static_cast<size_t>(n));
+  };
+  const auto add = [&](const std::string& name, const std::string& data) {
+    const std::string sizes = number(data.size(), 4) + number(data.size(), 4);
+    directory += "PK\1\2" + number(0, 16) + sizes + number(name.size(), 2) + number(0, 12) +
+                 number(file.size(), 4) + name;
+    file += "PK\3\4" + number(0, 14) + sizes + number(name.size(), 2) + number(0, 2) + name + data;
+  };
+  add("model/data.pkl", pickle);
+  for (size_t i = 0; i < storages.size(); ++i)
+    add(fmt::format("model/data/{}", i), storages[i]);
+  const std::string n = number(storages.size() + 1, 2);
+  return file + directory + "PK\5\6" + number(0, 4) + n + n + number(directory.size(), 4) +
+         number(file.size(), 4) + number(0, 2);
+}
+
+std::string bytes_of(const std::vector<float>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+TEST_F(EmbeddingFormTest, ReadsFilesOfTorch) {
+  write_modules({"Transformer", "Pooling", "Dense"});
+  write_pooling({{"pooling_mode", "cls"}});
+  write_step("Dense", {{"in_features", 2}, {"out_features", 2}, {"bias", true},
+                       {"activation_function", "torch.nn.modules.linear.Identity"}}, {});
+  std::filesystem::remove(folder_.path() / "Dense/model.safetensors");
+  const std::string matrix = bytes_of({1, 2, 3, 4}), bias = bytes_of({0, 10});
+  folder_.write("Dense/pytorch_model.bin", torch_archive("ctorch\nFloatStorage", {matrix, bias}));
+  folder_.write("colbert_linear.pt", torch_archive("ctorch\nFloatStorage", {matrix, bias}));
+  const std::string half = {0, 0x3C, 0, '\xC0'};  // 1, -2
+  folder_.write("sparse_linear.pt", torch_archive("HalfStorage", {half, std::string(2, '\0')}));
+  const EmbeddingForm read = form();
+  const float x[] = {1, 1}, less[] = {0, 1};
+  ASSERT_NE(read.steps, nullptr);
+  EXPECT_EQ(read.steps->apply(x), (std::vector<float>{3, 17}));
+  EXPECT_EQ(read.token_steps->apply(less), (std::vector<float>{2, 14}));
+  EXPECT_EQ(read.weight_steps->apply(x), (std::vector<float>{0}));  // by ReLU
+  const float more[] = {3, 1};
+  EXPECT_EQ(read.weight_steps->apply(more), (std::vector<float>{1}));
+  folder_.write("sparse_linear.pt", torch_archive("FloatStorage", {matrix}));
+  expect_refused({"sparse_linear.pt", "1 tensors, expected a matrix and its bias"},
+                 ErrorCode::kBadFile);
+  folder_.write("sparse_linear.pt", torch_archive("LongStorage", {matrix, bias}));
+  expect_refused({"sparse_linear.pt", "expected tensors of f32, f16 or bf16"});
+  folder_.write("sparse_linear.pt", torch_archive("FloatStorage", {matrix, bias}).substr(0, 90));
+  expect_refused({"sparse_linear.pt", "no archive of torch.save"});
 }
 
 TEST_F(EmbeddingFormTest, RefusesAScaleOfOtherValues) {
