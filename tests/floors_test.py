@@ -21,7 +21,7 @@ FLOORS = {
     "plan": {"base", "contract", "cache"},
     "engine": {"base", "contract", "text", "cache", "schedule", "plan"},
     "api": {"base", "contract", "text", "comm", "model", "cache", "schedule", "plan", "engine"},
-    "task": {"base", "engine", "api"},
+    "task": {"base", "text", "engine", "api"},
     "ask": {"base", "text", "engine", "api", "task"},
     "batch": {"base", "text", "cache", "schedule", "engine", "api", "task", "ask"},
     "serve": {"base", "text", "schedule", "engine", "api", "task", "ask"},

@@ -119,6 +119,8 @@ class Reader:
                                | self.options("kInLine") | serving | {"stream", "stream_options", "chat"}) - in_lines_alone,
             "RerankRequest": self.names(rerank, r'\{\s*("query", "documents".*?)\}') | serving,
             "TextsRequest": self.names(rerank, r'\{\s*("query", "texts".*?)\}') | serving,
+            "ClassifyRequest": self.table(ASK + "classify_body.cc", "kClassifyFields") | serving,
+            "PredictRequest": self.table(ASK + "classify_body.cc", "kPredictFields") | serving,
             "PairsRequest": self.listed(score, "text_1") | serving,
             "ContinuationsRequest": self.listed(score, "prompt") | serving,
             "MessagesRequest": self.door(ASK + "anthropic_draft.cc", "kAnthropicFields"),

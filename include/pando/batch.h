@@ -16,6 +16,7 @@
 #include "pando/embed.h"
 #include "pando/engine.h"
 #include "pando/output_form.h"
+#include "pando/classify.h"
 #include "pando/rerank.h"
 #include "pando/scores.h"
 
@@ -62,6 +63,11 @@ enum class BatchTask {
   //   -> {"id", "scores": [{"logprob", "tokens", "likeliest"}, ...], "best", "best_per_byte",
   //   "metadata"?}; "target" is the index of the right one, or its text
   kScore,
+  // {"id", "text", "text_pair"?, "metadata"?}; also a table
+  //   -> {"id", "label", "score", "labels": [{"label", "score"}, ...], "prompt_tokens",
+  //   "cut_tokens"?, "metadata"?}, the highest score first; of a classifier of tokens "entities":
+  //   [{"label", "score", "text", "start", "end"}, ...] in place of labels
+  kClassify,
 };
 
 // True if the input of the task may be a table. Fields that are lists do not fit in cells.
@@ -80,6 +86,7 @@ struct BatchOptions {
   AnswerOptions defaults;  // for lines that do not say otherwise
   EmbedOptions embed;      // how texts are embedded
   RerankOptions rerank;    // how relevance is asked for
+  ClassifyOptions classify;  // how labels are told
   int top = 0;             // number of results of each query; 0: all
   bool trec_ids = false;   // refuse lines whose ids a TREC run cannot tell apart or hold
   InputFormat format = InputFormat::kJsonLines;

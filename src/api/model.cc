@@ -152,10 +152,11 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
     answers.call_forms = std::make_shared<calls::CallForms>(forms.get(), *answers.calls);
     answers.opening = find_opening(*tokenizer, *answers.calls);
   }
+  auto head = model::read_classifier_head(directory, *loaded_weights->files);
   auto parts = std::make_unique<Parts>(
       Parts{std::move(loaded_weights->files), &device, std::move(loaded_weights->weights),
             std::move(tokenizer), std::move(chat), model::read_embedding_form(directory),
-            model::read_rerank_form(directory), std::move(forms), std::move(answers), options.ranks,
+            model::read_rerank_form(directory), std::move(head), std::move(forms), std::move(answers), options.ranks,
             tool_format, std::move(loaded_weights->warnings)});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }

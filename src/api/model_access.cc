@@ -16,5 +16,8 @@ const Result<model::EmbeddingForm>& embedding_form_of(const Model& model) {
 const Result<model::RerankForm>& rerank_form_of(const Model& model) {
   return model.parts().reranking;
 }
+const Result<std::optional<model::ClassifierHead>>& classifier_head_of(const Model& model) {
+  return model.parts().head;
+}
 
 }  // namespace pando

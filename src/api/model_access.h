@@ -2,6 +2,7 @@
 #pragma once
 
 #include "contract/device.h"
+#include "model/classifier_head.h"
 #include "model/embedding_form.h"
 #include "model/rerank_form.h"
 #include "pando/model.h"
@@ -21,5 +22,7 @@ const Result<ChatTemplate>& chat_template_of(const Model& model);  // or why the
 // The form that the files describe, or the reason why it is not offered.
 const Result<model::EmbeddingForm>& embedding_form_of(const Model& model);
 const Result<model::RerankForm>& rerank_form_of(const Model& model);
+// The head of a classifier; nothing: the model is none.
+const Result<std::optional<model::ClassifierHead>>& classifier_head_of(const Model& model);
 
 }  // namespace pando

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "contract/device.h"
+#include "model/classifier_head.h"
 #include "model/embedding_form.h"
 #include "model/opened_model.h"
 #include "model/rerank_form.h"
@@ -23,6 +24,7 @@ struct Model::Parts {
   Result<ChatTemplate> chat;               // why there is none, where a conversation asks for it
   Result<model::EmbeddingForm> embedding;  // from the files, or why it is not supported
   Result<model::RerankForm> reranking;     // the same for a reranker
+  Result<std::optional<model::ClassifierHead>> head;  // nothing: the model is no classifier
   std::unique_ptr<grammar::FormCache> forms = nullptr;  // of the tokenizer
   AnswerFormat answers = {};
   std::shared_ptr<Ranks> ranks =

@@ -28,7 +28,7 @@ Status Bounds::add(size_t n_requests, size_t bytes_each) {
 Status Body::add_question(const BodyContext& context, Question question) {
   if (context.given_up()) return given_up();
   const size_t first = requests.size();
-  if (contexts.empty() && question.choices.empty()) {
+  if (contexts.empty() && question.choices.empty() && !question.classified) {
     requests.push_back(question.request);
   } else {
     Result<std::vector<Request>> made = requests_of(context.model, question);

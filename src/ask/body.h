@@ -148,12 +148,14 @@ ReadBody read_answers_body;
 ReadBody read_rerank_body, read_cohere_rerank_body;
 // {"text_1", "text_2"}, relevance of pairs, or {"prompt", "continuations"}, likelihoods.
 ReadBody read_score_body;
+// {"input": text or texts}, labels of texts or of their tokens by a classifier.
+ReadBody read_classify_body;
 // The Messages API of Anthropic.
 ReadBody read_anthropic_body;
 // Mistral's completions with a "suffix", answered as chats.
 ReadBody read_fim_body;
-// The API of text-embeddings-inference: vectors of texts.
-ReadBody read_tei_body;
+// The API of text-embeddings-inference: vectors of texts, and their labels.
+ReadBody read_tei_body, read_tei_predict_body;
 // The API of text-generation-inference: an answer, a stream of tokens, or by "stream" either. The
 // last is read at "/", where text-embeddings-inference answers too.
 ReadBody read_tgi_body, read_tgi_stream_body, read_inference_body;

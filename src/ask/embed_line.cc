@@ -11,6 +11,12 @@
 namespace pando::ask {
 namespace {
 
+Json list_of_values(const std::vector<float>& values) {
+  ListText list;
+  for (const float value : values) list.add(printed(value));
+  return list.take();
+}
+
 class EmbedLine : public Line {
  public:
   std::vector<Json> written(const Answered& answered, const LineWriting& with) const override {
@@ -19,14 +25,30 @@ class EmbedLine : public Line {
     Json output;
     output["id"] = id_json;
     if (!warning.empty()) output["wrong"] = warning;
-    ListText embedding;
-    for (const float value : embedding_of(answer, with.options.embed))
-      embedding.add(printed(value));
-    output["embedding"] = embedding.take();
+    add_vectors(answer, with, output);
     output["prompt_tokens"] = answer.prompt_tokens;
     if (answer.cut_tokens > 0) output["cut_tokens"] = answer.cut_tokens;
     if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
     return one_object(std::move(output));
+  }
+
+ private:
+  void add_vectors(const Completion& answer, const LineWriting& with, Json& output) const {
+    const EmbedOptions& embed = with.options.embed;
+    if (embed.output == EmbedOutput::kVector)
+      output["embedding"] = list_of_values(embedding_of(answer, embed));
+    if (embed.output == EmbedOutput::kTokens)
+      for (const std::vector<float>& vector : token_vectors_of(answer, embed))
+        output["embeddings"].push_back(list_of_values(vector));
+    if (embed.output != EmbedOutput::kWeights) return;
+    output["weights"] = Json::array();
+    const auto weights = token_weights_of(answer, embed, with.model, questions[0].request);
+    if (!weights) return;  // the text has been encoded before
+    for (const auto& [token, weight] : *weights) {
+      const Result<std::string> text = with.model.piece(token);
+      output["weights"].push_back(
+          {{"token", token}, {"text", text ? *text : std::string()}, {"weight", weight}});
+    }
   }
 };
 

@@ -25,8 +25,7 @@ std::string base64(const std::vector<float>& values) {
 }  // namespace
 
 Json vector_json(const AnswerForm& form, const Completion& completion) {
-  const std::vector<float> values = embedding_of(
-      completion, EmbedOptions{.normalise = form.normalise, .dimensions = form.dimensions});
+  const std::vector<float> values = embedding_of(completion, form.embed);
   if (form.base64) return base64(values);
   ListText list;
   for (const float value : values) list.add(printed(value));

@@ -11,7 +11,7 @@
 namespace pando {
 
 bool takes_tables(BatchTask task) {
-  return task == BatchTask::kAnswer || task == BatchTask::kEmbed;
+  return task == BatchTask::kAnswer || task == BatchTask::kEmbed || task == BatchTask::kClassify;
 }
 
 }  // namespace pando
@@ -29,10 +29,22 @@ constexpr std::string_view kFlags[] = {"prompt_logprobs", "thinking", "add_speci
 constexpr std::string_view kLists[] = {"answer", "answers", "choices"};
 
 constexpr std::string_view kEmbedFields[] = {"id", kEmbedded, "instruction", "input_type"};
+constexpr std::string_view kClassifyFields[] = {"id", kEmbedded, "text_pair"};
+
+// The columns of a task whose rows are texts; none for questions.
+std::span<const std::string_view> text_fields(BatchTask task) {
+  if (task == BatchTask::kEmbed) return kEmbedFields;
+  if (task == BatchTask::kClassify) return kClassifyFields;
+  return {};
+}
 
 template <size_t N>
 bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+bool is_text_field(BatchTask task, std::string_view name) {
+  return std::ranges::find(text_fields(task), name) != text_fields(task).end();
 }
 
 bool is_list_option(std::string_view name) {
@@ -187,7 +199,7 @@ Status InputTable::check_names() const {
         "the columns are {}, expected 'context' and 'question', or 'prompt', not both",
         fmt::join(names_, ", "));
   const char* expected = nullptr;
-  if (task_ == BatchTask::kEmbed) {
+  if (!text_fields(task_).empty()) {
     if (!has(kEmbedded)) expected = "'text'";
   } else if (!has("prompt") && (!has("context") || !has("question"))) {
     expected = "'context' and 'question', or 'prompt',";
@@ -214,7 +226,7 @@ Status InputTable::rename(const std::map<std::string, std::string>& renamed) {
 std::vector<std::string> InputTable::options() const {
   std::vector<std::string> taken;
   for (const std::string& name : names_)
-    if (task_ != BatchTask::kEmbed && (is_value(name) || is_list_option(name)))
+    if (text_fields(task_).empty() && (is_value(name) || is_list_option(name)))
       taken.push_back(name);
   return taken;
 }
@@ -222,8 +234,8 @@ std::vector<std::string> InputTable::options() const {
 std::vector<std::string> InputTable::others() const {
   std::vector<std::string> others;
   for (const std::string& name : names_)
-    if (task_ == BatchTask::kEmbed
-            ? !is_one_of(kEmbedFields, name)
+    if (!text_fields(task_).empty()
+            ? !is_text_field(task_, name)
             : !is_one_of(kPrompts, name) && !is_one_of(kTexts, name) && !is_one_of(kLists, name) &&
                   !is_value(name) && !is_list_option(name))
       others.push_back(name);
@@ -236,7 +248,7 @@ std::vector<std::pair<std::string, std::string>> InputTable::near_names() const 
   known.insert(known.end(), std::begin(kValues), std::end(kValues));
   for (const RequestOption& option : request_options())
     if (find_option(option.name, kInLine) != nullptr) known.push_back(option.name);
-  if (task_ == BatchTask::kEmbed) known.assign(std::begin(kEmbedFields), std::end(kEmbedFields));
+  if (const auto own = text_fields(task_); !own.empty()) known.assign(own.begin(), own.end());
   std::vector<std::pair<std::string, std::string>> near;
   for (const std::string& name : others()) {
     const std::string plain = plain_name(name);
@@ -283,8 +295,8 @@ Result<Json> InputTable::line(std::string_view row) const {
   metadata.get_ref<Json::object_t&>().reserve(names_.size());
   for (size_t i = 0; i < names_.size(); ++i) {
     const std::string &name = names_[i], &cell = (*cells)[i];
-    if (task_ == BatchTask::kEmbed) {
-      if (name == kEmbedded || (!cell.empty() && is_one_of(kEmbedFields, name)))
+    if (!text_fields(task_).empty()) {
+      if (name == kEmbedded || (!cell.empty() && is_text_field(task_, name)))
         line[name] = cell;
       else if (!cell.empty())
         add(metadata, name, cell);

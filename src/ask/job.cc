@@ -52,6 +52,15 @@ Result<std::vector<Request>> scoring_requests(const Model& model, const Question
   return requests;
 }
 
+Result<std::vector<Request>> classifying_requests(const Model& model, const Question& question) {
+  const ClassifiedText& text = *question.classified;
+  Result<Request> request = classify_request(model, text.options, text.first, text.second);
+  if (!request) return request.error();
+  request->id = question.request.id;
+  request->logits_hash = question.request.logits_hash;
+  return std::vector{std::move(*request)};
+}
+
 }  // namespace
 
 Request Job::request_of(const Question& question) const {
@@ -66,6 +75,7 @@ Request Job::request_of(const Question& question) const {
 }
 
 Result<std::vector<Request>> Job::requests_of(const Model& model, const Question& question) const {
+  if (question.classified) return classifying_requests(model, question);
   if (question.choices.empty()) return std::vector{request_of(question)};
   if (question.as_given) return scoring_requests(model, question);
   return choice_requests(model, request_of(question), question.choices);

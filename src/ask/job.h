@@ -8,8 +8,16 @@
 
 #include "base/json.h"
 #include "pando/answer.h"
+#include "pando/classify.h"
 
 namespace pando::ask {
+
+// A text or a pair of texts that a classifier reads.
+struct ClassifiedText {
+  ClassifyOptions options;
+  std::string first;
+  std::optional<std::string> second;
+};
 
 // One thing that is asked: a question about the job's context, a prompt, a text to be embedded, or
 // continuations to be scored. With choices, the answer is the likeliest of these behind the prompt.
@@ -20,6 +28,7 @@ struct Question {
   std::string text;               // of the question
   size_t part = 0;                // of the job's contexts, the one it is about
   Request request;                // without the prompt where the job has a context
+  std::optional<ClassifiedText> classified;  // instead of a prompt
   std::vector<std::string> choices;
   bool as_given = false;              // choices stand behind the prompt just as they are, and
   std::vector<std::string> prefixes;  // where given, each behind its own prompt

@@ -20,6 +20,8 @@ ReadLine* line_reader(BatchTask task) {
       return read_rerank_line;
     case BatchTask::kScore:
       return read_score_line;
+    case BatchTask::kClassify:
+      return read_classify_line;
   }
   return read_answer_line;
 }

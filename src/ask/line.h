@@ -54,13 +54,12 @@ struct LineContext {
   const BatchOptions& options;                          // what holds where the line says nothing
   const Result<EmbedOptions>& embed;                    // as the model has it, or why it has none
   std::span<const std::string_view> other_fields = {};  // that others read
-  int d_model = 0;                                      // the length of vectors
 };
 
 // Readers of lines, by task. kInvalidArgument names field, found and expected.
 using ReadLine = Result<std::unique_ptr<Line>>(const Json& json, const LineContext& context);
 ReadLine read_answer_line;  // of Pando's own form or an OpenAI batch's
-ReadLine read_openai_line, read_embed_line, read_rerank_line, read_score_line;
+ReadLine read_openai_line, read_embed_line, read_rerank_line, read_score_line, read_classify_line;
 ReadLine* line_reader(BatchTask task);
 
 bool is_openai_line(const Json& json);

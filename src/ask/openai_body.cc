@@ -209,7 +209,6 @@ Result<std::unique_ptr<Body>> read_body(Endpoint endpoint, const Json& json,
 Result<OpenAiRequest> read_openai_request(Endpoint endpoint, const Json& json,
                                           const BodyContext& context) {
   OpenAiRules rules{.context = context.context,
-                    .d_model = spec_of(context.model).d_model,
                     .most_prompts = Bounds::kMostRequests,
                     .most_list_bytes = Bounds::kMostBytes};
   if (endpoint == Endpoint::kEmbeddings) rules.embed = embed_options_for(context.model, {});

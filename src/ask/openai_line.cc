@@ -94,8 +94,7 @@ class OpenAiLine : public Line {
                             .embed = context.embed,
                             .fim = unsupported("'suffix' is not supported in a batch"),
                             .logits_hash = options.logits_hash,
-                            .is_batch = true,
-                            .d_model = context.d_model};
+                            .is_batch = true};
     Result<OpenAiRequest> parsed = parse_openai_request(kEndpoints[form], body, rules);
     if (!parsed) return parsed.error();
     form_ = std::move(parsed->form);

@@ -268,16 +268,19 @@ class Parser {
     body_.form.base64 = format == "base64";
     if (format != "float" && format != "base64")
       fields_.fail("encoding_format", json_["encoding_format"], "\"float\" or \"base64\"");
-    int& n = body_.form.dimensions;
-    fields_.integer("dimensions", n);
-    if (fields_.has("dimensions") && (n < 1 || n > rules_.d_model))
-      fields_.fail(invalid_field("dimensions", "is {}, expected 1 to {}", n, rules_.d_model));
     read_prompts("input");
     if (!rules_.embed) return fields_.fail(rules_.embed.error());
     EmbedOptions embed = *rules_.embed;
-    body_.form.normalise = embed.normalise.value_or(true);
-    fields_.flag("normalize", body_.form.normalise);
+    int n = embed.dimensions;
+    fields_.integer("dimensions", n);
+    if (fields_.has("dimensions") && (n < 1 || n > embed.length))
+      fields_.fail(invalid_field("dimensions", "is {}, expected 1 to {}", n, embed.length));
+    embed.dimensions = n;
+    bool normalise = embed.normalise.value_or(true);
+    fields_.flag("normalize", normalise);
+    embed.normalise = normalise;
     read_input_type(embed);
+    body_.form.embed = embed;
     for (Request& request : body_.requests) {
       Request asked = embed_request(embed, request.prompt);
       request.pooling = asked.pooling;

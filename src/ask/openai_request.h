@@ -23,8 +23,7 @@ struct AnswerForm {
   bool echo = false;       // texts begin with the prompt
   bool functions = false;  // a call has its older name, "function_call"
   bool base64 = false;     // embeddings: as bytes of f32
-  int dimensions = 0;      // embeddings: so many of the first values; 0: all
-  bool normalise = true;   // embeddings: of length 1
+  EmbedOptions embed = {};  // embeddings: how vectors are made
 };
 
 struct OpenAiRequest {
@@ -47,7 +46,6 @@ struct OpenAiRules {
   bool logits_hash = false;
   bool is_batch = false;  // nothing is streamed, or chosen for one request only
   int context = 0;        // the engine's, in tokens; 0: not known
-  int d_model = 0;        // the length of vectors
   size_t most_prompts = std::numeric_limits<size_t>::max();
   size_t most_list_bytes = std::numeric_limits<size_t>::max();  // of lists, a copy for each prompt
 };

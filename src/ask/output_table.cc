@@ -140,11 +140,13 @@ std::vector<std::string> OutputTable::columns_of(const BatchOptions& options, bo
     case BatchTask::kAnswer:
       break;
     case BatchTask::kEmbed:
-      return {"id", "embedding", "prompt_tokens"};
+      return {"id", "embedding", "embeddings", "weights", "prompt_tokens"};
     case BatchTask::kRerank:
       return {"id", "rank", "index", "document", "score", "mass", "prompt_tokens"};
     case BatchTask::kScore:
       return {"id", "index", "logprob", "tokens", "likeliest", "best", "best_per_byte"};
+    case BatchTask::kClassify:
+      return {"id", "label", "score", "labels", "entities", "prompt_tokens"};
   }
   const AnswerOptions& wanted = options.defaults;
   const bool top = wanted.sampling.top_logprobs > 0;

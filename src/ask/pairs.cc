@@ -9,6 +9,12 @@ namespace pando::ask {
 Question pair_question(const RerankOptions& options, std::string_view query,
                        std::string_view document) {
   Question question;
+  if (options.classifier) {
+    PairTexts texts = pair_texts(options, query, document);
+    question.classified = {*options.classifier, std::move(texts.first), std::move(texts.second)};
+    question.request.pooling = Pooling::kLast;  // no answer is drawn
+    return question;
+  }
   question.request.prompt = rerank_prompt(options, query, document);
   question.choices = {options.yes.value_or("yes"), options.no.value_or("no")};
   question.as_given = true;
@@ -48,7 +54,7 @@ Status check_pairs(const std::string& query, const std::vector<std::string>& doc
                    const RerankOptions& options, Bounds& bounds) {
   const size_t n_instruction = options.instruction.value_or("").size();
   for (const std::string& document : documents)
-    if (Status status = bounds.add(2, n_instruction + query.size() + document.size()); !status)
+    if (Status status = bounds.add(requests_of_pair(options), n_instruction + query.size() + document.size()); !status)
       return status;
   return {};
 }

@@ -38,6 +38,13 @@ struct RankingAsked {
   bool as_logit = false;  // ln(p / (1 - p)) of each relevance p
 };
 
+double logit_of(const PairScore& score) {
+  if (!score.mass) return score.logit;
+  // The logit of 0 or 1 has no number in JSON.
+  const double p = std::clamp(score.relevance, 0x1p-1022, 1 - 0x1p-53);
+  return std::log(p) - std::log1p(-p);
+}
+
 class RerankBody : public PairsBody {
  public:
   RerankBody(const BodyContext& context, RankingAsked asked)
@@ -67,21 +74,21 @@ class RerankBody : public PairsBody {
   }
 
   Json answer() override {
-    const std::vector<PairScore> scores = pair_scores(completions().all());
+    const std::vector<PairScore> scores = pair_scores(asked_.options, completions().all());
     std::vector<double> relevances;
     for (const PairScore& score : scores) relevances.push_back(score.relevance);
     std::vector<size_t> order = ranking(relevances);
     if (asked_.top > 0) order.resize(std::min(order.size(), static_cast<size_t>(asked_.top)));
     const bool is_list = asked_.form == RankingForm::kList;
+    if (is_list && asked_.options.classifier)  // TEI has probabilities, whatever the model's files say
+      for (size_t i = 0; i < relevances.size(); ++i)
+        relevances[i] = 1 / (1 + std::exp(-scores[i].logit));
     Json results = Json::array();
     for (const size_t i : order) {
-      // A logit of 0 or 1 has no number in JSON.
-      const double p =
-          asked_.as_logit ? std::clamp(relevances[i], 0x1p-1022, 1 - 0x1p-53) : relevances[i];
       Json result = {{"index", i}};
       result[is_list ? "score" : "relevance_score"] =
-          asked_.as_logit ? std::log(p) - std::log1p(-p) : p;
-      if (!is_list) result["mass"] = scores[i].mass;
+          asked_.as_logit ? logit_of(scores[i]) : relevances[i];
+      if (!is_list && scores[i].mass) result["mass"] = *scores[i].mass;
       if (!asked_.returned.empty())
         result[is_list ? "text" : "document"] = std::move(asked_.returned[i]);
       results.push_back(std::move(result));
@@ -92,14 +99,14 @@ class RerankBody : public PairsBody {
       body["results"] = std::move(results);
       body["meta"] = {{"api_version", {{"version", "2"}}},
                       {"billed_units", {{"search_units", 0}}},
-                      {"tokens", {{"input_tokens", n_of(&Completion::prompt_tokens, 2)}}}};
-      if (const uint64_t n_cut = n_of(&Completion::cut_tokens, 2); n_cut > 0)
+                      {"tokens", {{"input_tokens", n_of(&Completion::prompt_tokens, requests_of_pair(asked_.options))}}}};
+      if (const uint64_t n_cut = n_of(&Completion::cut_tokens, requests_of_pair(asked_.options)); n_cut > 0)
         body["meta"]["tokens"]["cut_tokens"] = n_cut;
       return body;
     }
     body["model"] = envelope_.model;
     body["results"] = std::move(results);
-    add_prompt_usage(body, 2);
+    add_prompt_usage(body, requests_of_pair(asked_.options));
     return body;
   }
 
@@ -110,6 +117,7 @@ class RerankBody : public PairsBody {
 
   // The same, and less of the text where its prompt is longer than the context.
   Status add_cut(const BodyContext& context, std::string text) {
+    if (asked_.options.classifier) return add_whole(context, text);  // which cuts pairs itself
     const Result<size_t> n = n_tokens(context.model, text);
     if (!n) return blame(asked_.list_name, n.error());
     for (size_t n_left = *n; n_left > 0;) {
@@ -165,7 +173,7 @@ Result<std::unique_ptr<Body>> read_ranking(const Json& json, const BodyContext& 
   if (!documents.is_array() || documents.empty())
     return invalid_field(asked.list_name, "is {}, expected a non-empty list",
                          found_text(documents));
-  if (Status status = check_count(asked.list_name, documents.size(), 2); !status)
+  if (Status status = check_count(asked.list_name, documents.size(), requests_of_pair(asked.options)); !status)
     return status.error();
   for (size_t i = 0; i < documents.size(); ++i) {
     Result<std::string> text = read_document(documents[i], asked.list_name, i);

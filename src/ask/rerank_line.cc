@@ -36,6 +36,11 @@ Result<std::string> read_document(const Json& json, size_t index, Question& ques
   return text;
 }
 
+PairScore score_of(const RerankOptions& options, const Completion& answer) {
+  if (options.classifier) return pair_score(*options.classifier, answer);
+  return pair_score(answer.choice_logprobs[0], answer.choice_logprobs[1]);
+}
+
 class RerankLine : public Line {
  public:
   std::vector<Json> written(const Answered& answered, const LineWriting& with) const override {
@@ -43,9 +48,9 @@ class RerankLine : public Line {
     std::vector<double> scores, masses;
     int64_t n_tokens = 0, n_cut = 0;
     for (const std::vector<Completion>& answer : answered.answers) {
-      const std::vector<double>& logprobs = answer[0].choice_logprobs;
-      scores.push_back(share_of_yes(logprobs[0], logprobs[1]));
-      masses.push_back(mass_of_answers(logprobs[0], logprobs[1]));
+      const PairScore score = score_of(with.options.rerank, answer[0]);
+      scores.push_back(score.relevance);
+      if (score.mass) masses.push_back(*score.mass);
       n_tokens += answer[0].prompt_tokens;
       n_cut += answer[0].cut_tokens;
     }
@@ -60,7 +65,7 @@ class RerankLine : public Line {
       Json result = {{"index", i}};
       if (questions[i].id) result["id"] = questions[i].id_json;
       result["score"] = scores[i];
-      result["mass"] = masses[i];
+      if (!masses.empty()) result["mass"] = masses[i];
       results.push_back(std::move(result));
     }
     output["results"] = std::move(results);
@@ -72,6 +77,7 @@ class RerankLine : public Line {
 
   void count(const Completion& completion, BatchSummary& summary) const override {
     const std::vector<double>& logprobs = completion.choice_logprobs;
+    if (logprobs.empty()) return;  // of a classifier
     const double mass = mass_of_answers(logprobs[0], logprobs[1]);
     summary.mass_sum += mass;
     ++summary.n_masses;

@@ -25,6 +25,7 @@ class ScorePairsBody : public PairsBody {
   using PairsBody::add_pair;
   using PairsBody::PairsBody;
   bool has_one_query = false;
+  RerankOptions options;
 
   std::string place(size_t request) const override {
     if (longest(request) == Text::kInstruction) return "instruction";
@@ -35,12 +36,12 @@ class ScorePairsBody : public PairsBody {
 
   Json answer() override {
     Json body = score_list(envelope_);
-    for (const PairScore& score : pair_scores(completions().all()))
-      body["data"].push_back({{"index", body["data"].size()},
-                              {"object", "score"},
-                              {"score", score.relevance},
-                              {"mass", score.mass}});
-    add_prompt_usage(body, 2);
+    for (const PairScore& score : pair_scores(options, completions().all())) {
+      Json& entry = body["data"].emplace_back(
+          Json{{"index", body["data"].size()}, {"object", "score"}, {"score", score.relevance}});
+      if (score.mass) entry["mass"] = *score.mass;
+    }
+    add_prompt_usage(body, requests_of_pair(options));
     return body;
   }
 };
@@ -90,7 +91,7 @@ Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& cont
                          second.size() == 1
                              ? "1, because 'text_2' has 1"
                              : fmt::format("1, or {} as in 'text_2'", second.size()));
-  if (Status status = check_count("text_2", second.size(), 2); !status) return status.error();
+  if (Status status = check_count("text_2", second.size(), requests_of_pair(*options)); !status) return status.error();
   const std::string& longest = *std::max_element(
       first.begin(), first.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   if (Status status = check_pairs(longest, second, *options, context.bounds); !status)
@@ -98,6 +99,7 @@ Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& cont
   auto body = std::make_unique<ScorePairsBody>(context);
   body->serving = serving;
   body->has_one_query = first.size() == 1;
+  body->options = *options;
   body->has_instruction = has_instruction;
   for (size_t i = 0; i < second.size(); ++i)
     if (Status status =

@@ -213,6 +213,8 @@ Result<std::unique_ptr<Body>> read_inference_body(const Json& json, const BodyCo
   const bool generates = fields.has("parameters") || fields.has("stream");
   const Json* inputs = fields.find("inputs");
   const Result<model::EmbeddingForm>& form = embedding_form_of(context.model);
+  const auto& head = classifier_head_of(context.model);
+  if (!generates && head && *head) return read_tei_predict_body(json, context);
   const bool embeds = form && form->pooling != Pooling::kNone;
   const bool asks_for_vectors =
       (inputs != nullptr && inputs->is_array()) ||

@@ -100,6 +100,8 @@ const char* example_line(BatchTask task) {
       return R"({"query": "...", "documents": ["..."]})";
     case BatchTask::kScore:
       return R"({"prompt": "...", "continuations": ["..."]})";
+    case BatchTask::kClassify:
+      return R"({"text": "..."})";
   }
   return R"({"prompt": "..."} or {"context": "...", "questions": ["..."]})";
 }

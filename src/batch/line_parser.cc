@@ -56,6 +56,11 @@ Result<BatchOptions> options_for_model(const Model& model, BatchOptions options)
     if (!rerank) return rerank.error();
     options.rerank = std::move(*rerank);
   }
+  if (options.task == BatchTask::kClassify) {
+    Result<ClassifyOptions> classify = classify_options_for(model, options.classify);
+    if (!classify) return classify.error();
+    options.classify = std::move(*classify);
+  }
   return options;
 }
 
@@ -171,8 +176,7 @@ Result<std::unique_ptr<ask::Line>> LineParser::parse_one(const InputRecord& reco
   }
   return ask::line_reader(options_.task)(*json, {.number = record.line,
                                                  .options = options_,
-                                                 .embed = embed_,
-                                                 .d_model = spec_of(model_).d_model});
+                                                 .embed = embed_});
 }
 
 }  // namespace pando

@@ -163,8 +163,7 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
         ask::read_answer_line(*json, {.number = 1,
                                       .options = options,
                                       .embed = embed,
-                                      .other_fields = question_flags(),
-                                      .d_model = spec_of(model).d_model});
+                                      .other_fields = question_flags()});
     if (!read) return fail(read.error());
     if ((*read)->refused) return fail(*(*read)->refused);
     return open_job(engine, **read, stream);

@@ -17,6 +17,7 @@ Command add_serve(CLI::App& app);
 Command add_route(CLI::App& app);
 Command add_embed(CLI::App& app);
 Command add_rerank(CLI::App& app);
+Command add_classify(CLI::App& app);
 Command add_score(CLI::App& app);
 Command add_eval(CLI::App& app);
 Command add_inspect(CLI::App& app);

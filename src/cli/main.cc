@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
   add("route", "Route requests over HTTP to servers on other machines", add_route);
   add("embed", "Compute embeddings of texts", add_embed);
   add("rerank", "Rank documents by their relevance to a query", add_rerank);
+  add("classify", "Label texts or their words by a classifier", add_classify);
   add("score", "Compute likelihoods of continuations, or the perplexity of a text", add_score);
   add("eval", "Score the answers of a run again, and draw the scores", add_eval);
   add("inspect", "Show what a run would cost and what its prompts share, without running it",

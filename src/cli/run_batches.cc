@@ -112,20 +112,24 @@ class BatchRun {
       o_.batch.embed = std::move(*embed);
       const EmbedOptions& e = o_.batch.embed;
       const bool may_cut = e.max_tokens > 0 && e.max_tokens < model.info().max_positions;
-      const bool files_decide = (asked.pooling == Pooling::kNone && e.pooling == Pooling::kMean) ||
+      const bool files_decide = (asked.pooling == Pooling::kNone && e.pooling != Pooling::kLast) ||
                                 (!asked.normalise && !e.normalise.value_or(true)) ||
                                 (!asked.prompt && !e.prompt.value_or("").empty()) ||
                                 !e.include_prompt || may_cut;
       if (files_decide && !o_.quiet)
         print_stderr(
-            "pando: settings from the model's files: {}{}, {}{}{}\n",
-            e.pooling == Pooling::kMean ? "the mean over a text's tokens" : "a text's last token",
+            "pando: settings from the model's files: the pooling {}{}, {}{}{}\n", pooling_name(e),
             e.include_prompt ? "" : " without its prompt",
             e.normalise.value_or(true) ? "scaled to length 1" : "not scaled",
             e.prompt.value_or("").empty()
                 ? ""
                 : fmt::format("; {} before each text", found_text(Json(*e.prompt))),
             may_cut ? fmt::format("; longer texts are cut to {} tokens", e.max_tokens) : "");
+    }
+    if (o_.batch.task == BatchTask::kClassify) {
+      Result<ClassifyOptions> classify = classify_options_for(model, o_.batch.classify);
+      if (!classify) return classify.error();
+      o_.batch.classify = std::move(*classify);
     }
     return o_.batch.task == BatchTask::kRerank ? prepare_rerank(model) : Status();
   }
@@ -136,6 +140,7 @@ class BatchRun {
     if (!rerank) return rerank.error();
     o_.batch.rerank = std::move(*rerank);
     const RerankOptions& r = o_.batch.rerank;
+    if (r.classifier) return {};
     std::string said;
     const auto say = [&](const char* name, const std::optional<std::string>& given,
                          const std::optional<std::string>& taken, const std::string& otherwise) {

@@ -95,7 +95,7 @@ Status take_generation_config(RunOptions& o) {
 Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& engine) {
   const Result<std::string> files = files_fingerprint(o.model);
   if (!files) return files.error();
-  const char* tasks[] = {"answer", "embed", "rerank", "score"};
+  const char* tasks[] = {"answer", "embed", "rerank", "score", "classify"};
   const EmbedOptions& e = o.batch.embed;
   const RerankOptions& r = o.batch.rerank;
   const AnswerOptions& a = o.batch.defaults;
@@ -112,12 +112,16 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"context", std::to_string(engine.options().context)},
       {"input", hash_of_file(o.input)},
       {"task", tasks[static_cast<int>(o.batch.task)]},
-      {"pooling", fmt::format("{}{}", e.pooling == Pooling::kMean ? "mean" : "last",
+      {"vectors", std::to_string(static_cast<int>(e.output))},
+      {"pooling", fmt::format("{}{}", pooling_name(e),
                               e.include_prompt ? "" : " without the prompt")},
       {"normalize", yes_or_no(e.normalise.value_or(true))},
       {"dimensions", std::to_string(e.dimensions)},
       {"embed instruction",
        json_text(std::vector{e.instruction, e.prompt_template, e.prompt.value_or("")})},
+      {"labels", fmt::format("{} {} {}", static_cast<int>(o.batch.classify.scores),
+                             o.batch.classify.top,
+                             static_cast<int>(o.batch.classify.aggregation))},
       {"rerank prompt",
        json_text(std::vector{r.instruction.value_or(RerankOptions::default_instruction()),
                              r.prompt_template, r.yes.value_or("yes"), r.no.value_or("no")})},

@@ -22,6 +22,8 @@ constexpr TaskNouns nouns_of(BatchTask task) {
       return {"documents", "scores", "scores"};
     case BatchTask::kScore:
       return {"lines", "scored lines", "likelihoods"};
+    case BatchTask::kClassify:
+      return {"texts", "labelled texts", "scores"};
   }
   return {"questions", "answers", "answers"};
 }

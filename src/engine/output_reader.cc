@@ -31,7 +31,7 @@ std::vector<std::vector<ReadRow>> OutputReader::read(std::span<const uint32_t> o
           continue;
         }
         const std::span hidden(executor_.hidden(first + static_cast<uint32_t>(row), 1), d_model_);
-        sequences[i]->pool(hidden);
+        sequences[i]->pool(position, hidden);
         read[i].back().logits_hash = sequences[i]->add_to_hash(hidden);
       }
     }

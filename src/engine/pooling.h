@@ -12,12 +12,18 @@ namespace pando {
 // it than the last one.
 uint32_t first_pooled(const Request& request);
 inline bool pools_many(const Request& request) {
-  return request.pooling == Pooling::kMean || request.pooling == Pooling::kRows;
+  return request.pooling != Pooling::kNone && request.pooling != Pooling::kLast &&
+         request.pooling != Pooling::kFirst;
 }
 
-// Adds the next row that the request reads, [d_model], in the order of positions.
-void pool_row(const Request& request, std::span<const float> hidden, std::vector<float>& embedding);
+// Adds the row at a position that the request reads, [d_model], in the order of positions.
+void pool_row(const Request& request, uint32_t position, std::span<const float> hidden,
+              std::vector<float>& embedding);
 // Call behind the last row.
 void finish_pooling(const Request& request, std::vector<float>& embedding);
+
+// The same of all rows at once, [n_rows, d_model], which begin at position `first`.
+std::vector<float> pooled_rows(Pooling pooling, std::span<const float> rows, size_t d_model,
+                               size_t first);
 
 }  // namespace pando

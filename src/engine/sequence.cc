@@ -215,8 +215,8 @@ void Sequence::end_filter() {
 
 bool Sequence::is_end(Token token) const { return std::ranges::find(ends, token) != ends.end(); }
 
-void Sequence::pool(std::span<const float> hidden) {
-  pool_row(request->request, hidden, completion.embedding);
+void Sequence::pool(uint32_t position, std::span<const float> hidden) {
+  pool_row(request->request, position, hidden, completion.embedding);
 }
 
 uint64_t Sequence::add_to_hash(std::span<const float> row) {

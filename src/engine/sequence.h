@@ -112,7 +112,7 @@ struct Sequence {
   // different rows of a step in parallel.
   TokenLogprob read(std::span<const float> logits, uint32_t position);
   // Adds the next row of hidden states, [d_model], to the embedding.
-  void pool(std::span<const float> hidden);
+  void pool(uint32_t position, std::span<const float> hidden);
   // Forces the end of the reasoning if the request's budget for it is spent.
   void end_reasoning();
   // Chains the hash of the next row that was read, where hashes are wanted. Returns it.

@@ -247,7 +247,7 @@ void TextRunner::read(const Shares& shares) {
       for (Reader& reader : text.readers) {
         const Request& request = reader.request->request;
         if (!reads(request, row)) continue;
-        pool_row(request, hidden, reader.completion.embedding);
+        pool_row(request, row, hidden, reader.completion.embedding);
         if (request.logits_hash)
           reader.completion.logits_hash = chain_hash(reader.completion.logits_hash, hidden);
       }

@@ -1,6 +1,7 @@
 #include "model/embedding_form.h"
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "base/errors.h"
@@ -17,7 +18,19 @@ namespace {
 
 using json = Json;
 
-constexpr std::string_view kFlag = "pooling_mode_";
+// Names of poolings, in the order in which their vectors are joined, with the field of each.
+struct NamedPooling {
+  std::string_view name;
+  std::string_view flag;
+  Pooling pooling;
+};
+constexpr NamedPooling kPoolings[] = {
+    {"cls", "pooling_mode_cls_token", Pooling::kFirst},
+    {"max", "pooling_mode_max_tokens", Pooling::kMax},
+    {"mean", "pooling_mode_mean_tokens", Pooling::kMean},
+    {"mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", Pooling::kMeanSqrtLen},
+    {"weightedmean", "pooling_mode_weightedmean_tokens", Pooling::kWeightedMean},
+    {"lasttoken", "pooling_mode_lasttoken", Pooling::kLast}};
 constexpr std::string_view kPoolingFields[] = {"embedding_dimension",
                                                "word_embedding_dimension",
                                                "pooling_mode",
@@ -28,7 +41,6 @@ constexpr std::string_view kPoolingFields[] = {"embedding_dimension",
                                                "pooling_mode_mean_sqrt_len_tokens",
                                                "pooling_mode_lasttoken",
                                                "pooling_mode_weightedmean_tokens"};
-constexpr std::string_view kNormalizeFields[] = {"module_input_name", "module_output_name"};
 // The fields before the last two do not change a vector.
 constexpr std::string_view kTextFields[] = {
     "max_seq_length",     "do_lower_case", "transformer_task", "modality_config",
@@ -36,27 +48,31 @@ constexpr std::string_view kTextFields[] = {
 constexpr std::string_view kModelArguments[] = {"torch_dtype", "dtype", "attn_implementation",
                                                 "device_map", "trust_remote_code"};
 
-// The names of all modes that a file asks for. Either the field pooling_mode has a name or a list,
-// or there is a flag for each mode. The library ignores flags beside pooling_mode.
-std::string pooling_modes(Fields& fields, const json& object) {
-  std::vector<std::string> modes;
+Pooling pooling_named(Fields& fields, const json& mode) {
+  std::vector<std::string_view> names;
+  for (const NamedPooling& known : kPoolings) {
+    if (mode == known.name) return known.pooling;
+    names.push_back(known.name);
+  }
+  fields.fail("pooling_mode", mode, one_of_these(names));
+  return Pooling::kNone;
+}
+
+// All poolings that a file asks for. Either the field pooling_mode has a name or a list, or there
+// is a flag for each. The library ignores flags beside pooling_mode.
+std::vector<Pooling> read_poolings(Fields& fields) {
+  std::vector<Pooling> poolings;
   const json* named = fields.find("pooling_mode");
-  bool has_flags = false;
   if (named != nullptr) {
     for (const json& mode : named->is_array() ? *named : json::array({*named}))
-      if (mode.is_string())
-        modes.push_back(mode.get<std::string>());
-      else
-        fields.refuse("pooling_mode", "a name, or a list of names");
+      poolings.push_back(pooling_named(fields, mode));
   } else {
-    for (const auto& [name, value] : object.items()) {
-      if (!name.starts_with(kFlag)) continue;
-      has_flags = true;
-      if (fields.boolean(name, false)) modes.push_back(name.substr(kFlag.size()));
-    }
+    for (const NamedPooling& known : kPoolings)
+      if (fields.boolean(known.flag, false)) poolings.push_back(known.pooling);
+    if (poolings.empty()) poolings = {Pooling::kMean};  // the library's default
   }
-  if (named == nullptr && !has_flags) return "mean";  // the library's default
-  return fmt::format("{}", fmt::join(modes, "+"));
+  if (poolings.empty()) fields.refuse("pooling_mode", "a name, or a list of names");
+  return poolings;
 }
 
 Status read_pooling(const ModelPath& path, EmbeddingForm& form) {
@@ -65,58 +81,60 @@ Status read_pooling(const ModelPath& path, EmbeddingForm& form) {
   if (!object) return object.error();
   Fields fields(*object, path.string());
   refuse_unknown(fields, *object, kPoolingFields);
-  const std::string modes = pooling_modes(fields, *object);
+  const std::vector<Pooling> poolings = read_poolings(fields);
   for (const char* name : {"word_embedding_dimension", "embedding_dimension"})
     form.dimension = static_cast<int>(fields.integer(name, 1, INT32_MAX, form.dimension));
   form.include_prompt = fields.boolean("include_prompt", true);
   if (!fields.status()) return fields.status();
-  if (modes == "mean" || modes == "mean_tokens")
-    form.pooling = Pooling::kMean;
-  else if (modes == "lasttoken")
-    form.pooling = Pooling::kLast;
-  else
-    return in_file(
-        path.string(),
-        unsupported("the pooling is '{}', expected 'mean_tokens' or 'lasttoken'", modes));
+  form.pooling = poolings.size() == 1 ? poolings[0] : Pooling::kRows;
+  if (poolings.size() > 1) form.joined = poolings;
   return {};
 }
 
-// Allows only the scaling of the vector. Files may name other values to scale.
-Status check_normalize(const ModelPath& path) {
-  const Result<json> object = read_object_file(path);
-  if (!object) return object.error();
-  Fields fields(*object, path.string());
-  refuse_unknown(fields, *object, kNormalizeFields);
-  for (const std::string_view name : kNormalizeFields)
-    if (fields.string(name, "sentence_embedding") != "sentence_embedding")
-      fields.refuse(name, "\"sentence_embedding\"", ErrorCode::kUnsupported);
-  return fields.status();
+// Modules behind the pooling, from modules[2] on. A Normalize at the end becomes `normalise`.
+Status read_steps(const std::vector<Module>& modules, const ModelPath& directory,
+                  EmbeddingForm& form) {
+  const std::string path = (directory / "modules.json").string();
+  VectorSteps steps;
+  const auto n_pooled = static_cast<int>(std::max<size_t>(form.joined.size(), 1));
+  int n = form.dimension * n_pooled;  // 0: not known
+  for (size_t i = 2; i < modules.size(); ++i) {
+    const Module& module = modules[i];
+    if (module.kind == "Dropout") continue;  // in training alone
+    if (module.kind != "Dense" && module.kind != "LayerNorm" && module.kind != "Normalize")
+      return in_file(path, unsupported("has {} in place {}, expected one of type Dense, LayerNorm "
+                                       "or Normalize",
+                                       module.found, i + 1));
+    Result<VectorStep> step = read_vector_module(module.kind, directory.at(module.folder), n);
+    if (!step) return step.error();
+    if (step->n_out > 0) n = step->n_out;
+    steps.list.push_back(std::move(*step));
+  }
+  form.normalise =
+      !steps.list.empty() && steps.list.back().kind == VectorStep::Kind::kNormalise;
+  if (form.normalise) steps.list.pop_back();
+  if (!steps.list.empty()) form.steps = std::make_shared<const VectorSteps>(std::move(steps));
+  return {};
 }
 
 Status read_all_modules(const std::vector<Module>& modules, const ModelPath& directory,
                         EmbeddingForm& form) {
   const std::string path = (directory / "modules.json").string();
-  constexpr std::string_view kKinds[] = {"Transformer", "Pooling", "Normalize"};
-  for (size_t i = 0; i < std::max<size_t>(modules.size(), 2); ++i) {
-    const std::string_view expected = kKinds[std::min<size_t>(i, 2)];
-    if (i == modules.size())
-      return in_file(path, unsupported("has no module of type {} behind the first", expected));
+  constexpr std::string_view kKinds[] = {"Transformer", "Pooling"};
+  for (size_t i = 0; i < 2; ++i) {
+    if (i >= modules.size())
+      return in_file(path, unsupported("has no module of type {} behind the first", kKinds[i]));
     const Module& module = modules[i];
-    if (module.kind != expected)
+    if (module.kind != kKinds[i])
       return in_file(path, unsupported("has {} in place {}, expected one of type {}", module.found,
-                                       i + 1, expected));
+                                       i + 1, kKinds[i]));
     if (i == 0 && !module.path.empty())
       return in_file(path,
                      unsupported("'path' of {} is '{}', expected an empty one: the same directory",
                                  module.found, module.path));
-    Status status;
-    const ModelPath config = directory.at(module.folder / "config.json");
-    if (i == 1) status = read_pooling(config, form);
-    if (i > 1) status = check_normalize(config);
-    if (!status) return status;
   }
-  form.normalise = modules.size() > 2;
-  return {};
+  const Status status = read_pooling(directory.at(modules[1].folder / "config.json"), form);
+  return status ? read_steps(modules, directory, form) : status;
 }
 
 // Refuses settings that would change the tokens or rows of a text.
@@ -147,12 +165,29 @@ Status check_text_settings(const TextSettings& settings) {
   return fields.status();
 }
 
-Status check_vector_settings(const Prompts& prompts) {
+Status read_vector_settings(const Prompts& prompts, EmbeddingForm& form) {
   Fields fields(prompts.fields, prompts.source);
   if (fields.string("model_type", "SentenceTransformer") != "SentenceTransformer")
     fields.refuse("model_type", "\"SentenceTransformer\"", ErrorCode::kUnsupported);
-  if (fields.has("truncate_dim")) fields.refuse("truncate_dim", "null", ErrorCode::kUnsupported);
+  form.kept_dimensions = static_cast<int>(fields.integer("truncate_dim", 1, INT32_MAX, 0));
   return fields.status();
+}
+
+// The heads of bge-m3 for tokens.
+Status read_token_steps(const ModelPath& directory, EmbeddingForm& form) {
+  const std::tuple<const char*, VectorActivation, std::shared_ptr<const VectorSteps>*> heads[] = {
+      {"colbert_linear.pt", VectorActivation::kIdentity, &form.token_steps},
+      {"sparse_linear.pt", VectorActivation::kRelu, &form.weight_steps}};
+  for (const auto& [name, activation, steps] : heads) {
+    const ModelPath path = directory / name;
+    if (!is_there(path.path())) continue;
+    Result<VectorStep> step = read_torch_dense(path, activation);
+    if (!step) return step.error();
+    VectorSteps read;
+    read.list.push_back(std::move(*step));
+    *steps = std::make_shared<const VectorSteps>(std::move(read));
+  }
+  return {};
 }
 
 Result<EmbeddingForm> read_directory(const ModelPath& directory) {
@@ -166,8 +201,10 @@ Result<EmbeddingForm> read_directory(const ModelPath& directory) {
   if (!prompts) return prompts.error();
   const Result<TextSettings> settings = read_text_settings(directory);
   if (!settings) return settings.error();
-  for (const Status& status : {check_vector_settings(*prompts), check_text_settings(*settings)})
+  for (const Status& status :
+       {read_vector_settings(*prompts, form), check_text_settings(*settings)})
     if (!status) return status.error();
+  if (Status status = read_token_steps(directory, form); !status) return status.error();
   form.prompt = std::move(prompts->by_default);
   form.prompts = std::move(prompts->by_name);
   form.max_tokens = settings->max_tokens;
@@ -185,10 +222,12 @@ Result<EmbeddingForm> read_gguf(const GgufFile& gguf) {
       return EmbeddingForm{};
     case 1:
       return EmbeddingForm{.pooling = Pooling::kMean};
+    case 2:
+      return EmbeddingForm{.pooling = Pooling::kFirst};
     case 3:
       return EmbeddingForm{.pooling = Pooling::kLast};
     default: {
-      Error error = gguf.wrong(key, "0 (none), 1 (mean) or 3 (last)");
+      Error error = gguf.wrong(key, "0 (none), 1 (mean), 2 (cls) or 3 (last)");
       error.code = ErrorCode::kUnsupported;
       return error;
     }

@@ -73,8 +73,11 @@ Result<HttpResponse> inference_info(Service& service, const HttpRequest&, const 
                {"sha", build_commit()},
                {"docker_label", nullptr}};
   if (is_of_vectors) {
-    const bool is_mean = embedding_form_of(model)->pooling == Pooling::kMean;
-    info["model_type"] = {{"embedding", {{"pooling", is_mean ? "mean" : "last_token"}}}};
+    const Pooling pooling = embedding_form_of(model)->pooling;
+    const char* name = pooling == Pooling::kFirst  ? "cls"
+                       : pooling == Pooling::kLast ? "last_token"
+                                                   : "mean";  // TEI names no other
+    info["model_type"] = {{"embedding", {{"pooling", name}}}};
   }
   return json_response(info);
 }

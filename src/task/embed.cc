@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "api/model_access.h"
+#include "api/prompt.h"
 #include "base/errors.h"
+#include "engine/pooling.h"
 #include "task/cut_text.h"
 #include "task/fill_in.h"
 
@@ -28,21 +30,45 @@ Status check_dimension(int stated, const Model& model) {
                   stated, d_model);
 }
 
-}  // namespace
+// The pooled vector behind the steps of the model's files.
+std::vector<float> vector_of(const Completion& completion, const EmbedOptions& options) {
+  std::vector<float> values;
+  if (options.joined.empty()) {
+    values = completion.embedding;
+  } else {
+    const auto d_model = static_cast<size_t>(options.row_length);
+    const size_t n_first =
+        static_cast<size_t>(completion.prompt_tokens) - completion.embedding.size() / d_model;
+    for (const Pooling pooling : options.joined) {
+      const std::vector<float> pooled =
+          pooled_rows(pooling, completion.embedding, d_model, n_first);
+      values.insert(values.end(), pooled.begin(), pooled.end());
+    }
+  }
+  return options.steps == nullptr ? values : options.steps->apply(values);
+}
 
-Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options) {
-  if (Status status = check_embed_options(options, spec_of(model).d_model); !status)
-    return status.error();
+// Fills in what the options leave open.
+Result<EmbedOptions> settled_options(const Model& model, EmbedOptions options) {
   const bool is_open = options.pooling == Pooling::kNone || !options.normalise || !options.prompt ||
                        !options.input_type.empty();
   const Result<model::EmbeddingForm>& form = embedding_form_of(model);
   if (!form && !is_open) return options;
   if (!form) return form.error();
   if (Status status = check_dimension(form->dimension, model); !status) return status.error();
-  if (options.pooling == Pooling::kNone)
-    options.pooling = form->pooling == Pooling::kNone ? Pooling::kLast : form->pooling;
+  if (options.pooling == Pooling::kNone) {
+    const Pooling otherwise = spec_of(model).both_ways ? Pooling::kMean : Pooling::kLast;
+    options.pooling = form->pooling == Pooling::kNone ? otherwise : form->pooling;
+    options.joined = form->joined;
+  }
+  options.steps = form->steps;
+  options.token_steps = form->token_steps;
+  options.weight_steps = form->weight_steps;
+  if (options.output == EmbedOutput::kWeights && options.weight_steps == nullptr)
+    return unsupported("the model has no weights of tokens, expected the file sparse_linear.pt");
   if (!options.normalise) options.normalise = form->normalise;
   if (!options.prompt) options.prompt = form->prompt;
+  if (options.dimensions == 0) options.dimensions = form->kept_dimensions;
   options.prompts = form->prompts;
   options.include_prompt = form->include_prompt;
   options.max_tokens = most_tokens(model, form->max_tokens, form->has_modules);
@@ -52,6 +78,36 @@ Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options)
     if (Status status = take_prompt_for(options.input_type, options); !status)
       return status.error();
   return options;
+}
+
+}  // namespace
+
+Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options) {
+  Result<EmbedOptions> settled = settled_options(model, std::move(options));
+  if (!settled) return settled;
+  settled->row_length = spec_of(model).d_model;
+  const auto n_pooled = static_cast<int>(std::max<size_t>(settled->joined.size(), 1));
+  settled->length = settled->row_length * n_pooled;
+  if (settled->steps != nullptr) {
+    const int n_in = settled->steps->list[0].n_in;
+    if (n_in > 0 && n_in != settled->length)
+      return invalid_argument(
+          "the pooling gives vectors of {} values, expected {} for the model's next module",
+          settled->length, n_in);
+    settled->length = settled->steps->length_of(settled->length);
+  }
+  if (Status status = check_embed_options(*settled, settled->length); !status)
+    return status.error();
+  return settled;
+}
+
+std::string pooling_name(const EmbedOptions& options) {
+  const std::vector<Pooling> one = {options.pooling};
+  std::string names;
+  for (const Pooling pooling : options.joined.empty() ? one : options.joined)
+    for (const auto& [name, known] : kPoolingNames)
+      if (known == pooling) names += (names.empty() ? "" : "+") + std::string(name);
+  return names;
 }
 
 const std::string* prompt_for(const EmbedOptions& options, const std::string& input_type) {
@@ -84,6 +140,7 @@ Status take_prompt_for(const std::string& input_type, EmbedOptions& options) {
 Request embed_request(const EmbedOptions& options, std::string_view text) {
   Request request;
   request.pooling = options.pooling == Pooling::kNone ? Pooling::kLast : options.pooling;
+  if (options.output != EmbedOutput::kVector) request.pooling = Pooling::kRows;
   const bool as_it_is =
       options.instruction.empty() && has(options.prompt_template, "{instruction}");
   const std::string_view form = options.prompt_template;
@@ -93,14 +150,17 @@ Request embed_request(const EmbedOptions& options, std::string_view text) {
   std::string before =
       as_it_is ? options.prompt.value_or("") : filled(form.substr(0, form.find("{text}")));
   request.prompt = as_it_is ? before + std::string(text) : filled(form);
-  if (!options.include_prompt) request.unpooled = std::move(before);
+  if (!options.include_prompt && options.output == EmbedOutput::kVector)
+    request.unpooled = std::move(before);
   request.truncate_prompt_tokens = options.max_tokens;
   request.truncate_at_end = options.cut_at_end;
   return request;
 }
 
-std::vector<float> embedding_of(const Completion& completion, const EmbedOptions& options) {
-  std::vector<float> values = completion.embedding;
+namespace {
+
+// Keeps the first values, and scales them to length 1.
+std::vector<float> finished(std::vector<float> values, const EmbedOptions& options) {
   if (options.dimensions > 0)
     values.resize(std::min(values.size(), static_cast<size_t>(options.dimensions)));
   if (!options.normalise.value_or(true)) return values;
@@ -112,10 +172,52 @@ std::vector<float> embedding_of(const Completion& completion, const EmbedOptions
   return values;
 }
 
-Status check_embed_options(const EmbedOptions& options, int d_model) {
-  if (options.dimensions < 0 || options.dimensions > d_model)
+}  // namespace
+
+std::vector<float> embedding_of(const Completion& completion, const EmbedOptions& options) {
+  return finished(vector_of(completion, options), options);
+}
+
+std::vector<std::vector<float>> token_vectors_of(const Completion& completion,
+                                                 const EmbedOptions& options) {
+  const auto d_model = static_cast<size_t>(options.row_length);
+  const std::span rows(completion.embedding);
+  std::vector<std::vector<float>> vectors;
+  for (size_t at = options.token_steps == nullptr ? 0 : d_model; at < rows.size(); at += d_model) {
+    const std::span row = rows.subspan(at, d_model);
+    vectors.push_back(finished(options.token_steps == nullptr
+                                   ? std::vector<float>(row.begin(), row.end())
+                                   : options.token_steps->apply(row),
+                               options));
+  }
+  return vectors;
+}
+
+Result<std::map<Token, float>> token_weights_of(const Completion& completion,
+                                                const EmbedOptions& options, const Model& model,
+                                                const Request& request) {
+  const Result<std::vector<Token>> tokens = encode_prompt(model, request);
+  if (!tokens) return tokens.error();
+  const auto d_model = static_cast<size_t>(options.row_length);
+  const Tokenizer* tokenizer = tokenizer_of(model);
+  std::map<Token, float> weights;
+  for (size_t i = 0; i < tokens->size(); ++i) {
+    const Token token = (*tokens)[i];
+    if (tokenizer != nullptr && tokenizer->token_bytes(token, /*skip_special=*/true).empty())
+      continue;
+    const std::span row = std::span(completion.embedding).subspan(i * d_model, d_model);
+    const float weight = options.weight_steps->apply(row)[0];
+    if (weight <= 0) continue;
+    float& known = weights[token];
+    known = std::max(known, weight);
+  }
+  return weights;
+}
+
+Status check_embed_options(const EmbedOptions& options, int n_values) {
+  if (options.dimensions < 0 || options.dimensions > n_values)
     return invalid_argument("dimensions is {}, expected at most the model's {}, or 0 for all",
-                            options.dimensions, d_model);
+                            options.dimensions, n_values);
   const bool needs_instruction = !options.instruction.empty();
   if (has(options.prompt_template, "{text}") &&
       (!needs_instruction || has(options.prompt_template, "{instruction}")))

@@ -32,7 +32,40 @@ std::string RerankOptions::default_prompt_template() {
          "<Document>: {document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
 }
 
+namespace {
+
+// Takes the classifier of the model, if it has one.
+Status take_classifier(const Model& model, RerankOptions& options) {
+  const Result<std::optional<model::ClassifierHead>>& head = classifier_head_of(model);
+  if (!head) return head.error();
+  if (!*head) return {};
+  if ((*head)->of_tokens || (*head)->labels.size() != 1)
+    return unsupported("the model's classifier has {} labels of {}, expected one label of texts",
+                       (*head)->labels.size(), (*head)->of_tokens ? "tokens" : "texts");
+  Result<ClassifyOptions> classifier = classify_options_for(model, {});
+  if (!classifier) return classifier.error();
+  options.classifier = std::move(*classifier);
+  const bool has_place = options.prompt_template.find("{instruction}") != std::string::npos &&
+                         options.prompt_template != RerankOptions::default_prompt_template();
+  if (options.instruction && !has_place)
+    return blame("instruction",
+                 invalid_argument("the model's classifier takes pairs without an instruction, "
+                                  "expected a template with {{instruction}} in it"));
+  return {};
+}
+
+}  // namespace
+
+PairTexts pair_texts(const RerankOptions& options, std::string_view query,
+                     std::string_view document) {
+  if (options.prompt_template == RerankOptions::default_prompt_template())
+    return {std::string(query), std::string(document)};
+  return {rerank_prompt(options, query, document), std::nullopt};
+}
+
 Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions options) {
+  if (Status status = take_classifier(model, options); !status) return status.error();
+  if (options.classifier) return options;
   const Result<model::RerankForm>& form = rerank_form_of(model);
   const bool is_open = !options.instruction || !options.yes || !options.no;
   if (is_open && !form) return form.error();
@@ -103,6 +136,13 @@ Status check_rerank_options(const RerankOptions& options) {
 Result<std::vector<Request>> rerank_requests(const Model& model, const RerankOptions& options,
                                              std::string_view query, std::string_view document) {
   if (Status status = check_rerank_options(options); !status) return status.error();
+  if (options.classifier) {
+    const PairTexts texts = pair_texts(options, query, document);
+    Result<Request> request =
+        classify_request(model, *options.classifier, texts.first, texts.second);
+    if (!request) return request.error();
+    return std::vector{std::move(*request)};
+  }
   auto requests = continuation_requests(model, rerank_prompt(options, query, document),
                                         std::vector{yes_of(options), no_of(options)});
   if (!requests) return requests;
@@ -119,14 +159,31 @@ double share_of_yes(double yes, double no) { return 1 / (1 + std::exp(no - yes))
 
 double mass_of_answers(double yes, double no) { return std::exp(yes) + std::exp(no); }
 
-std::vector<PairScore> pair_scores(std::span<const std::vector<Completion>> completions) {
-  const std::vector<Completion> scored = taken_apart(completions);  // yes, no, yes, no
+PairScore pair_score(double yes, double no) {
+  return {.relevance = share_of_yes(yes, no),
+          .mass = mass_of_answers(yes, no),
+          .logit = yes - no};
+}
+
+PairScore pair_score(const ClassifyOptions& classifier, const Completion& completion) {
+  const std::vector<float> logits = label_logits(completion, classifier);
+  const bool as_it_is = classifier.head->pair_scale == model::LabelScale::kNone;
+  const double p = scaled_logits(logits, LabelScores::kSigmoid)[0];
+  return {.relevance = as_it_is ? double{logits[0]} : p, .mass = std::nullopt, .logit = logits[0]};
+}
+
+std::vector<PairScore> pair_scores(const RerankOptions& options,
+                                   std::span<const std::vector<Completion>> completions) {
   std::vector<PairScore> scores;
-  for (size_t i = 0; i + 1 < scored.size(); i += 2) {
-    const double yes = continuation_score(scored[i]).logprob,
-                 no = continuation_score(scored[i + 1]).logprob;
-    scores.push_back({.relevance = share_of_yes(yes, no), .mass = mass_of_answers(yes, no)});
+  if (options.classifier) {
+    for (const std::vector<Completion>& completion : completions)
+      scores.push_back(pair_score(*options.classifier, completion[0]));
+    return scores;
   }
+  const std::vector<Completion> scored = taken_apart(completions);  // yes, no, yes, no
+  for (size_t i = 0; i + 1 < scored.size(); i += 2)
+    scores.push_back(pair_score(continuation_score(scored[i]).logprob,
+                                continuation_score(scored[i + 1]).logprob));
   return scores;
 }
 
@@ -144,7 +201,7 @@ Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
   const auto completions = engine.complete_all(std::move(requests));
   if (!completions) return completions.error();
   std::vector<double> relevances;
-  for (const PairScore& score : pair_scores(*completions)) relevances.push_back(score.relevance);
+  for (const PairScore& score : pair_scores(*all, *completions)) relevances.push_back(score.relevance);
   return relevances;
 }
 

@@ -59,6 +59,18 @@ void warn_of_default(const GgufFile& file, std::string_view key, Token id,
                                         pieces[id].text));
 }
 
+// The form of a pair, which the file does not have.
+Status find_templates(const GgufFile& file, const GgufDefaults& defaults,
+                      std::optional<Token> separator, SpecialTokens* special) {
+  const Result<bool> parts_pairs = gguf_flag(file, "add_sep_token", defaults.parts_pairs);
+  if (!parts_pairs.ok()) return parts_pairs.error();
+  std::vector<Token> between;
+  if (*parts_pairs && !defaults.puts_separator && separator) between = {*separator};
+  special->templates =
+      templates_around(special->before, special->after, between, defaults.second_type);
+  return {};
+}
+
 // Finds the tokens before and after a text.
 Status find_around(const GgufFile& file, const std::vector<Piece>& pieces,
                    const GgufDefaults& defaults, std::optional<Token> eos, TokenizerParts* parts) {
@@ -78,12 +90,11 @@ Status find_around(const GgufFile& file, const std::vector<Piece>& pieces,
     return file.wrong(key_of("eos_token_id"), "an id, because 'add_eos_token' is true");
   }
   if (*puts_eos) parts->special.after = {*eos};
-  if (!defaults.puts_separator) return {};
   const auto separator =
       gguf_token(file, "seperator_token_id", pieces.size(), defaults.separator);  // spelt so
   if (!separator.ok()) return separator.error();
-  if (*separator) parts->special.after = {**separator};
-  return {};
+  if (*separator && defaults.puts_separator) parts->special.after = {**separator};
+  return find_templates(file, defaults, *separator, &parts->special);
 }
 
 }  // namespace
@@ -91,9 +102,14 @@ Status find_around(const GgufFile& file, const std::vector<Piece>& pieces,
 GgufDefaults gguf_defaults(std::string_view model) {
   if (model == "llama") return {.bos = 1, .eos = 2, .unknown = 0, .puts_bos = true};
   if (model == "gpt2") return {.bos = 11, .eos = 11};
-  if (model == "t5") return {.eos = 1, .unknown = 2, .puts_eos = true};
+  if (model == "t5") return {.eos = 1, .unknown = 2, .puts_eos = true, .parts_pairs = true};
   if (model != "bert") return {};
-  return {.bos = 101, .unknown = 100, .separator = 102, .puts_bos = true, .puts_separator = true};
+  return {.bos = 101,
+          .unknown = 100,
+          .separator = 102,
+          .puts_bos = true,
+          .puts_separator = true,
+          .second_type = 1};
 }
 
 Result<std::optional<Token>> gguf_token(const GgufFile& file, std::string_view key, size_t n_tokens,

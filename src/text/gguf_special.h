@@ -17,6 +17,8 @@ struct GgufDefaults {
   bool puts_bos = false;
   bool puts_eos = false;
   bool puts_separator = false;   // after a text
+  bool parts_pairs = false;      // a separator more between the texts of a pair
+  int second_type = 0;           // token type of the second text of a pair
   bool always_puts_bos = false;  // whatever the file says
 };
 // `model`: the value of tokenizer.ggml.model.

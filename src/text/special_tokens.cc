@@ -109,6 +109,26 @@ Status read_limit(const JsonPlace& root, TextLimit* limit) {
   return {};
 }
 
+// Classes of the transformers library whose models get no token types.
+constexpr std::string_view kWithoutTypes[] = {"RobertaTokenizer", "XLMRobertaTokenizer",
+                                              "CamembertTokenizer", "DistilBertTokenizer"};
+
+// Finds out if the model gets token types: by model_input_names, else by the class.
+Status read_input_names(const JsonPlace& root, TokenizerConfig* config) {
+  const JsonPlace names = root.at("model_input_names");
+  if (!names.absent()) {
+    if (Status array = names.expect_array(); !array.ok()) return array;
+    const Json& list = names.json();
+    config->gives_types = std::find(list.begin(), list.end(), "token_type_ids") != list.end();
+    return {};
+  }
+  std::string_view name = config->tokenizer_class;
+  if (name.ends_with("Fast")) name.remove_suffix(4);
+  const bool without = std::ranges::find(kWithoutTypes, name) != std::end(kWithoutTypes);
+  if (without) config->gives_types = false;
+  return {};
+}
+
 Status read_config_file(const ModelPath& path, TokenizerConfig* config) {
   const Result<Json> document = read_json_file(path);
   if (!document.ok()) return document.error();
@@ -134,6 +154,7 @@ Status read_config_file(const ModelPath& path, TokenizerConfig* config) {
   const auto space = root.at("add_prefix_space").boolean(false);
   if (!space.ok()) return space.error();
   config->add_prefix_space = *space;
+  if (Status done = read_input_names(root, config); !done.ok()) return done;
   return read_limit(root, &config->limit);
 }
 
@@ -204,6 +225,7 @@ Result<SpecialTokens> find_special_tokens(const TokenizerConfig& config, const V
   special.bos = own.bos;
   special.before = own.before;
   special.after = own.after;
+  special.templates = own.templates;
   if (config.bos && own.before.empty()) {
     if (const auto bos = vocab.find(*config.bos)) special.bos = bos;
   }

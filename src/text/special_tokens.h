@@ -8,6 +8,7 @@
 
 #include "base/model_path.h"
 #include "text/added_tokens.h"
+#include "text/text_template.h"
 #include "text/tokenizer.h"
 #include "text/vocab.h"
 
@@ -25,6 +26,7 @@ struct TokenizerConfig {
   bool add_prefix_space = false;
   std::vector<Token> end_ids;  // eos_token_id of generation_config.json, then of config.json
   TextLimit limit;
+  std::optional<bool> gives_types;  // model_input_names has token_type_ids
 };
 Result<TokenizerConfig> read_tokenizer_config(const ModelPath& directory);
 // Appends eos_token_id of a JSON file, an id or a list of ids. Without a file it appends nothing.
@@ -38,6 +40,7 @@ struct SpecialTokens {
   std::vector<Token> before;  // put before a text
   std::vector<Token> after;   // put after a text
   std::vector<Token> ends;    // each once
+  TextTemplates templates;    // empty: made of `before` and `after`
 };
 
 // Puts special tokens around `*tokens`, those of a text. A text that already begins with the tokens
@@ -50,6 +53,7 @@ struct OwnSpecialTokens {
   std::optional<Token> eos;
   std::vector<Token> before;
   std::vector<Token> after;
+  TextTemplates templates = {};
   // The file itself says which tokens go around a text; add_bos_token and add_eos_token have no
   // effect.
   bool is_template = false;

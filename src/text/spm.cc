@@ -86,6 +86,7 @@ Status SpmTokenizer::find_tokens(const std::string& file, const TokenizerConfig&
   Result<SpecialTokens> special = find_special_tokens(config, vocab_, own);
   if (!special.ok()) return special.error();
   special_ = std::move(*special);
+  special_.templates = templates_around(special_.before, special_.after);
   return {};
 }
 

@@ -17,6 +17,7 @@ class SpmTokenizer final : public Tokenizer {
 
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const override;
   size_t n_behind() const override { return special_.after.size(); }
+  const TextTemplates& templates() const override { return special_.templates; }
   std::string token_bytes(Token token, bool skip_special) const override;
   int vocab_size() const override { return static_cast<int>(token_bytes_.size()); }
   std::optional<Token> bos() const override { return special_.bos; }

@@ -8,6 +8,7 @@
 #include "text/tiktoken.h"
 #include "text/tokenizer_json.h"
 #include "text/vocab_merges.h"
+#include "text/wordpiece_json.h"
 
 namespace pando {
 namespace {
@@ -48,9 +49,11 @@ Result<std::unique_ptr<Tokenizer>> load_directory(const ModelPath& directory,
   if (is_there(tekken.path())) return load_json_file(tekken, config);
   const ModelPath model = directory / "tokenizer.model";
   if (is_there(model.path())) return load_model_file(model, config);
+  if (is_there((directory / "vocab.txt").path()))
+    return WordTokenizer::make(read_vocab_txt(directory, config));
   return not_found(
       "'{}' holds no tokenizer, expected tokenizer.json, vocab.json with merges.txt, tekken.json, "
-      "or tokenizer.model",
+      "tokenizer.model, or vocab.txt",
       directory.string());
 }
 
@@ -71,6 +74,32 @@ bool is_tokenizer_file(const std::filesystem::path& path) {
   return named && !std::filesystem::is_directory(path, failure);
 }
 
+const TextTemplates& Tokenizer::templates() const {
+  static const TextTemplates texts_alone = templates_around({}, {});
+  return texts_alone;
+}
+
+std::vector<TokenSpan> Tokenizer::spans_of(std::string_view text,
+                                           std::span<const Token> tokens) const {
+  std::vector<std::string> pieces;
+  for (const Token token : tokens) pieces.push_back(token_bytes(token, /*skip_special=*/false));
+  return find_token_spans(
+      text, pieces, {.normalise = [](std::string_view one) { return std::string(one); }});
+}
+
+Result<TypedTokens> Tokenizer::encode_typed(std::string_view text,
+                                            std::optional<std::string_view> second,
+                                            const PairLimit& limit) const {
+  std::vector<std::vector<Token>> texts;
+  for (const std::optional<std::string_view>& part : {std::optional(text), second}) {
+    if (!part) continue;
+    Result<std::vector<Token>> tokens = encode(*part, /*add_bos=*/false);
+    if (!tokens.ok()) return tokens.error();
+    texts.push_back(std::move(*tokens));
+  }
+  return join_texts(templates(), std::move(texts), limit);
+}
+
 Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const ModelPath& path) {
   std::error_code failure;
   const bool is_directory = std::filesystem::is_directory(path.path(), failure);
@@ -83,7 +112,9 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const ModelPath& path) {
         read_tokenizer_config(is_directory ? path : path.at(path.path().parent_path()));
     if (!config.ok()) return config.error();
     Result<std::unique_ptr<Tokenizer>> tokenizer = load_files(path, *config);
-    if (tokenizer.ok()) (*tokenizer)->limit_ = config->limit;
+    if (!tokenizer.ok()) return tokenizer;
+    (*tokenizer)->limit_ = config->limit;
+    (*tokenizer)->gives_types_ = config->gives_types.value_or(true);
     return tokenizer;
   }
   const auto gguf = path.gguf();

@@ -13,6 +13,8 @@
 #include "base/model_path.h"
 #include "pando/values/result.h"
 #include "pando/values/token.h"
+#include "text/text_template.h"
+#include "text/token_spans.h"
 
 namespace pando {
 
@@ -75,8 +77,20 @@ class Tokenizer {
   virtual void set_memo_limits(const TextMemoLimits&) {}
   virtual size_t n_bytes_encoded() const { return 0; }
 
+  // One text, or a pair with `second`, between the tokens that the tokenizer's files put around
+  // them, always all of these, with token types. Errors: as encode() and join_texts().
+  Result<TypedTokens> encode_typed(std::string_view text, std::optional<std::string_view> second,
+                                   const PairLimit& limit) const;
+  virtual const TextTemplates& templates() const;
+  // The places of all tokens of encode(text, false).
+  virtual std::vector<TokenSpan> spans_of(std::string_view text,
+                                          std::span<const Token> tokens) const;
+  // False if the files say that the model gets no token types: they are then all 0.
+  bool gives_types() const { return gives_types_; }
+
  private:
   TextLimit limit_;
+  bool gives_types_ = true;
 };
 
 // True if the path is that of a tokenizer's file outside a model's directory: .json, .model or

@@ -10,6 +10,7 @@
 #include "text/tokenizer_steps.h"
 #include "text/unigram_json.h"
 #include "text/utf8.h"
+#include "text/wordpiece_json.h"
 
 namespace pando {
 namespace {
@@ -17,8 +18,9 @@ namespace {
 // Features of the model that change tokens and are not offered.
 Status refuse_other_features(const JsonPlace& model) {
   const bool named = !model.at("type").absent();  // old files leave the type out
-  if (is_unigram(model)) return {};
-  if (named && model.type_name() != "BPE") return model.at("type").not_offered("BPE, Unigram");
+  if (is_unigram(model) || is_wordpiece(model)) return {};
+  if (named && model.type_name() != "BPE")
+    return model.at("type").not_offered("BPE, Unigram, WordPiece");
   for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     const JsonPlace place = model.at(field);
     if (!place.absent() && place.json() != "") return place.not_offered("null");
@@ -114,6 +116,14 @@ Result<std::unique_ptr<const WordModel>> read_bpe(const JsonPlace& model, const 
   return std::unique_ptr<const WordModel>(std::make_unique<Bpe>(vocab, *merges, *options));
 }
 
+// The model of a file that is neither Unigram nor of bytes.
+Result<std::unique_ptr<const WordModel>> read_words(const JsonPlace& model, const Vocab& vocab,
+                                                    bool byte_level) {
+  if (!is_wordpiece(model)) return read_bpe(model, vocab, byte_level);
+  if (byte_level) return model.at("type").not_offered("BPE where the pre-tokenizer is ByteLevel");
+  return read_wordpiece(model, vocab);
+}
+
 // Fills in what depends on the tokens: added ones, their bytes, begin and end.
 Status finish_tokens(const JsonPlace& root, const TokenizerConfig& config, const Decoder& decoder,
                      Vocab* vocab, TokenizerParts* parts) {
@@ -126,6 +136,7 @@ Status finish_tokens(const JsonPlace& root, const TokenizerConfig& config, const
   OwnSpecialTokens own;
   own.before = around->before;
   own.after = around->after;
+  own.templates = around->templates;
   own.is_template = true;
   if (!own.before.empty()) own.bos = own.before.front();
   Result<SpecialTokens> special = find_special_tokens(config, *vocab, own);
@@ -166,7 +177,7 @@ Result<TokenizerParts> read_tokenizer_json(const JsonPlace& root, const Tokenize
   if (!vocab.ok()) return vocab.error();
   std::vector<std::string> warnings;
   auto words = unigram ? read_unigram(model, *vocab, pre_tokenizer->byte_level, &warnings)
-                       : read_bpe(model, *vocab, pre_tokenizer->byte_level);
+                       : read_words(model, *vocab, pre_tokenizer->byte_level);
   if (!words.ok()) return words.error();
 
   TokenizerParts parts{.model = std::move(*words),

@@ -101,39 +101,71 @@ Result<pre::Metaspace> read_metaspace(const JsonPlace& place) {
 
 namespace {
 
-Status append_token(const JsonPlace& name, const Vocab& vocab, std::vector<Token>* tokens) {
+Status append_token(const JsonPlace& name, int type, const Vocab& vocab,
+                    std::vector<TemplatePart>* parts) {
   const Result<std::string> text = name.text();
   if (!text.ok()) return text.error();
   const auto id = vocab.find(*text);
   if (!id) return name.wrong("a token of the vocabulary");
-  tokens->push_back(*id);
+  parts->push_back({.token = *id, .type = type});
   return {};
 }
 
-// Reads {"single": [{"SpecialToken": {"id": text}}, {"Sequence": ...}, ...]}: the tokens around a
-// text.
-Status read_template(const JsonPlace& place, const Vocab& vocab, PostProcessor* around) {
-  const JsonPlace single = place.at("single");
-  if (Status array = single.expect_array(); !array.ok()) return array;
-  bool text_is_past = false;
-  for (size_t i = 0; i < single.json().size(); ++i) {
-    const JsonPlace element = single.at(i);
-    if (!element.at("Sequence").absent()) {
-      if (text_is_past) return single.wrong("one Sequence");
-      text_is_past = true;
+Result<int> read_type(const JsonPlace& place) {
+  if (place.absent()) return 0;
+  const Result<int64_t> type = place.integer();
+  if (!type.ok()) return type.error();
+  if (*type < 0 || *type > 255) return place.wrong("a token type from 0 to 255");
+  return static_cast<int>(*type);
+}
+
+// Reads [{"SpecialToken": {"id": text, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, ...]
+Result<std::vector<TemplatePart>> read_parts(const JsonPlace& list, int n_texts,
+                                             const Vocab& vocab) {
+  if (Status array = list.expect_array(); !array.ok()) return array.error();
+  std::vector<TemplatePart> parts;
+  std::vector<int> times(2);
+  for (size_t i = 0; i < list.json().size(); ++i) {
+    const JsonPlace element = list.at(i);
+    const JsonPlace sequence = element.at("Sequence");
+    const JsonPlace part = sequence.absent() ? element.at("SpecialToken") : sequence;
+    const Result<int> type = read_type(part.at("type_id"));
+    if (!type.ok()) return type.error();
+    if (sequence.absent()) {
+      const Status done = append_token(part.at("id"), *type, vocab, &parts);
+      if (!done.ok()) return done.error();
       continue;
     }
-    std::vector<Token>* side = text_is_past ? &around->after : &around->before;
-    const Status done = append_token(element.at("SpecialToken").at("id"), vocab, side);
-    if (!done.ok()) return done;
+    const bool second = !part.at("id").absent() && part.at("id").json() == "B";
+    ++times[second ? 1 : 0];
+    parts.push_back({.text = second ? 1 : 0, .type = *type});
   }
-  return text_is_past ? Status() : Status(single.wrong("one Sequence"));
+  if (times[0] == 1 && times[1] == n_texts - 1) return parts;
+  return list.wrong(n_texts == 1 ? "one Sequence" : "one Sequence A and one Sequence B");
+}
+
+Result<TextTemplates> read_template(const JsonPlace& place, const Vocab& vocab) {
+  TextTemplates templates;
+  Result<std::vector<TemplatePart>> single = read_parts(place.at("single"), 1, vocab);
+  if (!single.ok()) return single.error();
+  templates.single = std::move(*single);
+  templates.pair = {{.text = 0}, {.text = 1, .type = 1}};
+  if (place.at("pair").absent()) return templates;
+  Result<std::vector<TemplatePart>> pair = read_parts(place.at("pair"), 2, vocab);
+  if (!pair.ok()) return pair.error();
+  templates.pair = std::move(*pair);
+  return templates;
 }
 
 // {"cls": [text, id], "sep": [text, id]}
-Status read_classifier(const JsonPlace& place, const Vocab& vocab, PostProcessor* around) {
-  const Status before = append_token(place.at("cls").at(0), vocab, &around->before);
-  return before.ok() ? append_token(place.at("sep").at(0), vocab, &around->after) : before;
+Result<TextTemplates> read_classifier(const JsonPlace& place, const Vocab& vocab) {
+  std::vector<TemplatePart> parts;
+  for (const char* name : {"cls", "sep"})
+    if (const Status done = append_token(place.at(name).at(0), 0, vocab, &parts); !done.ok())
+      return done.error();
+  const Token before[] = {parts[0].token}, after[] = {parts[1].token};
+  if (place.type_name() == "BertProcessing") return templates_around(before, after, {}, 1);
+  return templates_around(before, after, after);
 }
 
 }  // namespace
@@ -145,15 +177,23 @@ Result<PostProcessor> read_post_processor(const JsonPlace& place, const Vocab& v
   for (const JsonPlace& step : *list) {
     const std::string_view type = step.type_name();
     if (type == "ByteLevel") continue;  // about offsets only
-    const bool again = !around.before.empty() || !around.after.empty();
-    if (again) return step.not_offered("one step that adds tokens");
+    if (!around.templates.single.empty()) return step.not_offered("one step that adds tokens");
     const bool is_classifier = type == "BertProcessing" || type == "RobertaProcessing";
     if (!is_classifier && type != "TemplateProcessing") {
       return step.not_offered("TemplateProcessing, ByteLevel, BertProcessing, RobertaProcessing");
     }
-    const Status done =
-        is_classifier ? read_classifier(step, vocab, &around) : read_template(step, vocab, &around);
-    if (!done.ok()) return done.error();
+    Result<TextTemplates> read =
+        is_classifier ? read_classifier(step, vocab) : read_template(step, vocab);
+    if (!read.ok()) return read.error();
+    around.templates = std::move(*read);
+  }
+  TextTemplates& templates = around.templates;
+  if (templates.single.empty())
+    templates = {.single = {{.text = 0}}, .pair = {{.text = 0}, {.text = 1, .type = 1}}};
+  bool text_is_past = false;
+  for (const TemplatePart& part : templates.single) {
+    if (part.text < 0) (text_is_past ? around.after : around.before).push_back(part.token);
+    text_is_past |= part.text >= 0;
   }
   return around;
 }

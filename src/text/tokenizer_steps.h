@@ -7,10 +7,11 @@
 
 namespace pando {
 
-// The tokens that are put around a text.
+// The tokens that are put around a text, and the forms of one text and of a pair.
 struct PostProcessor {
   std::vector<Token> before;
   std::vector<Token> after;
+  TextTemplates templates;
 };
 Result<PostProcessor> read_post_processor(const JsonPlace& place, const Vocab& vocab);
 

@@ -21,6 +21,8 @@ class WordModel {
   virtual std::bitset<128> joined_to(std::string_view /*space*/) const {
     return std::bitset<128>().set();
   }
+  // True if tokens inside a word differ from those that begin one.
+  virtual bool marks_words() const { return false; }
 };
 
 }  // namespace pando

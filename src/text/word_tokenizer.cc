@@ -31,6 +31,9 @@ WordTokenizer::WordTokenizer(TokenizerParts parts, const std::vector<AddedToken>
       as_written_(as_written),
       as_normalised_(as_normalised),
       cuts_(parts_, as_written, as_normalised) {
+  SpecialTokens& special = parts_.special;
+  if (special.templates.single.empty())
+    special.templates = templates_around(special.before, special.after);
   for (const AddedToken& token : parts_.added) is_special_[token.id] = token.special;
   for (Token token : parts_.hidden) is_special_[token] = true;
 }
@@ -111,6 +114,18 @@ Status WordTokenizer::encode_section(std::string_view section, bool at_start, bo
     if (!done.ok()) failed = done;
   });
   return failed;
+}
+
+std::vector<TokenSpan> WordTokenizer::spans_of(std::string_view text,
+                                               std::span<const Token> tokens) const {
+  std::vector<std::string> pieces;
+  for (const Token token : tokens) pieces.push_back(token_bytes(token, /*skip_special=*/false));
+  const auto normalise = [&](std::string_view character) {
+    Result<std::string> form = parts_.normalizer.apply(character, /*continues=*/true);
+    return form.ok() ? std::move(*form) : std::string(character);
+  };
+  return find_token_spans(text, pieces,
+                          {.normalise = normalise, .marks_words = parts_.model->marks_words()});
 }
 
 std::string WordTokenizer::token_bytes(Token token, bool skip_special) const {

@@ -35,6 +35,7 @@ class WordTokenizer final : public Tokenizer {
 
   Result<std::vector<Token>> encode(std::string_view text, bool add_bos) const override;
   size_t n_behind() const override { return parts_.special.after.size(); }
+  const TextTemplates& templates() const override { return parts_.special.templates; }
   std::string token_bytes(Token token, bool skip_special) const override;
   int vocab_size() const override { return static_cast<int>(parts_.token_bytes.size()); }
   std::optional<Token> bos() const override { return parts_.special.bos; }
@@ -42,6 +43,8 @@ class WordTokenizer final : public Tokenizer {
   bool strips_leading_space() const override { return parts_.strips_leading_space; }
   const Decoding* decoding() const override { return parts_.decoding.get(); }
   std::span<const std::string> warnings() const override { return parts_.warnings; }
+  std::vector<TokenSpan> spans_of(std::string_view text,
+                                  std::span<const Token> tokens) const override;
   void set_memo_limits(const TextMemoLimits& limits) override { memo_.set_limits(limits); }
   size_t n_bytes_encoded() const override { return n_bytes_encoded_.load(); }
 

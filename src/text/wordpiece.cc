@@ -10,12 +10,12 @@ WordPiece::WordPiece(const Vocab& vocab, const Options& options) : options_(opti
   for (Token id = 0; id < vocab.size(); ++id) {
     const std::string& text = vocab.text(id);
     longest_ = std::max(longest_, text.size());
-    // One of the two may be empty: then every other text is of that kind.
-    const bool later = text.starts_with(options_.later) &&
-                       (!options_.later.empty() || !text.starts_with(options_.first));
-    const std::string& before = later ? options_.later : options_.first;
-    if (!text.starts_with(before) || text.size() == before.size()) continue;
-    (later ? later_ : first_).emplace(text.substr(before.size()), id);
+    const bool begins = text.starts_with(options_.first);
+    const bool goes_on = text.starts_with(options_.later) && (!begins || options_.first.empty());
+    if (begins && text.size() > options_.first.size())
+      first_.emplace(text.substr(options_.first.size()), id);
+    if (goes_on && text.size() > options_.later.size())
+      later_.emplace(text.substr(options_.later.size()), id);
   }
 }
 

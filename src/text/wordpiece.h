@@ -10,14 +10,15 @@ class WordPiece final : public WordModel {
  public:
   struct Options {
     Token unknown;      // of a word that has no tokens or more than most_characters
-    std::string first;  // before the text of a token that begins a word
-    std::string later;  // before the text of one that goes on
+    std::string first;  // before the text of a token that begins a word; empty: any token may
+    std::string later;  // before the text of one that goes on; empty: any other token may
     size_t most_characters = 100;
   };
   WordPiece(const Vocab& vocab, const Options& options);
 
   // Linear in the word's length times that of the longest token.
   void encode(std::string_view word, std::vector<Token>* tokens) const override;
+  bool marks_words() const override { return options_.first != options_.later; }
 
  private:
   Options options_;

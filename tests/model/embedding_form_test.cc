@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <tuple>
 
 #include "base/gguf_writer.h"
 #include "model/rerank_form.h"
+#include "model/safetensors.h"
 #include "model/test_files.h"
 
 namespace pando::model {
@@ -27,6 +29,25 @@ class EmbeddingFormTest : public ::testing::Test {
   void write_pooling(const nlohmann::json& config) const {
     std::filesystem::create_directories(folder_.path() / "1_Pooling");
     folder_.write("1_Pooling/config.json", config.dump());
+  }
+  struct StoredValues {
+    std::string name;
+    std::vector<int64_t> shape;
+    std::vector<float> values;
+  };
+  // A module with weights, in the folder of its name.
+  void write_step(const std::string& folder, const nlohmann::json& config,
+                  const std::vector<StoredValues>& weights) const {
+    std::filesystem::create_directories(folder_.path() / folder);
+    folder_.write(folder + "/config.json", config.dump());
+    std::vector<SafetensorsWriter::Tensor> tensors;
+    for (const StoredValues& stored : weights)
+      tensors.push_back({.name = stored.name, .shape = stored.shape});
+    auto writer = SafetensorsWriter::create(folder_.path() / folder / "model.safetensors", tensors);
+    ASSERT_TRUE(writer.ok());
+    for (const StoredValues& stored : weights)
+      ASSERT_TRUE(writer->append(std::as_bytes(std::span(stored.values))).ok());
+    ASSERT_TRUE(writer->finish().ok());
   }
   EmbeddingForm form() const {
     const Result<EmbeddingForm> form = read_embedding_form(folder_.path());
@@ -80,8 +101,8 @@ TEST_F(EmbeddingFormTest, ReadsTheDefaultPrompt) {
 
 TEST_F(EmbeddingFormTest, RefusesByNameWhatIsNotOffered) {
   write_pooling({{"pooling_mode_mean_tokens", true}});
-  write_modules({"Transformer", "Pooling", "Dense"});
-  expect_refused({"modules.json", "sentence_transformers.models.Dense", "Normalize"});
+  write_modules({"Transformer", "Pooling", "CNN"});
+  expect_refused({"modules.json", "sentence_transformers.models.CNN", "place 3", "Normalize"});
   write_modules({"Transformer", "Normalize", "Pooling"});
   expect_refused({"modules.json", "sentence_transformers.models.Normalize", "place 2"});
   write_modules({"Transformer"});
@@ -114,9 +135,6 @@ TEST_F(EmbeddingFormTest, RefusesByNameWhatIsNotOffered) {
             R"({"modality_config": {"message": {"method": "forward"}}})",
             {"'modality_config'"}},
            {"config_sentence_transformers.json",
-            R"({"truncate_dim": 64})",
-            {"'truncate_dim' is 64"}},
-           {"config_sentence_transformers.json",
             R"({"model_type": "SparseEncoder"})",
             {"'model_type' is \"SparseEncoder\""}}}) {
     folder_.write(file, wrong);
@@ -130,14 +148,11 @@ TEST_F(EmbeddingFormTest, RefusesByNameWhatIsNotOffered) {
 TEST_F(EmbeddingFormTest, RefusesOtherPoolings) {
   write_modules({"Transformer", "Pooling"});
   expect_refused({"1_Pooling", "no such file"}, ErrorCode::kNotFound);
-  write_pooling({{"pooling_mode_cls_token", true}});
-  expect_refused({"1_Pooling", "'cls_token'"});
-  write_pooling({{"pooling_mode_mean_tokens", true}, {"pooling_mode_max_tokens", true}});
-  expect_refused({"max_tokens+mean_tokens"});
-  write_pooling({{"pooling_mode", {"mean", "max"}}});
-  expect_refused({"mean+max"});
-  write_pooling({{"pooling_mode_mean_tokens", false}});
-  expect_refused({"the pooling is ''"});
+  write_pooling({{"pooling_mode", {"mean", "most"}}});
+  expect_refused({"1_Pooling", "'pooling_mode' is \"most\"", "weightedmean"},
+                 ErrorCode::kBadFile);
+  write_pooling({{"pooling_mode", nlohmann::json::array()}});
+  expect_refused({"'pooling_mode' is []"}, ErrorCode::kBadFile);
   write_pooling({{"pooling_mode_mean_tokens", 1}});
   expect_refused({"'pooling_mode_mean_tokens' is 1"}, ErrorCode::kBadFile);
   write_pooling({{"pooling_mode", 3}});
@@ -150,6 +165,126 @@ TEST_F(EmbeddingFormTest, RefusesOtherPoolings) {
   EXPECT_EQ(form().dimension, 64);
   write_pooling({{"pooling_mode", {"lasttoken"}}, {"pooling_mode_max_tokens", true}});
   EXPECT_EQ(form().pooling, Pooling::kLast);
+}
+
+TEST_F(EmbeddingFormTest, ReadsEveryPooling) {
+  write_modules({"Transformer", "Pooling"});
+  for (const auto& [flag, name, pooling] :
+       {std::tuple{"cls_token", "cls", Pooling::kFirst},
+        {"max_tokens", "max", Pooling::kMax},
+        {"mean_tokens", "mean", Pooling::kMean},
+        {"mean_sqrt_len_tokens", "mean_sqrt_len_tokens", Pooling::kMeanSqrtLen},
+        {"weightedmean_tokens", "weightedmean", Pooling::kWeightedMean},
+        {"lasttoken", "lasttoken", Pooling::kLast}}) {
+    write_pooling({{"pooling_mode_mean_tokens", false}, {fmt::format("pooling_mode_{}", flag), true}});
+    EXPECT_EQ(form().pooling, pooling) << flag;
+    write_pooling({{"pooling_mode", name}});
+    EXPECT_EQ(form().pooling, pooling) << name;
+  }
+  // Flags join in the library's order, names in their own.
+  write_pooling({{"pooling_mode_mean_tokens", true}, {"pooling_mode_cls_token", true}});
+  EXPECT_EQ(form().pooling, Pooling::kRows);
+  EXPECT_EQ(form().joined, (std::vector{Pooling::kFirst, Pooling::kMean}));
+  write_pooling({{"pooling_mode", {"mean", "cls"}}});
+  EXPECT_EQ(form().joined, (std::vector{Pooling::kMean, Pooling::kFirst}));
+}
+
+TEST_F(EmbeddingFormTest, ReadsStepsBehindThePooling) {
+  write_modules({"Transformer", "Pooling", "Dense", "Dropout", "LayerNorm", "Normalize"});
+  write_pooling({{"pooling_mode", {"cls", "mean"}}, {"word_embedding_dimension", 1}});
+  write_step("Dense", {{"in_features", 2}, {"out_features", 3}, {"bias", true},
+                       {"activation_function", "torch.nn.modules.activation.ReLU"}},
+             {{"linear.weight", {3, 2}, {1, 2, 3, 4, 5, 6}}, {"linear.bias", {3}, {0, -12, 0}}});
+  write_step("LayerNorm", {{"dimension", 3}},
+             {{"norm.weight", {3}, {1, 1, 2}}, {"norm.bias", {3}, {0, 1, 0}}});
+  const EmbeddingForm read = form();
+  EXPECT_TRUE(read.normalise);
+  ASSERT_NE(read.steps, nullptr);
+  ASSERT_EQ(read.steps->list.size(), 2u);
+  EXPECT_EQ(read.steps->length_of(2), 3);
+  // ReLU of (1 + 4, 3 + 8 - 12, 5 + 12), and its norm: mean 22 / 3.
+  const float x[] = {1, 2};
+  const std::vector<float> y = read.steps->apply(x);
+  const double mean = 22.0 / 3, variance = (25 + 289) / 3.0 - mean * mean;
+  const double scale = 1 / std::sqrt(variance + 1e-5);
+  EXPECT_NEAR(y[0], (5 - mean) * scale, 1e-6);
+  EXPECT_NEAR(y[1], -mean * scale + 1, 1e-6);
+  EXPECT_NEAR(y[2], 2 * (17 - mean) * scale, 1e-6);
+}
+
+TEST_F(EmbeddingFormTest, RefusesStepsThatDoNotFit) {
+  write_modules({"Transformer", "Pooling", "Dense"});
+  write_pooling({{"pooling_mode", "mean"}, {"word_embedding_dimension", 3}});
+  const std::vector<StoredValues> weights = {{"linear.weight", {1, 2}, {1, 2}}};
+  nlohmann::json config = {{"in_features", 2}, {"out_features", 1}, {"bias", false}};
+  write_step("Dense", config, weights);
+  expect_refused({"Dense", "2 values, expected 3"}, ErrorCode::kBadFile);
+  write_pooling({{"pooling_mode", "mean"}});
+  EXPECT_EQ(form().steps->list[0].activation, VectorActivation::kTanh);
+  config["activation_function"] = "torch.nn.modules.activation.Softplus";
+  write_step("Dense", config, weights);
+  expect_refused({"Dense", "Softplus", "expected Identity, Tanh"});
+  config["activation_function"] = "torch.nn.modules.linear.Identity";
+  config["use_residual"] = true;
+  write_step("Dense", config, weights);
+  expect_refused({"Dense", "'use_residual' is true"});
+  config.erase("use_residual");
+  write_step("Dense", config, weights);
+  std::filesystem::rename(folder_.path() / "Dense/model.safetensors",
+                          folder_.path() / "Dense/pytorch_model.bin");
+  expect_refused({"pytorch_model.bin", "no archive of torch.save", "model.safetensors"});
+}
+
+// An archive as torch.save writes it, of f32 or f16 storages.
+std::string torch_archive(const std::string& pickle, const std::vector<std::string>& storages) {
+  std::string file, directory;
+  const auto number = [](size_t value, int n) {
+    return std::string(reinterpret_cast<const char*>(&value), static_cast<size_t>(n));
+  };
+  const auto add = [&](const std::string& name, const std::string& data) {
+    const std::string sizes = number(data.size(), 4) + number(data.size(), 4);
+    directory += "PK\1\2" + number(0, 16) + sizes + number(name.size(), 2) + number(0, 12) +
+                 number(file.size(), 4) + name;
+    file += "PK\3\4" + number(0, 14) + sizes + number(name.size(), 2) + number(0, 2) + name + data;
+  };
+  add("model/data.pkl", pickle);
+  for (size_t i = 0; i < storages.size(); ++i)
+    add(fmt::format("model/data/{}", i), storages[i]);
+  const std::string n = number(storages.size() + 1, 2);
+  return file + directory + "PK\5\6" + number(0, 4) + n + n + number(directory.size(), 4) +
+         number(file.size(), 4) + number(0, 2);
+}
+
+std::string bytes_of(const std::vector<float>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+TEST_F(EmbeddingFormTest, ReadsFilesOfTorch) {
+  write_modules({"Transformer", "Pooling", "Dense"});
+  write_pooling({{"pooling_mode", "cls"}});
+  write_step("Dense", {{"in_features", 2}, {"out_features", 2}, {"bias", true},
+                       {"activation_function", "torch.nn.modules.linear.Identity"}}, {});
+  std::filesystem::remove(folder_.path() / "Dense/model.safetensors");
+  const std::string matrix = bytes_of({1, 2, 3, 4}), bias = bytes_of({0, 10});
+  folder_.write("Dense/pytorch_model.bin", torch_archive("ctorch\nFloatStorage", {matrix, bias}));
+  folder_.write("colbert_linear.pt", torch_archive("ctorch\nFloatStorage", {matrix, bias}));
+  const std::string half = {0, 0x3C, 0, '\xC0'};  // 1, -2
+  folder_.write("sparse_linear.pt", torch_archive("HalfStorage", {half, std::string(2, '\0')}));
+  const EmbeddingForm read = form();
+  const float x[] = {1, 1}, less[] = {0, 1};
+  ASSERT_NE(read.steps, nullptr);
+  EXPECT_EQ(read.steps->apply(x), (std::vector<float>{3, 17}));
+  EXPECT_EQ(read.token_steps->apply(less), (std::vector<float>{2, 14}));
+  EXPECT_EQ(read.weight_steps->apply(x), (std::vector<float>{0}));  // by ReLU
+  const float more[] = {3, 1};
+  EXPECT_EQ(read.weight_steps->apply(more), (std::vector<float>{1}));
+  folder_.write("sparse_linear.pt", torch_archive("FloatStorage", {matrix}));
+  expect_refused({"sparse_linear.pt", "1 tensors, expected a matrix and its bias"},
+                 ErrorCode::kBadFile);
+  folder_.write("sparse_linear.pt", torch_archive("LongStorage", {matrix, bias}));
+  expect_refused({"sparse_linear.pt", "expected tensors of f32, f16 or bf16"});
+  folder_.write("sparse_linear.pt", torch_archive("FloatStorage", {matrix, bias}).substr(0, 90));
+  expect_refused({"sparse_linear.pt", "no archive of torch.save"});
 }
 
 TEST_F(EmbeddingFormTest, RefusesAScaleOfOtherValues) {
@@ -173,7 +308,9 @@ TEST_F(EmbeddingFormTest, ReadsWhatIsPooledAndWhereTextsAreCut) {
   write_pooling({{"pooling_mode_mean_tokens", true}, {"include_prompt", false}});
   folder_.write("config_sentence_transformers.json",
                 R"({"prompts": {"query": "Query: ", "document": "", "other": null},
-                    "similarity_fn_name": "dot", "__version__": {"pytorch": "2"}})");
+                    "similarity_fn_name": "dot", "truncate_dim": 64,
+                    "__version__": {"pytorch": "2"}})");
+  EXPECT_EQ(form().kept_dimensions, 64);
   EXPECT_FALSE(form().include_prompt);
   EXPECT_EQ(form().prompts, (std::map<std::string, std::string>{
                                 {"query", "Query: "}, {"document", ""}, {"other", ""}}));
@@ -271,13 +408,12 @@ TEST_F(EmbeddingFormTest, ReadsTheKeyOfGgufFiles) {
   };
   EXPECT_EQ(read(0)->pooling, Pooling::kNone);
   EXPECT_EQ(read(1)->pooling, Pooling::kMean);
+  EXPECT_EQ(read(2)->pooling, Pooling::kFirst);
   EXPECT_EQ(read(3)->pooling, Pooling::kLast);
-  for (const uint32_t type : {2u, 4u}) {
-    const auto refused = read(type);
-    ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_NE(refused.error().message().find("qwen3.pooling_type"), std::string::npos);
-  }
+  const auto refused = read(4);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(refused.error().message().find("qwen3.pooling_type"), std::string::npos);
 }
 
 }  // namespace

@@ -136,14 +136,28 @@ TEST(Embed, FollowsTheModelsFilesWhereNothingElseIsSaid) {
       embedded(**engine, kTexts, {.pooling = Pooling::kLast, .normalise = true}),
       embedded(**engine, prompted, {.pooling = Pooling::kLast, .normalise = true, .prompt = ""}));
 
-  folder.write("m/1_Pooling/config.json", R"({"pooling_mode_cls_token": true})");
+  // Two poolings joined, and a module behind them that the vectors do not fit.
+  folder.write("m/1_Pooling/config.json", R"({"pooling_mode": ["mean", "lasttoken"]})");
+  const auto joined = Model::load(made.out);
+  ASSERT_TRUE(joined.ok()) << joined.error().message();
+  const auto with_two = Engine::open(*joined, tiny_options());
+  const auto last = embedded(
+      **engine, prompted, {.pooling = Pooling::kLast, .normalise = false, .prompt = ""});
+  const auto mean = embedded(
+      **engine, prompted, {.pooling = Pooling::kMean, .normalise = false, .prompt = ""});
+  const auto both = embedded(**with_two, kTexts, {});
+  for (size_t i = 0; i < both.size(); ++i) {
+    std::vector<float> expected = mean[i];
+    expected.insert(expected.end(), last[i].begin(), last[i].end());
+    EXPECT_EQ(both[i], expected);
+  }
+  folder.write("m/1_Pooling/config.json", R"({"pooling_mode": "most"})");
   const auto other = Model::load(made.out);
   ASSERT_TRUE(other.ok()) << other.error().message();
-  const auto with_cls = Engine::open(*other, tiny_options());
-  const auto vectors = embed(**with_cls, kTexts);
+  const auto vectors = embed(**Engine::open(*other, tiny_options()), kTexts);
   ASSERT_FALSE(vectors.ok());
-  EXPECT_EQ(vectors.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(vectors.error().message().find("cls_token"), std::string::npos);
+  EXPECT_EQ(vectors.error().code, ErrorCode::kBadFile);
+  EXPECT_NE(vectors.error().message().find("most"), std::string::npos);
 }
 
 TEST(Embed, AnInputTypeNamesAPromptOfTheModel) {

@@ -51,10 +51,10 @@ TEST(Rerank, TheMassIsOfBothAnswers) {
   const auto of =
       score(*open_tiny(), fmt::format("Look|{}|{}:", kQuery, kDocuments[0]), {"yes", "no"});
   ASSERT_TRUE(of.ok());
-  const std::vector<PairScore> found = pair_scores(*completions);
+  const std::vector<PairScore> found = pair_scores(options, *completions);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].relevance, share_of_yes((*of)[0].logprob, (*of)[1].logprob));
-  EXPECT_DOUBLE_EQ(found[0].mass, std::exp((*of)[0].logprob) + std::exp((*of)[1].logprob));
+  EXPECT_DOUBLE_EQ(found[0].mass.value(), std::exp((*of)[0].logprob) + std::exp((*of)[1].logprob));
 }
 
 TEST(Rerank, ABatchIsASingleOneToTheBitInBothOrders) {

@@ -203,8 +203,8 @@ TEST(TokenizerFiles, BytesWithoutATokenAreDropped) {
 TEST(TokenizerFiles, WhatIsNotOfferedIsNamed) {
   const Json good = byte_level_json({}, Json::array());
   Json other = good;
-  other["model"]["type"] = "WordPiece";
-  expect_json_refused(other, ErrorCode::kUnsupported, {"model.type", "WordPiece", "BPE, Unigram"});
+  other["model"]["type"] = "WordLevel";
+  expect_json_refused(other, ErrorCode::kUnsupported, {"model.type", "WordLevel", "BPE, Unigram, WordPiece"});
   other = good, other["normalizer"] = {{"type", "ByteLevel"}};
   expect_json_refused(other, ErrorCode::kUnsupported, {"normalizer", "ByteLevel", "NFC"});
   other = good, other["pre_tokenizer"] = {{"type", "UnicodeScripts"}};

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -73,7 +74,18 @@ enum class Pooling {
   kMean,   // the mean over all tokens: f32 sums in the order of positions, times 1/n
   kFirst,  // that of the first token
   kRows,   // those of all tokens, one after another
+  kMax,    // the maximum over all tokens, each channel by itself
+  kMeanSqrtLen,   // f32 sums in the order of positions, times 1/sqrt(n)
+  kWeightedMean,  // the mean, with the weight i + 1 at position i
 };
+// Names of the poolings that make one vector.
+inline constexpr std::pair<std::string_view, Pooling> kPoolingNames[] = {
+    {"last", Pooling::kLast},
+    {"mean", Pooling::kMean},
+    {"cls", Pooling::kFirst},
+    {"max", Pooling::kMax},
+    {"mean_sqrt_len", Pooling::kMeanSqrtLen},
+    {"weighted_mean", Pooling::kWeightedMean}};
 
 // Calls of the tools in ChatOptions::tools. Arguments fit the schema of their tool.
 struct CallOptions {

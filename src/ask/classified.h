@@ -1,0 +1,24 @@
+// Labels of texts as JSON.
+#pragma once
+
+#include <string_view>
+
+#include "base/json.h"
+#include "pando/classify.h"
+
+namespace pando::ask {
+
+// [{"label", "score"}, ...]
+Json label_list(const std::vector<LabelScore>& labels);
+
+// The names of LabelScores and of Aggregation in options; kInvalidArgument for others.
+Result<LabelScores> label_scores_named(std::string_view name);
+Result<Aggregation> aggregation_named(std::string_view name);
+
+// Adds the labels of a text: "label", "score" and "labels", the highest score first; or, if the
+// head labels tokens, "entities": [{"label", "score", "text", "start", "end"}, ...], places in
+// characters.
+void add_labels(const Completion& completion, const ClassifyOptions& options, const Model& model,
+                std::string_view text, Json& object);
+
+}  // namespace pando::ask

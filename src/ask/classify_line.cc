@@ -1,0 +1,56 @@
+// Texts to be classified.
+#include <memory>
+
+#include "ask/classified.h"
+#include "ask/line.h"
+#include "ask/sampling_fields.h"
+#include "base/errors.h"
+#include "base/json.h"
+
+namespace pando::ask {
+namespace {
+
+class ClassifyLine : public Line {
+ public:
+  std::vector<Json> written(const Answered& answered, const LineWriting& with) const override {
+    if (answered.error != nullptr) return {};
+    const Completion& answer = answered.answers[0][0];
+    Json output;
+    output["id"] = id_json;
+    if (!warning.empty()) output["wrong"] = warning;
+    add_labels(answer, with.options.classify, with.model, questions[0].classified->first, output);
+    output["prompt_tokens"] = answer.prompt_tokens;
+    if (answer.cut_tokens > 0) output["cut_tokens"] = answer.cut_tokens;
+    if (!questions[0].metadata.empty()) output["metadata"] = questions[0].metadata;
+    return one_object(std::move(output));
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Line>> read_classify_line(const Json& json, const LineContext& context) {
+  constexpr std::string_view kFields[] = {"id", "text", "text_pair", "metadata"};
+  auto line = std::make_unique<ClassifyLine>();
+  if (Status status = begin_line(json, context, *line); !status) return status.error();
+  Question question{.metadata = Json::object()};
+  ClassifiedText text{.options = context.options.classify};
+  Fields fields(json);
+  only_without_answers(fields, kFields);
+  read_metadata(fields, question.metadata);
+  fields.text("text", text.first);
+  if (fields.has("text_pair")) {
+    text.second.emplace();
+    fields.text("text_pair", *text.second);
+  }
+  if (!fields.status()) return fields.status().error();
+  if (!fields.has("text")) return invalid_argument("the line has no 'text'");
+  question.classified = std::move(text);
+  question.request.pooling = Pooling::kLast;  // no answer is drawn
+  question.request.sampling.max_tokens = 1;
+  question.request.id = line->id;
+  question.request.logits_hash = line->options.logits_hash;
+  line->questions.push_back(std::move(question));
+  return std::unique_ptr<Line>(std::move(line));
+}
+
+}  // namespace pando::ask
