@@ -62,7 +62,7 @@ Found attend(const kernel::Kernels& kernels, const Floats& projection, bool gate
   ThreadPool pool(2);
   PhaseTimes times;
   Products products(kernels, pool, times);
-  ResidualStream x(kernels, kModel, config.norm, config.rms_eps);
+  ResidualStream x(kernels, config);
   x.begin(kRows);
   std::ranges::copy(normals(kRows * kModel, 2), x.row(0));
   const KvMemory memory({.type = DType::kF32,

@@ -250,7 +250,7 @@ TEST_P(RecurrentLayerTest, HasTheBitsOfPlainLoopsOverWholePaths) {
     ThreadPool pool(kernels->isa == kernel::Isa::kAvx2 ? 3 : 1);
     PhaseTimes times;
     Products products(*kernels, pool, times);
-    ResidualStream x(*kernels, kModel, config.norm, config.rms_eps);
+    ResidualStream x(*kernels, config);
     RecurrentLayer recurrent(config, *kernels, pool, times);
     AlignedBuffer slots(RandomSteps::kSlots * layout.slot_bytes());
     std::memset(slots.data(), 0xff, slots.size());  // NaN
