@@ -63,12 +63,9 @@ TEST_P(Encoders, SmallTilesAndSpansChangeRoundingOnly) {
 }
 
 TEST_P(Encoders, AreWrittenAsTheyAreRead) {
-  ModelConfig config = config_of_fixture(GetParam());
+  const ModelConfig config = config_of_fixture(GetParam());
   EXPECT_TRUE(config.both_ways);
-  ModelConfig again = ModelConfig::parse(config.to_json(DType::kF32), "config.json").value();
-  for (size_t i = 0; i < config.layers.size() && !config.family->fixed.both_ways; ++i)
-    again.layers[i].window = config.layers[i].window;  // half of a written window, or one more
-  EXPECT_EQ(again, config);
+  EXPECT_EQ(ModelConfig::parse(config.to_json(DType::kF32), "config.json").value(), config);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Encoders, ::testing::ValuesIn(encoder_names()),
