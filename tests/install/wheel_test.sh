@@ -19,7 +19,7 @@ for suite in "${@:4}"; do
     mkdir "$system/trial"
     cp "$wheel" "$source/tests/install/wheel_trial.sh" "$source/docs/demo/documents.jsonl" "$source/examples/answer.py" "$system/trial"
     # What pip would fetch, so that the system needs no network.
-    python3 -m pip download --quiet --disable-pip-version-check --only-binary :all: --python-version "$version" \
+    "$source/build-wheel/tools/bin/pip" download --quiet --disable-pip-version-check --only-binary :all: --python-version "$version" \
       --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux2014_x86_64 \
       --dest "$system/trial" "numpy>=1.21"
     as_user "$system" "sh /trial/wheel_trial.sh $kind"
