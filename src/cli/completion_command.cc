@@ -67,7 +67,7 @@ bool takes_value(const CLI::Option& option) { return option.get_items_expected_m
 
 // The text in single quotes, with a backslash before each of `special`; `quote` is one of them in
 // it.
-std::string quoted(const std::string& text, const std::string& special, const char* quote) {
+std::string in_quotes(const std::string& text, const std::string& special, const char* quote) {
   std::string all(1, '\'');
   for (const char c : text) {
     if (special.find(c) != std::string::npos) all += '\\';
@@ -75,8 +75,8 @@ std::string quoted(const std::string& text, const std::string& special, const ch
   }
   return all += '\'';
 }
-std::string fish_quoted(const std::string& text) { return quoted(text, "\\", "\\'"); }
-std::string zsh_quoted(const std::string& text) { return quoted(text, "\\[]:", "'\\''"); }
+std::string fish_quoted(const std::string& text) { return in_quotes(text, "\\", "\\'"); }
+std::string zsh_quoted(const std::string& text) { return in_quotes(text, "\\[]:", "'\\''"); }
 
 std::string fish_values(const CLI::Option& option) {
   const std::string values = values_of(option);
