@@ -15,7 +15,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # What a program that links the static library needs.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "pkg-config, libfmt-dev, libpcre2-dev, libonig-dev, libutf8proc-dev, libsentencepiece-dev, libxxhash-dev, zlib1g-dev, libzstd-dev")
-set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_service.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_tree.cmake)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "")
 foreach(file conffiles postinst prerm postrm)

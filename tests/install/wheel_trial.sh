@@ -35,7 +35,7 @@ pando run $options --input prompt.jsonl --max-tokens 1 --output - >answer.txt 2>
 expect "an answer" finish_reason answer.txt
 pando verify $options --input in.jsonl >verify.txt 2>&1 || { cat verify.txt >&2; exit 1; }
 for isa in portable avx2 avxvnni avx512 avx512bf16 amx; do
-  PANDO_ISA=$isa pando run $options --input in.jsonl --logits-hash --output "$isa.jsonl" 2>log.txt
+  PANDO_ISA=$isa pando run $options --input in.jsonl --logits-hash --ordered --output "$isa.jsonl" 2>log.txt
   cmp portable.jsonl "$isa.jsonl"
 done
 if pando run $options --input in.jsonl --output none.jsonl --parallel tp=2 2>log.txt; then exit 1; fi
