@@ -22,7 +22,7 @@ Type=oneshot
 ExecStart=/bin/bash /trial/package_trial.sh
 ExecStopPost=/bin/systemctl poweroff --no-block
 StandardOutput=file:/trial/log.txt
-StandardError=file:/trial/log.txt
+StandardError=inherit
 [Install]
 WantedBy=multi-user.target
 END

@@ -19,7 +19,7 @@ until_true() {
 [ "$(systemctl is-active pando.service || true)" = inactive ]
 systemctl enable --now pando.service  # returns when it serves
 ask
-[ "$(stat --format %U "/proc/$(systemctl show --value --property MainPID pando.service)")" = pando ]
+[ "$(stat --format %u "/proc/$(systemctl show --value --property MainPID pando.service)")" != 0 ]
 ls -d /var/cache/private/pando /var/lib/private/pando
 
 # A server that is killed comes back; one that is stopped ends well.
