@@ -1,7 +1,6 @@
 #include "hub/http.h"
 
 #include <curl/curl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
