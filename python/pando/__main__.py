@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn, Sequence
+from typing import Sequence
 
 TABLES = (".parquet", ".arrow", ".arrows", ".ipc", ".feather")
 
@@ -23,18 +23,18 @@ def of_table(command: str, arguments: Sequence[str]) -> int:
         return 1
 
 
-def main(arguments: Sequence[str]) -> NoReturn:
-    """Ends with the exit code of `python -m pando ARGUMENTS`."""
+def main(arguments: Sequence[str]) -> int | str:
+    """The exit code of `python -m pando ARGUMENTS`, or the message that it ends with, unless the program takes over."""
     if len(arguments) > 1 and arguments[0] in ("run", "eval") and arguments[1].lower().endswith(TABLES):
-        sys.exit(of_table(arguments[0], arguments[1:]))
+        return of_table(arguments[0], arguments[1:])
     here = os.path.dirname(os.path.realpath(__file__))
     places = [os.environ.get("PANDO_PROGRAM", ""), os.path.join(here, "bin", "pando"),
               os.path.join(os.path.dirname(os.path.dirname(here)), "build", "pando")]
     for place in places:
         if os.access(place, os.X_OK) and os.path.isfile(place):
             os.execv(place, ["pando", *arguments])
-    sys.exit(f"pando: found no program {places[1]}, expected one, as wheels have it")
+    return f"pando: found no program {places[1]}, expected one, as wheels have it"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
