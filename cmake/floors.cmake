@@ -30,19 +30,6 @@ if(PANDO_LAB)
   set(pando_not_laboratory _stub)
 endif()
 
-# Ranks are started by MPI, where it is found (-DPANDO_MPI=OFF: not even then). Either the files that use it
-# or their stub are compiled; only the program links MPI.
-set(pando_not_mpi "mpi_comm|heart")
-set(pando_mpi_links "")
-if(PANDO_MPI)
-  set(MPI_CXX_SKIP_MPICXX ON)
-  find_package(MPI COMPONENTS CXX)
-  if(MPI_CXX_FOUND)
-    set(pando_not_mpi mpi_stub)
-    set(pando_mpi_links MPI::MPI_CXX)
-  endif()
-endif()
-
 # Models are fetched by libcurl, where it is found (-DPANDO_HUB=OFF: not even then). The same with http.cc and its stub.
 set(pando_not_hub http)
 set(pando_hub_links "")
@@ -127,7 +114,7 @@ function(pando_floor name)
     list(FILTER sources EXCLUDE REGEX "/src/${pando_kernels}/")
   endif()
   list(FILTER sources EXCLUDE REGEX "src/cli/(main|spare_memory|laboratory${pando_not_laboratory})\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "src/mpi/(${pando_not_mpi})\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "src/mpi/(${pando_mpi_module})\\.cc$")
   list(FILTER sources EXCLUDE REGEX "src/hub/(${pando_not_hub})\\.cc$")
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(FILTER sources EXCLUDE REGEX "_(avx[0-9a-z]*|amx)\\.cc$")
@@ -191,7 +178,7 @@ macro(pando_all_floors)
   pando_floor(capi batch nlohmann_json::nlohmann_json)
   pando_server_floor()
   pando_floor(bench api)
-  pando_floor(mpi comm ${pando_mpi_links})
+  pando_floor(mpi comm ${CMAKE_DL_LIBS})
   if(PANDO_LAB)
     pando_floor(lab serve batch bench)
     target_include_directories(pando_lab PUBLIC ${PROJECT_SOURCE_DIR})
@@ -206,27 +193,25 @@ endmacro()
 
 # The server, with what only it links; no part of the library.
 macro(pando_server_floor)
-  if(NOT SKBUILD)
-    find_package(Boost 1.81 REQUIRED)  # headers only
-    find_package(OpenSSL REQUIRED)
-    find_package(SQLite3 3.25 REQUIRED)  # of the first version with window functions
-    pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
-    pando_floor(serve ask Boost::headers OpenSSL::SSL OpenSSL::Crypto SQLite::SQLite3 PkgConfig::prometheus)
-    pando_page(pando_serve)
-    pando_floor(hub base OpenSSL::Crypto ${pando_hub_links})
-    target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
-                               BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
-                               # by operator new, for which src/cli/spare_memory.cc has more
-                               BOOST_ASIO_DISABLE_STD_ALIGNED_ALLOC BOOST_ASIO_DISABLE_BOOST_ALIGN)
-    if(PANDO_SANITIZE MATCHES "thread")  # which does not know fences; there are locks besides
-      target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_DISABLE_FENCED_BLOCK)
-    endif()
-    # GCC 12 takes the memory of a coroutine for what operator new gave, where it inlines little.
-    target_compile_options(pando_serve PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)
-    if(PANDO_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-      get_target_property(sources pando_serve SOURCES)  # clang 14: not with coroutines
-      set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -fno-sanitize=function)
-    endif()
+  find_package(Boost 1.81 REQUIRED)  # headers only
+  find_package(OpenSSL REQUIRED)
+  find_package(SQLite3 3.25 REQUIRED)  # of the first version with window functions
+  pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
+  pando_floor(serve ask Boost::headers OpenSSL::SSL OpenSSL::Crypto SQLite::SQLite3 PkgConfig::prometheus)
+  pando_page(pando_serve)
+  pando_floor(hub base OpenSSL::Crypto ${pando_hub_links})
+  target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
+                             BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
+                             # by operator new, for which src/cli/spare_memory.cc has more
+                             BOOST_ASIO_DISABLE_STD_ALIGNED_ALLOC BOOST_ASIO_DISABLE_BOOST_ALIGN)
+  if(PANDO_SANITIZE MATCHES "thread")  # which does not know fences; there are locks besides
+    target_compile_definitions(pando_serve PUBLIC BOOST_ASIO_DISABLE_FENCED_BLOCK)
+  endif()
+  # GCC 12 takes the memory of a coroutine for what operator new gave, where it inlines little.
+  target_compile_options(pando_serve PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)
+  if(PANDO_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    get_target_property(sources pando_serve SOURCES)  # clang 14: not with coroutines
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -fno-sanitize=function)
   endif()
 endmacro()
 

@@ -1,4 +1,4 @@
-# cpack -G DEB: one package, whose Depends dpkg-shlibdeps finds.
+# cpack -G DEB: one package with the service, whose Depends dpkg-shlibdeps finds.
 set(CPACK_PACKAGE_NAME pando)
 set(CPACK_PACKAGE_CONTACT "The Pando developers <pando@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "large language models over shared context, exactly")
@@ -16,4 +16,11 @@ set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates")  # for hubs over https
 # What a program that links the static library needs.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "pkg-config, libfmt-dev, libpcre2-dev, libonig-dev, libutf8proc-dev, libsentencepiece-dev, libxxhash-dev, zlib1g-dev, libzstd-dev")
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_tree.cmake)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "")
+foreach(file conffiles postinst prerm postrm)
+  list(APPEND CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/deploy/debian/${file})
+endforeach()
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # the target `installable` is what it needs
 include(CPack)

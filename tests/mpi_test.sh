@@ -3,7 +3,7 @@
 set -euo pipefail
 pando=$1 source=$2
 command -v mpirun >/dev/null || { echo "there is no mpirun"; exit 77; }
-grep -q libmpi <<<"$(ldd "$pando")" || { echo "pando was built without MPI"; exit 77; }
+[ -e "$(dirname "$pando")/pando-mpi.so" ] || { echo "pando was built without MPI"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 cd "$work"

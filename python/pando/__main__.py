@@ -1,26 +1,39 @@
-"""`python -m pando run` and `python -m pando eval`."""
+"""`python -m pando`: becomes the program, or reads the Parquet or Arrow file that `run` or `eval` names first.
+
+It imports the package for such a file alone, since that loads its library.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Sequence
 
-from . import _eval, _run
-from ._tables import TableError
-
-COMMANDS = {"run": (_run.run, _run.USAGE), "eval": (_eval.evaluate, _eval.USAGE)}
+TABLES = (".parquet", ".arrow", ".arrows", ".ipc", ".feather")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """The exit code of `python -m pando ARGUMENTS`."""
-    if not arguments or arguments[0] not in COMMANDS:
-        print("\n".join(usage for _, usage in COMMANDS.values()), file=sys.stderr)
-        return 0 if arguments and arguments[0] in ("-h", "--help") else 2
+def of_table(command: str, arguments: Sequence[str]) -> int:
+    from pando import _eval, _run
+    from pando._tables import TableError
+
     try:
-        return COMMANDS[arguments[0]][0](arguments[1:])
+        return {"run": _run.run, "eval": _eval.evaluate}[command](arguments)
     except TableError as error:
         print(f"pando: {error}", file=sys.stderr)
         return 1
+
+
+def main(arguments: Sequence[str]) -> int | str:
+    """The exit code of `python -m pando ARGUMENTS`, or the message that it ends with, unless the program takes over."""
+    if len(arguments) > 1 and arguments[0] in ("run", "eval") and arguments[1].lower().endswith(TABLES):
+        return of_table(arguments[0], arguments[1:])
+    here = os.path.dirname(os.path.realpath(__file__))
+    places = [os.environ.get("PANDO_PROGRAM", ""), os.path.join(here, "bin", "pando"),
+              os.path.join(os.path.dirname(os.path.dirname(here)), "build", "pando")]
+    for place in places:
+        if os.access(place, os.X_OK) and os.path.isfile(place):
+            os.execv(place, ["pando", *arguments])
+    return f"pando: found no program {places[1]}, expected one, as wheels have it"
 
 
 if __name__ == "__main__":

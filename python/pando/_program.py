@@ -18,13 +18,13 @@ PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
 
 
 def find_program() -> str:
-    """PANDO_PROGRAM, or `pando` beside the package, in the repository's build, or on the PATH."""
+    """PANDO_PROGRAM, or `pando` in the package, in the repository's build, or on the PATH."""
     here = pathlib.Path(__file__).resolve().parent
-    places = [os.environ.get("PANDO_PROGRAM"), here / "pando", here.parents[1] / "build" / "pando", shutil.which("pando")]
+    places = [os.environ.get("PANDO_PROGRAM"), here / "bin" / "pando", here.parents[1] / "build" / "pando", shutil.which("pando")]
     for place in places:
         if place and os.access(place, os.X_OK) and os.path.isfile(place):
             return str(place)
-    raise TableError("the program pando is neither beside the package nor on the PATH (hint: PANDO_PROGRAM names it)")
+    raise TableError("the program pando is neither in the package nor on the PATH (hint: PANDO_PROGRAM names it)")
 
 
 def plain(value: Any) -> Any:

@@ -212,7 +212,12 @@ def test_kinds_of_columns():
     assert merged("null", "string") == merged("string", "null") == "string"
 
 
-def test_the_module_is_a_command():
-    done = subprocess.run([sys.executable, "-m", "pando"], capture_output=True, text=True,
-                          env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)), cwd=pathlib.Path("/"))
-    assert done.returncode == 2 and done.stderr.startswith("usage: python -m pando run INPUT OUTPUT")
+def test_the_module_is_the_program():
+    def says(*arguments):
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path), PANDO_PROGRAM=str(PROGRAM))
+        return subprocess.run([sys.executable, "-m", "pando", *arguments], capture_output=True, text=True, env=environment,
+                              cwd=pathlib.Path("/"))
+
+    assert says("--version").stdout == subprocess.run([PROGRAM, "--version"], capture_output=True, text=True).stdout
+    assert says("run", "--bogus").returncode == 2
+    assert "usage: python -m pando run INPUT OUTPUT" in says("run", "in.parquet").stderr

@@ -1,5 +1,6 @@
 // Jobs that are bodies of the HTTP API.
 #include <atomic>
+#include <ctime>
 #include <functional>
 #include <mutex>
 #include <new>
@@ -25,14 +26,15 @@ PreparedBody prepared_body(ask::ReadBody* read_body, const Json& json, const Eng
                            const std::function<bool()>& given_up) {
   ask::Bounds bounds;
   const GenerationConfig defaults;
-  PreparedBody body =
-      read_body(json, {.model = engine.model(),
-                       .context = engine.options().context,
-                       .max_answers = engine.options().max_open,
-                       .envelope = {.id = "1", .model = engine.model().info().family},
-                       .bounds = bounds,
-                       .defaults = defaults,
-                       .given_up = given_up});
+  PreparedBody body = read_body(json, {.model = engine.model(),
+                                       .context = engine.options().context,
+                                       .max_answers = engine.options().max_open,
+                                       .envelope = {.id = "1",
+                                                    .created = std::time(nullptr),
+                                                    .model = engine.model().info().family},
+                                       .bounds = bounds,
+                                       .defaults = defaults,
+                                       .given_up = given_up});
   if (!body) return body;
   std::vector<Request>& requests = (*body)->requests;
   for (size_t i = 0; i < requests.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/model_options.h"
@@ -62,27 +63,93 @@ std::string bash(const CLI::App& app) {
       cases, commands.substr(1), options_of(app), values);
 }
 
+bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+
+// The text in single quotes, with a backslash before each of `special`; `quote` is one of them in
+// it.
+std::string in_quotes(const std::string& text, const std::string& special, const char* quote) {
+  std::string all(1, '\'');
+  for (const char c : text) {
+    if (special.find(c) != std::string::npos) all += '\\';
+    all += c == '\'' ? quote : std::string(1, c);
+  }
+  return all += '\'';
+}
+std::string fish_quoted(const std::string& text) { return in_quotes(text, "\\", "\\'"); }
+std::string zsh_quoted(const std::string& text) { return in_quotes(text, "\\[]:", "'\\''"); }
+
+std::string fish_values(const CLI::Option& option) {
+  const std::string values = values_of(option);
+  if (!values.empty()) return " -x -a " + fish_quoted(values);
+  return takes_value(option) ? " -r" : "";
+}
+
 std::string fish(const CLI::App& app) {
   std::string text;
-  const auto quoted = [](const std::string& help) {
-    std::string text(1, '\'');
-    for (const char c : help) {
-      if (c == '\'') text += '\\';
-      text += c;
-    }
-    return text += '\'';
-  };
   for (const CLI::App* command : app.get_subcommands({})) {
-    text += fmt::format("complete -c pando -n __fish_use_subcommand -a {} -d {}\n",
-                        command->get_name(), quoted(command->get_description()));
-    for (const CLI::Option* option : command->get_options())
-      for (const std::string& name : option->get_lnames())
-        text += fmt::format(
-            "complete -c pando -n '__fish_seen_subcommand_from {}' -l {} -d {}{}\n",
-            command->get_name(), name, quoted(option->get_description()),
-            values_of(*option).empty() ? "" : fmt::format(" -x -a {}", quoted(values_of(*option))));
+    const std::string& name = command->get_name();
+    text += fmt::format("complete -c pando -n __fish_use_subcommand -f -a {} -d {}\n", name,
+                        fish_quoted(command->get_description()));
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->get_positional() && !values_of(*option).empty())
+        text += fmt::format("complete -c pando -n '__fish_seen_subcommand_from {}' -f -a {}\n",
+                            name, fish_quoted(values_of(*option)));
+      for (const std::string& of_option : option->get_lnames())
+        text += fmt::format("complete -c pando -n '__fish_seen_subcommand_from {}' -l {} -d {}{}\n",
+                            name, of_option, fish_quoted(option->get_description()),
+                            fish_values(*option));
+    }
   }
   return text;
+}
+
+// The action of zsh's _arguments: a closed set, or files.
+std::string zsh_action(const CLI::Option& option) {
+  const std::string values = values_of(option);
+  return values.empty() ? "_files" : fmt::format("({})", values);
+}
+
+// What zsh's _arguments takes for the options of a command.
+std::string zsh_arguments(const CLI::App& app) {
+  std::string text;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      // The star: an option may come several times.
+      std::string line = zsh_quoted(fmt::format("*--{}", name));
+      line.back() = '[';
+      const std::string help = zsh_quoted(option->get_description());
+      line += help.substr(1, help.size() - 2) + "]";
+      if (takes_value(*option)) line += fmt::format(":{}:{}", name, zsh_action(*option));
+      text += fmt::format(" \\\n        {}'", line);
+    }
+    if (option->get_positional())
+      text += fmt::format(" \\\n        '*:file:{}'", zsh_action(*option));
+  }
+  return text;
+}
+
+std::string zsh(const CLI::App& app) {
+  std::string commands, cases;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    std::string described = zsh_quoted(command->get_description());
+    described.insert(1, command->get_name() + ":");
+    commands += fmt::format("    {}\n", described);
+    cases += fmt::format("      {})\n      _arguments{} ;;\n", command->get_name(),
+                         zsh_arguments(*command));
+  }
+  return fmt::format(
+      "#compdef pando\n"
+      "_pando() {{\n"
+      "  local state line\n"
+      "  local -a commands=(\n{}  )\n"
+      "  _arguments -C{} \\\n        '1: :->command' '*:: :->arguments'\n"
+      "  case $state in\n"
+      "    command) _describe command commands ;;\n"
+      "    arguments) case $line[1] in\n{}    esac ;;\n"
+      "  esac\n"
+      "}}\n"
+      "if [ \"$funcstack[1]\" = _pando ]; then _pando \"$@\"; else compdef _pando pando; fi\n",
+      commands, zsh_arguments(app), cases);
 }
 
 }  // namespace
@@ -97,8 +164,7 @@ Command add_completion(CLI::App& app) {
       "  pando completion fish > ~/.config/fish/completions/pando.fish");
   return [shell, &app] {
     const CLI::App& pando = *app.get_parent();
-    if (*shell == "zsh") fmt::print("autoload -U +X bashcompinit && bashcompinit\n");
-    fmt::print("{}", *shell == "fish" ? fish(pando) : bash(pando));
+    fmt::print("{}", *shell == "fish" ? fish(pando) : *shell == "zsh" ? zsh(pando) : bash(pando));
     return kOk;
   };
 }

@@ -14,7 +14,7 @@
 #include "base/failures.h"
 #include "cli/exit_code.h"
 #include "cli/model_options.h"
-#include "mpi/mpi_comm.h"
+#include "mpi/register_mpi.h"
 
 namespace pando::cli {
 namespace {

@@ -1,12 +1,12 @@
 #include "hub/http.h"
 
 #include <curl/curl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <mutex>
 
+#include "base/certificates.h"
 #include "base/errors.h"
 
 namespace pando::hub {
@@ -87,21 +87,10 @@ bool is_lasting(CURLcode code) {
   return std::ranges::find(kLasting, code) != std::end(kLasting);
 }
 
-// Where distributions keep certificates, for a libcurl that was built on another one.
-std::string certificates() {
-  const curl_version_info_data* version = curl_version_info(CURLVERSION_NOW);
-  if (version->cainfo != nullptr && access(version->cainfo, R_OK) == 0) return {};
-  for (const char* place :
-       {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-        "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"})
-    if (access(place, R_OK) == 0) return place;
-  return {};
-}
-
 class CurlConnection : public HttpConnection {
  public:
   CurlConnection(CURL* easy, const HttpOptions& options) : easy_(easy), options_(options) {
-    if (options_.ca_file.empty()) options_.ca_file = certificates();
+    if (options_.ca_file.empty()) options_.ca_file = system_certificates().string();
   }
 
   HttpResponse send(const HttpRequest& request) override {

@@ -7,20 +7,21 @@
 #include <chrono>
 #include <climits>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdio>
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "base/errors.h"
-#include "comm/transport.h"
 #include "mpi/heart.h"
 
 namespace pando {
@@ -221,17 +222,18 @@ class MpiComm final : public Comm {
   std::optional<Heart> heart_;  // first to go
 };
 
-Result<std::unique_ptr<Comm>> open_mpi() {
+}  // namespace
+}  // namespace pando
+
+extern "C" __attribute__((visibility("default"))) pando::Comm* pando_open_mpi(
+    const char** refusal) {
   int provided = 0;
-  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
-      provided < MPI_THREAD_SERIALIZED)
-    return unsupported(
-        "this MPI does not allow calls from several threads, expected MPI_THREAD_SERIALIZED");
-  return std::unique_ptr<Comm>(std::make_unique<MpiComm>());
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) == MPI_SUCCESS &&
+      provided >= MPI_THREAD_SERIALIZED)
+    return new pando::MpiComm;
+  *refusal = "this MPI does not allow calls from several threads, expected MPI_THREAD_SERIALIZED";
+  return nullptr;
 }
 
-}  // namespace
-
-void register_mpi() { register_transport(open_mpi); }
-
-}  // namespace pando
+// The signature is the one that the program expects.
+static_assert(std::is_same_v<decltype(pando_open_mpi), pando::OpenMpi>);

@@ -1,10 +1,12 @@
-// Ranks that MPI has started: mpirun, or Slurm's srun.
+// The module pando-mpi.so, the only part of Pando that links an MPI library.
 #pragma once
+
+#include "comm/comm.h"
 
 namespace pando {
 
-// Makes MPI the transport (comm/transport.h), if the program was built with it. Ranks then join
-// when the transport is opened, once. A program that was started by itself is rank 0 of 1.
-void register_mpi();
+// Joins the ranks; the caller owns the result. Null: `refusal` says why, for good.
+using OpenMpi = Comm*(const char** refusal);
+inline constexpr const char* kOpenMpiName = "pando_open_mpi";
 
 }  // namespace pando

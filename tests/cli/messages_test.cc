@@ -295,8 +295,13 @@ TEST_F(MessagesTest, CompletionOffersValues) {
   EXPECT_EQ(completed("pando run --too"), "--too-long --tool-format\n");
   EXPECT_EQ(completed("pando run --input g"), "\n");
   EXPECT_EQ(completed("pando ins"), "inspect\n");
-  EXPECT_NE(pando("completion fish").out.find("-l format"), std::string::npos);
-  EXPECT_NE(pando("completion fish").out.find("-x -a 'auto jsonl csv tsv'"), std::string::npos);
+  const std::string fish = pando("completion fish").out, zsh = pando("completion zsh").out;
+  EXPECT_NE(fish.find("-l format"), std::string::npos);
+  EXPECT_NE(fish.find("-x -a 'auto jsonl csv tsv'"), std::string::npos);
+  EXPECT_NE(fish.find("shape\\'s own"), std::string::npos);
+  EXPECT_EQ(zsh.substr(0, zsh.find('\n')), "#compdef pando");
+  EXPECT_NE(zsh.find("]:format:(auto jsonl csv tsv)'"), std::string::npos);
+  EXPECT_NE(zsh.find("shape'\\''s own"), std::string::npos);
 }
 
 TEST_F(MessagesTest, ProgressMovesFromTheFirstSecond) {

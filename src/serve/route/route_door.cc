@@ -1,9 +1,12 @@
 #include "serve/route/route_door.h"
 
 #include <charconv>
+#include <cstdlib>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "base/certificates.h"
 #include "base/errors.h"
 #include "serve/offload.h"
 #include "serve/route/route_answers.h"
@@ -17,16 +20,21 @@ constexpr size_t kMostResponsePlaces = 100'000;
 constexpr size_t kMostKeptMetrics = 1000;  // replicas
 constexpr std::chrono::milliseconds kFirstStatusTime{2500}, kFirstStatusLook{20};
 
+// OpenSSL's own places, which the environment can name, or else those of this distribution.
+std::string trusted_file() {
+  for (const char* name : {"SSL_CERT_FILE", "SSL_CERT_DIR"})
+    if (std::getenv(name) != nullptr) return {};
+  return system_certificates().string();
+}
+
 Result<std::unique_ptr<boost::asio::ssl::context>> tls_to_replicas(const std::string& ca_file) {
   auto context = std::make_unique<boost::asio::ssl::context>(boost::asio::ssl::context::tls_client);
   boost::system::error_code error;
   context->set_verify_mode(boost::asio::ssl::verify_peer, error);
-  if (ca_file.empty()) {
-    if (!error) context->set_default_verify_paths(error);
-  } else if (!error) {
-    context->load_verify_file(ca_file, error);
-  }
-  if (error) return in_file(ca_file, bad_file("{}, expected certificates in PEM", error.message()));
+  if (!error && ca_file.empty()) context->set_default_verify_paths(error);
+  const std::string file = ca_file.empty() ? trusted_file() : ca_file;
+  if (!error && !file.empty()) context->load_verify_file(file, error);
+  if (error) return in_file(file, bad_file("{}, expected certificates in PEM", error.message()));
   return context;
 }
 
