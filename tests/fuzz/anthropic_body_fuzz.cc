@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   fuzz::demand(!body->draft.chat["messages"].empty(), "a chat without messages");
   const Result<ask::OpenAiRequest> read =
-      ask::parse_openai_request(ask::Endpoint::kChat, body->draft.chat, {.d_model = 64});
+      ask::parse_openai_request(ask::Endpoint::kChat, body->draft.chat, {});
   if (!read) {
     const Error error = body->draft.translated(read.error());
     fuzz::check_error(error);

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   for (const bool is_batch : {false, true}) {
-    const ask::OpenAiRules rules{.is_batch = is_batch, .d_model = 64, .most_prompts = 100};
+    const ask::OpenAiRules rules{.is_batch = is_batch, .most_prompts = 100};
     const Result<ask::OpenAiRequest> body =
         ask::parse_openai_request(kEndpoints[data[0] % 3], *json, rules);
     if (!body) {
