@@ -91,6 +91,8 @@ bool are_sound(const std::vector<TextPasses>& texts, const StepPlan& plan) {
         text.first_row >= text.n_rows() || text.end_row > text.n_rows())
       return false;
   }
+  for (uint32_t i = 0; i < row; ++i)
+    if (plan.slot_begin[i] != i) return false;
   return texts.empty() || (row == plan.tokens.size() && plan.slots.size() == row);
 }
 

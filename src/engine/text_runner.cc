@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -143,39 +144,28 @@ std::vector<uint32_t> TextRunner::outputs_of(const Text& text, uint64_t begin, u
   return rows;
 }
 
-// The next elements of a text, n_most at most. A text has one share of a step.
-void TextRunner::add_share(Text& text, uint64_t n_most, Shares& shares) const {
-  auto share = std::ranges::find(shares, &text, &Share::text);
-  if (share == shares.end())
-    share = shares.insert(share, {&text, text.n_submitted, text.n_submitted, {}});
-  share->end += std::min(n_most, n_elements(text) - share->end);
-}
-
 TextRunner::Shares TextRunner::choose() {
   const auto step_rows = static_cast<uint64_t>(parts_.options.step_rows);
-  const uint64_t n_all = step_rows * parts_.executor.facts().n_passes;
-  uint64_t n_left = n_all;
-  Text* long_text = nullptr;
+  uint64_t n_left = step_rows * parts_.executor.facts().n_passes;
+  const uint64_t half = n_left / 2 + 1;
   Shares shares;
-  const auto add = [&](Text& text, uint64_t n_most) {
-    const auto in_all = [&] {
-      uint64_t n = 0;
-      for (const Share& share : shares) n += share.end - share.begin;
-      return n;
-    };
-    add_share(text, n_most, shares);
-    n_left = n_all - in_all();
+  std::optional<size_t> long_share;
+  const auto extend = [&](Share& share, uint64_t n_most) {
+    const uint64_t n = std::min(n_most, n_elements(*share.text) - share.end);
+    share.end += n;
+    n_left -= n;
   };
   for (const auto& text : texts_) {
     if (n_left == 0) break;
     if (text->is_over || text->n_submitted == n_elements(*text)) continue;
     const bool is_long = text->tokens.size() > step_rows;
-    if (is_long && long_text != nullptr) continue;
+    if (is_long && long_share) continue;
     if (!take_pages(*text)) break;
-    if (is_long) long_text = text.get();
-    add(*text, is_long ? std::min(n_left, n_all / 2 + 1) : n_left);
+    if (is_long) long_share = shares.size();
+    shares.push_back({text.get(), text->n_submitted, text->n_submitted, {}});
+    extend(shares.back(), is_long ? std::min(n_left, half) : n_left);
   }
-  if (long_text != nullptr && n_left > 0) add(*long_text, n_left);
+  if (long_share) extend(shares[*long_share], n_left);
   for (Share& share : shares) share.outputs = outputs_of(*share.text, share.begin, share.end);
   return shares;
 }

@@ -81,7 +81,6 @@ class TextRunner {
   Status check_queue(size_t n_more) const;
   bool take_pages(Text& text);
   Shares choose();
-  void add_share(Text& text, uint64_t n_most, Shares& shares) const;
   std::vector<uint32_t> outputs_of(const Text& text, uint64_t begin, uint64_t end) const;
   bool submit_next();
   void finish_next();

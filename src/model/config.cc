@@ -122,8 +122,9 @@ void read_both_ways(Fields& fields, ModelConfig& config) {
   // "vision": the tokens of images alone, which are not supported anyway.
   constexpr const char* kBothWays = "use_bidirectional_attention";
   const json* both_ways = fields.find(kBothWays);
-  const bool says_so =
-      both_ways != nullptr && *both_ways != "vision" && fields.boolean(kBothWays, false);
+  const bool says_so = both_ways != nullptr && *both_ways == true;
+  if (both_ways != nullptr && !both_ways->is_boolean() && *both_ways != "vision")
+    return fields.refuse(kBothWays, "true or false", ErrorCode::kUnsupported);
   if (config.both_ways || (is_causal && !says_so)) return;
   const auto reads_keys = [](const LayerConfig& layer) { return layer.keys_back > 0; };
   if (config.n_recurrent_layers() > 0 || config.has_latent() || config.layer_input_dim > 0 ||
@@ -392,8 +393,12 @@ std::string ModelConfig::to_json(DType dtype) const {
   object["max_position_embeddings"] = max_positions;
   object["tie_word_embeddings"] = tied_embeddings;
   object["torch_dtype"] = info_of(dtype).torch;
-  if (both_ways && !family->fixed.both_ways) object["is_causal"] = false;
-  family->write(*this, object);
+  ModelConfig as_written = *this;
+  if (both_ways && !family->fixed.both_ways) {
+    object["is_causal"] = false;
+    for (LayerConfig& layer : as_written.layers) layer.window = std::max(layer.window - 1, 0);
+  }
+  family->write(as_written, object);
   object["bos_token_id"] = bos_id ? ordered_json(*bos_id) : nullptr;
   object["eos_token_id"] = eos_ids.empty()       ? ordered_json(nullptr)
                            : eos_ids.size() == 1 ? ordered_json(eos_ids.front())

@@ -51,8 +51,8 @@ constexpr int kLongestText = 90;
 Request random_text(Random& random, const model::ModelConfig& config,
                     const std::vector<Request>& before) {
   Request request;
-  if (!before.empty() && between(random, 1, 100) <= 25) {
-    request = before[random() % before.size()];  // equal, but for what is read of it
+  if (!before.empty() && between(random, 1, 100) <= 40) {  // equal, but for what is read of it
+    request = between(random, 0, 1) == 0 ? before.back() : before[random() % before.size()];
   } else {
     const int n =
         between(random, 0, 3) > 0 ? between(random, 1, 24) : between(random, 25, kLongestText);
@@ -110,7 +110,7 @@ TextScenario draw(const std::string& family, Random& random) {
     s.layout.spp = between(random, 1, std::min(3, config.n_layers()));
     s.loop.depth = between(random, 0, 2);
   }
-  s.arrive_percent = between(random, 0, 1) == 0 ? 100 : between(random, 10, 90);
+  s.arrive_percent = std::array{100, 50, 20, 10}[between(random, 0, 3)];
   s.cancel_percent = between(random, 0, 2) == 0 ? 20 : 0;
   return s;
 }

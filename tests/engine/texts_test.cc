@@ -7,6 +7,7 @@
 #include "engine/text_cases.h"
 #include "exec/loaded_weights.h"
 #include "model/encoders.h"
+#include "reference/reference_forward.h"
 
 namespace pando::testing {
 namespace {
@@ -121,6 +122,39 @@ TEST(TextSteps, ACancelledTextLeavesNothing) {
   EXPECT_EQ(loop->n_sequences(), 0u);
   EXPECT_EQ(loop->stats().kv_bytes, 0u);
   EXPECT_TRUE(loop.done.empty());
+}
+
+// Models that see what is before a row alone: hidden states of all rows, and of the first.
+TEST(TextRequests, RowsOfACausalModel) {
+  ThreadPool pool(1);
+  const std::filesystem::path folder =
+      std::filesystem::path(PANDO_SOURCE_DIR) / "tests/model/data/qwen3-tied";
+  const auto model = load_model(folder, std::nullopt, pool);
+  ASSERT_TRUE(model) << model.error().message();
+  LoopOptions options;
+  options.engine.threads = 1;
+  options.engine.kv_memory = size_t{64} << 20;
+  options.engine.kv_type = KvType::kF32;
+  auto loop = open_loop(*model->weights, options, nullptr, nullptr, nullptr);
+  ASSERT_TRUE(loop) << loop.error().message();
+  const auto embed = [&](Pooling pooling) {
+    Request request = text_of(9);
+    request.pooling = pooling;
+    std::vector<float> embedding;
+    EXPECT_TRUE((*loop)->submit(1, request, [&](const Event& event) {
+      if (event.completion) embedding = event.completion->embedding;
+    }));
+    while ((*loop)->step()) (*loop)->deliver_events();
+    return embedding;
+  };
+  const auto reference = reference::Model::load(model->config, model->files->checkpoint, {});
+  ASSERT_TRUE(reference) << reference.error().message();
+  const std::vector<float> rows = reference->hidden(text_of(9).tokens);
+  EXPECT_EQ(embed(Pooling::kRows), rows);
+  EXPECT_EQ(embed(Pooling::kFirst),
+            std::vector<float>(rows.begin(), rows.begin() + model->config.d_model));
+  EXPECT_EQ(embed(Pooling::kLast),
+            std::vector<float>(rows.end() - model->config.d_model, rows.end()));
 }
 
 TEST(TextRequests, AreCheckedOnce) {

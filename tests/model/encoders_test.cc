@@ -33,7 +33,8 @@ std::pair<double, double> distance(const std::string& name, const reference::Opt
   EXPECT_TRUE(model.ok()) << model.error().message();
   std::ifstream file(folder / "golden.json");
   double most = 0, scale = 0;
-  for (const json& sequence : json::parse(file)["sequences"]) {
+  const json golden = json::parse(file);
+  for (const json& sequence : golden["sequences"]) {
     const auto tokens = sequence["tokens"].get<std::vector<int32_t>>();
     const auto types = sequence.value("types", std::vector<uint8_t>());
     const std::vector<float> hidden = model->hidden(tokens, 0, types);
@@ -62,12 +63,9 @@ TEST_P(Encoders, SmallTilesAndSpansChangeRoundingOnly) {
 }
 
 TEST_P(Encoders, AreWrittenAsTheyAreRead) {
-  ModelConfig config = config_of_fixture(GetParam());
+  const ModelConfig config = config_of_fixture(GetParam());
   EXPECT_TRUE(config.both_ways);
-  ModelConfig again = ModelConfig::parse(config.to_json(DType::kF32), "config.json").value();
-  for (size_t i = 0; i < config.layers.size() && !config.family->fixed.both_ways; ++i)
-    again.layers[i].window = config.layers[i].window;  // half of a written window, or one more
-  EXPECT_EQ(again, config);
+  EXPECT_EQ(ModelConfig::parse(config.to_json(DType::kF32), "config.json").value(), config);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Encoders, ::testing::ValuesIn(encoder_names()),
@@ -126,7 +124,7 @@ std::string refusal(const json& changed) {
 }
 
 TEST(EncoderConfigs, RefuseWhatWouldComputeSomethingElse) {
-  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal(json::object()), "");
   EXPECT_EQ(refusal({{"architectures", {"BertForSequenceClassification"}}}), "");
   EXPECT_NE(refusal({{"position_embedding_type", "relative_key"}}).find("position_embedding_type"),
             std::string::npos);

@@ -138,6 +138,7 @@ std::vector<Family> rotating() {
       {.name = "modernbert",
        .architecture = "ModernBertModel",
        .gguf_architecture = "modern-bert",
+       .offers = {kSlidingBase},
        .absent = R"({"vocab_size": 50368, "hidden_size": 768, "intermediate_size": 1152,
                      "num_hidden_layers": 22, "num_attention_heads": 12,
                      "max_position_embeddings": 8192})",
