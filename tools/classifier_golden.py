@@ -39,17 +39,18 @@ def labels(name):
     return {"id2label": dict(enumerate(NAMES[name])), "label2id": {n: i for i, n in enumerate(NAMES[name])}}
 
 
+PAD = 390  # a token that is in no text: in RoBERTa it would have no position of its own
 # name: seed, class, tokenizer, configuration
 MODELS = {
     "bert-three": (1, "BertForSequenceClassification", "uncased", {**SIZES, **labels("three")}),
     "xlm-roberta-pairs": (2, "XLMRobertaForSequenceClassification", "map",
-                          {**SIZES, "max_position_embeddings": 66, "pad_token_id": 1, "type_vocab_size": 1,
+                          {**SIZES, "max_position_embeddings": 66 + PAD, "pad_token_id": PAD, "type_vocab_size": 1,
                            "num_labels": 1}),
     "distilbert-many": (3, "DistilBertForSequenceClassification", "cased",
                         {**DISTIL, **labels("four"), "problem_type": "multi_label_classification"}),
     "bert-tokens": (4, "BertForTokenClassification", "cased", {**SIZES, **labels("entities")}),
     "roberta-tokens": (5, "XLMRobertaForTokenClassification", "map",
-                       {**SIZES, "max_position_embeddings": 66, "pad_token_id": 1, "type_vocab_size": 1,
+                       {**SIZES, "max_position_embeddings": 66 + PAD, "pad_token_id": PAD, "type_vocab_size": 1,
                         **labels("entities")}),
     "modernbert-number": (6, "ModernBertForSequenceClassification", "uncased",
                           {**SIZES, "num_labels": 1, "problem_type": "regression", "classifier_pooling": "mean",
@@ -94,7 +95,9 @@ def saved(options, name):
             parameter.copy_(centre + torch.randn_like(parameter) * (0.2 if parameter.ndim == 1 else 0.3))
     model.eval()
     model.save_pretrained(folder)
-    return model, transformers.AutoTokenizer.from_pretrained(folder)
+    # A class of the library for the family would replace steps of the file.
+    return model, transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"),
+                                                       model_input_names=inputs, **special)
 
 
 def scores(model, logits):

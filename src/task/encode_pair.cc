@@ -23,6 +23,7 @@ Result<Request> encoded_request(const Model& model, std::string_view text,
   Request request;
   request.tokens = std::move(typed->tokens);
   request.cut_tokens = typed->n_cut;
+  request.sampling.max_tokens = 1;  // needs no more room than the text
   const bool has_types = tokenizer->gives_types() && spec_of(model).n_token_types > 1;
   const bool differ = std::ranges::any_of(typed->types, [](uint8_t type) { return type != 0; });
   if (has_types && differ) request.token_types = std::move(typed->types);

@@ -43,7 +43,7 @@ std::string_view without_spaces(std::string_view piece) {
 
 class SpanFinder {
  public:
-  SpanFinder(std::string_view written, std::span<const std::string> pieces, const SpanRules& rules)
+  SpanFinder(std::string_view written, std::span<const TokenPiece> pieces, const SpanRules& rules)
       : written_(written), pieces_(pieces), rules_(rules), normal_(normal_text(written, rules)) {}
 
   std::vector<TokenSpan> find() {
@@ -60,11 +60,11 @@ class SpanFinder {
   }
 
   TokenSpan next(size_t i) {
-    const std::string_view piece = without_spaces(pieces_[i]);
-    const size_t before = at_;
+    const std::string_view piece = without_spaces(pieces_[i].text);
     if (!is_inside_character())
       while (const size_t n = space_length()) at_ += n;
-    if (piece.empty()) return {begin(before), begin(before), false};
+    if (piece.empty())  // a space mark by itself stands for the character after it
+      return {begin(at_), at_ < normal_.ends.size() ? normal_.ends[at_] : begin(at_), false};
     const bool known = std::string_view(normal_.text).substr(at_).starts_with(piece);
     const size_t n = known ? piece.size() : unknown_length(i);
     TokenSpan span{begin(at_), n == 0 ? begin(at_) : normal_.ends[at_ + n - 1], false};
@@ -90,7 +90,7 @@ class SpanFinder {
       const Utf8Step step = next_utf8(rest.substr(n));
       if (is_space(step.point)) break;
       const std::string_view next =
-          i + 1 < pieces_.size() ? without_spaces(pieces_[i + 1]) : std::string_view();
+          i + 1 < pieces_.size() ? without_spaces(pieces_[i + 1].text) : std::string_view();
       if (n > 0 && !next.empty() && rest.substr(n).starts_with(next)) break;
       n += static_cast<size_t>(step.length);
     }
@@ -100,20 +100,17 @@ class SpanFinder {
   bool goes_on(size_t i, std::string_view piece, const TokenSpan& span) const {
     const std::string_view own = written_.substr(span.begin, span.end - span.begin);
     if (rules_.marks_words) {
-      // As in the transformers library: a token with a mark is longer than its text.
-      constexpr size_t kMark = 2;
+      // As in the transformers library, which compares the lengths of a token and of its text.
       const auto length = [](std::string_view text) {
         return std::count_if(text.begin(), text.end(), begins_character);
       };
-      const bool marked = !pieces_[i].starts_with(' ');
-      return static_cast<size_t>(length(piece)) + (marked ? kMark : 0) !=
-             static_cast<size_t>(length(own));
+      return pieces_[i].inside_word || length(piece) != length(own);
     }
     return span.begin > 0 && written_[span.begin - 1] != ' ' && !own.starts_with(' ');
   }
 
   std::string_view written_;
-  std::span<const std::string> pieces_;
+  std::span<const TokenPiece> pieces_;
   const SpanRules& rules_;
   const NormalText normal_;
   size_t at_ = 0;  // in the normal form
@@ -121,7 +118,7 @@ class SpanFinder {
 
 }  // namespace
 
-std::vector<TokenSpan> find_token_spans(std::string_view text, std::span<const std::string> pieces,
+std::vector<TokenSpan> find_token_spans(std::string_view text, std::span<const TokenPiece> pieces,
                                         const SpanRules& rules) {
   return SpanFinder(text, pieces, rules).find();
 }

@@ -20,12 +20,17 @@ struct TokenSpan {
 struct SpanRules {
   // The normal form of one character of the text.
   std::function<std::string(std::string_view)> normalise;
-  bool marks_words = false;  // tokens that begin a word have a space before their text
+  bool marks_words = false;  // tokens say if they are inside a word
 };
 
-// `pieces`: texts of all tokens of `text` in order, as they are inside a longer text. A piece that
-// is not found stands for the unknown text before the next piece or space.
-std::vector<TokenSpan> find_token_spans(std::string_view text, std::span<const std::string> pieces,
+struct TokenPiece {
+  std::string text;          // inside a longer text
+  bool inside_word = false;  // by its mark
+};
+
+// `pieces`: all tokens of `text` in order. A piece that is not found stands for the unknown text
+// before the next piece or space.
+std::vector<TokenSpan> find_token_spans(std::string_view text, std::span<const TokenPiece> pieces,
                                         const SpanRules& rules);
 
 }  // namespace pando

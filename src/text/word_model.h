@@ -21,8 +21,9 @@ class WordModel {
   virtual std::bitset<128> joined_to(std::string_view /*space*/) const {
     return std::bitset<128>().set();
   }
-  // True if tokens inside a word differ from those that begin one.
+  // True if tokens inside a word differ from those that begin one, and for such a token.
   virtual bool marks_words() const { return false; }
+  virtual bool is_inside_word(Token) const { return false; }
 };
 
 }  // namespace pando

@@ -7,6 +7,7 @@
 namespace pando {
 
 WordPiece::WordPiece(const Vocab& vocab, const Options& options) : options_(options) {
+  inside_.resize(static_cast<size_t>(vocab.size()));
   for (Token id = 0; id < vocab.size(); ++id) {
     const std::string& text = vocab.text(id);
     longest_ = std::max(longest_, text.size());
@@ -14,8 +15,9 @@ WordPiece::WordPiece(const Vocab& vocab, const Options& options) : options_(opti
     const bool goes_on = text.starts_with(options_.later) && (!begins || options_.first.empty());
     if (begins && text.size() > options_.first.size())
       first_.emplace(text.substr(options_.first.size()), id);
-    if (goes_on && text.size() > options_.later.size())
-      later_.emplace(text.substr(options_.later.size()), id);
+    if (!goes_on || text.size() == options_.later.size()) continue;
+    later_.emplace(text.substr(options_.later.size()), id);
+    inside_[static_cast<size_t>(id)] = true;
   }
 }
 

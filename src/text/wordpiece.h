@@ -19,10 +19,14 @@ class WordPiece final : public WordModel {
   // Linear in the word's length times that of the longest token.
   void encode(std::string_view word, std::vector<Token>* tokens) const override;
   bool marks_words() const override { return options_.first != options_.later; }
+  bool is_inside_word(Token token) const override {
+    return marks_words() && inside_[static_cast<size_t>(token)];
+  }
 
  private:
   Options options_;
   TokenOfText first_, later_;  // without the prefixes of their texts
+  std::vector<bool> inside_;   // [tokens] whether a token is in later_
   size_t longest_ = 0;         // bytes
 };
 

@@ -54,7 +54,7 @@ class EmbeddingFormTest : public ::testing::Test {
     EXPECT_TRUE(form.ok()) << form.error().message();
     return form.ok() ? *form : EmbeddingForm{};
   }
-  void expect_refused(std::initializer_list<std::string_view> words,
+  void expect_refused(const std::vector<std::string_view>& words,
                       ErrorCode code = ErrorCode::kUnsupported) const {
     const Result<EmbeddingForm> form = read_embedding_form(folder_.path());
     ASSERT_FALSE(form.ok());
@@ -120,7 +120,7 @@ TEST_F(EmbeddingFormTest, RefusesByNameWhatIsNotOffered) {
   }
   write_modules({"Transformer", "Pooling"});
   for (const auto& [file, wrong, words] : std::initializer_list<
-           std::tuple<const char*, const char*, std::initializer_list<std::string_view>>>{
+           std::tuple<const char*, const char*, std::vector<std::string_view>>>{
            {"sentence_bert_config.json", R"({"do_lower_case": true})", {"'do_lower_case' is true"}},
            {"sentence_roberta_config.json", R"({"do_lower_case": true})", {"'do_lower_case'"}},
            {"sentence_bert_config.json", R"({"query_length": 32})", {"'query_length' is 32"}},
