@@ -112,16 +112,12 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"context", std::to_string(engine.options().context)},
       {"input", hash_of_file(o.input)},
       {"task", tasks[static_cast<int>(o.batch.task)]},
-      {"vectors", std::to_string(static_cast<int>(e.output))},
       {"pooling", fmt::format("{}{}", pooling_name(e),
                               e.include_prompt ? "" : " without the prompt")},
       {"normalize", yes_or_no(e.normalise.value_or(true))},
       {"dimensions", std::to_string(e.dimensions)},
       {"embed instruction",
        json_text(std::vector{e.instruction, e.prompt_template, e.prompt.value_or("")})},
-      {"labels", fmt::format("{} {} {}", static_cast<int>(o.batch.classify.scores),
-                             o.batch.classify.top,
-                             static_cast<int>(o.batch.classify.aggregation))},
       {"rerank prompt",
        json_text(std::vector{r.instruction.value_or(RerankOptions::default_instruction()),
                              r.prompt_template, r.yes.value_or("yes"), r.no.value_or("no")})},
@@ -144,6 +140,11 @@ Result<AnswerFile::Settings> run_settings(const RunOptions& o, const Engine& eng
       {"logits-hash", yes_or_no(a.logits_hash)},
   };
   add_option_settings(a.sampling, settings);
+  if (e.output != EmbedOptions().output)
+    settings.emplace_back("vectors", std::to_string(static_cast<int>(e.output)));
+  if (const ClassifyOptions& c = o.batch.classify; o.batch.task == BatchTask::kClassify)
+    settings.emplace_back("labels", fmt::format("{} {} {}", static_cast<int>(c.scores), c.top,
+                                                static_cast<int>(c.aggregation)));
   if (o.model.tool_format != "auto") settings.emplace_back("tool-format", o.model.tool_format);
   if (a.sampling.form) settings.emplace_back("schema", a.sampling.form->text);
   return settings;

@@ -23,11 +23,12 @@ class CutPrompts : public ::testing::Test {
       fs::create_symlink(demo / name, folder_.path() / name);
     nlohmann::json tokenizer = nlohmann::json::parse(std::ifstream(demo / "tokenizer.json"));
     const nlohmann::json special = {{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}};
-    const nlohmann::json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+    const nlohmann::json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}},
+                         second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
     tokenizer["post_processor"] = {
         {"type", "TemplateProcessing"},
         {"single", {special, special, text, special, special}},
-        {"pair", {special, text, special}},
+        {"pair", {special, text, second}},
         {"special_tokens",
          {{"<|endoftext|>",
            {{"id", "<|endoftext|>"}, {"ids", {0}}, {"tokens", {"<|endoftext|>"}}}}}}};

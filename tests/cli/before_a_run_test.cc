@@ -197,7 +197,7 @@ TEST_F(BeforeARunTest, TokensOfATokenizerWithoutAModel) {
   EXPECT_EQ(none.code, 1) << none;
   EXPECT_TRUE(
       none.says("'v' holds no tokenizer, expected tokenizer.json, vocab.json with "
-                "merges.txt, tekken.json, or tokenizer.model"))
+                "merges.txt, tekken.json, tokenizer.model, or vocab.txt"))
       << none;
   const Finished half =
       pando("tokenize --tokenizer v/vocab.json a", "echo '{}' > v/vocab.json && ");

@@ -33,7 +33,7 @@ class MessagesTest : public ProcessTest {
 
 TEST_F(MessagesTest, AnUnknownCommandIsNamed) {
   const std::string commands =
-      "expected one of run, verify, serve, route, embed, rerank, score, eval, inspect, "
+      "expected one of run, verify, serve, route, embed, rerank, classify, score, eval, inspect, "
       "tokenize, detokenize, pull, list, remove, tools, bench, make-model, devices, completion";
   expect_says(pando("rnu --input good.jsonl"), kUsage,
               "unknown command 'rnu', " + commands + " (hint: 'run'?)");

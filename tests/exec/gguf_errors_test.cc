@@ -95,9 +95,9 @@ TEST_F(GgufErrors, NameKeyAndValue) {
   e = one(std::move(GgufWriter().string("general.architecture", "mamba")));
   EXPECT_EQ(e.code, ErrorCode::kUnsupported);
   EXPECT_TRUE(holds(e, {"mamba", "qwen3"})) << e.message();
-  e = one(std::move(GgufWriter().string("general.architecture", "gemma-embedding")));
+  e = one(std::move(GgufWriter().string("general.architecture", "t5encoder")));
   EXPECT_EQ(e.code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(holds(e, {"'gemma-embedding', expected "})) << e.message();
+  EXPECT_TRUE(holds(e, {"'t5encoder', expected "})) << e.message();
   e = one(std::move(GgufWriter().string("general.architecture", "llama")));
   EXPECT_TRUE(holds(e, {"llama.embedding_length", "missing"})) << e.message();
   const ModelConfig tiny = named_shape("tiny-llama").value();

@@ -59,7 +59,7 @@ class WeightsTest : public ::testing::Test {
 TEST_F(WeightsTest, RefusesATensorThatNobodyReads) {
   for (const char* name :
        {"model.layers.0.self_attn.q_proj.bias", "model.layers.0.self_attn.q_norm.weight",
-        "model.layers.1.input_layernorm.weight", "score.weight"}) {
+        "model.layers.1.input_layernorm.weight", "scores.weight"}) {
     const Result<LoadedWeights> weights = load(write({name}));
     ASSERT_FALSE(weights.ok()) << name;
     EXPECT_EQ(weights.error().code, ErrorCode::kUnsupported);

@@ -318,11 +318,12 @@ std::shared_ptr<const Model> model_that_ends_texts() {
   const std::filesystem::path path = options.out / "tokenizer.json";
   nlohmann::json tokenizer = nlohmann::json::parse(std::ifstream(path));
   const nlohmann::json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}},
+                       second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}},
                        end = {{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}};
   tokenizer["post_processor"] = {
       {"type", "TemplateProcessing"},
       {"single", {text, end}},
-      {"pair", {text, end}},
+      {"pair", {text, second}},
       {"special_tokens",
        {{"<|endoftext|>",
          {{"id", "<|endoftext|>"}, {"ids", {256}}, {"tokens", {"<|endoftext|>"}}}}}}};
