@@ -150,7 +150,7 @@ Result<TextTemplates> read_template(const JsonPlace& place, const Vocab& vocab) 
   if (!single.ok()) return single.error();
   templates.single = std::move(*single);
   templates.pair = {{.text = 0}, {.text = 1, .type = 1}};
-  if (place.at("pair").absent()) return templates;
+  if (place.at("pair").absent() || place.at("pair").json().empty()) return templates;
   Result<std::vector<TemplatePart>> pair = read_parts(place.at("pair"), 2, vocab);
   if (!pair.ok()) return pair.error();
   templates.pair = std::move(*pair);
