@@ -93,6 +93,7 @@ class Batches(unittest.TestCase):
             self.client.files.delete(file.id)  # the batch reads it
         self.assertIn(self.client.batches.cancel(batch.id).status, ("cancelling", "cancelled"))
         while batch.status not in ENDED:
+            time.sleep(0.05)
             batch = self.client.batches.retrieve(batch.id)
         self.assertEqual(batch.status, "cancelled")
         self.assertTrue(self.client.files.delete(file.id).deleted)

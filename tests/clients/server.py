@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 
 
 @contextlib.contextmanager
@@ -15,9 +16,12 @@ def server(pando, model, *options):
             command += [name, value]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # by way of the `finally`
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    drain = None
     try:
         for line in process.stderr:
             if found := re.search(r"http://\S+", line):
+                drain = threading.Thread(target=process.stderr.read, daemon=True)  # a full pipe would stop the server
+                drain.start()
                 yield found[0]
                 break
         else:
@@ -31,6 +35,8 @@ def server(pando, model, *options):
             process.kill()
             raise
         finally:
+            if drain:
+                drain.join()
             process.stderr.close()
 
 
