@@ -106,10 +106,10 @@ class TwoKeys(unittest.TestCase):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         random_model(PANDO, folder + "/model")
         with open(folder + "/keys", "w") as keys:
-            keys.write("one:the-key-of-one\ntwo:the-key-of-two\n")
+            keys.write("one:the-secret-key-of-one\ntwo:the-secret-key-of-two\n")
         address = self.enterContext(server(PANDO, folder + "/model", "--state", folder + "/state",
                                            "--api-key-file", folder + "/keys"))
-        one, two = (openai.OpenAI(base_url=address + "/v1", api_key=f"the-key-of-{name}", max_retries=0)
+        one, two = (openai.OpenAI(base_url=address + "/v1", api_key=f"the-secret-key-of-{name}", max_retries=0)
                     for name in ("one", "two"))
         line = {"custom_id": "a", "method": "POST", "url": "/v1/completions", "body": {"prompt": "A", "max_tokens": 2}}
         file = one.files.create(file=("lines.jsonl", json.dumps(line).encode()), purpose="batch")
