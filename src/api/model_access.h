@@ -14,8 +14,8 @@
 namespace pando {
 
 const model::ModelSpec& spec_of(const Model& model);
-const DeviceModel* weights_of(const Model& model);                 // null: loaded without
-const Tokenizer* tokenizer_of(const Model& model);                 // null: tokens only
+const DeviceModel* weights_of(const Model& model);  // null: loaded without
+const Tokenizer* tokenizer_of(const Model& model);  // null: tokens only
 const AnswerFormat& answer_format_of(const Model& model);
 grammar::FormCache* forms_of(const Model& model);                  // null without a tokenizer
 const Result<ChatTemplate>& chat_template_of(const Model& model);  // or why there is none

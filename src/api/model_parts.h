@@ -24,7 +24,7 @@ struct Model::Parts {
   Result<ChatTemplate> chat;               // why there is none, where a conversation asks for it
   Result<model::EmbeddingForm> embedding;  // from the files, or why it is not supported
   Result<model::RerankForm> reranking;     // the same for a reranker
-  Result<std::optional<model::ClassifierHead>> head;  // nothing: the model is no classifier
+  Result<std::optional<model::ClassifierHead>> head;    // nothing: the model is no classifier
   std::unique_ptr<grammar::FormCache> forms = nullptr;  // of the tokenizer
   AnswerFormat answers = {};
   std::shared_ptr<Ranks> ranks =

@@ -198,8 +198,9 @@ Result<std::unique_ptr<Body>> read_tei_predict_body(const Json& json, const Body
   for (const Json& one : list) {
     ClassifiedText text;
     if (!read_sequence(one, text))
-      return invalid_field("inputs", "is {}, expected a text, a list of one or two texts, or a "
-                                     "list of such lists",
+      return invalid_field("inputs",
+                           "is {}, expected a text, a list of one or two texts, or a "
+                           "list of such lists",
                            found_text(inputs));
     asked.texts.push_back(std::move(text));
   }

@@ -22,12 +22,12 @@ struct ClassifiedText {
 // One thing that is asked: a question about the job's context, a prompt, a text to be embedded, or
 // continuations to be scored. With choices, the answer is the likeliest of these behind the prompt.
 struct Question {
-  size_t index = 0;               // in its job
-  std::optional<std::string> id;  // nothing where its job has one prompt
-  Json id_json;                   // as it stood in the input, for the output
-  std::string text;               // of the question
-  size_t part = 0;                // of the job's contexts, the one it is about
-  Request request;                // without the prompt where the job has a context
+  size_t index = 0;                          // in its job
+  std::optional<std::string> id;             // nothing where its job has one prompt
+  Json id_json;                              // as it stood in the input, for the output
+  std::string text;                          // of the question
+  size_t part = 0;                           // of the job's contexts, the one it is about
+  Request request;                           // without the prompt where the job has a context
   std::optional<ClassifiedText> classified;  // instead of a prompt
   std::vector<std::string> choices;
   bool as_given = false;              // choices stand behind the prompt just as they are, and

@@ -19,10 +19,10 @@ const char* prompt_field(Endpoint endpoint);  // of their bodies, that has what 
 // What of a body decides the form of its answer.
 struct AnswerForm {
   Endpoint endpoint = Endpoint::kCompletions;
-  std::string model;       // as the request names it
-  bool echo = false;       // texts begin with the prompt
-  bool functions = false;  // a call has its older name, "function_call"
-  bool base64 = false;     // embeddings: as bytes of f32
+  std::string model;        // as the request names it
+  bool echo = false;        // texts begin with the prompt
+  bool functions = false;   // a call has its older name, "function_call"
+  bool base64 = false;      // embeddings: as bytes of f32
   EmbedOptions embed = {};  // embeddings: how vectors are made
 };
 

@@ -174,9 +174,8 @@ Result<std::unique_ptr<ask::Line>> LineParser::parse_one(const InputRecord& reco
     std::erase_if(unseen_fields_, [&](const std::string& field) { return json->contains(field); });
     if (Status status = rename_fields(options_.columns, *json); !status) return status.error();
   }
-  return ask::line_reader(options_.task)(*json, {.number = record.line,
-                                                 .options = options_,
-                                                 .embed = embed_});
+  return ask::line_reader(options_.task)(
+      *json, {.number = record.line, .options = options_, .embed = embed_});
 }
 
 }  // namespace pando

@@ -159,11 +159,8 @@ pando_status pando_ask_line(pando_engine* engine, const char* text, size_t size,
     if (!json) return fail(json.error());
     const Model& model = engine->engine->model();
     const Result<EmbedOptions> embed = embed_options_for(model, {});
-    const Result<std::unique_ptr<ask::Line>> read =
-        ask::read_answer_line(*json, {.number = 1,
-                                      .options = options,
-                                      .embed = embed,
-                                      .other_fields = question_flags()});
+    const Result<std::unique_ptr<ask::Line>> read = ask::read_answer_line(
+        *json, {.number = 1, .options = options, .embed = embed, .other_fields = question_flags()});
     if (!read) return fail(read.error());
     if ((*read)->refused) return fail(*(*read)->refused);
     return open_job(engine, **read, stream);

@@ -110,8 +110,7 @@ Status read_steps(const std::vector<Module>& modules, const ModelPath& directory
     if (step->n_out > 0) n = step->n_out;
     steps.list.push_back(std::move(*step));
   }
-  form.normalise =
-      !steps.list.empty() && steps.list.back().kind == VectorStep::Kind::kNormalise;
+  form.normalise = !steps.list.empty() && steps.list.back().kind == VectorStep::Kind::kNormalise;
   if (form.normalise) steps.list.pop_back();
   if (!steps.list.empty()) form.steps = std::make_shared<const VectorSteps>(std::move(steps));
   return {};

@@ -17,9 +17,9 @@ using FieldNames = std::span<const std::string_view>;
 
 constexpr std::string_view kVectorName = "sentence_embedding";
 constexpr std::string_view kNormalizeFields[] = {"module_input_name", "module_output_name"};
-constexpr std::string_view kDenseFields[] = {"in_features",       "out_features",
-                                             "bias",              "activation_function",
-                                             "module_input_name", "module_output_name"};
+constexpr std::string_view kDenseFields[] = {
+    "in_features",         "out_features",      "bias",
+    "activation_function", "module_input_name", "module_output_name"};
 constexpr std::string_view kLayerNormFields[] = {"dimension"};
 
 Result<std::vector<float>> read_values(const Checkpoint& checkpoint, std::string_view name, int n) {

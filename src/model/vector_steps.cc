@@ -109,8 +109,8 @@ Result<VectorActivation> activation_named(std::string_view name) {
   for (char& c : last) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   for (const auto& [known, activation] : kNames)
     if (known == last) return activation;
-  return unsupported(
-      "the activation is '{}', expected Identity, Tanh, ReLU, GELU, SiLU or Sigmoid", name);
+  return unsupported("the activation is '{}', expected Identity, Tanh, ReLU, GELU, SiLU or Sigmoid",
+                     name);
 }
 
 }  // namespace pando::model

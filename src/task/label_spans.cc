@@ -90,8 +90,8 @@ std::vector<LabelledSpan> grouped_labels(const std::vector<ScoredToken>& tokens,
     const std::string& label = labels[words[i].label];
     std::string name = joins ? group_name(label) : label;
     if (name == "O") continue;
-    spans.push_back({std::move(name), sum / static_cast<double>(n), words[i].begin,
-                     words[i + n - 1].end});
+    spans.push_back(
+        {std::move(name), sum / static_cast<double>(n), words[i].begin, words[i + n - 1].end});
   }
   return spans;
 }

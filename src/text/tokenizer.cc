@@ -82,10 +82,9 @@ const TextTemplates& Tokenizer::templates() const {
 std::vector<TokenSpan> Tokenizer::spans_of(std::string_view text,
                                            std::span<const Token> tokens) const {
   std::vector<TokenPiece> pieces;
-  for (const Token token : tokens)
-    pieces.push_back({token_bytes(token, /*skip_special=*/false)});
-  return find_token_spans(
-      text, pieces, {.normalise = [](std::string_view one) { return std::string(one); }});
+  for (const Token token : tokens) pieces.push_back({token_bytes(token, /*skip_special=*/false)});
+  return find_token_spans(text, pieces,
+                          {.normalise = [](std::string_view one) { return std::string(one); }});
 }
 
 Result<TypedTokens> Tokenizer::encode_typed(std::string_view text,

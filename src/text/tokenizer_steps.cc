@@ -119,7 +119,8 @@ Result<int> read_type(const JsonPlace& place) {
   return static_cast<int>(*type);
 }
 
-// Reads [{"SpecialToken": {"id": text, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, ...]
+// Reads [{"SpecialToken": {"id": text, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
+// ...]
 Result<std::vector<TemplatePart>> read_parts(const JsonPlace& list, int n_texts,
                                              const Vocab& vocab) {
   if (Status array = list.expect_array(); !array.ok()) return array.error();

@@ -120,7 +120,8 @@ std::vector<TokenSpan> WordTokenizer::spans_of(std::string_view text,
                                                std::span<const Token> tokens) const {
   std::vector<TokenPiece> pieces;
   for (const Token token : tokens)
-    pieces.push_back({token_bytes(token, /*skip_special=*/false), parts_.model->is_inside_word(token)});
+    pieces.push_back(
+        {token_bytes(token, /*skip_special=*/false), parts_.model->is_inside_word(token)});
   const auto normalise = [&](std::string_view character) {
     Result<std::string> form = parts_.normalizer.apply(character, /*continues=*/true);
     return form.ok() ? std::move(*form) : std::string(character);

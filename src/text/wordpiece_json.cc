@@ -31,8 +31,8 @@ Json template_token(const std::string& text, int type) {
 
 Json pair_template(const std::string& cls, const std::string& sep) {
   Json processor = step("TemplateProcessing");
-  processor["single"] = Json::array(
-      {template_token(cls, 0), template_text("A", 0), template_token(sep, 0)});
+  processor["single"] =
+      Json::array({template_token(cls, 0), template_text("A", 0), template_token(sep, 0)});
   processor["pair"] = processor["single"];
   processor["pair"].push_back(template_text("B", 1));
   processor["pair"].push_back(template_token(sep, 1));

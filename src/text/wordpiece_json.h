@@ -12,8 +12,7 @@ namespace pando {
 // True for a model of type WordPiece, or one without a type that has its fields.
 bool is_wordpiece(const JsonPlace& model);
 // kBadFile if the vocabulary lacks `unk_token`.
-Result<std::unique_ptr<const WordModel>> read_wordpiece(const JsonPlace& model,
-                                                        const Vocab& vocab);
+Result<std::unique_ptr<const WordModel>> read_wordpiece(const JsonPlace& model, const Vocab& vocab);
 
 // Reads vocab.txt, a line for each token, as the classes BertTokenizer and DistilBertTokenizer of
 // the transformers library do. kUnsupported for other classes.

@@ -83,8 +83,8 @@ TEST_F(ClassifyBodies, PredictTakesTextsAndPairs) {
 
 TEST_F(ClassifyBodies, TokensGiveEntities) {
   const auto model = classifier("bert-tokens");
-  const auto body =
-      of_model(read_classify_body, R"({"input": "É page", "aggregation_strategy": "none"})", *model);
+  const auto body = of_model(read_classify_body,
+                             R"({"input": "É page", "aggregation_strategy": "none"})", *model);
   EXPECT_EQ(body->requests[0].pooling, Pooling::kRows);
   const auto n = static_cast<int>(body->requests[0].tokens.size());
   const Json data = answered(*body, {hidden(*model, n, 1)})["data"][0];
@@ -110,29 +110,29 @@ TEST_F(ClassifyBodies, NameWhatIsWrong) {
   EXPECT_NE(refused(read_tei_predict_body, R"({"inputs": ["a", "b", "c"]})", *model)
                 .find("one or two texts"),
             std::string::npos);
-  EXPECT_NE(refused(read_tei_predict_body, R"({"inputs": "a", "truncation_direction": "up"})",
-                    *model)
-                .find("truncation_direction"),
-            std::string::npos);
+  EXPECT_NE(
+      refused(read_tei_predict_body, R"({"inputs": "a", "truncation_direction": "up"})", *model)
+          .find("truncation_direction"),
+      std::string::npos);
   EXPECT_EQ(error(read_classify_body, R"({"input": "a"})").code, ErrorCode::kUnsupported);
   const auto tokens = classifier("bert-tokens");
-  EXPECT_NE(refused(read_tei_predict_body, R"({"inputs": ["a", "b"]})", *tokens)
-                .find("labels tokens"),
-            std::string::npos);
+  EXPECT_NE(
+      refused(read_tei_predict_body, R"({"inputs": ["a", "b"]})", *tokens).find("labels tokens"),
+      std::string::npos);
 }
 
 TEST_F(ClassifyBodies, ACrossEncoderRanks) {
   const auto model = classifier("xlm-roberta-pairs");
-  const auto body = of_model(
-      read_rerank_body, R"({"query": "page", "documents": ["a", "a page of rows"]})", *model);
+  const auto body = of_model(read_rerank_body,
+                             R"({"query": "page", "documents": ["a", "a page of rows"]})", *model);
   ASSERT_EQ(body->requests.size(), 2u);
   const Json answer = answered(*body, {hidden(*model, 1, 0.1F), hidden(*model, 1, -0.1F)});
   ASSERT_EQ(answer["results"].size(), 2u);
   EXPECT_FALSE(answer["results"][0].contains("mass"));
   EXPECT_GT(answer["results"][0]["relevance_score"].get<double>(),
             answer["results"][1]["relevance_score"].get<double>());
-  const auto raw = of_model(
-      read_rerank_body, R"({"query": "page", "texts": ["a"], "raw_scores": true})", *model);
+  const auto raw = of_model(read_rerank_body,
+                            R"({"query": "page", "texts": ["a"], "raw_scores": true})", *model);
   const auto scaled = of_model(read_rerank_body, R"({"query": "page", "texts": ["a"]})", *model);
   const double logit = answered(*raw, {hidden(*model, 1, 0.1F)})[0]["score"];
   const double p = answered(*scaled, {hidden(*model, 1, 0.1F)})[0]["score"];

@@ -119,8 +119,8 @@ TEST_F(EmbeddingFormTest, RefusesByNameWhatIsNotOffered) {
     expect_refused({"modules.json", "a list of modules"}, ErrorCode::kBadFile);
   }
   write_modules({"Transformer", "Pooling"});
-  for (const auto& [file, wrong, words] : std::initializer_list<
-           std::tuple<const char*, const char*, std::vector<std::string_view>>>{
+  for (const auto& [file, wrong, words] :
+       std::initializer_list<std::tuple<const char*, const char*, std::vector<std::string_view>>>{
            {"sentence_bert_config.json", R"({"do_lower_case": true})", {"'do_lower_case' is true"}},
            {"sentence_roberta_config.json", R"({"do_lower_case": true})", {"'do_lower_case'"}},
            {"sentence_bert_config.json", R"({"query_length": 32})", {"'query_length' is 32"}},
@@ -149,8 +149,7 @@ TEST_F(EmbeddingFormTest, RefusesOtherPoolings) {
   write_modules({"Transformer", "Pooling"});
   expect_refused({"1_Pooling", "no such file"}, ErrorCode::kNotFound);
   write_pooling({{"pooling_mode", {"mean", "most"}}});
-  expect_refused({"1_Pooling", "'pooling_mode' is \"most\"", "weightedmean"},
-                 ErrorCode::kBadFile);
+  expect_refused({"1_Pooling", "'pooling_mode' is \"most\"", "weightedmean"}, ErrorCode::kBadFile);
   write_pooling({{"pooling_mode", nlohmann::json::array()}});
   expect_refused({"'pooling_mode' is []"}, ErrorCode::kBadFile);
   write_pooling({{"pooling_mode_mean_tokens", 1}});
@@ -176,7 +175,8 @@ TEST_F(EmbeddingFormTest, ReadsEveryPooling) {
         {"mean_sqrt_len_tokens", "mean_sqrt_len_tokens", Pooling::kMeanSqrtLen},
         {"weightedmean_tokens", "weightedmean", Pooling::kWeightedMean},
         {"lasttoken", "lasttoken", Pooling::kLast}}) {
-    write_pooling({{"pooling_mode_mean_tokens", false}, {fmt::format("pooling_mode_{}", flag), true}});
+    write_pooling(
+        {{"pooling_mode_mean_tokens", false}, {fmt::format("pooling_mode_{}", flag), true}});
     EXPECT_EQ(form().pooling, pooling) << flag;
     write_pooling({{"pooling_mode", name}});
     EXPECT_EQ(form().pooling, pooling) << name;
@@ -192,8 +192,11 @@ TEST_F(EmbeddingFormTest, ReadsEveryPooling) {
 TEST_F(EmbeddingFormTest, ReadsStepsBehindThePooling) {
   write_modules({"Transformer", "Pooling", "Dense", "Dropout", "LayerNorm", "Normalize"});
   write_pooling({{"pooling_mode", {"cls", "mean"}}, {"word_embedding_dimension", 1}});
-  write_step("Dense", {{"in_features", 2}, {"out_features", 3}, {"bias", true},
-                       {"activation_function", "torch.nn.modules.activation.ReLU"}},
+  write_step("Dense",
+             {{"in_features", 2},
+              {"out_features", 3},
+              {"bias", true},
+              {"activation_function", "torch.nn.modules.activation.ReLU"}},
              {{"linear.weight", {3, 2}, {1, 2, 3, 4, 5, 6}}, {"linear.bias", {3}, {0, -12, 0}}});
   write_step("LayerNorm", {{"dimension", 3}},
              {{"norm.weight", {3}, {1, 1, 2}}, {"norm.bias", {3}, {0, 1, 0}}});
@@ -248,8 +251,7 @@ std::string torch_archive(const std::string& pickle, const std::vector<std::stri
     file += "PK\3\4" + number(0, 14) + sizes + number(name.size(), 2) + number(0, 2) + name + data;
   };
   add("model/data.pkl", pickle);
-  for (size_t i = 0; i < storages.size(); ++i)
-    add(fmt::format("model/data/{}", i), storages[i]);
+  for (size_t i = 0; i < storages.size(); ++i) add(fmt::format("model/data/{}", i), storages[i]);
   const std::string n = number(storages.size() + 1, 2);
   return file + directory + "PK\5\6" + number(0, 4) + n + n + number(directory.size(), 4) +
          number(file.size(), 4) + number(0, 2);
@@ -262,8 +264,12 @@ std::string bytes_of(const std::vector<float>& values) {
 TEST_F(EmbeddingFormTest, ReadsFilesOfTorch) {
   write_modules({"Transformer", "Pooling", "Dense"});
   write_pooling({{"pooling_mode", "cls"}});
-  write_step("Dense", {{"in_features", 2}, {"out_features", 2}, {"bias", true},
-                       {"activation_function", "torch.nn.modules.linear.Identity"}}, {});
+  write_step("Dense",
+             {{"in_features", 2},
+              {"out_features", 2},
+              {"bias", true},
+              {"activation_function", "torch.nn.modules.linear.Identity"}},
+             {});
   std::filesystem::remove(folder_.path() / "Dense/model.safetensors");
   const std::string matrix = bytes_of({1, 2, 3, 4}), bias = bytes_of({0, 10});
   folder_.write("Dense/pytorch_model.bin", torch_archive("ctorch\nFloatStorage", {matrix, bias}));

@@ -26,8 +26,8 @@ std::filesystem::path classifier(const std::string& name) {
 std::unique_ptr<Engine> open(const std::string& name) {
   auto model = Model::load(classifier(name), {.weights = WeightType::kF32, .threads = 1});
   if (!model) throw std::runtime_error(model.error().message());
-  auto engine = Engine::open(
-      *model, {.threads = 1, .kv_memory = size_t{64} << 20, .kv_type = KvType::kF32});
+  auto engine =
+      Engine::open(*model, {.threads = 1, .kv_memory = size_t{64} << 20, .kv_type = KvType::kF32});
   if (!engine) throw std::runtime_error(engine.error().message());
   return std::move(*engine);
 }

@@ -141,10 +141,10 @@ TEST(Embed, FollowsTheModelsFilesWhereNothingElseIsSaid) {
   const auto joined = Model::load(made.out);
   ASSERT_TRUE(joined.ok()) << joined.error().message();
   const auto with_two = Engine::open(*joined, tiny_options());
-  const auto last = embedded(
-      **engine, prompted, {.pooling = Pooling::kLast, .normalise = false, .prompt = ""});
-  const auto mean = embedded(
-      **engine, prompted, {.pooling = Pooling::kMean, .normalise = false, .prompt = ""});
+  const auto last =
+      embedded(**engine, prompted, {.pooling = Pooling::kLast, .normalise = false, .prompt = ""});
+  const auto mean =
+      embedded(**engine, prompted, {.pooling = Pooling::kMean, .normalise = false, .prompt = ""});
   const auto both = embedded(**with_two, kTexts, {});
   for (size_t i = 0; i < both.size(); ++i) {
     std::vector<float> expected = mean[i];

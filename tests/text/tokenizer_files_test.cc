@@ -81,7 +81,8 @@ TEST(TokenizerFiles, WhatIsNoFileIsNotWaitedFor) {
       const Error error = load_error(directory);
       EXPECT_NE(error.code, ErrorCode::kNotFound) << name;  // which would be no tokenizer at all
       for (const char* part : {name, message}) {
-        EXPECT_NE(error.message().find(part), std::string::npos) << part << " in: " << error.message();
+        EXPECT_NE(error.message().find(part), std::string::npos)
+            << part << " in: " << error.message();
       }
     }
   }
@@ -204,7 +205,8 @@ TEST(TokenizerFiles, WhatIsNotOfferedIsNamed) {
   const Json good = byte_level_json({}, Json::array());
   Json other = good;
   other["model"]["type"] = "WordLevel";
-  expect_json_refused(other, ErrorCode::kUnsupported, {"model.type", "WordLevel", "BPE, Unigram, WordPiece"});
+  expect_json_refused(other, ErrorCode::kUnsupported,
+                      {"model.type", "WordLevel", "BPE, Unigram, WordPiece"});
   other = good, other["normalizer"] = {{"type", "ByteLevel"}};
   expect_json_refused(other, ErrorCode::kUnsupported, {"normalizer", "ByteLevel", "NFC"});
   other = good, other["pre_tokenizer"] = {{"type", "UnicodeScripts"}};

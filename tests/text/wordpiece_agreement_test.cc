@@ -1,5 +1,5 @@
-// Agreement with the Python library `tokenizers` on small WordPiece tokenizers, each on 2,000 random
-// strings and 2,000 pairs of them with limits. All are written by tools/wordpiece_golden.py.
+// Agreement with the Python library `tokenizers` on small WordPiece tokenizers, each on 2,000
+// random strings and 2,000 pairs of them with limits. All are written by tools/wordpiece_golden.py.
 #include "memo_testing.h"
 #include "steps_testing.h"
 
@@ -50,8 +50,7 @@ TEST(WordPieceAgreement, EveryTokenizer) {
       add_typed(*tokenizer, texts[i].second, second, limit, &hash);
     }
     EXPECT_EQ(hash.value(), hashes.at(name));
-    expect_same_tokens(name, *tokenizer, is_slow() ? 20'000 : 40,
-                       added_texts(made["tokenizer"]));
+    expect_same_tokens(name, *tokenizer, is_slow() ? 20'000 : 40, added_texts(made["tokenizer"]));
   }
 }
 
