@@ -87,7 +87,7 @@ bool is_lasting(CURLcode code) {
   return std::ranges::find(kLasting, code) != std::end(kLasting);
 }
 
-// Where distributions keep certificates, for a libcurl that was built on another one.
+// The certificates of this distribution, for a libcurl that was built on another one.
 std::string certificates() {
   const curl_version_info_data* version = curl_version_info(CURLVERSION_NOW);
   if (version->cainfo != nullptr && access(version->cainfo, R_OK) == 0) return {};
