@@ -188,8 +188,10 @@ Status EvaluatedLines::take(const InputRecord& record) {
   if (*references && !std::exchange(question.has_references, true))
     question.references = std::move(**references);
   else if (*references && **references != question.references)
-    return invalid_field(options_.reference, "differs from that of {} {}, which has the same "
-                         "question, expected the same", question.place, question.line);
+    return invalid_field(options_.reference,
+                         "differs from that of {} {}, which has the same "
+                         "question, expected the same",
+                         question.place, question.line);
   question.answers[*choice].push_back(std::move(*answer));
   return {};
 }
