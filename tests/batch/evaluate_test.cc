@@ -160,12 +160,11 @@ TEST(Evaluate, DifferentQuestionsAreNotJoined) {
 )",
       options);
   EXPECT_EQ(problems,
-            (std::vector<std::string>{"line 4: answers differs from that of line 1, which has the "
-                                      "same question, expected the same",
-                                      "line 5: q is missing, expected the question that was "
-                                      "answered",
-                                      "line 6: q is missing, expected the question that was "
-                                      "answered"}));
+            (std::vector<std::string>{
+                "line 4: field 'answers' differs from that of line 1, which has the same question, "
+                "expected the same",
+                "line 5: field 'q' is missing, expected the question that was answered",
+                "line 6: field 'q' is missing, expected the question that was answered"}));
   EXPECT_EQ(result.bad_lines, 3u);
   EXPECT_EQ(result.questions, 2u);
   EXPECT_EQ(result.answers, 4u);
