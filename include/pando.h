@@ -67,7 +67,7 @@ PANDO_API const char* pando_last_error_place(void);
 // "q4_0", "int8", "bf16_dot", or "f32", "f16", "bf16"), "tokenizer" (a path),
 // "chat_template" (a file, or the name of one of the model's templates), "tool_format" (how the
 // model writes tool calls; by default as its template shows), "threads" (for loading;
-// 0: one for each processor), "device" (what computes; by default "cpu").
+// 0: one for each fast processor), "device" (what computes; by default "cpu").
 PANDO_API pando_status pando_model_load(const char* path, const char* options, pando_model** model);
 // Engines and streams of the model go on.
 PANDO_API void pando_model_free(pando_model* model);

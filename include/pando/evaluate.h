@@ -25,8 +25,9 @@ struct EvaluateOptions {
   std::vector<std::string> score_fields;  // fields with scores: a number in [0, 1], true or false
   std::string answer = "text";
   std::string reference = "answers";  // a text or a list of texts; a line without it has no score
-  // Lines with the same value of this field are answers to one question. Empty: those with the same
-  // id and question_id, until a choice comes again.
+  // Lines with the same value of this field are answers to one question; a line without it is bad,
+  // and so is one with another reference than the first. Empty: lines with the same id and
+  // question_id, until a choice comes again.
   std::string question;
   std::string by;         // estimates also for each value of this field; empty: none
   std::string cluster;    // questions with the same value are one cluster of the standard error

@@ -31,7 +31,7 @@ struct ModelOptions {
   // How answers write tool calls: a name of tool_format_names() (tools.h). Empty or "auto": as the
   // chat template shows.
   std::string tool_format = {};
-  int threads = 0;     // for loading; 0: one for each processor
+  int threads = 0;     // for loading; 0: one for each fast processor
   std::string device;  // device, by its name in `pando devices`; empty: the first
   std::shared_ptr<Ranks> ranks =
       nullptr;  // set on rank 0: the ranks that share the model (ranks.h)

@@ -44,7 +44,7 @@ class Sorted:
 
 
 def told_by(job: Job, lines: Iterable[Line]) -> Iterator[Mapping[str, Any]]:
-    """What the batch tells, with its lines put in between."""
+    """The texts that the batch gives, with its lines put in between."""
     try:
         for number, line in enumerate(lines):
             data = line_bytes(line, number)

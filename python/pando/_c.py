@@ -16,7 +16,7 @@ OK, TIMEOUT, END, CANCELLED = 0, -1, -2, -3
 
 @dataclass(frozen=True)
 class Place:
-    """Where an error was found. What does not apply is empty."""
+    """The place of an error. Names that do not apply are empty."""
 
     file: str = ""  # a path, or what was read
     field: str = ""  # of the request, such as "messages[2].role" or "questions[1]"
@@ -28,7 +28,7 @@ class Place:
 
 
 class Error(RuntimeError):
-    """What Pando refused or could not do; the message says what was found and what was expected.
+    """Pando refused this or could not do it; the message says what was found and what was expected.
 
     `code` is its kind: "invalid_argument", "not_found", "bad_file", "unsupported", "too_long",
     "unavailable", "io" or "internal". `place` says where.

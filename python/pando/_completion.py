@@ -75,7 +75,7 @@ class Completion:
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """What an answer goes on with; `completion` is there where it is finished."""
+    """The next piece of an answer; `completion` is there where it is finished."""
 
     question: int
     choice: int  # of n, from 0
@@ -117,7 +117,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class BatchSummary:
-    """What a batch did."""
+    """Counts of a batch, and what has no answer."""
 
     lines: int
     bad_lines: int

@@ -29,7 +29,7 @@ class Engine:
 
     model: a Model, or the path of one; without it the demo model. kv_memory: bytes for keys and values,
     0: half of what is free; kv_type: "f16", "bf16", "f32" or "int8"; sharing: "tree", "packed",
-    "prefix_cached"; 0 threads: one for each processor; context: longest
+    "prefix_cached"; 0 threads: one for each fast processor; context: longest
     sequence in tokens, 0: the model's. The others are those of EngineOptions (pando/engine.h).
     """
 

@@ -11,11 +11,17 @@ from ._tables import Reader, TableError, pyarrow
 USAGE = "usage: python -m pando eval FILE [options of `pando eval`]"
 
 
-def row_lines(reader: Reader) -> Iterator[bytes]:
-    """A line for each row, without columns of bytes."""
+def holds_bytes(of: Any) -> bool:
     types = pyarrow().types
+    if types.is_dictionary(of):
+        return holds_bytes(of.value_type)
     is_bytes = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
-    columns = [field.name for field in reader.schema if not any(test(field.type) for test in is_bytes)]
+    return any(test(of) for test in is_bytes) or any(holds_bytes(of.field(i).type) for i in range(of.num_fields))
+
+
+def row_lines(reader: Reader) -> Iterator[bytes]:
+    """A line for each row, without columns that hold bytes."""
+    columns = [field.name for field in reader.schema if not holds_bytes(field.type)]
     for batch in reader.batches(columns):
         for row in batch.to_pylist():
             yield (json.dumps(plain(row), ensure_ascii=False, default=text_of_other) + "\n").encode()

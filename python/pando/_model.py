@@ -63,7 +63,7 @@ class Model:
 
     weights: "stored", or made while loading "f32", "f16", "bf16", "q8_0", "q4_0", "int8" or "bf16_dot". tokenizer: where it is, if it is
     not the model's own. chat_template: a file, or the name of one of the model's templates. tool_format: how
-    the model writes tool calls; by default as its template shows. threads: for loading; 0 means one for each processor. device: what computes; by default "cpu".
+    the model writes tool calls; by default as its template shows. threads: for loading; 0 means one for each fast processor. device: what computes; by default "cpu".
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What engines are asked, and how it is written as JSON."""
+"""Requests to engines, and how they are written as JSON."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class RerankOptions(TypedDict, total=False):
     """How relevance is asked for: fields of /v1/rerank."""
 
     instruction: str
-    """What makes a document relevant; default: as the model's files say."""
+    """The criterion of relevance; default: as the model's files say."""
     top_n: int
     """Number of results; default: all."""
     max_tokens_per_doc: int

@@ -101,11 +101,17 @@ def by_rows(answers: Iterator[dict[str, Any]], path: str) -> Iterator[tuple[int,
         yield row, found
 
 
+def free_name(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name = "answer." + name
+    return name
+
+
 def write_output(reader: Reader, lines: str, output: str) -> None:
     """The rows of the input with their answers."""
     pa = pyarrow()
     kinds = _answer_columns.kinds_of(lines)
-    names = {name: name if name not in reader.schema.names else "answer." + name for name in kinds}
+    names = {name: free_name(name, reader.schema.names) for name in kinds}
     fields = [pa.field(names[name], _answer_columns.type_of(kind)) for name, kind in kinds.items()]
     schema = pa.schema([*reader.schema, *fields], metadata=reader.schema.metadata)
     unified = _tables.dictionaries(reader) if _tables.format_of(output) == "file" else {}
@@ -149,9 +155,10 @@ def fingerprint(path: str, columns: Columns) -> str:
 
 def check_input(path: str, found: str, resumes: bool) -> None:
     """Refuses to go on with another input: the program sees a pipe. Notes that of this run."""
-    if resumes and os.path.exists(path) and pathlib.Path(path).read_text() != found + "\n":
+    if not resumes or not os.path.exists(path):
+        pathlib.Path(path).write_text(found + "\n")
+    elif pathlib.Path(path).read_text() != found + "\n":
         raise TableError("the input or --columns differ from those of the earlier run, expected the same (hint: --overwrite)")
-    pathlib.Path(path).write_text(found + "\n")
 
 
 def parse(arguments: Sequence[str]) -> tuple[str, str, argparse.Namespace, list[str]]:

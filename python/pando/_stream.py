@@ -1,4 +1,4 @@
-"""What gives results piece by piece: to a loop that waits, or to an event loop that does not."""
+"""Results piece by piece: to a loop that waits, or to an event loop that does not."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Results(Generic[T], Iterator[T], AsyncIterator[T]):
 
 
 class EventStream(Results[T]):
-    """What `make` makes of the events of questions that are being answered."""
+    """Makes a result by `make` of each event of questions that are being answered."""
 
     _functions = {"cancel": library.pando_cancel, "descriptor": library.pando_stream_descriptor}
 

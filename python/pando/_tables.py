@@ -14,7 +14,7 @@ FORMATS = {".parquet": "parquet", ".arrow": "file", ".ipc": "file", ".feather": 
 
 
 class TableError(Exception):
-    """What is wrong with a file; the message says what was found and what was expected."""
+    """A file that is wrong or missing; the message says what was found and what was expected."""
 
 
 def pyarrow(module: str = "") -> Any:

@@ -96,6 +96,14 @@ def test_types_and_order_are_kept(tmp_path, source, output):
     assert not list(tmp_path.glob("*.new"))
 
 
+def test_an_output_is_an_input(tmp_path):
+    write(pa.table({"prompt": ["x"]}), tmp_path / "0.parquet")
+    for i in range(3):
+        assert run(tmp_path / f"{i}.parquet", tmp_path / f"{i + 1}.parquet") == 0
+    names = read(tmp_path / "3.parquet").column_names
+    assert [name for name in names if name.endswith("text")] == ["text", "answer.text", "answer.answer.text"]
+
+
 def test_each_answer_has_a_row(tmp_path):
     data = pa.table({"q": ["Who is Velina?", "What?"], "n": [2, None], "context": [CONTEXT, CONTEXT]})
     write(data, tmp_path / "in.parquet")
@@ -194,6 +202,7 @@ def test_answers_of_a_table_are_scored(tmp_path, capfd):
     if " eval," not in help_text:
         pytest.skip("a program without eval")
     data = pa.table({"id": [1, 2], "text": ["The cat", "dog"], "answers": [["cat"], ["fox"]], "raw": [b"\xff", None],
+                     "image": [{"bytes": b"\xff", "path": "a"}, None],
                      "when": [datetime.date(2026, 1, 31), None], "kind": ["a", "b"]})
     write(data, tmp_path / "out.parquet")
     assert command.main(["eval", str(tmp_path / "out.parquet"), "--json", "--metric", "exact_match", "--by", "kind"]) == 0

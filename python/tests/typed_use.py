@@ -1,4 +1,4 @@
-"""What type checkers make of the package: read by mypy, not run."""
+"""Uses of the package for type checkers: read by mypy, not run."""
 
 from typing import Any
 

@@ -165,7 +165,7 @@ class Scorer {
     return i < n ? options_.metrics[i] : options_.score_fields[i - n];
   }
 
-  // What each answer votes for, by a metric or a field.
+  // The vote of each answer, by a metric or a field.
   std::vector<std::string> keys(size_t i, const std::vector<std::string>& texts) const {
     std::vector<std::string> keys;
     if (!options_.majority) return keys;

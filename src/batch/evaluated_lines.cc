@@ -17,10 +17,14 @@
 namespace pando {
 namespace {
 
+using References = std::vector<std::string>;
+
+bool is_absent(const Json& value) { return value.is_null() || is_text(value, ""); }
+
 // A whole number of a line, or of its cell.
 Result<uint64_t> number_of(const Json& line, const char* name) {
   const auto found = line.find(name);
-  if (found == line.end() || found->is_null() || is_text(*found, "")) return 0;
+  if (found == line.end() || is_absent(*found)) return 0;
   Json value = *found;
   if (found->is_string()) {
     Result<Json> parsed = parse_json(found->get_ref<const std::string&>());
@@ -126,6 +130,11 @@ Result<EvaluatedAnswer> EvaluatedLines::answer_of(const Json& line) const {
   return answer;
 }
 
+Result<std::optional<References>> EvaluatedLines::references_of(const Json& line) const {
+  if (options_.metrics.empty()) return std::optional<References>();
+  return texts_of(field_of(line, options_.reference), options_.format);
+}
+
 // The question that the line answers, and where its answer goes.
 EvaluatedQuestion& EvaluatedLines::question_of(const Json& line, uint64_t& choice, size_t part) {
   const bool is_named = !options_.question.empty();
@@ -158,9 +167,10 @@ Status EvaluatedLines::take(const InputRecord& record) {
   if (!choice) return choice.error();
   Result<EvaluatedAnswer> answer = answer_of(line);
   if (!answer) return answer.error();
-  Result<std::optional<std::vector<std::string>>> references =
-      texts_of(field_of(line, options_.reference), options_.format);
+  Result<std::optional<References>> references = references_of(line);
   if (!references) return of_field(options_.reference, references.error());
+  if (!options_.question.empty() && is_absent(field_of(line, options_.question)))
+    return invalid_field(options_.question, "is missing, expected the question that was answered");
   EvaluatedQuestion& question = question_of(line, *choice, answer->part);
   if (question.answers.empty()) {
     question.place = record.place();
@@ -174,9 +184,14 @@ Status EvaluatedLines::take(const InputRecord& record) {
       question.cluster =
           cluster.is_null() ? fmt::format("#{}", questions_.size()) : json_text(cluster);
     }
-    question.has_references = references->has_value();
-    question.references = std::move(*references).value_or(std::vector<std::string>());
   }
+  if (*references && !std::exchange(question.has_references, true))
+    question.references = std::move(**references);
+  else if (*references && **references != question.references)
+    return invalid_field(options_.reference,
+                         "differs from that of {} {}, which has the same "
+                         "question, expected the same",
+                         question.place, question.line);
   question.answers[*choice].push_back(std::move(*answer));
   return {};
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ class EvaluatedLines {
   Result<Json> object_of(const InputRecord& record);
   Result<EvaluatedAnswer> answer_of(const Json& line) const;
   Status extract(std::string& text) const;
+  // Nothing where there are none, or no metric needs them.
+  Result<std::optional<std::vector<std::string>>> references_of(const Json& line) const;
   EvaluatedQuestion& question_of(const Json& line, uint64_t& choice, size_t part);
 
   const EvaluateOptions& options_;

@@ -17,7 +17,7 @@ enum class RunLength { kQuick, kUsual, kFull };
 
 struct Settings {
   RunLength length = RunLength::kUsual;
-  int threads = 0;                 // 0: one for each processor that may be used
+  int threads = 0;                 // 0: one for each fast processor that may be used
   std::filesystem::path model;     // instead of a model with random weights; empty: the latter
   std::filesystem::path out;       // directory for CSV and SVG; empty: neither is written
   std::filesystem::path data;      // directory of published data sets; empty: benchmarks leave them

@@ -27,6 +27,7 @@ class LineBuffer : public std::streambuf {
  public:
   // False: what waits fills the room.
   bool put(std::string_view lines) {
+    if (lines.empty()) return true;
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= kInputRoom) return false;
     waiting_ += lines;
@@ -62,7 +63,8 @@ class LineBuffer : public std::streambuf {
   std::string current_;  // being read
 };
 
-// The runner's output: fails once nobody reads it, which ends the run.
+// The runner's output: waits for a consumer who is slow, and fails once nobody reads it, which ends
+// the run.
 class QueueSink : public AnswerSink {
  public:
   explicit QueueSink(OutputQueue& output) : output_(output) {}
@@ -75,6 +77,7 @@ class QueueSink : public AnswerSink {
     }
   }
   Status commit() override {
+    output_.wait_for_room();
     if (output_.is_cancelled()) return make_error(ErrorCode::kUnavailable, "the run is cancelled");
     return {};
   }

@@ -19,7 +19,7 @@ void Bell::ring() {
   if (to >= 0) (void)!write(to, &kOne, sizeof kOne);
 }
 
-// What rang before is told by the first value: whoever rings then may not know the descriptor.
+// The first value tells of rings before: whoever rang then may not know the descriptor.
 int Bell::descriptor() {
   if (descriptor_ < 0) descriptor_ = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
   return descriptor_;

@@ -72,12 +72,16 @@ class BodyJob final : public Job {
   Result<What> next(Deadline deadline, std::string& json) override {
     if (!reader_)
       if (const std::optional<Result<What>> early = begin(deadline)) return *early;
-    const Result<What> what = reader_->next(
-        deadline, [] { return false; },
-        [this](size_t request, Event event) { body_->on_event(request, std::move(event)); });
-    if (!what || *what != What::kEnd || is_told_) return what;
+    try {
+      const Result<What> what = reader_->next(
+          deadline, [] { return false; },
+          [this](size_t request, Event event) { body_->on_event(request, std::move(event)); });
+      if (!what || *what != What::kEnd || is_told_) return what;
+      json = json_text(body_->answer());
+    } catch (const std::bad_alloc&) {  // an event may be lost
+      return reader_->end_without_memory();
+    }
     is_told_ = true;
-    json = json_text(body_->answer());
     return What::kEvent;
   }
 

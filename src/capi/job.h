@@ -1,4 +1,4 @@
-// What takes JSON and gives JSON, pulled one text at a time.
+// Work that takes JSON and gives JSON, pulled one text at a time.
 #pragma once
 
 #include <memory>

@@ -3,10 +3,16 @@
 #include <utility>
 
 namespace pando::capi {
+namespace {
+
+constexpr size_t kOutputRoom = size_t{1} << 20;  // bytes
+
+}  // namespace
 
 void OutputQueue::push(std::string result) {
   {
     const std::lock_guard lock(mutex_);
+    n_bytes_ += result.size();
     results_.push_back(std::move(result));
   }
   bell_.ring();
@@ -25,6 +31,7 @@ void OutputQueue::cancel() {
     const std::lock_guard lock(mutex_);
     is_cancelled_ = true;
   }
+  has_room_.notify_all();
   bell_.ring();
 }
 
@@ -33,12 +40,19 @@ bool OutputQueue::is_cancelled() const {
   return is_cancelled_;
 }
 
+void OutputQueue::wait_for_room() {
+  std::unique_lock lock(mutex_);
+  has_room_.wait(lock, [this] { return is_cancelled_ || n_bytes_ < kOutputRoom; });
+}
+
 std::optional<Result<What>> OutputQueue::try_next(std::string& result) {
   const std::lock_guard lock(mutex_);
   if (is_cancelled_ && !(end_ && results_.empty())) return What::kCancelled;
   if (!results_.empty()) {
     result = std::move(results_.front());
     results_.pop_front();
+    n_bytes_ -= result.size();
+    has_room_.notify_all();
     return What::kEvent;
   }
   if (!end_) return std::nullopt;

@@ -1,6 +1,7 @@
 // Results that a thread makes and one consumer pulls.
 #pragma once
 
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,8 @@ class OutputQueue {
   // The consumer gets nothing more.
   void cancel();
   bool is_cancelled() const;
+  // Waits as long as a megabyte waits for the consumer, who has not cancelled.
+  void wait_for_room();
 
   // One consumer.
   Result<What> next(Deadline deadline, std::string& result);
@@ -33,7 +36,9 @@ class OutputQueue {
 
   Bell& bell_;
   mutable std::mutex mutex_;
+  std::condition_variable has_room_;
   std::deque<std::string> results_;
+  size_t n_bytes_ = 0;  // of these
   std::optional<Status> end_;
   bool is_cancelled_ = false;
 };

@@ -50,7 +50,7 @@ Command add_bench(CLI::App& app) {
                                     "Small sizes that take seconds, to see that everything works");
   app.add_flag("--full", options->full, "The published sizes, where memory allows; may take hours")
       ->excludes(quick);
-  app.add_option("--threads", settings.threads, "Threads (default: one per processor)")
+  app.add_option("--threads", settings.threads, "Threads (default: one per fast processor)")
       ->check(thread_number());
   app.add_option("--model", settings.model,
                  "Model directory or GGUF file to use instead of random weights or the demo model")

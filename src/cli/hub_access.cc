@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kLongestToken = 4096;
 
-// Of the first variable that is set and not empty.
+// The value of the first variable that is set and not empty.
 std::string first_of(std::initializer_list<const char*> variables) {
   for (const char* variable : variables)
     if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') return value;

@@ -39,7 +39,7 @@ void add_parallel_option(CLI::App& app, ModelArguments& arguments);
 void add_chat_template_option(CLI::App& app, ModelArguments& arguments);
 // Adds --tool-format, for commands that may read tool calls.
 void add_tool_format_option(CLI::App& app, ModelArguments& arguments);
-// Of these --model, --revision and --tokenizer only.
+// Adds --model, --revision and --tokenizer alone.
 void add_tokenizer_options(CLI::App& app, ModelArguments& arguments);
 
 // --revision by itself.

@@ -38,7 +38,7 @@ std::string progress_text(const hub::FetchProgress& now) {
   return text;
 }
 
-// What the library finds at a path; empty names of caches keep it from looking further.
+// Finds the model at a path; empty names of caches keep the library from looking further.
 Result<fs::path> find_path(const ModelSource& source, const std::string& path) {
   return source.is_tokenizer ? find_tokenizer(path, "") : find_model(path, "");
 }
@@ -58,11 +58,6 @@ Result<fs::path> with_progress(const ModelSource& source, const Find& find) {
   return found;
 }
 
-Error no_cache() {
-  return not_found(
-      "there is no folder for the hub's cache, expected HOME, HF_HOME or HF_HUB_CACHE");
-}
-
 // A name that is neither a path nor found on the hub may be meant as either.
 Error of_either(const std::string& name, Error error) {
   const bool may_be_path = error.code == ErrorCode::kNotFound ||
@@ -75,6 +70,11 @@ Error of_either(const std::string& name, Error error) {
 }
 
 }  // namespace
+
+Error no_cache() {
+  return not_found(
+      "there is no folder for the hub's cache, expected HOME, HF_HOME or HF_HUB_CACHE");
+}
 
 Result<fs::path> find_source(const ModelSource& source) {
   std::error_code failure;

@@ -26,4 +26,7 @@ Result<std::filesystem::path> find_source(const ModelSource& source);
 // Fetches what the cache lacks, after asking the hub for the newest revision. `name`: an id.
 Result<std::filesystem::path> pull_source(const ModelSource& source);
 
+// kNotFound: the environment names no folder for the hub's cache.
+Error no_cache();
+
 }  // namespace pando::cli

@@ -90,8 +90,9 @@ void ProgressLog::write(std::string_view state, const BatchProgress& now) {
   const std::string line = line_of(state, now).dump() + "\n";
   errno = 0;
   const ssize_t n = ::write(file_, line.data(), line.size());
-  if (n == static_cast<ssize_t>(line.size()) || !status_) return;
-  status_ = cannot_log(path_);
+  if (n == static_cast<ssize_t>(line.size())) return;
+  if (status_) status_ = cannot_log(path_);
+  if (n > 0) (void)!::ftruncate(file_, ::lseek(file_, 0, SEEK_END) - n);  // it holds whole lines
 }
 
 }  // namespace pando::cli

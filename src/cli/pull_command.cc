@@ -27,6 +27,7 @@ int pull(const ModelSource& source) {
 
 int list_models() {
   const std::filesystem::path cache = hub_cache();
+  if (cache.empty()) return report_error(no_cache());
   const Result<std::vector<hub::CachedRevision>> models = hub::cached_models(cache);
   if (!models) return report_error(models.error());
   if (models->empty()) print_stderr("pando: no models in {}\n", cache.string());
@@ -46,7 +47,9 @@ int remove_model(const ModelSource& source) {
         invalid_argument("'{}' is no id of a model, expected org/name, or "
                          "org/name:QUANTISATION",
                          source.name));
-  const Result<hub::Removed> removed = hub::remove_cached(hub_cache(), *id, source.revision);
+  const std::filesystem::path cache = hub_cache();
+  if (cache.empty()) return report_error(no_cache());
+  const Result<hub::Removed> removed = hub::remove_cached(cache, *id, source.revision);
   if (!removed) return report_error(removed.error());
   fmt::print("removed {}, {}\n", counted(removed->n_files, "files"),
              hub::bytes_text(removed->n_bytes));

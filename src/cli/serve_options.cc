@@ -18,9 +18,8 @@
 namespace pando::cli {
 namespace {
 
-// The hub id of a snapshot in the hub cache, or of a file in it; or the last part of a path: also
-// of
-// "." and "folder/".
+// The hub id of a snapshot in the hub cache, or of a file in it; else the last part of a path: also
+// of "." and "folder/".
 std::string name_of_model(const std::filesystem::path& model) {
   std::error_code failure;
   std::filesystem::path path = std::filesystem::absolute(model, failure).lexically_normal();

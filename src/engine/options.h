@@ -35,8 +35,8 @@ Status check_request(const Request& request, const ModelLimits& model,
 // source of the limit.
 std::string context_limit(int context, int max_positions);
 
-// Replaces 0 by one thread for each processor this process may use; kInvalidArgument for a number
-// that cannot be.
+// Replaces 0 by one thread for each fast processor this process may use; kInvalidArgument for a
+// number that cannot be.
 Status fill_in_threads(int& threads);
 
 }  // namespace pando

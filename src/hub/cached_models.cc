@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFolder = "models--", kBetween = "--";
 
-// Of "models--org--name"; nothing of other folders.
+// The id that "models--org--name" stands for; nothing of other folders.
 std::optional<ModelId> id_of_folder(const std::string& name) {
   if (!name.starts_with(kFolder)) return std::nullopt;
   std::string id = name.substr(kFolder.size());

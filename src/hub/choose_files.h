@@ -1,4 +1,4 @@
-// Which files of a repository a model needs.
+// Chooses the files of a repository that a model needs.
 #pragma once
 
 #include <string>

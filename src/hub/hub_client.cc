@@ -36,7 +36,7 @@ bool may_pass(const HttpResponse& response) {
   return status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504);
 }
 
-// Of "W/\"abc\"": abc.
+// "W/\"abc\"" becomes abc.
 std::string plain_etag(std::string etag) {
   if (etag.starts_with("W/")) etag.erase(0, 2);
   if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"')

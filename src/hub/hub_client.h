@@ -1,4 +1,4 @@
-// What a hub says of a model and its files.
+// Asks a hub about a model and its files.
 #pragma once
 
 #include <atomic>

@@ -9,7 +9,7 @@ namespace pando::hub {
 
 struct ModelId {
   std::string organisation, name;
-  // What stands behind the colon: a GGUF file of the repository ("q4/x.gguf"), or a quantisation
+  // The part behind the colon: a GGUF file of the repository ("q4/x.gguf"), or a quantisation
   // ("Q4_K_M"). Empty: nothing does.
   std::string choice = {};
 

@@ -112,7 +112,7 @@ std::string take_digits(std::string_view text, size_t& at, bool takes_commas) {
   return digits;
 }
 
-// Whether the number that begins at `at` stands behind a minus of its own.
+// True if the number that begins at `at` stands behind a minus of its own.
 bool is_negative(std::string_view text, size_t at) {
   constexpr std::string_view kMinus = "\xe2\x88\x92";  // U+2212
   std::string_view before = text.substr(0, at);

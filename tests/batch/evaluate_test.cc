@@ -143,6 +143,34 @@ TEST(Evaluate, AFieldNamesTheQuestion) {
   EXPECT_DOUBLE_EQ(score(result, "passed", "pass@2").value, (2.0 / 3 + 0) / 2);
 }
 
+TEST(Evaluate, DifferentQuestionsAreNotJoined) {
+  EvaluateOptions options;
+  options.metrics = {"accuracy"};
+  options.question = "q";
+  std::vector<std::string> problems;
+  options.on_problem = [&](const std::string& problem) { problems.push_back(problem); };
+  const Evaluation result = evaluated(
+      R"({"q": "a", "text": "x"}
+{"q": "a", "text": "x", "answers": "x"}
+{"q": "a", "text": "y", "answers": ["x"]}
+{"q": "a", "text": "y", "answers": "y"}
+{"text": "x", "answers": "x"}
+{"q": "", "text": "x", "answers": "x"}
+{"q": "b", "text": "z", "answers": "x"}
+)",
+      options);
+  EXPECT_EQ(problems,
+            (std::vector<std::string>{
+                "line 4: field 'answers' differs from that of line 1, which has the same question, "
+                "expected the same",
+                "line 5: field 'q' is missing, expected the question that was answered",
+                "line 6: field 'q' is missing, expected the question that was answered"}));
+  EXPECT_EQ(result.bad_lines, 3u);
+  EXPECT_EQ(result.questions, 2u);
+  EXPECT_EQ(result.answers, 4u);
+  EXPECT_DOUBLE_EQ(score(result, "accuracy").value, (2.0 / 3 + 0) / 2);
+}
+
 TEST(Evaluate, PartsOfADocumentAreOneAnswer) {
   EvaluateOptions options;
   options.metrics = {"accuracy"};

@@ -53,7 +53,7 @@ class CJobs : public ::testing::Test {
     EXPECT_EQ(pando_job_open(&engine_, "batch", options, &job), PANDO_OK) << pando_last_error();
     return job;
   }
-  // Of opening, or of the first result.
+  // The error of opening, or of the first result.
   pando_status open_and_wait(const char* task, const char* options) {
     pando_job* job = nullptr;
     const char* text = nullptr;

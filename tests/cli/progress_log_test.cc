@@ -1,7 +1,9 @@
 #include "cli/progress_log.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -86,6 +88,28 @@ TEST(ProgressLog, LosesNoOtherFile) {
   EXPECT_EQ(contents(folder.path() / "notes.txt"), "{\"id\": 1}\n");
   ProgressLog nowhere;
   EXPECT_FALSE(nowhere.open(folder.path() / "none" / "log.jsonl").ok());
+}
+
+TEST(ProgressLog, ADiskThatFillsUpLeavesWholeLines) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "log.jsonl";
+  ProgressLog log{milliseconds(0)};
+  ASSERT_TRUE(log.open(path).ok());
+  log.update(progress());
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  rlimit low = limit;
+  low.rlim_cur = std::filesystem::file_size(path) + 20;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  log.update(progress());
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  EXPECT_FALSE(log.status().ok());
+  log.end("finished", progress());
+  const std::vector<nlohmann::json> lines = lines_of(path);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[1]["state"], "finished");
 }
 
 TEST(ProgressLog, AFullDiskIsSaid) {

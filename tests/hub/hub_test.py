@@ -137,7 +137,7 @@ class HubTest(unittest.TestCase):
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             list(pool.map(run, MISBEHAVE))
-        # What was cut went on where it ended.
+        # A file that was cut went on where it ended.
         ranges = {r["range"] for r in self.hub.asked(path="/storage/org/cut/model.safetensors")}
         self.assertEqual(ranges, {None} | {f"bytes={at}-" for at in range(40_000, 300_000, 40_000)})
 
@@ -262,6 +262,17 @@ class HubTest(unittest.TestCase):
         self.pando("remove", "org/good:Q8_0", code=1, says="'org/good:Q8_0' is not in the local hub cache")
         self.pando("remove", "org/good")
         self.assertTrue((outside / "x-Q8_0.gguf").exists())
+
+    def test_without_a_cache(self):
+        ours = self.home / "models--org--good/blobs/x"
+        ours.parent.mkdir(parents=True)
+        ours.write_text("x")
+        for command in (["pull", "org/good"], ["list"], ["remove", "org/good"]):
+            done = subprocess.run([PANDO, *command], env={"PATH": os.environ["PATH"]}, cwd=self.home, capture_output=True,
+                                  text=True)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), command)
+            self.assertIn("there is no folder for the hub's cache, expected HOME", done.stderr)
+        self.assertTrue(ours.exists())
 
     def test_a_command_fetches_and_then_asks_no_more(self):
         expected = self.pando("tokenize", "--model", str(SOURCE / "models/demo"), "Hello there.")

@@ -26,7 +26,7 @@ struct DoorRequest {
 };
 
 std::vector<DoorRequest> door_requests();
-// Of models whose vocabulary has tokens for gaps.
+// Requests to models whose vocabulary has tokens for gaps.
 std::vector<DoorRequest> gap_requests();
 
 inline DoorAsk random_ask(std::mt19937& random) {

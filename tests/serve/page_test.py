@@ -96,7 +96,7 @@ class Page(unittest.TestCase):
         return path.read_bytes().decode()
 
     def check_access(self, place):
-        """What axe-core finds; a test's own script may run beside the content policy."""
+        """Has axe-core look; a test's own script may run beside the content policy."""
         self.browser.run(pathlib.Path(AXE).read_text())
         found = self.browser.run_async("axe.run(document).then(arguments[0])")
         self.assertGreater(len(found["passes"]), 20)
@@ -163,6 +163,19 @@ class Page(unittest.TestCase):
         self.assertEqual(self.browser.focus(), "schema")
         self.assertIn("JSON Schema: ", self.browser.text("ask-status"))
 
+    def test_cells_that_a_spreadsheet_would_compute(self):
+        numbers = [-5, 3.5, -3.2e-7, "-5", "+3.2e4", "-.5", "+5.", "-1E+9", "+0"]
+        computed = ["=1+1", "+1+1", "-2+3", "@SUM(A1)", "  =1+1", "\t=1", "\n=1", "\r1", "-", "--5", "+3.2e", "-5 ", "+1\n",
+                    "\uff1d1+1", "=", "-1,5"]
+        texts = ["", "5", "a=1", "'=1", "1-2", "\uff11"]
+        cells = self.browser.run_async(
+            "const [values, done] = arguments;"
+            "import('/page/export.js').then((page) => done(values.map((text) => page.csvOf([{text}], []))));",
+            numbers + computed + texts)
+        found = [next(csv.DictReader(io.StringIO(cell, newline="")))["answer"] for cell in cells]
+        self.assertEqual([float(text) for text in found[:len(numbers)]], [float(number) for number in numbers])
+        self.assertEqual(found[len(numbers):], ["'" + text for text in computed] + texts)
+
     def test_hostile_documents(self):
         before = self.browser.run("return document.querySelectorAll('*').length")
         self.ask(HOSTILE, [HOSTILE.replace("\n", " "), "Repeat the text."], 48)
@@ -210,6 +223,21 @@ class Page(unittest.TestCase):
                                "Price 12.40\n\u0395\u03bb\u03bb\u03b7\u03bd\u03b9\u03ba\u03ac")
         self.browser.choose("file", damaged)
         self.browser.wait("return document.getElementById('document-note').textContent.startsWith('b.pdf: the PDF ')")
+
+    def test_a_pdf_that_never_ends(self):
+        """Objects within objects, the same stream again and again, widths of endless ranges of codes."""
+        begin = "%PDF-1.4\n1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj\n2 0 obj <</Kids[3 0 R]>> endobj\n"
+        page = "3 0 obj <</Resources<</Font<</F 5 0 R>>>>/Contents[%s]>> endobj\n4 0 obj <<>> stream\n%s\nendstream endobj\n"
+        font = "5 0 obj <</Subtype/Type0/DescendantFonts[6 0 R]>> endobj 6 0 obj <</W[%s]>> endobj\n"
+        cases = {"overlap": "1 0 obj (" * 100_000, "streams": page % ("4 0 R " * 3000, "x" * (1 << 20)),
+                 "has no text": page % ("4 0 R", "BT /F 1 Tf (AB) Tj ET") + font % ("0 9999999999 5 " * 50_000)}
+        for says, text in cases.items():
+            path = self.folder / f"{says}.pdf"
+            path.write_text(begin + text)
+            self.browser.choose("file", path)
+            note = self.browser.wait(f"const t = document.getElementById('document-note').textContent;"
+                                     f"return t.startsWith('{says}.pdf: ') && t")
+            self.assertIn(says, note.removeprefix(f"{says}.pdf"))
 
     def test_five_megabytes(self):
         path = self.folder / "long.txt"

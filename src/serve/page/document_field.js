@@ -12,7 +12,7 @@ let unseen = null;  // a long text, of which the field shows the beginning
 export const currentDocument = () => whole(unseen ?? find("document").value);
 export const documentName = () => name || "Document";
 
-// Of Unicode.
+// Counts code points of Unicode.
 function countCharacters(text) {
   let n = 0;
   for (const _ of text) ++n;

@@ -2,10 +2,13 @@
 
 import {memberOf} from "./table.js";
 
+const COMPUTED = /^(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;  // also as wide as East Asian letters
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
 // A cell of RFC 4180. One that a spreadsheet would compute gets an apostrophe before it, which makes it a text.
 function cell(value) {
   let text = value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
-  if (/^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?$/.test(text)) text = `'${text}`;
+  if (COMPUTED.test(text) && !NUMBER.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -44,10 +44,11 @@ function readWidths(file, font) {
   const first = file.member(font, "FirstChar") ?? 0;
   (file.member(font, "Widths") ?? []).forEach((width, i) => widths.set(first + i, file.of(width)));
   const list = file.member(below, "W") ?? [];
-  for (let i = 0; i + 1 < list.length; i += 2) {
+  let left = MOST_TEXTS;
+  for (let i = 0; i + 1 < list.length && left > 0; i += 2) {
     const next = file.of(list[i + 1]);
     if (Array.isArray(next)) next.forEach((width, k) => widths.set(list[i] + k, width));
-    else for (let code = list[i]; code <= Math.min(next, list[i] + MOST_TEXTS); ++code) widths.set(code, list[i + 2]);
+    else for (let code = list[i]; code <= next && left > 0; ++code, --left) widths.set(code, list[i + 2]);
     if (!Array.isArray(next)) ++i;
   }
   return {widths, width: below ? file.member(below, "DW") ?? 1000 : 500};

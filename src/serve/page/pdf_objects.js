@@ -1,6 +1,7 @@
 // The objects of a PDF (ISO 32000) and their streams, as they are or by Flate.
 
-const MOST_BYTES = 64 * 1024 * 1024;  // of all streams, once they are inflated
+const MOST_BYTES = 64 * 1024 * 1024;  // of all streams that are read, once they are inflated
+const MOST_READS = 4;  // of each character, in the mean
 const ESCAPES = {n: "\n", r: "\r", t: "\t", b: "\b", f: "\f"};
 
 export class Word { constructor(text) { this.text = text; } }    // an operator or keyword
@@ -74,6 +75,10 @@ export function textOfBytes(bytes) {
 
 export const bytesOfText = (text) => Uint8Array.from(text, (one) => one.charCodeAt(0));
 
+function check(budget) {
+  if (budget.left < 0) throw new Error("the PDF has more than 64 MiB in its streams");
+}
+
 async function inflated(text, budget) {
   const reader = new Blob([bytesOfText(text)]).stream().pipeThrough(new DecompressionStream("deflate")).getReader();
   let all = "";
@@ -85,14 +90,14 @@ async function inflated(text, budget) {
   } catch (error) {
     if (!all) throw error;  // bytes behind the end of a stream do no harm
   }
-  if (budget.left < 0) throw new Error("the PDF has more than 64 MiB in its streams");
+  check(budget);
   return all;
 }
 
 export class PdfObjects {
   constructor(text) { this.text = text; this.objects = new Map(); this.budget = {left: MOST_BYTES}; }
 
-  // What a reference stands for, or the value itself.
+  // The object behind a reference, or the value itself.
   of(value) {
     for (let n = 0; value instanceof Reference && n < 16; ++n) value = this.objects.get(value.id)?.value;
     return value;
@@ -108,16 +113,29 @@ export class PdfObjects {
         : this.text.indexOf("endstream", object.begin);
     const filter = [this.member(object.value, "Filter") ?? []].flat();
     const data = this.text.slice(object.begin, end);
-    if (filter.length === 0) return data;
+    if (filter.length === 0) {
+      this.budget.left -= data.length;
+      check(this.budget);
+      return data;
+    }
     if (filter.length > 1 || this.of(filter[0]) !== "FlateDecode") return "";
     return inflated(data, this.budget);
   }
 
+  // The next value. Objects that begin in others would take for ever.
+  valueOf(reader) {
+    const begin = reader.at, value = reader.next();
+    this.unread -= reader.at - begin;
+    if (this.unread < 0) throw new Error("the PDF is damaged: its objects overlap");
+    return value;
+  }
+
   async read() {
     const packed = [];
+    this.unread = MOST_READS * this.text.length;
     for (const found of this.text.matchAll(/(?<!\d)(\d{1,10})\s{1,9}\d{1,5}\s{1,9}obj\b/g)) {
       const reader = new Reader(this.text, found.index + found[0].length);
-      const object = {value: reader.next()};
+      const object = {value: this.valueOf(reader)};
       if (object.value instanceof Map && reader.match(/\s*stream\r?\n/y)) object.begin = reader.at;
       this.objects.set(Number(found[1]), object);
       if (this.member(object.value, "Type") === "ObjStm") packed.push(new Reference(Number(found[1])));
@@ -127,8 +145,9 @@ export class PdfObjects {
     for (const reference of packed) {
       const text = await this.stream(reference), head = new Reader(text);
       const first = this.member(this.of(reference), "First");
+      this.unread += MOST_READS * text.length;
       for (let id; typeof (id = head.next()) === "number" && head.at <= first;)
-        this.objects.set(id, {value: new Reader(text, first + head.next()).next()});
+        this.objects.set(id, {value: this.valueOf(new Reader(text, first + head.next()))});
     }
   }
 

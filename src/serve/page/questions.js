@@ -11,7 +11,7 @@ import {addBranch, drawTree, endTree, startTree} from "./tree.js";
 const OF_SCHEMA = "Give the facts of the text as JSON.";  // asked where there is a schema alone
 let running = null;
 
-// What is wrong in a field, which gets the focus.
+// A mistake in a field, which gets the focus.
 class FieldError extends Error {
   constructor(field, message) {
     super(message);
