@@ -48,9 +48,8 @@ void finish_rows(Pooling pooling, size_t first, size_t end, std::vector<float>& 
 }  // namespace
 
 uint32_t first_pooled(const Request& request) {
-  if (request.pooling == Pooling::kFirst) return 0;
-  if (request.pooling == Pooling::kLast) return static_cast<uint32_t>(request.tokens.size()) - 1;
-  return static_cast<uint32_t>(request.pooled_from);
+  const bool at_end = request.pooling == Pooling::kLast;
+  return static_cast<uint32_t>(at_end ? request.tokens.size() - 1 : request.pooled_from);
 }
 
 void pool_row(const Request& request, uint32_t position, std::span<const float> hidden,
