@@ -46,6 +46,7 @@ class TextRunner {
   void step();
 
   size_t n_requests() const { return n_requests_; }
+  size_t n_given_up() const;                     // texts without requests, in steps in flight
   size_t n_running() const;                      // requests whose texts have pages
   size_t n_tokens() const { return n_tokens_; }  // of all texts
 

@@ -172,7 +172,7 @@ std::vector<float> expected_of(const reference::Model& reference, const Request&
     case Pooling::kRows:
       return {row(from), rows.end()};
     case Pooling::kFirst:
-      return {row(0), row(1)};
+      return {row(from), row(from + 1)};
     case Pooling::kLast:
       return {row(n - 1), rows.end()};
     default:
