@@ -41,6 +41,7 @@ struct EmbedOptions {
   // embed_options_for sets the following from the model's files.
   std::map<std::string, std::string> prompts = {};  // by name
   bool include_prompt = true;                       // the prompt's tokens are pooled too
+  bool scaled_first = false;  // vectors are scaled, and then cut to `dimensions`
   // Poolings whose vectors are joined in this order; `pooling` is then kRows.
   std::vector<Pooling> joined = {};
   // Steps of the model's files on the pooled vector, before it is scaled; null: none.

@@ -279,6 +279,7 @@ class Parser {
     bool normalise = embed.normalise.value_or(true);
     fields_.flag("normalize", normalise);
     embed.normalise = normalise;
+    if (fields_.has("dimensions") || fields_.has("normalize")) embed.scaled_first = false;
     read_input_type(embed);
     body_.form.embed = embed;
     for (Request& request : body_.requests) {

@@ -74,7 +74,10 @@ class EngineLoop {
   // Delivers the events since the last call to the listeners. They may call anything in this class.
   void deliver_events() { outbox_.deliver(); }
 
-  size_t n_sequences() const { return sequences_.size() + (texts_ ? texts_->n_requests() : 0); }
+  // Open ones, and those that were given up while steps in flight hold them.
+  size_t n_sequences() const {
+    return sequences_.size() + (texts_ ? texts_->n_requests() + texts_->n_given_up() : 0);
+  }
   // Has no figures if there is no memory for them.
   EngineStats stats() const noexcept;
   size_t ready_bytes()

@@ -79,7 +79,7 @@ Status TextRunner::submit(RequestId id, Request request, Listener listener) {
   active->n_open = 1;
   (own ? *own : *equal).readers.push_back({std::move(active), std::move(completion)});
   if (own) {
-    texts_.reserve(texts_.size() + 1);
+    if (texts_.size() == texts_.capacity()) texts_.reserve(2 * texts_.size() + 1);
     by_hash_[hash] = own.get();
     texts_.push_back(std::move(own));
     n_tokens_ += n_tokens;
@@ -118,6 +118,11 @@ size_t TextRunner::n_running() const {
   size_t n = 0;
   for (const auto& text : texts_) n += text->pages.empty() ? 0 : text->readers.size();
   return n;
+}
+
+size_t TextRunner::n_given_up() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(texts_, [](const auto& text) { return text->is_over; }));
 }
 
 // False if there are not enough; then it has none.
@@ -181,7 +186,8 @@ bool TextRunner::submit_next() {
       const Text& text = *share.text;
       planned.push_back(
           {text.tokens, text.token_types, text.pages, share.begin, share.end, share.outputs});
-      parts_.stats.prefill_rows += (share.end - share.begin) / parts_.executor.facts().n_passes;
+      const uint32_t n_passes = parts_.executor.facts().n_passes;
+      parts_.stats.prefill_rows += share.end / n_passes - share.begin / n_passes;
     }
     const ExecutorFacts& facts = parts_.executor.facts();
     in_flight_.push_back(std::move(shares));

@@ -45,10 +45,8 @@ class TextRunner {
   // Submits as many steps as there is work for, and finishes the oldest one. Never throws.
   void step();
 
-  // Requests, or 1 if all were cancelled and steps in flight are still to be finished.
-  size_t n_requests() const {
-    return n_requests_ > 0 ? n_requests_ : static_cast<size_t>(!in_flight_.empty());
-  }
+  size_t n_requests() const { return n_requests_; }
+  size_t n_given_up() const;                     // texts without requests, in steps in flight
   size_t n_running() const;                      // requests whose texts have pages
   size_t n_tokens() const { return n_tokens_; }  // of all texts
 

@@ -132,9 +132,14 @@ void read_both_ways(Fields& fields, ModelConfig& config) {
     return fields.refuse(says_so ? kBothWays : "is_causal", says_so ? "false" : "true",
                          ErrorCode::kUnsupported);
   config.both_ways = true;
-  // The library puts half of the window on each side of a row, or with is_causal all of it.
+  // The library puts all of the window on each side of a row, or half of it where the second field
+  // says so; with both fields one row more than half.
+  const auto both = [&](int window) {
+    const int n = says_so ? window / 2 + 1 : window;
+    return is_causal ? n : n + 1;
+  };
   for (LayerConfig& layer : config.layers)
-    if (layer.window > 0) layer.window = 1 + (is_causal ? layer.window / 2 : layer.window);
+    if (layer.window > 0) layer.window = both(layer.window);
 }
 
 // Refuses an adapter: its base model alone computes something else.

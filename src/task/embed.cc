@@ -66,9 +66,12 @@ Result<EmbedOptions> settled_options(const Model& model, EmbedOptions options) {
   options.weight_steps = form->weight_steps;
   if (options.output == EmbedOutput::kWeights && options.weight_steps == nullptr)
     return unsupported("the model has no weights of tokens, expected the file sparse_linear.pt");
+  if (options.dimensions == 0 && form->kept_dimensions > 0) {
+    options.dimensions = form->kept_dimensions;
+    options.scaled_first = !options.normalise && form->normalise;
+  }
   if (!options.normalise) options.normalise = form->normalise;
   if (!options.prompt) options.prompt = form->prompt;
-  if (options.dimensions == 0) options.dimensions = form->kept_dimensions;
   options.prompts = form->prompts;
   options.include_prompt = form->include_prompt;
   options.max_tokens = most_tokens(model, form->max_tokens, form->has_modules);
@@ -159,16 +162,20 @@ Request embed_request(const EmbedOptions& options, std::string_view text) {
 
 namespace {
 
-// Keeps the first values, and scales them to length 1.
+// Keeps the first values, and scales them or all to length 1.
 std::vector<float> finished(std::vector<float> values, const EmbedOptions& options) {
-  if (options.dimensions > 0)
-    values.resize(std::min(values.size(), static_cast<size_t>(options.dimensions)));
-  if (!options.normalise.value_or(true)) return values;
-  double sum = 0;
-  for (const float value : values) sum += double{value} * value;
-  const double length = std::sqrt(sum);
-  if (length > 0)
-    for (float& value : values) value = static_cast<float>(value / length);
+  const size_t n = options.dimensions > 0
+                       ? std::min(values.size(), static_cast<size_t>(options.dimensions))
+                       : values.size();
+  if (!options.scaled_first) values.resize(n);
+  if (options.normalise.value_or(true)) {
+    double sum = 0;
+    for (const float value : values) sum += double{value} * value;
+    const double length = std::sqrt(sum);
+    if (length > 0)
+      for (float& value : values) value = static_cast<float>(value / length);
+  }
+  values.resize(n);
   return values;
 }
 

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "api/open_loop.h"
+#include "comm/thread_comm.h"
+#include "contract/ranks.h"
 #include "engine/text_cases.h"
 #include "exec/loaded_weights.h"
 #include "model/encoders.h"
@@ -96,6 +99,7 @@ TEST(TextSteps, ALongTextHoldsUpNoShortOne) {
   while (loop->n_sequences() > 0) loop.step();
   EXPECT_EQ(loop.done.back(), 1u);
   EXPECT_EQ(loop->stats().prompt_tokens, 97u);
+  EXPECT_EQ(loop->stats().prefill_rows, 97u);
 }
 
 TEST(TextSteps, EqualTextsAreOne) {
@@ -122,6 +126,37 @@ TEST(TextSteps, ACancelledTextLeavesNothing) {
   EXPECT_EQ(loop->n_sequences(), 0u);
   EXPECT_EQ(loop->stats().kv_bytes, 0u);
   EXPECT_TRUE(loop.done.empty());
+}
+
+// Of two stages, one is at work while the other's step is over.
+TEST(TextSteps, ATextGivenUpInFlightIsOpenUntilItsStepsAreOver) {
+  const RankLayout layout{.spp = 2};
+  ThreadPool pool(1);
+  std::vector<LoadedModel> models;
+  for (int rank = 0; rank < 2; ++rank)
+    models.push_back(
+        load_model(encoder_folder("bert"), std::nullopt, pool, layout.share_of(rank)).value());
+  ThreadComms comms(2);
+  std::thread other([&] { serve_rank(*models[1].weights, 1, {&comms.of(1), layout}); });
+  {
+    const RankGroup ranks{&comms.of(0), layout};
+    LoopOptions options;
+    options.engine.threads = 1;
+    options.engine.kv_memory = size_t{64} << 20;
+    options.engine.step_rows = 8;
+    options.ranks = &ranks;
+    const auto loop = open_loop(*models[0].weights, options, nullptr, nullptr, nullptr).value();
+    EXPECT_TRUE(loop->submit(1, text_of(90), [](const Event&) {}).ok());
+    loop->step();
+    loop->cancel(1);
+    EXPECT_EQ(loop->n_sequences(), 1u);
+    EXPECT_TRUE(loop->step());
+    EXPECT_EQ(loop->n_sequences(), 0u);
+    EXPECT_EQ(loop->stats().open_tokens, 0u);
+    EXPECT_EQ(loop->stats().kv_bytes, 0u);
+  }
+  dismiss_ranks(comms.of(0));
+  other.join();
 }
 
 // Models that see what is before a row alone: hidden states of all rows, and of the first.

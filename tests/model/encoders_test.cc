@@ -133,6 +133,11 @@ TEST(EncoderConfigs, RefuseWhatWouldComputeSomethingElse) {
   EXPECT_NE(refusal({{"hidden_act", "relu"}}).find("'hidden_act' is \"relu\""), std::string::npos);
   EXPECT_NE(refusal({{"architectures", {"BertLMHeadModel"}}}).find("architectures"),
             std::string::npos);
+  EXPECT_NE(refusal({{"model_type", "nomic_bert"},
+                     {"architectures", {"NomicBertModel"}},
+                     {"activation_function", "geglu"}})
+                .find("'activation_function' is \"geglu\""),
+            std::string::npos);
 }
 
 // Heads stay in the checkpoint, for those who read them; nothing else is ignored.

@@ -124,6 +124,10 @@ TEST(GemmaConfig, ReadsGemma3) {
       read(gemma3({{"use_bidirectional_attention", true}, {"architectures", {"Gemma3TextModel"}}}));
   EXPECT_TRUE(both_ways.both_ways);
   EXPECT_EQ(windows(both_ways)[0], windows(read(gemma3()))[0] / 2 + 1);
+  const ModelConfig by_both = read(gemma3({{"use_bidirectional_attention", true},
+                                           {"is_causal", false},
+                                           {"architectures", {"Gemma3TextModel"}}}));
+  EXPECT_EQ(windows(by_both)[0], windows(both_ways)[0] + 1);
   EXPECT_EQ(read(gemma3({{"architectures", {"Gemma3TextModel"}}})), read(gemma3()));
 }
 

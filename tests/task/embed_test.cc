@@ -160,6 +160,34 @@ TEST(Embed, FollowsTheModelsFilesWhereNothingElseIsSaid) {
   EXPECT_NE(vectors.error().message().find("most"), std::string::npos);
 }
 
+// As in sentence-transformers, whose Normalize comes first; numbers that are asked for come before.
+TEST(Embed, TheFilesDimensionsAreKeptAfterScaling) {
+  const TemporaryFolder folder;
+  RandomModelOptions made;
+  made.shape = "tiny-qwen3";
+  made.out = folder.path() / "m";
+  made.max_positions = kTinyContext;
+  ASSERT_TRUE(make_random_model(made).ok());
+  std::filesystem::create_directories(made.out / "1_Pooling");
+  folder.write("m/modules.json",
+               R"([{"path": "", "type": "sentence_transformers.models.Transformer"},)"
+               R"({"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},)"
+               R"({"path": "2", "type": "sentence_transformers.models.Normalize"}])");
+  folder.write("m/1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
+  folder.write("m/config_sentence_transformers.json", R"({"truncate_dim": 8})");
+  const auto model = Model::load(made.out);
+  ASSERT_TRUE(model.ok()) << model.error().message();
+  const auto engine = Engine::open(*model, tiny_options());
+  ASSERT_TRUE(engine.ok()) << engine.error().message();
+  const int all = (*model)->info().d_model;
+  std::vector<float> whole = embedded(**engine, {kTexts[0]}, {.dimensions = all})[0];
+  whole.resize(8);
+  EXPECT_EQ(embedded(**engine, {kTexts[0]}, {})[0], whole);
+  const std::vector<float> asked = embedded(**engine, {kTexts[0]}, {.dimensions = 8})[0];
+  EXPECT_NE(asked, whole);
+  EXPECT_EQ(embedded(**engine, {kTexts[0]}, {.normalise = true})[0], asked);
+}
+
 TEST(Embed, AnInputTypeNamesAPromptOfTheModel) {
   EmbedOptions options{.prompts = {{"query", "query: "}, {"passage", "passage: "}}};
   EXPECT_EQ(*prompt_for(options, "query"), "query: ");

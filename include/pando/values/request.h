@@ -72,7 +72,7 @@ enum class Pooling {
   kNone,          // no embedding is wanted
   kLast,          // that of the last token
   kMean,          // the mean over all tokens: f32 sums in the order of positions, times 1/n
-  kFirst,         // that of the first token
+  kFirst,         // that of the first token, or of the first one behind `unpooled`
   kRows,          // those of all tokens, one after another
   kMax,           // the maximum over all tokens, each channel by itself
   kMeanSqrtLen,   // f32 sums in the order of positions, times 1/sqrt(n)
@@ -133,7 +133,7 @@ struct Request {
   // The beginning of `prompt` that the mean leaves out. It leaves out as many tokens as this text
   // has by itself, without the tokens that the tokenizer puts after a text.
   std::string unpooled;
-  int pooled_from = 0;         // first token of the mean or of the rows; computed from `unpooled`
+  int pooled_from = 0;         // first token of all poolings but kLast; computed from `unpooled`
   int cut_tokens = 0;          // tokens cut from `prompt`; set when it is encoded
   uint64_t isolation_key = 0;  // requests share prefixes only within one key; below 2^64 - 1
   // Number of first tokens that are public: requests of any isolation key whose public tokens are
