@@ -90,8 +90,7 @@ class BatchWorkTest : public ::testing::Test {
   std::unique_ptr<BatchWork> work_of(const std::string& id) {
     return std::make_unique<BatchWork>(
         *store_, database().find_batch(1, id).value(),
-        BatchWork::Options{.max_line_bytes = 1000,
-                           .not_served = [](const std::string& model) {
+        BatchWork::Options{.max_line_bytes = 1000, .not_served = [](const std::string& model) {
                              return model == "tiny" ? "" : "not " + model;
                            }});
   }
