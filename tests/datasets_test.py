@@ -119,6 +119,17 @@ class DataSets(unittest.TestCase):
         self.assertEqual(sizes("--questions", "2"), {"anatomy": 2, "world_history": 2, "law": 1})
         self.assertEqual(sizes("--questions", "2", "--limit", "4"), {"anatomy": 2, "world_history": 1, "law": 1})
 
+    def test_gsm8k(self):
+        rows = [{"question": f"{i} + 1?", "answer": f"One more.\n#### {i + 1}"} for i in range(3)]
+        line, = self.lines(rows, "gsm8k", "--limit", "2", "--shots", "2", "--dev", "rows")
+        self.assertEqual(line["context"], "Question: 0 + 1?\nAnswer: One more.\n#### 1\n\n"
+                                          "Question: 1 + 1?\nAnswer: One more.\n#### 2\n\n")
+        self.assertEqual(line["template"], "{context}Question: {question}\nAnswer:")
+        self.assertEqual(line["questions"], [{"text": "0 + 1?", "answers": ["One more.\n#### 1"]},
+                                             {"text": "1 + 1?", "answers": ["One more.\n#### 2"]}])
+        self.assertEqual(self.lines(rows, "gsm8k")[0]["context"], "")
+        self.assertIn("has 3 problems, expected 4", self.refused(rows, "gsm8k", "--shots", "4", "--dev", "rows"))
+
     def test_files_of_other_kinds(self):
         self.assertEqual(self.refused(MMLU, "race"), "dataset_to_jsonl.py: 'rows' is not of the kind race: 'level'")
         self.assertIn("-1, expected 0 or more", self.refused(RACE, "race", "--limit", "-1"))

@@ -7,6 +7,7 @@ usage: dataset_to_jsonl.py squad FILE.json[.gz] [--unanswerable TEXT] > question
        dataset_to_jsonl.py race FILE.jsonl[.gz] --lm-eval [--level middle|high] [--limit N] > prompts.jsonl
        dataset_to_jsonl.py mmlu FILE.jsonl[.gz] [--shots N --dev FILE.jsonl] [--questions N] [--limit N] [--prompts]
            > questions.jsonl
+       dataset_to_jsonl.py gsm8k FILE.jsonl[.gz] [--shots N --dev FILE.jsonl] [--limit N] > problems.jsonl
        dataset_to_jsonl.py trec FILE.jsonl[.gz] [--questions N] > queries.jsonl
 
 Questions of race and mmlu have choices, so that `pando run` answers with the likeliest and reports the accuracy.
@@ -143,6 +144,20 @@ def dealt(sizes, most_each, most):
     return {name: n for name, n in taken.items() if n > 0}
 
 
+def gsm8k(args):
+    """The prompts are those of lm-eval's `gsm8k`, with the first problems of --dev as shots."""
+    shots = rows_of(args.dev)[: args.shots] if args.dev else []
+    if len(shots) < (args.shots or 0):
+        sys.exit(f"{TOOL}: '{args.dev}' has {len(shots)} problems, expected {args.shots}")
+    yield {
+        "id": "gsm8k",
+        "context": "".join(f"Question: {row['question']}\nAnswer: {row['answer']}\n\n" for row in shots),
+        "template": "{context}Question: {question}\nAnswer:",
+        "stop": ["Question:"],
+        "questions": [{"text": row["question"], "answers": [row["answer"]]} for row in rows_of(args.file)[: args.limit]],
+    }
+
+
 def trec(args):
     for row in rows_of(args.file)[: args.questions]:
         hits = row["hits"]
@@ -194,11 +209,15 @@ def arguments():
     of.add_argument("--limit", type=count, metavar="N", help="N questions in all, from each subject in turn")
     of.add_argument("--prompts", action="store_true", help="one line for each question, with its whole prompt, for programs "
                                                            "that know no contexts")
+    of = kind(gsm8k, "one line with all problems, for `pando eval --metric number`")
+    of.add_argument("--shots", type=count, metavar="N", help="the first N problems of --dev come before each, solved")
+    of.add_argument("--dev", metavar="FILE", help="the problems for --shots")
+    of.add_argument("--limit", type=count, metavar="N", help="the first N problems")
     of = kind(trec, "one line for each query, with its candidates, for `pando rerank`")
     of.add_argument("--questions", type=count, metavar="N", help="the first N queries")
 
     args = parser.parse_args()
-    if args.kind == "mmlu" and bool(args.shots) != bool(args.dev):
+    if args.kind in ("mmlu", "gsm8k") and bool(args.shots) != bool(args.dev):
         parser.error("--shots and --dev go together")
     return args
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _batch, _calls
 from ._completion import BatchSummary, Completion, Perplexity, Ranked, Score
 from ._engine import Engine
-from ._requests import Prompt, Questions, batch_bytes
+from ._requests import Prompt, Questions, batch_bytes, check_lines
 from ._stream import Stream
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class AsyncEngine:
         self, lines: _batch.Lines, on_result: Callable[[dict[str, Any]], object], **options: Unpack[BatchOptions]
     ) -> BatchSummary:
         """Lines may also come by `async for`; what on_result returns is awaited where it can be."""
+        check_lines(lines, "__iter__", "__aiter__")
         text = batch_bytes(options)
         job = await asyncio.to_thread(_calls.open_job, self.engine, b"batch", text)
         return await _batch.run_async(job, lines, on_result)

@@ -34,6 +34,8 @@ class Error(RuntimeError):
     "unavailable", "io" or "internal". `place` says where.
     """
 
+    __module__ = "pando"  # its name in tracebacks
+
     def __init__(self, code: str, message: str, place: Place = Place()) -> None:
         super().__init__(message)
         self.code = code
@@ -138,11 +140,13 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 
 def _load() -> ctypes.CDLL:
-    # In the wheel beside this file; PANDO_LIBRARY names another one, and without both it is the
-    # system's.
-    own = pathlib.Path(__file__).with_name("libpando-c.so")
-    path = os.environ.get("PANDO_LIBRARY") or (str(own) if own.exists() else "libpando-c.so.0")
-    loaded = ctypes.CDLL(path)
+    # PANDO_LIBRARY, or libpando-c.so beside this file (as in the wheel), in the repository's build, or the system's.
+    here = pathlib.Path(__file__).resolve().parent
+    own = [path for path in (here / "libpando-c.so", here.parents[1] / "build" / "libpando-c.so") if path.exists()]
+    try:
+        loaded = ctypes.CDLL(os.environ.get("PANDO_LIBRARY") or str(own[0] if own else "libpando-c.so.0"))
+    except OSError as error:
+        raise ImportError(f"Pando's C library cannot be loaded: {error} (hint: PANDO_LIBRARY names it)") from None
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(loaded, name)
         function.restype, function.argtypes = result, arguments

@@ -13,7 +13,18 @@ from ._c import EventStruct, Handle, c_text, c_texts, check, library, wrong
 from ._completion import BatchSummary, Completion, Perplexity, Ranked, Score
 from ._frame import Frame, answer_frame
 from ._model import Model, as_c_tokens, demo_model, token_array
-from ._requests import Line, Prompt, Questions, batch_bytes, check_prompt, check_questions, has_messages, json_bytes, one_answer
+from ._requests import (
+    Line,
+    Prompt,
+    Questions,
+    batch_bytes,
+    check_lines,
+    check_prompt,
+    check_questions,
+    has_messages,
+    json_bytes,
+    one_answer,
+)
 from ._stream import EventStream, Stream, event_of
 
 if TYPE_CHECKING:
@@ -103,6 +114,7 @@ class Engine:
         Lines are taken as the engine has room for them, in the thread that calls. What has no answer is in
         the summary's failures. An exception of `lines` or on_result ends the run and is raised.
         """
+        check_lines(lines, "__iter__")
         return _batch.run(_calls.open_job(self, b"batch", batch_bytes(options)), lines, on_result)
 
     def answer_frame(

@@ -130,6 +130,12 @@ def line_bytes(line: Line, number: int) -> bytes:
     return c_text(text, field) + b"\n"
 
 
+def check_lines(lines: Any, *ways: str) -> None:
+    """`ways`: methods of which an iterable of lines has one."""
+    if isinstance(lines, (str, bytes, Mapping)) or not any(hasattr(lines, way) for way in ways):
+        raise wrong("lines", f"lines is of type {type(lines).__name__}, expected an iterable of mappings or texts of JSON")
+
+
 def batch_bytes(options: Mapping[str, Any]) -> bytes:
     return json_bytes({("with" if name == "with_" else name): value for name, value in options.items()})
 

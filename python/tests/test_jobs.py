@@ -171,6 +171,8 @@ def test_wrong_lines_and_options(engine):
     for place, lines, options in (
         ("lines[1]", [{"prompt": "a"}, 5], {}),
         ("lines[0]", ["{}\n{}"], {}),
+        ("lines", '{"prompt": "a"}', {}),
+        ("lines", {"prompt": "a"}, {}),
         ("task", [], {"task": "sing"}),
         ("max_token", [], {"max_token": 3}),
         ("thinking_budget", [], {"thinking_budget": 3}),

@@ -1,5 +1,6 @@
 """Forks, signals, and a Python without the libraries of frames."""
 
+import os
 import subprocess
 import sys
 
@@ -121,3 +122,11 @@ engine.run_batch([{"context": CONTEXT, "question": QUESTION}], found.append)
 print(found[0]["text"])
 """)
     assert said == ["frame", " tailor"]
+
+
+def test_a_library_that_is_missing_is_named():
+    environment = {**os.environ, "PANDO_LIBRARY": "/nowhere/libpando-c.so"}
+    done = subprocess.run([sys.executable, "-c", "import pando"], capture_output=True, text=True, timeout=60, env=environment)
+    said = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and said.startswith("ImportError: Pando's C library cannot be loaded: /nowhere/libpando-c.so")
+    assert said.endswith("(hint: PANDO_LIBRARY names it)")

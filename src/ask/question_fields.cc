@@ -209,7 +209,8 @@ class QuestionReader {
     for (const char* other : {"prompt", "messages", "tokens", one ? "questions" : "answers"})
       if (fields_.has(other)) return invalid_field(other, "cannot be combined with '{}'", name);
     if (!fields_.has("context"))
-      return invalid_argument("the {} has '{}' but no 'context'", source_.name, name);
+      return invalid_argument("the {} has '{}' but no 'context', expected {}", source_.name, name,
+                              source_.asking);
     std::string context;
     fields_.text("context", context);
     if (!fields_.status()) return fields_.status();

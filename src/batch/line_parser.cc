@@ -41,6 +41,7 @@ Result<std::unique_ptr<ask::Line>> LineParser::parse(const InputRecord& record, 
   warn_of_references(record, **line);
   warn_of_forms(record, **line);
   warn_of_end_token(record, **line);
+  warn_of_prompt(record, **line);
   fit(model_, context_, options_.too_long, **line);
   return line;
 }
@@ -128,6 +129,19 @@ void LineParser::warn_of_end_token(const InputRecord& record, const ask::Line& l
   if (const std::string warning = model_.prompt_warning(); !warning.empty())
     warn(record,
          warning + " (hint: --no-special-tokens, or \"add_special_tokens\": false on the line)");
+}
+
+// The first line whose prompt gets no chat template although the options ask for one.
+void LineParser::warn_of_prompt(const InputRecord& record, const ask::Line& line) {
+  if (warned_of_prompt_ || options_.task != BatchTask::kAnswer || !options_.defaults.chat) return;
+  if (line.unique_field() || !line.contexts.empty()) return;  // OpenAI's lines name their form
+  const auto is_text = [](const ask::Question& question) {
+    return question.request.messages.empty() && question.request.tokens.empty();
+  };
+  if (std::ranges::none_of(line.questions, is_text)) return;
+  warned_of_prompt_ = true;
+  warn(record,
+       "'prompt' is asked without the chat template, expected 'messages' for a conversation");
 }
 
 // Fields by the names that they go by here.

@@ -51,6 +51,7 @@ class LineParser {
   void warn_of_references(const InputRecord& record, const ask::Line& line) const;
   void warn_of_forms(const InputRecord& record, const ask::Line& line) const;
   void warn_of_end_token(const InputRecord& record, const ask::Line& line);
+  void warn_of_prompt(const InputRecord& record, const ask::Line& line);
 
   const Model& model_;
   int context_;
@@ -61,6 +62,7 @@ class LineParser {
   std::set<std::string> unseen_fields_;  // of options_.columns
   bool has_lines_ = false;               // of JSON
   bool warned_of_end_token_ = false;
+  bool warned_of_prompt_ = false;
   bool failed_ = false;
   uint64_t names_hash_ = 0;
 };

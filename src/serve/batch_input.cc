@@ -141,10 +141,9 @@ void BatchInput::check_object(const Json& line) {
 
 void BatchInput::check_body(const Json& body) {
   const Json& model = member(body, "model");
-  if (model.is_string() && !options_.serves(model.get<std::string>()))
-    return add_problem("model_not_found",
-                       fmt::format("the model {} is not served here", found_text(model)),
-                       "body.model");
+  if (model.is_string())
+    if (std::string why = options_.not_served(model.get<std::string>()); !why.empty())
+      return add_problem("model_not_found", std::move(why), "body.model");
   if (const Json& stream = member(body, "stream"); !stream.is_null() && stream != Json(false))
     add_problem("invalid_body",
                 fmt::format("'stream' is {}, expected false in a batch", found_text(stream)),

@@ -37,7 +37,8 @@ class BatchInput {
   struct Options {
     std::string endpoint;
     size_t max_line_bytes;
-    std::function<bool(const std::string& model)> serves;
+    // Why requests for this model are refused; empty: they are not.
+    std::function<std::string(const std::string& model)> not_served;
     bool checks = true;  // false: the lines were checked before
   };
   static constexpr size_t kMostLines = 50'000, kMostProblems = 20;

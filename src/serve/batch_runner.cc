@@ -192,8 +192,10 @@ class BatchRunner::Impl {
       } else if (batch.key || batch.object["expires_at"] <= files_.now()) {
         batches_.emplace_back(files_, std::move(batch),
                               BatchWork::Options{.max_line_bytes = service_.options.max_body_bytes,
-                                                 .serves = [this](const std::string& model) {
-                                                   return service_.serves(model);
+                                                 .not_served = [this](const std::string& model) {
+                                                   return service_.serves(model)
+                                                              ? std::string()
+                                                              : service_.not_served(model);
                                                  }});
       }
     }

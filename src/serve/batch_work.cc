@@ -57,7 +57,7 @@ Status BatchWork::read_input() {
     auto input = BatchInput::open(files_.path_of(batch_.object["input_file_id"].get<std::string>()),
                                   {.endpoint = endpoint(),
                                    .max_line_bytes = options_.max_line_bytes,
-                                   .serves = options_.serves,
+                                   .not_served = options_.not_served,
                                    .checks = !is_resumed_});
     if (!input) return fail({{"invalid_file", input.error().message()}});
     input_ = std::move(*input);

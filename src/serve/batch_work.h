@@ -23,7 +23,8 @@ class BatchWork {
  public:
   struct Options {
     size_t max_line_bytes;
-    std::function<bool(const std::string& model)> serves;
+    // Why requests for this model are refused; empty: they are not.
+    std::function<std::string(const std::string& model)> not_served;
   };
   // batch.key is there, or the batch has expired.
   BatchWork(FileStore& files, StoredBatch batch, Options options);

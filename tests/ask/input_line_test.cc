@@ -64,7 +64,9 @@ TEST(InputLine, OneQuestion) {
   EXPECT_EQ(line->questions[0].request.id, "d");
   EXPECT_EQ(line->questions[0].answers, std::vector<std::string>{"A"});
   EXPECT_EQ(line->request_of(line->questions[0]).prompt, "C\n\nQuestion: Q\nAnswer:");
-  EXPECT_EQ(refused(R"({"question": "Q"})"), "the line has 'question' but no 'context'");
+  EXPECT_EQ(refused(R"({"question": "Q"})"),
+            "the line has 'question' but no 'context', expected 'context' with 'questions' or "
+            "'question', or one of 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(refused(R"({"context": "C", "question": "Q", "questions": ["R"]})"),
             "field 'questions' cannot be combined with 'question'");
 }
@@ -267,7 +269,9 @@ TEST(InputLine, ShapesThatAreRefused) {
   EXPECT_EQ(refused(R"({"prompt": "P", "source": "S"})"), "field 'source' is unknown");
   EXPECT_EQ(refused(R"({"prompt": "P", "context": "C"})"),
             "field 'context' needs 'questions', which the line does not have");
-  EXPECT_EQ(refused(R"({"questions": ["Q"]})"), "the line has 'questions' but no 'context'");
+  EXPECT_EQ(refused(R"({"questions": ["Q"]})"),
+            "the line has 'questions' but no 'context', expected 'context' with 'questions' or "
+            "'question', or one of 'prompt', 'messages' and 'tokens'");
   EXPECT_EQ(refused(R"({"context": "C", "questions": []})"),
             "field 'questions' is [], expected a non-empty list");
   EXPECT_EQ(refused(R"({"context": "C", "questions": "Q"})"),

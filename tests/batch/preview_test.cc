@@ -251,5 +251,37 @@ TEST(Preview, WarnsOnceOfAnEndTokenBehindPrompts) {
   EXPECT_EQ(problems(others + plain, without), std::vector<std::string>{});
 }
 
+TEST(Preview, WarnsOnceOfPromptsWithoutTheChatTemplate) {
+  TemporaryFolder folder;
+  RandomModelOptions made;
+  made.out = folder.path();
+  ASSERT_TRUE(make_random_model(made).ok());
+  const std::shared_ptr<const Model> model = *Model::load(folder.path());
+  const auto problems = [&](const std::string& input, bool chat) {
+    std::vector<std::string> found;
+    BatchOptions options = preview_options();
+    options.defaults.chat = chat;
+    options.on_problem = [&](const std::string& message) { found.push_back(message); };
+    std::istringstream in(input);
+    const auto ignore = [](const PromptPreview&) {};
+    EXPECT_TRUE(preview_batch(*model, kTinyContext, in, options, 100, ignore).ok()) << input;
+    return found;
+  };
+  const std::string others = R"({"messages": [{"role": "user", "content": "Q"}]}
+{"context": "C", "question": "Q"}
+{"tokens": [72, 105]}
+{"custom_id": "a", "method": "POST", "url": "/v1/completions", "body": {"prompt": "P"}}
+)";
+  const std::string plain = R"({"prompt": "P"}
+{"prompt": "P"}
+)";
+  EXPECT_EQ(problems(others, true), std::vector<std::string>{});
+  EXPECT_EQ(problems(others + plain, false), std::vector<std::string>{});
+  const std::vector<std::string> warned = {
+      "line 5: 'prompt' is asked without the chat template, expected 'messages' for a "
+      "conversation"};
+  EXPECT_EQ(problems(others + plain, true), warned);
+}
+
 }  // namespace
 }  // namespace pando::testing

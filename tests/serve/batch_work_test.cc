@@ -90,8 +90,9 @@ class BatchWorkTest : public ::testing::Test {
   std::unique_ptr<BatchWork> work_of(const std::string& id) {
     return std::make_unique<BatchWork>(
         *store_, database().find_batch(1, id).value(),
-        BatchWork::Options{.max_line_bytes = 1000,
-                           .serves = [](const std::string& model) { return model == "tiny"; }});
+        BatchWork::Options{.max_line_bytes = 1000, .not_served = [](const std::string& model) {
+                             return model == "tiny" ? "" : "not " + model;
+                           }});
   }
   static void begin(BatchWork& work) {
     for (int i = 0; i < 10 && !work.has_begun() && !work.is_over(); ++i)
@@ -193,6 +194,9 @@ TEST_F(BatchWorkTest, WrongLinesFailTheBatch) {
     EXPECT_EQ(error["code"], one.code);
     EXPECT_EQ(error["line"], one.line) << one.code;
     EXPECT_EQ(error["param"], one.param.empty() ? Json(nullptr) : Json(one.param)) << one.code;
+    if (one.code == "model_not_found") {
+      EXPECT_EQ(error["message"], "not huge");
+    }
   }
 }
 

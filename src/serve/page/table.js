@@ -16,7 +16,9 @@ export function startTable(questions, schema) {
   fields = fieldsOf(schema);
   rows = questions.map((question) => ({question}));
   const heads = ["No.", "Question", ...(fields.length ? fields : ["Answer"]), "Tokens"];
-  find("heads").replaceChildren(...heads.map((head) => make("th", {scope: "col"}, make("bdi", {}, head))));
+  const isNumber = (i) => i === 0 || i === heads.length - 1;
+  find("heads").replaceChildren(...heads.map((head, i) => make(
+      "th", {scope: "col", class: isNumber(i) ? "number" : ""}, make("bdi", {}, head))));
   find("rows").replaceChildren(...rows.map((row, i) => make(
       "tr", {}, make("td", {class: "number"}, counted(i + 1)),
       make("th", {scope: "row", dir: "auto"}, make("bdi", {}, row.question)),
