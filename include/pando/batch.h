@@ -13,10 +13,10 @@
 #include "pando/answer.h"
 #include "pando/answer_file.h"
 #include "pando/batch_summary.h"
+#include "pando/classify.h"
 #include "pando/embed.h"
 #include "pando/engine.h"
 #include "pando/output_form.h"
-#include "pando/classify.h"
 #include "pando/rerank.h"
 #include "pando/scores.h"
 
@@ -83,12 +83,12 @@ enum class TooLong {
 
 struct BatchOptions {
   BatchTask task = BatchTask::kAnswer;
-  AnswerOptions defaults;  // for lines that do not say otherwise
-  EmbedOptions embed;      // how texts are embedded
-  RerankOptions rerank;    // how relevance is asked for
+  AnswerOptions defaults;    // for lines that do not say otherwise
+  EmbedOptions embed;        // how texts are embedded
+  RerankOptions rerank;      // how relevance is asked for
   ClassifyOptions classify;  // how labels are told
-  int top = 0;             // number of results of each query; 0: all
-  bool trec_ids = false;   // refuse lines whose ids a TREC run cannot tell apart or hold
+  int top = 0;               // number of results of each query; 0: all
+  bool trec_ids = false;     // refuse lines whose ids a TREC run cannot tell apart or hold
   InputFormat format = InputFormat::kJsonLines;
   // Names of fields, and of the columns or fields of the input that these are in.
   std::map<std::string, std::string> columns;

@@ -18,7 +18,8 @@ namespace pando {
 
 // Function from a head's logits to its scores.
 enum class LabelScores {
-  kAsModel,  // sigmoid for one label or several at a time, softmax for one of many, none for numbers
+  kAsModel,  // sigmoid for one label or several at a time, softmax for one of many, none for
+             // numbers
   kLogits,
   kSigmoid,
   kSoftmax,

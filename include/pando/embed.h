@@ -30,7 +30,7 @@ struct EmbedOptions {
   // or the mean in models whose rows see both ways. Another value leaves out the files' `joined`.
   Pooling pooling = Pooling::kNone;
   std::optional<bool>
-      normalise;       // scaled to length 1; absent: as the model's files say, or else so
+      normalise;  // scaled to length 1; absent: as the model's files say, or else so
   // Number of first values to keep, before scaling. 0: as the model's files say, or else all.
   int dimensions = 0;
   // Text before each text without an instruction. Absent: as the model's files say, or none.
@@ -91,8 +91,8 @@ std::vector<float> embedding_of(const Completion& completion, const EmbedOptions
 // files have steps for them, without the first token.
 std::vector<std::vector<float>> token_vectors_of(const Completion& completion,
                                                  const EmbedOptions& options);
-// With kWeights the weights of the tokens of a request that have one above 0, by id. Of equal tokens
-// the highest counts. Special tokens have none. Errors: as Model::encode.
+// With kWeights the weights of the tokens of a request that have one above 0, by id. Of equal
+// tokens the highest counts. Special tokens have none. Errors: as Model::encode.
 Result<std::map<Token, float>> token_weights_of(const Completion& completion,
                                                 const EmbedOptions& options, const Model& model,
                                                 const Request& request);

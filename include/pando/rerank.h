@@ -39,8 +39,8 @@ struct RerankOptions {
 };
 
 // Fills absent options from the model's files: the head of a classifier, or modules.json with a
-// LogitScore, and the files it names. Errors: kUnsupported if the files ask for a feature that Pando
-// lacks, or for a classifier of other than one label, and kBadFile; kInvalidArgument for an
+// LogitScore, and the files it names. Errors: kUnsupported if the files ask for a feature that
+// Pando lacks, or for a classifier of other than one label, and kBadFile; kInvalidArgument for an
 // instruction that no prompt_template has a place for.
 Result<RerankOptions> rerank_options_for(const Model& model, RerankOptions options);
 

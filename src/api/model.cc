@@ -156,8 +156,8 @@ Result<std::shared_ptr<const Model>> Model::load_parts(const ModelPath& director
   auto parts = std::make_unique<Parts>(
       Parts{std::move(loaded_weights->files), &device, std::move(loaded_weights->weights),
             std::move(tokenizer), std::move(chat), model::read_embedding_form(directory),
-            model::read_rerank_form(directory), std::move(head), std::move(forms), std::move(answers), options.ranks,
-            tool_format, std::move(loaded_weights->warnings)});
+            model::read_rerank_form(directory), std::move(head), std::move(forms),
+            std::move(answers), options.ranks, tool_format, std::move(loaded_weights->warnings)});
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 

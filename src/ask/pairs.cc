@@ -54,7 +54,9 @@ Status check_pairs(const std::string& query, const std::vector<std::string>& doc
                    const RerankOptions& options, Bounds& bounds) {
   const size_t n_instruction = options.instruction.value_or("").size();
   for (const std::string& document : documents)
-    if (Status status = bounds.add(requests_of_pair(options), n_instruction + query.size() + document.size()); !status)
+    if (Status status =
+            bounds.add(requests_of_pair(options), n_instruction + query.size() + document.size());
+        !status)
       return status;
   return {};
 }

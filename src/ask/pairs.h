@@ -12,7 +12,8 @@
 
 namespace pando::ask {
 
-// Its choices are yes and no, behind the prompt as they are; with a classifier it has texts instead.
+// Its choices are yes and no, behind the prompt as they are; with a classifier it has texts
+// instead.
 Question pair_question(const RerankOptions& options, std::string_view query,
                        std::string_view document);
 

@@ -80,7 +80,8 @@ class RerankBody : public PairsBody {
     std::vector<size_t> order = ranking(relevances);
     if (asked_.top > 0) order.resize(std::min(order.size(), static_cast<size_t>(asked_.top)));
     const bool is_list = asked_.form == RankingForm::kList;
-    if (is_list && asked_.options.classifier)  // TEI has probabilities, whatever the model's files say
+    if (is_list &&
+        asked_.options.classifier)  // TEI has probabilities, whatever the model's files say
       for (size_t i = 0; i < relevances.size(); ++i)
         relevances[i] = 1 / (1 + std::exp(-scores[i].logit));
     Json results = Json::array();
@@ -97,10 +98,13 @@ class RerankBody : public PairsBody {
     Json body = {{"id", "rerank-" + envelope_.id}};
     if (asked_.form == RankingForm::kCohere) {
       body["results"] = std::move(results);
-      body["meta"] = {{"api_version", {{"version", "2"}}},
-                      {"billed_units", {{"search_units", 0}}},
-                      {"tokens", {{"input_tokens", n_of(&Completion::prompt_tokens, requests_of_pair(asked_.options))}}}};
-      if (const uint64_t n_cut = n_of(&Completion::cut_tokens, requests_of_pair(asked_.options)); n_cut > 0)
+      body["meta"] = {
+          {"api_version", {{"version", "2"}}},
+          {"billed_units", {{"search_units", 0}}},
+          {"tokens",
+           {{"input_tokens", n_of(&Completion::prompt_tokens, requests_of_pair(asked_.options))}}}};
+      if (const uint64_t n_cut = n_of(&Completion::cut_tokens, requests_of_pair(asked_.options));
+          n_cut > 0)
         body["meta"]["tokens"]["cut_tokens"] = n_cut;
       return body;
     }
@@ -173,7 +177,9 @@ Result<std::unique_ptr<Body>> read_ranking(const Json& json, const BodyContext& 
   if (!documents.is_array() || documents.empty())
     return invalid_field(asked.list_name, "is {}, expected a non-empty list",
                          found_text(documents));
-  if (Status status = check_count(asked.list_name, documents.size(), requests_of_pair(asked.options)); !status)
+  if (Status status =
+          check_count(asked.list_name, documents.size(), requests_of_pair(asked.options));
+      !status)
     return status.error();
   for (size_t i = 0; i < documents.size(); ++i) {
     Result<std::string> text = read_document(documents[i], asked.list_name, i);

@@ -91,7 +91,8 @@ Result<std::unique_ptr<Body>> pairs_body(Fields& fields, const BodyContext& cont
                          second.size() == 1
                              ? "1, because 'text_2' has 1"
                              : fmt::format("1, or {} as in 'text_2'", second.size()));
-  if (Status status = check_count("text_2", second.size(), requests_of_pair(*options)); !status) return status.error();
+  if (Status status = check_count("text_2", second.size(), requests_of_pair(*options)); !status)
+    return status.error();
   const std::string& longest = *std::max_element(
       first.begin(), first.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   if (Status status = check_pairs(longest, second, *options, context.bounds); !status)

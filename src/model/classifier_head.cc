@@ -16,10 +16,10 @@ constexpr std::string_view kOfTexts = "ForSequenceClassification",
 
 // The layers of a head; the last one gives the logits.
 struct HeadForm {
-  std::string_view stem;                             // of its class
-  const char* dense = "";                            // before the last one; empty: none
+  std::string_view stem;                                  // of its class
+  const char* dense = "";                                 // before the last one; empty: none
   VectorActivation activation = VectorActivation::kTanh;  // behind it
-  const char* norm = "";                             // behind the activation; empty: none
+  const char* norm = "";                                  // behind the activation; empty: none
   const char* last = "score";
   Pooling pooling = Pooling::kFirst;
 };
@@ -27,7 +27,6 @@ constexpr HeadForm kTextHeads[] = {
     {.stem = "Bert", .dense = "pooler.dense", .last = "classifier"},
     {.stem = "Roberta", .dense = "classifier.dense", .last = "classifier.out_proj"},
     {.stem = "XLMRoberta", .dense = "classifier.dense", .last = "classifier.out_proj"},
-    {.stem = "Camembert", .dense = "classifier.dense", .last = "classifier.out_proj"},
     {.stem = "DistilBert",
      .dense = "pre_classifier",
      .activation = VectorActivation::kRelu,
@@ -40,14 +39,14 @@ constexpr HeadForm kTextHeads[] = {
 constexpr HeadForm kTokenHeads[] = {{.stem = "Bert", .last = "classifier"},
                                     {.stem = "Roberta", .last = "classifier"},
                                     {.stem = "XLMRoberta", .last = "classifier"},
-                                    {.stem = "Camembert", .last = "classifier"},
                                     {.stem = "DistilBert", .last = "classifier"},
                                     {.stem = "ModernBert",
                                      .dense = "head.dense",
                                      .activation = VectorActivation::kGelu,
                                      .norm = "head.norm",
                                      .last = "classifier"}};
-constexpr HeadForm kGgufHead = {.stem = "", .dense = "cls", .norm = "cls.norm", .last = "cls.output"};
+constexpr HeadForm kGgufHead = {
+    .stem = "", .dense = "cls", .norm = "cls.norm", .last = "cls.output"};
 constexpr HeadForm kOtherHead = {.stem = "", .pooling = Pooling::kLast};
 
 HeadForm form_of(std::span<const HeadForm> forms, std::string_view stem) {
@@ -105,17 +104,16 @@ class HeadReader {
   Status add_dense(const std::string& name, int n_in, int n_out, VectorActivation activation,
                    VectorSteps& steps) const {
     const std::string weight = tensor_name(name + ".weight"), bias = tensor_name(name + ".bias");
-    Result<VectorStep> step =
-        read_dense(checkpoint_, {weight, checkpoint_.contains(bias) ? bias : ""}, n_in, n_out,
-                   activation);
+    Result<VectorStep> step = read_dense(
+        checkpoint_, {weight, checkpoint_.contains(bias) ? bias : ""}, n_in, n_out, activation);
     if (step) steps.list.push_back(std::move(*step));
     return step ? Status() : step.error();
   }
 
   Status add_norm(const std::string& name, int n, float epsilon, VectorSteps& steps) const {
     const std::string weight = tensor_name(name + ".weight"), bias = tensor_name(name + ".bias");
-    Result<VectorStep> step = read_layer_norm(
-        checkpoint_, {weight, checkpoint_.contains(bias) ? bias : ""}, n, epsilon);
+    Result<VectorStep> step =
+        read_layer_norm(checkpoint_, {weight, checkpoint_.contains(bias) ? bias : ""}, n, epsilon);
     if (step) steps.list.push_back(std::move(*step));
     return step ? Status() : step.error();
   }
@@ -177,9 +175,8 @@ Result<std::optional<ClassifierHead>> read_directory_head(const ModelPath& direc
   if (stem == "ModernBert") read_modern(fields, form);
   head.pooling = head.of_tokens ? Pooling::kRows : form.pooling;
   head.labels = read_labels(fields);
-  head.scale = head.of_tokens
-                   ? LabelScale::kSoftmax
-                   : scale_of(fields.string("problem_type", ""), head.labels.size());
+  head.scale = head.of_tokens ? LabelScale::kSoftmax
+                              : scale_of(fields.string("problem_type", ""), head.labels.size());
   head.pair_scale = read_pair_scale(fields, head.labels.size());
   if (!fields.status()) return fields.status().error();
   if (Status status = read_steps_of(form, model, head); !status) return status.error();

@@ -16,18 +16,18 @@ namespace pando::model {
 enum class LabelScale { kNone, kSigmoid, kSoftmax };
 
 struct ClassifierHead {
-  bool of_tokens = false;              // scores of each token; else of the text or pair
-  Pooling pooling = Pooling::kFirst;   // of texts
-  VectorSteps steps;                   // from the pooled row, or from each row, to logits
-  std::vector<std::string> labels;     // [logits]
+  bool of_tokens = false;                        // scores of each token; else of the text or pair
+  Pooling pooling = Pooling::kFirst;             // of texts
+  VectorSteps steps;                             // from the pooled row, or from each row, to logits
+  std::vector<std::string> labels;               // [logits]
   LabelScale scale = LabelScale::kSoftmax;       // as the transformers library's pipelines have it
   LabelScale pair_scale = LabelScale::kSigmoid;  // of a reranker, as sentence-transformers has it
 };
 
 // Reads the head of a checkpoint whose class is *ForSequenceClassification or
 // *ForTokenClassification, or of a GGUF file with cls.output; none for other models. The classes of
-// BERT, RoBERTa, XLM-RoBERTa, DistilBERT and ModernBERT have heads of their own, all others `score`.
-// Errors: kBadFile, kUnsupported; they name file, field or tensor.
+// BERT, RoBERTa, XLM-RoBERTa, DistilBERT and ModernBERT have heads of their own, all others
+// `score`. Errors: kBadFile, kUnsupported; they name file, field or tensor.
 Result<std::optional<ClassifierHead>> read_classifier_head(const ModelPath& path,
                                                            const OpenedModel& model);
 

@@ -33,12 +33,13 @@ std::optional<std::map<std::string_view, std::string_view>> read_entries(std::st
   size_t at = number_at<uint32_t>(file, end + 16);
   std::map<std::string_view, std::string_view> entries;
   for (int i = 0; i < n; ++i) {
-    if (at > file.size() || file.size() - at < kEntrySize || !file.substr(at).starts_with(kEntryMark))
+    if (at > file.size() || file.size() - at < kEntrySize ||
+        !file.substr(at).starts_with(kEntryMark))
       return std::nullopt;
     const size_t size = number_at<uint32_t>(file, at + 24);
     const size_t name_size = number_at<uint16_t>(file, at + 28);
-    const size_t rest = size_t{number_at<uint16_t>(file, at + 30)} +
-                        number_at<uint16_t>(file, at + 32);
+    const size_t rest =
+        size_t{number_at<uint16_t>(file, at + 30)} + number_at<uint16_t>(file, at + 32);
     const size_t local = number_at<uint32_t>(file, at + 42);
     const bool is_stored = number_at<uint16_t>(file, at + 10) == 0;
     if (!is_stored || file.size() - at - kEntrySize < name_size || local > file.size() ||

@@ -48,7 +48,8 @@ Result<Request> classify_request(const Model& model, const ClassifyOptions& opti
   if (second && labels_tokens(options))
     return unsupported("the model labels tokens, expected one text instead of a pair");
   Result<Request> request = encoded_request(
-      model, text, second, {.most_tokens = options.max_tokens, .at_end = options.cut_at_end.value_or(true)});
+      model, text, second,
+      {.most_tokens = options.max_tokens, .at_end = options.cut_at_end.value_or(true)});
   if (request) request->pooling = options.head->pooling;
   return request;
 }

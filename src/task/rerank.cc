@@ -160,9 +160,7 @@ double share_of_yes(double yes, double no) { return 1 / (1 + std::exp(no - yes))
 double mass_of_answers(double yes, double no) { return std::exp(yes) + std::exp(no); }
 
 PairScore pair_score(double yes, double no) {
-  return {.relevance = share_of_yes(yes, no),
-          .mass = mass_of_answers(yes, no),
-          .logit = yes - no};
+  return {.relevance = share_of_yes(yes, no), .mass = mass_of_answers(yes, no), .logit = yes - no};
 }
 
 PairScore pair_score(const ClassifyOptions& classifier, const Completion& completion) {
@@ -201,7 +199,8 @@ Result<std::vector<double>> rerank(Engine& engine, const std::string& query,
   const auto completions = engine.complete_all(std::move(requests));
   if (!completions) return completions.error();
   std::vector<double> relevances;
-  for (const PairScore& score : pair_scores(*all, *completions)) relevances.push_back(score.relevance);
+  for (const PairScore& score : pair_scores(*all, *completions))
+    relevances.push_back(score.relevance);
   return relevances;
 }
 
