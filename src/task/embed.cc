@@ -30,6 +30,19 @@ Status check_dimension(int stated, const Model& model) {
                   stated, d_model);
 }
 
+// Checks that each step reads vectors of the length that stands before it; n values stand before
+// the first.
+Status check_steps(const std::shared_ptr<const model::VectorSteps>& steps, int n) {
+  if (steps == nullptr) return {};
+  for (const model::VectorStep& step : steps->list) {
+    if (step.n_in > 0 && step.n_in != n)
+      return invalid_argument(
+          "there are vectors of {} values, expected {} for the model's next module", n, step.n_in);
+    if (step.n_out > 0) n = step.n_out;
+  }
+  return {};
+}
+
 // The pooled vector behind the steps of the model's files.
 std::vector<float> vector_of(const Completion& completion, const EmbedOptions& options) {
   std::vector<float> values;
@@ -91,14 +104,11 @@ Result<EmbedOptions> embed_options_for(const Model& model, EmbedOptions options)
   settled->row_length = spec_of(model).d_model;
   const auto n_pooled = static_cast<int>(std::max<size_t>(settled->joined.size(), 1));
   settled->length = settled->row_length * n_pooled;
-  if (settled->steps != nullptr) {
-    const int n_in = settled->steps->list[0].n_in;
-    if (n_in > 0 && n_in != settled->length)
-      return invalid_argument(
-          "the pooling gives vectors of {} values, expected {} for the model's next module",
-          settled->length, n_in);
-    settled->length = settled->steps->length_of(settled->length);
-  }
+  for (const auto& [steps, n] : {std::pair(settled->steps, settled->length),
+                                 std::pair(settled->token_steps, settled->row_length),
+                                 std::pair(settled->weight_steps, settled->row_length)})
+    if (Status status = check_steps(steps, n); !status) return status.error();
+  if (settled->steps != nullptr) settled->length = settled->steps->length_of(settled->length);
   if (Status status = check_embed_options(*settled, settled->length); !status)
     return status.error();
   return settled;

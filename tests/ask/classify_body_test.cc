@@ -137,6 +137,11 @@ TEST_F(ClassifyBodies, ACrossEncoderRanks) {
   const double logit = answered(*raw, {hidden(*model, 1, 0.1F)})[0]["score"];
   const double p = answered(*scaled, {hidden(*model, 1, 0.1F)})[0]["score"];
   EXPECT_NEAR(p, 1 / (1 + std::exp(-logit)), 1e-12);
+  context_ = 7;  // pairs are cut to it
+  const auto cut = of_model(
+      read_rerank_body, R"({"query": "page", "documents": ["a page of rows and rows"]})", *model);
+  EXPECT_EQ(cut->requests[0].tokens.size(), 7u);
+  EXPECT_GT(cut->requests[0].cut_tokens, 0);
 }
 
 TEST(ClassifyLines, HaveLabels) {

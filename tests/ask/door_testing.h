@@ -20,7 +20,7 @@ class Doors : public ::testing::Test {
                                      const Model& model = *testing::tiny_model()) {
     Bounds bounds;
     return reader(Json::parse(json), {.model = model,
-                                      .context = 640,
+                                      .context = context_,
                                       .max_answers = 8,
                                       .envelope = {.id = "1", .created = 7, .model = "tiny"},
                                       .bounds = bounds,
@@ -54,6 +54,7 @@ class Doors : public ::testing::Test {
 
   const std::function<bool()> given_up_ = [] { return false; };
   const GenerationConfig defaults_;
+  int context_ = 640;
 };
 
 inline Completion said_hi() {

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 
 #include "engine/tiny_engine.h"
+#include "model/safetensors.h"
 
 namespace pando::testing {
 namespace {
@@ -186,6 +188,39 @@ TEST(Embed, TheFilesDimensionsAreKeptAfterScaling) {
   const std::vector<float> asked = embedded(**engine, {kTexts[0]}, {.dimensions = 8})[0];
   EXPECT_NE(asked, whole);
   EXPECT_EQ(embedded(**engine, {kTexts[0]}, {.normalise = true})[0], asked);
+}
+
+// The length of vectors before a module is known from the model alone if no file states it.
+TEST(Embed, RefusesModulesThatDoNotFitTheModel) {
+  const TemporaryFolder folder;
+  RandomModelOptions made;
+  made.shape = "tiny-qwen3";
+  made.out = folder.path() / "m";
+  made.max_positions = kTinyContext;
+  ASSERT_TRUE(make_random_model(made).ok());
+  for (const char* module : {"1_Pooling", "3"})
+    std::filesystem::create_directories(made.out / module);
+  folder.write("m/modules.json",
+               R"([{"path": "", "type": "sentence_transformers.models.Transformer"},)"
+               R"({"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},)"
+               R"({"path": "2", "type": "sentence_transformers.models.Normalize"},)"
+               R"({"path": "3", "type": "sentence_transformers.models.LayerNorm"}])");
+  folder.write("m/1_Pooling/config.json", R"({"pooling_mode": "mean"})");
+  folder.write("m/3/config.json", R"({"dimension": 3})");
+  const std::vector<float> ones(3, 1.0F);
+  const std::vector<model::SafetensorsWriter::Tensor> tensors = {
+      {.name = "norm.weight", .shape = {3}}, {.name = "norm.bias", .shape = {3}}};
+  auto writer = model::SafetensorsWriter::create(made.out / "3/model.safetensors", tensors);
+  ASSERT_TRUE(writer.ok());
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(writer->append(std::as_bytes(std::span(ones))).ok());
+  ASSERT_TRUE(writer->finish().ok());
+  const auto model = Model::load(made.out);
+  ASSERT_TRUE(model.ok()) << model.error().message();
+  const auto options = embed_options_for(**model, {});
+  ASSERT_FALSE(options.ok());
+  EXPECT_EQ(options.error().message(),
+            "there are vectors of " + std::to_string((*model)->info().d_model) +
+                " values, expected 3 for the model's next module");
 }
 
 TEST(Embed, AnInputTypeNamesAPromptOfTheModel) {
