@@ -248,10 +248,10 @@ constexpr Route kRoutes[] = {
      .is_of_page = true},
     {"/version", "GET", nullptr, version_of},
     {"/metrics", "GET", nullptr, metrics},
-    {"/health", "GET", nullptr, health, /*open=*/true},
-    {"/v1/health", "GET", nullptr, health, /*open=*/true},
-    {"/ping", "GET", nullptr, health, /*open=*/true},
-    {"/ready", "GET", nullptr, ready, /*open=*/true},
+    {.path = "/health", .method = "GET", .answer = health, .open = true},
+    {.path = "/v1/health", .method = "GET", .answer = health, .open = true},
+    {.path = "/ping", .method = "GET", .answer = health, .open = true},
+    {.path = "/ready", .method = "GET", .answer = ready, .open = true},
 };
 
 }  // namespace
