@@ -222,6 +222,7 @@ constexpr Route kRoutes[] = {
      .errors = &ask::kOllamaErrors},
     {.path = "/api/show", .method = "POST", .answer = ollama_show, .errors = &ask::kOllamaErrors},
     {.path = "/api/tags", .method = "GET", .answer = ollama_tags, .errors = &ask::kOllamaErrors},
+    {.path = "/api/ps", .method = "GET", .answer = ollama_ps, .errors = &ask::kOllamaErrors},
     {.path = "/api/version",
      .method = "GET",
      .answer = ollama_version,
