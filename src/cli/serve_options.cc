@@ -171,6 +171,28 @@ void add_limit_options(CLI::App& app, ServeOptions& o) {
   add_connection_options(app, o);
 }
 
+void add_models_options(CLI::App& app, ServeOptions& o) {
+  const std::string group = "Several models";
+  CLI::Option* const file =
+      app.add_option("--models", o.models_file,
+                     "File with a table [models.NAME] for each model of the server, which is "
+                     "loaded when a request asks for NAME. A table has options of --model; other "
+                     "options of this command are common to all models")
+          ->check(not_empty())
+          ->group(group);
+  for (const char* option : {"--model", "--revision", "--tokenizer", "--chat-template",
+                             "--parallel", "--kv-memory"})
+    file->excludes(app.get_option(option));
+  app.add_option("--memory", o.memory,
+                 "Memory for weights, keys and values of all models of --models, such as 8GiB "
+                 "(default: three quarters of the free memory). The least recently used model "
+                 "goes when another needs its memory")
+      ->transform(size_in_bytes())
+      ->check(expect("a size above 0", [](double x) { return x > 0; }))
+      ->needs(file)
+      ->group(group);
+}
+
 }  // namespace
 
 void add_serve_options(CLI::App& app, ServeOptions& o) {
@@ -179,6 +201,7 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
   add_tool_format_option(app, o.model);
   add_parallel_option(app, o.model);
   add_address_options(app, o);
+  add_models_options(app, o);
   app.add_option(
          "--model-name", o.server.model_names,
          "Name of the model in requests (default: its hub id, or the last part of its path); "
@@ -222,9 +245,14 @@ int read_serve_options(ServeOptions& o) {
     if (o.server.router_keys.empty())
       return report_error("--router-key-file: " + o.router_key_file + " has no keys");
   }
-  const Result<std::filesystem::path> path = model_path(o.model);
-  if (!path) return report_error(path.error());
-  if (o.server.model_names.empty()) o.server.model_names = {name_of_model(*path)};
+  if (o.models_file.empty()) {
+    const Result<std::filesystem::path> path = model_path(o.model);
+    if (!path) return report_error(path.error());
+    if (o.server.model_names.empty()) o.server.model_names = {name_of_model(*path)};
+  } else if (!o.server.model_names.empty() || o.server.any_model_name) {
+    return report_error("--model-name and --any-model-name go with one model, not with --models"),
+           kUsage;
+  }
   for (const std::string& text : o.deadline_classes)
     if (Status status = read_class(text, o.model.engine.deadline_classes); !status)
       return report_error(status.error()), kUsage;

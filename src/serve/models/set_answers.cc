@@ -22,7 +22,7 @@ namespace {
 
 using Facts = ModelShelf::Facts;
 
-Json object_of(const ModelSet& set, const Facts& facts) {
+Json set_object(const ModelSet& set, const Facts& facts) {
   Json status = {{"value", model_state_name(facts.state)}};
   if (facts.has_failed) status["failed"] = true;
   Json object = {{"id", facts.name},
@@ -36,14 +36,14 @@ Json object_of(const ModelSet& set, const Facts& facts) {
 
 HttpResponse list_set(const ModelSet& set, const HttpRequest&) {
   Json data = Json::array();
-  for (const Facts& facts : set.shelf.facts()) data.push_back(object_of(set, facts));
+  for (const Facts& facts : set.shelf.facts()) data.push_back(set_object(set, facts));
   return json_response({{"object", "list"}, {"data", std::move(data)}});
 }
 
 HttpResponse one_of_set(const ModelSet& set, const HttpRequest& request) {
   const std::optional<size_t> model = set.shelf.find(request.parameter);
   if (!model) return wrong_request(404, "model_not_found", set.not_served(request.parameter));
-  return json_response(object_of(set, set.shelf.facts()[*model]));
+  return json_response(set_object(set, set.shelf.facts()[*model]));
 }
 
 HttpResponse tags_of_set(const ModelSet& set, const HttpRequest&) {
