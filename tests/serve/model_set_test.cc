@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "pando/inspect.h"
 #include "serve/client.h"
 #include "serve/models/model_set.h"
+#include "serve/uploads.h"
 
 namespace pando::testing {
 namespace {
@@ -248,22 +248,53 @@ TEST_F(ModelSetTest, MetricsHaveTheNameOfTheModel) {
     EXPECT_NE(metrics.find(line), std::string::npos) << line << "\n" << metrics;
 }
 
-TEST_F(ModelSetTest, StoredResponsesAndBatchesGoAcrossModels) {
-  const TemporaryFolder folder;
+serve::ServerOptions options_with_state(const TemporaryFolder& folder) {
   serve::ServerOptions options = tiny_server_options();
   options.state_directory = folder.path().string();
-  start(kPlenty, options);
+  return options;
+}
+
+TEST_F(ModelSetTest, AStoredResponseIsContinuedByAnotherModel) {
+  const TemporaryFolder folder;
+  start(kPlenty, options_with_state(folder));
   Client client(server_->port());
-  const auto respond = [&](const Json& more) {
-    Json body = {{"model", "qwen"}, {"input", "Hi"}, {"max_output_tokens", 4}};
-    body.update(more);
-    return client.post("/v1/responses", body);
-  };
-  const Answer first = respond({});
-  if (first.status == 400) GTEST_SKIP() << first.body;  // the model has no chat template
-  const std::string id = first.json()["id"];
-  EXPECT_EQ(respond({{"model", "llama"}, {"previous_response_id", id}}).status, 200);
-  EXPECT_EQ(client.get("/v1/responses/" + id).status, 200);
+  Json body = {{"model", "qwen"}, {"input", "Hi"}, {"max_output_tokens", 4}};
+  const Answer first = client.post("/v1/responses", body);
+  ASSERT_EQ(first.status, 200) << first.body;
+  body["model"] = "llama";
+  body["previous_response_id"] = first.json()["id"];
+  const Answer second = client.post("/v1/responses", body);
+  ASSERT_EQ(second.status, 200) << second.body;
+  EXPECT_EQ(second.json()["model"], "llama");
+  const std::string path = "/v1/responses/" + second.json()["id"].get<std::string>();
+  EXPECT_EQ(client.get(path).json()["output"], second.json()["output"]);
+}
+
+TEST_F(ModelSetTest, LinesOfABatchNameTheirModels) {
+  const TemporaryFolder folder;
+  start(kPlenty, options_with_state(folder));
+  Client client(server_->port());
+  std::string lines;
+  for (const char* model : {"qwen", "llama"})
+    lines += Json{{"custom_id", model},
+                  {"method", "POST"},
+                  {"url", "/v1/completions"},
+                  {"body", {{"model", model}, {"prompt", "Hello"}, {"max_tokens", 4},
+                            {"temperature", 0}, {"ignore_eos", true}}}}
+                 .dump() +
+             "\n";
+  const Answer file = upload(client, lines);
+  ASSERT_EQ(file.status, 200) << file.body;
+  const Answer batch = client.post("/v1/batches", {{"input_file_id", file.json()["id"]},
+                                                   {"endpoint", "/v1/completions"},
+                                                   {"completion_window", "24h"}});
+  ASSERT_EQ(batch.status, 200) << batch.body;
+  const std::string path = "/v1/batches/" + batch.json()["id"].get<std::string>();
+  ASSERT_TRUE(soon([&] { return client.get(path).json()["status"] == "completed"; }));
+  const std::string results = client.get(path).json()["output_file_id"];
+  const std::string text = client.get("/v1/files/" + results + "/content").body;
+  for (const char* model : {"qwen", "llama"})
+    EXPECT_NE(text.find(Json(text_of(model, "Hello")).dump()), std::string::npos) << text;
 }
 
 }  // namespace
