@@ -130,9 +130,9 @@ asio::awaitable<void> ModelSet::pass_on(size_t model, HttpRequest& request, Repl
 }
 
 void ModelSet::close() {
+  close_state();
   text_pool.join();
   shelf.close(is_cutting);
-  close_state();
   drop_batches();
 }
 

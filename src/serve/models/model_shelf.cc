@@ -61,14 +61,15 @@ ModelShelf::~ModelShelf() { close(/*at_once=*/true); }
 void ModelShelf::close(bool at_once) {
   {
     const std::lock_guard lock(mutex_);
-    is_closing_ = true;
-    at_once_ = at_once;
+    if (std::exchange(is_closing_, true)) return;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-  std::unique_lock lock(mutex_);
-  for (const auto& entry : entries_)
-    if (entry->served) put_away(lock, *entry);
+  thread_.join();
+  for (const auto& entry : entries_) {
+    if (!entry->served) continue;
+    entry->served->service->is_cutting = at_once;
+    entry->served->service->close();
+  }
 }
 
 std::optional<size_t> ModelShelf::find(const std::string& name) const {
@@ -248,16 +249,14 @@ void ModelShelf::put_away(std::unique_lock<std::mutex>& lock, Entry& entry) {
   entry.is_leaving = false;
   std::shared_ptr<ServedModel> served = std::move(entry.served);
   entry.served = nullptr;
-  const bool at_once = at_once_, says_it = !is_closing_;
   lock.unlock();
-  served->service->is_cutting = at_once;
   served->service->close();
   while (served.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   served.reset();
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
-  if (says_it) log_(fmt::format("the model '{}' is put away", entry.recipe.name));
+  log_(fmt::format("the model '{}' is put away", entry.recipe.name));
   lock.lock();
 }
 

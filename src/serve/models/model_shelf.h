@@ -78,7 +78,8 @@ class ModelShelf {
   std::vector<Facts> facts() const;
   size_t memory() const { return memory_; }
 
-  // Loads no more models, and ends those that are there. No request is open.
+  // Loads no more models, and closes those that are loaded; they go with the shelf, so that requests
+  // that were cut off can go before them.
   void close(bool at_once);
 
  private:
@@ -114,7 +115,7 @@ class ModelShelf {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Entry>> entries_;
   uint64_t clock_ = 0;  // of uses and wishes
-  bool is_closing_ = false, at_once_ = false;
+  bool is_closing_ = false;
   std::thread thread_;
 };
 
