@@ -11,6 +11,7 @@
 
 #include "base/byte_order_mark.h"
 #include "base/errors.h"
+#include "cli/exit_code.h"
 #include "cli/prompt_text.h"
 #include "cli/usage.h"
 

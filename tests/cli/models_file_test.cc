@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "cli/run_process.h"
+#include "cli/process.h"
 
 namespace pando::testing {
 namespace {
 
-class ModelsFileTest : public RunProcess {
+class ModelsFileTest : public ProcessTest {
  protected:
   std::string refused(const std::string& file, const std::string& more = "") {
     folder().write("models.toml", file);
