@@ -171,25 +171,40 @@ void add_limit_options(CLI::App& app, ServeOptions& o) {
   add_connection_options(app, o);
 }
 
+// An option that a server of several models does not take, or else of one; empty: there is none.
+std::string wrong_of_models(const ServeOptions& o) {
+  if (o.models_file.empty()) return o.memory > 0 ? "--memory needs --models" : "";
+  const std::pair<const char*, bool> given[] = {
+      {"--model", !o.model.model.empty()},
+      {"--revision", !o.model.revision.empty()},
+      {"--tokenizer", !o.model.tokenizer.empty()},
+      {"--chat-template", !o.model.chat_template.empty()},
+      {"--parallel", !o.model.parallel.empty()},
+      {"--kv-memory", o.model.engine.kv_memory > 0},
+      {"--generation-config", o.generation.required},
+      {"--no-generation-config", o.generation.ignored},
+      {"--model-name", !o.server.model_names.empty()},
+      {"--any-model-name", o.server.any_model_name},
+      {"--router-key-file", !o.router_key_file.empty()}};
+  for (const auto& [option, is_given] : given)
+    if (is_given) return fmt::format("{} is given with --models, expected one of them", option);
+  return "";
+}
+
 void add_models_options(CLI::App& app, ServeOptions& o) {
   const std::string group = "Several models";
-  CLI::Option* const file =
-      app.add_option("--models", o.models_file,
-                     "File with a table [models.NAME] for each model of the server, which is "
-                     "loaded when a request asks for NAME. A table has options of --model; other "
-                     "options of this command are common to all models")
-          ->check(not_empty())
-          ->group(group);
-  for (const char* option : {"--model", "--revision", "--tokenizer", "--chat-template",
-                             "--parallel", "--kv-memory"})
-    file->excludes(app.get_option(option));
+  app.add_option("--models", o.models_file,
+                 "File with a table [models.NAME] for each model of the server, which is loaded "
+                 "when a request asks for NAME. A table has the options of a model; other options "
+                 "of this command are common to all models")
+      ->check(not_empty())
+      ->group(group);
   app.add_option("--memory", o.memory,
                  "Memory for weights, keys and values of all models of --models, such as 8GiB "
                  "(default: three quarters of the free memory). The least recently used model "
                  "goes when another needs its memory")
       ->transform(size_in_bytes())
       ->check(expect("a size above 0", [](double x) { return x > 0; }))
-      ->needs(file)
       ->group(group);
 }
 
@@ -235,6 +250,8 @@ int read_serve_options(ServeOptions& o) {
     return report_error(fmt::format("--step-rows is {}, expected more than --max-running {}",
                                     engine.step_rows, engine.max_running)),
            kUsage;
+  if (const std::string wrong = wrong_of_models(o); !wrong.empty())
+    return report_error(wrong), kUsage;
   if (o.server.router_only && o.router_key_file.empty())
     return report_error("--router-only needs --router-key-file"), kUsage;
   if (!o.router_key_file.empty()) {
@@ -249,9 +266,6 @@ int read_serve_options(ServeOptions& o) {
     const Result<std::filesystem::path> path = model_path(o.model);
     if (!path) return report_error(path.error());
     if (o.server.model_names.empty()) o.server.model_names = {name_of_model(*path)};
-  } else if (!o.server.model_names.empty() || o.server.any_model_name) {
-    return report_error("--model-name and --any-model-name go with one model, not with --models"),
-           kUsage;
   }
   for (const std::string& text : o.deadline_classes)
     if (Status status = read_class(text, o.model.engine.deadline_classes); !status)
