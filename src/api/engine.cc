@@ -21,14 +21,17 @@
 #include "base/failures.h"
 #include "base/thread_priority.h"
 #include "engine/options.h"
+#include "engine/step_turns.h"
 
 namespace pando {
 
 class Engine::Impl {
  public:
-  Impl(std::shared_ptr<const Model> model, std::unique_ptr<EngineLoop> loop)
+  Impl(std::shared_ptr<const Model> model, std::unique_ptr<EngineLoop> loop,
+       std::shared_ptr<StepTurns> turns)
       : model_(std::move(model)),
         loop_(std::move(loop)),
+        turns_(std::move(turns)),
         stats_(loop_->stats()),
         thread_([this] { run(); }) {}
 
@@ -37,7 +40,7 @@ class Engine::Impl {
       std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    wake_.notify_one();
+    wake_up();
     thread_.join();
   }
 
@@ -70,7 +73,7 @@ class Engine::Impl {
       inbox_.push_back({id, std::move(request), std::move(listener), no_memory(), std::move(form)});
       n_in_inbox_ += n_answers;
     }
-    wake_.notify_one();
+    wake_up();
     return id;
   }
 
@@ -97,7 +100,7 @@ class Engine::Impl {
       } catch (const std::bad_alloc&) {  // the request goes on without a listener
       }
     }
-    wake_.notify_one();
+    wake_up();
   }
 
   void hold() {
@@ -127,6 +130,12 @@ class Engine::Impl {
   size_t longest() const { return loop_->longest(); }
 
  private:
+  // For its inbox.
+  void wake_up() {
+    wake_.notify_one();
+    if (turns_) turns_->reconsider(claim_);
+  }
+
   struct Submit {
     RequestId id;
     Request request;
@@ -142,7 +151,7 @@ class Engine::Impl {
                                inbox_.begin());
   }
 
-  bool has_turn() const {
+  bool has_work() const {
     return stopping_ || loop_->n_sequences() > 0 ||
            (n_holds_ == 0 && (!inbox_.empty() || !cancelled_.empty()));
   }
@@ -154,13 +163,15 @@ class Engine::Impl {
       std::vector<RequestId> cancelled;  // of those that earlier turns took
       {
         std::unique_lock lock(mutex_);
-        for (bool is_ready = false; !is_ready && !has_turn();) {
+        if (turns_ && !has_work()) turns_->give_back(claim_);
+        for (bool is_ready = false; !is_ready && !has_work();) {
           lock.unlock();
-          is_ready = !loop_->prepare();
+          is_ready = !prepare();
           lock.lock();
           stats_.kv_ready_bytes = loop_->ready_bytes();
         }
-        wake_.wait(lock, [&] { return has_turn(); });
+        wake_.wait(lock, [&] { return has_work(); });
+        if (loop_->n_sequences() == 0) since_ = StepTurns::Clock::now();
         submitted.swap(inbox_);
         cancelled.swap(cancelled_);
         n_taken_ += std::exchange(n_in_inbox_, 0);
@@ -170,15 +181,34 @@ class Engine::Impl {
         }
         if (stopping_) {
           lock.unlock();
+          if (turns_) turns_->give_back(claim_);
           shut_down(submitted);
           return;
         }
       }
       loop_->cancel(std::move(cancelled));
       for (Submit& submit : submitted) take(submit);
+      if (!take_turn()) continue;
       loop_->step();
       publish();
+      since_ = StepTurns::Clock::now();
     }
+  }
+
+  // False: there is something new in the inbox. The turn is kept until the next is asked for, so
+  // that an engine that has more work is not passed over.
+  bool take_turn() {
+    if (!turns_ || loop_->n_sequences() == 0) return true;
+    return turns_->take(claim_, loop_->start_by(since_));
+  }
+
+  // Prepares memory, unless another engine computes.
+  bool prepare() {
+    if (!turns_) return loop_->prepare();
+    if (!turns_->try_take(claim_)) return false;
+    const bool has_more = loop_->prepare();
+    turns_->give_back(claim_);
+    return has_more;
   }
 
   // Counters first, so that a listener finds its answer counted.
@@ -232,6 +262,9 @@ class Engine::Impl {
   std::shared_ptr<const Model> model_;
   std::unique_ptr<EngineLoop>
       loop_;  // its state belongs to thread_; check() and options() are constant
+  const std::shared_ptr<StepTurns> turns_;  // null: it computes whenever it has work
+  StepTurns::Claim claim_;
+  StepTurns::Clock::time_point since_;  // it has had work and no step; of thread_
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Submit> inbox_;         // ids ascend
@@ -269,7 +302,8 @@ Result<std::unique_ptr<Engine>> open_engine(std::shared_ptr<const Model> model,
   if (!loop) return loop.error();
   try {
     return std::unique_ptr<Engine>(
-        new Engine(std::make_unique<Engine::Impl>(std::move(model), std::move(*loop))));
+        new Engine(
+        std::make_unique<Engine::Impl>(std::move(model), std::move(*loop), options.turns)));
   } catch (const std::system_error& error) {
     return cannot_start("the engine's thread", error.what());
   }

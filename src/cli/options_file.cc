@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -134,34 +135,68 @@ class Section {
   const Lines& lines_;
 };
 
-}  // namespace
-
-std::vector<CLI::ConfigItem> OptionsFile::from_config(std::istream& file) const {
-  const std::string path = app_.get_config_ptr()->results().back();
-  const Lines lines(path);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+toml::table parse_tables(std::string_view bytes, const std::string& path, const Lines& lines) {
   const Result<std::string_view> text = without_mark(bytes);
   if (!text) throw CLI::ConfigError(fmt::format("'{}' is {}", path, message_of(text.error())));
-  toml::table tables;
   try {
-    tables = toml::parse(*text);
+    return toml::parse(*text);
   } catch (const toml::parse_error& error) {
     std::string_view what = error.description();
     constexpr std::string_view kBegin = "Error while parsing ";
     if (what.starts_with(kBegin)) what.remove_prefix(kBegin.size());
     lines.refuse(error.source(), std::string(what));
   }
+}
+
+const toml::table& as_section(const toml::node& node, std::string_view name, const Lines& lines) {
+  const toml::table* const options = node.as_table();
+  if (options == nullptr)
+    lines.refuse(node, fmt::format("'{}' is {}, expected a section", name, found(node)));
+  return *options;
+}
+
+}  // namespace
+
+std::vector<CLI::ConfigItem> OptionsFile::from_config(std::istream& file) const {
+  const std::string path = app_.get_config_ptr()->results().back();
+  const Lines lines(path);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const toml::table tables = parse_tables(bytes, path, lines);
   for (const auto& [key, node] : tables) {
     const std::string name(key.str());
     CLI::App* const command = find_command(app_, name);
-    const toml::table* const options = node.as_table();
-    if (options == nullptr)
-      lines.refuse(node, fmt::format("'{}' is {}, expected a section", name, found(node)));
+    const toml::table& options = as_section(node, name, lines);
     if (command == nullptr) lines.refuse(node, unknown_command(app_, name));
-    for (const auto& [option, value] : *options)
+    for (const auto& [option, value] : options)
       Section(*command, lines).take(std::string(option.str()), value);
   }
   return {};
+}
+
+void read_tables(const std::string& path, std::string_view text, const std::string& section,
+                 const std::function<void(const std::string& name, const TakeOptions&)>& on_table) {
+  const Lines lines(path);
+  const toml::table tables = parse_tables(text, path, lines);
+  std::vector<std::pair<std::string, const toml::table*>> found_tables;
+  for (const auto& [key, node] : tables) {
+    if (key.str() != section)
+      lines.refuse(node, fmt::format("'{0}' is no part of this file, expected [{1}.NAME]",
+                                     key.str(), section));
+    for (const auto& [name, one] : as_section(node, section, lines))
+      found_tables.emplace_back(name.str(), &as_section(one, name.str(), lines));
+  }
+  std::ranges::sort(found_tables, {}, [](const auto& table) {
+    return table.second->source().begin.line;
+  });
+  for (const auto& [name, options] : found_tables) {
+    on_table(name, [&lines, &table = *options](CLI::App& command) {
+      for (const auto& [option, value] : table)
+        Section(command, lines).take(std::string(option.str()), value);
+      for (const CLI::Option* option : command.get_options())
+        if (option->get_required() && option->empty())
+          lines.refuse(table, fmt::format("the table has no '{}'", option->get_lnames().front()));
+    });
+  }
 }
 
 }  // namespace pando::cli

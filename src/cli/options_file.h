@@ -2,8 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <istream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pando::cli {
@@ -20,5 +22,13 @@ class OptionsFile : public CLI::Config {
  private:
   CLI::App& app_;
 };
+
+// Sets the options of a command to those of a table.
+using TakeOptions = std::function<void(CLI::App& command)>;
+
+// Calls `on_table` for each table of `section`, [section.NAME], in the order of the file. The file
+// has nothing else. Throws CLI::ConfigError that names file and line.
+void read_tables(const std::string& path, std::string_view text, const std::string& section,
+                 const std::function<void(const std::string& name, const TakeOptions&)>& on_table);
 
 }  // namespace pando::cli

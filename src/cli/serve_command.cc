@@ -11,50 +11,20 @@
 
 #include "base/counted.h"
 #include "base/machine.h"
-#include "cli/cache_directory.h"
 #include "cli/commands.h"
 #include "cli/line_writer.h"
 #include "cli/model_options.h"
 #include "cli/notify.h"
 #include "cli/print_stderr.h"
 #include "cli/ranks.h"
+#include "cli/serve_models.h"
 #include "cli/serve_options.h"
 #include "pando/model_files.h"
-#include "pando/step_costs.h"
 #include "serve/page.h"
 #include "serve/server.h"
 
 namespace pando::cli {
 namespace {
-
-// Fills in how long steps take, where policy or budget ask for it.
-Status learn_steps(const Model& model, EngineOptions& options) {
-  static constexpr int kSeconds = 8;
-  if (options.policy == "fcfs" && options.step_budget == 0) return {};
-  if (!model.info().gives_logits) return {};  // an engine takes its texts in order
-  const std::filesystem::path folder = cache_directory();
-  Result<MeasuredSteps> steps = saved_steps(folder, model, options, kSeconds, [] {
-    print_stderr("pando: measuring step times, which takes about {} s ({} s for a large model)\n",
-                 kSeconds, MeasuredSteps::kMostTimes * kSeconds);
-  });
-  if (!steps) return steps.error();
-  print_stderr("pando: {}\n", steps->in_words());
-  const bool kept = !steps->file.empty();
-  if (!kept)
-    print_stderr("pando: step times are not saved: {}; the next start measures them again\n",
-                 steps->not_kept);
-  if (steps->disturbed())
-    print_stderr("pando: {}{}\n",
-                 steps->n_repeats < MeasuredSteps::kFewestRepeats
-                     ? "too few step times were measured twice"
-                     : "other work disturbed the step times",
-                 kept ? "; the next start measures them again" : "");
-  else if (!steps->good())
-    print_stderr(
-        "pando: predicted step times are less accurate than usual, so steps are kept shorter\n");
-  options.step_costs = std::move(steps->costs);
-  return {};
-}
 
 // The folder of the documents: beside the build directory in the repository, or installed.
 std::string documentation() {
@@ -97,6 +67,12 @@ Result<std::string> fingerprint_for_routers(const ModelArguments& arguments) {
   return fmt::format("{} {} {}", *files, chat_template, arguments.tool_format);
 }
 
+void say_if_open(const ServeOptions& o, const serve::Server& server) {
+  if (o.server.api_keys.empty() && !server.is_local())
+    print_stderr("pando: there are no API keys, so anyone who can reach {} can send requests\n",
+                 o.server.host);
+}
+
 // What the server is, once it listens.
 void print_start(const ServeOptions& o, const Engine& engine, const serve::Server& server) {
   const Model& model = engine.model();
@@ -115,13 +91,28 @@ void print_start(const ServeOptions& o, const Engine& engine, const serve::Serve
         "pando: a prompt and its answer can have at most {} tokens, fewer than the context of {}, "
         "for lack of memory\n",
         engine.longest(), options.context);
-  if (o.server.api_keys.empty() && !server.is_local())
-    print_stderr("pando: there are no API keys, so anyone who can reach {} can send requests\n",
-                 o.server.host);
+  say_if_open(o, server);
   print_stderr("pando: GET / lists the paths{}; documentation is in {}\n",
                serve::has_page(o.server) ? ", and is a page for browsers" : "", documentation());
   print_stderr("pando: serving {} at {}\n", fmt::join(o.server.model_names, ", "),
                address_text(o.server, server.port()));
+}
+
+// Models are loaded when requests ask for them.
+int serve_models(ServeOptions& o) {
+  auto set = open_model_set(o);
+  if (!set) return refuse(set.error());
+  const std::string names = fmt::format("{}", fmt::join((*set)->options.model_names, ", "));
+  const size_t memory = (*set)->shelf.memory();
+  auto server = serve::Server::open(std::unique_ptr<serve::Door>(std::move(*set)));
+  if (!server) return report_error(server.error());
+  print_stderr("pando: {} for weights, keys and values of all models\n", size_text(memory));
+  say_if_open(o, **server);
+  print_stderr("pando: GET / lists the paths; documentation is in {}\n", documentation());
+  print_stderr("pando: serving {} at {}\n", names, address_text(o.server, (*server)->port()));
+  notify("READY=1");
+  (*server)->run(/*stop_on_signals=*/true);
+  return kOk;
 }
 
 int serve_model(ServeOptions o) {
@@ -129,6 +120,10 @@ int serve_model(ServeOptions o) {
   allow_connections(o.server.max_connections);
   // Before the model, which may take minutes.
   if (Status status = serve::Server::check(o.server); !status) return report_error(status.error());
+  LineWriter log(STDERR_FILENO);
+  o.server.log = [&log](const std::string& line) { log.put(line); };
+  o.server.on_stop = [] { notify("STOPPING=1"); };
+  if (!o.models_file.empty()) return serve_models(o);
   // Unless the user asked for defaults, loading the model gives a better message.
   const Result<std::string> defaults = read_defaults(o);
   if (!defaults && o.generation.required) return refuse(defaults.error());
@@ -150,9 +145,6 @@ int serve_model(ServeOptions o) {
     o.server.sigterm_drain_timeout = std::chrono::seconds(0);
     ranks->set_last_words(std::chrono::seconds(2));
   }
-  LineWriter log(STDERR_FILENO);
-  o.server.log = [&log](const std::string& line) { log.put(line); };
-  o.server.on_stop = [] { notify("STOPPING=1"); };
   auto server = serve::Server::open(**engine, o.server);
   if (!server) return report_error(server.error());
   print_stderr("pando: {}\n", *defaults);

@@ -170,6 +170,43 @@ void add_limit_options(CLI::App& app, ServeOptions& o) {
   add_connection_options(app, o);
 }
 
+// An option that a server of several models does not take, or else of one; empty: there is none.
+std::string wrong_of_models(const ServeOptions& o) {
+  if (o.models_file.empty()) return o.memory > 0 ? "--memory needs --models" : "";
+  const std::pair<const char*, bool> given[] = {
+      {"--model", !o.model.model.empty()},
+      {"--revision", !o.model.revision.empty()},
+      {"--tokenizer", !o.model.tokenizer.empty()},
+      {"--chat-template", !o.model.chat_template.empty()},
+      {"--parallel", !o.model.parallel.empty()},
+      {"--kv-memory", o.model.engine.kv_memory > 0},
+      {"--generation-config", o.generation.required},
+      {"--no-generation-config", o.generation.ignored},
+      {"--model-name", !o.server.model_names.empty()},
+      {"--any-model-name", o.server.any_model_name},
+      {"--router-key-file", !o.router_key_file.empty()}};
+  for (const auto& [option, is_given] : given)
+    if (is_given) return fmt::format("{} is given with --models, expected one of them", option);
+  return "";
+}
+
+void add_models_options(CLI::App& app, ServeOptions& o) {
+  const std::string group = "Several models";
+  app.add_option("--models", o.models_file,
+                 "File with a table [models.NAME] for each model of the server, which is loaded "
+                 "when a request asks for NAME. A table has the options of a model; other options "
+                 "of this command are common to all models")
+      ->check(not_empty())
+      ->group(group);
+  app.add_option("--memory", o.memory,
+                 "Memory for weights, keys and values of all models of --models, such as 8GiB "
+                 "(default: three quarters of the free memory). The least recently used model "
+                 "goes when another needs its memory")
+      ->transform(size_in_bytes())
+      ->check(expect("a size above 0", [](double x) { return x > 0; }))
+      ->group(group);
+}
+
 }  // namespace
 
 void add_serve_options(CLI::App& app, ServeOptions& o) {
@@ -178,6 +215,7 @@ void add_serve_options(CLI::App& app, ServeOptions& o) {
   add_tool_format_option(app, o.model);
   add_parallel_option(app, o.model);
   add_address_options(app, o);
+  add_models_options(app, o);
   app.add_option(
          "--model-name", o.server.model_names,
          "Name of the model in requests (default: its hub id, or the last part of its path); "
@@ -211,6 +249,8 @@ int read_serve_options(ServeOptions& o) {
     return report_error(fmt::format("--step-rows is {}, expected more than --max-running {}",
                                     engine.step_rows, engine.max_running)),
            kUsage;
+  if (const std::string wrong = wrong_of_models(o); !wrong.empty())
+    return report_error(wrong), kUsage;
   if (o.server.router_only && o.router_key_file.empty())
     return report_error("--router-only needs --router-key-file"), kUsage;
   if (!o.router_key_file.empty()) {
@@ -221,9 +261,11 @@ int read_serve_options(ServeOptions& o) {
     if (o.server.router_keys.empty())
       return report_error("--router-key-file: " + o.router_key_file + " has no keys");
   }
-  const Result<std::filesystem::path> path = model_path(o.model);
-  if (!path) return report_error(path.error());
-  if (o.server.model_names.empty()) o.server.model_names = {name_of_model(*path)};
+  if (o.models_file.empty()) {
+    const Result<std::filesystem::path> path = model_path(o.model);
+    if (!path) return report_error(path.error());
+    if (o.server.model_names.empty()) o.server.model_names = {name_of_model(*path)};
+  }
   for (const std::string& text : o.deadline_classes)
     if (Status status = read_class(text, o.model.engine.deadline_classes); !status)
       return report_error(status.error()), kUsage;

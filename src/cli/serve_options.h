@@ -15,6 +15,8 @@ struct ServeOptions : ServerArguments {
   ModelArguments model;
   DefaultsArguments generation;
   std::string router_key_file;
+  std::string models_file;  // --models; empty: one model
+  size_t memory = 0;        // --memory; 0: three quarters of the free memory
   double step_budget_ms = 0;
   std::vector<std::string> public_prefixes;   // NAME=FILE
   std::vector<std::string> deadline_classes;  // NAME=TTFT,TPOT

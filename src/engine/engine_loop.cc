@@ -319,6 +319,26 @@ size_t EngineLoop::ahead_bytes() const {
   return std::min(most, std::max(first, used));
 }
 
+// A token of a running answer is due tpot_slo after the one before.
+std::chrono::steady_clock::time_point EngineLoop::start_by(
+    std::chrono::steady_clock::time_point since) const {
+  using Clock = std::chrono::steady_clock;
+  if (!parts_.timing) return since;
+  constexpr double kLongest = 1e6;  // seconds; a deadline may be infinite
+  const Clock::time_point now = Clock::now();
+  Clock::time_point first = Clock::time_point::max();
+  for (const auto& sequence : sequences_) {
+    if (sequence->done) continue;
+    const bool decodes = sequence->completion.tokens.size() > sequence->n_begun();
+    const double slack =
+        decodes ? sequence->scheduled.tpot_slo : parts_.timing->slack(sequence->scheduled);
+    const std::chrono::duration<double> seconds(std::clamp(slack, -kLongest, kLongest));
+    first = std::min(first,
+                     (decodes ? since : now) + std::chrono::duration_cast<Clock::duration>(seconds));
+  }
+  return first;
+}
+
 bool EngineLoop::prepare() {
   return ready_bytes() < ahead_bytes() &&
          parts_.executor->prepare(residency_.pages().n_touched(0),

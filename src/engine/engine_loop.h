@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -71,6 +72,9 @@ class EngineLoop {
   // For idle time: makes the next step cheaper, a few milliseconds at a time. False if nothing was
   // left to do.
   bool prepare();
+  // When the next step has to begin so that no request is late, for an engine that has had no step
+  // since `since`. Without predicted times: since.
+  std::chrono::steady_clock::time_point start_by(std::chrono::steady_clock::time_point since) const;
   // Delivers the events since the last call to the listeners. They may call anything in this class.
   void deliver_events() { outbox_.deliver(); }
 

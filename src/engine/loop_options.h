@@ -1,11 +1,14 @@
 // Options with which an engine loop is opened.
 #pragma once
 
+#include <memory>
+
 #include "pando/values/engine_options.h"
 
 namespace pando {
 
 struct RankGroup;
+class StepTurns;
 
 // The public options, and sizes that they leave to the engine; tests make these sizes tiny.
 struct LoopOptions {
@@ -19,6 +22,7 @@ struct LoopOptions {
       nullptr;                // the ranks that share the model; null: this process has all of it
   int depth = 0;              // steps in flight at most; 0: as many as the executor takes
   size_t least_answers = 16;  // of a step, where answers divide among the steps in flight
+  std::shared_ptr<StepTurns> turns = nullptr;  // of the engines that share processors; null: none
   bool poison_pages = false;  // fill fresh pages with NaN
   bool all_rows = false;      // see ExecutorOptions
   bool many_prefills = true;  // see PackerOptions

@@ -29,6 +29,10 @@ class StepTiming final : public Batcher {
   ScheduledRequest scheduled_request(const Request& request, uint32_t n_total,
                                      uint32_t n_done) const;
   void update(ScheduledRequest& scheduled, uint32_t n_total, uint32_t n_done) const;
+  // Seconds until the rest of a prompt has to begin to meet its deadline; below 0: it is late.
+  double slack(const ScheduledRequest& scheduled) const {
+    return lrs_priority(scheduled, now());
+  }
   // All that wait, since any may go first; whether one may start is for the packer.
   Sight sight(const Queue&) override { return {.any_order = true, .times = true}; }
   std::vector<Advance> choose(const WorkView& view,

@@ -81,8 +81,8 @@ Result<Json> asked_batch(const Json& body) {
 
 }  // namespace
 
-Result<HttpResponse> create_batch(Service& service, const HttpRequest& request, const Json& body) {
-  const Result<FileStore*> files = files_of(service);
+Result<HttpResponse> create_batch(StateDoor& door, const HttpRequest& request, const Json& body) {
+  const Result<FileStore*> files = files_of(door);
   if (!files) return files.error();
   Result<Json> batch = asked_batch(body);
   if (!batch) return batch.error();
@@ -94,9 +94,9 @@ Result<HttpResponse> create_batch(Service& service, const HttpRequest& request, 
   if (input->purpose != "batch")
     return invalid_field("input_file_id", "is a file with the purpose '{}', expected 'batch'",
                          input->purpose);
-  batch->update({{"id", "batch_" + service.new_id() + request.id},
+  batch->update({{"id", "batch_" + door.new_id() + request.id},
                  {"object", "batch"},
-                 {"model", service.options.model_names.front()},
+                 {"model", door.batch_model.empty() ? Json() : Json(door.batch_model)},
                  {"status", "validating"},
                  {"created_at", now},
                  {"expires_at", now + kWindowSeconds},
@@ -111,8 +111,8 @@ Result<HttpResponse> create_batch(Service& service, const HttpRequest& request, 
   return json_response(*batch);
 }
 
-Result<HttpResponse> list_batches(Service& service, const HttpRequest& request, const Json&) {
-  const Result<FileStore*> files = files_of(service);
+Result<HttpResponse> list_batches(StateDoor& door, const HttpRequest& request, const Json&) {
+  const Result<FileStore*> files = files_of(door);
   if (!files) return files.error();
   const Result<ListPage> page = page_of(request, /*limit=*/20, /*most=*/100);
   if (!page) return page.error();
@@ -121,16 +121,16 @@ Result<HttpResponse> list_batches(Service& service, const HttpRequest& request, 
   return list_response(std::move(found->objects), found->has_more);
 }
 
-Result<HttpResponse> get_batch(Service& service, const HttpRequest& request, const Json&) {
-  const Result<FileStore*> files = files_of(service);
+Result<HttpResponse> get_batch(StateDoor& door, const HttpRequest& request, const Json&) {
+  const Result<FileStore*> files = files_of(door);
   if (!files) return files.error();
   const auto found = (*files)->database().find_batch(request.isolation_key, request.parameter);
   if (!found) return found.error();
   return json_response(found->object);
 }
 
-Result<HttpResponse> cancel_batch(Service& service, const HttpRequest& request, const Json&) {
-  const Result<FileStore*> files = files_of(service);
+Result<HttpResponse> cancel_batch(StateDoor& door, const HttpRequest& request, const Json&) {
+  const Result<FileStore*> files = files_of(door);
   if (!files) return files.error();
   const auto cancel = [now = (*files)->now()](Json& batch) -> Status {
     if (is_text(batch["status"], "cancelling")) return {};

@@ -39,12 +39,6 @@ constexpr int kOpenPerLine = 8;                      // answers of a line that a
 constexpr size_t kMostOpenBytes = size_t{64} << 20;  // of bodies
 constexpr double kNearestDeadline = 3600;            // seconds: always behind clients
 
-// At a time: half of what the engine has room for is left to clients.
-int most_lines(const EngineOptions& options) {
-  const int answers = options.max_open / kOpenPerLine;
-  return std::clamp(std::min(options.max_running, answers) / 2, 1, kMostOpenLines);
-}
-
 // The engine has no room, or a disk.
 bool is_passing(const HttpResponse& response) {
   const bool is_full = response.status == 429 || response.status == 503;
@@ -93,10 +87,10 @@ struct AskedLine {
 
 class BatchRunner::Impl {
  public:
-  explicit Impl(Service& service)
-      : service_(service),
-        files_(*service.files),
-        most_open_(most_lines(service.engine.options())),
+  explicit Impl(StateDoor& door)
+      : door_(door),
+        files_(*door.files),
+        most_open_(door.max_batched),
         work_(context_.get_executor()) {}
 
   void start() {
@@ -120,7 +114,7 @@ class BatchRunner::Impl {
   };
 
   void run() {
-    lower_priority_once(service_.engine.options().nice);
+    lower_priority_once(door_.nice);
     while (!is_stopping_) {
       attempt([&] { look(); });
       serve(batches_.empty() ? kIdleTurn : kBusyTurn);
@@ -150,7 +144,7 @@ class BatchRunner::Impl {
   void complain(const std::string& what) noexcept {
     try {
       if (!std::exchange(has_complained_, true))
-        service_.log(fmt::format("batches: {}, trying again", what));
+        door_.log(fmt::format("batches: {}, trying again", what));
     } catch (const std::exception&) {  // nor is there memory for words
     }
   }
@@ -191,11 +185,11 @@ class BatchRunner::Impl {
         if (is_text(batch.object["status"], "cancelling")) known->cancel();
       } else if (batch.key || batch.object["expires_at"] <= files_.now()) {
         batches_.emplace_back(files_, std::move(batch),
-                              BatchWork::Options{.max_line_bytes = service_.options.max_body_bytes,
+                              BatchWork::Options{.max_line_bytes = door_.options.max_body_bytes,
                                                  .not_served = [this](const std::string& model) {
-                                                   return service_.serves(model)
+                                                   return door_.serves(model)
                                                               ? std::string()
-                                                              : service_.not_served(model);
+                                                              : door_.not_served(model);
                                                  }});
       }
     }
@@ -208,7 +202,7 @@ class BatchRunner::Impl {
     if (!note(batch.advance())) advance_at_ = Clock::now() + kAdvanceAgain;
     if (!could_ask && batch.has_begun() && batch.is_resumed()) forget_stored(batch);
     if (batch.is_over())
-      service_.log(fmt::format("{} is {}: {}", batch.id(),
+      door_.log(fmt::format("{} is {}: {}", batch.id(),
                                batch.object()["status"].get<std::string>(),
                                json_text(batch.object()["request_counts"])));
   }
@@ -218,7 +212,7 @@ class BatchRunner::Impl {
   void forget_stored(const BatchWork& batch) {
     if (batch.endpoint() != "/v1/responses" || batch.is_ending()) return;
     for (const size_t index : batch.unanswered(4 * kMostOpenLines)) {
-      const Status status = service_.responses->remove(batch.key(), "resp_" + batch.id_of(index));
+      const Status status = door_.responses->remove(batch.key(), "resp_" + batch.id_of(index));
       if (!status && status.error().code != ErrorCode::kNotFound) note(status);
     }
   }
@@ -264,7 +258,7 @@ class BatchRunner::Impl {
     n_open_bytes_ += line->n_bytes;
     try {
       EndOfLine end{line, this};
-      asio::co_spawn(context_, handle(service_, line->request, line->replier), std::move(end));
+      asio::co_spawn(context_, door_.handle(line->request, line->replier), std::move(end));
     } catch (const std::exception&) {  // no memory
       forget(line);
       throw;
@@ -330,7 +324,7 @@ class BatchRunner::Impl {
     });
   }
 
-  Service& service_;
+  StateDoor& door_;
   FileStore& files_;
   const int most_open_;  // lines
   std::atomic<bool> is_stopping_{false};
@@ -346,7 +340,12 @@ class BatchRunner::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> work_;
 };
 
-BatchRunner::BatchRunner(Service& service) : impl_(std::make_unique<Impl>(service)) {}
+int most_batched(const EngineOptions& options) {
+  const int answers = options.max_open / kOpenPerLine;
+  return std::clamp(std::min(options.max_running, answers) / 2, 1, kMostOpenLines);
+}
+
+BatchRunner::BatchRunner(StateDoor& door) : impl_(std::make_unique<Impl>(door)) {}
 BatchRunner::~BatchRunner() = default;
 void BatchRunner::start() { impl_->start(); }
 void BatchRunner::stop() noexcept { impl_->stop(); }

@@ -100,15 +100,35 @@ Result<HttpResponse> llama_slots(Service& service, const HttpRequest&, const Jso
   return json_response(slots);
 }
 
-Result<HttpResponse> ollama_tags(Service& service, const HttpRequest&, const Json&) {
+Json ollama_model(const Service& service, const std::string& name) {
   const Model& model = service.engine.model();
+  return {{"name", name},
+          {"model", name},
+          {"modified_at", ask::ollama_time(service.started)},
+          {"size", model.info().weight_bytes},
+          {"details", ollama_details(model)}};
+}
+
+Json ollama_running(const Service& service, const std::string& name) {
+  Json running = ollama_model(service, name);
+  running.erase("modified_at");
+  running["size"] = service.engine.model().info().weight_bytes + service.engine.options().kv_memory;
+  running["size_vram"] = 0;
+  running["context_length"] = service.longest();
+  return running;
+}
+
+Result<HttpResponse> ollama_tags(Service& service, const HttpRequest&, const Json&) {
   Json models = Json::array();
   for (const std::string& name : service.options.model_names)
-    models.push_back({{"name", name},
-                      {"model", name},
-                      {"modified_at", ask::ollama_time(service.started)},
-                      {"size", model.info().weight_bytes},
-                      {"details", ollama_details(model)}});
+    models.push_back(ollama_model(service, name));
+  return json_response({{"models", std::move(models)}});
+}
+
+Result<HttpResponse> ollama_ps(Service& service, const HttpRequest&, const Json&) {
+  Json models = Json::array();
+  for (const std::string& name : service.options.model_names)
+    models.push_back(ollama_running(service, name));
   return json_response({{"models", std::move(models)}});
 }
 

@@ -13,7 +13,11 @@ Result<HttpResponse> inference_info(Service& service, const HttpRequest& request
 Result<HttpResponse> llama_props(Service& service, const HttpRequest& request, const Json& body);
 Result<HttpResponse> llama_slots(Service& service, const HttpRequest& request, const Json& body);
 // GET /api/tags, POST /api/show and GET /api/version of Ollama.
+// A model as Ollama's lists have it: of those that are there, and of those that are loaded.
+Json ollama_model(const Service& service, const std::string& name);
+Json ollama_running(const Service& service, const std::string& name);
 Result<HttpResponse> ollama_tags(Service& service, const HttpRequest& request, const Json& body);
+Result<HttpResponse> ollama_ps(Service& service, const HttpRequest& request, const Json& body);
 Result<HttpResponse> ollama_show(Service& service, const HttpRequest& request, const Json& body);
 Result<HttpResponse> ollama_version(Service& service, const HttpRequest& request, const Json& body);
 

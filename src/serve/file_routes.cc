@@ -33,21 +33,21 @@ Result<StoredFile> found_file(const Result<FileStore*>& files, const HttpRequest
 
 }  // namespace
 
-Result<FileStore*> files_of(const Service& service) {
-  if (service.files == nullptr)
+Result<FileStore*> files_of(const StateDoor& door) {
+  if (door.files == nullptr)
     return unsupported("this server keeps no files, expected one started with --state DIR");
-  return service.files.get();
+  return door.files.get();
 }
 
-std::optional<HttpResponse> begin_upload(Service& service, HttpRequest& request,
+std::optional<HttpResponse> begin_upload(StateDoor& door, HttpRequest& request,
                                          std::string_view origin) {
   const bool is_own = origin.ends_with("://" + request.host);
-  if (!origin.empty() && !is_own && cors_headers(service.options.cors_origins, origin).empty())
+  if (!origin.empty() && !is_own && cors_headers(door.options.cors_origins, origin).empty())
     return origin_not_allowed(origin);
-  const Result<FileStore*> files = files_of(service);
+  const Result<FileStore*> files = files_of(door);
   if (!files) return upload_error(files.error());
   Result<std::unique_ptr<FileUpload>> upload =
-      FileUpload::begin(**files, request.content_type, "file-" + service.new_id() + request.id);
+      FileUpload::begin(**files, request.content_type, "file-" + door.new_id() + request.id);
   if (!upload) return upload_error(upload.error());
   request.upload = std::move(*upload);
   return std::nullopt;
@@ -59,16 +59,16 @@ HttpResponse upload_error(const Error& error) {
   return error_response(ask::http_error(error));
 }
 
-Result<HttpResponse> create_file(Service&, const HttpRequest& request, const Json&) {
+Result<HttpResponse> create_file(StateDoor&, const HttpRequest& request, const Json&) {
   const Result<StoredFile> file =
       static_cast<FileUpload&>(*request.upload).finish(request.isolation_key);
   if (!file) return file.error();
   return json_response(file_object(*file));
 }
 
-Result<HttpResponse> list_files(Service& service, const HttpRequest& request, const Json&) {
+Result<HttpResponse> list_files(StateDoor& door, const HttpRequest& request, const Json&) {
   constexpr size_t kMostFiles = 10'000;  // of a page
-  const Result<FileStore*> files = files_of(service);
+  const Result<FileStore*> files = files_of(door);
   if (!files) return files.error();
   const Result<ListPage> page = page_of(request, kMostFiles, kMostFiles);
   if (!page) return page.error();
@@ -80,14 +80,14 @@ Result<HttpResponse> list_files(Service& service, const HttpRequest& request, co
   return list_response(std::move(objects), found->has_more);
 }
 
-Result<HttpResponse> get_file(Service& service, const HttpRequest& request, const Json&) {
-  const Result<StoredFile> file = found_file(files_of(service), request);
+Result<HttpResponse> get_file(StateDoor& door, const HttpRequest& request, const Json&) {
+  const Result<StoredFile> file = found_file(files_of(door), request);
   if (!file) return file.error();
   return json_response(file_object(*file));
 }
 
-Result<HttpResponse> get_file_content(Service& service, const HttpRequest& request, const Json&) {
-  const Result<FileStore*> files = files_of(service);
+Result<HttpResponse> get_file_content(StateDoor& door, const HttpRequest& request, const Json&) {
+  const Result<FileStore*> files = files_of(door);
   const Result<StoredFile> file = found_file(files, request);
   if (!file) return file.error();
   const std::string path = (*files)->path_of(file->id);
@@ -99,8 +99,8 @@ Result<HttpResponse> get_file_content(Service& service, const HttpRequest& reque
   return response;
 }
 
-Result<HttpResponse> delete_file(Service& service, const HttpRequest& request, const Json&) {
-  const Result<FileStore*> files = files_of(service);
+Result<HttpResponse> delete_file(StateDoor& door, const HttpRequest& request, const Json&) {
+  const Result<FileStore*> files = files_of(door);
   if (!files) return files.error();
   if (Status status = (*files)->remove(request.isolation_key, request.parameter); !status)
     return status.error();

@@ -223,7 +223,7 @@ asio::awaitable<void> handle(Service& service, HttpRequest& request, Replier& re
   bool is_long = request.body.size() > kLong;
   Prepared prepared;
   const bool is_get = std::string_view(route.method) == "GET";
-  if (route.has_disk) {
+  if (route.answer_kept != nullptr) {
     is_long = false;
     prepared =
         co_await prepared_on(route.takes_form ? service.file_pool : service.store_pool, kAny);

@@ -3,6 +3,9 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,10 @@ using prometheus::MetricType;
 // Seconds.
 const prometheus::Histogram::BucketBoundaries kNext = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                        0.25,  0.5,    1,     2.5,  5,     10};
+
+// Families of the registry that are not about HTTP.
+constexpr std::string_view kOfModel[] = {"pando_time_to_first_token_seconds",
+                                         "pando_time_per_output_token_seconds", "pando_model_info"};
 
 // By KvType.
 constexpr const char* kKvTypes[] = {"f32", "f16", "bf16", "int8"};
@@ -116,8 +123,7 @@ Metrics::Metrics(const Engine& engine, const std::string& model)
       .Set(1);
 }
 
-std::string Metrics::text(size_t n_connections, size_t n_body_bytes) const {
-  std::vector<MetricFamily> families = registry().Collect();
+void Metrics::add_of_engine(std::vector<MetricFamily>& families) const {
   for (MetricFamily& family : of_engine(engine_.stats())) families.push_back(std::move(family));
   const auto gauge = [&](const char* name, const char* help, double value) {
     families.push_back(single_metric(name, help, MetricType::Gauge, value));
@@ -127,6 +133,23 @@ std::string Metrics::text(size_t n_connections, size_t n_body_bytes) const {
         engine_.options().max_queue * static_cast<double>(engine_.kv_capacity()));
   gauge("pando_kv_capacity_tokens", "Tokens whose keys and values fit in --kv-memory",
         static_cast<double>(engine_.kv_capacity()));
+}
+
+std::vector<MetricFamily> Metrics::of_model() const {
+  std::vector<MetricFamily> families = registry().Collect();
+  std::erase_if(families, [](const MetricFamily& family) {
+    return std::ranges::find(kOfModel, family.name) == std::end(kOfModel);
+  });
+  add_of_engine(families);
+  return families;
+}
+
+std::string Metrics::text(size_t n_connections, size_t n_body_bytes) const {
+  std::vector<MetricFamily> families = registry().Collect();
+  add_of_engine(families);
+  const auto gauge = [&](const char* name, const char* help, double value) {
+    families.push_back(single_metric(name, help, MetricType::Gauge, value));
+  };
   gauge("pando_open_connections", "Open connections", static_cast<double>(n_connections));
   gauge("pando_body_bytes", "Bytes of request bodies that are being received or read",
         static_cast<double>(n_body_bytes));

@@ -3,8 +3,10 @@
 
 #include <prometheus/counter.h>
 #include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
 
 #include <string>
+#include <vector>
 
 #include "pando/engine.h"
 #include "serve/http_metrics.h"
@@ -22,10 +24,14 @@ class Metrics : public HttpMetrics {
   void first_token(double seconds) { ttft_.Observe(seconds); }
   void next_tokens(double seconds_each) { tpot_.Observe(seconds_each); }
 
+  // Of the engine, without those of HTTP.
+  std::vector<prometheus::MetricFamily> of_model() const;
   // All of them, and the counters of engine and process, in the text format.
   std::string text(size_t n_connections, size_t n_body_bytes) const;
 
  private:
+  void add_of_engine(std::vector<prometheus::MetricFamily>& families) const;
+
   const Engine& engine_;
   prometheus::Histogram& ttft_;
   prometheus::Histogram& tpot_;

@@ -44,9 +44,11 @@ class Preparation {
     const TakenApart of_json(json);
     if (has_json())
       if (std::optional<HttpResponse> wrong = parse(json)) return answered(std::move(*wrong));
-    if (route_.answer != nullptr) {
-      Result<HttpResponse> response =
-          without_unknown(json, [&] { return route_.answer(service_, request_, json); });
+    if (route_.read_body == nullptr) {
+      Result<HttpResponse> response = without_unknown(json, [&] {
+        return route_.answer != nullptr ? route_.answer(service_, request_, json)
+                                        : route_.answer_kept(service_, request_, json);
+      });
       return answered(response ? std::move(*response) : refusal(response.error()));
     }
     const auto begun = take_begun(request_, json);

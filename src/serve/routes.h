@@ -19,9 +19,10 @@ struct Route {
   ask::ReadBody* read_body = nullptr;  // asks the engine; or
   // is answered at once. `body` is null for a GET.
   Result<HttpResponse> (*answer)(Service&, const HttpRequest&, const Json& body) = nullptr;
+  // The same by what the server keeps, whatever its models; may wait for a disk.
+  Result<HttpResponse> (*answer_kept)(StateDoor&, const HttpRequest&, const Json& body) = nullptr;
   bool open = false;  // needs no API key
   const ask::ErrorForm* errors = &ask::kOpenAiErrors;
-  bool has_disk = false;        // may wait for a disk
   bool takes_form = false;      // its body is a form, taken by HttpRequest::upload
   bool may_lack_body = false;   // of a POST, which then needs no content type
   bool while_draining = false;  // is answered although no new requests are taken

@@ -25,6 +25,7 @@
 #include "base/thread_priority.h"
 #include "serve/batch_runner.h"
 #include "serve/connection.h"
+#include "serve/server_state.h"
 #include "serve/service.h"
 #include "serve/tls.h"
 
@@ -78,29 +79,10 @@ Status listen(const ServerOptions& options, tcp::acceptor& acceptor) {
   return {};
 }
 
-Result<ServerKeys> keys_of(const ServerOptions& options) {
-  Result<ApiKeys> clients = ApiKeys::parse(options.api_keys);
-  if (!clients) return clients.error();
-  Result<ApiKeys> routers = ApiKeys::parse(options.router_keys);
-  if (!routers) return in_file("router keys", routers.error());
-  if (options.router_only && routers->empty())
-    return invalid_option("router_only", "is true, expected router_keys with it");
-  return ServerKeys{std::move(*clients), std::move(*routers)};
-}
-
 // Null for plain HTTP.
 Result<std::unique_ptr<asio::ssl::context>> tls_of(const ServerOptions& options) {
   if (options.tls_certificate.empty()) return std::unique_ptr<asio::ssl::context>();
   return make_tls(options.tls_certificate, options.tls_key);
-}
-
-// Null without a state directory.
-Result<std::unique_ptr<FileStore>> open_files(const ServerOptions& options, const ApiKeys& keys) {
-  if (options.state_directory.empty()) return std::unique_ptr<FileStore>();
-  return FileStore::open({.directory = options.state_directory,
-                          .owners = keys.owners(),
-                          .limits = options.files,
-                          .now = options.now});
 }
 
 }  // namespace
@@ -356,19 +338,15 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
 Result<std::unique_ptr<Server>> Server::open(Engine& engine, const ServerOptions& options) {
-  Result<ServerKeys> keys = keys_of(options);
-  if (!keys) return keys.error();
+  Result<ServerState> state = open_state(options);
+  if (!state) return state.error();
   Result<PublicPrefixes> prefixes = PublicPrefixes::make(
       engine.model(), options.public_prefixes, static_cast<size_t>(engine.options().context));
   if (!prefixes) return prefixes.error();
-  auto responses =
-      ResponseDatabase::open(options.state_directory, keys->clients.owners(), options.responses);
-  if (!responses) return responses.error();
-  auto files = open_files(options, keys->clients);
-  if (!files) return files.error();
   try {
-    return open(std::make_unique<Service>(engine, options, std::move(*keys), std::move(*prefixes),
-                                          std::move(*responses), std::move(*files)));
+    return open(std::make_unique<Service>(engine, options, std::move(state->keys),
+                                          std::move(*prefixes), std::move(state->responses),
+                                          std::move(state->files)));
   } catch (const boost::system::system_error& error) {
     return cannot_start("the server's threads", error.code().message());
   }
@@ -390,13 +368,7 @@ Result<std::unique_ptr<Server>> Server::open(std::unique_ptr<Door> door) {
 }
 
 Status Server::check(const ServerOptions& options) {
-  const Result<ServerKeys> keys = keys_of(options);
-  if (!keys) return keys.error();
-  if (const auto responses = ResponseDatabase::open(options.state_directory, keys->clients.owners(),
-                                                    options.responses);
-      !responses)
-    return responses.error();
-  if (const auto files = open_files(options, keys->clients); !files) return files.error();
+  if (const Result<ServerState> state = open_state(options); !state) return state.error();
   if (const auto tls = tls_of(options); !tls) return tls.error();
   asio::io_context context;
   tcp::acceptor acceptor(context);

@@ -8,56 +8,40 @@
 #include "base/errors.h"
 #include "pando/values/sharing.h"
 #include "serve/batch_runner.h"
-#include "serve/file_routes.h"
 #include "serve/handler.h"
 #include "serve/model_names.h"
-#include "serve/offload.h"
 
 namespace pando::serve {
 
-Service::Service(Engine& e, ServerOptions o, ServerKeys k, PublicPrefixes p,
-                 std::unique_ptr<ResponseDatabase> r, std::unique_ptr<FileStore> f)
-    : Door(std::move(o), std::move(k.clients), std::move(k.routers)),
+Service::Service(Engine& e, const ServerOptions& o, ServerKeys k, PublicPrefixes p,
+                 std::shared_ptr<ResponseDatabase> r, std::unique_ptr<FileStore> f)
+    : StateDoor(o, std::move(k),
+                {.responses = std::move(r),
+                 .files = std::move(f),
+                 .nice = e.options().nice,
+                 .max_batched = most_batched(e.options()),
+                 .batch_model = o.model_names.front()}),
       engine(e),
       public_prefixes(std::move(p)),
-      responses(std::move(r)),
-      files(std::move(f)),
       warning(sharing_info(e.options().sharing).value().warning),
       metrics(e, options.model_names.front()),
       replica(e, options, new_id()),
       admission(options.max_prompt_bytes),
       text_pool(static_cast<size_t>(options.text_threads)),
-      long_text_pool(static_cast<size_t>(options.text_threads)),
-      store_pool(1),
-      file_pool(1),
-      batch_pool(1),
-      batches_(files ? std::make_unique<BatchRunner>(*this) : nullptr) {}
-
-Service::~Service() = default;
+      long_text_pool(static_cast<size_t>(options.text_threads)) {}
 
 boost::asio::awaitable<void> Service::handle(HttpRequest& request, Replier& replier) {
   return serve::handle(*this, request, replier);
 }
 
-std::optional<HttpResponse> Service::begin_upload(HttpRequest& request, std::string_view origin) {
-  return serve::begin_upload(*this, request, origin);
-}
-
-boost::asio::awaitable<Status> Service::on_disk(std::function<Status()> work) {
-  return offload(file_pool, engine.options().nice, std::move(work));
-}
-
 // Whatever a thread of texts still does is done for connections that are alive, and the engine's
 // thread tells them nothing once they go.
 void Service::close() {
-  if (batches_) {
-    batches_->stop();
-    batches_->join();
-  }
-  for (boost::asio::thread_pool* pool :
-       {&text_pool, &long_text_pool, &store_pool, &file_pool, &batch_pool})
-    pool->join();
+  close_state();
+  text_pool.join();
+  long_text_pool.join();
   shutdown_guard.close();
+  drop_batches();
 }
 
 bool Service::serves(const std::string& model) const {

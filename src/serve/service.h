@@ -4,38 +4,30 @@
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "ask/envelope.h"
 #include "pando/engine.h"
 #include "serve/admission.h"
 #include "serve/api_keys.h"
-#include "serve/door.h"
-#include "serve/file_store.h"
 #include "serve/metrics.h"
 #include "serve/options.h"
 #include "serve/public_prefixes.h"
 #include "serve/replica_report.h"
-#include "serve/response_database.h"
 #include "serve/shutdown_guard.h"
+#include "serve/state_door.h"
 
 namespace pando::serve {
 
 // Any thread may use it.
-struct Service : Door {
+struct Service : StateDoor {
   // The engine must live longer. files: null for a server that keeps none.
-  Service(Engine& engine, ServerOptions options, ServerKeys keys, PublicPrefixes prefixes,
-          std::unique_ptr<ResponseDatabase> responses, std::unique_ptr<FileStore> files);
-  ~Service() override;
+  Service(Engine& engine, const ServerOptions& options, ServerKeys keys, PublicPrefixes prefixes,
+          std::shared_ptr<ResponseDatabase> responses, std::unique_ptr<FileStore> files);
 
   Engine& engine;
   const PublicPrefixes public_prefixes;
-  const std::unique_ptr<ResponseDatabase> responses;
-  const std::unique_ptr<FileStore> files;
   const std::string warning;  // SharingInfo, of the engine
   Metrics metrics;
   ReplicaFacts replica;  // for routers
@@ -45,29 +37,22 @@ struct Service : Door {
   std::atomic<bool> has_warned{false};  // of a job (ask::Body::log_note)
   // For texts; long ones have threads of their own, so that short ones do not wait for them.
   boost::asio::thread_pool text_pool, long_text_pool;
-  boost::asio::thread_pool store_pool;  // one thread; it waits for the disk of the state
-  boost::asio::thread_pool file_pool;   // the same for contents of files
-  boost::asio::thread_pool batch_pool;  // one thread, for texts of batches
 
   HttpMetrics& http_metrics() override { return metrics; }
   boost::asio::awaitable<void> handle(HttpRequest& request, Replier& replier) override;
-  std::optional<HttpResponse> begin_upload(HttpRequest& request, std::string_view origin) override;
-  boost::asio::awaitable<Status> on_disk(std::function<Status()> work) override;
-  BatchRunner* batches() override { return batches_.get(); }
   void close() override;
 
   ask::Envelope envelope(const std::string& id) const;
-  bool serves(const std::string& model) const;  // under this name
+  bool serves(const std::string& model) const override;
   // What a request for another model is told.
-  std::string not_served(const std::string& model) const;
+  std::string not_served(const std::string& model) const override;
   // Tokens of prompt and answer that a request may have.
   size_t longest() const;
   // Of a request that shares with no other.
   uint64_t private_key();
 
  private:
-  std::atomic<uint64_t> n_private_{0};    // keys given away
-  std::unique_ptr<BatchRunner> batches_;  // null without files; goes before what it uses
+  std::atomic<uint64_t> n_private_{0};  // keys given away
 };
 
 }  // namespace pando::serve

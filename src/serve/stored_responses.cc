@@ -11,30 +11,30 @@
 namespace pando::serve {
 namespace {
 
-Result<ask::StoredResponse> stored(Service& service, const HttpRequest& request) {
-  return service.responses->find(request.isolation_key, request.parameter);
+Result<ask::StoredResponse> stored(StateDoor& door, const HttpRequest& request) {
+  return door.responses->find(request.isolation_key, request.parameter);
 }
 
 }  // namespace
 
-Result<HttpResponse> get_response(Service& service, const HttpRequest& request, const Json&) {
+Result<HttpResponse> get_response(StateDoor& door, const HttpRequest& request, const Json&) {
   if (request.query_value("stream") == "true")
     return invalid_field("stream", "is true, expected false for a stored response");
-  Result<ask::StoredResponse> found = stored(service, request);
+  Result<ask::StoredResponse> found = stored(door, request);
   if (!found) return found.error();
   return HttpResponse{.body = std::move(found->response)};
 }
 
-Result<HttpResponse> delete_response(Service& service, const HttpRequest& request, const Json&) {
-  if (Status status = service.responses->remove(request.isolation_key, request.parameter); !status)
+Result<HttpResponse> delete_response(StateDoor& door, const HttpRequest& request, const Json&) {
+  if (Status status = door.responses->remove(request.isolation_key, request.parameter); !status)
     return status.error();
   return json_response({{"id", request.parameter}, {"object", "response"}, {"deleted", true}});
 }
 
-Result<HttpResponse> get_input_items(Service& service, const HttpRequest& request, const Json&) {
+Result<HttpResponse> get_input_items(StateDoor& door, const HttpRequest& request, const Json&) {
   const Result<ListPage> page = page_of(request, /*limit=*/20, /*most=*/100);
   if (!page) return page.error();
-  const Result<ask::StoredResponse> found = stored(service, request);
+  const Result<ask::StoredResponse> found = stored(door, request);
   if (!found) return found.error();
   Result<Json> parsed = parse_json(found->input, LargeNumbers::kKept);
   if (!parsed || !parsed->is_array())

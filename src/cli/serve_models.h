@@ -1,0 +1,16 @@
+// `pando serve --models`.
+#pragma once
+
+#include "cli/serve_options.h"
+#include "pando/model.h"
+#include "serve/models/model_set.h"
+
+namespace pando::cli {
+
+// Fills in how long steps take, where policy or budget ask for it.
+Status learn_steps(const Model& model, EngineOptions& options);
+
+// A server of the models of a file, before it listens. `o`: read by read_serve_options.
+Result<std::unique_ptr<serve::ModelSet>> open_model_set(const ServeOptions& o);
+
+}  // namespace pando::cli
