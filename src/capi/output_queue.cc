@@ -29,7 +29,7 @@ void OutputQueue::end(Status status) {
 void OutputQueue::cancel() {
   {
     const std::lock_guard lock(mutex_);
-    is_cancelled_ = true;
+    if (!end_ || !results_.empty()) is_cancelled_ = true;  // else nothing is left to cancel
   }
   has_room_.notify_all();
   bell_.ring();
@@ -47,7 +47,7 @@ void OutputQueue::wait_for_room() {
 
 std::optional<Result<What>> OutputQueue::try_next(std::string& result) {
   const std::lock_guard lock(mutex_);
-  if (is_cancelled_ && !(end_ && results_.empty())) return What::kCancelled;
+  if (is_cancelled_) return What::kCancelled;
   if (!results_.empty()) {
     result = std::move(results_.front());
     results_.pop_front();
